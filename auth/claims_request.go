@@ -97,7 +97,7 @@ type ClaimsRequest struct {
 	ACR     []string // the essential values of acr, one of which must be reached; empty: none
 }
 
-var errClaims = errors.New("the parameter claims is not well-formed")
+var errClaims = errors.New("the parameter claims is malformed")
 
 // ParseClaims reads the parameter claims: a JSON object without repeated names. Members, claims and properties that
 // are unknown are ignored, as section 5.5 says.

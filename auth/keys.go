@@ -235,7 +235,7 @@ func parsePrivate(der []byte) (crypto.Signer, error) {
 	}
 	signer, ok := private.(crypto.Signer)
 	if !ok {
-		return nil, fmt.Errorf("%T does not sign", private)
+		return nil, fmt.Errorf("%T can't sign", private)
 	}
 	return signer, nil
 }

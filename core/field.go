@@ -30,10 +30,10 @@ const (
 // page of preferences. The value is a key of the preferences: a string, or true or false of a boolean.
 type Field struct {
 	Name     string  `json:"name" is:"required" like:"key" min:"1" max:"40"`
-	Label    string  `json:"label" is:"required" like:"name" max:"200" about:"What people read"`
+	Label    string  `json:"label" is:"required" like:"name" max:"200" about:"Label shown to people"`
 	Type     string  `json:"type" is:"required" enum:"text|choice|boolean"`
 	Required bool    `json:"required"` // of a boolean: must be true
-	Options  Strings `json:"options,omitzero" max:"100" each:"name max=200" about:"Of a choice, and needed there"`
+	Options  Strings `json:"options,omitzero" max:"100" each:"name max=200" about:"Required for a choice"`
 }
 
 // Fields is a column that holds JSON.

@@ -13,15 +13,15 @@ const MaxRelays = 8
 // Relay takes a tenant's mails, in place of the daemon's own. The first that works is used.
 type Relay struct {
 	ID          string     `json:"id"`
-	Name        string     `json:"name,omitempty" like:"line" max:"60" about:"For logs and figures; empty: the host"`
+	Name        string     `json:"name,omitempty" like:"line" max:"60" about:"Name in logs; defaults to the host"`
 	Host        string     `json:"host" is:"needed" min:"1" about:"Host name or IP address"`
-	Port        int        `json:"port" min:"0" max:"65535" about:"0: 587, of tls implicit 465"`
+	Port        int        `json:"port" min:"0" max:"65535" about:"Default: 587, or 465 with implicit TLS"`
 	TLS         string     `json:"tls" enum:"starttls|implicit|none"`
-	Username    string     `json:"username,omitempty" max:"320" about:"For AUTH; goes together with a password"`
-	Password    string     `json:"password,omitempty" max:"1024" about:"For AUTH; absent: as it was; never shown"`
+	Username    string     `json:"username,omitempty" max:"320" about:"Username; requires a password"`
+	Password    string     `json:"password,omitempty" max:"1024" about:"Password; unchanged if left out; never shown"`
 	HasPassword bool       `json:"has_password" like:"readonly"`
-	Connections int        `json:"connections" min:"0" max:"64" about:"0: 4"`
-	MailsEach   int        `json:"mails_per_connection" min:"0" max:"1000000" about:"0: 1000"`
+	Connections int        `json:"connections" min:"0" max:"64" about:"Default: 4"`
+	MailsEach   int        `json:"mails_per_connection" min:"0" max:"1000000" about:"Default: 1000"`
 	OneByOne    bool       `json:"one_by_one"` // no PIPELINING, even if it is offered
 	DKIMSkip    Strings    `json:"dkim_skip" each:"min=1 max=60" about:"Header fields that the relay changes"`
 	Limits      SendLimits `json:"limits" like:"period"`
@@ -60,13 +60,13 @@ func (r *Relays) Scan(src any) error { return scanJSON(src, r) }
 
 // SendLimits bound what goes out in a time; 0: no limit.
 type SendLimits struct {
-	PerSecond int `json:"per_second" min:"0" max:"1000000000" about:"0: no limit"`
+	PerSecond int `json:"per_second" min:"0" max:"1000000000" about:"0 means no limit"`
 	// in any PeriodSeconds, gliding
-	PerPeriod int `json:"per_period" min:"0" max:"1000000000" about:"0: no limit"`
+	PerPeriod int `json:"per_period" min:"0" max:"1000000000" about:"0 means no limit"`
 	// 1 to 86400
-	PeriodSeconds int `json:"period_seconds" min:"0" max:"86400" about:"Seconds of per_period, and needed with it"`
+	PeriodSeconds int `json:"period_seconds" min:"0" max:"86400" about:"Period in seconds; required with per_period"`
 	// by the days of UTC, counted across restarts
-	PerDay int `json:"per_day" min:"0" max:"1000000000" about:"0: no limit"`
+	PerDay int `json:"per_day" min:"0" max:"1000000000" about:"0 means no limit"`
 }
 
 // Column is the form of the column.

@@ -94,16 +94,16 @@ type Theme struct {
 
 // ThemeColorsInput is what a caller wants colours to be; nil leaves one as it is.
 type ThemeColorsInput struct {
-	Page   *string `json:"page" like:"color" about:"Around the mail"`
-	Card   *string `json:"card" like:"color" about:"Beneath the text"`
-	Text   *string `json:"text" like:"color" about:"Of paragraphs"`
-	Title  *string `json:"title" like:"color" about:"Of headings"`
-	Muted  *string `json:"muted" like:"color" about:"Of footer and captions"`
-	Link   *string `json:"link" like:"color" about:"Of links"`
-	Accent *string `json:"accent" like:"color" about:"Of buttons and bars"`
-	On     *string `json:"on" like:"color" about:"Of text on accent"`
-	Tint   *string `json:"tint" like:"color" about:"Beneath boxes and code"`
-	Line   *string `json:"line" like:"color" about:"Of dividers and tables"`
+	Page   *string `json:"page" like:"color" about:"Background of the email"`
+	Card   *string `json:"card" like:"color" about:"Background of the text"`
+	Text   *string `json:"text" like:"color" about:"Color of paragraphs"`
+	Title  *string `json:"title" like:"color" about:"Color of headings"`
+	Muted  *string `json:"muted" like:"color" about:"Color of footer and captions"`
+	Link   *string `json:"link" like:"color" about:"Color of links"`
+	Accent *string `json:"accent" like:"color" about:"Color of buttons and bars"`
+	On     *string `json:"on" like:"color" about:"Color of text on the accent color"`
+	Tint   *string `json:"tint" like:"color" about:"Background of boxes and code"`
+	Line   *string `json:"line" like:"color" about:"Color of dividers and tables"`
 }
 
 // ThemeInput is what a caller wants a theme to be; nil leaves a field as it is.
@@ -114,16 +114,16 @@ type ThemeInput struct {
 	Dark          *ThemeColorsInput `json:"dark"`
 	Font          *string           `json:"font" like:"font"`
 	HeadingFont   *string           `json:"heading_font" like:"font"`
-	Size          *int              `json:"size" min:"14" max:"20" about:"Pixels of text"`
+	Size          *int              `json:"size" min:"14" max:"20" about:"Font size in pixels"`
 	HeadingWeight *int              `json:"heading_weight" like:"weight"`
-	Width         *int              `json:"width" min:"480" max:"680" about:"Pixels of the column"`
-	Padding       *int              `json:"padding" min:"0" max:"48" about:"Pixels at the column's sides"`
-	Radius        *int              `json:"radius" min:"0" max:"24" about:"Pixels of corners"`
+	Width         *int              `json:"width" min:"480" max:"680" about:"Column width in pixels"`
+	Padding       *int              `json:"padding" min:"0" max:"48" about:"Padding beside the column, in pixels"`
+	Radius        *int              `json:"radius" min:"0" max:"24" about:"Corner radius in pixels"`
 	Masthead      *string           `json:"masthead" enum:"bar|center|left"`
-	LogoURL       *string           `json:"logo_url" like:"picture_url" max:"2000" about:"Empty: the tenant's"`
-	LogoWidth     *int              `json:"logo_width" min:"24" max:"600" about:"Pixels"`
-	FooterText    *string           `json:"footer_text" like:"footer" max:"1000" about:"Lines before the link to leave"`
-	PostalAddress *string           `json:"postal_address" like:"footer" max:"500" about:"Empty: the tenant's"`
+	LogoURL       *string           `json:"logo_url" like:"picture_url" max:"2000" about:"Defaults to the tenant's"`
+	LogoWidth     *int              `json:"logo_width" min:"24" max:"600" about:"Size in pixels"`
+	FooterText    *string           `json:"footer_text" like:"footer" max:"1000" about:"Text above the unsubscribe link"`
+	PostalAddress *string           `json:"postal_address" like:"footer" max:"500" about:"Defaults to the tenant's"`
 	Social        *[]SocialLink     `json:"social" max:"10"`
 }
 

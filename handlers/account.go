@@ -29,41 +29,41 @@ func (h *Handler) identityRoutes(t *web.Table) {
 	}
 	t.Add("POST", "/api/auth/register", web.Public(), web.Member,
 		web.JSON(account.register).NeedsRoom(web.MaxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
-		"Register a user; a mail to verify the address goes out").Named("register").
+		"Create an account and email a verification link").Named("register").
 		Example(web.Object{"email": "new@example.org", "password": "a long password"}).
-		Refuses(weak, web.BadEmail, web.Clashing("already_exists", "email", "There is already a user with this address"))
+		Refuses(weak, web.BadEmail, web.Clashing("already_exists", "email", "Another user has this address"))
 	t.Add("POST", "/api/auth/login", web.Public(), web.OAuth,
 		web.Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password").Named("login").
 		Example(web.Object{"grant_type": "password", "username": "reader@example.org", "password": "a long password"}).
 		Refuses(
 			web.Coded("invalid_grant", "",
-				"The address or the password is wrong, or the account has a second factor or a passkey"),
-			web.Coded("invalid_grant", "otp", "The code is wrong, or was used"),
-			web.Coded("invalid_scope", "", "None of the scopes can be given"),
+				"The address or password is wrong, or the account uses two-factor authentication or a passkey"),
+			web.Coded("invalid_grant", "otp", "The code is wrong or was already used"),
+			web.Coded("invalid_scope", "", "None of the scopes can be granted"),
 		)
 	t.Add("POST", "/api/auth/refresh", web.Public(), web.OAuth,
 		web.Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token").Named("refreshToken").
 		Example(web.Object{"grant_type": "refresh_token", "refresh_token": "Zc3o…"}).
 		Refuses(
-			web.Coded("invalid_grant", "", "The token is unknown, or good no longer"),
-			web.Coded("unauthorized_client", "", "The client may not use this grant, or its tenant is suspended"),
+			web.Coded("invalid_grant", "", "The token is unknown or no longer valid"),
+			web.Coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
 		)
 	t.Add("POST", "/api/auth/logout", web.AnyToken(), web.Member,
-		web.JSON(account.logout), "Revoke a refresh token and all that came of its sign-in").Named("logout").
+		web.JSON(account.logout), "Revoke a refresh token and all other tokens of its sign-in").Named("logout").
 		Example(web.Object{"refresh_token": "Zc3o…"})
 	t.Add("POST", "/api/auth/password/forgot", web.Public(), web.Member,
 		web.JSON(account.forgot).NeedsRoom(web.MaxWrite).Fails(core.TooMany),
-		"Ask for a mail with a link for a new password").Named("forgotPassword").
+		"Request a password reset email").Named("forgotPassword").
 		Example(web.Object{"email": "reader@example.org"})
 	t.Add("POST", "/api/auth/password/reset", web.Public(), web.Member,
-		web.JSON(account.reset), "Set a new password with the token of that mail").Named("resetPassword").
+		web.JSON(account.reset), "Set a new password with the emailed token").Named("resetPassword").
 		Example(web.Object{"email": "reader@example.org", "token": "q7Xk…", "new_password": "a longer password"}).
 		Refuses(web.UnusedToken, web.PastToken, weakNew)
 	t.Add("GET", "/api/auth/email/verify", web.Public(), web.Member,
-		web.Query(account.verify).Changes(), "Verify an address with the token of the mail").Named("verifyEmail").
+		web.Query(account.verify).Changes(), "Verify an address with the emailed token").Named("verifyEmail").
 		Refuses(web.UnusedToken, web.PastToken)
 	t.Add("GET", "/api/user/profile", web.ProfileToken(), web.Member,
-		web.Get(account.profile), "The user whose token it is").Named("getUserProfile")
+		web.Get(account.profile), "Show the token's user").Named("getUserProfile")
 	t.Add("POST", "/api/oauth/token", web.Public(), web.OAuth,
 		open(web.Form(o.token)).DescribesBody(tokenForms...).Fails(core.Unauthenticated),
 		"Exchange a grant for tokens (RFC 6749)").Named("createToken").
@@ -74,13 +74,13 @@ func (h *Handler) identityRoutes(t *web.Table) {
 		}).
 		Refuses(
 			web.Coded("invalid_grant", "",
-				"The code or the token is unknown or good no longer, or doesn't fit the request before"),
-			web.Coded("invalid_scope", "", "None of the scopes can be given"),
-			web.Coded("unauthorized_client", "", "The client may not use this grant, or its tenant is suspended"),
-			web.Refused("client_id", "The client authenticates in two ways"),
+				"The code or token is unknown or no longer valid, or doesn't match the authorization request"),
+			web.Coded("invalid_scope", "", "None of the scopes can be granted"),
+			web.Coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
+			web.Refused("client_id", "The client authenticates in two ways at once"),
 		)
 	t.Add("GET", "/api/.well-known/jwks.json", web.Public(), web.Member,
-		open(web.Get(o.jwks)), "The public keys that tokens are signed with").Named("getKeySet")
+		open(web.Get(o.jwks)), "Show the public keys for verifying tokens").Named("getKeySet")
 }
 
 func profileOf(u core.User) userProfile {
@@ -167,6 +167,6 @@ func (a account) logout(c *web.Call, in logoutRequest) (web.None, error) {
 	return web.None{}, a.auth.Logout(c, c.Caller, in.RefreshToken, c.Now)
 }
 
-var weak = web.Coded("weak_password", "password", "It is too long, too short or too well known")
+var weak = web.Coded("weak_password", "password", "Too short, too long or too common")
 
-var weakNew = web.Coded("weak_password", "new_password", "It is too long, too short or too well known")
+var weakNew = web.Coded("weak_password", "new_password", "Too short, too long or too common")

@@ -45,66 +45,68 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	p := h.options.Auth
 	a, l, m, own := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}, accountPages{p}
 	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"),
-		"The stylesheet of all pages")
-	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Sign in: the page")
+		"Stylesheet for all pages")
+	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Show the sign-in page")
 	t.Add("POST", "/login", web.Public(), web.Page,
 		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
 	first := setupPages{p}
 	t.Add("GET", setupPath, web.Public(), web.Page, web.Query(web.Visited(first.page)).Fails(core.Invalid),
-		"Make the account of the first operator: the page")
+		"Show the setup page for the first server administrator")
 	t.Add("POST", setupPath, web.Public(), web.Page, web.Form(web.Visited(first.make)).Rated(h.registers),
-		"Make the account of the first operator")
+		"Create the account of the first server administrator")
 	t.Add("GET", codePath, web.Public(), web.Page,
-		web.Query(web.Visited(a.codePage)), "Sign in: the second step")
+		web.Query(web.Visited(a.codePage)), "Show the two-factor page")
 	t.Add("POST", codePath, web.Public(), web.Page,
-		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in by a code")
+		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in with a verification code")
 	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.Serve).Answers("text/javascript"),
-		"The script of passkeys")
+		"Script for passkeys")
 	t.Add("POST", "/login/passkey", web.Public(), web.Page,
-		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in by a passkey")
+		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in with a passkey")
 	t.Add("GET", proofPath, web.Public(), web.Page,
-		web.Query(web.Visited(own.provePage)), "Confirm who you are: the page")
+		web.Query(web.Visited(own.provePage)), "Show the page to confirm it's you")
 	t.Add("POST", proofPath, web.Public(), web.Page,
-		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany), "Confirm who you are")
+		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany), "Confirm it's you")
 	t.Add("GET", passkeysPath, web.Public(), web.Page,
-		web.Query(proved(h.options.Auth, own.passkeysPage)), "A user's passkeys: the page")
+		web.Query(proved(h.options.Auth, own.passkeysPage)), "Show the passkey page")
 	t.Add("POST", passkeysPath, web.Public(), web.Page,
-		web.Form(proved(h.options.Auth, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove one")
+		web.Form(proved(h.options.Auth, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove a passkey")
 	t.Add("POST", "/consent", web.Public(), web.Page,
-		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow a client access, or not")
-	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Sign out: the page")
+		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow or deny a connected app access")
+	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Show the sign-out page")
 	t.Add("POST", "/logout", web.Public(), web.Page,
 		web.Form(web.Visited(l.confirmed)).Fails(core.Forbidden), "Sign out")
 	t.Add("GET", "/register", web.Public(), web.Page,
-		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Create an account: the page")
+		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Show the sign-up page")
 	t.Add("POST", "/register", web.Public(), web.Page,
 		web.Form(web.Visited(m.register)).NeedsRoom(web.MaxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
-		"Create an account; a mail to verify the address goes out")
+		"Create an account and email a verification link")
 	t.Add("GET", "/password/forgot", web.Public(), web.Page,
-		web.Query(web.Visited(m.forgotPage)), "Ask for a new password: the page")
+		web.Query(web.Visited(m.forgotPage)), "Show the page to request a password reset")
 	t.Add("POST", "/password/forgot", web.Public(), web.Page,
-		web.Form(web.Visited(m.forgot)).NeedsRoom(web.MaxWrite).Fails(core.Forbidden, core.TooMany), "Ask for a new password")
+		web.Form(web.Visited(m.forgot)).NeedsRoom(web.MaxWrite).Fails(core.Forbidden, core.TooMany), "Request a password "+
+			"reset email")
 	t.Add("GET", "/password/reset", web.Public(), web.Page,
-		web.Query(web.Visited(m.resetPage)), "Set a new password: the page")
+		web.Query(web.Visited(m.resetPage)), "Show the page to set a new password")
 	t.Add("POST", "/password/reset", web.Public(), web.Page,
 		web.Form(web.Visited(m.reset)).Fails(core.Forbidden), "Set a new password")
-	t.Add("GET", "/verify", web.Public(), web.Page, web.Query(web.Visited(m.verifyPage)), "Verify an address: the page")
+	t.Add("GET", "/verify", web.Public(), web.Page, web.Query(web.Visited(m.verifyPage)), "Show the page to verify "+
+		"an address")
 	t.Add("POST", "/verify", web.Public(), web.Page,
 		web.Form(web.Visited(m.verify)).Fails(core.Forbidden), "Verify an address")
-	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.page)), "A user's own page")
+	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.page)), "Show the account page")
 	t.Add("POST", "/account", web.Public(), web.Page,
-		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Change something on it")
+		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Update the account")
 	reviews := reviewPages{h.campaigns(), p, h.console()}
 	t.Add("GET", page.ReviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
-		"Approve a campaign or send it back: the page")
+		"Show the approval page of a campaign")
 	t.Add("POST", page.ReviewPath, web.Public(), web.Page,
 		web.Form(proved(p, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict,
 			core.PreconditionFailed),
-		"Approve a campaign or send it back")
+		"Approve a campaign or request changes")
 	t.Add("GET", twoStepPath, web.Public(), web.Page,
-		web.Query(proved(h.options.Auth, own.twoStepPage)), "A user's second factor: the page")
+		web.Query(proved(h.options.Auth, own.twoStepPage)), "Show the two-factor authentication page")
 	t.Add("POST", twoStepPath, web.Public(), web.Page,
-		web.Form(proved(h.options.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Change it")
+		web.Form(proved(h.options.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
 }
 
 func (a accountPages) page(c *web.Call, _ struct{}) (web.HTML, error) {

@@ -18,11 +18,11 @@ func (h *Handler) agentRoutes(t *web.Table) {
 		web.JSON(g.create).Created().Fails(core.Conflict), "Create an agent").Named("createAgent").
 		Requires("name").
 		Example(web.Object{"name": "Gateway", "version": "1.0"}).
-		Refuses(web.Clash("There are as many as there may be"), web.ThereIsOne)
+		Refuses(web.Clash("The limit is reached"), web.ThereIsOne)
 	t.Add("GET", "/api/agents/:id", web.User(core.ScopeDevices), web.Device, web.Path(g.show), "Show an agent").
 		Named("getAgent")
 	t.Add("PATCH", "/api/agents/:id", web.User(core.ScopeDevices), web.Device,
-		web.JSON(g.update).Find(g.find), "Change an agent; absent fields stay as they are").Named("updateAgent").
+		web.JSON(g.update).Find(g.find), "Update an agent; fields you leave out stay unchanged").Named("updateAgent").
 		Example(web.Object{"version": "1.1"})
 	t.Add("DELETE", "/api/agents/:id", web.User(core.ScopeDevices), web.Device, web.Path(g.remove), "Delete an agent").
 		Named("deleteAgent")

@@ -42,17 +42,17 @@ type archivePath struct {
 func (h *Handler) archiveRoutes(t *web.Table) {
 	a := archive{h.options.Store, h.publicURL, h.options.Newsletter.MemberURL, new(feedCache), &h.mails}
 	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.Serve).Answers("text/javascript"),
-		"The script of public archives")
+		"Script for public archives")
 	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),
-		"The public archive of a list, without the slash at the end of its address").Named("findArchive")
+		"Redirect to the public archive of a list").Named("findArchive")
 	t.Add("GET", "/a/:list/", web.Public(), web.Page, web.Serve(a.index).Answers("text/html").Fails(core.NotFound),
-		"The public archive of a list: its issues, the newest first").Named("showArchive")
+		"Show the public archive of a list, newest issue first").Named("showArchive")
 	t.Add("GET", "/a/:list/:issue", web.Public(), web.Page, web.Serve(a.issue).Answers("text/html",
 		"application/atom+xml").Fails(core.NotFound),
-		"An issue in the public archive of a list").Named("showIssue")
+		"Show an issue in the public archive").Named("showIssue")
 	t.Add("GET", "/a/:list/:issue/mail", web.Public(), web.Page,
 		web.Serve(a.mail).Answers("text/html").Fails(core.NotFound),
-		"The mail of an issue, as the page of the issue frames it").Named("showIssueMail")
+		"Show an issue's email, framed by the issue's page").Named("showIssueMail")
 }
 
 func (a archive) slash(c *web.Call, in archivePath) (web.Redirect, error) {

@@ -29,33 +29,33 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	const all, item = "/api/campaigns", "/api/campaigns/:id"
 	read, write := web.Sent(core.ActionCampaignRead), web.Sent(core.ActionCampaignWrite)
 	t.Add("GET", all, web.Sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
-		"List campaigns, the newest first").Named("listCampaigns").
+		"List campaigns, newest first").Named("listCampaigns").
 		Refuses(web.TenantNamed)
 	t.Add("POST", all, write, web.Send,
 		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound, core.Conflict),
-		"Create a campaign: a draft, of which nothing is sent").Named("createCampaign").
+		"Create a campaign as a draft; nothing is sent").Named("createCampaign").
 		Example(web.Object{
 			"list_ids": []string{web.ExampleID}, "subject": "Our news in May",
 			"content": web.Object{"kind": "markdown", "source": "# Hello {{preferences.first_name | default: \"you\"}}"},
 		}).
 		Refuses(saidByCampaign...).
 		Refuses(web.TenantNamed)
-	t.Add("GET", item, read, web.Send, a.one(web.Path(a.show)), "Show a campaign with what its version says").
+	t.Add("GET", item, read, web.Send, a.one(web.Path(a.show)), "Show a campaign with the content of its version").
 		Named("getCampaign")
 	update := a.moving(web.JSON(a.update).MaxBody(maxSendJob)).Fails(core.PreconditionRequired)
 	t.Add("PUT", item, write, web.Send, update,
-		"Change what a campaign says; absent fields stay as they are, and what was approved is a draft again").
+		"Update a campaign; fields you leave out stay unchanged, and an approved campaign becomes a draft again").
 		Named("updateCampaign").
 		Example(web.Object{"preheader": "What we did in spring"}).
 		Refuses(changedCampaigns...)
-	t.Add("PATCH", item, write, web.Send, update, "The same by PATCH").Named("patchCampaign").
+	t.Add("PATCH", item, write, web.Send, update, "Same with PATCH").Named("patchCampaign").
 		Example(web.Object{"preheader": "What we did in spring"}).
 		Refuses(changedCampaigns...)
-	t.Add("DELETE", item, write, web.Send, a.moving(web.Query(a.remove)), "Delete a draft that never had a send job").
+	t.Add("DELETE", item, write, web.Send, a.moving(web.Query(a.remove)), "Delete a draft that was never sent").
 		Named("deleteCampaign").
-		Refuses(web.Clash("It has, or had, a send job"))
+		Refuses(web.Clash("The campaign has or had a send job"))
 	t.Add("POST", item+"/duplicate", write, web.Send, a.one(web.Path(a.duplicate)).Created(),
-		"Make a draft of what a campaign says").Named("duplicateCampaign")
+		"Duplicate a campaign as a draft").Named("duplicateCampaign")
 }
 
 // campaignKey is by which the list of campaigns goes on.
@@ -103,9 +103,9 @@ func writtenOf(f *core.CampaignFields) written {
 // contentInput is what a caller wants a content to be; an absent field stays as it is.
 type contentInput struct {
 	Kind   *string `json:"kind" enum:"markdown|blocks|html|text"`
-	Source *string `json:"source" max:"1048576" about:"Markdown, blocks as JSON, HTML or text, as kind says"`
-	Text   *string `json:"text" max:"1048576" about:"Text part of kind html; empty: made of the HTML"`
-	Layout *string `json:"layout" about:"Name of a template around kind html or text"`
+	Source *string `json:"source" max:"1048576" about:"Markdown, blocks as JSON, HTML or text, according to kind"`
+	Text   *string `json:"text" max:"1048576" about:"Text part for kind html; generated from the HTML if empty"`
+	Layout *string `json:"layout" about:"Name of the layout template, for kind html or text"`
 }
 
 // JudgeKeys implements keyJudge.
@@ -115,7 +115,7 @@ func (in *contentInput) JudgeKeys(unknown []string) error {
 
 // utmInput is what a caller wants the parameters of links to be; an absent one stays as it is.
 type utmInput struct {
-	Source   *string `json:"source" like:"line" max:"100" about:"Who refers the visitor"`
+	Source   *string `json:"source" like:"line" max:"100" about:"Traffic source (utm_source)"`
 	Medium   *string `json:"medium" like:"line" max:"100"`
 	Campaign *string `json:"campaign" like:"line" max:"100"`
 	Term     *string `json:"term" like:"line" max:"100"`
@@ -135,13 +135,13 @@ type fieldsInput struct {
 	Preheader          *string         `json:"preheader" like:"line" max:"255"`
 	FromName           *string         `json:"from_name" like:"line" max:"100"`
 	FromEmail          *string         `json:"from_email" like:"address sender"`
-	ReplyTo            *string         `json:"reply_to" like:"address" about:"Empty: the tenant's"`
+	ReplyTo            *string         `json:"reply_to" like:"address" about:"Defaults to the tenant's"`
 	Language           *string         `json:"language" like:"language"`
 	Tracking           *string         `json:"tracking" enum:"off|totals|persons" like:"tracking"`
 	Template           json.RawMessage `json:"template"`
 	Theme              *string         `json:"theme" like:"theme"`
 	Content            *contentInput   `json:"content" like:"content"`
-	UTM                *utmInput       `json:"utm" like:"strict" about:"Added to links that have no utm parameters"`
+	UTM                *utmInput       `json:"utm" like:"strict" about:"Added to links without utm parameters"`
 	ExcludeListIDs     *[]string       `json:"exclude_list_ids" like:"set" max:"20" each:"uuid"`
 	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids" like:"set" max:"20" each:"uuid"`
 
@@ -491,44 +491,44 @@ func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 
 // times are refusals of times of a campaign or a send job.
 var times = []web.Refusal{
-	web.Refused("scheduled_at", "It is no time, lies in the past or outside the window, or lacks an offset"),
-	web.Refused("window_start", "It is no time, or lacks an offset"),
-	web.Refused("window_end", "It is no time, lies in the past, not after window_start, or lacks an offset"),
+	web.Refused("scheduled_at", "Not a valid time, in the past, outside the window, or without an offset"),
+	web.Refused("window_start", "Not a valid time, or without an offset"),
+	web.Refused("window_end", "Not a valid time, in the past, not after window_start, or without an offset"),
 }
 
 // saidByCampaign are refusals of what a campaign says.
 var saidByCampaign = []web.Refusal{
-	web.Refused("list_ids", "The tenant has no such list, or one stands twice"),
+	web.Refused("list_ids", "The tenant has no such list, or a list appears twice"),
 	web.Refused("audience.of", "The tenant has no such campaign"),
-	web.Refused("exclude_list_ids", "The tenant has no such list, one stands twice, or the campaign goes to it"),
-	web.Refused("exclude_campaign_ids", "The tenant has no such campaign, or one stands twice"),
-	web.Clash("Whom a campaign in audience or exclude_campaign_ids went to is not known, or it was not sent"),
-	web.Refused("from_email", "It lies in no domain of the tenant"),
-	web.Refused("reply_to", "It is no address that mail is sent to"),
-	web.Refused("test_addresses", "One is no address that mail is sent to"),
-	web.Refused("attachments", "The tenant has no such file, one stands twice, or they are too large together"),
+	web.Refused("exclude_list_ids", "The tenant has no such list, a list appears twice, or the campaign is sent to it"),
+	web.Refused("exclude_campaign_ids", "The tenant has no such campaign, or a campaign appears twice"),
+	web.Clash("A campaign in audience or exclude_campaign_ids wasn't sent, or its recipients are no longer known"),
+	web.Refused("from_email", "Not in one of the tenant's domains"),
+	web.Refused("reply_to", "Not a valid email address"),
+	web.Refused("test_addresses", "Contains an invalid email address"),
+	web.Refused("attachments", "The tenant has no such file, a file appears twice, or the total is too large"),
 	web.Refused("theme", "The tenant has no such theme"),
-	web.Refused("content.source", "Its placeholders, or its blocks, are not well-formed"),
-	web.Refused("content.text", "Its placeholders are not well-formed"),
-	web.Refused("content.layout", "The tenant has no such template, or its layout is missing"),
-	web.Refused("subject", "Its placeholders are not well-formed"),
-	web.Refused("preheader", "Its placeholders are not well-formed"),
-	web.Refused("template", "It is too large"),
-	web.Refused("utm.source", "It has placeholders"), web.Refused("utm.medium", "It has placeholders"),
-	web.Refused("utm.campaign", "It has placeholders"), web.Refused("utm.term", "It has placeholders"),
-	web.Refused("utm.content", "It has placeholders"),
+	web.Refused("content.source", "The placeholders or blocks are malformed"),
+	web.Refused("content.text", "The placeholders are malformed"),
+	web.Refused("content.layout", "The tenant has no such template, or the template's layout is missing"),
+	web.Refused("subject", "The placeholders are malformed"),
+	web.Refused("preheader", "The placeholders are malformed"),
+	web.Refused("template", "Too large"),
+	web.Refused("utm.source", "Contains placeholders"), web.Refused("utm.medium", "Contains placeholders"),
+	web.Refused("utm.campaign", "Contains placeholders"), web.Refused("utm.term", "Contains placeholders"),
+	web.Refused("utm.content", "Contains placeholders"),
 }
 
 // readyToSend are refusals of a campaign that something keeps from being sent, as findings says.
 var readyToSend = slices.Concat(saidByCampaign, []web.Refusal{
-	web.Refused("name", "It is missing"), web.Refused("", "Something keeps it from being sent: findings says what"),
-	web.Refused("tenant_id", "Something of the tenant keeps it from being sent: findings says what"),
-	web.Clash("It is in a state in which this can't be done, or at another version"),
-	web.Clashing("list_inactive", "", "The list is not active"),
+	web.Refused("name", "Missing"), web.Refused("", "The campaign can't be sent; findings lists the reasons"),
+	web.Refused("tenant_id", "The tenant's settings prevent sending; findings lists the reasons"),
+	web.Clash("Not possible in the campaign's current state, or the version is outdated"),
+	web.Clashing("list_inactive", "", "The list isn't active"),
 	web.Clashing("tenant_suspended", "", "The tenant is suspended"),
 })
 
 // changedCampaigns are refusals of what a changed campaign says.
 var changedCampaigns = slices.Concat(saidByCampaign, []web.Refusal{
-	web.FixedTenant, web.Clash("It is in a state in which it can't be written on"),
+	web.FixedTenant, web.Clash("The campaign can't be edited in its current state"),
 })

@@ -12,20 +12,20 @@ func (h *Handler) correctionRoutes(t *web.Table) {
 	read := web.Sent(core.ActionCampaignRead)
 	send := web.Sent(core.ActionCampaignSend).Fresh()
 	t.Add("GET", item+"/correction", read, web.Send, a.one(web.Path(a.correction)),
-		"Show what pages show of a campaign instead of what was sent").Named("getCampaignCorrection")
+		"Show the correction of a sent campaign").Named("getCampaignCorrection")
 	t.Add("PUT", item+"/correction", send, web.Send, a.one(web.JSON(a.correct).MaxBody(maxSendJob)).Fails(core.Conflict),
-		"Let the archive and the mail in a browser show a corrected campaign, with the date; what was sent is kept").
+		"Correct the web version of a sent campaign; the sent email is kept").
 		Named("correctCampaign").
 		Example(web.Object{"source": "<p>The prices of May.</p>"}).
 		Refuses(saidByCampaign...).
 		Refuses(
-			web.Refused("source", "Its placeholders are not well-formed"),
-			web.Refused("text", "Its placeholders are not well-formed, or the kind has none"),
-			web.Clash("It was not sent, or is in another kind"),
+			web.Refused("source", "The placeholders are malformed"),
+			web.Refused("text", "The placeholders are malformed, or the kind has no text part"),
+			web.Clash("The campaign wasn't sent, or has a different kind"),
 		)
 	t.Add("DELETE", item+"/correction", send, web.Send, a.one(web.Query(a.takeBack)).Fails(core.Conflict),
-		"Let pages show what was sent again").Named("takeBackCampaignCorrection").
-		Refuses(web.Clash("It was not sent"))
+		"Remove a correction; pages show the sent version again").Named("takeBackCampaignCorrection").
+		Refuses(web.Clash("The campaign wasn't sent"))
 }
 
 func (a campaignsAPI) correction(c *web.Call, _ string) (core.Correction, error) {
@@ -34,9 +34,9 @@ func (a campaignsAPI) correction(c *web.Call, _ string) (core.Correction, error)
 
 // correctionInput is what pages are to show of a campaign; an absent field is as it was sent.
 type correctionInput struct {
-	Subject *string `json:"subject" like:"line" max:"998" about:"Absent: as it was sent"`
-	Source  *string `json:"source" max:"1048576" about:"Content in the kind that was sent; absent: as it was"`
-	Text    *string `json:"text" max:"1048576" about:"Text part of kind html; absent: as it was sent"`
+	Subject *string `json:"subject" like:"line" max:"998" about:"Defaults to the sent value"`
+	Source  *string `json:"source" max:"1048576" about:"Content in the sent kind; defaults to the sent content"`
+	Text    *string `json:"text" max:"1048576" about:"Text part for kind html; defaults to the sent text"`
 }
 
 // JudgeKeys implements keyJudge.

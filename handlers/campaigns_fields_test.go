@@ -43,8 +43,8 @@ func TestCheckOfFields(t *testing.T) {
 			}
 		}
 		if want := []string{
-			"subject: 4 of 5 readers have no preferences.Vorname and read “you”.",
-			"content.source: 2 of 5 readers have no preferences.Ort and read “ours”.",
+			"subject: 4 of 5 subscribers have no preferences.Vorname and see the fallback “you”.",
+			"content.source: 2 of 5 subscribers have no preferences.Ort and see the fallback “ours”.",
 		}; !slices.Equal(lacking, want) {
 			t.Errorf("%q", lacking)
 		}

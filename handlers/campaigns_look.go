@@ -13,35 +13,35 @@ func (h *Handler) campaignCheckRoutes(t *web.Table) {
 	const item = "/api/campaigns/:id"
 	read := web.Sent(core.ActionCampaignRead)
 	t.Add("POST", item+"/preview", read, web.Send, a.one(web.JSON(a.preview).BodyOptional()).Fails(core.Conflict),
-		"Render the mail of a campaign").Named("previewCampaign").
+		"Preview a campaign's email").Named("previewCampaign").
 		Example(web.Object{"version": 1}).
 		Refuses(saidByCampaign...).
 		Refuses(
-			web.Refused("email", "It is no subscriber of the list"),
+			web.Refused("email", "Not a subscriber of the list"),
 			web.BadEmail,
-			web.Refused("correction.source", "Its placeholders, or its blocks, are not well-formed"),
-			web.Refused("correction.text", "Its placeholders are not well-formed, or the kind has none"),
-			web.Refused("correction.subject", "Its placeholders are not well-formed"),
+			web.Refused("correction.source", "The placeholders or blocks are malformed"),
+			web.Refused("correction.text", "The placeholders are malformed, or the kind has no text part"),
+			web.Refused("correction.subject", "The placeholders are malformed"),
 		)
 	t.Add("GET", item+"/audience", read, web.Send, a.one(web.Query(a.countAudience)),
-		"Count to whom a campaign would go now, and why not to others").Named("countCampaignAudience")
+		"Count a campaign's recipients and the people it would skip, with reasons").Named("countCampaignAudience")
 	t.Add("POST", item+"/check", read, web.Send, a.one(web.JSON(a.check).BodyOptional()).Fails(core.TooMany),
-		"Look for what is wrong with a campaign, or probably not meant").Named("checkCampaign").
+		"Check a campaign for errors and warnings").Named("checkCampaign").
 		Example(web.Object{"version": 1}).
 		Refuses(saidByCampaign...)
 	t.Add("POST", item+"/test", web.Sent(core.ActionTestSend), web.Send,
 		a.one(web.JSON(a.test).BodyOptional()).Fails(core.TooMany),
-		"Send the mail of a campaign to some addresses, or to the test group; editors to that or to the team's").
+		"Send a test of a campaign; editors can only use test addresses and the team's addresses").
 		Named("testCampaign").
 		Example(web.Object{"to": []string{"reader@example.org"}}).
 		Refuses(readyToSend...).
-		Refuses(web.Refused("to", "No mail may go there, or there is none to send it to"))
+		Refuses(web.Refused("to", "An address is blocked, or there are no addresses"))
 }
 
 // draftCheck asks for the check of a campaign.
 type draftCheck struct {
-	Version int64 `json:"version" like:"whole" about:"0: the one that is written on"`
-	Links   bool  `json:"links" about:"Also ask whether the links answer"`
+	Version int64 `json:"version" like:"whole" about:"0 means the version being edited"`
+	Links   bool  `json:"links" about:"Also check whether the links respond"`
 }
 
 // check looks for what is wrong with a campaign, or probably not meant.

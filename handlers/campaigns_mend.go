@@ -18,25 +18,25 @@ func (h *Handler) campaignLinkRoutes(t *web.Table) {
 	write := web.Sent(core.ActionCampaignWrite)
 	send := web.Sent(core.ActionCampaignSend).Fresh()
 	t.Add("GET", item+"/links", web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.links)),
-		"Tracked links of a campaign that was sent, with how many have followed each").Named("listCampaignLinks")
+		"List a sent campaign's tracked links with click counts").Named("listCampaignLinks")
 	t.Add("GET", item+"/hours", web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.hours)),
-		"By hours, how many have opened the mails of a campaign and followed a link, each once").
+		"Show a campaign's unique opens and clicks by hour").
 		Named("listCampaignHours")
 	t.Add("GET", item+"/bounces", web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.bounces)),
-		"Mails of a campaign that were refused or came back, by class and by the domains of the addresses").
+		"Show a campaign's rejected and bounced emails by cause and recipient domain").
 		Named("getCampaignBounces")
 	t.Add("PATCH", item+"/links/:no", send, web.Send, a.one(web.JSON(a.mend)),
-		"Let a link of the mails that are out lead elsewhere, for those who follow it from now on").
+		"Fix a link in emails already sent: later clicks go to the new target").
 		Named("mendCampaignLink").
 		Example(web.Object{"target": "https://shop.example/spring"}).
-		Refuses(web.Refused("target", "It is no whole http or https address, or leads here again"))
+		Refuses(web.Refused("target", "Not a full http or https URL, or it redirects back here"))
 	t.Add("PUT", item+"/links/:no/proposal", write, web.Send, a.one(web.JSON(a.propose)).Fails(core.TooMany),
-		"Ask those who may mend a link to let it lead elsewhere").Named("proposeCampaignLink").
+		"Suggest a fix for a link").Named("proposeCampaignLink").
 		Example(web.Object{"target": "https://shop.example/summer"}).
 		Refuses(web.Refused("target",
-			"It is no whole http or https address, leads here again, or is where the link leads already"))
+			"Not a full http or https URL, redirects back here, or is already the link's target"))
 	t.Add("DELETE", item+"/links/:no/proposal", write, web.Send, a.one(web.Query(a.dropProposal)),
-		"Forget where a link should lead").Named("dropCampaignLinkProposal")
+		"Dismiss a suggested fix for a link").Named("dropCampaignLinkProposal")
 }
 
 // hours are the openings and clicks of a campaign by time.

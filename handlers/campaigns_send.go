@@ -22,35 +22,36 @@ func (h *Handler) campaignSendRoutes(t *web.Table) {
 	write := web.Sent(core.ActionCampaignWrite)
 	approve, send := web.Sent(core.ActionCampaignApprove).Fresh(), web.Sent(core.ActionCampaignSend).Fresh()
 	t.Add("POST", item+"/review", write, web.Send, a.moving(web.JSON(a.review).BodyOptional()).Fails(core.TooMany),
-		"Ask for another person's approval").Named("requestReview").
+		"Request approval from another person").Named("requestReview").
 		Example(web.Object{"note": "Is the price right?", "wanted_at": "2027-01-04T08:00:00.000Z"}).
 		Refuses(readyToSend...)
 	t.Add("GET", item+"/approvers", write, web.Send, a.one(web.Path(a.approvers)),
-		"Count who may approve a campaign, and mend it, but for the caller, and name who can't yet").
+		"Count the people besides the caller who can approve a campaign or fix its links").
 		Named("getCampaignApprovers")
 	t.Add("POST", item+"/reject", web.Sent(core.ActionCampaignApprove), web.Send,
 		a.moving(web.JSON(a.reject).BodyOptional()),
-		"Make a campaign in review, or an approved one, a draft again").Named("rejectCampaign").
+		"Request changes to a campaign; it becomes a draft again").Named("rejectCampaign").
 		Example(web.Object{"note": "The price of the bulbs is last year's."}).
-		Refuses(web.Clash("There is no approval to refuse or take back"))
+		Refuses(web.Clash("The campaign has no approval or request to withdraw"))
 	t.Add("POST", item+"/approve", approve, web.Send, a.seen(web.JSON(a.approve)),
-		"Approve the version that was looked at: what is sent later is that, whatever is edited in between").
+		"Approve a version of a campaign; exactly that version is sent, whatever is edited later").
 		Named("approveCampaign").
 		Example(web.Object{"version": 1}).
 		Refuses(readyToSend...)
 	t.Add("POST", item+"/send", send, web.Send, a.seen(web.JSON(a.send)).Created(),
-		"Send the version that was looked at, now or later; a draft is approved by it").Named("sendCampaign").
+		"Send or schedule a version of a campaign; this also approves a draft").Named("sendCampaign").
 		Example(web.Object{"version": 1, "undo_seconds": 60}).
 		Refuses(readyToSend...).
 		Refuses(times...).
-		Refuses(web.NoZone, web.Clashing("no_mail_server", "", "No mail server is set up, and testing is not true"))
+		Refuses(web.NoZone, web.Clashing("no_mail_server", "", "No mail server is set up, and testing isn't true"))
 	t.Add("POST", item+"/undo", web.Sent(core.ActionCampaignSend), web.Send, a.moving(web.Query(a.undo)),
-		"Undo the sending of a scheduled campaign before its first mail; its approval stays, if it was given before").
+		"Undo a scheduled send before its first email; an earlier approval stays valid").
 		Named("undoCampaign").
-		Refuses(web.Clash("There is no sending to undo, or it is going out"))
-	t.Add("POST", item+"/archive", write, web.Send, a.moving(web.Query(a.archive)), "Put a draft or a sent campaign away").
+		Refuses(web.Clash("Nothing is scheduled, or sending has started"))
+	t.Add("POST", item+"/archive", write, web.Send, a.moving(web.Query(a.archive)), "Archive a draft or a sent "+
+		"campaign").
 		Named("archiveCampaign").
-		Refuses(web.Clash("It is neither a draft nor sent"))
+		Refuses(web.Clash("The campaign is neither a draft nor sent"))
 }
 
 func (a campaignsAPI) drafts(c *web.Call) drafts.Drafts {
@@ -61,7 +62,7 @@ func (a campaignsAPI) drafts(c *web.Call) drafts.Drafts {
 type draftTest struct {
 	Version int64 `json:"version" like:"whole"`
 	// absent: to the test group of the campaign, else to that of its tenant
-	To *[]string `json:"to" min:"1" max:"20" each:"email" about:"Absent: the test group"`
+	To *[]string `json:"to" min:"1" max:"20" each:"email" about:"Defaults to the test addresses"`
 }
 
 // queuedTests says that mails will go out, and where to.
@@ -262,11 +263,11 @@ func (a campaignsAPI) changedSince(c *web.Call, r *campaigns.CampaignSending, er
 // campaignSending asks for the sending of a version.
 type campaignSending struct {
 	draftApproval
-	ScheduledAt string `json:"scheduled_at" like:"time" about:"Not before; without an offset in time_zone"`
-	WindowStart string `json:"window_start" like:"time" about:"Nothing goes out before"`
-	WindowEnd   string `json:"window_end" like:"time" about:"Nothing goes out after"`
+	ScheduledAt string `json:"scheduled_at" like:"time" about:"Start of sending; without an offset, in time_zone"`
+	WindowStart string `json:"window_start" like:"time" about:"Sending doesn't start before this time"`
+	WindowEnd   string `json:"window_end" like:"time" about:"Sending stops at this time"`
 	// of times without an offset; empty: the tenant's
-	TimeZone string `json:"time_zone" max:"64" about:"Name of the IANA database; empty: the tenant's"`
+	TimeZone string `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
 	// how long the start waits for an undo
 	Undo     int64   `json:"undo_seconds" min:"0" max:"600"`
 	FirstFew *bool   `json:"first_few"` // some readers get it first; absent: as the tenant has it

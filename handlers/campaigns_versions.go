@@ -24,15 +24,15 @@ func (h *Handler) versionRoutes(t *web.Table) {
 	const versions, version = item + "/versions", item + "/versions/:version"
 	read, write := web.Sent(core.ActionCampaignRead), web.Sent(core.ActionCampaignWrite)
 	t.Add("GET", versions, read, web.Send, a.one(web.List(a.versions, campaignVersion.key)),
-		"List the versions of a campaign, the newest first").Named("listCampaignVersions")
+		"List a campaign's versions, newest first").Named("listCampaignVersions")
 	t.Add("GET", version, read, web.Send, a.one(web.Query(a.showVersion)), "Show a version of a campaign").
 		Named("getCampaignVersion")
 	t.Add("PUT", version, write, web.Send, a.one(web.JSON(a.nameVersion)),
-		"Name a version of a campaign, which then stays").Named("nameCampaignVersion").
+		"Name a version of a campaign to keep it").Named("nameCampaignVersion").
 		Example(web.Object{"name": "before the prices changed"})
 	t.Add("POST", version+"/restore", write, web.Send, a.moving(web.Query(a.restore)),
-		"Write on what a version says, as another version").Named("restoreCampaignVersion").
-		Refuses(web.Clash("It is in a state in which it can't be written on"))
+		"Restore an earlier version as a new version").Named("restoreCampaignVersion").
+		Refuses(web.Clash("The campaign can't be edited in its current state"))
 }
 
 func campaignVersionOf(v *core.CampaignVersion) campaignVersion {

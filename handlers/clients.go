@@ -39,14 +39,14 @@ func (h *Handler) clientSecretRoutes(t *web.Table) {
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
 	t.Add("POST", item+"/rotate-secret", web.Admin(core.ActionClientSecret), web.Member,
 		one(web.JSON(a.rotate).BodyOptional()).Fails(core.Conflict),
-		"Give an OAuth client another secret; the one before ends, or stays good for a while").
+		"Rotate the secret of an OAuth client; the previous one ends or stays valid for a while").
 		Named("rotateOAuthClientSecret").
 		Example(web.Object{"overlap_seconds": 86400}).
-		Refuses(web.TwoSecrets, web.Clash("A public client has no secret"))
+		Refuses(web.TwoSecrets, web.Clash("Public clients have no secret"))
 	t.Add("POST", item+"/end-old-secret", web.Admin(core.ActionClientSecret), web.Member,
 		one(web.Path(a.endOld)).Fails(core.Conflict),
-		"End the secret before the newest of an OAuth client").Named("endOldOAuthClientSecret").
-		Refuses(web.Clash("A public client has no secret"))
+		"End the previous secret of an OAuth client").Named("endOldOAuthClientSecret").
+		Refuses(web.Clash("Public clients have no secret"))
 }
 
 // clients serves /api/admin/oauth-clients.
@@ -136,9 +136,9 @@ func (a clients) remove(c *web.Call, id string) (web.None, error) {
 // saidByClient are refusals of what an OAuth client says.
 var saidByClient = []web.Refusal{
 	web.FixedID, web.FixedTenant,
-	web.Refused("redirect_uris[]", "It is no https URL, none of loopback, and has no private-use scheme"),
-	web.Refused("post_logout_redirect_uris[]", "It is no https URL, none of loopback, and has no private-use scheme"),
-	web.Refused("require_pkce", "The client is public: it needs PKCE"),
-	web.Refused("grant_types", "The client is public"),
-	web.Refused("token_endpoint_auth_method", "It doesn't fit the client_type that the client has"),
+	web.Refused("redirect_uris[]", "Not an https URL, a loopback URL or a private-use scheme"),
+	web.Refused("post_logout_redirect_uris[]", "Not an https URL, a loopback URL or a private-use scheme"),
+	web.Refused("require_pkce", "Public clients need PKCE"),
+	web.Refused("grant_types", "Public clients can't use this grant"),
+	web.Refused("token_endpoint_auth_method", "Doesn't match the client's client_type"),
 }

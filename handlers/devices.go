@@ -19,24 +19,24 @@ func (h *Handler) deviceRoutes(t *web.Table) {
 		Requires("name").
 		Example(web.Object{"name": "Printer"}).
 		Refuses(
-			web.Clashing("conflict", "representative", "There is a representative device"),
-			web.Clash("There are as many as there may be"),
+			web.Clashing("conflict", "representative", "There is already a primary device"),
+			web.Clash("The limit is reached"),
 			web.ThereIsOne,
 		)
 	t.Add("GET", "/api/devices/:id", web.User(core.ScopeDevices), web.Device, web.Path(d.show), "Show a device").
 		Named("getDevice")
 	t.Add("PATCH", "/api/devices/:id", web.User(core.ScopeDevices), web.Device,
-		web.JSON(d.update).Find(d.find).Fails(core.Conflict), "Change a device; absent fields stay as they are").
+		web.JSON(d.update).Find(d.find).Fails(core.Conflict), "Update a device; fields you leave out stay unchanged").
 		Named("updateDevice").
 		Example(web.Object{"name": "Printer upstairs"}).
-		Refuses(web.Clashing("conflict", "representative", "There is a representative device"))
+		Refuses(web.Clashing("conflict", "representative", "There is already a primary device"))
 	t.Add("DELETE", "/api/devices/:id", web.User(core.ScopeDevices), web.Device, web.Path(d.unpair), "Unpair a device").
 		Named("unpairDevice")
 	t.Add("POST", "/api/devices/:id/register", web.User(core.ScopeDevices), web.Device,
 		web.Path(d.register).Fails(core.Conflict), "Register a device").Named("registerDevice").
 		Refuses(
-			web.Clashing("ALREADY_REGISTERED", "", "It is registered"),
-			web.Clashing("REPRESENTATIVE_DEVICE", "", "It is the representative device"),
+			web.Clashing("ALREADY_REGISTERED", "", "Whether the device is registered"),
+			web.Clashing("REPRESENTATIVE_DEVICE", "", "The primary device can't be registered"),
 		)
 	t.Add("POST", "/api/devices/:id/unregister", web.User(core.ScopeDevices), web.Device,
 		web.Path(d.unregister), "Unregister a device").Named("unregisterDevice")

@@ -43,7 +43,7 @@ type dkimRecord struct {
 // dkimRoutes are the keys that sign mails.
 func (h *Handler) dkimRoutes(t *web.Table) {
 	a := dkimKeys{h.options.Store, h.options.LookupTXT, web.NewTurn()}
-	const one, many = "a key that signs mails", "keys that sign mails, with the state of their DNS records"
+	const one, many = "a DKIM key", "DKIM keys with the status of their DNS records"
 	r := web.Crud(t, "/api/admin/dkim-keys", "DKIMKey", one, many, web.Resource{
 		Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, dkimKey.key),
 		Create: web.JSON(a.create).Fails(core.NotFound, core.Conflict, core.TooMany),
@@ -56,15 +56,15 @@ func (h *Handler) dkimRoutes(t *web.Table) {
 	r.Create.
 		Example(web.Object{"domain": "acme.example", "selector": "news", "algorithm": "rsa", "status": "inactive"}).
 		Refuses(
-			web.Refused("domain", "It is no domain name, or none of the tenant's"),
-			web.Refused("selector", "It is no selector, or the domain isn't proved yet"),
-			web.Refused("status", "The domain isn't proved yet"),
-			web.Refused("algorithm", "The domain has no RSA key yet, which large receivers need"),
-			web.Clashing("already_exists", "", "The domain has a key with this selector"),
-			web.Clash("The tenant has as many keys as it may have"),
+			web.Refused("domain", "Not a domain name, or not one of the tenant's domains"),
+			web.Refused("selector", "Not a valid selector, or the domain isn't verified"),
+			web.Refused("status", "The domain isn't verified"),
+			web.Refused("algorithm", "The domain has no RSA key, which large receivers require"),
+			web.Clashing("already_exists", "", "The domain already has a key with this selector"),
+			web.Clash("The tenant has reached its limit for keys"),
 		)
 	r.Update.Example(web.Object{"status": "active"}).
-		Refuses(web.Refused("domain", "It is none of the tenant's any more: such a key can't be active"))
+		Refuses(web.Refused("domain", "The domain no longer belongs to the tenant, so the key can't be active"))
 }
 
 func (k dkimKey) key() string { return k.ID }
@@ -95,7 +95,7 @@ func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
 // published returns the state of a key's record, and why it isn't published.
 func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason string) {
 	if ctx.Err() != nil {
-		return "unknown", "No name server was asked."
+		return "unknown", "DNS was not checked."
 	}
 	texts, err := a.lookup(ctx, k.RecordName()+".") // with the dot, no search list of the machine is tried
 	fault, isDNS := errors.AsType[*net.DNSError](err)
@@ -105,7 +105,7 @@ func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason
 	case isDNS && fault.IsNotFound || err == nil && len(texts) == 0:
 		return "missing", "There is no such TXT record."
 	case err != nil:
-		return "unknown", "No name server has answered."
+		return "unknown", "No name server answered."
 	}
 	return "other", "The TXT record has another key."
 }
@@ -126,7 +126,7 @@ func (a dkimKeys) list(c *web.Call, in web.TenantFilter, page core.Page) ([]dkim
 // newDKIMKey is the body of POST /api/admin/dkim-keys. Without a tenant the key is the daemon's own.
 type newDKIMKey struct {
 	TenantID  string `json:"tenant_id"`
-	Domain    string `json:"domain" is:"required" min:"1" about:"Of the senders: one of the tenant's"`
+	Domain    string `json:"domain" is:"required" min:"1" about:"Domain of the sender addresses; one of the tenant's"`
 	Selector  string `json:"selector" like:"selector" max:"100"`
 	Algorithm string `json:"algorithm" enum:"rsa|ed25519"`
 	Status    string `json:"status" enum:"active|inactive"`

@@ -47,7 +47,7 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 	const all, item = "/api/admin/webhook-endpoints", "/api/admin/webhook-endpoints/:id"
 	may := core.ActionEndpointManage
 	one := func(do web.Endpoint) web.Endpoint { return do.Find(e.find).Missing(web.ErrNotFound) }
-	r := web.Crud(t, all, "WebhookEndpoint", "a receiver of events", "receivers of events", web.Resource{
+	r := web.Crud(t, all, "WebhookEndpoint", "a webhook endpoint", "webhook endpoints", web.Resource{
 		Find: e.find, Missing: web.ErrNotFound, List: web.List(e.list, endpoint.key),
 		Create: web.JSON(e.create).Fails(core.NotFound, core.Conflict),
 		Show:   web.Path(e.show), Update: web.JSON(e.update), Remove: web.Path(e.remove),
@@ -59,29 +59,29 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 	}).
 		Refuses(
 			web.TenantNamed,
-			web.Refused("url", "It is no URL of a public host, or has a user, a password or a fragment"),
+			web.Refused("url", "Not a URL of a public host, or contains a username, password or fragment"),
 			web.Refused("list_id", "The tenant has no such list"),
-			web.Clash("The tenant has as many receivers as it may have"),
+			web.Clash("The tenant has reached its limit for webhook endpoints"),
 		)
 	r.Update.Example(web.Object{"url": "https://crm.example.org/hooks/news", "disabled": false}).
 		Refuses(
-			web.Refused("url", "It is no URL of a public host, or has a user, a password or a fragment"),
+			web.Refused("url", "Not a URL of a public host, or contains a username, password or fragment"),
 			web.Refused("list_id", "The tenant has no such list"),
 			web.FixedTenant,
 		)
 	t.Add("GET", item+"/log", web.Admin(may), web.Member, one(web.List(e.log, attempt.key)),
-		"List the attempts of the last two weeks to post to a receiver, the newest first").
+		"List delivery attempts of the last two weeks, newest first").
 		Named("listWebhookEndpointAttempts")
 	t.Add("POST", item+"/test", web.Admin(may), web.Member, one(web.Path(e.try)).Fails(core.TooMany),
-		"Post an event of type webhook.test to a receiver now").Named("testWebhookEndpoint")
+		"Send a webhook.test event to an endpoint").Named("testWebhookEndpoint")
 	t.Add("POST", item+"/rotate-secret", web.Admin(may), web.Member,
 		one(web.JSON(e.rotate).BodyOptional()).Fails(core.Conflict),
-		"Give a receiver another secret; the one before signs too for a while, and there is no third").
+		"Rotate the secret of a webhook endpoint; both secrets sign for a while").
 		Named("rotateWebhookEndpointSecret").
 		Example(web.Object{"overlap_seconds": 7200}).
 		Refuses(web.TwoSecrets)
 	t.Add("POST", item+"/end-old-secret", web.Admin(may), web.Member, one(web.Path(e.endOld)),
-		"End the secret before the newest of a receiver").Named("endOldWebhookEndpointSecret")
+		"End the previous secret of a webhook endpoint").Named("endOldWebhookEndpointSecret")
 }
 
 func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {
@@ -113,8 +113,8 @@ type newEndpoint struct {
 	TenantID string   `json:"tenant_id"`
 	Name     string   `json:"name" like:"line" max:"100"`
 	URL      string   `json:"url" is:"required" like:"receiver" min:"1" max:"2000"`
-	ListID   string   `json:"list_id" about:"Only events of this list; empty: of every list"`
-	Events   []string `json:"events" each:"event" about:"Only events of these types; none: all"`
+	ListID   string   `json:"list_id" about:"Only events of this list; all lists if empty"`
+	Events   []string `json:"events" each:"event" about:"Only these event types; all if empty"`
 	Disabled bool     `json:"disabled"` // nothing is sent until it is switched on
 }
 
@@ -163,8 +163,8 @@ func (a endpoints) show(c *web.Call, id string) (endpoint, error) {
 type endpointChange struct {
 	Name     *string   `json:"name" like:"line" max:"100"`
 	URL      *string   `json:"url" like:"receiver" min:"1" max:"2000"`
-	ListID   *string   `json:"list_id" about:"Only events of this list; empty: of every list"`
-	Events   *[]string `json:"events" each:"event" about:"Only events of these types; none: all"`
+	ListID   *string   `json:"list_id" about:"Only events of this list; all lists if empty"`
+	Events   *[]string `json:"events" each:"event" about:"Only these event types; all if empty"`
 	Disabled *bool     `json:"disabled"`
 }
 

@@ -44,9 +44,10 @@ const diskReserve = "disk_reserve"
 // operationRoutes are for those who run the daemon.
 func (h *Handler) operationRoutes(t *web.Table) {
 	t.Add("GET", "/healthz", web.Public(), web.Send,
-		web.Get(h.health).Quiet().DescribesFailure(503, "A part of the daemon does not work"), "Health of the daemon").
+		web.Get(h.health).Quiet().DescribesFailure(503, "Part of the server isn't working"), "Show the health of "+
+			"the server").
 		Named("getHealth")
-	t.Add("GET", "/openapi", web.Public(), web.Page, web.Query(h.reference), "Every operation, to read")
+	t.Add("GET", "/openapi", web.Public(), web.Page, web.Query(h.reference), "Show the API reference")
 	for _, d := range documents {
 		t.Add("GET", d.Path, web.Public(), web.Member, web.Get(h.openAPI(d.Name)).Answers("application/json"),
 			"OpenAPI document: "+d.Title).

@@ -27,47 +27,47 @@ func (h *Handler) importRoutes(t *web.Table) {
 	may := web.Admin(core.ActionPeopleImport)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
 	t.Add("GET", all, may, web.Member, web.List(a.list, func(j core.ImportJob) string { return j.ID }),
-		"List imports, the newest first").Named("listImports")
+		"List imports, newest first").Named("listImports")
 	t.Add("POST", all, may, web.Member,
 		web.Stream(a.create).DescribesMedia("text/csv", "application/octet-stream").NeedsRoom(web.MaxWrite).Created().
 			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany, core.MediaType),
-		"Upload a file of subscribers; the body is the file, as CSV. Nothing is imported before it is run").
+		"Upload a CSV file of subscribers as the body; nothing is imported until you run the import").
 		Named("uploadImport").
 		Refuses(
-			web.Refused("", "The file is missing, or can't be read"),
-			web.Clash("The tenant has as many open imports as it may have, or another service keeps the list"),
+			web.Refused("", "The file is missing or unreadable"),
+			web.Clash("The tenant has reached its limit for open imports, or another service manages the list"),
 		)
 	t.Add("GET", item, may, web.Member, one(web.Path(a.show)),
-		"Show an import: how far it is, and what it makes of each column").Named("getImport")
+		"Show an import with its progress and column mapping").Named("getImport")
 	t.Add("POST", item+"/run", may, web.Member, one(web.JSON(a.run).BodyOptional()).Accepted().Fails(core.Conflict),
-		"Run an import, or try what would become of the lines; absent fields stay as they are").Named("runImport").
+		"Run an import, or do a dry run; fields you leave out stay unchanged").Named("runImport").
 		Example(web.Object{
 			"dry_run": true, "mapping": web.Object{"E-Mail": "email", "First name": "first_name"},
 			"subscriber_status": "active",
 			"source":            "members of the club",
 		}).
 		Refuses(
-			web.Refused("mapping", "The file has no such columns, or two for one field"),
-			web.Refused("status", "It doesn't fit the list"),
-			web.Clash("The import has begun, or has ended"),
+			web.Refused("mapping", "The file has no such columns, or two columns map to one field"),
+			web.Refused("status", "The status doesn't fit the list"),
+			web.Clash("The import has already started or ended"),
 		)
 	t.Add("POST", item+"/cancel", may, web.Member, one(web.Path(a.cancel)).Fails(core.Conflict),
-		"End an import, or its upload; what it has done stays").Named("cancelImport").
+		"Stop an import or its upload; rows already imported stay").Named("cancelImport").
 		Refuses(web.Clash("The import has ended"))
 	t.Add("GET", item+"/undo", may, web.Member, one(web.Path(a.undoPlan)).Fails(core.Conflict),
-		"Say what would become of those whom an import has brought or changed if it were taken back").
+		"Preview what undoing an import would change").
 		Named("planImportUndo").
-		Refuses(web.Clash("The import has not ended, changed no one, was taken back, or ended over a week ago"))
+		Refuses(web.Clash("The import hasn't ended, changed no subscribers, was already undone, or ended over a week ago"))
 	t.Add("POST", item+"/undo", may, web.Member, one(web.Path(a.undo)).Accepted().Fails(core.Conflict),
-		"Take an import back, within a week of its end: remove those whom it has brought anew, and give the others their fields back").
+		"Undo an import within a week: remove the subscribers it added and restore the others' fields").
 		Named("undoImport").
-		Refuses(web.Clash("The import has not ended, changed no one, was taken back, or ended over a week ago"))
+		Refuses(web.Clash("The import hasn't ended, changed no subscribers, was already undone, or ended over a week ago"))
 	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults).Answers("text/csv")),
-		"Write the lines with errors as CSV, or as a spreadsheet reads it best").
+		"Download the rows with errors as CSV, or in a format for spreadsheets").
 		Named("exportImportFaults")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
-		"Delete an import with its file").Named("deleteImport").
-		Refuses(web.Clash("The import is running, or is being taken back"))
+		"Delete an import and its file").Named("deleteImport").
+		Refuses(web.Clash("The import is running or being undone"))
 }
 
 func (a importsAPI) find(c *web.Call) error {

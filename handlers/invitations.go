@@ -30,7 +30,7 @@ func (h *Handler) invitationRoutes(t *web.Table) {
 		web.List(i.list, func(i core.Invitation) string { return i.ID }), "List open invitations").
 		Named("listInvitations")
 	t.Add("POST", path, web.Admin(core.ActionTeamManage), web.Member,
-		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person by mail to have a role").
+		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person to a role by email").
 		Named("createInvitation").
 		Example(web.Object{"tenant_id": web.ExampleID, "email": "eve@acme.example", "role": "editor"}).
 		Refuses(web.BadEmail)
@@ -38,9 +38,9 @@ func (h *Handler) invitationRoutes(t *web.Table) {
 		"Show an open invitation").
 		Named("getInvitation")
 	t.Add("DELETE", item, web.Admin(core.ActionTeamManage), web.Member,
-		web.Path(i.remove).Find(i.find), "Take an invitation back").Named("deleteInvitation")
+		web.Path(i.remove).Find(i.find), "Revoke an invitation").Named("deleteInvitation")
 	t.Add("GET", invitationPath, web.Public(), web.Page, web.Query(web.Visited(i.page)),
-		"Accept an invitation: the page")
+		"Show the invitation page")
 	t.Add("POST", invitationPath, web.Public(), web.Page,
 		web.Form(web.Visited(i.accept)).Fails(core.Forbidden), "Accept an invitation")
 }

@@ -39,32 +39,34 @@ func (h *Handler) listRoutes(t *web.Table) {
 	one := func(e web.Endpoint) web.Endpoint {
 		return e.Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound)
 	}
-	t.Add("GET", item+"/reasons", read, web.Member, one(web.Path(l.reasons)), "Count the reasons that leavers gave").
+	t.Add("GET", item+"/reasons", read, web.Member, one(web.Path(l.reasons)), "Count the reasons people gave for "+
+		"unsubscribing").
 		Named("getLeaveReasons")
 	t.Add("GET", item+"/growth", read, web.Member, one(web.Query(l.growth)),
-		"Show the counts of a list at the end of each of the last days, the oldest first").Named("getListGrowth")
+		"Show a list's daily subscriber counts, oldest first").Named("getListGrowth")
 	change := web.Admin(core.ActionPeopleChange)
 	t.Add("GET", item+"/hygiene", read, web.Member, one(web.Query(l.hygiene)),
-		"Count who on a list is not reached, has not confirmed, or was silent for some months").Named("getListHygiene")
+		"Count a list's bounced, unconfirmed and inactive subscribers").Named("getListHygiene")
 	t.Add("POST", item+"/ask-again", change, web.Member, one(web.JSON(l.askAgain)).Fails(core.Conflict),
-		"Ask those who have not confirmed, or were silent, once more whether they want the mails of a list").
+		"Email unconfirmed or inactive subscribers of a list to ask if they want to stay").
 		Named("askAgain").
 		Example(web.Object{"who": "unconfirmed"}).
 		Refuses(
-			web.Coded("list_inactive", "", "The list takes no subscriptions at present"),
-			web.Clash("The mails of these months were not measured"),
+			web.Coded("list_inactive", "", "The list isn't accepting signups"),
+			web.Clash("Emails weren't tracked in these months"),
 		)
 	t.Add("POST", item+"/unsubscribe-silent", change, web.Member, one(web.Path(l.unsubscribeSilent)),
-		"End the subscriptions of those who were asked once more and have not answered in 14 days").
+		"Unsubscribe people who didn't answer the reminder within 14 days").
 		Named("unsubscribeSilent")
 	t.Add("POST", item+"/remove-unconfirmed", change, web.Member, one(web.Path(l.removeUnconfirmed)),
-		"Remove those who have never confirmed, and were asked more than 7 days ago").Named("removeUnconfirmed")
-	t.Add("GET", item+"/form", read, web.Member, one(web.Path(l.form)), "Show a subscribe form for a website").
+		"Remove people who didn't confirm within 7 days").Named("removeUnconfirmed")
+	t.Add("GET", item+"/form", read, web.Member, one(web.Path(l.form)), "Show the signup form of a list for "+
+		"embedding in a website").
 		Named("getSubscribeForm")
 	t.Add("GET", item+"/drift", web.Admin(core.ActionListSettings), web.Member,
 		one(web.Query(l.drift)).Fails(core.Conflict),
-		"Compare what the member and the send side have of a list, and change nothing").Named("compareNewsletterList").
-		Refuses(web.Clash("The send side is another service"))
+		"Compare a list's subscribers in the member and send services without changing them").Named("compareNewsletterList").
+		Refuses(web.Clash("Another service does the sending"))
 }
 
 // syncRoutes are the full syncs of lists.
@@ -72,9 +74,9 @@ func (h *Handler) syncRoutes(t *web.Table) {
 	read := web.Admin(core.ActionListRead)
 	y := syncs{h.options.Store}
 	t.Add("GET", "/api/admin/syncs", read, web.Member, web.List(y.list, syncState.key),
-		"List the full syncs of lists, the newest first").Named("listSyncs")
+		"List full syncs, newest first").Named("listSyncs")
 	t.Add("GET", "/api/admin/syncs/:id", read, web.Member, web.Path(y.show).Find(y.find).Missing(web.ErrNotFound),
-		"Show a full sync: how far it is").Named("getSync")
+		"Show the progress of a full sync").Named("getSync")
 }
 
 // reasons counts the reasons. It reads the whole ledger of the list, so that requests take turns.
@@ -248,16 +250,16 @@ func (h *Handler) restoreRoutes(t *web.Table) {
 	a := restoring{h.options.Store}
 	key := func(d core.Deleted) string { return d.ID }
 	t.Add("GET", "/api/admin/deleted-tenants", web.Admin(core.ActionTenantManage), web.Member, web.List(a.tenants, key),
-		"List the deleted tenants that can be restored").Named("listDeletedTenants")
+		"List deleted tenants that can be restored").Named("listDeletedTenants")
 	t.Add("POST", "/api/admin/tenants/:id/restore", web.Admin(core.ActionTenantManage), web.Member,
 		web.Path(a.restoreTenant).Find(a.findTenant).Missing(web.ErrNotFound),
-		"Restore a tenant that was deleted in the last 30 days; clients and webhook endpoints come back disabled").
+		"Restore a tenant deleted in the last 30 days; its clients and webhook endpoints stay disabled").
 		Named("restoreTenant")
 	t.Add("GET", "/api/admin/deleted-newsletter-lists", web.Admin(core.ActionListSettings), web.Member,
-		web.List(a.lists, key), "List the deleted lists that can be restored").Named("listDeletedNewsletterLists")
+		web.List(a.lists, key), "List deleted lists that can be restored").Named("listDeletedNewsletterLists")
 	t.Add("POST", "/api/admin/newsletter-lists/:id/restore", web.Admin(core.ActionListSettings), web.Member,
 		web.Path(a.restoreList).Find(a.findList).Missing(core.ErrListNotFound),
-		"Restore a list that was deleted in the last 30 days; send jobs stay canceled").Named("restoreNewsletterList")
+		"Restore a list deleted in the last 30 days; send jobs stay canceled").Named("restoreNewsletterList")
 }
 
 func (a restoring) tenants(c *web.Call, _ struct{}, page core.Page) ([]core.Deleted, error) {

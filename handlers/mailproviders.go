@@ -32,7 +32,7 @@ func (h *Handler) providerEventRoutes(t *web.Table) {
 	events := mailProviders{h.options.Store, h.ident, h.log}
 	t.Add("POST", "/webhooks/:provider", h.mailProvider(), web.Send,
 		web.Raw(events.take).DescribesJSON(reflect.TypeFor[providerEvent]()),
-		"Take the events of a mail provider; the body is that of the provider's kind, of kind generic a ProviderEvent").
+		"Accept events from a mail provider in the provider's format; for kind generic, a ProviderEvent").
 		Named("receiveProviderEvents").
 		Example(web.Object{
 			"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": web.ExampleID,
@@ -40,11 +40,11 @@ func (h *Handler) providerEventRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			web.Refused("", "The body is none of the provider's form"),
-			web.Refused("event_type", "It is missing, or none that is known"),
+			web.Refused("", "The body isn't in the provider's format"),
+			web.Refused("event_type", "Missing or unknown"),
 			web.Refused("message_id",
-				"It is missing, or too long"),
-			web.Refused("occurred_at", "It is missing"),
+				"Missing or too long"),
+			web.Refused("occurred_at", "Missing"),
 			web.BadEmail,
 		)
 }
@@ -169,6 +169,6 @@ func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
 
 // mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
 func (h *Handler) mailProvider() web.Access {
-	return web.Proved("provider", "mail providers, by what their kind proves itself with", report.HeaderSignature,
+	return web.Proved("provider", "mail providers, authenticated as their kind requires", report.HeaderSignature,
 		h.admitProvider)
 }

@@ -36,36 +36,36 @@ func (h *Handler) mediaRoutes(t *web.Table) {
 	t.Add("POST", all, web.Sent(core.ActionMediaWrite), web.Send,
 		web.Stream(a.create).DescribesMedia("application/octet-stream",
 			"*/*").NeedsRoom(web.MaxWrite).Created().Fails(core.NotFound, core.TooLarge, core.TooMany),
-		"Upload a picture or a PDF: the body is the file, or multipart/form-data with a part named file").
+		"Upload an image or a PDF, as the body or as the part file of multipart/form-data").
 		Named("uploadMedia").
 		Refuses(
 			web.TenantNamed,
 			notAnAsset,
 			web.Coded("unsupported_picture", "file",
-				"It is none that is known, or has more than is taken"),
-			web.Coded("invalid_picture", "file", "It is broken or cut off"),
-			web.Refused("alt", "A decorative picture has an empty one"),
-			web.Refused("name", "It is empty"),
-			web.Refused("file", "It is missing, or stands twice"),
+				"The file type isn't supported, or the image is too large"),
+			web.Coded("invalid_picture", "file", "The file is broken or incomplete"),
+			web.Refused("alt", "Decorative images need an empty alt text"),
+			web.Refused("name", "Empty"),
+			web.Refused("file", "Missing or repeated"),
 		)
 	t.Add("GET", all, web.Sent(core.ActionMediaRead), web.Send,
 		web.List(a.list, func(m core.MediaView) string { return m.ID }).Fails(core.Invalid),
-		"List pictures, the newest first").
+		"List media, newest first").
 		Named("listMedia").
 		Refuses(web.TenantNamed)
 	const item = "/api/media/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
-	t.Add("GET", item, web.Sent(core.ActionMediaRead), web.Send, one(web.Path(a.show)), "Show a picture").Named("getMedia")
+	t.Add("GET", item, web.Sent(core.ActionMediaRead), web.Send, one(web.Path(a.show)), "Show an image").Named("getMedia")
 	t.Add("PATCH", item, web.Sent(core.ActionMediaWrite), web.Send, one(web.JSON(a.update)),
-		"Change what a picture is called and says; absent fields stay as they are").Named("updateMedia").
+		"Update an image's name and alt text; fields you leave out stay unchanged").Named("updateMedia").
 		Example(web.Object{"name": "Our logo", "alt": "Acme"}).
-		Refuses(web.Refused("alt", "A decorative picture has an empty one"))
+		Refuses(web.Refused("alt", "Decorative images need an empty alt text"))
 	t.Add("DELETE", item, web.Sent(core.ActionMediaWrite), web.Send, one(web.Query(a.remove)).Fails(core.Conflict),
-		"Delete a picture; one that a template or a send job shows only with force").Named("deleteMedia").
-		Refuses(web.Clashing("media_in_use", "", "Something shows it: force deletes it all the same"))
+		"Delete an image; set force if a template or a send job uses it").Named("deleteMedia").
+		Refuses(web.Clashing("media_in_use", "", "The image is in use; set force to delete it anyway"))
 	t.Add("GET", core.MediaPath+":digits/:name", web.Public(), web.Page,
 		web.Serve(a.serve).Answers("image/jpeg", "image/png", "image/gif", "application/pdf").Fails(core.NotFound),
-		"A picture of a mail").Named("getPicture")
+		"Show an image of an email").Named("getPicture")
 }
 
 // origin returns where the pictures of a tenant are served.
@@ -346,5 +346,5 @@ func (h *Handler) hiddenInDark(ctx context.Context, address string) bool {
 
 // Refusals of several operations.
 var (
-	notAnAsset = web.Refused("", "The body is missing, or not well-formed multipart/form-data")
+	notAnAsset = web.Refused("", "The body is missing or is malformed multipart/form-data")
 )

@@ -33,29 +33,29 @@ func (h *Handler) modelRoutes(t *web.Table) {
 	t.Add("POST", "/api/models", web.User(core.ScopeModelsWrite), web.Device,
 		web.Stream(h.upload).DescribesMedia("application/octet-stream", "*/*").NeedsRoom(web.MaxWrite).Created().
 			Fails(core.Forbidden, core.Conflict, core.TooLarge, core.TooMany),
-		"Upload a model: the body is the file, or multipart/form-data with a part named file").Named("uploadModel").
+		"Upload a model, as the body or as the part file of multipart/form-data").Named("uploadModel").
 		Refuses(
 			notAnAsset,
-			web.Refused("name", "It is empty, too long, or has control characters"),
-			web.Refused("description", "It is too long, or has control characters"),
-			web.Coded("invalid_visibility", "visibility", "It is none of private, tenant and public"),
-			web.Clash("The owner has as many models as one may have"),
-			web.Refused("file", "It is missing, or stands twice"),
-			web.Clashing("upload_under_way", "", "The upload is under way"),
-			web.Clashing("upload_offset", "Upload-Offset", "Another number of bytes is kept"),
-			web.Refused("Upload-Offset", "It stands without Upload-Key"),
-			web.Refused("", "The file goes on after its end, or waited too long for the rest"),
+			web.Refused("name", "Empty, too long, or contains control characters"),
+			web.Refused("description", "Too long, or contains control characters"),
+			web.Coded("invalid_visibility", "visibility", "Must be private, tenant or public"),
+			web.Clash("The owner has reached the limit for models"),
+			web.Refused("file", "Missing or repeated"),
+			web.Clashing("upload_under_way", "", "The upload is already running"),
+			web.Clashing("upload_offset", "Upload-Offset", "Doesn't match the bytes stored so far"),
+			web.Refused("Upload-Offset", "Upload-Key is missing"),
+			web.Refused("", "The file is longer than declared, or the rest arrived too late"),
 		)
 	t.Add("GET", "/api/models/upload", web.User(core.ScopeModelsRead), web.Device,
-		web.Query(h.uploadState), "Tell how much of an upload that broke off is kept").Named("getModelUpload")
+		web.Query(h.uploadState), "Show how much of an interrupted upload is stored").Named("getModelUpload")
 	t.Add("GET", "/api/models/library", web.User(core.ScopeModelsRead), web.Device,
-		web.Query(m.library), "List the models that the caller may view, newest first").Named("listLibrary").
+		web.Query(m.library), "List the models the caller can view, newest first").Named("listLibrary").
 		Refuses(
-			web.Coded("invalid_cursor", "cursor", "It is of another list, filter or caller"),
-			web.Refused("access", "It is about models of others, and owner about one's own"),
+			web.Coded("invalid_cursor", "cursor", "The cursor belongs to another list, filter or caller"),
+			web.Refused("access", "Only for other people's models; can't be combined with owner"),
 		)
 	t.Add("PATCH", item, web.User(core.ScopeModelsWrite), web.Device,
-		web.JSON(m.update).Find(m.owned), "Change what a model is called; absent fields stay as they are").
+		web.JSON(m.update).Find(m.owned), "Update a model's details; fields you leave out stay unchanged").
 		Named("updateModel").
 		Example(web.Object{"description": "Holds a shelf of up to 5 kg."})
 	t.Add("DELETE", item, web.User(core.ScopeModelsWrite), web.Device, web.Path(m.remove), "Delete a model").
@@ -66,7 +66,7 @@ func (h *Handler) modelRoutes(t *web.Table) {
 		web.Serve(m.download).Answers("application/octet-stream", "*/*"),
 		"Download the file of a model").Named("downloadModel")
 	t.Add("PATCH", item+"/visibility", web.User(core.ScopeModelsWrite), web.Device,
-		web.JSON(m.setVisibility).Find(m.owned), "Change who may view a model").Named("setModelVisibility").
+		web.JSON(m.setVisibility).Find(m.owned), "Update a model's visibility").Named("setModelVisibility").
 		Example(web.Object{"visibility": "public"})
 }
 
@@ -82,14 +82,15 @@ func (h *Handler) shareRoutes(t *web.Table) {
 		web.JSON(s.create).NeedsRoom(web.MaxWrite).Created().Find(m.owned).Fails(core.Conflict), "Share a model").
 		Named("createModelShare").
 		Example(web.Object{"email": "friend@example.org", "permission": "read"}).
-		Refuses(web.ThereIsOne, web.Refused("", "The owner of a model needs no share of it"), web.BadEmail)
+		Refuses(web.ThereIsOne, web.Refused("", "The owner already has access"), web.BadEmail)
 	t.Add("GET", share, web.User(core.ScopeModelsRead), web.Device, web.Query(s.show).Find(s.find), "Show a share").
 		Named("getModelShare")
-	t.Add("PUT", share, web.User(core.ScopeModelsWrite), web.Device, web.JSON(s.update).Find(s.find), "Change a share").
+	t.Add("PUT", share, web.User(core.ScopeModelsWrite), web.Device, web.JSON(s.update).Find(s.find), "Update a share").
 		Named("updateModelShare").
 		Example(web.Object{"permission": "read"}).
-		Refuses(web.Refused("user_id", "It can't be changed"), web.Refused("email", "It can't be changed"))
-	t.Add("DELETE", share, web.User(core.ScopeModelsWrite), web.Device, web.Query(s.remove).Find(s.find), "End a share").
+		Refuses(web.Refused("user_id", "This field can't be changed"), web.Refused("email", "This field can't be changed"))
+	t.Add("DELETE", share, web.User(core.ScopeModelsWrite), web.Device, web.Query(s.remove).Find(s.find), "Stop "+
+		"sharing a model").
 		Named("deleteModelShare")
 }
 

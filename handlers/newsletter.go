@@ -51,34 +51,34 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 	open := func(e web.Endpoint) web.Endpoint { return e.CORS(news.tenantOrigin) }
 	t.Add("POST", "/api/newsletter/subscribe", web.Optional(), web.Member,
 		open(web.JSON(news.subscribe)).NeedsRoom(web.MaxWrite).Fails(core.NotFound, core.TooMany),
-		"Ask for a subscription; a mail to confirm it goes out").Named("subscribe").
+		"Sign up for a list and email a confirmation link").Named("subscribe").
 		Example(web.Object{
 			"list_id": web.ExampleID, "email": "reader@example.org", "preferences": web.Object{"first_name": "Ada"},
 			"source": "website",
 		}).
 		Refuses(
 			web.BadEmail,
-			web.Coded("list_inactive", "", "The list takes no subscriptions at present"),
-			web.Refused("preferences", "They are too large, or nest too deep"),
-			web.Refused("source", "It is too long, or has control characters"),
+			web.Coded("list_inactive", "", "The list isn't accepting signups"),
+			web.Refused("preferences", "Too large or nested too deeply"),
+			web.Refused("source", "Too long, or contains control characters"),
 		)
 	t.Add("GET", "/api/newsletter/confirm", web.Public(), web.Member,
 		open(web.Query(news.confirm)).Changes().Fails(core.NotFound), "Confirm a subscription").
 		Named("confirmSubscription").
-		Refuses(web.UnusedToken, web.PastToken, web.Coded("list_inactive", "", "The list takes no subscriptions at present"))
+		Refuses(web.UnusedToken, web.PastToken, web.Coded("list_inactive", "", "The list isn't accepting signups"))
 	t.Add("POST", "/api/newsletter/unsubscribe", web.Public(), web.Member,
 		open(oneClick(web.JSON(news.unsubscribe), news.leave)),
-		"End a subscription, by a token in the body or, as RFC 8058 has it, in the query").Named("unsubscribe").
+		"Unsubscribe with a token in the body or, for one-click (RFC 8058), in the query").Named("unsubscribe").
 		Example(web.Object{"token": "u.q7Xk…"}).
 		Refuses(web.UnusedToken, web.PastToken)
 	t.Add("POST", "/api/newsletter/unsubscribe-token", web.Optional(), web.Member,
 		web.JSON(news.unsubscribeToken).NeedsRoom(web.MaxWrite).Fails(core.NotFound, core.TooMany),
-		"Ask for a token that ends a subscription").
+		"Request an unsubscribe token").
 		Named("createUnsubscribeToken").
 		Example(web.Object{"list_id": web.ExampleID, "email": "reader@example.org"}).
 		Refuses(web.BadEmail)
 	t.Add("GET", "/api/newsletter/preferences", web.Subscription(core.ScopeListRead), web.Member,
-		web.Query(news.preferences).Fails(core.NotFound), "Show the subscription of an address to a list").
+		web.Query(news.preferences).Fails(core.NotFound), "Show an address's subscription to a list").
 		Named("getPreferences").
 		Refuses(web.BadEmail)
 	t.Add("POST", "/api/newsletter/preferences", web.Subscription(core.ScopeEventsWrite), web.Member,
@@ -88,20 +88,20 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 			"list_id": web.ExampleID, "email": "reader@example.org",
 			"preferences": web.Object{"first_name": "Ada", "city": "Bonn"},
 		}).
-		Refuses(web.BadEmail, web.Refused("preferences", "They are too large, or nest too deep"))
+		Refuses(web.BadEmail, web.Refused("preferences", "Too large or nested too deeply"))
 	t.Add("GET", "/api/newsletter/subscriptions", web.Bearer(core.ScopeListRead), web.Member,
 		web.List(news.subscriptions, func(s core.Subscription) string { return s.ID }).Fails(core.NotFound),
 		"List the subscriptions of a list").Named("listSubscriptions")
 	disable := web.JSON(news.disable)
 	t.Add("POST", "/api/subscriptions/disable", web.Bearer(core.ScopeEventsWrite), web.Member, disable,
-		"Switch an address off and end its subscriptions").Named("disableSubscriptions").
+		"Block an address and end its subscriptions").Named("disableSubscriptions").
 		Example(web.Object{
 			"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support",
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(disabling...)
 	t.Add("POST", "/api/api/subscriptions/disable", web.Bearer(core.ScopeEventsWrite), web.Member, disable,
-		"Switch an address off and end its subscriptions").Named("disableSubscriptionsByItsDeclaredPath").
+		"Block an address and end its subscriptions").Named("disableSubscriptionsByItsDeclaredPath").
 		Example(web.Object{
 			"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support",
 			"occurred_at": "2026-11-21T08:00:00.000Z",
@@ -110,9 +110,9 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 	t.Add("POST", "/api/admin/newsletter-lists/:id/full-sync", web.Admin(core.ActionListSettings), web.Member,
 		web.JSON(news.fullSync).BodyOptional().Accepted().Find(lists{store: h.options.Store}.find).
 			Missing(core.ErrListNotFound).Fails(core.Conflict),
-		"Copy a list to the send service as a whole").Named("startFullSync").
+		"Start a full sync of a list to the send service").Named("startFullSync").
 		Example(web.Object{"take_over": false}).
-		Refuses(web.Clash("A sync of the list is on its way, or another service feeds the list"))
+		Refuses(web.Clash("A sync of the list is already running, or another service feeds the list"))
 }
 
 func (r *subscribeRequest) CheckInput() error { return checkListAnd(r.ListID, r.Preferences) }
@@ -520,5 +520,5 @@ func maintains(c *web.Call, list *core.ListWithTenant) bool {
 
 // disabling are refusals of switching an address off.
 var disabling = []web.Refusal{
-	web.Refused("disable_scope", "It can be tenant for callers who are bound to a tenant alone"), web.BadEmail,
+	web.Refused("disable_scope", "Callers bound to a tenant can only use tenant"), web.BadEmail,
 }

@@ -31,39 +31,40 @@ type linkForm struct {
 func (h *Handler) newsletterPageRoutes(t *web.Table) {
 	mailed := newsletterPages{newsletter{h.options.Store, h.sealer, h.options.Newsletter, h.subscribes, h.leaves}}
 	t.Add("GET", "/confirm", web.Public(), web.Page,
-		web.Query(mailed.askConfirm), "Page with the button that confirms a subscription")
+		web.Query(mailed.askConfirm), "Show the page to confirm a subscription")
 	t.Add("POST", "/confirm", web.Public(), web.Page,
 		web.Form(mailed.confirm).Fails(core.Forbidden), "Confirm a subscription")
 	t.Add("GET", "/unsubscribe", web.Public(), web.Page,
-		web.Query(mailed.askUnsubscribe), "Page with the button that ends a subscription")
+		web.Query(mailed.askUnsubscribe), "Show the unsubscribe page")
 	t.Add("GET", "/l/:id", web.Public(), web.Page,
 		web.Path(mailed.askSubscribe).Missing(core.ErrListNotFound).Fails(core.Invalid),
-		"Page with the subscribe form of a list").Named("showSubscribeForm")
+		"Show the signup page of a list").Named("showSubscribeForm")
 	t.Add("POST", "/l/:id", web.Public(), web.Page,
 		web.Values(mailed.subscribe).NeedsRoom(web.MaxWrite).Missing(core.ErrListNotFound).
 			Fails(core.NotFound, core.TooMany),
-		"Ask for a subscription by a form, that of the page or one on any site").Named("subscribeByForm")
+		"Sign up for a list with an HTML form, on the signup page or any site").Named("subscribeByForm")
 	t.Add("GET", "/preferences", web.Public(), web.Page,
 		web.Query(mailed.askPreferences).Fails(core.NotFound),
-		"A subscriber's own page; without a token, the form that asks for one").
+		"Show the preference page; without a token, the form to request a link").
 		Refuses(web.BadEmail)
 	t.Add("POST", "/preferences", web.Public(), web.Page,
 		web.Values(mailed.changePreferences).
 			Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour),
-		"Change something on it")
+		"Update the account")
 	t.Add("POST", "/preferences/export", web.Public(), web.Page,
 		web.Form(mailed.export).Answers("application/json").Fails(core.Forbidden, core.NotFound),
-		"Download what a tenant holds about a subscriber")
+		"Download a subscriber's data")
 	t.Add("POST", "/preferences/erase", web.Public(), web.Page,
-		web.Form(mailed.erase).Fails(core.Forbidden, core.NotFound), "Erase what a tenant holds about a subscriber")
+		web.Form(mailed.erase).Fails(core.Forbidden, core.NotFound), "Erase a subscriber's data")
 	t.Add("POST", "/unsubscribe", web.Public(), web.Page,
-		web.Form(mailed.unsubscribe).Fails(core.Forbidden), "End a subscription")
+		web.Form(mailed.unsubscribe).Fails(core.Forbidden), "Unsubscribe")
 	t.Add("GET", "/undo", web.Public(), web.Page,
-		web.Query(mailed.askUndo).Fails(core.NotFound), "Page with the button that takes an unsubscribing back")
+		web.Query(mailed.askUndo).Fails(core.NotFound), "Show the page to undo an unsubscribe")
 	t.Add("POST", "/undo", web.Public(), web.Page,
-		web.Form(mailed.undo).Fails(core.Forbidden, core.NotFound), "Take an unsubscribing back")
+		web.Form(mailed.undo).Fails(core.Forbidden, core.NotFound), "Undo an unsubscribe")
 	t.Add("GET", "/api/newsletter/unsubscribe", web.Public(), web.Page,
-		web.Query(mailed.askUnsubscribe), "The same page, where a mail program opens List-Unsubscribe in a browser").
+		web.Query(mailed.askUnsubscribe), "Show the unsubscribe page, for email apps that open List-Unsubscribe in a "+
+			"browser").
 		Named("showUnsubscribePage")
 }
 

@@ -24,13 +24,13 @@ var documents = []web.Document{
 	{
 		Name: "member", Title: "newsletterd member service",
 		Path: "/api/openapi.json", Operation: "getMemberDocument",
-		Description: "Identity (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and their " +
-			"administration.",
+		Description: "Sign-in (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and " +
+			"the admin API.",
 		Extra: []any{refreshForm{}},
 	},
 	{
 		Name: "send", Title: "newsletterd send service", Path: "/openapi/send.json",
-		Description: "Send jobs, the signed webhooks of the member service, and the events of mail providers.",
+		Description: "Send jobs, signed webhooks from the member service, and events from mail providers.",
 	},
 	{
 		Name: "devices", Title: "newsletterd devices and models", Path: "/openapi/devices.json",
@@ -38,8 +38,7 @@ var documents = []web.Document{
 	},
 	{
 		Name: "pages", Title: "newsletterd pages", Path: "/openapi/pages.json",
-		Description: "What people see in a browser: pages, the links of mails, tracking; and documents at the root of the " +
-			"host.",
+		Description: "Browser pages, email links, tracking, and documents at the root of the host.",
 	},
 }
 

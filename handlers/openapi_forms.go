@@ -57,7 +57,7 @@ var inputForms = map[string]web.Object{
 	"slug": {"pattern": "^([a-z0-9]+(-[a-z0-9]+)*)?$"},
 	"key": {
 		"pattern":     "^[A-Za-z][A-Za-z0-9_]*$",
-		"description": "Key of the preferences, and name in forms; neither email nor source",
+		"description": "Key in the preferences and input name in forms; can't be email or source",
 	},
 	"field": never(
 		without(where(web.Object{"type": word("choice")}), web.Object{"options": web.Object{"minItems": 1}}),
@@ -74,24 +74,23 @@ var inputForms = map[string]web.Object{
 	"receiver": {"pattern": "^https?://[^/]"},
 	"provider": {"enum": report.Names()}, "provider_name": {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"},
 	"provider_secret": {
-		"description": "As the provider has given it; of kinds generic, postmark and mailjet one is made where none is " +
-			"given",
+		"description": "Secret from the provider; generated if left out for generic, postmark and mailjet",
 	},
 	"selector": {
 		"pattern":     "^(" + dnsLabel + `(\.` + dnsLabel + ")*)?$",
-		"description": "Its name in the DNS; by default newsletterd, of ed25519 newsletterd-ed",
+		"description": "Selector in DNS; defaults to newsletterd, or newsletterd-ed for ed25519",
 	},
 	"auth_method": {
 		"enum":        []string{"", "none", "client_secret_basic", "client_secret_post"},
-		"description": "Of a public client none, of a confidential one a secret",
+		"description": "How the client authenticates: none for public clients, a secret for confidential clients",
 	},
 	"zone": {
-		"description": "Name of the IANA database in which times without an offset are read; empty: they are refused",
+		"description": "IANA time zone for times without an offset; if empty, those times are rejected",
 	},
 
 	"template_name": {"pattern": `^[^/\x00-\x1f\x7f-\x9f]*$`},
 	"font":          word(core.ThemeFonts...), "weight": {"enum": []int{400, 500, 600, 700, 800}},
-	"base":        {"description": "What it is made of; it can't be changed"},
+	"base":        {"description": "Built-in theme it is based on; can't be changed"},
 	"color":       {"pattern": "^#[0-9A-Fa-f]{6}$"},
 	"footer":      {"pattern": `^(([^{\x00-\x1f\x7f-\x9f]|\r?\n)|\{[^{%\x00-\x1f\x7f-\x9f])*\{?$`},
 	"picture_url": {"pattern": `^(https://[A-Za-z0-9][A-Za-z0-9.-]*(/` + unspaced + `*)?)?$`},
@@ -105,17 +104,17 @@ var inputForms = map[string]web.Object{
 	}}},
 	"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
 		", or the id or name of an own theme; empty: the first"},
-	"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, " +
-		"too, of a tenant with tracking_consent those who have agreed"},
-	"sender":      {"description": "In a domain of the tenant; empty: the tenant's"},
-	"attachments": {"description": "Ids of media, pictures or PDF, that come with the mails: 5 MiB together"},
-	"tests":       {"description": "Where its tests go; none: to the tenant's test group"},
+	"tracking": {"description": "totals: counts of opens and clicks; persons: also who opened and clicked (only " +
+		"people who agreed, if the tenant has tracking_consent)"},
+	"sender":      {"description": "Address in one of the tenant's domains; defaults to the tenant's sender"},
+	"attachments": {"description": "Media IDs of images or PDF files to attach; 5 MiB in total"},
+	"tests":       {"description": "Addresses for test emails; defaults to the tenant's test addresses"},
 	"corrected": {
-		"additionalProperties": false, "description": "Of a campaign that was sent: what pages would show",
+		"additionalProperties": false, "description": "Preview of a correction to a sent campaign",
 	},
 	"target": {
 		"pattern":     `^(https?://[^\s{}]+|)$`,
-		"description": "Where the link leads from now on; empty: to the address as it was written",
+		"description": "New target of the link; empty restores the original",
 	},
 	"status_code": {"pattern": `^([45]([0-9]{2}|\.[0-9]{1,3}\.[0-9]{1,3}))?$`},
 
@@ -168,7 +167,8 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	}},
 	reflect.TypeFor[campaignSending](): {"": onlyKnown},
 	reflect.TypeFor[correctionInput](): {"": onlyKnown},
-	reflect.TypeFor[draftPreview]():    {"correction.text": {"description": "Text part of kind html; absent: as sent"}},
+	reflect.TypeFor[draftPreview](): {"correction.text": {"description": "Text part for kind html; defaults to " +
+		"the sent text"}},
 
 	reflect.TypeFor[core.MailText](): {
 		"subject": {
@@ -177,14 +177,15 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		},
 		"text": {"maxLength": 4000, "pattern": `^([^\x00-\x1f\x7f-\x9f]|\r?\n)*$`},
 	},
-	reflect.TypeFor[core.UTM](): {"source": {"description": "Who refers the visitor"}},
+	reflect.TypeFor[core.UTM](): {"source": {"description": "Traffic source (utm_source)"}},
 	reflect.TypeFor[core.CampaignFinding](): {
-		"code": {"description": "A word for programs: reference.md lists them"},
-		"hint": {"description": "What to do"},
+		"code": {"description": "Machine-readable code"},
+		"hint": {"description": "How to fix it"},
 	},
 	reflect.TypeFor[core.FindingPlace](): {
-		"field": {"description": "Of the campaign: subject, content.source, from_email"},
-		"line":  {"description": "Of the field's text, from 1"}, "block": {"description": "Of kind blocks, from 1"},
+		"field": {"description": "Field of the campaign: subject, content.source or from_email"},
+		"line":  {"description": "Line in the field, from 1"}, "block": {"description": "Number of the block, from " +
+			"1 (kind blocks)"},
 	},
 }
 

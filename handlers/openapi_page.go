@@ -112,7 +112,7 @@ func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 // referenceView is the page of the daemon's own, in the language that its texts are in.
 func referenceView(data referenceData) page.View {
 	return page.View{
-		Title: "The APIs", Data: data, Brand: page.OwnBrand(), Style: &page.Style{Lang: core.Languages[0]},
+		Title: "API reference", Data: data, Brand: page.OwnBrand(), Style: &page.Style{Lang: core.Languages[0]},
 	}
 }
 

@@ -23,24 +23,24 @@ func (h *Handler) outboxRoutes(t *web.Table) {
 	may := web.Admin(core.ActionOutboxManage)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(o.find).Missing(web.ErrNotFound) }
 	t.Add("GET", events, may, web.Member, web.List(o.list, outboxEvent.key),
-		"List the events that wait, and the dead letters, the oldest first").Named("listOutboxEvents")
+		"List queued events and dead letters, oldest first").Named("listOutboxEvents")
 	t.Add("GET", item, may, web.Member, one(web.Query(o.show)),
-		"Show an event with what is posted, once for each receiver that it waits for").Named("getOutboxEvent")
+		"Show an event with its payload, once per pending endpoint").Named("getOutboxEvent")
 	t.Add("POST", item+"/retry", may, web.Member, one(web.JSON(o.retry).BodyOptional()).Fails(core.Conflict),
-		"Deliver an event again now").Named("retryOutboxEvent").
+		"Retry an event now").Named("retryOutboxEvent").
 		Example(web.Object{"endpoint_id": web.ExampleID}).
-		Refuses(web.Clash("Too many events wait for the endpoint"))
+		Refuses(web.Clash("Too many events are queued for the endpoint"))
 	t.Add("POST", events+"/retry", may, web.Member, web.JSON(o.retryAll).BodyOptional(),
-		"Deliver dead letters again, 10,000 at most").Named("retryDeadLetters").
+		"Retry dead letters, at most 10,000").Named("retryDeadLetters").
 		Example(web.Object{"tenant_id": web.ExampleID, "event_type": "subscription.activated"})
 	t.Add("GET", mails, may, web.Member,
 		web.List(o.mails, func(m core.QueuedMail) string { return strconv.FormatInt(m.ID, 10) }),
-		"List the mails to one person that wait or were refused for good, the oldest first").Named("listQueuedMails")
+		"List transactional emails that are queued or failed, oldest first").Named("listQueuedMails")
 	t.Add("POST", mails+"/retry", may, web.Member,
 		web.JSON(o.retryMails).BodyOptional().Fails(core.NotFound, core.Conflict),
-		"Send a mail, or those that were refused, again, 10,000 at most").Named("retryMails").
+		"Retry one email or all failed ones, at most 10,000").Named("retryMails").
 		Example(web.Object{"tenant_id": web.ExampleID, "kind": "confirm"}).
-		Refuses(web.Clash("The link of the mail is no longer good"))
+		Refuses(web.Clash("The link in the email has expired"))
 }
 
 // find looks whether anything of the event of the path is still to be delivered.
@@ -183,7 +183,7 @@ func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.Queued
 // retryMails is the body of POST /api/admin/mails/retry: one mail, or those that were refused for good, all of them
 // where nothing is said.
 type retryMails struct {
-	ID       int    `json:"id" like:"whole" about:"Number of the mail; 0: all that the other properties say"`
+	ID       int    `json:"id" like:"whole" about:"Number of the email; 0 means all that match the other fields"`
 	TenantID string `json:"tenant_id"`
 	Kind     string `json:"kind"`
 }

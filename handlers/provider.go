@@ -23,42 +23,42 @@ func (h *Handler) providerRoutes(t *web.Table) {
 	t.Add("GET", "/api/oauth/authorize", web.Public(), web.Page,
 		web.Query(web.Visited(a.authorize)).Changes().DescribesQuery(reflect.TypeFor[authorizeQuery]()).DescribesStatus(302).
 			Fails(core.Invalid),
-		"Ask for an authorization code (RFC 6749 section 4.1.1)").Named("authorize")
+		"Request an authorization code (RFC 6749 section 4.1.1)").Named("authorize")
 	t.Add("POST", "/api/oauth/authorize", web.Public(), web.Page,
-		web.Raw(a.authorizePost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "The same by POST; sent on to GET").
+		web.Raw(a.authorizePost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "Same with POST; redirects to GET").
 		Named("authorizeByForm")
 	t.Add("GET", "/api/oauth/userinfo", web.Bearer(core.ScopeOpenID), web.Member,
-		open(web.Get(e.userinfo)), "Claims about the user (OpenID Connect Core section 5.3)").Named("getUserInfo")
+		open(web.Get(e.userinfo)), "Show claims about the user (OpenID Connect Core section 5.3)").Named("getUserInfo")
 	t.Add("POST", "/api/oauth/userinfo", web.Bearer(core.ScopeOpenID).InForm(), web.Member,
 		open(web.Get(e.userinfo)).MaxBody(web.MaxForm).Fails(core.Invalid),
-		"The same by POST; the token may stand in a form").Named("getUserInfoByForm")
+		"Same with POST; the token can be a form field").Named("getUserInfoByForm")
 	t.Add("POST", "/api/oauth/revoke", web.Public(), web.OAuth,
 		open(web.Form(e.revoke)).Answers("application/json").Fails(core.Unauthenticated),
-		"Revoke a token and all of its sign-in (RFC 7009)").
+		"Revoke a token and all other tokens of its sign-in (RFC 7009)").
 		Named("revokeToken").
 		Example(web.Object{"token": "Zc3o…", "client_id": web.ExampleID}).
-		Refuses(web.Refused("client_id", "The client authenticates in two ways"))
+		Refuses(web.Refused("client_id", "The client authenticates in two ways at once"))
 	t.Add("POST", "/api/oauth/introspect", web.Public(), web.OAuth,
-		web.Form(e.introspect).Fails(core.Unauthenticated), "Tell what a token is good for (RFC 7662)").
+		web.Form(e.introspect).Fails(core.Unauthenticated), "Introspect a token (RFC 7662)").
 		Named("introspectToken").
 		Example(web.Object{"token": "Zc3o…", "client_id": web.ExampleID, "client_secret": "q7Xk…"}).
-		Refuses(web.Refused("client_id", "The client authenticates in two ways"))
+		Refuses(web.Refused("client_id", "The client authenticates in two ways at once"))
 	t.Add("GET", "/api/oauth/logout", web.Public(), web.Page,
 		web.Query(web.Visited(l.relyingParty)).Changes().DescribesQuery(reflect.TypeFor[logoutQuery]()).
 			Fails(core.Invalid),
-		"Sign a user out for a relying party (RP-Initiated Logout)").Named("endSession")
+		"Sign a user out of a connected app (RP-Initiated Logout)").Named("endSession")
 	t.Add("POST", "/api/oauth/logout", web.Public(), web.Page,
-		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "The same by POST; sent on to GET").
+		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "Same with POST; redirects to GET").
 		Named("endSessionByForm")
 	t.Add("GET", "/api/.well-known/openid-configuration", web.Public(), web.Member,
 		open(web.Get(e.describe)).Answers("application/json"),
-		"Metadata of the provider").Named("getDiscovery")
+		"Show the provider's metadata").Named("getDiscovery")
 	for _, path := range []string{
 		"/.well-known/openid-configuration",
 		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api",
 	} {
 		t.Add("GET", path, web.Public(), web.Member, open(web.Get(e.describe)).Answers("application/json"),
-			"Metadata of the provider")
+			"Show the provider's metadata")
 	}
 }
 

@@ -50,36 +50,36 @@ func (h *Handler) mailProviderRoutes(t *web.Table) {
 		Example(web.Object{"name": "eu-mailer", "kind": "generic"}).
 		Refuses(
 			web.ThereIsOne,
-			web.Clash("A provider of the configuration has the name"),
-			web.Refused("name", "It is the address of another webhook"),
-			web.Refused("secret", "It is none of this kind"),
-			web.Refused("topics[]", "It is none of this kind"),
-			web.Refused("topics", "It is none of this kind"),
+			web.Clash("A provider in the configuration file has this name"),
+			web.Refused("name", "The name is used by another webhook"),
+			web.Refused("secret", "Not valid for this kind of provider"),
+			web.Refused("topics[]", "Not valid for this kind of provider"),
+			web.Refused("topics", "Not valid for this kind of provider"),
 		)
 	t.Add("GET", item, may, web.Member, one(web.Query(p.show)), "Show a mail provider").Named("getMailProvider")
 	t.Add("PUT", item, may, web.Member, one(web.JSON(p.update)).Fails(core.Conflict),
-		"Change a mail provider; absent fields stay as they are").Named("updateMailProvider").
+		"Update a mail provider; fields you leave out stay unchanged").Named("updateMailProvider").
 		Example(web.Object{"disabled": false}).
 		Refuses(
-			web.Refused("topics", "Its kind has none, or needs one"),
-			web.Refused("topics[]", "It is none of this kind"),
-			web.Clash("The configuration has it, or it is of a kind that the program doesn't know"),
+			web.Refused("topics", "This kind of provider takes no topics, or needs at least one"),
+			web.Refused("topics[]", "Not valid for this kind of provider"),
+			web.Clash("The provider is set in the configuration file, or its kind is unknown"),
 		)
 	t.Add("DELETE", item, may, web.Member, one(web.Query(p.remove)).Fails(core.Conflict), "Delete a mail provider").
 		Named("deleteMailProvider").
-		Refuses(web.Clash("The configuration has it, or the daemon makes it at its start"))
+		Refuses(web.Clash("The provider is set in the configuration file or created at startup"))
 	t.Add("POST", item+"/rotate-secret", may, web.Member, one(web.JSON(p.rotate).BodyOptional()).Fails(core.Conflict),
-		"Give a mail provider another secret; the one before stays good until it is ended, and there is no third").
+		"Rotate the secret of a mail provider; the previous one stays valid until you end it").
 		Named("rotateMailProviderSecret").
 		Example(web.Object{"secret": "whsec_bmV3c2xldHRlcmQtZXhhbXBsZS1zZWNyZXQtMzJiISE="}).
 		Refuses(
 			web.TwoSecrets,
-			web.Refused("secret", "It is none of its kind, or missing where the provider gives it"),
-			web.Clash("Its kind has no secret, or the configuration has it"),
+			web.Refused("secret", "Not valid for this kind, or missing although the provider issues it"),
+			web.Clash("This kind has no secret, or the configuration file sets it"),
 		)
 	t.Add("POST", item+"/end-old-secret", may, web.Member, one(web.Query(p.endOld)).Fails(core.Conflict),
-		"End the secret before the newest of a mail provider").Named("endOldMailProviderSecret").
-		Refuses(web.Clash("The configuration has it"))
+		"End the previous secret of a mail provider").Named("endOldMailProviderSecret").
+		Refuses(web.Clash("The provider is set in the configuration file"))
 }
 
 func (a providers) row(p *core.Provider, source, secret string) provider {
@@ -185,7 +185,7 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 
 // newProvider is the body of POST /api/admin/mail-providers. Without a secret one is made, where the kind lets us.
 type newProvider struct {
-	Name     string   `json:"name" is:"required" like:"provider_name" about:"Of its webhook: /webhooks/NAME"`
+	Name     string   `json:"name" is:"required" like:"provider_name" about:"Name in its webhook path, /webhooks/NAME"`
 	Kind     string   `json:"kind" like:"provider"`
 	TenantID string   `json:"tenant_id"`
 	Topics   []string `json:"topics"`

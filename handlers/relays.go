@@ -41,16 +41,16 @@ func (h *Handler) relayRoutes(t *web.Table) {
 	a := relays{h.options.Store, &h.options.Relay}
 	may := web.Admin(core.ActionTenantSettings)
 	t.Add("GET", "/api/admin/relay", may, web.Member, web.Get(a.show),
-		"Show what the mails of tenants without a relay of their own go out by; its address is for operators").
+		"Show the default mail server; only server administrators see its address").
 		Named("getRelay")
 	t.Add("POST", "/api/admin/relay/test", may, web.Member,
 		web.JSON(a.try).Fails(core.NotFound, core.Conflict, core.TooMany),
-		"Send a test mail by a relay of a tenant, or by the daemon's own, and show the answer").Named("testRelay").
+		"Send a test email through a tenant's relay or the default mail server, and show the response").Named("testRelay").
 		Example(web.Object{"email": "ann@acme.example"}).
 		Refuses(
-			web.Refused("relay_id", "It is no relay of the tenant"),
+			web.Refused("relay_id", "Not one of the tenant's relays"),
 			web.BadEmail,
-			web.Clashing("suppressed", "email", "The address is switched off"),
+			web.Clashing("suppressed", "email", "The address is blocked"),
 		)
 }
 
@@ -138,7 +138,7 @@ func (a relays) throttle(c *web.Call, tenant string) error {
 	wait, err := a.store.Throttle(c, "relay-test:"+tenant, relayTests, relayTestsWindow, c.Now)
 	if err == nil && wait > 0 {
 		err = &core.Error{
-			Kind: core.TooMany, Code: "rate_limited", Message: "Too many tests were asked for; try again later.",
+			Kind: core.TooMany, Code: "rate_limited", Message: "Too many tests. Try again later.",
 			RetryAfter: int(wait/time.Second) + 1,
 		}
 	}
@@ -154,7 +154,7 @@ func (a relays) mayTest(c *web.Call, field string, to core.Email, tenant string)
 			kind == string(core.StatusComplaint) {
 			return &core.Error{
 				Kind: core.Conflict, Code: "suppressed", Field: field,
-				Message: "The address is switched off: nothing is mailed to it.",
+				Message: "This address is on the suppression list. Use another address.",
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func (h *Handler) mailServerRoutes(t *web.Table) {
 	may := web.Admin(core.ActionRelayManage)
 	t.Add("PUT", "/api/admin/relay", may, web.Member,
 		web.JSON(a.setServer).Fails(core.Conflict, core.TooMany),
-		"Set the daemon's own mail server once a test email was accepted").Named("setRelay").
+		"Send a test email and, if it is accepted, save the default mail server").Named("setRelay").
 		Example(web.Object{
 			"relay": web.Object{
 				"host": "smtp.example.com", "port": 587, "tls": "starttls", "username": "news",
@@ -208,15 +208,15 @@ func (h *Handler) mailServerRoutes(t *web.Table) {
 			"from": "news@example.com", "test_to": "ann@example.com",
 		}).
 		Refuses(
-			web.Refused("relay.host", "It is no host name"),
-			web.Refused("relay.password", "The username has no password, and none may be kept"),
+			web.Refused("relay.host", "Not a host name"),
+			web.Refused("relay.password", "The username has no password, and no saved one can be reused"),
 			web.BadEmail,
-			web.Clash("The test email was not accepted, or the configuration sets the server"),
+			web.Clash("The test email was rejected, or the configuration file sets the mail server"),
 			web.Clashing("suppressed", "test_to", "The address is on the suppression list"),
 		)
 	t.Add("DELETE", "/api/admin/relay", may, web.Member, web.Query(a.removeServer).Fails(core.NotFound, core.Conflict),
-		"Remove the daemon's own mail server: emails are saved to a folder").Named("removeRelay").
-		Refuses(web.Clash("The configuration sets the server"))
+		"Remove the default mail server; emails are then saved to a folder").Named("removeRelay").
+		Refuses(web.Clash("The configuration file sets the mail server"))
 }
 
 // Now returns how emails leave that have no relay of their own.

@@ -35,41 +35,41 @@ func (h *Handler) senderDomainRoutes(t *web.Table) {
 	t.Add("GET", all, may, web.Member, web.List(d.list, senderDomainKey), "List sender domains, proposed and verified").
 		Named("listSenderDomains")
 	t.Add("POST", all, may, web.Member, web.JSON(d.create).Created().Fails(core.NotFound, core.Conflict),
-		"Propose a sender domain; the answer has the TXT record that proves it").Named("proposeSenderDomain").
+		"Propose a sender domain; the response has the TXT record that verifies it").Named("proposeSenderDomain").
 		Example(web.Object{"tenant_id": web.ExampleID, "domain": "news.acme.example"}).
 		Refuses(
 			web.TenantNamed,
-			web.Refused("domain", "It is no domain name, one below which anyone may register, or too long"),
+			web.Refused("domain", "Not a domain name, a public suffix, or too long"),
 			web.ThereIsOne,
-			web.Clash("The tenant has as many domains as it may have"),
-			web.Clashing("domain_taken", "", "It, or one above it, is verified for another tenant"),
-			web.Clashing("domain_taken", "domain", "It, or one above it, is verified for another tenant"),
+			web.Clash("The tenant has reached its limit for domains"),
+			web.Clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
+			web.Clashing("domain_taken", "domain", "The domain or its parent is verified for another tenant"),
 		)
 	t.Add("GET", item, may, web.Member, one(web.Path(d.show)), "Show a sender domain").Named("getSenderDomain")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(d.remove).Fails(core.Conflict)), "Delete a sender domain").
 		Named("deleteSenderDomain").
-		Refuses(web.Clashing("domain_in_use", "", "mail_from, or a send job that has not ended, mails from it"))
+		Refuses(web.Clashing("domain_in_use", "", "mail_from or an unfinished send job uses the domain"))
 	t.Add("POST", item+"/check", may, web.Member, one(web.Path(d.check).Fails(core.Conflict, core.TooMany)),
-		"Look at the TXT record now; a proposed domain that has it is verified").Named("checkSenderDomain").
+		"Check the TXT record now and verify the domain if it is found").Named("checkSenderDomain").
 		Refuses(
-			web.Clash("The tenant has as many domains as it may have"),
-			web.Clashing("domain_taken", "", "It, or one above it, is verified for another tenant"),
+			web.Clash("The tenant has reached its limit for domains"),
+			web.Clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
 		)
 	t.Add("GET", item+"/records", may, web.Member, one(web.Path(r.show)),
-		"Look at every record that a sender domain needs, and at what stands in its place").
+		"Check every DNS record that a sender domain needs").
 		Named("getSenderDomainRecords")
 	t.Add("POST", item+"/records-link", may, web.Member, one(web.Path(r.link)).Created(),
-		"Make the address of a page that shows these records for a week, for who keeps the domain").
+		"Create a link to these DNS records for the domain's owner, valid for a week").
 		Named("linkSenderDomainRecords")
 	t.Add("GET", "/api/sender-domain-records", web.Public(), web.Member, web.Query(r.forwarded),
-		"Look at the records of a sender domain by such an address").Named("getLinkedDomainRecords").
-		Refuses(web.Refused("token", "It is unknown, or good no longer"))
+		"Show a sender domain's DNS records through such a link").Named("getLinkedDomainRecords").
+		Refuses(web.Refused("token", "The token is unknown or no longer valid"))
 	t.Add("POST", item+"/verify", web.Admin(core.ActionDomainVerify), web.Member,
-		one(web.Path(d.verify).Fails(core.Conflict)), "Verify a sender domain by an operator's word").
+		one(web.Path(d.verify).Fails(core.Conflict)), "Verify a sender domain without checking DNS").
 		Named("verifySenderDomain").
 		Refuses(
-			web.Clash("The tenant has as many domains as it may have"),
-			web.Clashing("domain_taken", "", "It, or one above it, is verified for another tenant"),
+			web.Clash("The tenant has reached its limit for domains"),
+			web.Clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
 		)
 }
 

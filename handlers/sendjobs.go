@@ -47,73 +47,74 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		}).
 		Refuses(times...).
 		Refuses(
-			web.Refused("list_id", "There is no such list"),
-			web.Refused("tenant_id", "The list is another tenant's"),
-			web.Refused("body_html", "Its placeholders are not well-formed"),
-			web.Refused("body_text", "Its placeholders are not well-formed"),
-			web.Refused("subject", "Its placeholders are not well-formed"),
-			web.Refused("template.mailer_template_name", "It is no text, or no template has the name"),
-			web.Refused("template.preheader", "It is no text"),
-			web.Refused("template.unsubscribe_url", "It is no absolute URL, or has no {{unsubscribe_token}}"),
-			web.Clash("The same job was made a short time ago"),
-			web.Clashing("list_inactive", "", "The list is not active"),
+			web.Refused("list_id", "The list doesn't exist"),
+			web.Refused("tenant_id", "The list belongs to another tenant"),
+			web.Refused("body_html", "The placeholders are malformed"),
+			web.Refused("body_text", "The placeholders are malformed"),
+			web.Refused("subject", "The placeholders are malformed"),
+			web.Refused("template.mailer_template_name", "Not a string, or no template has this name"),
+			web.Refused("template.preheader", "Not a string"),
+			web.Refused("template.unsubscribe_url", "Not an absolute URL, or {{unsubscribe_token}} is missing"),
+			web.Clash("The same job was created shortly before"),
+			web.Clashing("list_inactive", "", "The list isn't active"),
 			web.Clashing("tenant_suspended", "", "The tenant is suspended"),
 		)
 	t.Add("GET", "/api/send-jobs", web.Sent(core.ActionFiguresRead), web.Send,
-		web.List(jobs.list, sendJob.key), "List send jobs, the newest first").Named("listJobs")
+		web.List(jobs.list, sendJob.key), "List send jobs, newest first").Named("listJobs")
 	t.Add("GET", "/api/send-jobs/:id", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.show)), "Show a send job").Named("getJob")
 	t.Add("PATCH", "/api/send-jobs/:id", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.JSON(jobs.move)).Fails(core.Conflict),
-		"Change the times of a send job that has not begun; absent fields stay as they are, empty ones are removed").
+		"Reschedule a send job that hasn't started; fields you leave out stay unchanged, empty fields are removed").
 		Named("moveJob").
 		Example(web.Object{"scheduled_at": "2099-01-31T08:00:00Z"}).
-		Refuses(append(times, web.NoZone, web.Clash("The job has begun or ended"))...)
+		Refuses(append(times, web.NoZone, web.Clash("The job has started or ended"))...)
 	t.Add("POST", "/api/send-jobs/:id/cancel", web.Sending(core.ActionCampaignSend), web.Send,
 		one(web.Path(jobs.cancel)), "Cancel a send job").Named("cancelJob")
 	t.Add("GET", "/api/send-jobs/:id/stats", web.Sent(core.ActionFiguresRead), web.Send,
-		one(web.Path(jobs.stats)), "Counters of a send job").Named("getJobStats")
+		one(web.Path(jobs.stats)), "Show a send job's counts").Named("getJobStats")
 	t.Add("GET", "/api/send-jobs/:id/failures", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.failures)),
-		"Why mails of a send job did not arrive, or have not yet, and to how many").Named("listJobFailures")
+		"Count a send job's undelivered emails by reason").Named("listJobFailures")
 	t.Add("GET", "/api/send-jobs/:id/recipients", web.Sent(core.ActionPeopleRead), web.Send,
-		one(web.Search(jobs.recipients)), "What happened to each recipient of a send job").Named("listJobRecipients").
-		Refuses(web.Refused("search", "It is too long"))
+		one(web.Search(jobs.recipients)), "List the recipients of a send job with their status").Named("listJobRecipients").
+		Refuses(web.Refused("search", "Too long"))
 	t.Add("GET", "/api/send-jobs/:id/recipients/export", web.Sent(core.ActionPeopleExport).Fresh(), web.Send,
 		one(web.Write(jobs.exportRecipients).Answers("text/csv")),
-		"Write what happened to each recipient of a send job as CSV").
+		"Export the recipients of a send job as CSV").
 		Named("exportRecipients").
-		Refuses(web.Refused("search", "It is too long"))
+		Refuses(web.Refused("search", "Too long"))
 	t.Add("GET", "/api/send-jobs/:id/links", web.Sent(core.ActionFiguresRead), web.Send,
-		one(web.Path(jobs.links)), "Tracked links of a send job, with how many have followed each").
+		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").
 		Named("listJobLinks")
 	t.Add("GET", "/api/send-jobs/history", web.Sent(core.ActionPeopleRead), web.Send,
-		web.List(jobs.history, mailed.key).Fails(core.Forbidden), "What was ever sent to an address, the newest first").
+		web.List(jobs.history, mailed.key).Fails(core.Forbidden), "List all emails sent to an address, newest first").
 		Named("listMailsToAddress").
 		Refuses(web.BadEmail)
 	t.Add("POST", "/api/send-jobs/:id/preview", web.Sent(core.ActionCampaignRead), web.Send,
-		one(web.JSON(jobs.preview).BodyOptional()), "Render the mail of a send job").Named("previewJob").
+		one(web.JSON(jobs.preview).BodyOptional()), "Preview a send job's email").Named("previewJob").
 		Example(web.Object{"email": "reader@example.org"}).
 		Refuses(
-			web.Refused("email", "It is no subscriber of the list, or another one in the body than in the address"),
+			web.Refused("email", "Not a subscriber of the list, or different from the address in the URL"),
 			web.BadEmail,
 		)
 	t.Add("POST", "/api/send-jobs/:id/test", web.Sent(core.ActionTestSend), web.Send,
-		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send the mail of a send job to one address; editors to the team's").
+		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send a test of a send job to one address; editors can only "+
+			"use the team's addresses").
 		Named("sendTestMail").
 		Example(web.Object{"email": "reader@example.org"}).
-		Refuses(web.Refused("email", "No mail may go there"), web.BadEmail)
+		Refuses(web.Refused("email", "The address is blocked"), web.BadEmail)
 	t.Add("POST", "/api/send-jobs/:id/pause", web.Sending(core.ActionCampaignSend), web.Send,
-		one(web.Path(jobs.pause)).Fails(core.Conflict), "Hold a send job up; what is in flight is finished").
+		one(web.Path(jobs.pause)).Fails(core.Conflict), "Pause a send job; emails in progress are finished").
 		Named("pauseJob").
-		Refuses(web.Clash("The job has ended, or is paused"))
+		Refuses(web.Clash("The job has ended or is paused"))
 	t.Add("POST", "/api/send-jobs/:id/resume", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
-		one(web.Path(jobs.resume)).Fails(core.Conflict), "Let a paused send job go on").Named("resumeJob").
-		Refuses(web.Clash("The job has ended, is not paused, or waits for something else"))
+		one(web.Path(jobs.resume)).Fails(core.Conflict), "Resume a paused send job").Named("resumeJob").
+		Refuses(web.Clash("The job has ended, isn't paused, or is waiting for something else"))
 	t.Add("POST", "/api/send-jobs/:id/retry-failed", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.Path(jobs.retry)).Created().Fails(core.Conflict),
-		"Make a send job for whom an ended one has not reached").Named("retryJob").
-		Refuses(web.Clash("The job has not ended, has left nobody out, or was retried"))
+		"Resend an ended send job to the recipients it didn't reach").Named("retryJob").
+		Refuses(web.Clash("The job hasn't ended, reached everyone, or was already retried"))
 }
 
 // JudgeKeys implements keyJudge.
@@ -341,10 +342,10 @@ func (a sendjobs) cancel(c *web.Call, id string) (jobStatus, error) {
 
 // jobTimes are the times of a send job that are to change.
 type jobTimes struct {
-	ScheduledAt *string `json:"scheduled_at" like:"time" about:"Not before; empty: at once. Without an offset in time_zone"`
-	WindowStart *string `json:"window_start" like:"time" about:"Nothing goes out before; empty: no such time"`
-	WindowEnd   *string `json:"window_end" like:"time" about:"Nothing goes out after; empty: no such time"`
-	TimeZone    string  `json:"time_zone" max:"64" about:"Name of the IANA database; empty: the tenant's"`
+	ScheduledAt *string `json:"scheduled_at" like:"time" about:"Start; now if empty; without an offset, in time_zone"`
+	WindowStart *string `json:"window_start" like:"time" about:"Sending waits until this time; no limit if empty"`
+	WindowEnd   *string `json:"window_end" like:"time" about:"Sending stops at this time; no limit if empty"`
+	TimeZone    string  `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
 }
 
 // JudgeKeys implements keyJudge.

@@ -38,61 +38,61 @@ func (h *Handler) subscriberRoutes(t *web.Table) {
 	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
 	t.Add("GET", "/api/admin/why", web.Admin(core.ActionPeopleRead), web.Member, web.Query(s.why),
-		"Show why an address got no email: its subscriptions, blocks and last emails, with the servers' answers").
+		"Show why an address got no email: its subscriptions, blocks, last emails and server responses").
 		Named("explainDelivery").
 		Refuses(web.BadEmail)
 	t.Add("GET", all, web.Admin(core.ActionPeopleMasked), web.Member, web.Search(s.list).Fails(core.NotFound),
-		"List subscribers; a page may be short and have a next one").Named("listSubscribers").
+		"List subscribers; a page can be short even if another follows").Named("listSubscribers").
 		Refuses(
-			web.Refused("field", "It is missing with value, or has quotes or backslashes"),
-			web.Refused("email_prefix", "It is too long"),
-			web.Refused("search", "It is too long"),
+			web.Refused("field", "Missing although value is set, or contains quotes or backslashes"),
+			web.Refused("email_prefix", "Too long"),
+			web.Refused("search", "Too long"),
 			web.BadEmail,
 		)
 	t.Add("POST", all, web.Admin(core.ActionPeopleAdd), web.Member,
 		web.JSON(s.create).Created().Fails(core.NotFound, core.Conflict).
-			DescribesFailure(200, "The address is on the list already: nothing is changed"),
-		"Add an address to a list; unless it has agreed, it is mailed a link to confirm").Named("addSubscriber").
+			DescribesFailure(200, "The address is already on the list; nothing changed"),
+		"Add an address to a list; without recorded consent it gets a confirmation email").Named("addSubscriber").
 		Example(web.Object{
 			"list_id": web.ExampleID, "email": "new@example.org", "status": "pending",
 			"source": "signed at the fair",
 		}).
 		Refuses(
 			web.BadEmail,
-			web.Coded("list_inactive", "", "The list takes no subscriptions at present"),
-			web.Refused("preferences", "They are too large, or nest too deep"),
-			web.Clashing("suppressed", "", "The address is not mailed"),
+			web.Coded("list_inactive", "", "The list isn't accepting signups"),
+			web.Refused("preferences", "Too large or nested too deeply"),
+			web.Clashing("suppressed", "", "The address is blocked"),
 			web.ThereIsOne,
-			web.Clashing("unsubscribed", "", "The reader has left"),
-			web.Clash("Another service keeps the list"),
+			web.Clashing("unsubscribed", "", "The subscriber has unsubscribed"),
+			web.Clash("Another service manages the list"),
 		)
 	t.Add("GET", all+"/export", web.Admin(core.ActionPeopleExport), web.Member,
 		web.Write(s.export).Answers("text/csv").Fails(core.NotFound),
-		"Write the subscriptions of a list as CSV").Named("exportSubscribers")
+		"Export a list's subscriptions as CSV").Named("exportSubscribers")
 	t.Add("GET", item, web.Admin(core.ActionPeopleMasked), web.Member,
-		one(web.Path(s.show)), "Show a subscriber, with the record of consents").Named("getSubscriber")
+		one(web.Path(s.show)), "Show a subscriber with its consent history").Named("getSubscriber")
 	t.Add("PUT", item, web.Admin(core.ActionPeopleChange), web.Member,
-		one(web.JSON(s.update)).Fails(core.Conflict), "Change a subscriber; absent fields stay as they are").
+		one(web.JSON(s.update)).Fails(core.Conflict), "Update a subscriber; fields you leave out stay unchanged").
 		Named("updateSubscriber").
 		Example(web.Object{"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}}).
 		Refuses(
-			web.Refused("preferences", "They are too large, or nest too deep"),
-			web.Clash("Another service keeps the subscription"),
+			web.Refused("preferences", "Too large or nested too deeply"),
+			web.Clash("Another service manages the subscription"),
 		)
 	t.Add("POST", item+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member,
-		one(web.Path(s.unsubscribe)), "End a subscription").Named("unsubscribeSubscriber")
+		one(web.Path(s.unsubscribe)), "Unsubscribe").Named("unsubscribeSubscriber")
 	t.Add("POST", all+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member, web.JSON(s.unsubscribeAll),
-		"End every subscription of an address on the lists of a tenant").Named("unsubscribeEverywhere").
+		"Unsubscribe an address from all lists of a tenant").Named("unsubscribeEverywhere").
 		Example(web.Object{"email": "reader@example.org", "tenant_id": web.ExampleID}).
 		Refuses(web.TenantNamed, web.BadEmail)
 	t.Add("POST", item+"/erase", web.Admin(core.ActionPeopleErase), web.Member,
-		one(web.Path(s.erase)), "Remove all that the lists of the tenant hold about the address").
+		one(web.Path(s.erase)), "Erase all data that a tenant has about an address").
 		Named("eraseSubscriber")
 	t.Add("GET", item+"/export", web.Admin(core.ActionPeopleExport), web.Member,
 		one(web.Write(s.exportPerson).Answers("application/json")),
-		"Write all that the tenant holds about the address, as JSON").Named("exportSubscriber")
+		"Export all data that a tenant has about an address, as JSON").Named("exportSubscriber")
 	t.Add("GET", item+"/history", web.Admin(core.ActionPeopleRead), web.Member,
-		one(web.List(s.history, mailed.key)), "What the tenant has sent to the address, the newest first").
+		one(web.List(s.history, mailed.key)), "List the emails a tenant sent to an address, newest first").
 		Named("listMailsToSubscriber")
 }
 

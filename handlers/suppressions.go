@@ -24,18 +24,18 @@ func (h *Handler) suppressionRoutes(t *web.Table) {
 	p := suppressions{h.options.Store}
 	const off = "/api/admin/suppressions"
 	may := web.Admin(core.ActionSuppressionManage)
-	t.Add("GET", off, may, web.Member, web.Search(p.list), "List the addresses that no list of a tenant mails, and why").
+	t.Add("GET", off, may, web.Member, web.Search(p.list), "List the blocked addresses of a tenant with the reasons").
 		Named("listSuppressions").
 		Refuses(web.BadEmail)
 	t.Add("POST", off, may, web.Member, web.JSON(p.create).Created().Fails(core.NotFound),
-		"Keep an address from being mailed, at once").Named("createSuppression").
+		"Block an address").Named("createSuppression").
 		Example(web.Object{"email": "gone@example.org", "tenant_id": web.ExampleID, "reason": "asked by telephone"}).
 		Refuses(web.TenantNamed, web.BadEmail)
 	t.Add("PUT", off, may, web.Member, web.JSON(p.update).Fails(core.NotFound),
-		"Change the reason why an address is not mailed").Named("updateSuppression").
+		"Update the reason for blocking an address").Named("updateSuppression").
 		Example(web.Object{"email": "off@example.org", "tenant_id": web.ExampleID, "reason": "asked by letter"}).
 		Refuses(web.TenantNamed, web.BadEmail)
-	t.Add("POST", off+"/lift", may, web.Member, web.JSON(p.lift).Fails(core.NotFound), "Let an address be mailed again").
+	t.Add("POST", off+"/lift", may, web.Member, web.JSON(p.lift).Fails(core.NotFound), "Unblock an address").
 		Named("liftSuppression").
 		Example(web.Object{"email": "off@example.org", "tenant_id": web.ExampleID}).
 		Refuses(web.TenantNamed, web.BadEmail)

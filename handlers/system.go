@@ -59,19 +59,19 @@ type system struct {
 func (h *Handler) systemRoutes(t *web.Table) {
 	trail := audit{h.options.Store}
 	t.Add("GET", "/api/admin/audit", web.Admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
-		"List who has changed what, the newest first; a page may be short and have a next one").Named("listAudit")
+		"List audit log entries, newest first; a page can be short even if another follows").Named("listAudit")
 	s := system{h.options.Store, h.options.Snapshot, h.options.Doctor, h.options.Versions, h.queues}
 	t.Add("GET", "/api/admin/status", web.Admin(core.ActionSystemRead), web.Member, web.Get(s.status),
-		"Show jobs, queues, disk and snapshot at a glance").Named("getSystemStatus")
+		"Show the status of send jobs, queues, disk and backup").Named("getSystemStatus")
 	t.Add("GET", "/api/admin/doctor", web.Admin(core.ActionSystemRead), web.Member, web.Query(s.examine),
-		"Look for what is wrong or rarely meant, and say what to do").Named("examine")
+		"Diagnose configuration and deliverability problems").Named("examine")
 	keys := signingKeys{h.options.Store}
 	may := web.Admin(core.ActionKeyManage)
 	t.Add("GET", "/api/admin/signing-keys", may, web.Member, web.Get(keys.list),
-		"List the keys that tokens are signed with, the oldest first").Named("listSigningKeys")
+		"List token signing keys, oldest first").Named("listSigningKeys")
 	t.Add("POST", "/api/admin/signing-keys/rotate", may, web.Member, web.Get(keys.rotate).Created().Fails(core.Conflict),
-		"Make the next signing keys; they sign from tomorrow on").Named("rotateSigningKeys").
-		Refuses(web.Clash("The next keys wait already"))
+		"Create the next signing keys; they take effect tomorrow").Named("rotateSigningKeys").
+		Refuses(web.Clash("The next keys already exist"))
 }
 
 // doctorQuery says what doctor looks at beyond the machine.

@@ -43,18 +43,18 @@ func (h *Handler) templateRoutes(t *web.Table) {
 		Refuses(saidByTemplate...)
 	r.Update.Example(web.Object{"body_html": "<h1>Acme Gardens</h1>{{content}}"}).
 		Refuses(saidByTemplate...)
-	r.Remove.Refuses(web.Clashing("template_in_use", "", "Something uses it: force deletes it all the same"))
+	r.Remove.Refuses(web.Clashing("template_in_use", "", "The template is in use; set force to delete it anyway"))
 	t.Add("GET", all+"/:id/uses", web.Admin(read), web.Member, web.Path(a.uses).Find(a.find).Missing(web.ErrNotFound),
-		"List what uses a template, and would lack it").Named("listTemplateUses")
+		"List where a template is used").Named("listTemplateUses")
 	t.Add("POST", "/api/admin/template-preview", web.Admin(read), web.Member,
 		web.JSON(a.try).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict),
-		"Render a template that is not kept, with its layout").Named("tryTemplate").
+		"Render an unsaved template with its layout").Named("tryTemplate").
 		Example(web.Object{"tenant_id": web.ExampleID, "layout": "", "body_html": "<p>Hello {{email}}</p>"}).
 		Refuses(saidByTemplate...)
 	t.Add("POST", all+"/:id/preview", web.Admin(read), web.Member,
 		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict),
 		"Render a template with its layout").Named("previewTemplate").
-		Refuses(web.Clashing("layout_missing", "", "Its layout is no template of the tenant"))
+		Refuses(web.Clashing("layout_missing", "", "The layout isn't one of the tenant's templates"))
 }
 
 func (in *templateInput) record() core.TemplateInput {
@@ -201,8 +201,8 @@ func (a templates) rendered(c *web.Call, t *core.Template) (out preview, err err
 
 // saidByTemplate are refusals of what a template says.
 var saidByTemplate = []web.Refusal{
-	web.TenantNamed, web.FixedTenant, web.Refused("layout", "It is the name of no other template"),
-	web.Refused("body_html", "Its placeholders are not well-formed, or the template would be without a body"),
-	web.Refused("body_text", "Its placeholders are not well-formed"),
-	web.Refused("subject", "Its placeholders are not well-formed"), web.ThereIsOne,
+	web.TenantNamed, web.FixedTenant, web.Refused("layout", "No other template has this name"),
+	web.Refused("body_html", "The placeholders are malformed, or the template would have no body"),
+	web.Refused("body_text", "The placeholders are malformed"),
+	web.Refused("subject", "The placeholders are malformed"), web.ThereIsOne,
 }

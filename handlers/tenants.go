@@ -103,7 +103,7 @@ var mailTexts = []string{"confirm", "subscribed", "unsubscribed", "preferences"}
 func ofMailTexts() (out []web.Refusal) {
 	for _, of := range mailTexts {
 		for _, part := range []string{".subject", ".text"} {
-			out = append(out, web.Refused("mail_texts."+of+part, "It has other placeholders than those that it knows"))
+			out = append(out, web.Refused("mail_texts."+of+part, "Contains an unknown placeholder"))
 		}
 	}
 	return out
@@ -112,30 +112,30 @@ func ofMailTexts() (out []web.Refusal) {
 // saidByList are refusals of what a list says.
 var saidByList = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.FixedID, web.FixedTenant,
-	web.Refused("fields[].name", "It stands twice, or is email or source"),
-	web.Refused("fields[].options[]", "It stands twice"),
-	web.Refused("slug", "Another list at this host has it"),
-	web.Refused("subscribe_redirect_url", "It is neither an absolute https URL nor http on this machine"),
-	web.Refused("confirm_redirect_url", "It is neither an absolute https URL nor http on this machine"),
-	web.Refused("unsubscribe_redirect_url", "It is neither an absolute https URL nor http on this machine"),
+	web.Refused("fields[].name", "The name is used twice, or is email or source"),
+	web.Refused("fields[].options[]", "The value appears twice"),
+	web.Refused("slug", "Another list on this host uses this slug"),
+	web.Refused("subscribe_redirect_url", "Not an absolute https URL, and not http on the local machine"),
+	web.Refused("confirm_redirect_url", "Not an absolute https URL, and not http on the local machine"),
+	web.Refused("unsubscribe_redirect_url", "Not an absolute https URL, and not http on the local machine"),
 })
 
 // saidByTenant are refusals of what a tenant says.
 var saidByTenant = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.FixedID,
-	web.Refused("domains[]", "It is no domain name"),
-	web.Clashing("domain_taken", "domains", "It, or one above it, is verified for another tenant"),
-	web.Refused("mail_from", "It lies in none of the tenant's domains, or is no address that mail is sent to"),
-	web.Refused("reply_to", "It is no address that mail is sent to"),
-	web.Refused("test_addresses", "One is no address that mail is sent to"),
-	web.Refused("public_url", "It is no origin, lies in none of the tenant's domains, or is another tenant's"),
-	web.Refused("brand_name", "It has a URL, a host name or an address"),
-	web.Refused("brand_logo_url", "It is neither an absolute https URL nor http on this machine"),
-	web.Refused("brand_color", "It is not written #rrggbb"),
-	web.Refused("privacy_url", "It is no absolute URL, or its host is no whole name"),
-	web.Refused("relays[].host", "It is neither a host name nor an IP address"),
-	web.Refused("relays[].port", "It is none"),
-	web.Refused("relays[].tls", "It may be none for a relay on the daemon's machine alone"),
-	web.Refused("relays[].password", "A username needs a password, and a password a username, without control characters"),
-	web.Refused("relays[].dkim_skip", "One is no name of a header field"), web.NoZone, web.ThereIsOne,
+	web.Refused("domains[]", "Not a domain name"),
+	web.Clashing("domain_taken", "domains", "The domain or its parent is verified for another tenant"),
+	web.Refused("mail_from", "Not a valid address, or not in one of the tenant's domains"),
+	web.Refused("reply_to", "Not a valid email address"),
+	web.Refused("test_addresses", "Contains an invalid email address"),
+	web.Refused("public_url", "Not an origin, not in one of the tenant's domains, or used by another tenant"),
+	web.Refused("brand_name", "Contains a URL, a host name or an email address"),
+	web.Refused("brand_logo_url", "Not an absolute https URL, and not http on the local machine"),
+	web.Refused("brand_color", "Not a color of the form #rrggbb"),
+	web.Refused("privacy_url", "Not an absolute URL with a full host name"),
+	web.Refused("relays[].host", "Not a host name or an IP address"),
+	web.Refused("relays[].port", "Not a valid port"),
+	web.Refused("relays[].tls", "none is only allowed for a relay on the same machine"),
+	web.Refused("relays[].password", "Username and password must be set together, without control characters"),
+	web.Refused("relays[].dkim_skip", "Contains an invalid header field name"), web.NoZone, web.ThereIsOne,
 })

@@ -19,7 +19,7 @@ func (h *Handler) themeRoutes(t *web.Table) {
 	a := themes{h.options.Store}
 	const all = "/api/admin/themes"
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	r := web.Crud(t, all, "Theme", "a theme of a tenant", "the themes of tenants; the built-in ones are none of them",
+	r := web.Crud(t, all, "Theme", "a theme", "the tenants' own themes",
 		web.Resource{
 			Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, func(t core.Theme) string { return t.ID }),
 			Create: web.JSON(a.create).Fails(core.NotFound, core.Conflict), Show: web.Path(a.show),
@@ -37,12 +37,12 @@ func (h *Handler) themeRoutes(t *web.Table) {
 		Refuses(ofTheme...)
 	r.Update.Example(web.Object{"footer_text": "Sent with care by Acme.", "width": 620}).
 		Refuses(ofTheme...)
-	r.Remove.Refuses(web.Clashing("theme_in_use", "", "A campaign that is a draft or in review has it"))
+	r.Remove.Refuses(web.Clashing("theme_in_use", "", "A draft or a campaign in review uses the theme"))
 	t.Add("POST", all+"/:id/preview", web.Admin(read), web.Member,
 		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound),
-		"Show a newsletter that is made up in a theme").Named("previewTheme")
+		"Preview a sample newsletter in a theme").Named("previewTheme")
 	t.Add("POST", "/api/admin/theme-preview", web.Admin(read), web.Member, web.JSON(a.try).Fails(core.NotFound),
-		"Show a newsletter that is made up in a theme that isn't kept: a built-in one, or one that is being made").
+		"Preview a sample newsletter in a built-in or unsaved theme").
 		Named("tryTheme").
 		Example(web.Object{
 			"base": "lantern", "light": web.Object{"accent": "#7a1f3d"}, "tenant_id": web.ExampleID,
@@ -203,10 +203,10 @@ A box with a [link](https://example.org/).
 // ofTheme are refusals of what a theme says.
 var ofTheme = []web.Refusal{
 	web.TenantNamed,
-	web.Refused("name", "It is the name of a built-in theme, or an id"),
-	web.Refused("base", "It can't be changed"),
-	web.Refused("social[].name", "It has nothing to read, or placeholders"),
-	web.Refused("social[].url", "It is no absolute URL"),
-	web.Refused("logo_url", "It is no absolute URL"),
-	web.Clash("The tenant has as many themes as it may have"), web.ThereIsOne,
+	web.Refused("name", "The name is an ID or the name of a built-in theme"),
+	web.Refused("base", "This field can't be changed"),
+	web.Refused("social[].name", "Blank, or contains placeholders"),
+	web.Refused("social[].url", "Not an absolute URL"),
+	web.Refused("logo_url", "Not an absolute URL"),
+	web.Clash("The tenant has reached its limit for themes"), web.ThereIsOne,
 }

@@ -37,14 +37,14 @@ type pixelFile struct {
 func (h *Handler) trackedRoutes(t *web.Table) {
 	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL, &h.mails}
 	t.Add("GET", mail.PixelPath+":file", web.Public(), web.Page,
-		web.Query(seen.pixel).Answers("image/gif").NeedsRoom(maxEngagement), "The image that tells that a mail was opened").
+		web.Query(seen.pixel).Answers("image/gif").NeedsRoom(maxEngagement), "Count an open with a tracking image").
 		Named("getTrackingPixel")
 	t.Add("GET", mail.ClickPath+":token", web.Public(), web.Page,
-		web.Query(seen.follow).Fails(core.Invalid, core.NotFound), "A link of a mail, on its way to where it leads").
+		web.Query(seen.follow).Fails(core.Invalid, core.NotFound), "Count a click and redirect to the link's target").
 		Named("followTrackedLink")
 	t.Add("GET", "/v/:token", web.Public(), web.Page,
 		web.Query(seen.show).Fails(core.Invalid, core.NotFound, core.PreconditionFailed),
-		"A mail of a send job in the browser").Named("showMail")
+		"View an email in the browser").Named("showMail")
 }
 
 // pixel answers the same whatever the token is, so that nothing can be learned from it.

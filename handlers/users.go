@@ -24,18 +24,18 @@ func (h *Handler) teamRoutes(t *web.Table) {
 	m := team{h.options.Store}
 	const all, one = "/api/admin/team", "/api/admin/team/:id"
 	t.Add("GET", all, web.Admin(core.ActionTeamRead), web.Member,
-		web.List(m.list, func(m core.Teammate) string { return m.ID }), "List who has a role in a tenant").
+		web.List(m.list, func(m core.Teammate) string { return m.ID }), "List the members of a tenant").
 		Named("listTeam").
 		Refuses(web.TenantNamed)
 	t.Add("PUT", one, web.Admin(core.ActionTeamManage), web.Member,
 		web.JSON(m.update).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict),
-		"Change the role of a person in a tenant").Named("updateTeammate").
+		"Update a member's role in a tenant").Named("updateTeammate").
 		Example(web.Object{"tenant_id": web.ExampleID, "role": "publisher"}).
-		Refuses(web.TenantNamed, web.Clash("The teammate is the caller, or has a role in no tenant"))
+		Refuses(web.TenantNamed, web.Clash("The member is the caller, or has no role in a tenant"))
 	t.Add("DELETE", one, web.Admin(core.ActionTeamManage), web.Member,
 		web.Query(m.remove).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict),
-		"Take the roles in a tenant from a person").Named("removeTeammate").
-		Refuses(web.TenantNamed, web.Clash("The teammate is the caller, or has a role in no tenant"))
+		"Remove a member from a tenant").Named("removeTeammate").
+		Refuses(web.TenantNamed, web.Clash("The member is the caller, or has no role in a tenant"))
 }
 
 // userRoutes are the accounts of people, for operators.
@@ -56,45 +56,45 @@ func (h *Handler) userRoutes(t *web.Table) {
 	})
 	r.Create.
 		Example(web.Object{"email": "max@acme.example", "name": "Max", "role": "publisher", "tenant_id": web.ExampleID}).
-		Refuses(web.BadEmail, web.Clashing("already_exists", "email", "There is already a user with this address"))
+		Refuses(web.BadEmail, web.Clashing("already_exists", "email", "Another user has this address"))
 	r.Update.Example(web.Object{"name": "Maximilian"}).
 		Refuses(
 			web.BadEmail,
-			web.Clashing("already_exists", "email", "There is already a user with this address"),
-			web.Clash("The user is the caller, or the last operator"),
+			web.Clashing("already_exists", "email", "Another user has this address"),
+			web.Clash("The user is the caller or the last server administrator"),
 		)
-	r.Remove.Refuses(web.Clash("The user is the caller, or the last operator"))
-	t.Add("POST", item+"/roles", may, web.Member, one(web.JSON(u.grant)), "Give a user a role").Named("grantRole").
+	r.Remove.Refuses(web.Clash("The user is the caller or the last server administrator"))
+	t.Add("POST", item+"/roles", may, web.Member, one(web.JSON(u.grant)), "Grant a role to a user").Named("grantRole").
 		Example(web.Object{"role": "editor", "tenant_id": web.ExampleID})
 	t.Add("POST", item+"/roles/revoke", may, web.Member,
-		one(web.JSON(u.revoke).Fails(core.Conflict)), "Take a role from a user").Named("revokeRole").
+		one(web.JSON(u.revoke).Fails(core.Conflict)), "Revoke a role from a user").Named("revokeRole").
 		Example(web.Object{"role": "editor", "tenant_id": web.ExampleID}).
-		Refuses(web.Clash("The user is the caller, or the last operator"))
-	t.Add("GET", item+"/sessions", may, web.Member, one(web.Path(u.sessions)), "Show where a user is signed in").
+		Refuses(web.Clash("The user is the caller or the last server administrator"))
+	t.Add("GET", item+"/sessions", may, web.Member, one(web.Path(u.sessions)), "List a user's sessions").
 		Named("getUserSessions")
 	t.Add("POST", item+"/logout-everywhere", may, web.Member,
 		one(web.JSON(u.logout).BodyOptional()),
-		"End every session and token of a user; the answer names the clients that stay").
+		"End all sessions and tokens of a user; the response lists the clients that stay").
 		Named("logoutUserEverywhere").
 		Example(web.Object{"disable_clients": true})
 	t.Add("POST", item+"/reset-second-factor", may, web.Member,
-		one(web.Path(u.resetFactor).Fails(core.Conflict)), "Remove the second factor of a user").
+		one(web.Path(u.resetFactor).Fails(core.Conflict)), "Turn off two-factor authentication for a user").
 		Named("resetSecondFactor").
-		Refuses(web.Clash("The user has no second factor, or is the caller"))
+		Refuses(web.Clash("The user has no two-factor authentication, or is the caller"))
 	t.Add("GET", item+"/passkeys", may, web.Member, one(web.Path(u.passkeys)), "List the passkeys of a user").
 		Named("listUserPasskeys")
 	t.Add("DELETE", item+"/passkeys/:passkey_id", may, web.Member, one(web.Query(u.removePasskey)),
-		"Remove a passkey of a user, who is told by mail; sessions stay").Named("removeUserPasskey")
+		"Remove a passkey of a user; they get an email and stay signed in").Named("removeUserPasskey")
 	k := tokens{h.options.Store}
 	t.Add("DELETE", "/api/admin/tokens/:id", may, web.Member, web.Path(k.remove).Find(k.find).Missing(web.ErrNotFound),
-		"End an access token and all that came of the same sign-in").Named("endToken")
+		"Revoke an access token and all other tokens of the same sign-in").Named("endToken")
 	t.Add("GET", item+"/export", may.Exports(), web.Member,
-		one(web.Path(u.export)), "Show everything that is known about a person").Named("exportUser")
+		one(web.Path(u.export)), "Show all data about a person").Named("exportUser")
 	t.Add("POST", item+"/erase", may, web.Member,
-		one(web.JSON(u.erase).BodyOptional().Fails(core.Conflict)), "Remove everything that is known about a person").
+		one(web.JSON(u.erase).BodyOptional().Fails(core.Conflict)), "Erase all data about a person").
 		Named("eraseUser").
 		Example(web.Object{"disable_clients": true}).
-		Refuses(web.Clash("The user is the caller, or the last operator"))
+		Refuses(web.Clash("The user is the caller or the last server administrator"))
 }
 
 func (a users) find(c *web.Call) error {

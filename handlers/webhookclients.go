@@ -27,22 +27,22 @@ func (h *Handler) webhookClientRoutes(t *web.Table) {
 	w := webhookClients{h.options.Store}
 	const all, item = "/api/admin/webhook-clients", "/api/admin/webhook-clients/:id"
 	may := core.ActionWebhookManage
-	r := web.Crud(t, all, "WebhookClient", "a sender of signed webhooks", "senders of signed webhooks", web.Resource{
+	r := web.Crud(t, all, "WebhookClient", "a webhook source", "webhook sources", web.Resource{
 		Find: w.find, Missing: web.ErrNotFound, List: web.List(w.list, webhookClient.key),
 		Create: web.JSON(w.create).Fails(core.NotFound, core.Conflict),
 		Show:   web.Path(w.show), Update: web.JSON(w.update), Remove: web.Path(w.remove),
 		May: web.Rights{Read: may, Create: may, Change: may, Remove: may},
 	})
 	r.Create.Example(web.Object{"tenant_id": web.ExampleID, "name": "member service"}).
-		Refuses(web.Clash("The tenant has as many senders as it may have"))
+		Refuses(web.Clash("The tenant has reached its limit for webhook sources"))
 	r.Update.Example(web.Object{"name": "Shop", "disabled": false})
 	t.Add("POST", item+"/rotate-secret", web.Admin(may), web.Member,
 		web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound).Fails(core.Conflict),
-		"Give a sender another secret; the one before stays good until it is ended, and there is no third").
+		"Rotate the secret of a webhook source; the previous one stays valid until you end it").
 		Named("rotateWebhookClientSecret").
 		Refuses(web.TwoSecrets)
 	t.Add("POST", item+"/end-old-secret", web.Admin(may), web.Member,
-		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the secret before the newest of a sender").
+		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the previous secret of a webhook source").
 		Named("endOldWebhookClientSecret")
 }
 

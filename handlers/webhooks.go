@@ -21,7 +21,7 @@ const maxFullSync = 8 * web.MiB
 func (h *Handler) webhookRoutes(t *web.Table) {
 	hooks := webhooks{h.options.Store}
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
-		web.JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event").
+		web.JSON(hooks.subscription).Fails(core.Conflict), "Accept a subscription event").
 		Named("receiveSubscriptionEvent").
 		Example(web.Object{
 			"event_id": web.ExampleID, "event_type": "subscription.activated", "tenant_id": web.ExampleID, "list_id": web.ExampleID,
@@ -32,13 +32,13 @@ func (h *Handler) webhookRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			web.Clashing("duplicate_event", "", "It was accepted before"),
-			web.Clashing("replayed_nonce", "", "The nonce was used"),
+			web.Clashing("duplicate_event", "", "The event was already accepted"),
+			web.Clashing("replayed_nonce", "", "The nonce was already used"),
 			web.Refused("list_id", "The tenant has no such list"),
-			web.Coded("invalid_email", "subscriber.email", "It is no address that mail is sent to"),
+			web.Coded("invalid_email", "subscriber.email", "Not a valid email address"),
 		)
 	t.Add("POST", "/webhooks/lists/full-sync", web.Signed(), web.Send,
-		web.JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Take a batch of a full list sync").
+		web.JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Accept a batch of a full sync").
 		Named("receiveFullSyncBatch").
 		Example(web.Object{
 			"sync_id": web.ExampleID, "batch_no": 1, "batch_total": 1, "tenant_id": web.ExampleID, "list_id": web.ExampleID,
@@ -46,12 +46,12 @@ func (h *Handler) webhookRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			web.Clashing("duplicate_batch", "", "It was accepted before"),
-			web.Clashing("replayed_nonce", "", "The nonce was used"),
-			web.Refused("list_id", "The tenant has no such list, or the sync is about another one"),
-			web.Refused("batch_no", "It is greater than batch_total"),
-			web.Refused("batch_total", "The sync has another number of batches"),
-			web.Coded("invalid_email", "subscribers[].email", "It is no address that mail is sent to"),
+			web.Clashing("duplicate_batch", "", "The event was already accepted"),
+			web.Clashing("replayed_nonce", "", "The nonce was already used"),
+			web.Refused("list_id", "The tenant has no such list, or the sync belongs to another list"),
+			web.Refused("batch_no", "Greater than batch_total"),
+			web.Refused("batch_total", "Doesn't match the sync's number of batches"),
+			web.Coded("invalid_email", "subscribers[].email", "Not a valid email address"),
 		)
 }
 

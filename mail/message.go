@@ -32,7 +32,7 @@ type Message struct {
 }
 
 // ErrMessage is returned by Compose for a message that can't be written safely.
-var ErrMessage = errors.New("message not fit to send")
+var ErrMessage = errors.New("the message can't be sent")
 
 // Compose appends the message to dst (RFC 5322, MIME): CRLF lines of 7-bit text, none above 76 octets in the
 // bodies. It is marked Auto-Submitted: auto-generated (RFC 3834), and carries no List fields.

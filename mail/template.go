@@ -19,7 +19,7 @@ const (
 )
 
 // ErrTooLong is returned when a part grows over 2 MiB in rendering, or reads preferences too often.
-var ErrTooLong = errors.New("the part is too long or too costly to render")
+var ErrTooLong = errors.New("the part is too long or takes too long to render")
 
 // TemplateError is a fault in a template, at a line and column (in characters, from 1). It reaches a caller
 // inside a *core.Error of kind Invalid and code validation_error that names the field.

@@ -149,9 +149,9 @@ func (g *Guard) Fetcher() func(ctx context.Context, url string) ([]byte, error) 
 		case err != nil:
 			return nil, err
 		case res.StatusCode != http.StatusOK:
-			return nil, fmt.Errorf("the answer is %s", res.Status)
+			return nil, fmt.Errorf("the response is %s", res.Status)
 		case len(b) > maxFetched:
-			return nil, fmt.Errorf("the answer is larger than %d bytes", maxFetched)
+			return nil, fmt.Errorf("the response is larger than %d bytes", maxFetched)
 		}
 		return b, nil
 	}

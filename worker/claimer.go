@@ -148,7 +148,7 @@ func (c *claimer) refresh(ctx context.Context) error {
 			continue
 		}
 		if err := c.begin(ctx, &jobs[i]); err != nil { // the other jobs go on
-			s.opts.Log.Error("send: a job cannot be taken up", slog.String("job", jobs[i].ID), slog.Any("error", err))
+			s.opts.Log.Error("send: a job can't be started", slog.String("job", jobs[i].ID), slog.Any("error", err))
 			c.again = time.Now().Add(time.Second)
 		}
 	}
@@ -205,7 +205,7 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 		return err
 	}
 	q := &jobQueue{job: *j, content: contents, found: j.Recipients, waitReason: j.PauseReason, key: key}
-	s.opts.Log.Info("send: a job is taken up", slog.String("job", j.ID), slog.String("tenant", j.TenantID),
+	s.opts.Log.Info("send: job started", slog.String("job", j.ID), slog.String("tenant", j.TenantID),
 		slog.String("list", j.ListID))
 	g, p, err := s.relays.of(ctx, j.TenantID)
 	if err != nil {

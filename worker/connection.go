@@ -109,7 +109,7 @@ func (c *connection) senderRefused(ctx context.Context, t *tenantQueue, re *smtp
 		return
 	}
 	s.reasons.look()
-	s.opts.Log.Warn("send: the sender is refused", slog.String("tenant", t.id), slog.Any("error", re),
+	s.opts.Log.Warn("send: the sender address is rejected", slog.String("tenant", t.id), slog.Any("error", re),
 		slog.Duration("pause", pause))
 	if now.Sub(since) >= s.opts.GiveUpAfter {
 		c.giveUp(ctx, s.dispatcher.jobsOfTenant(t), now)
@@ -140,7 +140,7 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 		}
 		it, e := d.it, d.e
 		if d.err != nil {
-			s.opts.Log.Warn("send: a mail cannot be rendered", slog.Int64("job", it.job.job.No),
+			s.opts.Log.Warn("send: an email can't be rendered", slog.Int64("job", it.job.job.No),
 				slog.Any("error", d.err))
 			s.recorder.add(outcome(it, core.RecipientFailed, core.ReasonRender, false))
 			q.recycle(e)
@@ -263,7 +263,7 @@ func (c *connection) replied(email string, refused bool) {
 	}
 	domain := domainOf(email)
 	if slowed, to := s.dispatcher.replied(g, domain, refused, time.Now()); slowed {
-		s.opts.Log.Warn("send: a destination refuses mails for their number and gets half as many",
+		s.opts.Log.Warn("send: a recipient domain limits the rate; sending half as fast",
 			slog.String("tenant", g.owner), slog.String("domain", domain),
 			slog.Float64("per_second", math.Round(100*to)/100))
 	}

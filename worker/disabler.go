@@ -94,7 +94,7 @@ func (d *disabler) record(ctx context.Context, r *core.PendingDisable, reason st
 	if reason == "" {
 		return d.Store.FinishPendingDisable(ctx, r.ID)
 	}
-	d.Log.Warn("disabler: the member service was not told of an address", slog.Int64("request", r.ID),
+	d.Log.Warn("disabler: the member service couldn't be told about an address", slog.Int64("request", r.ID),
 		slog.Int("tries", r.Tries+1), slog.String("reason", reason))
 	return d.Store.PostponePendingDisable(ctx, r.ID, reason,
 		core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
@@ -120,7 +120,7 @@ func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason str
 		Token string `json:"unsubscribe_token"`
 	}
 	if err := json.Unmarshal(text, &answer); err != nil || answer.Token == "" {
-		return "the answer holds no unsubscribe_token"
+		return "the response has no unsubscribe_token"
 	}
 	_, reason = d.ask(ctx, unsubscribePath, token, map[string]any{"token": answer.Token})
 	return reason

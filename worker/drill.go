@@ -51,14 +51,14 @@ func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.
 		own = core.At(time.Now())
 		switch {
 		case err != nil:
-			log.Warn("replica drill: not made", slog.Any("error", err))
+			log.Warn("restore test: could not run", slog.Any("error", err))
 		case d.Whole && len(d.Mended) > 0:
-			log.Warn("replica drill: restored and whole, after a copy of the whole database was shipped",
+			log.Warn("restore test: passed after a full copy was uploaded",
 				slog.String("found", strings.Join(d.Mended, "; ")), slog.Uint64("txid", d.TXID))
 		case d.Whole:
-			log.Info("replica drill: restored and whole", slog.Uint64("txid", d.TXID), slog.Int64("ms", d.TookMS))
+			log.Info("restore test: passed", slog.Uint64("txid", d.TXID), slog.Int64("ms", d.TookMS))
 		default:
-			log.Error("replica drill: what was restored is not right", slog.String("found", strings.Join(d.Findings, "; ")))
+			log.Error("restore test: failed", slog.String("found", strings.Join(d.Findings, "; ")))
 		}
 		earliest = now.Add(drillAgain)
 		return earliest

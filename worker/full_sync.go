@@ -104,7 +104,7 @@ func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 }
 
 // errNotFinished is returned for a sync that has no batch to deliver and has not ended: it failed meanwhile.
-var errNotFinished = errors.New("a sync without batches to deliver can't be finished")
+var errNotFinished = errors.New("the sync has no batches, so it can't be finished")
 
 // deliver posts batches and records what became of them. over: the sync goes on later, or the receiver refused a batch
 // for good, and with it the sync.
@@ -143,7 +143,8 @@ func (f *fullSync) deliver(ctx context.Context, y *core.Sync, batches []core.Syn
 			if over, r.RetryAt = retry(y.StartedAt, b.Tries, v.after, now); over {
 				return true, f.fail(ctx, y, v.reason)
 			}
-			f.log.Warn("full sync: a batch was not delivered", slog.String("sync", y.ID), slog.Int("batch", b.BatchNo),
+			f.log.Warn("full sync: a batch could not be " +
+				"delivered", slog.String("sync", y.ID), slog.Int("batch", b.BatchNo),
 				slog.String("reason", v.reason))
 		}
 		if !r.Done && (next == 0 || r.RetryAt < next) {
@@ -168,7 +169,7 @@ func (f *fullSync) post(ctx context.Context, y *core.Sync, b *core.SyncBatch) ve
 		}
 	}
 	if unfit > 0 {
-		f.log.Warn("full sync: preferences that are no strict JSON are left out", slog.String("sync", y.ID),
+		f.log.Warn("full sync: skipped preferences that are not strict JSON", slog.String("sync", y.ID),
 			slog.Int("batch", b.BatchNo), slog.Int("subscribers", unfit))
 	}
 	batch := core.FullSync{

@@ -59,7 +59,7 @@ func TestUploadedFilesAreImported(t *testing.T) {
 		if err != nil || sub.Preferences != `{"first_name":"Reader 7"}` {
 			t.Errorf("%+v, %v", sub, err)
 		}
-		const faults = "line,error,E-Mail,First name,Status\n1202,\"\"\"no address\"\" is no e-mail address\",no address,X," +
+		const faults = "line,error,E-Mail,First name,Status\n1202,\"\"\"no address\"\" is not a valid email address\",no address,X," +
 			"active\n5,line 1205 says that this address has left,,,\n"
 		read := func(r io.Reader) string {
 			b, err := io.ReadAll(r)

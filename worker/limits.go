@@ -92,7 +92,7 @@ func (l *limits) leaseQuota(ctx context.Context, p *pace) error {
 	l.dispatcher.mu.Unlock()
 	l.reasons.changed.Store(true)
 	if n == 0 && q.overDay.Swap(today) != today {
-		l.log.Info("send: the quota of the day is used up", slog.String("scope", p.scope),
+		l.log.Info("send: the daily limit is reached", slog.String("scope", p.scope),
 			slog.Int64("per_day", q.perDay))
 		l.spent()
 	}
@@ -161,7 +161,7 @@ func (l *limits) giveBack(ctx context.Context) {
 			err = l.store.KeepPacePeriod(ctx, p.scope, *keep)
 		}
 		if err != nil {
-			l.log.Error("send: what a pace has left cannot be given back", slog.String("scope", p.scope),
+			l.log.Error("send: an unused sending allowance can't be returned", slog.String("scope", p.scope),
 				slog.Any("error", err))
 		}
 	}

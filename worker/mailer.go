@@ -348,7 +348,7 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResul
 		rec.Reason = res.err.Error()
 		// deleted while the mail waited, or left
 		if rec.LeftOut = errors.Is(res.err, core.ErrListNotFound) || errors.Is(res.err, errMoot); rec.LeftOut {
-			r.Log.Debug("mailer: the list or the subscription of a mail is gone", slog.Int64("mail", rec.ID),
+			r.Log.Debug("mailer: the list or subscription of an email no longer exists", slog.Int64("mail", rec.ID),
 				slog.String("kind", res.mail.Kind))
 			return rec, true
 		}
@@ -386,7 +386,8 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResul
 		delete(r.unsure, rec.ID)
 	}
 	if !rec.Sent {
-		r.Log.Warn("mailer: a mail was not delivered", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
+		r.Log.Warn("mailer: an email could not be " +
+			"delivered", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
 			slog.String("result", res.outcome.Result.String()), slog.Int("reply", res.outcome.Code),
 			slog.String("enhanced", res.outcome.Enhanced), slog.String("text", res.outcome.Text),
 			slog.Bool("again", rec.RetryAt != 0))

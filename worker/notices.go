@@ -55,7 +55,7 @@ var notices = map[string]struct {
 }
 
 // errMoot is returned for a mail that there is no cause for any more.
-var errMoot = errors.New("the subscriber has left, the invitation was taken back, or the client deleted")
+var errMoot = errors.New("the subscriber unsubscribed, the invitation was revoked, or the client was deleted")
 
 // envelopes are used again: a mail is some kilobytes.
 var envelopes = sync.Pool{New: func() any { return new(smtp.Envelope) }}
@@ -92,7 +92,7 @@ func (m *mailer) composeFrom(ctx context.Context, q *core.Mail, from mail.Addres
 ) {
 	n, ok := notices[q.Kind]
 	if !ok {
-		return nil, errors.New("unknown kind of mail")
+		return nil, errors.New("unknown kind of email")
 	}
 	tenantID := ""
 	origin, d := m.PublicURL, notice.Data{To: string(q.Email), Valid: n.valid, Brand: notice.Brand{Name: from.Name}}

@@ -307,7 +307,7 @@ func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 		d.urged(ctx) // what was asked for before this attempt has had it
 		d.rest(r.after)
 		d.broken = true
-		d.log.Warn("outbox: the receiver does not answer", slog.String("reason", r.reason))
+		d.log.Warn("outbox: the receiver doesn't respond", slog.String("reason", r.reason))
 	}
 	if len(chain) > 0 && (r.done || r.dead) && !d.broken {
 		d.chains[key] = chain[1:]
@@ -357,7 +357,7 @@ func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 			e.Dead, e.RetryAt = e.Dead && o.endpoint != "", now
 		}
 	}
-	o.log.Warn("outbox: an event was not delivered", slog.String("event", r.event.EventID),
+	o.log.Warn("outbox: an event could not be delivered", slog.String("event", r.event.EventID),
 		slog.String("endpoint", o.endpoint),
 		slog.Int("tries", r.event.Tries+1), slog.Bool("dead", e.Dead), slog.String("reason", r.reason))
 	return e

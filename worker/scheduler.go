@@ -149,7 +149,7 @@ func (w *scheduler) notePause(j *core.SendJob) {
 	}
 	if held {
 		w.paused[j.No] = true
-		w.log.Warn("send: a job is paused", slog.String("job", j.ID), slog.String("tenant", j.TenantID),
+		w.log.Warn("send: job paused", slog.String("job", j.ID), slog.String("tenant", j.TenantID),
 			slog.String("reason", j.PauseReason),
 			slog.Int64("sent", j.Sent), slog.Int64("recipients", j.Recipients))
 		return
@@ -181,7 +181,7 @@ func (w *scheduler) noteEnded(ctx context.Context, running []core.SendJob) error
 		}
 		w.settling[no] = 0
 		delete(w.paused, no)
-		w.log.Info("send: the job has ended", slog.String("job", j.ID), slog.String("status", string(j.Status)),
+		w.log.Info("send: job ended", slog.String("job", j.ID), slog.String("status", string(j.Status)),
 			slog.String("reason", j.FailureReason), slog.Int64("recipients", j.Recipients), slog.Int64("sent", j.Sent),
 			slog.Int64("failed", j.Failed), slog.Int64("skipped", j.Skipped))
 	}

@@ -101,7 +101,7 @@ func (c *SelfCheck) check(ctx context.Context) {
 	}
 	c.differing.Store(differing)
 	c.ended.Store(int64(core.At(time.Now())))
-	c.log.Info("self-check: both sides of the lists are compared", slog.Int("lists", lists),
+	c.log.Info("self-check: compared both sides of the lists", slog.Int("lists", lists),
 		slog.Int64("differing", differing),
 		slog.Duration("took", time.Since(begin)))
 }

@@ -47,7 +47,7 @@ func Snapshot(s *store.Store, to string, every time.Duration, log *slog.Logger) 
 	end := func(ctx context.Context) {
 		switch err := renew(ctx); {
 		case err != nil && errors.Is(context.Cause(ctx), ErrDrain):
-			log.Info("snapshot: the stop does not wait for it; the database itself is one complete file then")
+			log.Info("snapshot: stopping without it; the database itself is one complete file")
 		case err != nil:
 			log.Warn("snapshot", slog.Any("error", err))
 		}

@@ -118,7 +118,7 @@ func (t *Tracker) step(ctx context.Context, now time.Time) time.Time {
 	t.forgetTotals(core.At(now))
 	t.mu.Unlock()
 	if err := t.Flush(ctx); err != nil {
-		t.log.Warn("tracker: nothing can be written", slog.Any("error", err))
+		t.log.Warn("tracker: opens and clicks can't be saved", slog.Any("error", err))
 		return now.Add(5 * time.Second)
 	}
 	return Never
@@ -131,7 +131,7 @@ func (t *Tracker) Flush(ctx context.Context) error {
 	t.held, t.dropped = map[trackKey]*core.Engagement{}, 0
 	t.mu.Unlock()
 	if dropped > 0 {
-		t.log.Warn("tracker: too much at once, not all is counted", slog.Int64("left_out", dropped))
+		t.log.Warn("tracker: too many events at once, some are not counted", slog.Int64("left_out", dropped))
 	}
 	if len(held) == 0 {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,25 +20,27 @@ import (
 	"newsletterd/store"
 )
 
-const adminHelp = `Works on the database file with the same operations as the HTTP API, also while the daemon runs, and with an
-operator's rights: who may write the file may do everything.
+const adminHelp = `Works on the database with the same operations as the HTTP API, also while
+the daemon runs. Anyone who can write the database file has full access.
 
-A record is named by its id, by the beginning of one (4 characters or more), or by a name that only it has: a name of
-several records fails and lists them. Where there is one tenant, --tenant is that one.`
+Name a record by its ID, the first 4 or more characters of its ID, or its
+name. If several records match, the command lists them and changes nothing.
+If there is only one tenant, you can leave out --tenant.`
 
 func (p *program) adminCommand() *cli.Command {
 	return &cli.Command{
-		Name: "admin", Usage: "manage tenants, lists, users, clients, jobs, devices and models", Description: adminHelp,
-		Subcommands: []*cli.Command{
-			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.invitationCommands(),
-			p.webhookClientCommands(),
-			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.themeCommands(), p.mediaCommands(), p.campaignCommands(),
-			p.jobCommands(),
-			p.providerCommands(),
-			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.mailCommands(), mailServerCommands(p), p.endpointCommands(),
-			p.suppressionCommands(), p.domainCommands(), p.dkimCommands(), p.importCommands(),
-			p.auditCommands(), p.setupLinkCommand(),
-		},
+		Name: "admin", Usage: "manage tenants, lists, campaigns, users, clients and devices", Description: adminHelp,
+		Subcommands: slices.Concat(
+			inGroup(groupLetters, p.tenantCommands(), p.campaignCommands(), p.templateCommands(), p.themeCommands(),
+				p.mediaCommands(), p.jobCommands()),
+			inGroup(groupPeople, p.listCommands(), p.subscriberCommands(), p.importCommands(), p.suppressionCommands()),
+			inGroup(groupSending, p.domainCommands(), p.dkimCommands(), mailServerCommands(p), p.providerCommands(),
+				p.mailCommands()),
+			inGroup(groupSignIn, p.userCommands(), p.invitationCommands(), p.setupLinkCommand(), p.clientCommands(),
+				p.tokenCommands(), p.auditCommands()),
+			inGroup(groupEvents, p.endpointCommands(), p.webhookClientCommands(), p.outboxCommands()),
+			inGroup(groupDevices, p.deviceCommands(), p.agentCommands(), p.modelCommands()),
+		),
 	}
 }
 
@@ -62,7 +65,7 @@ func boolFlag(name, usage string) cli.Flag {
 
 // jsonFlag takes a value in the form of the API, or @FILE that holds one.
 func jsonFlag(name, usage string) cli.Flag {
-	return &cli.StringFlag{Name: name, Usage: usage + ", as `JSON` in the form of the API, or @FILE"}
+	return &cli.StringFlag{Name: name, Usage: usage + ", as `JSON` in the API's format, or @FILE"}
 }
 
 // givenJSON is the value of a jsonFlag, nil if it wasn't given.
@@ -83,7 +86,7 @@ func givenJSON[T any](c *cli.Context, flag string) (*T, error) {
 		return nil, usageError{c.Command.HelpName, fmt.Sprintf("--%s %s", flag, jsonFault(err))}
 	}
 	if d.More() {
-		return nil, usageError{c.Command.HelpName, fmt.Sprintf("--%s has text behind its value", flag)}
+		return nil, usageError{c.Command.HelpName, fmt.Sprintf("--%s has text after the JSON value. Remove it", flag)}
 	}
 	return v, nil
 }
@@ -91,15 +94,15 @@ func givenJSON[T any](c *cli.Context, flag string) (*T, error) {
 // jsonFault says what is wrong with a value, in no words of Go.
 func jsonFault(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("can't hold a JSON %s as %s", wrong.Value, cmp.Or(wrong.Field, "its value"))
+		return fmt.Sprintf("has a JSON %s where %s needs another type", wrong.Value, cmp.Or(wrong.Field, "the value"))
 	}
 	if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return "has an unknown field " + unknown
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "is no JSON: it ends too early"
+		return "is incomplete JSON"
 	}
-	return "is no JSON: " + err.Error()
+	return "is invalid JSON: " + err.Error()
 }
 
 // given is the value of a flag if it was given, else nil: nil leaves a field as it is.
@@ -187,7 +190,7 @@ func pages[T any](key func(T) string, read func(core.Page) ([]T, error)) ([]T, e
 // missing says which record isn't there.
 func missing(err error, noun, id string) error {
 	if errors.Is(err, core.ErrNotFound) {
-		return fmt.Errorf("there is no %s %s", noun, id)
+		return fmt.Errorf("%s %s not found", noun, id)
 	}
 	return err
 }
@@ -230,7 +233,7 @@ func limitOf(c *cli.Context) (int, error) {
 // once reminds that a secret can't be shown again.
 func (p *program) once(c *cli.Context, what string) {
 	if !jsonWanted(c) {
-		fmt.Fprintf(p.err, "Keep the %s now: it is not shown again.\n", what)
+		fmt.Fprintf(p.err, "Save the %s now. It is not shown again.\n", what)
 	}
 }
 

@@ -22,9 +22,9 @@ type newWebhookClient struct {
 }
 
 func (p *program) webhookClientCommands() *cli.Command {
-	create := p.command("create", "add a sender of signed webhooks", []cli.Flag{
-		tenantFlag("the `ID` or name of its tenant (else it speaks for every tenant)"),
-		stringFlag("name", "`NAME` of the sender"),
+	create := p.command("create", "add a webhook source", []cli.Flag{
+		tenantFlag("limit the source to a tenant (`ID` or name; default: all tenants)"),
+		stringFlag("name", "`NAME` of the source"),
 	}, []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		secret := auth.NewSecret()
 		key, err := auth.ParseSecret(secret)
@@ -38,9 +38,10 @@ func (p *program) webhookClientCommands() *cli.Command {
 		p.once(c, "secret")
 		return p.printer(c).record(newWebhookClient{w, secret})
 	})
-	create.Description = "The id is what the sender puts into X-Client-Id; the secret signs.\n\n   newsletterd admin " +
-		"webhook-client create --tenant ID --name \"member service\""
-	all := p.command("list", "list the senders", nil, nil, func(c *cli.Context, _ *config.Config,
+	create.Description = `The source sends the ID in the X-Client-Id header and signs with the secret.
+
+   newsletterd admin webhook-client create --tenant ID --name "member service"`
+	all := p.command("list", "list webhook sources", nil, nil, func(c *cli.Context, _ *config.Config,
 		s *store.Store,
 	) error {
 		rows, err := pages(func(w core.WebhookClient) string { return w.ID },
@@ -52,25 +53,25 @@ func (p *program) webhookClientCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "tenant_id", "name", "disabled_at", "created_at")
 	})
-	show := p.command("show", "show one sender", []cli.Flag{idFlag(people.NounWebhookClient)}, []string{"id"},
+	show := p.command("show", "show a webhook source", []cli.Flag{idFlag(people.NounWebhookClient)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			return p.printWebhookClient(c, s, "")
 		})
-	update := p.command("update", "rename a sender, switch it off or on, or replace its secret", []cli.Flag{
-		idFlag(people.NounWebhookClient), stringFlag("name", "its new `NAME`"),
-		boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
-		boolFlag("new-secret", "give it another secret; the one before stays good beside it"),
-		boolFlag("end-old-secret", "end the secret before the newest"),
+	update := p.command("update", "rename or disable a webhook source, or rotate its secret", []cli.Flag{
+		idFlag(people.NounWebhookClient), stringFlag("name", "new `NAME`"),
+		boolFlag("disabled", "reject its requests with 403 (=false: accept them again)"),
+		boolFlag("new-secret", "create a new secret; the previous one stays valid until you end it"),
+		boolFlag("end-old-secret", "end the previous secret"),
 	}, []string{"id"}, p.updateWebhookClient)
-	del := p.command("delete", "delete a sender", []cli.Flag{idFlag(people.NounWebhookClient)}, []string{"id"},
+	del := p.command("delete", "delete a webhook source", []cli.Flag{idFlag(people.NounWebhookClient)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteWebhookClient(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "webhook client", c.String("id"))
 			}
-			return p.done(c, "Webhook client %s is deleted.", c.String("id"))
+			return p.done(c, "Webhook source %s deleted.", c.String("id"))
 		})
 	return &cli.Command{
-		Name: "webhook-client", Usage: "senders of signed webhooks",
+		Name: "webhook-client", Usage: "manage webhook sources (systems that send signed events)",
 		Subcommands: []*cli.Command{create, all, show, update, del},
 	}
 }
@@ -137,11 +138,11 @@ const (
 )
 
 func (p *program) tokenCommands() *cli.Command {
-	create := p.command("create", "make an access token for scripts", []cli.Flag{
-		referenceFlag("user", people.NounUser, "whose it is: `USER` by e-mail address or id"),
-		stringFlag("scope", "`SCOPES`, parted by spaces (else all that the user's roles allow)"),
+	create := p.command("create", "create an access token for scripts", []cli.Flag{
+		referenceFlag("user", people.NounUser, "owner of the token: `USER` by email address or ID"),
+		stringFlag("scope", "`SCOPES`, separated by spaces (default: all that the user's roles allow)"),
 		&cli.StringFlag{
-			Name: "ttl", Usage: "how long it is good: `SPAN`, as 30m, 12h, 90d",
+			Name: "ttl", Usage: "lifetime as `DURATION`, for example 30m, 12h or 90d",
 			Value: config.Duration(tokenTTL).String(),
 		},
 	}, []string{"user"}, p.createToken)
@@ -152,18 +153,20 @@ func (p *program) tokenCommands() *cli.Command {
 		}
 		return write(c)
 	}
-	create.Description = `It acts with the user's rights as they are when it is used, and ends with "admin token revoke --id ID".
+	create.Description = `The token has the user's current permissions whenever it is used. To end it
+early: newsletterd admin token revoke --id ID
 
    TOKEN=$(newsletterd admin token create --user you@example.org --scope admin --ttl 12h)
    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/api/admin/tenants`
-	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(people.NounToken)}, []string{"id"},
+	revoke := p.command("revoke", "revoke an access token", []cli.Flag{idFlag(people.NounToken)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.RevokeFamily(db.By(c.Context, actor(), now()), c.String("id"), now()); err != nil {
 				return missing(err, "token", c.String("id"))
 			}
-			return p.done(c, "Token %s has ended.", c.String("id"))
+			return p.done(c, "Token %s revoked.", c.String("id"))
 		})
-	return &cli.Command{Name: "token", Usage: "access tokens for scripts", Subcommands: []*cli.Command{create, revoke}}
+	return &cli.Command{Name: "token", Usage: "manage access tokens for " +
+		"scripts", Subcommands: []*cli.Command{create, revoke}}
 }
 
 func (p *program) createToken(c *cli.Context, cfg *config.Config, s *store.Store) error {
@@ -207,7 +210,8 @@ func (p *program) daemonIssuer(c *cli.Context, s *store.Store, own string) (stri
 		return own, err
 	}
 	_, err = fmt.Fprintf(p.err,
-		"note: the token is for %s, the address that the daemon last started with; this configuration says %s. After the next start with it, create a new token.\n", issuer, own)
+		"note: The token is for %s, the URL the daemon last started with, but this configuration says %s. After you "+
+			"restart the daemon with it, create a new token.\n", issuer, own)
 	return issuer, err
 }
 
@@ -217,7 +221,7 @@ func ttlOf(c *cli.Context) (time.Duration, error) {
 		return 0, usageError{c.Command.HelpName, "--ttl: " + err.Error()}
 	}
 	if ttl.Std() > maxTokenTTL {
-		return 0, usageError{c.Command.HelpName, "--ttl is at most " + config.Duration(maxTokenTTL).String()}
+		return 0, usageError{c.Command.HelpName, "--ttl must be at most " + config.Duration(maxTokenTTL).String()}
 	}
 	return ttl.Std(), nil
 }

@@ -19,14 +19,14 @@ const (
 )
 
 func (p *program) auditCommands() *cli.Command {
-	all := p.command("list", "list who changed which record, by the API or a command", []cli.Flag{
-		tenantFlag("only records of the tenant `ID` or name"),
-		&cli.StringFlag{Name: "actor", Usage: "only changes by `WHO`, as the list names it"},
-		&cli.StringFlag{Name: "action", Usage: "only `WHAT`: an action, or the noun before its dot"},
-		&cli.StringFlag{Name: "object", Usage: "only changes of the record `ID`"},
-		&cli.StringFlag{Name: "from", Usage: "only changes at or after `TIME`, such as 2026-12-24T08:00:00Z"},
+	all := p.command("list", "list audit log entries", []cli.Flag{
+		tenantFlag("filter by tenant (`ID` or name)"),
+		&cli.StringFlag{Name: "actor", Usage: "filter by `ACTOR`, as shown in the list"},
+		&cli.StringFlag{Name: "action", Usage: "filter by `ACTION`, or by its first word, for example list"},
+		&cli.StringFlag{Name: "object", Usage: "filter by record (`ID`)"},
+		&cli.StringFlag{Name: "from", Usage: "only changes at or after `TIME`, for example 2026-12-24T08:00:00Z"},
 		&cli.StringFlag{Name: "until", Usage: "only changes before `TIME`"},
-		&cli.IntFlag{Name: "limit", Usage: "only the newest `N`", Value: 100},
+		&cli.IntFlag{Name: "limit", Usage: "number of entries: the newest `N`", Value: 100},
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		f, err := auditFilter(c, s)
 		if err != nil {
@@ -38,13 +38,15 @@ func (p *program) auditCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "at", "actor", "client_id", "origin", "action", "object", "tenant_id", "changes")
 	})
-	all.Description = `The newest last. The actor is a user or client by its id, or the account that ran a command; client_id is
-the OAuth client that a user acted through. The origin is the address of the request, for 90 days. The changes are the fields of the record, before and after; secrets and
-words about persons are masked.
+	all.Description = `Lists the newest entries last. The actor is the ID of a user or client, or
+the system account that ran a command; client_id is the OAuth client a user
+acted through. The origin is the IP address of the request and is kept for
+90 days. Changes show each field before and after; secrets and personal data
+are masked.
 
    newsletterd admin audit list --limit 20
    newsletterd admin audit list --action list --from 2026-12-01T00:00:00Z`
-	return &cli.Command{Name: "audit", Usage: "who changed what", Subcommands: []*cli.Command{all}}
+	return &cli.Command{Name: "audit", Usage: "view the audit log", Subcommands: []*cli.Command{all}}
 }
 
 // auditFilter returns what the flags ask for.
@@ -74,7 +76,7 @@ func instantFlag(c *cli.Context, flag string) (core.Instant, error) {
 	if err != nil {
 		return 0, usageError{
 			c.Command.HelpName,
-			fmt.Sprintf("--%s: %q is no time (as 2026-12-24T08:00:00Z)", flag, c.String(flag)),
+			fmt.Sprintf("--%s: %q is not a valid time. Use the form 2026-12-24T08:00:00Z", flag, c.String(flag)),
 		}
 	}
 	return core.At(at), nil

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) campaignLinksCommand() *cli.Command {
-	return p.command("links", "list the links of a campaign that was sent, with how many have followed each",
+	return p.command("links", "list a sent campaign's links with click counts",
 		[]cli.Flag{idFlag(people.NounCampaign)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			found, err := s.Campaign(c.Context, c.String("id"))
@@ -30,9 +30,10 @@ func (p *program) campaignLinksCommand() *cli.Command {
 }
 
 func (p *program) correctCommand() *cli.Command {
-	return p.command("correct", "let pages show a corrected campaign, with the date; what was sent is kept", []cli.Flag{
+	return p.command("correct", "correct the web version of a sent campaign", []cli.Flag{
 		idFlag(people.NounCampaign), stringFlag("file", "`FILE` with the content, in the kind that was sent"),
-		stringFlag("subject", "the `SUBJECT`"), boolFlag("undo", "show what was sent again"), forceFlag(),
+		stringFlag("subject", "new `SUBJECT`"), boolFlag("undo", "remove the correction and show the sent version "+
+			"again"), forceFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		found, err := s.Campaign(c.Context, c.String("id"))
 		if err != nil {
@@ -69,17 +70,17 @@ func (p *program) correctCommand() *cli.Command {
 		case err != nil:
 			return err
 		case r.Copy == nil:
-			return p.done(c, "Pages show what was sent.")
+			return p.done(c, "Correction removed. Pages show the sent version.")
 		}
 		return p.printer(c).record(made)
 	})
 }
 
 func (p *program) mendLinkCommand() *cli.Command {
-	return p.command("mend", "let a link of the mails that are out lead elsewhere, for those who follow it from now on",
+	return p.command("mend", "fix a link in emails that were already sent",
 		[]cli.Flag{
-			idFlag(people.NounCampaign), stringFlag("link", "its `NUMBER`, as links prints it"),
-			stringFlag("target", "the `ADDRESS` that it leads to; empty: the one as it was written"),
+			idFlag(people.NounCampaign), stringFlag("link", "`NUMBER` of the link, as listed by \"links\""),
+			stringFlag("target", "new target `URL` (empty: the original one)"),
 			forceFlag(),
 		}, []string{"id", "link", "target"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			no, err := strconv.ParseInt(c.String("link"), 10, 64)

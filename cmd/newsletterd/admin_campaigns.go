@@ -26,12 +26,12 @@ var campaignStates = []string{
 }
 
 func (p *program) campaignCommands() *cli.Command {
-	all := p.command("list", "list the campaigns, the newest first", []cli.Flag{
-		tenantFlag("only those of the tenant `ID` or name"),
-		referenceFlag("list", people.NounList, "only those that go to the list `ID` or name"),
-		oneOfFlag("state", "only those that are `STATE`: "+strings.Join(campaignStates, ", "),
+	all := p.command("list", "list campaigns, newest first", []cli.Flag{
+		tenantFlag("filter by tenant (`ID` or name)"),
+		referenceFlag("list", people.NounList, "filter by list (`ID` or name)"),
+		oneOfFlag("state", "filter by `STATUS`: "+strings.Join(campaignStates, ", "),
 			optional(campaignStates)...),
-		stringFlag("search", "`TEXT` in the name or the subject"),
+		stringFlag("search", "filter by `TEXT` in the name or subject"),
 	}, nil, p.listCampaigns)
 	show := p.command("show", "show a campaign", []cli.Flag{idFlag(people.NounCampaign)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -41,22 +41,22 @@ func (p *program) campaignCommands() *cli.Command {
 			}
 			return p.printer(c).record(found.View())
 		})
-	undo := p.campaignStep("undo", "undo the sending of a scheduled campaign before its first email",
+	undo := p.campaignStep("undo", "undo a scheduled send before the first email",
 		(*store.Store).UndoCampaign)
-	reject := p.campaignStep("reject", "make a campaign in review, or an approved one, a draft again",
+	reject := p.campaignStep("reject", "request changes to a campaign; it becomes a draft again",
 		func(s *store.Store, ctx context.Context, e campaigns.CampaignEdit) (core.Campaign, error) {
 			return s.RejectCampaign(ctx, e, "")
 		})
-	archive := p.campaignStep("archive", "put a draft or a sent campaign away", (*store.Store).ArchiveCampaign)
-	del := p.command("delete", "delete a draft that never had a send job", []cli.Flag{idFlag(people.NounCampaign)},
+	archive := p.campaignStep("archive", "archive a draft or a sent campaign", (*store.Store).ArchiveCampaign)
+	del := p.command("delete", "delete a draft that was never sent", []cli.Flag{idFlag(people.NounCampaign)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteCampaign(c.Context, campaignEdit(c)); err != nil {
 				return missing(err, "campaign", c.String("id"))
 			}
-			return p.done(c, "Campaign %s is deleted.", c.String("id"))
+			return p.done(c, "Campaign %s deleted.", c.String("id"))
 		})
 	return &cli.Command{
-		Name: "campaign", Usage: "newsletters that are written, and then sent",
+		Name: "campaign", Usage: "manage campaigns: check, preview, approve, send",
 		Subcommands: []*cli.Command{
 			all, show, p.duplicateCommand(), p.audienceCommand(), p.previewCampaignCommand(), p.checkCampaignCommand(),
 			p.testCampaignCommand(),
@@ -137,8 +137,8 @@ func (p *program) compiled(c *cli.Context, cfg *config.Config, s *store.Store, b
 }
 
 func (p *program) previewCampaignCommand() *cli.Command {
-	return p.command("preview", "render a campaign without sending it", previewFlags(
-		idFlag(people.NounCampaign), stringFlag("email", "as the subscriber with this `ADDRESS` gets it"),
+	return p.command("preview", "preview a campaign", previewFlags(
+		idFlag(people.NounCampaign), stringFlag("email", "preview it for the subscriber with this `ADDRESS`"),
 	), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		d, err := draftsOf(c, cfg, s)
 		if err != nil {
@@ -167,9 +167,9 @@ func (p *program) previewCampaignCommand() *cli.Command {
 }
 
 func (p *program) testCampaignCommand() *cli.Command {
-	return p.command("test", "send the mail of a campaign to some addresses, or to the test group", []cli.Flag{
+	return p.command("test", "send a test email of a campaign", []cli.Flag{
 		idFlag(people.NounCampaign),
-		listFlag("email", "an `ADDRESS` (repeatable; else the test group of the campaign or its tenant)"),
+		listFlag("email", "send it to `ADDRESS` (repeatable; default: the test addresses of the campaign or tenant)"),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		to, err := addresses(c, "email")
 		if err != nil {
@@ -182,7 +182,7 @@ func (p *program) testCampaignCommand() *cli.Command {
 		if to, err = queueTests(c, s, &draft, to); err != nil {
 			return err
 		}
-		return p.done(c, "%s queued; the daemon sends them.", testsTo(to))
+		return p.done(c, "%s queued. The daemon sends them.", testsTo(to))
 	})
 }
 
@@ -191,7 +191,8 @@ func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 	for _, address := range c.StringSlice(flag) {
 		email, err := core.ParseEmail(address)
 		if err != nil {
-			return nil, usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is no e-mail address", flag, address)}
+			return nil, usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is not a valid email "+
+				"address", flag, address)}
 		}
 		to = append(to, email)
 	}
@@ -215,14 +216,15 @@ func testsTo(to []core.Email) string {
 	for i, email := range to {
 		words[i] = string(email)
 	}
-	return counted(int64(len(to)), "test mail") + " to " + strings.Join(words, ", ")
+	return counted(int64(len(to)), "test email") + " to " + strings.Join(words, ", ")
 }
 
 func (p *program) duplicateCommand() *cli.Command {
-	return p.command("duplicate", "make a draft of what a campaign says", []cli.Flag{
+	return p.command("duplicate", "duplicate a campaign as a draft", []cli.Flag{
 		idFlag(people.NounCampaign),
-		oneOfFlag("to", "only to `READERS` of it: same (to whom it was sent, for a correction), joined (since) or unopened (who "+
-			"are not known to have opened it; once)", optional(core.FollowUps)...),
+		oneOfFlag("to", "limit the new draft to `RECIPIENTS` of this campaign: same (for a correction), joined "+
+			"(people who signed up since) or unopened (recipients without a known open; only "+
+			"once)", optional(core.FollowUps)...),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		of, err := s.Campaign(c.Context, c.String("id"))
 		if err != nil {
@@ -245,7 +247,7 @@ func (p *program) duplicateCommand() *cli.Command {
 }
 
 func (p *program) audienceCommand() *cli.Command {
-	return p.command("audience", "count to whom a campaign would go now, and why not to others",
+	return p.command("audience", "count the recipients of a campaign and the people it skips",
 		[]cli.Flag{idFlag(people.NounCampaign)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			found, err := s.Campaign(c.Context, c.String("id"))
@@ -269,13 +271,13 @@ func (p *program) audienceCommand() *cli.Command {
 
 // forceFlag lets a command go past the approval of a second person.
 func forceFlag() cli.Flag {
-	return boolFlag("force", "without the second person whose approval the tenant asks for")
+	return boolFlag("force", "send without the approval by a second person that the tenant requires")
 }
 
 // firstFewFlag has a campaign sent to some readers first.
 func firstFewFlag() cli.Flag {
-	return boolFlag("first-few", "to 500 of more than 2,000 readers first, and to the rest 10 minutes later (else as the "+
-		"tenant has it)")
+	return boolFlag("first-few", "send to 500 recipients first and to the rest 10 minutes later, if there are more "+
+		"than 2,000 (default: the tenant's setting)")
 }
 
 // sending asks for the approval or the sending of what was compiled.
@@ -290,7 +292,7 @@ func sending(c *cli.Context, draft *campaigns.Draft) campaigns.CampaignSending {
 }
 
 func (p *program) approveCommand() *cli.Command {
-	return p.command("approve", "approve a campaign as it is written: that is what is sent later",
+	return p.command("approve", "approve a campaign; exactly this version is sent later",
 		[]cli.Flag{idFlag(people.NounCampaign), forceFlag()}, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			draft, err := p.compiled(c, cfg, s, drafts.Drafts.Ready)
@@ -306,11 +308,12 @@ func (p *program) approveCommand() *cli.Command {
 }
 
 func (p *program) sendCampaignCommand() *cli.Command {
-	send := p.command("send", "send a campaign, and approve it along the way", []cli.Flag{
+	send := p.command("send", "send or schedule a campaign", []cli.Flag{
 		idFlag(people.NounCampaign),
-		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here or in --time-zone, or 2026-12-24T08:00:00Z"),
+		stringFlag("at", "start sending at `TIME`: \"2026-12-24 08:00\", local or in --time-zone, or "+
+			"2026-12-24T08:00:00Z (default: now)"),
 		timeZoneFlag(),
-		boolFlag("yes", "do not ask before a mail to more than one reader"),
+		boolFlag("yes", "send to more than one recipient without asking"),
 		firstFewFlag(), forceFlag(), testingFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		draft, err := p.compiled(c, cfg, s, drafts.Drafts.Ready)
@@ -323,14 +326,14 @@ func (p *program) sendCampaignCommand() *cli.Command {
 		}
 		return p.sendDraft(c, cfg, s, &draft, at)
 	})
-	send.Description = "On a terminal it asks once before a mail to more than one reader, unless --yes or --json is " +
-		"given."
+	send.Description = "Sending also approves the campaign. On a terminal, the command asks before it sends to more " +
+		"than one recipient, unless you pass --yes or --json."
 	return send
 }
 
 // testingFlag lets a campaign go to a folder.
 func testingFlag() cli.Flag {
-	return boolFlag("testing", "send although no mail server is set up: emails are saved to a folder")
+	return boolFlag("testing", "send even if no mail server is set up; emails are saved to a folder")
 }
 
 // sendDraft makes the job of a draft, once a person at a terminal has agreed, and shows it.
@@ -364,8 +367,8 @@ func (p *program) sendDraft(c *cli.Context, cfg *config.Config, s *store.Store, 
 // timeZoneFlag names the zone of times without an offset.
 func timeZoneFlag() cli.Flag {
 	return stringFlag("time-zone",
-		"`ZONE` in which a time without an offset is read, as Europe/Berlin (else the tenant's, "+
-			"else this machine's)")
+		"time `ZONE` for times without an offset, for example Europe/Berlin (default: the "+
+			"tenant's, then this machine's)")
 }
 
 // notPast reads a flag with a time that is not over: in the named zone, else the tenant's, else this machine's.
@@ -381,7 +384,7 @@ func notPast(c *cli.Context, t *core.Tenant, flag, named string) (at core.Instan
 		return 0, usageError{c.Command.HelpName, fault.Message}
 	}
 	if n := (core.NewJob{ScheduledAt: at}); err == nil && n.ScheduledInPast(now()) {
-		err = core.Invalidf("scheduled_at", "--%s lies in the past; without it the mails go out at once.", flag)
+		err = core.Invalidf("scheduled_at", "--%s is in the past. Leave it out to send now", flag)
 	}
 	return at, err
 }

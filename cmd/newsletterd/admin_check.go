@@ -24,8 +24,8 @@ func campaignChecks(cfg *config.Config) *drafts.Checks {
 }
 
 func (p *program) checkCampaignCommand() *cli.Command {
-	check := p.command("check", "look for what is wrong with a campaign, or probably not meant", []cli.Flag{
-		idFlag(people.NounCampaign), boolFlag("links", "also ask whether the links answer"),
+	check := p.command("check", "check a campaign for errors and warnings", []cli.Flag{
+		idFlag(people.NounCampaign), boolFlag("links", "also check that the links respond"),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		d, err := draftsOf(c, cfg, s)
 		if err != nil {
@@ -43,12 +43,14 @@ func (p *program) checkCampaignCommand() *cli.Command {
 			return err
 		}
 		if checked.Errors > 0 {
-			return fmt.Errorf("%s: the campaign can be neither approved nor sent", counted(checked.Errors, "error"))
+			return fmt.Errorf("%s: the campaign can't be approved or sent", counted(checked.Errors, "error"))
 		}
 		return nil
 	})
-	check.Description = "The DNS is asked about the sender's domain. Exit code 1 where an error keeps the campaign from being sent; " +
-		"warnings alone are no failure.\n\n   newsletterd admin campaign check ID --links"
+	check.Description = `Also checks the DNS records of the sender domain. Exits with 1 if an error
+keeps the campaign from being sent, and with 0 if there are only warnings.
+
+   newsletterd admin campaign check ID --links`
 	return check
 }
 
@@ -68,10 +70,10 @@ func (p *program) printCheck(c *cli.Context, checked *drafts.Checked) error {
 		return err
 	}
 	if l := checked.Links; l != nil {
-		fmt.Fprintf(&b, "%s asked, %d skipped.\n", counted(l.Asked, "link"), l.Skipped)
+		fmt.Fprintf(&b, "%s checked, %d skipped.\n", counted(l.Asked, "link"), l.Skipped)
 	}
 	if len(checked.Findings) == 0 {
-		b.WriteString("Nothing was found.\n")
+		b.WriteString("No problems found.\n")
 	}
 	_, err := p.out.Write([]byte(b.String()))
 	return err

@@ -13,26 +13,28 @@ import (
 
 func clientFlags() []cli.Flag {
 	return []cli.Flag{
-		stringFlag("name", "`NAME` of the client, as users read it when they consent"),
-		oneOfFlag("type", "`TYPE`: public (apps, browsers) or confidential (servers, which get a secret)",
+		stringFlag("name", "`NAME` that users see when they give consent"),
+		oneOfFlag("type", "`TYPE`: public (apps, browsers) or confidential (servers; gets a secret)",
 			core.ClientPublic,
 			core.ClientConfidential),
-		listFlag("redirect-uri", "a `URI` that codes may be sent to, compared exactly (repeatable)"),
-		listFlag("post-logout-redirect-uri", "a `URI` to return to after a logout (repeatable)"),
-		stringFlag("scope", "`SCOPES` that it may ask for, parted by spaces"),
+		listFlag("redirect-uri", "redirect `URI` after sign-in, matched exactly (repeatable)"),
+		listFlag("post-logout-redirect-uri", "redirect `URI` after sign-out (repeatable)"),
+		stringFlag("scope", "`SCOPES` the client can request, separated by spaces"),
 		choiceListFlag{
 			&cli.StringSliceFlag{
 				Name:  "grant-type",
-				Usage: "a `GRANT`: authorization_code, refresh_token, password or client_credentials (repeatable)",
+				Usage: "`GRANT`: authorization_code, refresh_token, password or client_credentials (repeatable)",
 			},
 			[]string{"authorization_code", "refresh_token", "password", "client_credentials"},
 		},
-		oneOfFlag("auth-method", "`METHOD` at the token endpoint: none, client_secret_basic or client_secret_post", "",
+		oneOfFlag("auth-method", "authentication `METHOD` at the token endpoint: none, client_secret_basic or "+
+			"client_secret_post", "",
 			"none", "client_secret_basic", "client_secret_post"),
-		oneOfFlag("id-token-alg", "`ALG` that id tokens are signed with: RS256 or ES256", "RS256", "ES256"),
-		boolFlag("id-token-claims", "put name and email into the ID token too (default for new clients; =false: userinfo only)"),
-		boolFlag("first-party", "ours: users aren't asked for consent"),
-		boolFlag("require-pkce", "demand PKCE (default; =false only for a confidential client that can't)"),
+		oneOfFlag("id-token-alg", "`ALG` that signs ID tokens: RS256 or ES256", "RS256", "ES256"),
+		boolFlag("id-token-claims", "include name and email in ID tokens (default for new clients; =false: only in "+
+			"userinfo)"),
+		boolFlag("first-party", "first-party client: users aren't asked for consent"),
+		boolFlag("require-pkce", "require PKCE (default; =false is only allowed for confidential clients)"),
 	}
 }
 
@@ -62,7 +64,7 @@ func (p *program) printClient(c *cli.Context, client core.Client, secret string)
 
 func (p *program) clientCommands() *cli.Command {
 	create := p.command("create", "add an OAuth client",
-		append([]cli.Flag{tenantFlag("the `ID` or name of its tenant (else it is the daemon's own)")},
+		append([]cli.Flag{tenantFlag("limit the client to a tenant (`ID` or name; default: all tenants)")},
 			clientFlags()...), []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in := clientInput(c)
 			in.TenantID = given(c, "tenant")
@@ -78,9 +80,9 @@ func (p *program) clientCommands() *cli.Command {
 		})
 	create.Description = `   newsletterd admin client create --name Shop --type confidential --redirect-uri https://shop.example/callback
    newsletterd admin client create --tenant ID --name "Shop server" --type confidential --scope "newsletter:send newsletter:list.read"`
-	all := p.command("list", "list the OAuth clients", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
+	all := p.command("list", "list OAuth clients", []cli.Flag{tenantFlag("filter by tenant (`ID` or name)")},
 		nil, p.listClients)
-	show := p.command("show", "show one OAuth client", []cli.Flag{idFlag(people.NounClient)}, []string{"id"},
+	show := p.command("show", "show an OAuth client", []cli.Flag{idFlag(people.NounClient)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			client, err := s.Client(c.Context, c.String("id"))
 			if err != nil {
@@ -88,12 +90,14 @@ func (p *program) clientCommands() *cli.Command {
 			}
 			return p.printer(c).record(client)
 		})
-	update := p.command("update", "change an OAuth client",
+	update := p.command("update", "update an OAuth client",
 		append([]cli.Flag{
-			idFlag(people.NounClient), boolFlag("new-secret", "give it another secret; the one before ends"),
-			stringFlag("overlap", "with --new-secret: the one before stays good for so `LONG`, as 2h or 7d"),
-			boolFlag("end-old-secret", "end the secret before the newest now"),
-			boolFlag("disabled", "disable the client (=false: enable it); its tokens end and stay ended"),
+			idFlag(people.NounClient), boolFlag("new-secret", "create a new secret; the previous one ends"),
+			stringFlag("overlap", "with --new-secret: keep the previous secret valid for `DURATION`, for example 2h "+
+				"or 7d"),
+			boolFlag("end-old-secret", "end the previous secret now"),
+			boolFlag("disabled", "disable the client and end its tokens (=false: enable the client; its tokens stay "+
+				"ended)"),
 		}, clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			at, secret := now(), ""
 			var overlap config.Duration
@@ -118,7 +122,7 @@ func (p *program) clientCommands() *cli.Command {
 			}
 			return p.printClient(c, client, secret)
 		})
-	del := p.command("delete", "delete an OAuth client; asks first, its tokens end",
+	del := p.command("delete", "delete an OAuth client and end its tokens; asks first",
 		[]cli.Flag{idFlag(people.NounClient), yesFlag()}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			o, err := s.Client(c.Context, c.String("id"))
@@ -126,17 +130,18 @@ func (p *program) clientCommands() *cli.Command {
 				return missing(err, "client", c.String("id"))
 			}
 			err = confirmDelete(p, c, s, people.NounClient, o.ID, o.Name,
-				"You can't undo this. To only stop it: newsletterd admin client update --id "+o.ID+" --disabled")
+				"You can't undo this. To only disable the client: newsletterd admin client update --id "+
+					""+o.ID+" --disabled")
 			if err != nil {
 				return err
 			}
 			if err := s.DeleteClient(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "client", c.String("id"))
 			}
-			return p.done(c, "Client %s is deleted.", c.String("id"))
+			return p.done(c, "Client %s deleted.", c.String("id"))
 		})
 	return &cli.Command{
-		Name: "client", Usage: "OAuth clients",
+		Name: "client", Usage: "manage OAuth clients (apps that people sign in to, and API clients)",
 		Subcommands: []*cli.Command{create, all, show, update, del},
 	}
 }

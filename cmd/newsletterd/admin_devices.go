@@ -18,7 +18,7 @@ import (
 )
 
 func ownerFlag() cli.Flag {
-	return referenceFlag("owner", people.NounUser, "the `USER` whose it is: an e-mail address, an id, or a name")
+	return referenceFlag("owner", people.NounUser, "owner: `USER` by email address, ID or name")
 }
 
 // ofOwner makes a command about the records of one user.
@@ -63,8 +63,8 @@ func deviceInput(c *cli.Context) core.DeviceInput {
 func (p *program) deviceCommands() *cli.Command {
 	flags := []cli.Flag{
 		stringFlag("name", "`NAME` of the device"),
-		referenceFlag("agent", people.NounAgent, "the `ID` of the owner's agent that runs it; empty: none"),
-		boolFlag("representative", "it stands for its owner and can't be registered; one per owner"),
+		referenceFlag("agent", people.NounAgent, "`ID` of the owner's agent that manages the device (empty: none)"),
+		boolFlag("representative", "make it the owner's primary device, which can't be registered; one per owner"),
 	}
 	one := func(name, usage string, flags []cli.Flag,
 		do func(*cli.Context, *store.Store, string, string) (core.Device, error),
@@ -78,7 +78,7 @@ func (p *program) deviceCommands() *cli.Command {
 				return p.printer(c).record(d)
 			})
 	}
-	return &cli.Command{Name: "device", Usage: "devices of users", Subcommands: []*cli.Command{
+	return &cli.Command{Name: "device", Usage: "manage devices of users", Subcommands: []*cli.Command{
 		p.ofOwner("create", "pair a device", flags, []string{"name"},
 			func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 				d, err := core.NewDevice(u.ID, deviceInput(c), now())
@@ -90,7 +90,7 @@ func (p *program) deviceCommands() *cli.Command {
 				}
 				return p.printer(c).record(d)
 			}),
-		p.ofOwner("list", "list the paired devices of a user", nil, nil,
+		p.ofOwner("list", "list a user's paired devices", nil, nil,
 			func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 				rows, err := pages(func(d core.Device) string { return d.ID },
 					func(page core.Page) ([]core.Device, error) { return s.Devices(c.Context, u.ID, page) })
@@ -100,12 +100,12 @@ func (p *program) deviceCommands() *cli.Command {
 				return list(p.printer(c), rows, "id", "name", "representative", "registered", "registered_at",
 					"agent_id")
 			}),
-		one("show", "show one device", nil, func(c *cli.Context, s *store.Store, id, owner string) (core.Device,
+		one("show", "show a device", nil, func(c *cli.Context, s *store.Store, id, owner string) (core.Device,
 			error,
 		) {
 			return s.Device(c.Context, id, owner)
 		}),
-		one("update", "change a device; what is not given stays", flags,
+		one("update", "update a device; flags you leave out change nothing", flags,
 			func(c *cli.Context, s *store.Store, id, owner string) (core.Device, error) {
 				return s.UpdateDevice(c.Context, id, owner, func(d *core.Device) error { return d.Change(deviceInput(c)) })
 			}),
@@ -122,7 +122,7 @@ func (p *program) deviceCommands() *cli.Command {
 				if err := s.UnpairDevice(c.Context, id, owner, now()); err != nil {
 					return missing(err, "paired device", id)
 				}
-				return p.done(c, "Device %s is unpaired.", id)
+				return p.done(c, "Device %s unpaired.", id)
 			}),
 	}}
 }
@@ -136,7 +136,8 @@ func (p *program) agentCommands() *cli.Command {
 		stringFlag("name", "`NAME` of the agent"),
 		stringFlag("agent-version", "`VERSION` of the agent"),
 	}
-	return &cli.Command{Name: "agent", Usage: "agents of users", Subcommands: []*cli.Command{
+	return &cli.Command{Name: "agent", Usage: "manage agents (programs that manage " +
+		"devices)", Subcommands: []*cli.Command{
 		p.ofOwner("create", "add an agent", flags, []string{"name"},
 			func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 				a, err := core.NewAgent(u.ID, agentInput(c), now())
@@ -148,7 +149,7 @@ func (p *program) agentCommands() *cli.Command {
 				}
 				return p.printer(c).record(a)
 			}),
-		p.ofOwner("list", "list the agents of a user", nil, nil,
+		p.ofOwner("list", "list a user's agents", nil, nil,
 			func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 				rows, err := pages(func(a core.Agent) string { return a.ID },
 					func(page core.Page) ([]core.Agent, error) { return s.Agents(c.Context, u.ID, page) })
@@ -157,7 +158,7 @@ func (p *program) agentCommands() *cli.Command {
 				}
 				return list(p.printer(c), rows, "id", "name", "version", "created_at")
 			}),
-		p.owned("show", "show one agent", "agent", (*store.Store).OwnerOfAgent, nil, nil,
+		p.owned("show", "show an agent", "agent", (*store.Store).OwnerOfAgent, nil, nil,
 			func(c *cli.Context, s *store.Store, id, owner string) error {
 				a, err := s.Agent(c.Context, id, owner)
 				if err != nil {
@@ -165,7 +166,8 @@ func (p *program) agentCommands() *cli.Command {
 				}
 				return p.printer(c).record(a)
 			}),
-		p.owned("update", "change an agent; what is not given stays", "agent", (*store.Store).OwnerOfAgent, flags, nil,
+		p.owned("update", "update an agent; flags you leave out change "+
+			"nothing", "agent", (*store.Store).OwnerOfAgent, flags, nil,
 			func(c *cli.Context, s *store.Store, id, owner string) error {
 				a, err := s.UpdateAgent(c.Context, id, owner, func(a *core.Agent) error { return a.Change(agentInput(c)) })
 				if err != nil {
@@ -173,12 +175,12 @@ func (p *program) agentCommands() *cli.Command {
 				}
 				return p.printer(c).record(a)
 			}),
-		p.owned("delete", "delete an agent; its devices stay", "agent", (*store.Store).OwnerOfAgent, nil, nil,
+		p.owned("delete", "delete an agent; its devices stay paired", "agent", (*store.Store).OwnerOfAgent, nil, nil,
 			func(c *cli.Context, s *store.Store, id, owner string) error {
 				if err := s.DeleteAgent(c.Context, id, owner); err != nil {
 					return err
 				}
-				return p.done(c, "Agent %s is deleted.", id)
+				return p.done(c, "Agent %s deleted.", id)
 			}),
 	}}
 }
@@ -206,19 +208,19 @@ func (p *program) oneModel(name, usage string, flags []cli.Flag, needed []string
 }
 
 func (p *program) modelCommands() *cli.Command {
-	create := p.ofOwner("create", "keep a file as a model", []cli.Flag{
-		stringFlag("file", "the `FILE`; - is standard input"),
-		stringFlag("name", "`NAME` of the model (else that of the file)"),
-		stringFlag("description", "`TEXT` about it"),
-		oneOfFlag("visibility", "`VISIBILITY`: private (default), tenant or public", visibilities...),
-		stringFlag("content-type", "`TYPE` of the file, as model/stl"),
+	create := p.ofOwner("create", "upload a file as a model", []cli.Flag{
+		stringFlag("file", "`FILE` to read, or - for standard input"),
+		stringFlag("name", "`NAME` of the model (default: the file's name)"),
+		stringFlag("description", "description as `TEXT`"),
+		oneOfFlag("visibility", "`VISIBILITY`: private, tenant or public (default: private)", visibilities...),
+		stringFlag("content-type", "media `TYPE` of the file, for example model/stl"),
 	}, []string{"file"}, p.createModel)
 	create.Description = `   newsletterd admin model create --owner ann@example.org --file cube.stl --visibility public`
 	return &cli.Command{
-		Name: "model", Usage: "models of users, and whom they are shared with",
+		Name: "model", Usage: "manage models (users' files) and their shares",
 		Subcommands: append([]*cli.Command{
 			create,
-			p.ofOwner("list", "list the models of a user", nil, nil,
+			p.ofOwner("list", "list a user's models", nil, nil,
 				func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 					rows, err := pages(func(m core.Model) string { return strconv.FormatInt(m.No, 10) },
 						func(page core.Page) ([]core.Model, error) {
@@ -230,7 +232,7 @@ func (p *program) modelCommands() *cli.Command {
 					}
 					return list(p.printer(c), rows, "id", "name", "visibility", "size", "content_type", "created_at")
 				}),
-			p.oneModel("show", "show one model", nil, nil, func(c *cli.Context, s *store.Store, id,
+			p.oneModel("show", "show a model", nil, nil, func(c *cli.Context, s *store.Store, id,
 				owner string,
 			) error {
 				m, err := asOwner(c, s, id, owner)
@@ -239,21 +241,21 @@ func (p *program) modelCommands() *cli.Command {
 				}
 				return p.printer(c).record(m)
 			}),
-			p.oneModel("update", "change what a model is called and who may view it", []cli.Flag{
+			p.oneModel("update", "update a model's name, description or visibility", []cli.Flag{
 				oneOfFlag("visibility", "`VISIBILITY`: private, tenant or public", visibilities...),
-				stringFlag("name", "`NAME`"), stringFlag("description", "`TEXT`; empty: none"),
+				stringFlag("name", "`NAME`"), stringFlag("description", "description as `TEXT` (empty: none)"),
 			}, nil, p.updateModel),
-			p.oneModel("download", "write the file of a model",
+			p.oneModel("download", "download the file of a model",
 				[]cli.Flag{&cli.StringFlag{
-					Name: "file", Usage: "the `FILE`, which must not exist; - is standard output",
+					Name: "file", Usage: "new `FILE` to write, or - for standard output",
 					Value: "-",
 				}}, nil, p.downloadModel),
-			p.oneModel("delete", "delete a model; its file goes with the next housekeeping", nil, nil,
+			p.oneModel("delete", "delete a model; the next cleanup removes its file", nil, nil,
 				func(c *cli.Context, s *store.Store, id, owner string) error {
 					if err := s.DeleteModel(c.Context, id, owner, actor(), now()); err != nil {
 						return err
 					}
-					return p.done(c, "Model %s is deleted.", id)
+					return p.done(c, "Model %s deleted.", id)
 				}),
 		}, p.shareCommands()...),
 	}
@@ -261,9 +263,9 @@ func (p *program) modelCommands() *cli.Command {
 
 func (p *program) shareCommands() []*cli.Command {
 	return []*cli.Command{
-		p.oneModel("share", "let somebody view a model", []cli.Flag{
-			referenceFlag("user", people.NounUser, "the `USER`: an e-mail address, an id, or a name"),
-			stringFlag("email", "`ADDRESS`: whoever has verified it, now or later"),
+		p.oneModel("share", "share a model", []cli.Flag{
+			referenceFlag("user", people.NounUser, "share with `USER`: email address, ID or name"),
+			stringFlag("email", "share with whoever verifies this email `ADDRESS`, now or later"),
 		}, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
 			in := core.ShareInput{}
 			if c.IsSet("user") {
@@ -293,7 +295,7 @@ func (p *program) shareCommands() []*cli.Command {
 			}
 			return p.printer(c).record(sh)
 		}),
-		p.oneModel("shares", "list whom a model is shared with", nil, nil,
+		p.oneModel("shares", "list the shares of a model", nil, nil,
 			func(c *cli.Context, s *store.Store, id, _ string) error {
 				rows, err := pages(func(sh core.Share) string { return sh.ID },
 					func(page core.Page) ([]core.Share, error) { return s.Shares(c.Context, id, page) })
@@ -302,15 +304,15 @@ func (p *program) shareCommands() []*cli.Command {
 				}
 				return list(p.printer(c), rows, "id", "user_id", "email", "permission", "created_at")
 			}),
-		p.oneModel("unshare", "end a share of a model",
-			[]cli.Flag{referenceFlag("share", people.NounShare, "the `ID` of the share")}, []string{"share"},
+		p.oneModel("unshare", "stop sharing a model",
+			[]cli.Flag{referenceFlag("share", people.NounShare, "`ID` of the share")}, []string{"share"},
 			func(c *cli.Context,
 				s *store.Store, id, _ string,
 			) error {
 				if err := s.DeleteShare(c.Context, id, c.String("share"), actor(), now()); err != nil {
 					return missing(err, "share", c.String("share"))
 				}
-				return p.done(c, "The share is ended.")
+				return p.done(c, "Share removed.")
 			}),
 	}
 }

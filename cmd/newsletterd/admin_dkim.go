@@ -23,24 +23,25 @@ func newDKIMRow(k core.DKIMKey) dkimRow {
 }
 
 func (p *program) dkimCommands() *cli.Command {
-	return &cli.Command{Name: "dkim", Usage: "keys that sign mails", Subcommands: []*cli.Command{
+	return &cli.Command{Name: "dkim", Usage: "manage DKIM keys, which sign emails", Subcommands: []*cli.Command{
 		p.dkimCreateCommand(), p.dkimListCommand(), p.dkimShowCommand(), p.dkimUpdateCommand(), p.dkimDeleteCommand(),
 	}}
 }
 
-const dkimCreateHelp = `Mails from the domain, or from one below it, are signed by the newest active key, from the next job on. The answer holds
-the TXT record that the DNS needs. To be safe, make the key inactive, publish the record, and then switch it on:
+const dkimCreateHelp = `The newest active key signs emails from its domain and subdomains, starting
+with the next send job. To be safe, create the key as inactive, publish the
+TXT record that the command prints, then activate the key:
 
    newsletterd admin dkim create --tenant ID --domain example.org --status inactive
    newsletterd admin dkim update --id KEY --status active
 
-A second key of --algorithm ed25519 signs beside an RSA key, never alone.`
+An ed25519 key signs in addition to an RSA key, never alone.`
 
 func (p *program) dkimCreateCommand() *cli.Command {
-	c := p.command("create", "make a key and print its DNS record", []cli.Flag{
-		stringFlag("domain", "the `DOMAIN` of the senders: one of the tenant's"),
-		tenantFlag("the `ID` of the tenant (else it is the daemon's own)"),
-		stringFlag("selector", "`NAME` of the key in the DNS (default: newsletterd, of ed25519 newsletterd-ed)"),
+	c := p.command("create", "create a DKIM key and print its DNS record", []cli.Flag{
+		stringFlag("domain", "sender `DOMAIN`, one of the tenant's"),
+		tenantFlag("tenant (`ID`; default: the server's own emails)"),
+		stringFlag("selector", "selector `NAME` in DNS (default: newsletterd, or newsletterd-ed for ed25519)"),
 		oneOfFlag("algorithm", "rsa (2048 bits) or ed25519", core.DKIMRSA, core.DKIMEd25519).byDefault(core.DKIMRSA),
 		oneOfFlag("status", "active or inactive", core.DKIMActive, core.DKIMInactive).byDefault(core.DKIMActive),
 	}, []string{"domain"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -66,7 +67,7 @@ func (p *program) dkimCreateCommand() *cli.Command {
 }
 
 func (p *program) dkimListCommand() *cli.Command {
-	return p.command("list", "list the keys", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil,
+	return p.command("list", "list DKIM keys", []cli.Flag{tenantFlag("filter by tenant (`ID` or name)")}, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			ids, all, err := tenantOf(c, s)
 			if err != nil {
@@ -87,7 +88,8 @@ func (p *program) dkimListCommand() *cli.Command {
 }
 
 func (p *program) dkimShowCommand() *cli.Command {
-	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag(people.NounDKIMKey)}, []string{"id"},
+	return p.command("show", "show a DKIM key and its DNS "+
+		"record", []cli.Flag{idFlag(people.NounDKIMKey)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			k, err := s.DKIMKey(c.Context, c.String("id"))
 			if err != nil {
@@ -98,7 +100,7 @@ func (p *program) dkimShowCommand() *cli.Command {
 }
 
 func (p *program) dkimUpdateCommand() *cli.Command {
-	return p.command("update", "let a key sign, or rest",
+	return p.command("update", "activate or deactivate a DKIM key",
 		[]cli.Flag{idFlag(people.NounDKIMKey), oneOfFlag("status", "active or inactive", core.DKIMActive,
 			core.DKIMInactive)}, []string{"id", "status"}, func(c *cli.Context, _ *config.Config,
 			s *store.Store,
@@ -112,11 +114,11 @@ func (p *program) dkimUpdateCommand() *cli.Command {
 }
 
 func (p *program) dkimDeleteCommand() *cli.Command {
-	return p.command("delete", "delete a key", []cli.Flag{idFlag(people.NounDKIMKey)}, []string{"id"},
+	return p.command("delete", "delete a DKIM key", []cli.Flag{idFlag(people.NounDKIMKey)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteDKIMKey(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "DKIM key", c.String("id"))
 			}
-			return p.done(c, "DKIM key %s is deleted.", c.String("id"))
+			return p.done(c, "DKIM key %s deleted.", c.String("id"))
 		})
 }

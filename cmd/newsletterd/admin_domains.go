@@ -10,16 +10,17 @@ import (
 	"newsletterd/store/people"
 )
 
-const domainHelp = `A tenant mails from its verified domains. Propose one, make the TXT record that the answer names, and check it; or
-verify it by your word. Domains that a tenant was given by --domain are verified by that.
+const domainHelp = `A tenant can only send from verified domains. Propose a domain, publish the
+TXT record that the command prints, then check it. Or verify the domain
+without DNS. Domains set with "admin tenant create --domain" are verified.
 
    newsletterd admin domain propose --tenant Acme --domain news.example.org
    newsletterd admin domain check --id ID`
 
 func (p *program) domainCommands() *cli.Command {
 	id := []cli.Flag{idFlag(people.NounDomain)}
-	propose := p.command("propose", "add a domain that is to be verified, and print the DNS record for that", []cli.Flag{
-		tenantFlag("the `ID` or name of its tenant"), stringFlag("domain", "the `DOMAIN` of the senders"),
+	propose := p.command("propose", "propose a sender domain and print its verification record", []cli.Flag{
+		tenantFlag("tenant (`ID` or name)"), stringFlag("domain", "sender `DOMAIN`"),
 	}, []string{"tenant", "domain"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		d, err := core.ProposeDomain(c.String("tenant"), c.String("domain"), now())
 		if err != nil {
@@ -30,7 +31,7 @@ func (p *program) domainCommands() *cli.Command {
 		}
 		return p.printDomain(c, s, d)
 	})
-	check := p.command("check", "look at the DNS record now; a domain that has it is verified", id, []string{"id"},
+	check := p.command("check", "check the DNS record now and verify the domain if it is found", id, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			d, err := s.SenderDomain(c.Context, c.String("id"))
 			if err != nil {
@@ -42,7 +43,7 @@ func (p *program) domainCommands() *cli.Command {
 			}
 			return p.printDomain(c, s, d)
 		})
-	verify := p.command("verify", "verify a domain by your word, without a DNS record", id, []string{"id"},
+	verify := p.command("verify", "verify a domain without checking DNS", id, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			d, err := s.VerifySenderDomain(c.Context, c.String("id"), actor(), now())
 			if err != nil {
@@ -50,15 +51,15 @@ func (p *program) domainCommands() *cli.Command {
 			}
 			return p.printDomain(c, s, d)
 		})
-	remove := p.command("delete", "delete a domain that nothing is mailed from", id, []string{"id"},
+	remove := p.command("delete", "delete a sender domain that isn't in use", id, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteSenderDomain(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "domain", c.String("id"))
 			}
-			return p.done(c, "Domain %s is deleted.", c.String("id"))
+			return p.done(c, "Domain %s deleted.", c.String("id"))
 		})
 	return &cli.Command{
-		Name: "domain", Usage: "domains that tenants mail from", Description: domainHelp,
+		Name: "domain", Usage: "manage sender domains", Description: domainHelp,
 		Subcommands: []*cli.Command{propose, p.domainListCommand(), p.domainShowCommand(), check, verify, remove},
 	}
 }
@@ -73,7 +74,7 @@ func (p *program) printDomain(c *cli.Context, s *store.Store, d core.SenderDomai
 }
 
 func (p *program) domainListCommand() *cli.Command {
-	return p.command("list", "list the domains", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil,
+	return p.command("list", "list sender domains", []cli.Flag{tenantFlag("filter by tenant (`ID` or name)")}, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			tenants, all, err := tenantOf(c, s)
 			if err != nil {
@@ -95,7 +96,8 @@ func (p *program) domainListCommand() *cli.Command {
 }
 
 func (p *program) domainShowCommand() *cli.Command {
-	return p.command("show", "show one domain and its DNS record", []cli.Flag{idFlag(people.NounDomain)}, []string{"id"},
+	return p.command("show", "show a sender domain and its DNS "+
+		"record", []cli.Flag{idFlag(people.NounDomain)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			d, err := s.SenderDomain(c.Context, c.String("id"))
 			if err != nil {

@@ -24,13 +24,14 @@ type endpointRow struct {
 
 func endpointFlags() []cli.Flag {
 	return []cli.Flag{
-		stringFlag("url", "`URL` that events are posted to"),
-		stringFlag("name", "`NAME` of the receiver"),
-		referenceFlag("list", people.NounList, "only events of the list `ID` (empty: of every list)"),
+		stringFlag("url", "endpoint `URL` that receives events"),
+		stringFlag("name", "`NAME` of the endpoint"),
+		referenceFlag("list", people.NounList, "only send events of the list `ID` (default: all lists)"),
 		choiceListFlag{
 			&cli.StringSliceFlag{
-				Name:  "event",
-				Usage: "only events of the `TYPE`, as subscription.unsubscribed (repeatable; empty: all)",
+				Name: "event",
+				Usage: "only send events of this `TYPE`, for example subscription.unsubscribed (repeatable; default: " +
+					"all)",
 			},
 			[]string{core.EventActivated, core.EventUnsubscribed, core.EventPreferences},
 		},
@@ -39,16 +40,17 @@ func endpointFlags() []cli.Flag {
 
 func (p *program) endpointCommands() *cli.Command {
 	id := idFlag(people.NounEndpoint)
-	create := p.command("create", "post a tenant's events to another receiver, too",
-		append([]cli.Flag{tenantFlag("the `ID` or name of its tenant")}, endpointFlags()...), []string{
+	create := p.command("create", "add a webhook endpoint to a tenant",
+		append([]cli.Flag{tenantFlag("tenant (`ID` or name)")}, endpointFlags()...), []string{
 			"tenant",
 			"url",
 		}, p.addEndpoint)
-	create.Description = `The id is in X-Client-Id of its requests; the secret signs them. docs/webhooks.md tells how a receiver checks both kinds of
-signature. Addresses that are not public, and http, need the receiver's host:port in [webhooks] allow.
+	create.Description = `Requests carry the ID in the X-Client-Id header and are signed with the
+secret. Private addresses and plain http must be listed as host:port in
+[webhooks] allow.
 
    newsletterd admin webhook-endpoint create --tenant ID --url https://crm.example.org/hooks/newsletter`
-	all := p.command("list", "list the other receivers", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
+	all := p.command("list", "list webhook endpoints", []cli.Flag{tenantFlag("filter by tenant (`ID` or name)")},
 		nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			ids, every, err := tenantOf(c, s)
 			if err != nil {
@@ -66,7 +68,7 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 			return list(p.printer(c), rows, "id", "tenant_id", "name", "url", "waiting", "failing_since", "created_by_name",
 				"disabled_at")
 		})
-	show := p.command("show", "show one receiver", []cli.Flag{id}, []string{"id"},
+	show := p.command("show", "show a webhook endpoint", []cli.Flag{id}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			e, err := s.Endpoint(c.Context, c.String("id"))
 			if err != nil {
@@ -74,26 +76,26 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 			}
 			return p.printer(c).record(endpointRow{e, ""})
 		})
-	update := p.command("update", "change a receiver, switch it off or on, or replace its secret", append([]cli.Flag{
-		id, boolFlag("disabled", "post nothing to it (=false: go on, with what waits)"),
-		boolFlag("new-secret", "give it another secret; the one before signs beside it for a while"),
+	update := p.command("update", "update or disable a webhook endpoint, or rotate its secret", append([]cli.Flag{
+		id, boolFlag("disabled", "stop sending events (=false: resume, including queued events)"),
+		boolFlag("new-secret", "create a new secret; both sign for a while"),
 		&cli.StringFlag{
-			Name: "overlap", Usage: "with --new-secret: for how `LONG`, as 2h or 7d",
+			Name: "overlap", Usage: "with --new-secret: sign with both secrets for `DURATION`, for example 2h or 7d",
 			Value: config.Duration(core.EndpointOverlap).String(),
 		},
-		boolFlag("end-old-secret", "end the secret before the newest now"),
+		boolFlag("end-old-secret", "end the previous secret now"),
 	}, endpointFlags()...), []string{"id"}, p.updateEndpoint)
-	del := p.command("delete", "delete a receiver, with what waits for it", []cli.Flag{id}, []string{"id"},
+	del := p.command("delete", "delete a webhook endpoint and its queued events", []cli.Flag{id}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteEndpoint(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "endpoint", c.String("id"))
 			}
-			return p.done(c, "Endpoint %s is deleted.", c.String("id"))
+			return p.done(c, "Webhook endpoint %s deleted.", c.String("id"))
 		})
-	test := p.command("test", "post an event of type webhook.test now, and show the answer", []cli.Flag{id},
+	test := p.command("test", "send a webhook.test event and show the response", []cli.Flag{id},
 		[]string{"id"}, p.testEndpoint)
-	log := p.command("log", "show the attempts of the last two weeks, the newest first", []cli.Flag{
-		id, boolFlag("failed", "only those that failed"), limitFlag("at most `N`", 50),
+	log := p.command("log", "show delivery attempts of the last two weeks, newest first", []cli.Flag{
+		id, boolFlag("failed", "only failed attempts"), limitFlag("show at most `N`", 50),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if _, err := s.Endpoint(c.Context, c.String("id")); err != nil {
 			return missing(err, "endpoint", c.String("id"))
@@ -108,9 +110,9 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 		}
 		return list(p.printer(c), rows, "at", "event_id", "event_type", "outcome", "status", "took_ms", "reason")
 	})
-	log.Description = "What still waits, and what could not be delivered: newsletterd admin outbox list --endpoint ID"
+	log.Description = "To see queued and failed events: newsletterd admin outbox list --endpoint ID"
 	return &cli.Command{
-		Name: "webhook-endpoint", Usage: "other receivers of a tenant's events",
+		Name: "webhook-endpoint", Usage: "manage webhook endpoints (systems that receive events)",
 		Subcommands: []*cli.Command{create, all, show, update, del, test, log},
 	}
 }
@@ -131,11 +133,11 @@ func mayPost(cfg *config.Config, text string) error {
 	guard := netguard.Guard{Allow: cfg.Webhooks.Allow}
 	addr := netguard.HostPort(u)
 	if err := guard.Check(addr); err != nil {
-		return core.Invalidf("url", "%s is not public: only [webhooks] allow lets events go there.", addr)
+		return core.Invalidf("url", "%s is not public. To allow it, add it to [webhooks] allow.", addr)
 	}
 	if u.Scheme == "http" && !guard.Allows(addr) {
-		return core.Invalidf("url", "Events hold addresses of people: the URL must be https, or its host:port stand in "+
-			"[webhooks] allow.")
+		return core.Invalidf("url", "The URL is not https, but events contain personal data. Use https, or add its "+
+			"host:port to [webhooks] allow.")
 	}
 	return nil
 }
@@ -205,7 +207,7 @@ func (p *program) testEndpoint(c *cli.Context, cfg *config.Config, s *store.Stor
 		return err
 	}
 	if result.Reason != "" {
-		return errors.New("the endpoint did not take the event")
+		return errors.New("the endpoint didn't accept the event")
 	}
 	return nil
 }

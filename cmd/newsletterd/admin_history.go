@@ -27,8 +27,8 @@ type mailedRecord struct {
 }
 
 func (p *program) subscriberHistory() *cli.Command {
-	history := p.command("history", "list what was ever sent to an address", []cli.Flag{
-		stringFlag("email", "the `ADDRESS`"), tenantOrAll(),
+	history := p.command("history", "list all emails sent to an address", []cli.Flag{
+		stringFlag("email", "email `ADDRESS`"), tenantOrAll(),
 	}, []string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		email, err := core.ParseEmail(c.String("email"))
 		if err != nil {
@@ -47,7 +47,7 @@ func (p *program) subscriberHistory() *cli.Command {
 		}
 		return list(p.printer(c), mailedRecords(rows), "finished_at", "status", "subject", "events", "reason", "job_id")
 	})
-	history.Description = "The newest first, of every job whose record is kept ([send] keep_recipients)."
+	history.Description = "Lists the newest first. Send jobs older than [send] keep_recipients are missing."
 	return history
 }
 
@@ -66,7 +66,7 @@ type whyRecord struct {
 // whyCommand answers why someone got no email.
 func whyCommand(p *program) *cli.Command {
 	why := p.command("why", "show why an address got no email",
-		[]cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()},
+		[]cli.Flag{stringFlag("email", "email `ADDRESS`"), tenantOrAll()},
 		[]string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			email, err := core.ParseEmail(c.String("email"))
 			if err != nil {
@@ -86,8 +86,9 @@ func whyCommand(p *program) *cli.Command {
 			}
 			return printWhy(p, &r)
 		})
-	why.Description = `Prints the subscriptions of the address, its blocks, and the last emails to it with the answers of the
-receiving server. Transactional emails that wait or failed can be sent again: newsletterd admin mail list.
+	why.Description = `Shows the subscriptions of the address, its blocks, and the last emails with
+the receiving server's responses. To resend a failed transactional email,
+see: newsletterd admin mail list
 
    newsletterd why --email ann@example.org`
 	return why
@@ -106,13 +107,14 @@ func printWhy(p *program, r *whyRecord) error {
 		return err
 	}
 	return errors.Join(
-		section("Subscriptions", "None: no list has this address.", len(r.Subscriptions), func() error {
+		section("Subscriptions", "None. The address isn't on any list.", len(r.Subscriptions), func() error {
 			return list(out, r.Subscriptions, "list_name", "status", "block", "changed_at")
 		}),
 		section("Blocks", "None.", len(r.Blocks), func() error {
 			return list(out, r.Blocks, "kind", "tenant_id", "list_id", "reason", "occurred_at")
 		}),
-		section("Transactional emails (send again: newsletterd admin mail list)", "None in the last 30 days.", len(r.Mails),
+		section("Transactional emails (to resend one: newsletterd admin mail list)", "None in the last 30 "+
+			"days.", len(r.Mails),
 			func() error { return list(out, r.Mails, mailColumns...) }),
 		section("Campaigns", "None.", len(r.Campaigns), func() error {
 			return list(out, r.Campaigns, "finished_at", "status", "subject", "events", "reason")
@@ -124,7 +126,7 @@ func mailedRecords(rows []core.HistoryEntry) []mailedRecord {
 	out := make([]mailedRecord, len(rows))
 	for i, m := range rows {
 		if m.Transport == core.TransportFolder && m.State == core.RecipientSent {
-			m.Reason = "saved to a folder on the server; nobody received it"
+			m.Reason = "saved to a folder on the server, not sent"
 		}
 		out[i] = mailedRecord{
 			m.JobID, m.TenantID, m.ListID, m.Subject, core.RecipientStates[m.State], m.Reason, m.Tries, m.FinishedAt,

@@ -13,20 +13,21 @@ import (
 
 // monthsFlag is how long a silence is meant.
 func monthsFlag() cli.Flag {
-	return &cli.IntFlag{Name: "months", Value: core.MaxSilence, Usage: "of `MONTHS` of silence, 3 to 12"}
+	return &cli.IntFlag{Name: "months", Value: core.MaxSilence, Usage: "inactive for this many `MONTHS`, 3 to 12"}
 }
 
 // monthsOf reads that flag.
 func monthsOf(c *cli.Context) (int, error) {
 	n := c.Int("months")
 	if n < core.MinSilence || n > core.MaxSilence {
-		return 0, usageError{c.Command.HelpName, fmt.Sprintf("--months is %d to %d", core.MinSilence, core.MaxSilence)}
+		return 0, usageError{c.Command.HelpName, fmt.Sprintf("--months must be from %d to "+
+			"%d", core.MinSilence, core.MaxSilence)}
 	}
 	return n, nil
 }
 
 func (p *program) listHygieneCommands() []*cli.Command {
-	look := p.command("hygiene", "count who is not reached, has not confirmed, or was silent",
+	look := p.command("hygiene", "count bounced, unconfirmed and inactive subscribers",
 		[]cli.Flag{idFlag(people.NounList), monthsFlag()}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			months, err := monthsOf(c)
@@ -39,17 +40,18 @@ func (p *program) listHygieneCommands() []*cli.Command {
 			}
 			return p.printer(c).record(h)
 		})
-	look.Description = "Silent is who was sent three measured mails at least in that time, and of whom no opening and no " +
-		"click is known. Of a\n" +
-		"long list a part is looked at, and \"looked\" says how many."
-	ask := p.command("ask-again", "ask once more who has not confirmed, or was silent", []cli.Flag{
+	look.Description = `A subscriber is inactive after at least three tracked emails in that time
+without a known open or click. On a long list only a sample is checked;
+"looked" is its size.`
+	ask := p.command("ask-again", "email unconfirmed or inactive subscribers to ask if they want to stay", []cli.Flag{
 		idFlag(people.NounList), monthsFlag(),
-		&cli.StringFlag{Name: "who", Usage: "`WHO` is asked: unconfirmed or silent"},
+		&cli.StringFlag{Name: "who", Usage: "`GROUP` to ask: unconfirmed or silent (inactive)"},
 	}, []string{"id", "who"}, p.askAgain)
-	ask.Description = "Each gets one mail with a link to confirm; ten go out a second. No one is asked twice, " +
-		"and none who has left:\n\n" +
-		"  newsletterd admin list ask-again --id $LIST --who silent"
-	end := p.command("unsubscribe-silent", "unsubscribe who was asked once more and has not answered in 14 days",
+	ask.Description = `Each person gets one email with a confirmation link, at ten emails a second.
+Nobody is asked twice, and people who unsubscribed are never asked.
+
+   newsletterd admin list ask-again --id $LIST --who silent`
+	end := p.command("unsubscribe-silent", "unsubscribe people who didn't answer the reminder within 14 days",
 		[]cli.Flag{idFlag(people.NounList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			sum := int64(0)
@@ -62,9 +64,9 @@ func (p *program) listHygieneCommands() []*cli.Command {
 			}
 			return p.done(c, "%d unsubscribed.", sum)
 		})
-	end.Description = "Who has been heard of since, by a click in another mail say, stays. The event goes out, " +
-		"and the reason is no_answer."
-	remove := p.command("remove-unconfirmed", "remove who has never confirmed, and was asked more than 7 days ago",
+	end.Description = "People with any activity since, such as a click in another email, stay subscribed. Webhooks " +
+		"report each unsubscribe with the reason no_answer."
+	remove := p.command("remove-unconfirmed", "remove people who didn't confirm within 7 days",
 		[]cli.Flag{idFlag(people.NounList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			sum := int64(0)
@@ -77,15 +79,15 @@ func (p *program) listHygieneCommands() []*cli.Command {
 			}
 			return p.done(c, "%d removed.", sum)
 		})
-	remove.Description = "Their links to confirm are not valid any more. They may subscribe again, and who has left the " +
-		"list before\nstays on record as having left."
+	remove.Description = `Their confirmation links stop working. They can sign up again. People who
+had unsubscribed before stay on record as unsubscribed.`
 	return []*cli.Command{look, ask, end, remove}
 }
 
 func (p *program) askAgain(c *cli.Context, _ *config.Config, s *store.Store) error {
 	a := people.AskAgain{ListID: c.String("id"), Who: c.String("who"), Actor: actor()}
 	if a.Who != core.AskUnconfirmed && a.Who != core.AskSilent {
-		return usageError{c.Command.HelpName, "--who is unconfirmed or silent"}
+		return usageError{c.Command.HelpName, "--who must be unconfirmed or silent"}
 	}
 	var err error
 	if a.Months, err = monthsOf(c); err != nil {
@@ -98,7 +100,7 @@ func (p *program) askAgain(c *cli.Context, _ *config.Config, s *store.Store) err
 			return missing(err, "list", a.ListID)
 		}
 		if sum += n; next == "" {
-			return p.done(c, "%d asked.", sum)
+			return p.done(c, "%d reminders queued.", sum)
 		}
 		a.After = next
 	}

@@ -12,9 +12,9 @@ import (
 // importCommands are those of files that were uploaded; `admin subscriber import` reads a file itself.
 func (p *program) importCommands() *cli.Command {
 	id := idFlag(people.NounImport)
-	all := p.command("list", "list the imports of uploaded files, the newest first", []cli.Flag{
-		tenantFlag("only those of the tenant `ID` or name"),
-		referenceFlag("list", people.NounList, "only those for the list `ID` or name"),
+	all := p.command("list", "list imports, newest first", []cli.Flag{
+		tenantFlag("filter by tenant (`ID` or name)"),
+		referenceFlag("list", people.NounList, "filter by list (`ID` or name)"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		tenants, every, err := tenantOf(c, s)
 		if err != nil {
@@ -29,7 +29,7 @@ func (p *program) importCommands() *cli.Command {
 		return list(p.printer(c), rows, "id", "list_id", "name", "status", "lines", "added", "failed", "created_by",
 			"created_at")
 	})
-	show := p.command("show", "show how far an import is", []cli.Flag{id}, []string{"id"},
+	show := p.command("show", "show the progress of an import", []cli.Flag{id}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.ImportJob(c.Context, c.String("id"))
 			if err != nil {
@@ -37,7 +37,7 @@ func (p *program) importCommands() *cli.Command {
 			}
 			return p.printer(c).record(importJobRow{j, j.ImportCounts.Rows()})
 		})
-	cancel := p.command("cancel", "end an import, or its upload", []cli.Flag{id}, []string{"id"},
+	cancel := p.command("cancel", "stop an import or its upload", []cli.Flag{id}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.CancelImport(c.Context, c.String("id"), actor(), now())
 			if err != nil {
@@ -45,11 +45,12 @@ func (p *program) importCommands() *cli.Command {
 			}
 			return p.printer(c).record(importJobRow{j, j.ImportCounts.Rows()})
 		})
-	cancel.Description = `What it has done stays; a running daemon stops at its next step. The file is removed.
+	cancel.Description = `Rows already imported stay. A running daemon stops at its next step. The
+uploaded file is deleted.
 
    newsletterd admin import cancel --id ID`
 	return &cli.Command{
-		Name: "import", Usage: "imports of files that were uploaded over HTTP",
+		Name: "import", Usage: "manage imports uploaded through the console or API",
 		Subcommands: []*cli.Command{all, show, cancel},
 	}
 }

@@ -13,16 +13,17 @@ import (
 )
 
 func (p *program) invitationCommands() *cli.Command {
-	create := p.command("create", "invite a person by mail to have a role", append(roleFlags(),
-		stringFlag("email", "`ADDRESS` that the invitation is mailed to, and good for"),
-		oneOfFlag("language", "`LANGUAGE` of the mail, where the tenant has none: "+strings.Join(core.Languages, ", "),
+	create := p.command("create", "invite a person to a role by email", append(roleFlags(),
+		stringFlag("email", "invite this email `ADDRESS`"),
+		oneOfFlag("language", "`LANGUAGE` of the email if the tenant has none: "+strings.Join(core.Languages, ", "),
 			core.Languages...)), []string{"email", "role"}, p.createInvitation)
-	create.Description = `The link works for 7 days, once, and for this address alone. A new person sets a name and a password with it, one who
-has an account accepts signed in. The mail goes out by the daemon.
+	create.Description = `The link works once, within 7 days, and only for this address. New people
+set a name and a password; people with an account sign in and accept. The
+daemon sends the email.
 
    newsletterd admin invitation create --email eve@acme.example --role editor --tenant acme`
-	all := p.command("list", "list the invitations that are open", []cli.Flag{
-		tenantFlag("only those of the tenant `ID` or name"),
+	all := p.command("list", "list open invitations", []cli.Flag{
+		tenantFlag("filter by tenant (`ID` or name)"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		tenants, every, err := tenantOf(c, s)
 		if err != nil {
@@ -36,16 +37,16 @@ has an account accepts signed in. The mail goes out by the daemon.
 		}
 		return list(p.printer(c), rows, "id", "tenant_id", "role", "email", "invited_by", "expires_at")
 	})
-	revoke := p.command("revoke", "take an invitation back: its link works no more",
+	revoke := p.command("revoke", "revoke an invitation; its link stops working",
 		[]cli.Flag{idFlag(people.NounInvitation)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteInvitation(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "invitation", c.String("id"))
 			}
-			return p.done(c, "Invitation %s is taken back.", c.String("id"))
+			return p.done(c, "Invitation %s revoked.", c.String("id"))
 		})
 	return &cli.Command{
-		Name: "invitation", Usage: "people invited to have a role", Subcommands: []*cli.Command{create, all, revoke},
+		Name: "invitation", Usage: "manage invitations to a role", Subcommands: []*cli.Command{create, all, revoke},
 	}
 }
 

@@ -21,34 +21,36 @@ import (
 )
 
 func (p *program) jobCommands() *cli.Command {
-	create := p.command("create", "make a send job", append(sourceFlags(), []cli.Flag{
-		referenceFlag("list", people.NounList, "the `ID` or name of the list"),
-		stringFlag("subject", "`TEXT` of the subject, with placeholders"),
-		stringFlag("name", "`NAME` of the job, for yourself"), stringFlag("html", "the HTML part: `FILE`"),
-		stringFlag("text", "the text part: `FILE` (else it is made of the HTML)"),
+	create := p.command("create", "create a send job", append(sourceFlags(), []cli.Flag{
+		referenceFlag("list", people.NounList, "list (`ID` or name)"),
+		stringFlag("subject", "subject `TEXT`, can contain placeholders"),
+		stringFlag("name", "internal `NAME` of the job"), stringFlag("html", "`FILE` with the HTML part"),
+		stringFlag("text", "`FILE` with the text part (default: generated from the HTML)"),
 		refFlag{
-			StringFlag: &cli.StringFlag{Name: "template", Usage: "`NAME` or id of a template of the tenant"},
+			StringFlag: &cli.StringFlag{Name: "template", Usage: "template of the tenant (`NAME` or ID)"},
 			noun:       people.NounTemplate, byName: true,
 		},
-		stringFlag("unsubscribe-url", "visible unsubscribe `URL` with {{unsubscribe_token}} (else ours)"),
-		stringFlag("scheduled-at", "not before `TIME`, as 2026-12-24T08:00:00Z"),
-		stringFlag("window-start", "send from `TIME` on"),
-		stringFlag("window-end", "send until `TIME`; what is left then is not sent"),
-		boolFlag("track-open", "count who opens it"), boolFlag("track-click", "count who follows its links"),
-		boolFlag("yes", "do not ask before a job to more than one reader"), forceFlag(),
+		stringFlag("unsubscribe-url", "`URL` of the visible unsubscribe link, with {{unsubscribe_token}} (default: "+
+			"newsletterd's page)"),
+		stringFlag("scheduled-at", "start sending at `TIME`, for example 2026-12-24T08:00:00Z (default: now)"),
+		stringFlag("window-start", "don't send before `TIME`"),
+		stringFlag("window-end", "stop sending at `TIME`; the remaining recipients get no email"),
+		boolFlag("track-open", "track opens"), boolFlag("track-click", "track clicks"),
+		boolFlag("yes", "send to more than one recipient without asking"), forceFlag(),
 	}...), []string{"list", "subject"}, p.createJob)
 	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | " +
 		"default: \\\"you\\\"}}\" --markdown issue.md\n\n" +
 		"On a terminal it asks once before a job to more than one reader, unless --yes or --json is given."
-	all := p.command("list", "list the send jobs, the newest first", []cli.Flag{
-		tenantFlag("only those of the tenant `ID` or name"),
-		oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),
+	all := p.command("list", "list send jobs, newest first", []cli.Flag{
+		tenantFlag("filter by tenant (`ID` or name)"),
+		oneOfFlag("status", "filter by `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),
 	}, nil, p.listJobs)
-	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag(people.NounJob)}, []string{"id"},
+	show := p.command("show", "show a send job with its counts", []cli.Flag{idFlag(people.NounJob)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			return p.printJob(c, s, c.String("id"))
 		})
-	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag(people.NounJob)},
+	cancel := p.command("cancel", "cancel a send job; emails in progress are "+
+		"finished", []cli.Flag{idFlag(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.CancelSendJob(c.Context, c.String("id"), now())
 			if err != nil {
@@ -56,14 +58,14 @@ func (p *program) jobCommands() *cli.Command {
 			}
 			return p.printJob(c, s, j.ID)
 		})
-	watch := p.command("watch", "follow a send job to its end",
+	watch := p.command("watch", "follow a send job until it ends",
 		[]cli.Flag{idFlag(people.NounJob), boolFlag("to-the-end",
-			"wait for deferred recipients too, which are tried for two days")}, []string{"id"}, p.watchJob)
-	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line " +
-		"whenever something has changed.\nExit code 1 if the job ends otherwise than completed.\nIt also ends, with exit " +
-		"code 0, when only recipients are left that wait for another try."
+			"also wait for deferred recipients, which are retried for two days")}, []string{"id"}, p.watchJob)
+	watch.Description = `Shows progress, speed and remaining time: one updating line on a terminal,
+otherwise a line per change. Without --to-the-end it also ends when only
+deferred recipients are left. Exits with 1 unless the job completes.`
 	return &cli.Command{
-		Name: "job", Usage: "send jobs",
+		Name: "job", Usage: "manage send jobs",
 		Subcommands: []*cli.Command{
 			create, all, show, p.previewJobCommand(), p.testJobCommand(), moveCommand(p), cancel, p.pauseCommand(),
 			p.resumeCommand(),
@@ -73,7 +75,7 @@ func (p *program) jobCommands() *cli.Command {
 }
 
 func (p *program) pauseCommand() *cli.Command {
-	pause := p.command("pause", "hold a send job up; what is in flight is finished", []cli.Flag{idFlag(people.NounJob)},
+	pause := p.command("pause", "pause a send job; emails in progress are finished", []cli.Flag{idFlag(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.PauseSendJobBy(c.Context, c.String("id"), actor(), now())
 			if err != nil {
@@ -81,16 +83,18 @@ func (p *program) pauseCommand() *cli.Command {
 			}
 			return p.printJob(c, s, j.ID)
 		})
-	pause.Description = "A job that has not begun waits, too. `newsletterd admin job resume` lets it go on."
+	pause.Description = "A job that hasn't started stays paused, too. To resume it: newsletterd admin job resume " +
+		"--id ID"
 	return pause
 }
 
 func moveCommand(p *program) *cli.Command {
 	times := []string{"scheduled-at", "window-start", "window-end"}
-	move := p.command("move", "change the times of a send job that has not begun", []cli.Flag{
-		idFlag(people.NounJob), stringFlag(times[0], "not before `TIME`, as 2026-12-24T08:00:00Z; empty: at once"),
-		stringFlag(times[1], "send from `TIME` on; empty: no such time"),
-		stringFlag(times[2], "send until `TIME`; empty: no such time"),
+	move := p.command("move", "reschedule a send job that hasn't started", []cli.Flag{
+		idFlag(people.NounJob), stringFlag(times[0], "start sending at `TIME`, for example 2026-12-24T08:00:00Z "+
+			"(empty: now)"),
+		stringFlag(times[1], "don't send before `TIME` (empty: no limit)"),
+		stringFlag(times[2], "stop sending at `TIME` (empty: no limit)"),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		var to core.JobTimes
 		for i, at := range []**core.Instant{&to.ScheduledAt, &to.WindowStart, &to.WindowEnd} {
@@ -104,7 +108,8 @@ func moveCommand(p *program) *cli.Command {
 			*at = &t
 		}
 		if to == (core.JobTimes{}) {
-			return usageError{c.Command.HelpName, "give --scheduled-at, --window-start or --window-end"}
+			return usageError{c.Command.HelpName, "nothing to change: pass --scheduled-at, --window-start or " +
+				"--window-end"}
 		}
 		j, err := s.MoveSendJob(c.Context, c.String("id"), actor(), to, now())
 		if err != nil {
@@ -112,16 +117,17 @@ func moveCommand(p *program) *cli.Command {
 		}
 		return p.printJob(c, s, j.ID)
 	})
-	move.Description = "What is not given stays as it is, and so does an approval of the campaign."
+	move.Description = "Flags you leave out change nothing. An approval of the campaign stays valid."
 	return move
 }
 
 func (p *program) resumeCommand() *cli.Command {
-	resume := p.command("resume", "let a paused send job go on", []cli.Flag{
-		idFlag(people.NounJob), boolFlag("all", "all jobs that are held since the file was restored or copied"),
+	resume := p.command("resume", "resume a paused send job", []cli.Flag{
+		idFlag(people.NounJob), boolFlag("all", "resume all jobs that were paused because the database was restored "+
+			"or copied"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if c.Bool("all") == c.IsSet("id") {
-			return usageError{c.Command.HelpName, "give --id or --all"}
+			return usageError{c.Command.HelpName, "--id or --all is missing"}
 		}
 		if c.Bool("all") {
 			n, err := s.ResumeRestored(c.Context, actor(), now())
@@ -136,13 +142,16 @@ func (p *program) resumeCommand() *cli.Command {
 		}
 		return p.printJob(c, s, j.ID)
 	})
-	resume.Description = `A job is paused when it does harm ([send] stop_…); pause_reason tells. What was resumed is not paused for that again.
-In a file that was restored or copied all jobs are held (restored): what they have sent since is not known.`
+	resume.Description = `newsletterd pauses a job that causes too many failures, bounces or
+complaints ([send] stop_…); pause_reason says why. After you resume it, the
+same reason doesn't pause it again. In a restored or copied database all
+jobs are paused (restored), because emails sent since then are unknown.`
 	return resume
 }
 
 func (p *program) retryCommand() *cli.Command {
-	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag(people.NounJob)},
+	retry := p.command("retry-failed", "resend an ended send job to the recipients it didn't "+
+		"reach", []cli.Flag{idFlag(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.RetryFailed(c.Context, c.String("id"), actor(), now())
 			if err != nil {
@@ -150,8 +159,8 @@ func (p *program) retryCommand() *cli.Command {
 			}
 			return p.printJob(c, s, j.ID)
 		})
-	retry.Description = "Makes a new job with the same content for the recipients that failed, or that a cancelled job " +
-		"left, if they may still be mailed."
+	retry.Description = "Creates a new job with the same content for recipients that failed or that a canceled job " +
+		"didn't reach, unless they are blocked by now."
 	return retry
 }
 
@@ -168,7 +177,7 @@ func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 		return err
 	}
 	if n.ScheduledInPast(at) {
-		return core.Invalidf("scheduled_at", "--scheduled-at lies in the past; without it the job starts at once.")
+		return core.Invalidf("scheduled_at", "--scheduled-at is in the past. Leave it out to send now.")
 	}
 	warnings, err := mail.TryContent(&n)
 	if err != nil {
@@ -187,7 +196,7 @@ func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 		return err
 	}
 	if !known {
-		fmt.Fprintln(p.err, "warning: The template does not exist yet; the job fails if it is still missing when it starts.")
+		fmt.Fprintln(p.err, "warning: The template doesn't exist. Create it before the job starts, or the job fails.")
 	}
 	return p.printJob(c, s, j.ID)
 }
@@ -201,8 +210,8 @@ func (p *program) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) err
 	if err != nil {
 		return err
 	}
-	return p.confirm(c, l.Counts.Readers(), fmt.Sprintf("Send %q to %s of the list %q (as many as it has now), %s?",
-		n.Subject, counted(l.Counts.Readers(), "reader"), l.Name, whenSent(n)))
+	return p.confirm(c, l.Counts.Readers(), fmt.Sprintf("Send %q to %s of the list %q %s?",
+		n.Subject, counted(l.Counts.Readers(), "subscriber"), l.Name, whenSent(n)))
 }
 
 // confirmCampaign is confirmJob for a campaign, with the sum of its audience.
@@ -220,15 +229,15 @@ func (p *program) confirmCampaign(c *cli.Context, s *store.Store, draft *campaig
 			a.Active, a.Recipients = a.Active+late, a.Recipients+late
 		}
 	}
-	of, sum := "list "+names[0], "as many as it has now"
+	of, sum := "list "+names[0], ""
 	if len(names) > 1 {
-		of, sum = "lists "+strings.Join(names, ", "), "as many as they have now"
+		of = "lists " + strings.Join(names, ", ")
 	}
 	if words := a.Sum(); words != "" {
-		sum += ": " + words
+		sum = " (" + words + ")"
 	}
-	return p.confirm(c, a.Recipients, fmt.Sprintf("Send %q to %s of the %s (%s), %s?", n.Subject,
-		counted(a.Recipients, "reader"), of, sum, whenSent(n)))
+	return p.confirm(c, a.Recipients, fmt.Sprintf("Send %q to %s of the %s%s %s?", n.Subject,
+		counted(a.Recipients, "recipient"), of, sum, whenSent(n)))
 }
 
 // confirm asks a person at a terminal a question before a mail to more than one reader, and fails where the answer is
@@ -239,14 +248,14 @@ func (p *program) confirm(c *cli.Context, readers int64, question string) error 
 	}
 	sure, err := sure(p, c, question)
 	if err == nil && !sure {
-		err = errors.New("no job was made")
+		err = errors.New("canceled; no job was created")
 	}
 	return err
 }
 
 // whenSent says in words when a new job sends.
 func whenSent(n *core.NewJob) string {
-	when := "at once"
+	when := "now"
 	if from := max(n.ScheduledAt, n.WindowStart); from != 0 {
 		when = "from " + from.Time().Format(time.RFC3339)
 	}
@@ -297,7 +306,7 @@ func readBody(name string, to *string) error {
 		return err
 	}
 	if fi.Size() > core.MaxBody {
-		return fmt.Errorf("%s has %d bytes, more than %d", name, fi.Size(), core.MaxBody)
+		return fmt.Errorf("%s has %d bytes; at most %d are allowed", name, fi.Size(), core.MaxBody)
 	}
 	b, err := os.ReadFile(name)
 	*to = string(b)
@@ -335,7 +344,7 @@ func (p *program) listJobs(c *cli.Context, _ *config.Config, s *store.Store) err
 		"next_attempt_at", "created_at")
 }
 
-func yesFlag() cli.Flag { return boolFlag("yes", "do not ask") }
+func yesFlag() cli.Flag { return boolFlag("yes", "don't ask") }
 
 // sure asks a person at a terminal a question. --yes counts as yes, and so does standard input that is no terminal.
 func sure(p *program, c *cli.Context, question string) (yes bool, err error) {
@@ -349,7 +358,7 @@ func sure(p *program, c *cli.Context, question string) (yes bool, err error) {
 			yes = true
 		case "n", "no":
 		default:
-			return fmt.Errorf("%q is neither yes nor no", word)
+			return fmt.Errorf("%q is not an answer. Type yes or no", word)
 		}
 		return nil
 	})

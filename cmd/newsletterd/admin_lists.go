@@ -16,7 +16,7 @@ import (
 )
 
 func (p *program) listFormCommand() *cli.Command {
-	c := p.command("form", "print a subscribe form for a website of your own", []cli.Flag{idFlag(people.NounList)},
+	c := p.command("form", "print a signup form to embed in a website", []cli.Flag{idFlag(people.NounList)},
 		[]string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			l, err := s.ListWithTenant(c.Context, c.String("id"))
 			if err != nil {
@@ -24,13 +24,14 @@ func (p *program) listFormCommand() *cli.Command {
 			}
 			return page.WriteForm(p.out, l, cmp.Or(cfg.Send.MemberURL, cfg.Origin()))
 		})
-	c.Description = "The form has the fields that the list asks for, in its language, and may stand on any site: paste " +
-		"it where you like and style it as\nyou please. The field _website keeps machines out; people don't see it."
+	c.Description = `The form has the list's fields and language. You can paste it into any site
+and style it as you like. The hidden field _website keeps bots out.`
 	return c
 }
 
 func (p *program) listReasonsCommand() *cli.Command {
-	c := p.command("reasons", "count the reasons that leavers gave", []cli.Flag{idFlag(people.NounList)}, []string{"id"},
+	c := p.command("reasons", "count the reasons people gave for "+
+		"unsubscribing", []cli.Flag{idFlag(people.NounList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if _, err := s.List(c.Context, c.String("id")); err != nil {
 				return missing(err, "list", c.String("id"))
@@ -41,14 +42,14 @@ func (p *program) listReasonsCommand() *cli.Command {
 			}
 			return list(p.printer(c), rows, "reason", "leavers", "last_at", "last_words")
 		})
-	c.Description = "On the page to unsubscribe a reason may be given: too_many, content, never_asked or other, and " +
-		"words of one's own."
+	c.Description = "The unsubscribe page offers the reasons too_many, content, never_asked and other, and a text " +
+		"field."
 	return c
 }
 
 // tenantEnds makes the commands that delete and restore a tenant.
 func tenantEnds(p *program) (del, restore *cli.Command) {
-	del = p.command("delete", "delete a tenant with everything that it has; asks first, can be undone for 30 days",
+	del = p.command("delete", "delete a tenant and all its data; asks first, can be undone for 30 days",
 		[]cli.Flag{idFlag(people.NounTenant), yesFlag()}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			t, err := s.Tenant(c.Context, c.String("id"))
@@ -64,7 +65,7 @@ func tenantEnds(p *program) (del, restore *cli.Command) {
 			return p.done(c, "Deleted the tenant %q. To undo this within 30 days: newsletterd admin tenant restore --id %s",
 				t.Name, t.ID)
 		})
-	restore = p.command("restore", "restore a tenant that was deleted in the last 30 days",
+	restore = p.command("restore", "restore a tenant deleted in the last 30 days",
 		[]cli.Flag{idFlag(people.NounDeletedTenant)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			r, err := s.RestoreTenant(c.Context, c.String("id"), actor(), now())
@@ -73,8 +74,10 @@ func tenantEnds(p *program) (del, restore *cli.Command) {
 			}
 			return printRestored(p, c, people.NounTenant, r)
 		})
-	restore.Description = `Brings back the lists, clients and webhooks that were deleted with it. Canceled send jobs stay canceled; clients and
-webhooks are disabled until you enable them. What another tenant uses by now is left out and named.
+	restore.Description = `Restores the tenant's lists, clients and webhooks. Canceled send jobs stay
+canceled. Clients and webhooks stay disabled until you enable them. Names
+and domains that another tenant uses by now are skipped and listed.
+
 To see what can be restored:
 
    newsletterd admin tenant list --deleted`
@@ -83,7 +86,8 @@ To see what can be restored:
 
 // listEnds makes the commands that delete and restore a list.
 func listEnds(p *program) (del, restore *cli.Command) {
-	del = p.command("delete", "delete a list with its subscriptions and jobs; asks first, can be undone for 30 days",
+	del = p.command("delete", "delete a list with its subscriptions and send jobs; asks first, can be undone for 30 "+
+		"days",
 		[]cli.Flag{idFlag(people.NounList), yesFlag()}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			l, err := s.List(c.Context, c.String("id"))
@@ -99,7 +103,7 @@ func listEnds(p *program) (del, restore *cli.Command) {
 			return p.done(c, "Deleted the list %q. To undo this within 30 days: newsletterd admin list restore --id %s",
 				l.Name, l.ID)
 		})
-	restore = p.command("restore", "restore a list that was deleted in the last 30 days",
+	restore = p.command("restore", "restore a list deleted in the last 30 days",
 		[]cli.Flag{idFlag(people.NounDeletedList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			r, err := s.RestoreList(c.Context, c.String("id"), actor(), now())
@@ -108,15 +112,18 @@ func listEnds(p *program) (del, restore *cli.Command) {
 			}
 			return printRestored(p, c, people.NounList, r)
 		})
-	restore.Description = `Brings back its subscribers, but for those who unsubscribed or were erased meanwhile. Canceled send jobs stay canceled. A
-list that was deleted with its tenant comes back with the tenant. To see what can be restored:
+	restore.Description = `Restores the list's subscribers, except those who unsubscribed or were
+erased since. Canceled send jobs stay canceled. If the list was deleted with
+its tenant, restore the tenant instead.
+
+To see what can be restored:
 
    newsletterd admin list list --deleted`
 	return del, restore
 }
 
 // errNotDeleted is what ends a command whose question was not answered with yes.
-var errNotDeleted = errors.New("nothing was deleted")
+var errNotDeleted = errors.New("canceled; nothing was deleted")
 
 // confirmDelete asks whether a record is to be deleted, with what goes with it. end says whether it can come back.
 func confirmDelete(p *program, c *cli.Context, s *store.Store, noun people.Noun, id, name, end string) error {
@@ -161,15 +168,15 @@ const canRestore = "You can restore it for 30 days."
 func leftOutWords(l core.LeftOut) string {
 	switch l.Kind {
 	case core.LeftOutDomain:
-		return "domain " + l.Name + ": another tenant has verified it"
+		return "domain " + l.Name + ": verified for another tenant"
 	case core.LeftOutDKIMKey:
 		return "DKIM key " + l.Name + ": deleted with the domain"
 	case core.LeftOutSlug:
-		return "slug " + l.Name + ": another list has it"
+		return "slug " + l.Name + ": used by another list"
 	case core.LeftOutPublicURL:
-		return "public_url " + l.Name + ": another tenant has it"
+		return "public_url " + l.Name + ": used by another tenant"
 	}
-	return "mail_from " + l.Name + ": its domain is another tenant's"
+	return "mail_from " + l.Name + ": its domain belongs to another tenant"
 }
 
 // printRestored says what came back, and what did not.
@@ -179,13 +186,13 @@ func printRestored(p *program, c *cli.Context, noun people.Noun, r core.Restored
 	}
 	fmt.Fprintf(p.out, "Restored the %s %q.", noun, r.Name)
 	if noun == people.NounTenant {
-		fmt.Fprintf(p.out, " %s came back; %s and %s are disabled.", counted(r.Lists, "list"),
+		fmt.Fprintf(p.out, " %s restored; %s and %s stay disabled.", counted(r.Lists, "list"),
 			counted(r.Clients, "API client"),
 			counted(r.Endpoints, "webhook"))
 	}
 	fmt.Fprintln(p.out, " Canceled send jobs stay canceled.")
 	if len(r.LeftOut) > 0 {
-		fmt.Fprintln(p.out, "Left out:")
+		fmt.Fprintln(p.out, "Skipped:")
 	}
 	for _, l := range r.LeftOut {
 		fmt.Fprintln(p.out, "  "+leftOutWords(l))
@@ -194,7 +201,7 @@ func printRestored(p *program, c *cli.Context, noun people.Noun, r core.Restored
 }
 
 func deletedFlag(records string) cli.Flag {
-	return boolFlag("deleted", "list the deleted "+records+" that can be restored instead")
+	return boolFlag("deleted", "list deleted "+records+" that can be restored instead")
 }
 
 // printDeleted lists what can be restored.

@@ -13,25 +13,27 @@ import (
 )
 
 func (p *program) mailCommands() *cli.Command {
-	kind := stringFlag("kind", "only those of the `KIND`, as confirm or invitation")
-	all := p.command("list", "list the mails to one person that wait, or were refused for good", []cli.Flag{
-		tenantFlag("only those of the tenant `ID` or name"), kind,
-		oneOfFlag("state", "only those in the `STATE`: waiting or failed", "", core.MailWaiting, core.MailFailed),
-		limitFlag("at most `N`, the oldest first", pageSize),
+	kind := stringFlag("kind", "filter by `KIND`, for example confirm or invitation")
+	all := p.command("list", "list transactional emails that are queued or failed", []cli.Flag{
+		tenantFlag("filter by tenant (`ID` or name)"), kind,
+		oneOfFlag("state", "filter by `STATE`: waiting or failed", "", core.MailWaiting, core.MailFailed),
+		limitFlag("show at most `N`, oldest first", pageSize),
 	}, nil, p.listMails)
-	all.Description = `Confirmations, passwords, invitations and tests, not the mails of send jobs. One that was sent is no longer shown.
+	all.Description = `Transactional emails are confirmations, password resets, invitations and
+tests, not campaigns. Sent ones are no longer listed.
 
    newsletterd admin mail list --state failed`
-	retry := p.command("retry", "send a mail, or all that were refused, again now", []cli.Flag{
-		stringFlag("id", "the mail `N`"), boolFlag("failed", "all that were refused for good"),
-		tenantFlag("all of the tenant `ID` or name that were refused for good"), kind,
+	retry := p.command("retry", "retry one transactional email, or all failed ones", []cli.Flag{
+		stringFlag("id", "retry the email with this number (`N`)"), boolFlag("failed", "retry all failed emails"),
+		tenantFlag("retry all failed emails of a tenant (`ID` or name)"), kind,
 	}, nil, p.retryMails)
-	retry.Description = `A mail whose link is good no more stays: the person asks for another one.
+	retry.Description = `Emails with an expired link aren't retried; the person has to request a new
+one.
 
    newsletterd admin mail retry --id 7
    newsletterd admin mail retry --failed --kind confirm`
 	return &cli.Command{
-		Name: "mail", Usage: "mails to one person that wait or were refused", Subcommands: []*cli.Command{all, retry},
+		Name: "mail", Usage: "view and retry transactional emails", Subcommands: []*cli.Command{all, retry},
 	}
 }
 
@@ -66,14 +68,15 @@ func (p *program) retryMails(c *cli.Context, _ *config.Config, s *store.Store) e
 	id, many := c.String("id"), tenant != "" || c.Bool("failed")
 	switch {
 	case id != "" && (many || c.String("kind") != ""), id == "" && !many:
-		return usageError{c.Command.HelpName, "say which: --id N, or all that were refused by --tenant ID or --failed"}
+		return usageError{c.Command.HelpName, "nothing to retry: pass --id, --tenant or --failed"}
 	case id != "":
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
-			return usageError{c.Command.HelpName, "--id must be the number of a mail, as list shows it"}
+			return usageError{c.Command.HelpName, "--id must be the number of an email, as shown by newsletterd " +
+				"admin mail list"}
 		}
 		if err := s.RetryMail(c.Context, n, actor(), now()); err != nil {
-			return missing(err, "mail in the queue:", id)
+			return missing(err, "queued email", id)
 		}
 		return p.printer(c).record(retried{1})
 	}
@@ -90,7 +93,7 @@ func (p *program) retryMails(c *cli.Context, _ *config.Config, s *store.Store) e
 }
 
 func mailServerCommands(p *program) *cli.Command {
-	show := p.command("show", "show the mail server and where it is set", nil, nil,
+	show := p.command("show", "show the mail server and where it is configured", nil, nil,
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			o := relayOptions(cfg)
 			state, err := o.Now(c.Context, s)
@@ -99,22 +102,24 @@ func mailServerCommands(p *program) *cli.Command {
 			}
 			return p.printer(c).record(state)
 		})
-	set := p.command("set", "send a test email, and use the server if it is accepted", []cli.Flag{
-		stringFlag("host", "the `HOST` name or IP address"),
-		&cli.IntFlag{Name: "port", Usage: "the `PORT` (default: 587, or 465 with implicit TLS)"},
-		oneOfFlag("tls", "the encryption: starttls, implicit or none", "starttls", "starttls", "implicit", "none"),
-		stringFlag("username", "the user `NAME`; the password is read from standard input"),
-		boolFlag("keep-password", "use the password in force, for the same server and user"),
-		stringFlag("from", "the sender `ADDRESS` of account emails, and of newsletters without one of their own"),
+	set := p.command("set", "send a test email and, if it is accepted, save the mail server", []cli.Flag{
+		stringFlag("host", "`HOST` name or IP address"),
+		&cli.IntFlag{Name: "port", Usage: "`PORT` (default: 587, or 465 with implicit TLS)"},
+		oneOfFlag("tls", "encryption: starttls, implicit or none", "starttls", "starttls", "implicit", "none"),
+		stringFlag("username", "user `NAME`; the password is read from standard input"),
+		boolFlag("keep-password", "keep the current password, for the same server and user"),
+		stringFlag("from", "sender `ADDRESS` of account emails, and the default for newsletters"),
 		stringFlag("test-to", "send the test email to `ADDRESS`"),
-		&cli.IntFlag{Name: "per-second", Usage: "send at most `N` campaign emails a second; 0: no limit"},
-		&cli.IntFlag{Name: "per-day", Usage: "send at most `N` campaign emails a day; 0: no limit"},
+		&cli.IntFlag{Name: "per-second", Usage: "send at most `N` campaign emails per second (0: no limit)"},
+		&cli.IntFlag{Name: "per-day", Usage: "send at most `N` campaign emails per day (0: no limit)"},
 	}, []string{"host", "from", "test-to"}, setMailServer(p))
-	set.Description = `The configuration must leave the mail server open: no key of [mail.smtp], and [mail] console = true.
-Server administrators can also set it in the console, under Server.
+	set.Description = `Only works if the configuration file doesn't set a mail server: [mail.smtp]
+is empty and [mail] console = true. You can also set the mail server in the
+console, under Server.
 
    newsletterd admin mail-server set --host smtp.example.com --username news --from news@example.com --test-to ann@example.com`
-	remove := p.command("remove", "remove the mail server: emails are saved to a folder", []cli.Flag{yesFlag()}, nil,
+	remove := p.command("remove", "remove the mail server; emails are then saved to a "+
+		"folder", []cli.Flag{yesFlag()}, nil,
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			o := relayOptions(cfg)
 			state, err := o.Now(c.Context, s)
@@ -133,7 +138,7 @@ Server administrators can also set it in the console, under Server.
 			return p.done(c, "Mail server removed. Emails are saved to a folder.")
 		})
 	return &cli.Command{
-		Name: "mail-server", Usage: "the mail server that emails leave by",
+		Name: "mail-server", Usage: "show, set or remove the server's mail server",
 		Subcommands: []*cli.Command{show, set, remove},
 	}
 }

@@ -24,9 +24,9 @@ func mediaLimits(cfg *config.Config) core.MediaLimits {
 
 func mediaFlags() []cli.Flag {
 	return []cli.Flag{
-		stringFlag("name", "`NAME` of the picture"),
-		stringFlag("alt", "`TEXT` for those who don't see it"),
-		boolFlag("decorative", "it only adorns: there is nothing to say in its place"),
+		stringFlag("name", "`NAME` of the image"),
+		stringFlag("alt", "alternative `TEXT`, for people who can't see the image"),
+		boolFlag("decorative", "mark the image as decorative: it needs no alternative text"),
 	}
 }
 
@@ -50,8 +50,8 @@ func mediaOrigin(c *cli.Context, cfg *config.Config, s *store.Store, tenantID st
 
 func (p *program) mediaCommands() *cli.Command {
 	id := idFlag(people.NounMedia)
-	all := p.command("list", "list the pictures of a tenant, the newest first", []cli.Flag{
-		tenantFlag("the `TENANT`"), stringFlag("search", "`TEXT` in the name, or in the text for those who don't see it"),
+	all := p.command("list", "list a tenant's images, newest first", []cli.Flag{
+		tenantFlag("tenant (`ID` or name)"), stringFlag("search", "filter by `TEXT` in the name or alternative text"),
 	}, []string{"tenant"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		origin, err := mediaOrigin(c, cfg, s, c.String("tenant"))
 		if err != nil {
@@ -70,42 +70,43 @@ func (p *program) mediaCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "name", "type", "width", "height", "bytes", "url")
 	})
-	show := p.command("show", "show one picture", []cli.Flag{id}, []string{"id"},
+	show := p.command("show", "show an image", []cli.Flag{id}, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			m, err := s.Media(c.Context, c.String("id"))
 			if err != nil {
-				return missing(err, "picture", c.String("id"))
+				return missing(err, "image", c.String("id"))
 			}
 			return p.showMedia(c, cfg, s, &m)
 		})
-	update := p.command("update", "change what a picture is called and says", append(mediaFlags(), id), []string{"id"},
+	update := p.command("update", "update an image's name or alternative "+
+		"text", append(mediaFlags(), id), []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			at := now()
 			m, err := s.UpdateMedia(c.Context, c.String("id"), actor(), at, func(m *core.Media) error {
 				return m.Change(mediaInput(c), at)
 			})
 			if err != nil {
-				return missing(err, "picture", c.String("id"))
+				return missing(err, "image", c.String("id"))
 			}
 			return p.showMedia(c, cfg, s, &m)
 		})
-	del := p.command("delete", "delete a picture", []cli.Flag{
-		id, boolFlag("force", "also one that a template or a send job shows: who reads it sees a gap"),
+	del := p.command("delete", "delete an image", []cli.Flag{
+		id, boolFlag("force", "delete it even if a template or send job uses it; recipients see a gap"),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.DeleteMedia(c.Context, c.String("id"), c.Bool("force"), actor(), now()); err != nil {
-			return missing(err, "picture", c.String("id"))
+			return missing(err, "image", c.String("id"))
 		}
-		return p.done(c, "Picture %s is deleted.", c.String("id"))
+		return p.done(c, "Image %s deleted.", c.String("id"))
 	})
 	return &cli.Command{
-		Name: "media", Usage: "pictures for mails",
+		Name: "media", Usage: "manage images and files for emails",
 		Subcommands: []*cli.Command{p.addMediaCommand(), all, show, update, del},
 	}
 }
 
 func (p *program) addMediaCommand() *cli.Command {
-	add := p.command("add", "keep a picture", append(mediaFlags(), tenantFlag("its `TENANT`"),
-		stringFlag("file", "`FILE` of the picture, PNG, JPEG, GIF or WebP, or a PDF")), []string{"tenant", "file"},
+	add := p.command("add", "add an image or a PDF", append(mediaFlags(), tenantFlag("tenant (`ID` or name)"),
+		stringFlag("file", "image `FILE` (PNG, JPEG, GIF or WebP) or a PDF")), []string{"tenant", "file"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			in, limits := mediaInput(c), mediaLimits(cfg)
 			if in.Name == nil {
@@ -123,8 +124,8 @@ func (p *program) addMediaCommand() *cli.Command {
 			}
 			return p.showMedia(c, cfg, s, &m)
 		})
-	add.Description = `The picture is drawn anew: upright, in sRGB, without metadata, at most 1,200 pixels wide for mails. What is printed
-as url goes into the source of a mail.
+	add.Description = `Images are converted: upright, sRGB, without metadata, at most 1,200 pixels
+wide. Use the printed URL in the email.
 
    newsletterd admin media add --tenant Acme --file boot.jpg --alt "A boot on a stone"`
 	return add

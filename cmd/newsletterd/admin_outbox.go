@@ -21,40 +21,41 @@ type outboxRow struct {
 }
 
 func (p *program) outboxCommands() *cli.Command {
-	all := p.command("list", "list the events that wait, and the dead letters", []cli.Flag{
-		tenantFlag("only those of the tenant `ID` or name"),
-		referenceFlag("list", people.NounList, "only those of the list `ID`"),
-		stringFlag("email", "only those about the `ADDRESS`, with --list"),
-		oneOfFlag("type", "only those of the `TYPE`, as subscription.unsubscribed", optional(core.EventTypes())...),
-		referenceFlag("endpoint", people.NounEndpoint, "only those for the endpoint `ID` (admin webhook-endpoint)"),
-		oneOfFlag("state", "only those in the `STATE`: waiting or dead", "", core.EventWaiting, core.EventDead),
-		limitFlag("at most `N`, the oldest first", pageSize),
+	all := p.command("list", "list queued events and dead letters", []cli.Flag{
+		tenantFlag("filter by tenant (`ID` or name)"),
+		referenceFlag("list", people.NounList, "filter by list (`ID`)"),
+		stringFlag("email", "filter by email `ADDRESS`; needs --list"),
+		oneOfFlag("type", "filter by `TYPE`, for example subscription.unsubscribed", optional(core.EventTypes())...),
+		referenceFlag("endpoint", people.NounEndpoint, "filter by webhook endpoint (`ID`)"),
+		oneOfFlag("state", "filter by `STATE`: waiting or dead", "", core.EventWaiting, core.EventDead),
+		limitFlag("show at most `N`, oldest first", pageSize),
 	}, nil, p.listOutbox)
-	all.Description = `An event is here until the receiver has taken it. One that was refused for good (410, 422), or for 72 hours, is a dead
-letter: it stays 30 days for "retry", and does not hold back later events.
+	all.Description = `An event is listed until its receiver accepts it. If the receiver rejects it
+(410, 422) or fails for 72 hours, it becomes a dead letter: it stays for 30
+days, can be retried, and doesn't hold back later events.
 
    newsletterd admin outbox list --state dead`
-	endpoint := referenceFlag("endpoint", people.NounEndpoint, "as it goes to the endpoint `ID`")
-	show := p.command("show", "show one event with its body", []cli.Flag{idFlag(people.NounEvent), endpoint},
+	endpoint := referenceFlag("endpoint", people.NounEndpoint, "show it as sent to this webhook endpoint (`ID`)")
+	show := p.command("show", "show an event with its body", []cli.Flag{idFlag(people.NounEvent), endpoint},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			found, err := s.OutboxEvent(c.Context, c.String("id"), c.String("endpoint"))
 			if err != nil {
-				return missing(err, "event in the outbox:", c.String("id"))
+				return missing(err, "queued event", c.String("id"))
 			}
 			e := found[0]
 			return p.printer(c).record(outboxRow{e, e.State(), json.RawMessage(e.Body)})
 		})
-	retry := p.command("retry", "deliver an event, or all dead letters, again now", []cli.Flag{
-		idFlag(people.NounEvent), endpoint, boolFlag("dead", "all dead letters"),
-		tenantFlag("all dead letters of the tenant `ID` or name"),
+	retry := p.command("retry", "retry one event, or all dead letters", []cli.Flag{
+		idFlag(people.NounEvent), endpoint, boolFlag("dead", "retry all dead letters"),
+		tenantFlag("retry all dead letters of a tenant (`ID` or name)"),
 	}, nil, p.retryOutbox)
-	retry.Description = `A receiver that was told something newer meanwhile leaves a late event without effect, so nothing can go wrong by it.
+	retry.Description = `Retrying is safe: the send service ignores events older than what it has.
 
    newsletterd admin outbox retry --id EVENT
    newsletterd admin outbox retry --tenant ID
    newsletterd admin outbox retry --dead`
 	return &cli.Command{
-		Name: "outbox", Usage: "events on their way to the send service and to endpoints",
+		Name: "outbox", Usage: "view and retry events for the send service and webhooks",
 		Subcommands: []*cli.Command{all, show, retry},
 	}
 }
@@ -106,7 +107,7 @@ func (p *program) retryOutbox(c *cli.Context, _ *config.Config, s *store.Store) 
 	tenant, id := c.String("tenant"), c.String("id")
 	switch {
 	case id != "" && (tenant != "" || c.Bool("dead")), id == "" && tenant == "" && !c.Bool("dead"):
-		return usageError{c.Command.HelpName, "say which: --id ID, or all dead letters by --tenant ID or --dead"}
+		return usageError{c.Command.HelpName, "nothing to retry: pass --id, --tenant or --dead"}
 	case id != "":
 		found, err := s.OutboxEvent(c.Context, id, c.String("endpoint"))
 		for i := range found {
@@ -115,7 +116,7 @@ func (p *program) retryOutbox(c *cli.Context, _ *config.Config, s *store.Store) 
 			}
 		}
 		if err != nil {
-			return missing(err, "event in the outbox:", id)
+			return missing(err, "queued event", id)
 		}
 		return p.printer(c).record(retried{int64(len(found))})
 	}

@@ -14,7 +14,7 @@ import (
 
 // personFlag names a person by address, or by the id of a user.
 func personFlag() cli.Flag {
-	return referenceFlag("id", people.NounUser, "the `PERSON`: an e-mail address, of a user or not, or a user's id or name",
+	return referenceFlag("id", people.NounUser, "`PERSON`: any email address, or the ID or name of a user",
 		"user", "email")
 }
 
@@ -35,7 +35,7 @@ func subscriberOf(c *cli.Context) (core.Person, error) {
 }
 
 func tenantOrAll() cli.Flag {
-	return tenantFlag("of this tenant's lists alone, by `ID` (else of all)")
+	return tenantFlag("only data in the lists of this tenant (`ID`; default: all tenants)")
 }
 
 // exportPerson prints everything about a person.
@@ -58,14 +58,14 @@ func (p *program) erasePerson(c *cli.Context, s *store.Store, who core.Person) e
 	if rows == 0 {
 		return nothingKnown(who)
 	}
-	return p.done(c, "%s is erased.", who.Email)
+	return p.done(c, "%s erased.", who.Email)
 }
 
-func nothingKnown(who core.Person) error { return fmt.Errorf("nothing is known of %s", who.Email) }
+func nothingKnown(who core.Person) error { return fmt.Errorf("no data found for %s", who.Email) }
 
 // personCommands are those of admin user.
 func (p *program) personCommands() []*cli.Command {
-	export := p.command("export", "print everything that is known about a person, as JSON", []cli.Flag{personFlag()},
+	export := p.command("export", "export all data about a person, as JSON", []cli.Flag{personFlag()},
 		[]string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			who, err := personOf(c, s)
@@ -74,11 +74,12 @@ func (p *program) personCommands() []*cli.Command {
 			}
 			return p.exportPerson(c, s, who)
 		})
-	export.Description = `The account with sign-ins, consents, devices, agents and models; and what every tenant's lists hold of the address:
-subscriptions with the record of consents, every mail that was sent, what mail providers reported.
+	export.Description = `Exports the account with sessions, consents, devices, agents and models, and
+what all tenants' lists store about the address: subscriptions with consent
+history, sent emails, and reports from mail providers.
 
    newsletterd admin user export --email ann@acme.example > ann.json`
-	erase := p.command("erase", "remove everything that is known about a person",
+	erase := p.command("erase", "erase all data about a person",
 		[]cli.Flag{personFlag(), disableClients()},
 		[]string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -95,9 +96,10 @@ subscriptions with the record of consents, every mail that was sent, what mail p
 			}
 			return p.erasePerson(c, s, who)
 		})
-	erase.Description = `Removes what export prints, at once. What stood against mailing the address stays, as a hash that only this database
-can compute, and no import brings the address back; the person may register and subscribe anew. Copies made before (backups,
-snapshots) still hold the data until they are replaced.
+	erase.Description = `Deletes everything that "export" prints, immediately. Blocks of the address
+stay as a hash that only this database can compute, so no import can bring
+the address back. The person can still sign up again. Older backups and
+snapshots contain the data until they are replaced.
 
    newsletterd admin user erase --email ann@acme.example`
 	return []*cli.Command{export, erase}
@@ -105,8 +107,8 @@ snapshots) still hold the data until they are replaced.
 
 // eraseSubscriber is admin subscriber erase.
 func (p *program) eraseSubscriber() *cli.Command {
-	cmd := p.command("erase", "remove everything that lists hold about an address; an account of it stays",
-		[]cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()}, []string{"email"}, func(c *cli.Context,
+	cmd := p.command("erase", "erase an address from lists; a user account stays",
+		[]cli.Flag{stringFlag("email", "email `ADDRESS`"), tenantOrAll()}, []string{"email"}, func(c *cli.Context,
 			_ *config.Config, s *store.Store,
 		) error {
 			who, err := subscriberOf(c)
@@ -115,8 +117,9 @@ func (p *program) eraseSubscriber() *cli.Command {
 			}
 			return p.erasePerson(c, s, who)
 		})
-	cmd.Description = `What stood against mailing the address stays, as a hash that only this database can compute, and no import brings the
-address back. The tenant's webhook endpoints are told that the address has left.
+	cmd.Description = `Blocks of the address stay as a hash that only this database can compute, so
+no import can bring the address back. The tenant's webhook endpoints are
+told that the address unsubscribed.
 
    newsletterd admin subscriber erase --email ann@acme.example --tenant ID`
 	return cmd

@@ -19,20 +19,20 @@ import (
 )
 
 func previewFlags(flags ...cli.Flag) []cli.Flag {
-	return append(flags, boolFlag("html", "print the HTML part, not the text"),
-		boolFlag("open", "write the mail as a page to a file, print its path, and open it in the browser where there is one"))
+	return append(flags, boolFlag("html", "print the HTML part instead of the text part"),
+		boolFlag("open", "save the email as a web page, print its path, and open it in a browser if there is one"))
 }
 
 func (p *program) previewJobCommand() *cli.Command {
-	preview := p.command("preview", "render a send job without sending it", previewFlags(
+	preview := p.command("preview", "preview a send job", previewFlags(
 		idFlag(people.NounJob), stringFlag("email",
-			"as the subscriber with this `ADDRESS` gets it (else somebody of whom nothing is known)"),
+			"preview it for the subscriber with this `ADDRESS` (default: a subscriber with no details)"),
 	), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		var to core.Email
 		if c.IsSet("email") {
 			var err error
 			if to, err = core.ParseEmail(c.String("email")); err != nil {
-				return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is no e-mail address",
+				return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is not a valid email address",
 					c.String("email"))}
 			}
 		}
@@ -51,12 +51,13 @@ func (p *program) previewJobCommand() *cli.Command {
 }
 
 func (p *program) testJobCommand() *cli.Command {
-	return p.command("test", "send the mail of a send job to one address", []cli.Flag{
-		idFlag(people.NounJob), stringFlag("email", "the `ADDRESS`"),
+	return p.command("test", "send a test email of a send job", []cli.Flag{
+		idFlag(people.NounJob), stringFlag("email", "email `ADDRESS`"),
 	}, []string{"id", "email"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		to, err := core.ParseEmail(c.String("email"))
 		if err != nil {
-			return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is no e-mail address", c.String("email"))}
+			return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is not a valid email "+
+				"address", c.String("email"))}
 		}
 		t, err := trial(c, cfg, s)
 		if err != nil {
@@ -65,7 +66,7 @@ func (p *program) testJobCommand() *cli.Command {
 		if _, err := t.Test(c.Context, c.String("id"), to, now()); err != nil {
 			return missing(err, "job", c.String("id"))
 		}
-		return p.done(c, "A test mail to %s is queued; the daemon sends it.", to)
+		return p.done(c, "Test email to %s queued. The daemon sends it.", to)
 	})
 }
 
@@ -76,7 +77,7 @@ func trial(c *cli.Context, cfg *config.Config, s *store.Store) (t drafts.Trial, 
 }
 
 func (p *program) previewTemplateCommand() *cli.Command {
-	return p.command("preview", "render a template with its layout", previewFlags(idFlag(people.NounTemplate)),
+	return p.command("preview", "preview a template with its layout", previewFlags(idFlag(people.NounTemplate)),
 		[]string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			t, err := s.TemplateByID(c.Context, c.String("id"))
@@ -124,7 +125,7 @@ func (p *program) printPreview(c *cli.Context, bulk *mail.Bulk, r *mail.Recipien
 		}
 		_, err = fmt.Fprintln(p.out, strings.TrimSuffix(strings.Join(lines, "\n"), "\n"))
 	case html == "":
-		return fmt.Errorf("the mail has no HTML part")
+		return fmt.Errorf("the email has no HTML part")
 	default:
 		_, err = fmt.Fprintln(p.out, strings.TrimSuffix(html, "\n"))
 	}

@@ -29,7 +29,7 @@ type providerRow struct {
 
 func (p *program) providerCommands() *cli.Command {
 	return &cli.Command{
-		Name: "provider", Usage: "mail providers that report what became of mails",
+		Name: "provider", Usage: "manage mail providers, which report deliveries and bounces",
 		Subcommands: []*cli.Command{
 			p.providerCreateCommand(), p.providerListCommand(), p.providerShowCommand(), p.providerUpdateCommand(),
 			p.providerDeleteCommand(),
@@ -38,7 +38,7 @@ func (p *program) providerCommands() *cli.Command {
 }
 
 func topicFlag() cli.Flag {
-	return listFlag("topic", "`ARN` of a topic that is listened to, of kind ses (repeatable)")
+	return listFlag("topic", "`ARN` of an SNS topic, for kind ses (repeatable)")
 }
 
 func secretFlag() cli.Flag {
@@ -47,10 +47,10 @@ func secretFlag() cli.Flag {
 
 func (p *program) providerCreateCommand() *cli.Command {
 	c := p.command("create", "add a mail provider", []cli.Flag{
-		stringFlag("name", "`NAME`: its webhook is /webhooks/NAME"),
+		stringFlag("name", "`NAME`, used in the webhook path /webhooks/NAME"),
 		oneOfFlag("kind", "`KIND`: "+strings.Join(report.Names(), ", "),
 			report.Names()...).byDefault(report.KindGeneric),
-		tenantFlag("the `ID` or name of its tenant (else it may report for every tenant)"), topicFlag(), secretFlag(),
+		tenantFlag("limit the provider to a tenant (`ID` or name; default: all tenants)"), topicFlag(), secretFlag(),
 	}, []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		kind := report.KindOf(c.String("kind"))
 		secret, err := p.providerSecret(c, kind, c.Bool("secret-stdin"))
@@ -73,7 +73,8 @@ func (p *program) providerCreateCommand() *cli.Command {
 		}
 		return p.printProvider(c, cfg, s, record.Name, "")
 	})
-	c.Description = `The secret of kind generic is made and printed; that of others comes from the provider, on standard input:
+	c.Description = `For kind generic a secret is created and printed. For other kinds the
+provider issues the secret: pass it on standard input.
 
    newsletterd admin provider create --name mymailer
    newsletterd admin provider create --name eu-mailgun --kind mailgun --tenant ID --secret-stdin < key
@@ -93,13 +94,13 @@ func (p *program) providerSecret(c *cli.Context, kind *report.Kind, given bool) 
 	case kind.Secret.Check == nil:
 		return "", nil
 	case kind.Secret.Fresh == nil:
-		return "", usageError{c.Command.HelpName, "--secret-stdin is needed: " + kind.Secret.Help}
+		return "", usageError{c.Command.HelpName, "--secret-stdin is missing: " + kind.Secret.Help}
 	}
 	return kind.Secret.Fresh(), nil
 }
 
 func (p *program) providerListCommand() *cli.Command {
-	return p.command("list", "list the mail providers", nil, nil,
+	return p.command("list", "list mail providers", nil, nil,
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			kept, err := pages(func(p core.Provider) string { return p.Name }, func(page core.Page) ([]core.Provider, error) {
 				return s.Providers(c.Context, page)
@@ -132,7 +133,7 @@ func (p *program) oneProvider(
 ) *cli.Command {
 	flags = append([]cli.Flag{&cli.StringFlag{
 		Name: "name", Aliases: []string{"id"},
-		Usage: "the `NAME` of the provider, or the beginning of it",
+		Usage: "`NAME` of the provider, or the first letters",
 	}}, flags...)
 	return p.command(name, usage, flags, []string{"name"}, func(c *cli.Context, cfg *config.Config,
 		s *store.Store,
@@ -181,11 +182,12 @@ func findProvider(c *cli.Context, cfg *config.Config, s *store.Store, word strin
 	case 1:
 		return found[0].ID, nil
 	}
-	return "", fmt.Errorf("--name: %q names %s", word, candidates("provider", found))
+	return "", fmt.Errorf("--name: %q matches %s. Pass the full name", word, candidates("provider", found))
 }
 
 func (p *program) providerShowCommand() *cli.Command {
-	return p.oneProvider("show", "show one mail provider", []cli.Flag{boolFlag("show-secret", "print its secrets too")},
+	return p.oneProvider("show", "show a mail provider", []cli.Flag{boolFlag("show-secret", "also print its "+
+		"secrets")},
 		func(c *cli.Context, cfg *config.Config, s *store.Store, name string) error {
 			return p.printProvider(c, cfg, s, name, "")
 		})
@@ -210,14 +212,14 @@ func (p *program) printProvider(c *cli.Context, cfg *config.Config, s *store.Sto
 }
 
 func (p *program) providerUpdateCommand() *cli.Command {
-	return p.oneProvider("update", "change a mail provider", []cli.Flag{
-		boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
-		tenantFlag("the `ID` or name of its tenant (empty: it may report for every tenant)"), topicFlag(),
-		boolFlag("new-secret", "give it another secret, made here; the one before stays good beside it"), secretFlag(),
-		boolFlag("end-old-secret", "end the secret before the newest"),
+	return p.oneProvider("update", "update a mail provider", []cli.Flag{
+		boolFlag("disabled", "reject its requests with 403 (=false: accept them again)"),
+		tenantFlag("limit the provider to a tenant (`ID` or name; empty: all tenants)"), topicFlag(),
+		boolFlag("new-secret", "create a new secret; the previous one stays valid until you end it"), secretFlag(),
+		boolFlag("end-old-secret", "end the previous secret"),
 	}, func(c *cli.Context, cfg *config.Config, s *store.Store, name string) error {
 		if cfg.Providers[name] != nil {
-			return errors.New("the provider " + name + " stands in the configuration: change it there")
+			return errors.New("the provider " + name + " is set in the configuration file. Change it there")
 		}
 		record, err := s.ProviderSecrets(c.Context, name)
 		if err != nil {
@@ -225,7 +227,7 @@ func (p *program) providerUpdateCommand() *cli.Command {
 		}
 		kind := report.KindOf(record.Kind)
 		if kind == nil {
-			return errors.New("this program does not know the kind " + record.Kind)
+			return errors.New("this version of newsletterd doesn't support the kind " + record.Kind)
 		}
 		change := campaigns.ProviderChange{
 			TenantID: given(c, "tenant"), Topics: givenList(c, "topic"), Disabled: givenBool(c, "disabled"),
@@ -266,6 +268,6 @@ func (p *program) providerDeleteCommand() *cli.Command {
 			if err := s.DeleteProvider(c.Context, name, actor(), now()); err != nil {
 				return missing(err, "provider", name)
 			}
-			return p.done(c, "Provider %s is deleted.", name)
+			return p.done(c, "Provider %s deleted.", name)
 		})
 }

@@ -26,13 +26,13 @@ type recipientRecord struct {
 }
 
 func (p *program) recipientsCommand() *cli.Command {
-	c := p.command("recipients", "list what happened to each recipient of a send job", []cli.Flag{
-		idFlag(people.NounJob), oneOfFlag("status", "only those that are `STATUS`: "+
+	c := p.command("recipients", "list the recipients of a send job with their status", []cli.Flag{
+		idFlag(people.NounJob), oneOfFlag("status", "filter by `STATUS`: "+
 			strings.Join(core.RecipientStates[:], ", "), optional(core.RecipientStates[:])...),
-		stringFlag("code", "only those that were refused with `CODE`, as 550 or 5.1.1"),
-		stringFlag("email", "only this `ADDRESS`"),
-		stringFlag("search", "only those whose address, or a word of whose name, begins with `TEXT`"),
-		oneOfFlag("event", "only those of whom `EVENT` is known: "+strings.Join(core.RecipientEvents, ", "),
+		stringFlag("code", "filter by the receiving server's `CODE`, for example 550 or 5.1.1"),
+		stringFlag("email", "filter by email `ADDRESS`"),
+		stringFlag("search", "filter by `TEXT` at the start of the address or of a word in the name"),
+		oneOfFlag("event", "filter by `EVENT`: "+strings.Join(core.RecipientEvents, ", "),
 			optional(core.RecipientEvents)...),
 	}, []string{"id"}, p.listRecipients)
 	c.Description = "   newsletterd admin job recipients --id ID --status failed --code 5.1.1"

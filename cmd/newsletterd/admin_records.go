@@ -14,7 +14,7 @@ import (
 
 // knownID lets a record have the id that a service elsewhere knows it by.
 func knownID() cli.Flag {
-	return stringFlag("id", "the `ID` that another service knows it by (else a new one)")
+	return stringFlag("id", "`ID` that another service uses for this record (default: a new one)")
 }
 
 // newID is the id of a new record: the one given, or fresh.
@@ -32,30 +32,32 @@ func newID(c *cli.Context, fresh string) (string, error) {
 func tenantFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the tenant"),
-		listFlag("domain", "a `DOMAIN` of the tenant: of its senders and its pages (repeatable)"),
+		listFlag("domain", "sender and page `DOMAIN` of the tenant (repeatable)"),
 		oneOfFlag("status", "`STATUS`: active or suspended", core.TenantActive, core.TenantSuspended),
-		stringFlag("mail-from", "sender `ADDRESS` of its mails, in one of its domains"),
-		stringFlag("mail-from-name", "`NAME` beside that address"),
-		stringFlag("reply-to", "`ADDRESS` that answers go to"),
-		stringFlag("postal-address", "postal `ADDRESS` at the foot of its mails"),
-		stringFlag("tenant-url", "`ORIGIN` of the links in its mails, as https://news.example.org"),
-		stringFlag("brand-name", "`NAME` on its pages and mails"),
-		stringFlag("brand-color", "`COLOR` of its pages and mails, as #336699"),
-		stringFlag("brand-logo-url", "https `URL` of the logo on its pages and mails"),
-		stringFlag("privacy-url", "`URL` of its privacy notice, linked on its pages"),
-		oneOfFlag("language", "`LANGUAGE` of the pages and mails of its lists: en, de, fr or es",
+		stringFlag("mail-from", "default sender `ADDRESS`, in one of the tenant's domains"),
+		stringFlag("mail-from-name", "sender `NAME`"),
+		stringFlag("reply-to", "reply-to `ADDRESS`"),
+		stringFlag("postal-address", "postal `ADDRESS` in the footer of emails"),
+		stringFlag("tenant-url", "`ORIGIN` of links in emails, for example https://news.example.org"),
+		stringFlag("brand-name", "brand `NAME` on pages and in emails"),
+		stringFlag("brand-color", "brand `COLOR` on pages and in emails, for example #336699"),
+		stringFlag("brand-logo-url", "https `URL` of the logo on pages and in emails"),
+		stringFlag("privacy-url", "`URL` of the privacy policy, linked on pages"),
+		oneOfFlag("language", "default `LANGUAGE` of pages and emails: en, de, fr or es",
 			optional(core.Languages)...),
-		boolFlag("totals-only", "count opens and clicks without their readers, whatever a job asks"),
-		boolFlag("tracking-consent", "name readers in opens and clicks only where they agree, and ask them on its forms"),
-		boolFlag("no-tracking", "never track opens and clicks, whatever a job asks; --no-tracking=false allows it again"),
-		oneOfFlag("approval", "`WHOSE` approval its mailings need: "+strings.Join(core.Approvals, " or "),
+		boolFlag("totals-only", "only count opens and clicks in total, never per person"),
+		boolFlag("tracking-consent", "track opens and clicks per person only with consent, and ask for it on signup "+
+			"forms"),
+		boolFlag("no-tracking", "never track opens and clicks (=false: allow tracking again)"),
+		oneOfFlag("approval", "`WHO` must approve campaigns: "+strings.Join(core.Approvals, " or "),
 			core.Approvals...),
-		boolFlag("first-few", "campaigns to more than 2,000 readers go to 500 first, and to the rest 10 minutes later"),
-		listFlag("test-address", "an `ADDRESS` of the test group: where tests go that name none (repeatable)"),
-		stringFlag("time-zone", "`ZONE` in which times without an offset are read, as Europe/Berlin"),
-		jsonFlag("mail-texts", "wordings of the mails to its subscribers"),
-		jsonFlag("relays", "SMTP relays of its own in the order of use, [] for the daemon's"),
-		jsonFlag("send-limits", "how much it may send in a time"),
+		boolFlag("first-few", "send campaigns with more than 2,000 recipients to 500 first, and to the rest 10 "+
+			"minutes later"),
+		listFlag("test-address", "default `ADDRESS` for test emails (repeatable)"),
+		stringFlag("time-zone", "time `ZONE` for times without an offset, for example Europe/Berlin"),
+		jsonFlag("mail-texts", "texts of automatic emails to subscribers"),
+		jsonFlag("relays", "SMTP relays in order of use ([]: the server's own)"),
+		jsonFlag("send-limits", "sending limits"),
 	}
 }
 
@@ -110,7 +112,8 @@ func (p *program) tenantCommands() *cli.Command {
 		})
 	create.Description = "   newsletterd admin tenant create --name Acme --domain acme.example --mail-from " +
 		"news@acme.example"
-	all := p.command("list", "list the tenants", []cli.Flag{deletedFlag("tenants")}, nil, func(c *cli.Context, _ *config.Config,
+	all := p.command("list", "list "+
+		"tenants", []cli.Flag{deletedFlag("tenants")}, nil, func(c *cli.Context, _ *config.Config,
 		s *store.Store,
 	) error {
 		if c.Bool("deleted") {
@@ -126,7 +129,7 @@ func (p *program) tenantCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "name", "status", "domains", "created_at")
 	})
-	show := p.command("show", "show one tenant", []cli.Flag{idFlag(people.NounTenant)}, []string{"id"},
+	show := p.command("show", "show a tenant", []cli.Flag{idFlag(people.NounTenant)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			t, err := s.Tenant(c.Context, c.String("id"))
 			if err != nil {
@@ -134,7 +137,7 @@ func (p *program) tenantCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag(people.NounTenant)}, tenantFlags()...),
+	update := p.command("update", "update a tenant", append([]cli.Flag{idFlag(people.NounTenant)}, tenantFlags()...),
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := tenantInput(c)
 			if err != nil {
@@ -150,7 +153,7 @@ func (p *program) tenantCommands() *cli.Command {
 		})
 	del, restore := tenantEnds(p)
 	return &cli.Command{
-		Name: "tenant", Usage: "customers of the service",
+		Name: "tenant", Usage: "manage tenants (the organizations that send newsletters)",
 		Subcommands: []*cli.Command{create, all, show, update, del, restore},
 	}
 }
@@ -163,25 +166,26 @@ type listText struct {
 
 func listFlags() []cli.Flag {
 	return []cli.Flag{
-		stringFlag("name", "`NAME` of the list, as subscribers read it"),
+		stringFlag("name", "`NAME` of the list, as subscribers see it"),
 		oneOfFlag("status", "`STATUS`: active or inactive", core.ListActive, core.ListInactive),
 		oneOfFlag("confirm-token",
-			"what the token in subscribe's answer is good for: live, receipt or trusted (empty: as configured)", "",
+			"what the API's confirm_token can do: live, receipt or trusted (empty: as configured)", "",
 			"live",
 			"receipt", "trusted"),
-		boolFlag("require-mailed-proof", "send jobs leave out those who didn't confirm by a mailed link"),
-		boolFlag("sync-removes-absent", "a full sync unsubscribes whom it doesn't name (default; =false: it doesn't)"),
-		oneOfFlag("language", "`LANGUAGE` of its pages and mails: en, de, fr or es (empty: the tenant's)",
+		boolFlag("require-mailed-proof", "skip subscribers who didn't confirm through an emailed link"),
+		boolFlag("sync-removes-absent", "full sync unsubscribes everyone it doesn't contain (default; =false: keep "+
+			"them)"),
+		oneOfFlag("language", "`LANGUAGE` of pages and emails: en, de, fr or es (empty: the tenant's)",
 			optional(core.Languages)...),
-		stringFlag("description", "`TEXT` above its subscribe form"),
-		stringFlag("consent-text", "`TEXT` that one agrees to there; every version is kept"),
-		jsonFlag("fields", "what it asks for beside the address"),
-		jsonFlag("mail-texts", "wordings of the mails to its subscribers"),
-		stringFlag("subscribe-redirect-url", "`URL` that the form leads to (empty: our own page)"),
-		stringFlag("confirm-redirect-url", "`URL` that the confirmation leads to"),
-		stringFlag("unsubscribe-redirect-url", "`URL` that the unsubscribe page leads to"),
-		boolFlag("archive", "show what was sent to everyone, at /a/SLUG/; --archive=false: to no one"),
-		stringFlag("slug", "`SLUG` of the archive's address: lower-case letters, digits and hyphens (empty: the id)"),
+		stringFlag("description", "introduction `TEXT` on the signup page"),
+		stringFlag("consent-text", "consent `TEXT` on the signup form; every version is kept"),
+		jsonFlag("fields", "custom fields"),
+		jsonFlag("mail-texts", "texts of automatic emails to subscribers"),
+		stringFlag("subscribe-redirect-url", "`URL` to show after signup (empty: newsletterd's page)"),
+		stringFlag("confirm-redirect-url", "`URL` to show after confirmation"),
+		stringFlag("unsubscribe-redirect-url", "`URL` to show after unsubscribing"),
+		boolFlag("archive", "publish sent campaigns in a public archive at /a/SLUG/ (=false: no archive)"),
+		stringFlag("slug", "`SLUG` of the archive's URL: lowercase letters, digits and hyphens (empty: the ID)"),
 	}
 }
 
@@ -230,8 +234,8 @@ func (p *program) printLists(c *cli.Context, _ *config.Config, s *store.Store) e
 }
 
 func (p *program) listCommands() *cli.Command {
-	tenantOption := tenantFlag("the `ID` or name of its tenant")
-	create := p.command("create", "add a newsletter list", append([]cli.Flag{tenantOption, knownID()}, listFlags()...),
+	tenantOption := tenantFlag("tenant (`ID` or name)")
+	create := p.command("create", "add a list", append([]cli.Flag{tenantOption, knownID()}, listFlags()...),
 		[]string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := listInput(c)
 			if err != nil {
@@ -251,9 +255,9 @@ func (p *program) listCommands() *cli.Command {
 			return p.printer(c).record(l)
 		})
 	create.Description = "   newsletterd admin list create --tenant ID --name \"Monthly news\""
-	all := p.command("list", "list the newsletter lists",
-		[]cli.Flag{tenantFlag("only those of the tenant `ID` or name"), deletedFlag("lists")}, nil, p.printLists)
-	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(people.NounList)}, []string{"id"},
+	all := p.command("list", "list lists",
+		[]cli.Flag{tenantFlag("filter by tenant (`ID` or name)"), deletedFlag("lists")}, nil, p.printLists)
+	show := p.command("show", "show a list", []cli.Flag{idFlag(people.NounList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			l, err := s.CountedList(c.Context, c.String("id"))
 			if err != nil {
@@ -264,7 +268,7 @@ func (p *program) listCommands() *cli.Command {
 			}
 			return p.printer(c).record(listText{l.List, l.Counts})
 		})
-	update := p.command("update", "change a newsletter list",
+	update := p.command("update", "update a list",
 		append([]cli.Flag{idFlag(people.NounList)}, listFlags()...),
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := listInput(c)
@@ -281,7 +285,7 @@ func (p *program) listCommands() *cli.Command {
 		})
 	del, restore := listEnds(p)
 	return &cli.Command{
-		Name: "list", Usage: "newsletter lists",
+		Name: "list", Usage: "manage newsletter lists",
 		Subcommands: append([]*cli.Command{
 			create, all, show, update, del, restore, p.listSyncCommand(), p.listSyncsCommand(),
 			p.listFormCommand(), p.listReasonsCommand(),

@@ -26,15 +26,17 @@ const (
 
 func (p *program) subscriberCommands() *cli.Command {
 	imp := p.command("import", "import subscribers from a CSV file", []cli.Flag{
-		referenceFlag("list", people.NounList, "the `ID` or name of the list"),
-		stringFlag("file", "the `FILE`; - is standard input"),
-		oneOfFlag("status", "`STATUS` of new ones: active (they have agreed), or pending (each is mailed a link)",
+		referenceFlag("list", people.NounList, "list (`ID` or name)"),
+		stringFlag("file", "`FILE` to read, or - for standard input"),
+		oneOfFlag("status", "`STATUS` of new subscribers: active (you have their consent) or pending (each gets a "+
+			"confirmation email)",
 			core.SubscriptionActive, core.SubscriptionPending).byDefault(core.SubscriptionActive),
 		&cli.StringSliceFlag{Name: "map", Usage: mapUsage},
-		boolFlag("known-only", "leave out columns that are neither known, nor fields of the list, nor named by --map"),
-		stringFlag("source", "`TEXT` for the record of consents (else \"import\" and the file's name)"),
-		boolFlag("dry-run", "change nothing: only say what would become of the lines"),
-		stringFlag("errors", "write lines with errors to `FILE`, with number and reason (over those of an earlier run)"),
+		boolFlag("known-only", "skip columns that aren't known, custom fields, or mapped by --map"),
+		stringFlag("source", "source `TEXT` for the consent history (default: \"import\" and the file name)"),
+		boolFlag("dry-run", "dry run: check every row and show what would happen, without importing"),
+		stringFlag("errors", "write rows with errors to `FILE`, with row number and reason (replaces an earlier "+
+			"run's file)"),
 	}, []string{"list", "file"}, p.importSubscribers)
 	imp.Description = `The first line names the columns; one is the email address, each other becomes a preference of that name. Comma,
 semicolon, tab and bar are told apart by themselves. The file is read twice, in bounded memory; standard input is kept in a file
@@ -68,20 +70,22 @@ evidence_unreadable; a time to come is left out and counted by evidence_future.
 --map "name=first_name" makes a column of names the preference by which templates greet.
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
-	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
-		referenceFlag("list", people.NounList, "the `ID` or name of the list"),
-		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
-		oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "),
+	exp := p.command("export", "export a list's subscriptions as CSV", []cli.Flag{
+		referenceFlag("list", people.NounList, "list (`ID` or name)"),
+		&cli.StringFlag{Name: "file", Usage: "new `FILE` to write, or - for standard output", Value: "-"},
+		oneOfFlag("status", "filter by `STATUS`: "+strings.Join(shownStatuses, ", "),
 			optional(shownStatuses)...),
-		stringFlag("email", "instead of a list: print everything that lists hold about this `ADDRESS`, as JSON"),
+		stringFlag("email", "instead of a list: export all list data about this email `ADDRESS`, as JSON"),
 		tenantOrAll(),
 	}, nil, p.exportSubscribers)
-	exp.Description = `Who has agreed and gets nothing all the same is bounced, complaint or suppressed here; import leaves these out. Cells that a spreadsheet would run as a formula get an apostrophe in front; import takes it off again.
+	exp.Description = `Subscribers who can't be emailed have the status bounced, complaint or
+suppressed; an import skips them. Cells that a spreadsheet would run as a
+formula start with an apostrophe, which an import removes.
 
    newsletterd admin subscriber export --list ID --status active --file people.csv
    newsletterd admin subscriber export --email ann@acme.example --tenant ID`
 	return &cli.Command{
-		Name: "subscriber", Usage: "subscriptions of lists, import and export, and what was sent to an address",
+		Name: "subscriber", Usage: "manage subscribers: add, import, export, look up",
 		Subcommands: append(p.subscriptionCommands(), imp, exp, p.subscriberHistory(), p.eraseSubscriber()),
 	}
 }
@@ -133,7 +137,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	return allFaulty(im.Counts)
 }
 
-var errNobody = errors.New("no line could be imported")
+var errNobody = errors.New("no row was imported")
 
 // finish runs an import to its end, and prints what it has done.
 func (p *program) finish(c *cli.Context, run *importing) (err error) {
@@ -152,7 +156,7 @@ func (p *program) finish(c *cli.Context, run *importing) (err error) {
 		return err
 	}
 	if run.shown > maxShownErrors && run.faulty == nil {
-		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
+		fmt.Fprintf(p.err, "… and %d more. To save them all, pass --errors FILE.\n", run.shown-maxShownErrors)
 	}
 	if err := p.printer(c).record(importRow{run.Counts.Rows(), run.Counts, run.reader.Typos}); err != nil {
 		return err
@@ -179,9 +183,9 @@ func openFaulty(name, source string) (*os.File, error) {
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF), serr != nil:
 		err = errors.Join(err, serr)
 	case ferr == nil && os.SameFile(fi, from):
-		err = fmt.Errorf("%s is the file to import", name)
+		err = fmt.Errorf("--errors: %s is the file to import. Choose another file", name)
 	case string(begin[:n]) != subscribercsv.FaultsBegin:
-		err = fmt.Errorf("%s exists and is no list of errors", name)
+		err = fmt.Errorf("--errors: %s exists and is not a list of errors. Choose another file", name)
 	default:
 		if _, err = f.Seek(0, io.SeekStart); err == nil {
 			err = f.Truncate(0)
@@ -204,12 +208,14 @@ type importRow struct {
 // hintAtFile says what someone should look at in a file that was read.
 func (p *program) hintAtFile(r *subscribercsv.Reader) {
 	for _, col := range r.TwoDays() {
-		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Dates of column %[1]s such as %[2]s can mean two days, so they "+
-			"were kept as text. If the day comes first: --map \"%[1]s=%[3]s:dmy\". If the month does: --map \"%[1]s=%[3]s:mdy\".",
+		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Dates such as %[2]s in column %[1]s are ambiguous, so the "+
+			"column is kept as text. If the day comes first: --map \"%[1]s=%[3]s:dmy\". If the month comes first: "+
+			"--map \"%[1]s=%[3]s:mdy\".",
 			col.Column, col.Sample, col.Becomes)))
 	}
 	for _, typo := range r.Typos {
-		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Did you mean %s? %s was imported as it is (%s).", typo.Likely,
+		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Did you mean %s? The column %s was imported unchanged "+
+			"(%s).", typo.Likely,
 			typo.Domain, counted(typo.Rows, "row"))))
 	}
 }
@@ -226,7 +232,7 @@ func (p *program) hintAtFirstName(c *cli.Context, s *store.Store, r *subscriberc
 		return // a hint is not worth a failure
 	}
 	fmt.Fprintf(p.err,
-		"Column %[1]s becomes the preference %[2]s; templates commonly greet by first_name: --map "+
+		"Column %[1]s becomes the custom field %[2]s. Templates usually greet with first_name: --map "+
 			"\"%[1]s=first_name\".\n",
 		column, preference)
 }
@@ -236,7 +242,7 @@ func renames(c *cli.Context) (map[string]string, error) {
 	for _, word := range c.StringSlice("map") {
 		from, to, ok := strings.Cut(word, "=")
 		if !ok || strings.TrimSpace(from) == "" {
-			return nil, usageError{c.Command.HelpName, fmt.Sprintf("--map %q: write NAME=OURS", word)}
+			return nil, usageError{c.Command.HelpName, fmt.Sprintf("--map: %q is not of the form NAME=FIELD", word)}
 		}
 		m[strings.TrimSpace(from)] = strings.TrimSpace(to)
 	}
@@ -292,7 +298,7 @@ func unfinished(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("stopped before the end; what was written stays imported (run it again to go on): %w", err)
+	return fmt.Errorf("import stopped before the end. Imported rows stay; run the command again to continue: %w", err)
 }
 
 func (run *importing) report(fault subscribercsv.LineError, record []string) error {

@@ -27,44 +27,48 @@ var shownStatuses = []string{
 
 // subscriptionCommands are those of admin subscriber that work on the subscriptions of one address or of a list.
 func (p *program) subscriptionCommands() []*cli.Command {
-	oneList := referenceFlag("list", people.NounList, "the `ID` or name of the list")
-	email := stringFlag("email", "the `ADDRESS`")
-	all := p.command("list", "list the subscriptions of a list", []cli.Flag{
-		oneList, oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "),
+	oneList := referenceFlag("list", people.NounList, "list (`ID` or name)")
+	email := stringFlag("email", "email `ADDRESS`")
+	all := p.command("list", "list the subscribers of a list", []cli.Flag{
+		oneList, oneOfFlag("status", "filter by `STATUS`: "+strings.Join(shownStatuses, ", "),
 			optional(shownStatuses)...),
-		stringFlag("email", "only addresses that begin with `TEXT`"),
+		stringFlag("email", "filter by `TEXT` at the start of the address"),
 	}, []string{"list"}, p.listSubscribers)
-	all.Description = `Who has agreed and gets nothing all the same is bounced, complaint or suppressed here, as in export.
+	all.Description = `Subscribers who can't be emailed have the status bounced, complaint or
+suppressed.
 
    newsletterd admin subscriber list --list ID --email ann@`
-	show := p.command("show", "show the subscriptions of an address, with what they rest on and what was sent",
+	show := p.command("show", "show an address's subscriptions, consent and emails",
 		[]cli.Flag{
-			email, referenceFlag("list", people.NounList, "on this list alone, by `ID` or name (else on all)"),
+			email, referenceFlag("list", people.NounList, "only on this list (`ID` or name; default: all lists)"),
 			tenantOrAll(),
 		}, []string{"email"}, p.showSubscriber)
-	show.Description = `Prints the subscriptions, the record of consents, what the send side knows, the blocks of the address, the campaigns sent
-to it, and its last 20 transactional emails, such as confirmations, with the answers of the receiving server. export --email prints
-everything that is stored about a person.`
+	show.Description = `Shows the subscriptions, consent history, blocks, campaigns sent to the
+address, and its last 20 transactional emails with the receiving server's
+responses. To see everything that is stored about a person, use "export
+--email".`
 	add := p.command("add", "add an address to a list", []cli.Flag{
 		oneList, email,
-		oneOfFlag("status", "pending (the address is mailed a link to confirm), or active (it has agreed: you vouch for it)",
+		oneOfFlag("status", "pending (send a confirmation email) or active (you have their consent)",
 			core.SubscriptionPending, core.SubscriptionActive).byDefault(core.SubscriptionPending),
-		stringFlag("source", "`TEXT` for the record of consents (else who runs the command)"),
+		stringFlag("source", "source `TEXT` for the consent history (default: the account that runs the command)"),
 	}, []string{"list", "email"}, p.addSubscriber)
-	add.Description = `Nobody is brought back by it: an address that has left the list, bounced, complained, or is suppressed or disabled is refused.
+	add.Description = `Addresses that unsubscribed, bounced, complained or are blocked can't be
+added.
 
    newsletterd admin subscriber add --list ID --email ann@acme.example --source "signed at the fair"`
-	end := p.command("unsubscribe", "end the subscription of an address to a list, or to all lists of a tenant",
+	end := p.command("unsubscribe", "unsubscribe an address from a list, or from all lists of a tenant",
 		[]cli.Flag{
-			email, referenceFlag("list", people.NounList, "the `ID` or name of the list (else all lists of the tenant)"),
+			email, referenceFlag("list", people.NounList, "list (`ID` or name; default: all lists of the tenant)"),
 			func() cli.Flag {
-				f := tenantFlag("all lists of the tenant `ID` or name")
+				f := tenantFlag("unsubscribe from all lists of this tenant (`ID` or name)")
 				f.whole = func(c *cli.Context) bool { return !c.IsSet("list") }
 				return f
 			}(),
 		}, []string{"email"}, p.unsubscribeSubscriber)
-	end.Description = `The record of consents says that an operator did it, and the event goes out. The address may subscribe again; suppression
-create keeps it from that.`
+	end.Description = `The consent history records that a server administrator did it, and webhooks
+are told. The person can sign up again; to prevent that, use "newsletterd
+admin suppression create".`
 	return []*cli.Command{all, show, add, end}
 }
 
@@ -220,9 +224,9 @@ func (d *shownSubscriber) print(out printer) error {
 		err,
 		section(out, "subscriptions", d.Subscriptions, "status", "status_at", "means", "created_at", "list_name",
 			"list_id"),
-		section(out, "record of consents", consents, "at", "what", "means", "source", "remote", "reason", "list_id"),
-		section(out, "send side", d.Subscribers, "word", "word_at", "block", "block_at", "soft_bounces", "list_id"),
-		section(out, "stands against mailing", d.Blocks, "kind", "created_at", "reason", "disabled_by", "tenant_id"),
+		section(out, "consent history", consents, "at", "what", "means", "source", "remote", "reason", "list_id"),
+		section(out, "send service", d.Subscribers, "word", "word_at", "block", "block_at", "soft_bounces", "list_id"),
+		section(out, "blocks", d.Blocks, "kind", "created_at", "reason", "disabled_by", "tenant_id"),
 		section(out, "sent", d.Mailings, "finished_at", "state", "subject", "marks", "reason", "job_id"),
 		section(out, "transactional emails", d.Mails, mailColumns...))
 }
@@ -248,7 +252,7 @@ func (p *program) addSubscriber(c *cli.Context, _ *config.Config, s *store.Store
 		source = actor()
 	}
 	if len(source) > core.MaxOrigin {
-		return usageError{c.Command.HelpName, fmt.Sprintf("--source may have %d bytes at most", core.MaxOrigin)}
+		return usageError{c.Command.HelpName, fmt.Sprintf("--source must have at most %d bytes", core.MaxOrigin)}
 	}
 	sub, changed, err := s.AddSubscription(c.Context, imports.SubscriptionInput{
 		ListID: c.String("list"), Email: email, Status: c.String("status"), Source: source,
@@ -257,7 +261,7 @@ func (p *program) addSubscriber(c *cli.Context, _ *config.Config, s *store.Store
 		return missing(err, "list", c.String("list"))
 	}
 	if !changed {
-		fmt.Fprintf(p.err, "%s is %s already: nothing is changed, and no mail is sent.\n", email, sub.Status)
+		fmt.Fprintf(p.err, "%s is already %s. Nothing was changed and no email is sent.\n", email, sub.Status)
 	}
 	return p.printer(c).record(sub)
 }
@@ -278,7 +282,7 @@ func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 		}
 		left, err := s.UnsubscribeAll(c.Context, tenant, leaving, now())
 		if err == nil && len(left) == 0 {
-			err = fmt.Errorf("%s has no subscription to end", email)
+			err = fmt.Errorf("%s has no subscription", email)
 		}
 		if err != nil {
 			return err
@@ -290,7 +294,7 @@ func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 		return missing(err, "list", listID)
 	}
 	if tenant != "" && l.TenantID != tenant {
-		return usageError{c.Command.HelpName, "--list is of another tenant than --tenant"}
+		return usageError{c.Command.HelpName, "--list belongs to another tenant than --tenant. Leave out one of them"}
 	}
 	leaving.ListID, leaving.SubscriptionID = listID, s.SubscriptionID(listID, email.Key())
 	sub, err := s.Unsubscribe(c.Context, leaving, now())

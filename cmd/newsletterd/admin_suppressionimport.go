@@ -13,13 +13,14 @@ import (
 
 // importSuppressions is the command that adds the addresses of a file to a suppression list.
 func (p *program) importSuppressions() *cli.Command {
-	imp := p.command("import", "add the addresses of a CSV file to the suppression list of a tenant", []cli.Flag{
-		tenantFlag("the `ID` or name of the tenant"),
-		stringFlag("file", "the `FILE`; - is standard input"),
+	imp := p.command("import", "add addresses from a CSV file to a tenant's suppression list", []cli.Flag{
+		tenantFlag("tenant (`ID` or name)"),
+		stringFlag("file", "`FILE` to read, or - for standard input"),
 		&cli.StringSliceFlag{Name: "map", Usage: mapUsage},
-		stringFlag("source", "`TEXT` for the record (else \"import\" and the file's name)"),
-		boolFlag("dry-run", "change nothing: only say what would become of the lines"),
-		stringFlag("errors", "write lines with errors to `FILE`, with number and reason (over those of an earlier run)"),
+		stringFlag("source", "reason `TEXT` for the record (default: \"import\" and the file name)"),
+		boolFlag("dry-run", "dry run: check every row and show what would happen, without importing"),
+		stringFlag("errors", "write rows with errors to `FILE`, with row number and reason (replaces an earlier "+
+			"run's file)"),
 	}, []string{"tenant", "file"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		rename, err := renames(c)
 		if err != nil {
@@ -49,10 +50,12 @@ func (p *program) importSuppressions() *cli.Command {
 		}
 		return allFaulty(im.Counts)
 	})
-	imp.Description = `Each address is suppressed, whatever else the file says; where a column of status says bounced or spam, it joins as
-that. No list of the tenant emails it, no file brings it back, and no subscription ends. Addresses that are on the suppression
-list already stay as they are (kept). A confirmation by email takes a bounce off again, nothing but
-admin suppression delete the rest.
+	imp.Description = `Blocks every address in the file. If a status column says bounced or spam,
+that becomes the kind of the block. No list of the tenant emails these
+addresses and no import brings them back. Subscriptions stay as they are.
+Addresses that are already blocked are counted as "kept". Confirming by
+email lifts a bounce; all other blocks stay until "newsletterd admin
+suppression delete".
 
    newsletterd admin suppression import --tenant Acme --file suppressed.csv`
 	return imp

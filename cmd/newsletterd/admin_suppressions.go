@@ -22,23 +22,25 @@ var suppressionKinds = []string{
 }
 
 func (p *program) suppressionCommands() *cli.Command {
-	emailFlag := stringFlag("email", "the `ADDRESS`")
-	forTenant := tenantFlag("only for the lists of the tenant `ID` or name (else everywhere)")
-	create := p.command("create", "keep an address from being mailed, at once", []cli.Flag{
-		emailFlag, forTenant, &cli.StringFlag{Name: "reason", Usage: "`TEXT` for the record", Value: "by an operator"},
+	emailFlag := stringFlag("email", "email `ADDRESS`")
+	forTenant := tenantFlag("only for this tenant (`ID` or name; default: the whole server)")
+	create := p.command("create", "block an address", []cli.Flag{
+		emailFlag, forTenant, &cli.StringFlag{Name: "reason", Usage: "reason `TEXT` for the record", Value: "by a " +
+			"server " +
+			"administrator"},
 	}, []string{"email"}, p.addSuppression)
-	create.Description = `Ends every subscription of the address, each with its event, and lets nobody subscribe it again until it is lifted.
-A job that runs leaves it out from now on.
+	create.Description = `Ends every subscription of the address, reports each to webhooks, and
+prevents new ones. Running send jobs skip the address.
 
    newsletterd admin suppression create --email reader@example.org --reason "asked by telephone"`
-	all := p.command("list", "list the addresses that are not mailed, and why", []cli.Flag{
-		tenantFlag("only what the tenant `ID` alone heeds"),
+	all := p.command("list", "list blocked addresses with the reasons", []cli.Flag{
+		tenantFlag("only blocks that apply to this tenant (`ID`)"),
 		referenceFlag("list", people.NounList,
-			"only the subscribers of the list `ID` that bounced, complained or are suppressed"),
-		oneOfFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", "),
+			"only subscribers of this list (`ID`) that bounced, complained or are suppressed"),
+		oneOfFlag("kind", "filter by `KIND`: "+strings.Join(suppressionKinds, ", "),
 			optional(suppressionKinds)...),
 	}, nil, p.listSuppressions)
-	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, forTenant},
+	show := p.command("show", "show all blocks of an address", []cli.Flag{emailFlag, forTenant},
 		[]string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			email, err := emailOf(c, s)
 			if err != nil {
@@ -49,24 +51,26 @@ A job that runs leaves it out from now on.
 				return err
 			}
 			if len(rows) == 0 {
-				return fmt.Errorf("nothing stands against mailing %s", email)
+				return fmt.Errorf("%s is not blocked", email)
 			}
 			return list(p.printer(c), rows, suppressionColumns...)
 		})
-	del := p.command("delete", "let an address be mailed again", []cli.Flag{emailFlag, forTenant}, []string{"email"},
+	del := p.command("delete", "unblock an address", []cli.Flag{emailFlag, forTenant}, []string{"email"},
 		p.liftSuppression)
-	del.Description = `Lifts the word of the member service (disabled) and the blocks of the send side (bounced, complaint, suppressed), and
-prints what it has lifted. Nobody is subscribed again by it: the address has to subscribe and confirm anew.
+	del.Description = `Removes blocks (disabled) and suppressions by the send service (bounced,
+complaint, suppressed), and prints what it removed. Subscriptions don't come
+back: the person has to sign up again.
 
    newsletterd admin suppression delete --email reader@example.org`
-	update := p.command("update", "change the reason why an address is not mailed", []cli.Flag{
-		emailFlag, forTenant, stringFlag("reason", "the new `TEXT`"),
+	update := p.command("update", "update the reason for blocking an address", []cli.Flag{
+		emailFlag, forTenant, stringFlag("reason", "new reason `TEXT`"),
 	}, []string{"email", "reason"}, p.updateSuppression)
-	update.Description = `Of every entry of the address, or with --tenant of that tenant's alone. The record of consents keeps the reason of the time.
+	update.Description = `Updates all blocks of the address, or with --tenant only that tenant's. The
+consent history keeps the original reason.
 
    newsletterd admin suppression update --email reader@example.org --reason "asked by letter"`
 	return &cli.Command{
-		Name: "suppression", Usage: "addresses that are not mailed",
+		Name: "suppression", Usage: "manage the suppression list (blocked addresses)",
 		Subcommands: []*cli.Command{create, all, show, update, del, p.importSuppressions()},
 	}
 }
@@ -83,7 +87,7 @@ func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
 func reasonOf(c *cli.Context) (string, error) {
 	reason := c.String("reason")
 	if len(reason) > core.MaxOrigin {
-		return "", usageError{c.Command.HelpName, fmt.Sprintf("--reason may have %d bytes at most", core.MaxOrigin)}
+		return "", usageError{c.Command.HelpName, fmt.Sprintf("--reason must have at most %d bytes", core.MaxOrigin)}
 	}
 	return reason, nil
 }
@@ -99,7 +103,7 @@ func (p *program) updateSuppression(c *cli.Context, _ *config.Config, s *store.S
 	}
 	rows, err := s.SetSuppressionReason(c.Context, email, c.String("tenant"), reason, actor(), now())
 	if core.KindOf(err) == core.NotFound {
-		return fmt.Errorf("no entry of %s has a reason to change", email)
+		return fmt.Errorf("%s has no block with a reason", email)
 	}
 	if err != nil {
 		return err
@@ -200,7 +204,7 @@ func (p *program) liftSuppression(c *cli.Context, _ *config.Config, s *store.Sto
 	tenant := c.String("tenant")
 	lifted, err := s.Lift(c.Context, email, tenant, actor(), now())
 	if core.KindOf(err) == core.NotFound {
-		return fmt.Errorf("nothing is to be lifted for %s", email)
+		return fmt.Errorf("%s is not blocked", email)
 	}
 	if err != nil {
 		return err
@@ -210,7 +214,8 @@ func (p *program) liftSuppression(c *cli.Context, _ *config.Config, s *store.Sto
 		return err
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(p.err, "%s stays disabled everywhere: without --tenant that is lifted too.\n", email)
+		fmt.Fprintf(p.err, "%s is still blocked on the whole server. Run the command without --tenant to unblock it "+
+			"there, too.\n", email)
 	}
 	return list(p.printer(c), lifted, suppressionColumns...)
 }

@@ -21,22 +21,25 @@ type syncRow struct {
 }
 
 func (p *program) listSyncCommand() *cli.Command {
-	c := p.command("sync", "send a list whole to the send service, or tell what differs", []cli.Flag{
-		referenceFlag("id", people.NounList, "the `ID` of the list; with --dry-run all lists without it", "list"),
-		boolFlag("dry-run", "send nothing: compare both sides and say what differs"),
-		&cli.IntFlag{Name: "sample", Usage: "with --dry-run: show `N` of the subscriptions that differ", Value: 10},
-		boolFlag("take-over", "also a list that another webhook client has fed: whom this service does not know is ended"),
+	c := p.command("sync", "send a full copy of a list to the send service, or compare both sides", []cli.Flag{
+		referenceFlag("id", people.NounList, "list (`ID`; with --dry-run the default is all lists)", "list"),
+		boolFlag("dry-run", "dry run: compare both sides without sending"),
+		&cli.IntFlag{Name: "sample", Usage: "with --dry-run: show `N` of the differences", Value: 10},
+		boolFlag("take-over", "take over a list that another webhook client feeds; subscribers unknown to this "+
+			"service are unsubscribed"),
 	}, nil, p.syncList)
-	c.Description = `Events keep the send service up to date by themselves; this repairs it after a restore or a long breakdown. The
-running daemon sends the batches, at its next start if it isn't running. It compares both sides itself every night
-([webhooks] self_check) and heals what differs.
+	c.Description = `Normally events keep the send service up to date, and a nightly check
+repairs differences ([webhooks] self_check). Use this command after a
+restore or a long outage. The daemon sends the batches; if it isn't running,
+it sends them at its next start.
 
    newsletterd admin list sync --id LIST --dry-run
    newsletterd admin list sync --id LIST
 
---dry-run counts: missing (active here, unknown there), stopped (active here, unsubscribed there), running (unsubscribed
-here, active there), unknown (active there, never confirmed or gone here), different (other preferences or spelling).
-Whose event is on its way counts as in_flight.`
+The dry run counts differences: missing (active here, unknown there),
+stopped (active here, unsubscribed there), running (unsubscribed here,
+active there), unknown (active there, unconfirmed or gone here), different
+(other fields or spelling), and in_flight (an event is on its way).`
 	return c
 }
 
@@ -47,9 +50,9 @@ type syncState struct {
 }
 
 func (p *program) listSyncsCommand() *cli.Command {
-	return p.command("syncs", "show the full syncs, the newest first", []cli.Flag{
-		referenceFlag("id", people.NounList, "only those of the list `ID`", "list"),
-		limitFlag("at most `N`", 50),
+	return p.command("syncs", "list full syncs, newest first", []cli.Flag{
+		referenceFlag("id", people.NounList, "filter by list (`ID`)", "list"),
+		limitFlag("show at most `N`", 50),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		limit, err := limitOf(c)
 		if err != nil {
@@ -74,7 +77,7 @@ func (p *program) syncList(c *cli.Context, cfg *config.Config, s *store.Store) e
 	id := c.String("id")
 	if c.Bool("dry-run") {
 		if cfg.Webhooks.SendURL != "" {
-			return errors.New("the send side is another service (webhooks.send_url): only that one knows what it has")
+			return errors.New("another service does the sending (webhooks.send_url). Compare the lists there")
 		}
 		if id == "" {
 			return p.printAllDrift(c, s)
@@ -91,7 +94,7 @@ func (p *program) syncList(c *cli.Context, cfg *config.Config, s *store.Store) e
 	}
 	sync, err := s.RequestSync(db.By(c.Context, actor(), now()), id, now())
 	if errors.Is(err, tenants.ErrForeignFed) {
-		return fmt.Errorf("%s (--take-over makes it this service's)", terminal.Message(err))
+		return fmt.Errorf("%s To take the list over, pass --take-over", terminal.Message(err))
 	}
 	if err != nil {
 		return missing(err, "list", id)
@@ -115,9 +118,9 @@ func (p *program) printDrift(c *cli.Context, s *store.Store, id string) error {
 	}
 	switch {
 	case d.FedBy != "":
-		fmt.Fprintln(p.err, "Another webhook client feeds this list; nothing is healed here.")
+		fmt.Fprintln(p.err, "Another webhook client feeds this list. Differences are not repaired here.")
 	case d.SyncOpen:
-		fmt.Fprintln(p.err, "A full sync of this list is on its way; look again when it has ended.")
+		fmt.Fprintln(p.err, "A full sync of this list is running. Compare again when it has ended.")
 	}
 	if len(sample) == 0 {
 		return nil

@@ -15,9 +15,9 @@ import (
 func templateFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the template"),
-		stringFlag("layout", "`NAME` of another template that stands around it, with {{content}}"),
-		stringFlag("html", "`FILE` with the HTML; where it holds {{content}}, it stands around the body of a job"),
-		stringFlag("text", "`FILE` with the text"),
+		stringFlag("layout", "layout: `NAME` of a template that wraps this one where it has {{content}}"),
+		stringFlag("html", "`FILE` with the HTML; with {{content}} in it, the template is a layout"),
+		stringFlag("text", "`FILE` with the text part"),
 	}
 }
 
@@ -40,7 +40,7 @@ func templateInput(c *cli.Context) (in core.TemplateInput, err error) {
 }
 
 func (p *program) templateCommands() *cli.Command {
-	create := p.command("create", "add a template", append(templateFlags(), tenantFlag("its `TENANT`")),
+	create := p.command("create", "add a template", append(templateFlags(), tenantFlag("tenant (`ID` or name)")),
 		[]string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := templateInput(c)
 			if err != nil {
@@ -58,7 +58,7 @@ func (p *program) templateCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	all := p.command("list", "list the templates of a tenant", []cli.Flag{tenantFlag("the `TENANT`")},
+	all := p.command("list", "list a tenant's templates", []cli.Flag{tenantFlag("tenant (`ID` or name)")},
 		[]string{"tenant"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if _, _, err := tenantOf(c, s); err != nil {
@@ -72,7 +72,7 @@ func (p *program) templateCommands() *cli.Command {
 			}
 			return list(p.printer(c), rows, "id", "name", "layout", "updated_at")
 		})
-	show := p.command("show", "show one template", []cli.Flag{idFlag(people.NounTemplate)}, []string{"id"},
+	show := p.command("show", "show a template", []cli.Flag{idFlag(people.NounTemplate)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			t, err := s.TemplateByID(c.Context, c.String("id"))
 			if err != nil {
@@ -80,7 +80,7 @@ func (p *program) templateCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	update := p.command("update", "change a template", append(templateFlags(), idFlag(people.NounTemplate)),
+	update := p.command("update", "update a template", append(templateFlags(), idFlag(people.NounTemplate)),
 		[]string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := templateInput(c)
@@ -101,16 +101,16 @@ func (p *program) templateCommands() *cli.Command {
 		})
 	del := p.command("delete", "delete a template", []cli.Flag{
 		idFlag(people.NounTemplate), boolFlag("force",
-			"also one that a template, a campaign that is written on or a job uses"),
+			"delete it even if a template, draft or send job uses it"),
 	}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteTemplate(c.Context, c.String("id"), c.Bool("force"), actor(), now()); err != nil {
 				return missing(err, "template", c.String("id"))
 			}
-			return p.done(c, "Template %s is deleted.", c.String("id"))
+			return p.done(c, "Template %s deleted.", c.String("id"))
 		})
 	return &cli.Command{
-		Name: "template", Usage: "contents and layouts of mails",
+		Name: "template", Usage: "manage templates and layouts of emails",
 		Subcommands: []*cli.Command{create, all, show, p.previewTemplateCommand(), update, del},
 	}
 }

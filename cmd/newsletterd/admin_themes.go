@@ -13,13 +13,14 @@ import (
 	"newsletterd/store/people"
 )
 
-const themeHelp = `What is left out of the values is as in the base, or as it was; docs/writing.md has the keys.
+const themeHelp = `Values you leave out keep the base theme's value, or their current one. To
+see all keys: newsletterd admin theme show --id ID --json
 
    newsletterd admin theme create --tenant Acme --name Ours --base journal --values '{"font": "georgia", "light": {"accent": "#7a1f3d"}}'
    newsletterd admin theme update --id Ours --values @ours.json`
 
 func themeFlags() []cli.Flag {
-	return []cli.Flag{stringFlag("name", "`NAME` of the theme"), jsonFlag("values", "colours, fonts, sizes and footer")}
+	return []cli.Flag{stringFlag("name", "`NAME` of the theme"), jsonFlag("values", "colors, fonts, sizes and footer")}
 }
 
 // themeInput reads the flags.
@@ -35,8 +36,8 @@ func themeInput(c *cli.Context) (in core.ThemeInput, err error) {
 }
 
 func (p *program) themeCommands() *cli.Command {
-	create := p.command("create", "add a theme", append(themeFlags(), tenantFlag("its `TENANT`"),
-		oneOfFlag("base", "the built-in theme that it is made of", core.BuiltInThemes...).byDefault(core.BuiltInThemes[0])),
+	create := p.command("create", "add a theme", append(themeFlags(), tenantFlag("tenant (`ID` or name)"),
+		oneOfFlag("base", "built-in theme to start from", core.BuiltInThemes...).byDefault(core.BuiltInThemes[0])),
 		[]string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := themeInput(c)
 			if err != nil {
@@ -59,7 +60,7 @@ func (p *program) themeCommands() *cli.Command {
 			return p.printer(c).record(t)
 		})
 	create.Description = themeHelp
-	all := p.command("list", "list the themes", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil,
+	all := p.command("list", "list themes", []cli.Flag{tenantFlag("filter by tenant (`ID` or name)")}, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			ids, every, err := tenantOf(c, s)
 			if err != nil {
@@ -73,7 +74,7 @@ func (p *program) themeCommands() *cli.Command {
 			}
 			return list(p.printer(c), rows, "id", "tenant_id", "name", "base", "updated_at")
 		})
-	show := p.command("show", "show one theme", []cli.Flag{idFlag(people.NounTheme)}, []string{"id"},
+	show := p.command("show", "show a theme", []cli.Flag{idFlag(people.NounTheme)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			t, err := s.Theme(c.Context, c.String("id"))
 			if err != nil {
@@ -81,7 +82,7 @@ func (p *program) themeCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	update := p.command("update", "change a theme", append(themeFlags(), idFlag(people.NounTheme)), []string{"id"},
+	update := p.command("update", "update a theme", append(themeFlags(), idFlag(people.NounTheme)), []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := themeInput(c)
 			if err != nil {
@@ -102,16 +103,16 @@ func (p *program) themeCommands() *cli.Command {
 			if err := s.DeleteTheme(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "theme", c.String("id"))
 			}
-			return p.done(c, "Theme %s is deleted.", c.String("id"))
+			return p.done(c, "Theme %s deleted.", c.String("id"))
 		})
 	return &cli.Command{
-		Name: "theme", Usage: "how mails made of Markdown or blocks look",
+		Name: "theme", Usage: "manage themes: colors, fonts and footer of emails",
 		Subcommands: []*cli.Command{create, all, show, p.previewThemeCommand(), update, del},
 	}
 }
 
 func (p *program) previewThemeCommand() *cli.Command {
-	return p.command("preview", "show a newsletter that is made up in a theme", previewFlags(idFlag(people.NounTheme)),
+	return p.command("preview", "preview a sample newsletter in a theme", previewFlags(idFlag(people.NounTheme)),
 		[]string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			t, err := s.Theme(c.Context, c.String("id"))

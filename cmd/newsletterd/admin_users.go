@@ -30,7 +30,7 @@ func authConfig(cfg *config.Config) auth.Config {
 
 // userFlag names a user by address or id.
 func userFlag() cli.Flag {
-	return referenceFlag("id", people.NounUser, "the `USER`: an e-mail address, an id, the beginning of one, or a name",
+	return referenceFlag("id", people.NounUser, "`USER`: email address, ID (or its first characters) or name",
 		"user")
 }
 
@@ -85,12 +85,12 @@ func roleOf(c *cli.Context) core.Role {
 }
 
 func roleFlags() []cli.Flag {
-	tenant := tenantFlag("the `ID` or name of the tenant of the role (else the only one)")
+	tenant := tenantFlag("tenant of the role (`ID` or name; default: the only tenant)")
 	tenant.whole = func(c *cli.Context) bool { return c.IsSet("role") && c.String("role") != core.RoleOperator }
 	return []cli.Flag{
 		oneOfFlag("role",
-			"`ROLE`: operator (everything); or of the tenant given: tenant_admin, publisher (writes and sends), "+
-				"editor (writes), viewer (figures)", core.Roles...),
+			"`ROLE`: operator (server administrator), or in a tenant tenant_admin (everything), publisher (write and "+
+				"send), editor (write) or viewer (statistics)", core.Roles...),
 		tenant,
 	}
 }
@@ -98,14 +98,15 @@ func roleFlags() []cli.Flag {
 func (p *program) userCommands() *cli.Command {
 	password := boolFlag("password-stdin", "read the password from the first line of standard input")
 	create := p.command("create", "add a user", append([]cli.Flag{
-		stringFlag("email", "`ADDRESS` that the user signs in with"), stringFlag("name", "`NAME` that others see"),
-		boolFlag("verified", "the address is known to be the user's"), password,
+		stringFlag("email", "sign-in email `ADDRESS`"), stringFlag("name", "display `NAME`"),
+		boolFlag("verified", "mark the address as verified"), password,
 	}, roleFlags()...), []string{"email"}, p.createUser)
-	create.Description = `Without --password-stdin the user has no password and sets one by "forgot password". A role makes the address count
-as verified.
+	create.Description = `Without --password-stdin the user has no password and sets one with "Forgot
+password?". With --role the address counts as verified.
 
-   printf '%s\n' "$PASSWORD" | newsletterd admin user create --email you@example.org --role operator --password-stdin`
-	all := p.command("list", "list the users", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+   printf '%s\n' "$PASSWORD" | newsletterd admin user create --email you@example.org --role
+operator --password-stdin`
+	all := p.command("list", "list users", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		rows, err := pages(func(u core.User) string { return u.ID }, func(page core.Page) ([]core.User, error) {
 			return s.Users(c.Context, page)
 		})
@@ -114,21 +115,22 @@ as verified.
 		}
 		return list(p.printer(c), userRows(rows), "id", "email", "email_verified", "name", "role", "last_login_at")
 	})
-	show := p.userCommand("show", "show one user", nil,
+	show := p.userCommand("show", "show a user", nil,
 		func(c *cli.Context, _ *config.Config, _ *store.Store, u core.User) error {
 			return p.printUser(c, u)
 		})
-	update := p.userCommand("update", "change a user", []cli.Flag{
-		stringFlag("email", "another `ADDRESS`; without --verified every session ends, and roles wait until it is verified"),
-		stringFlag("name", "another `NAME`"),
+	update := p.userCommand("update", "update a user", []cli.Flag{
+		stringFlag("email", "new email `ADDRESS`; without --verified all sessions end, and roles wait for "+
+			"verification"),
+		stringFlag("name", "new display `NAME`"),
 		boolFlag("verified",
-			"whether the address is known to be the user's: an account that registered itself loses its password and sessions"),
-		boolFlag("disabled", "switch the user off (=false: on); ends every session"), disableClients(),
+			"mark the address as verified; a self-registered account loses its password and sessions"),
+		boolFlag("disabled", "disable the user and end all sessions (=false: enable the user)"), disableClients(),
 	}, p.updateUser)
 	del := p.userCommand("delete", "delete a user; asks first, can't be undone", []cli.Flag{disableClients(), yesFlag()},
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			err := confirmDelete(p, c, s, people.NounUser, u.ID, string(u.Email),
-				"You can't undo this: a deleted user can't come back.")
+				"You can't undo this.")
 			if err != nil {
 				return err
 			}
@@ -138,12 +140,13 @@ as verified.
 			if err := p.endClients(c, s, u, ""); err != nil {
 				return err
 			}
-			return p.done(c, "User %s is deleted.", u.Email)
+			return p.done(c, "User %s deleted.", u.Email)
 		})
-	setPassword := p.userCommand("set-password", "set a password, read from standard input; ends every session",
+	setPassword := p.userCommand("set-password", "set a user's password from standard input and end all sessions",
 		[]cli.Flag{password, disableClients()}, func(c *cli.Context, cfg *config.Config, s *store.Store, u core.User) error {
 			if !c.Bool("password-stdin") {
-				return usageError{c.Command.HelpName, "--password-stdin is needed"}
+				return usageError{c.Command.HelpName, "--password-stdin is missing. Pass it, and the password on " +
+					"standard input"}
 			}
 			hash, err := p.passwordOf(c, cfg, s)
 			if err == nil {
@@ -155,10 +158,10 @@ as verified.
 			if err != nil {
 				return err
 			}
-			return p.done(c, "The password of %s is set, and every session ended.", u.Email)
+			return p.done(c, "Password of %s set. All sessions ended.", u.Email)
 		})
 	return &cli.Command{
-		Name: "user", Usage: "people with a login, and their roles",
+		Name: "user", Usage: "manage users (accounts) and their roles",
 		Subcommands: slices.Concat([]*cli.Command{create, all, show, update, del, setPassword}, p.personCommands(),
 			p.roleCommands()),
 	}
@@ -166,27 +169,30 @@ as verified.
 
 func (p *program) roleCommands() []*cli.Command {
 	vouch := boolFlag("verified",
-		"the address is known to be the user's: an account that registered itself loses its password and sessions")
+		"mark the address as verified; a self-registered account loses its password and sessions")
 	grant := p.userCommand("grant",
-		"give a user a role; takes effect at once, for an account that registered itself when its address is verified",
+		"grant a role to a user",
 		append(roleFlags(), vouch), p.grantRole)
-	grant.Description = `An account that registered itself may not be of the owner of its address. The role is pending until the address is verified by
-mail (the mail of the registration, or "forgot password"), which ends the password and the sessions of before. With --verified
-you say that the address is the user's: the same happens at once, and the user sets a password by "forgot password". Where the address is
-verified already, but not by its owner with the password (by an API call of a mailed link, say), the role ends them too.
+	grant.Description = `The role takes effect immediately, unless the user registered the account
+and hasn't verified the address: someone else may have registered it. Then
+the role is pending until the user verifies the address by email, which also
+resets the password and ends all sessions. With --verified you confirm that
+the address belongs to the user: the same happens now, and the user sets a
+new password with "Forgot password?". An address that was verified by other
+means, such as an API call, is treated the same way.
 
    newsletterd admin user grant --user ann@acme.example --role tenant_admin --tenant ID`
-	revoke := p.userCommand("revoke", "take a role away; takes effect at once", append(roleFlags(), disableClients()),
+	revoke := p.userCommand("revoke", "revoke a role from a user", append(roleFlags(), disableClients()),
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			if err := s.RevokeRole(c.Context, u.ID, roleOf(c)); err != nil {
-				return missing(err, "such role of", string(u.Email))
+				return missing(err, "this role of", string(u.Email))
 			}
 			if err := p.endClients(c, s, u, roleOf(c).TenantID); err != nil {
 				return err
 			}
 			return p.reprintUser(c, s, u.ID)
 		})
-	logout := p.userCommand("logout-everywhere", "end every session and token of a user", []cli.Flag{disableClients()},
+	logout := p.userCommand("logout-everywhere", "end all sessions and tokens of a user", []cli.Flag{disableClients()},
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			if err := s.LogoutEverywhere(c.Context, u.ID, now()); err != nil {
 				return err
@@ -194,22 +200,23 @@ verified already, but not by its owner with the password (by an API call of a ma
 			if err := p.endClients(c, s, u, ""); err != nil {
 				return err
 			}
-			return p.done(c, "Every session and token of %s has ended.", u.Email)
+			return p.done(c, "All sessions and tokens of %s ended.", u.Email)
 		})
 	reset := p.userCommand("reset-second-factor",
-		"remove a user's authenticator app and recovery codes, with a mail to the user; sessions and passkeys stay",
+		"turn off two-factor authentication for a user; sessions and passkeys stay",
 		nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			if err := s.RemoveSecondFactor(c.Context, u.ID, core.MailStyle{}, now()); err != nil {
-				return missing(err, "second factor of", string(u.Email))
+				return missing(err, "two-factor authentication of", string(u.Email))
 			}
-			return p.done(c, "%s signs in by the password alone (or a passkey), and can set up a second factor again.",
+			return p.done(c, "Two-factor authentication turned off. %s now signs in with the password alone (or a "+
+				"passkey) and gets an email about it.",
 				u.Email)
 		})
 	return append([]*cli.Command{grant, revoke, logout, reset}, p.passkeyCommands()...)
 }
 
 func (p *program) passkeyCommands() []*cli.Command {
-	all := p.userCommand("passkeys", "list the passkeys by which a user signs in", nil,
+	all := p.userCommand("passkeys", "list a user's passkeys", nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			keys, err := s.Passkeys(c.Context, u.ID)
 			if err != nil {
@@ -217,20 +224,23 @@ func (p *program) passkeyCommands() []*cli.Command {
 			}
 			return list(p.printer(c), keys, "id", "name", "rp_id", "synced", "created_at", "used_at")
 		})
-	remove := p.userCommand("remove-passkey", "remove a passkey of a user, who is told by mail; sessions stay",
-		[]cli.Flag{stringFlag("passkey", "the `ID` of the passkey, as passkeys lists it")},
+	remove := p.userCommand("remove-passkey", "remove a user's passkey; sessions stay",
+		[]cli.Flag{stringFlag("passkey", "`ID` of the passkey, as listed by \"passkeys\"")},
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			id := c.String("passkey")
 			if id == "" {
-				return usageError{c.Command.HelpName, "--passkey is needed"}
+				return usageError{c.Command.HelpName, "--passkey is missing. Pass an ID from newsletterd admin user " +
+					"passkeys"}
 			}
 			ctx := db.By(c.Context, actor(), now())
 			if err := s.RemovePasskey(ctx, u.ID, id, core.MailStyle{}, now()); err != nil {
 				return missing(err, "passkey", id)
 			}
-			return p.done(c, "The passkey is removed. It signs no one in any more; sessions stay.")
+			return p.done(c, "Passkey removed. Existing sessions stay signed in.")
 		})
-	remove.Description = `For a device that was lost. Who signed in by the passkey stays signed in until logout-everywhere.
+	remove.Description = `Use this for a lost device. The user gets an email. Sessions started with
+the passkey stay signed in; to end them: newsletterd admin user
+logout-everywhere
 
    newsletterd admin user remove-passkey --user ann@acme.example --passkey ID`
 	return []*cli.Command{all, remove}
@@ -250,8 +260,8 @@ func (p *program) grantRole(c *cli.Context, _ *config.Config, s *store.Store, u 
 	for _, r := range u.Roles {
 		if r.Pending && r.Role == role.Role && r.TenantID == role.TenantID {
 			fmt.Fprintf(p.err,
-				"The role is pending: %s registered itself, and its address is not verified. It takes effect when the user "+
-					"verifies it by mail.\n", u.Email)
+				"The role is pending: %s registered the account and hasn't verified the address. The role takes "+
+					"effect after verification by email.\n", u.Email)
 		}
 	}
 	return p.printUser(c, u)
@@ -309,8 +319,8 @@ func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 	switch {
 	case u.Disabled():
 	case u.Email.Key() != old.Key() && !u.EmailVerified:
-		fmt.Fprintf(p.err, "%s is not verified: every session has ended, and roles wait until it is verified by mail; "+
-			"--verified vouches for it.\n", u.Email)
+		fmt.Fprintf(p.err, "%s is not verified. All sessions ended, and roles wait until the address is verified by "+
+			"email. To verify it yourself, pass --verified.\n", u.Email)
 	default:
 		p.tellUnproved(before, u)
 	}
@@ -321,9 +331,8 @@ func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 func (p *program) tellUnproved(epoch int64, u core.User) {
 	if u.Epoch != epoch {
 		fmt.Fprintf(p.err,
-			"%s registered itself, and its password was not proved to be of the owner of the address: password and sessions "+
-				"are ended. "+
-				"The user sets a password by \"forgot password\".\n", u.Email)
+			"%s registered the account, so its password may not be the owner's. Password and sessions were reset. "+
+				"The user sets a new password with \"Forgot password?\".\n", u.Email)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 
 // disableClients is the flag of commands that end the sessions of a user: clients and webhook endpoints outlive them.
 func disableClients() cli.Flag {
-	return boolFlag("disable-clients", "also disable the OAuth clients and webhook endpoints that the user created or changed")
+	return boolFlag("disable-clients", "also disable OAuth clients and webhook endpoints that the user created or "+
+		"changed")
 }
 
 // endClients disables the clients and endpoints that a user keeps in a tenant, or anywhere, if the flag says so, and
@@ -30,7 +31,7 @@ func (p *program) endClients(c *cli.Context, s *store.Store, u core.User, tenant
 		return err
 	}
 	p.nameMade("Disabled %s that %s created or changed: %s\n", u, disabled)
-	p.nameMade("These %s that %s created or changed are still active: %s\nDisable them with --disable-clients.\n", u,
+	p.nameMade("Still active: %s that %s created or changed: %s\nTo disable them, pass --disable-clients.\n", u,
 		active)
 	return nil
 }
@@ -51,6 +52,6 @@ func (p *program) nameMade(format string, u core.User, made core.Made) {
 }
 
 const (
-	madeClients   = "OAuth clients"
+	madeClients   = "manage OAuth clients (apps that people sign in to, and API clients)"
 	madeEndpoints = "webhook endpoints"
 )

@@ -52,7 +52,8 @@ func (p *program) watchJob(c *cli.Context, _ *config.Config, s *store.Store) err
 			if live {
 				fmt.Fprintln(p.out)
 			}
-			fmt.Fprintf(p.err, "All others have their outcome; %s. --to-the-end waits for them.\n", deferral(&j.Stats))
+			fmt.Fprintf(p.err, "All other recipients are done; %s. To wait for them, pass "+
+				"--to-the-end.\n", deferral(&j.Stats))
 			return p.printJob(c, s, j.ID)
 		}
 		select {
@@ -68,7 +69,8 @@ func (p *program) watchJob(c *cli.Context, _ *config.Config, s *store.Store) err
 func waitsForPerson(j *core.JobView) bool { return !j.Status.Final() && j.PausedAt != 0 }
 
 func pausedError(j *core.JobView) error {
-	return fmt.Errorf("the job is paused (%s) until `admin job resume` or `admin job cancel`", j.PauseReason)
+	return fmt.Errorf("the job is paused (%s). Resume it with newsletterd admin job resume, or cancel "+
+		"it", j.PauseReason)
 }
 
 // onlyDeferred reports whether every recipient of a running job has its outcome or waits for another try.
@@ -141,7 +143,7 @@ func (w *watch) line(j *core.JobView) string {
 	n := done(j)
 	line := string(j.Status) + "  " + grouped(n) + " of " + grouped(j.Recipients)
 	if j.Recipients > 0 {
-		line += fmt.Sprintf(" (%d %%)", n*100/j.Recipients)
+		line += fmt.Sprintf(" (%d%%)", n*100/j.Recipients)
 	}
 	if !j.Expanded && j.Status == core.JobRunning {
 		line += " found so far"

@@ -15,15 +15,15 @@ import (
 // advise logs what is allowed and rarely meant, once at the start.
 func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.Logger) error {
 	if readableByOthers(cfg) {
-		log.Warn("the configuration file holds secrets and others may read it: chmod 600",
+		log.Warn("others can read the configuration file, but it contains secrets; run chmod 600 on it",
 			slog.String("file", cfg.File))
 	}
 	if !public(cfg) {
 		return nil
 	}
 	if unlistedProxy(cfg) {
-		log.Warn(`no proxy is trusted although public_url can only be reached by one: limits count all callers as one address; set [server] trusted_proxies, `+
-			`as ["127.0.0.1", "::1"]`, slog.String("listen", cfg.Server.Listen))
+		log.Warn("no proxy is trusted, so rate limits see all callers as one IP address; set [server] "+
+			"trusted_proxies, for example [\"127.0.0.1\", \"::1\"]", slog.String("listen", cfg.Server.Listen))
 	}
 	options := relayOptions(cfg)
 	state, err := options.Now(ctx, s)
@@ -31,19 +31,20 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 		return err
 	}
 	if state.Transport == "directory" {
-		log.Warn("no mail server is set up: emails are saved to a folder and reach no one",
+		log.Warn("no mail server is set up; emails are saved to a folder and not sent",
 			slog.String("directory", cfg.Mail.Directory))
 	}
 	if state.From == config.Default().Mail.From {
-		log.Warn("[mail] from is still the default, which no receiver takes", slog.String("from", cfg.Mail.From))
+		log.Warn("[mail] from is still the default, which receiving servers reject; set it to your own "+
+			"address", slog.String("from", cfg.Mail.From))
 	}
 	live, names, err := liveLists(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
 	if live > 0 {
-		log.Warn("anyone who subscribes an address to these lists can confirm it too, by the token in the answer: "+
-			"confirm_token = \"receipt\" demands the mailed one",
+		log.Warn("anyone who signs up an address to these lists can also confirm it with the token in the response; "+
+			"set confirm_token = \"receipt\" to require the emailed link",
 			slog.Int("lists", live), slog.String("first", fmt.Sprintf("%q", names)))
 	}
 	return nil

@@ -19,15 +19,16 @@ import (
 )
 
 func (p *program) backupCommand() *cli.Command {
-	c := p.command("backup", "write a complete copy of the database, also while the daemon runs", []cli.Flag{
-		stringFlag("to", "the `FILE` to write, which must not exist"),
+	c := p.command("backup", "back up the database, also while the daemon runs", []cli.Flag{
+		stringFlag("to", "new `FILE` to write"),
 	}, []string{"to"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.Backup(c.Context, c.String("to")); err != nil {
 			return err
 		}
-		return p.done(c, "%s is a complete copy of %s.", c.String("to"), s.Path())
+		return p.done(c, "Backed up %[2]s to %[1]s.", c.String("to"), s.Path())
 	})
-	c.Description = `The copy holds everything that was acknowledged before the command began; it is checked before it gets its name.
+	c.Description = `The backup contains everything that was committed before the command
+started, and it is verified before it gets its name.
 
    newsletterd backup --to /backup/newsletterd-$(date +%F).db`
 	return c
@@ -35,12 +36,14 @@ func (p *program) backupCommand() *cli.Command {
 
 func (p *program) restoreCommand() *cli.Command {
 	return &cli.Command{
-		Name: "restore", Usage: "put a backup in the place of the database",
-		Description: `The daemon must be stopped. The backup is checked first; what was there is moved aside, not deleted. With [replica] the
-backup takes the place of what the replica has, on every machine; it is refused while another machine serves.
+		Name: "restore", Usage: "restore a backup",
+		Description: `Stop the daemon first. The command verifies the backup and moves the current
+database aside; it doesn't delete it. With [replica], the backup also
+replaces the replica's content for all machines; the command refuses while
+another machine serves.
 
    newsletterd restore --from /backup/newsletterd-2026-11-21.db`,
-		Flags: []cli.Flag{stringFlag("from", "the backup `FILE`, which stays as it is")},
+		Flags: []cli.Flag{stringFlag("from", "backup `FILE` to restore; it isn't changed")},
 		Action: func(c *cli.Context) error {
 			if err := need(c, "from"); err != nil {
 				return err
@@ -68,11 +71,11 @@ backup takes the place of what the replica has, on every machine; it is refused 
 					return err
 				}
 			}
-			text := "nothing was there before"
+			text := "there was no database before"
 			if len(aside) > 0 {
-				text = "what was there is now " + strings.Join(aside, ", ")
+				text = "the previous database is now " + strings.Join(aside, ", ")
 			}
-			return p.done(c, "%s is restored from %s; %s.", cfg.Database.Path, c.String("from"), text)
+			return p.done(c, "Restored %s from %s; %s.", cfg.Database.Path, c.String("from"), text)
 		},
 	}
 }
@@ -99,8 +102,8 @@ func mayRestore(c *cli.Context, cfg *config.Config) error {
 	if _, named := nearest(c, "database"); !named || cfg.Replica.URL == "" || replica.Noted(cfg.Database.Path) {
 		return nil
 	}
-	return fmt.Errorf("%s was never kept in the replica, and the backup would take the place there of what all machines "+
-		"serve: leave --database away to have that, or set NEWSLETTERD_REPLICA_URL to nothing to leave the replica alone",
+	return fmt.Errorf("%s was never kept in the replica, and the backup would replace there what all machines serve. "+
+		"To do that, leave out --database; to leave the replica alone, set NEWSLETTERD_REPLICA_URL to an empty value",
 		cfg.Database.Path)
 }
 
@@ -111,12 +114,12 @@ func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Lo
 		return err
 	}
 	if away {
-		log.Warn("the database file is a copy, or was restored", slog.Bool("take_over", takeOver))
+		log.Warn("the database was copied or restored", slog.Bool("take_over", takeOver))
 	}
 	held, err := s.RestoredJobs(ctx)
 	if err == nil && held > 0 {
-		log.Warn("jobs are held, for what they have sent since the file was copied is not known: look at them, then "+
-			"`newsletterd admin job resume`", slog.Int64("jobs", held), slog.String("reason", core.PauseRestored))
+		log.Warn("send jobs are paused, because emails sent since the copy are unknown; check them, then run "+
+			"newsletterd admin job resume", slog.Int64("jobs", held), slog.String("reason", core.PauseRestored))
 	}
 	return err
 }
@@ -135,13 +138,13 @@ func checkAfterCrash(ctx context.Context, s *store.Store, log *slog.Logger) erro
 	defer cancel()
 	found, err := s.QuickCheck(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		log.Warn("the last stop was unclean, and the file is too large to check first: checking beside")
+		log.Warn("the last stop was unclean; the database is large and is checked in the background")
 		s.QuickCheckInBackground(func(found []string, err error) {
 			if err := errors.Join(err, damage(found)); err != nil {
 				log.Error("quick_check", slog.Any("error", err))
 				return
 			}
-			log.Info("the file is whole", slog.Duration("took", time.Since(begin)))
+			log.Info("the database is intact", slog.Duration("took", time.Since(begin)))
 		})
 		return nil
 	}
@@ -151,7 +154,7 @@ func checkAfterCrash(ctx context.Context, s *store.Store, log *slog.Logger) erro
 	if err != nil {
 		return err
 	}
-	log.Info("the last stop was unclean; the file is whole",
+	log.Info("the last stop was unclean; the database is intact",
 		slog.Float64("ms", float64(time.Since(begin).Microseconds())/1000))
 	return nil
 }

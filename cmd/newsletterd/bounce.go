@@ -24,8 +24,8 @@ type bounced struct {
 }
 
 func (p *program) bounceCommand() *cli.Command {
-	c := p.command("bounce", "take in a mail that came back, from standard input", []cli.Flag{
-		stringFlag("to", "`ADDRESS` that it came back to (else those of its header)"),
+	c := p.command("bounce", "process a bounce message from standard input", []cli.Flag{
+		stringFlag("to", "envelope recipient `ADDRESS` (default: from the headers)"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		data, err := io.ReadAll(io.LimitReader(p.in, report.MaxBounce))
 		if err != nil {
@@ -42,9 +42,12 @@ func (p *program) bounceCommand() *cli.Command {
 		}
 		return p.printer(c).record(bounced{n})
 	})
-	c.Description = `Reads delivery status notifications (RFC 3464), feedback reports (RFC 5965) and bounces of no form, and takes addresses off
-the lists accordingly; a mail to the address in List-Unsubscribe ends that subscription. Only mails that name one of ours by its
-Message-ID, return address or unsubscribe address count; others change nothing.
+	c.Description = `Reads delivery status notifications (RFC 3464), spam reports (RFC 5965) and
+free-form bounces, and unsubscribes the addresses where needed. An email to
+a List-Unsubscribe address ends that subscription. Only messages that name
+one of newsletterd's emails by Message-ID, return address or unsubscribe
+address count; others change nothing.
+
 In Postfix, for the domain of mail.bounce_domain:
 
    master.cf:  newsletterd unix - n n - - pipe flags=R user=newsletterd argv=/usr/local/bin/newsletterd bounce --to ${recipient} --config FILE

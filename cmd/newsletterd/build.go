@@ -193,7 +193,7 @@ func masterKey(file string) ([]byte, error) {
 		return nil, fmt.Errorf("auth.key_file: %w", err)
 	}
 	if fi.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("auth.key_file: %s may be read by others (mode %04o): chmod 600 it", file,
+		return nil, fmt.Errorf("auth.key_file: others can read %s (mode %04o). Run chmod 600 on it", file,
 			fi.Mode().Perm())
 	}
 	b, err := os.ReadFile(file)
@@ -202,7 +202,8 @@ func masterKey(file string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(b)))
 	if err != nil || len(key) != masterKeyBytes {
-		return nil, fmt.Errorf("auth.key_file: %s must hold %d bytes in base64 (head -c 32 /dev/urandom | base64)",
+		return nil, fmt.Errorf("auth.key_file: %s must contain %d bytes in base64. To create it: head -c 32 "+
+			"/dev/urandom | base64",
 			file,
 			masterKeyBytes)
 	}

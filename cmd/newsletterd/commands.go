@@ -15,15 +15,14 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 )
 
-const appHelp = `One program: subscriptions with double opt-in, sign-in for users and programs (OAuth 2.0, OpenID Connect) and
-newsletter sending, on one SQLite file.
+const appHelp = `Sends newsletters with double opt-in, signs people in to your apps (OAuth
+2.0, OpenID Connect), and stores everything in one SQLite file. Commands work
+on the database directly, also while the daemon runs.
 
-   See it work:      newsletterd demo
-   Set it up:        newsletterd init
-   Start:            newsletterd serve
-   Look after it:    newsletterd status, newsletterd doctor
-
-Commands work on the database file directly, also while the daemon runs.`
+   Try it:       newsletterd demo
+   Set it up:    newsletterd init
+   Run it:       newsletterd serve
+   Check it:     newsletterd status, newsletterd doctor`
 
 // configFlags are the flags that set a key of the configuration, and so beat file and environment.
 var configFlags = map[string]string{
@@ -53,7 +52,7 @@ func init() {
 func (p *program) app() *cli.App {
 	a := &cli.App{
 		Name:            "newsletterd",
-		Usage:           "newsletters, sign-in and sending on one SQLite file",
+		Usage:           "send newsletters and sign people in, with one SQLite file",
 		UsageText:       "newsletterd COMMAND [flags]",
 		Description:     appHelp,
 		Version:         version(),
@@ -63,17 +62,17 @@ func (p *program) app() *cli.App {
 		ErrWriter:       p.err,
 		Reader:          p.in,
 		ExitErrHandler:  func(*cli.Context, error) {}, // run decides
-		Flags:           append(commonFlags(), boolFlag("version", "print the version of this program")),
-		Commands: []*cli.Command{
-			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(),
-			p.backupCommand(),
-			p.restoreCommand(), p.replicaCommand(), p.statusCommand(), p.healthyCommand(), p.doctorCommand(), p.routesCommand(),
-			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), whyCommand(p), p.keysCommand(), p.adminCommand(),
-			p.publishCommand(),
-			p.renderCommand(),
-			p.systemdUnitCommand(),
-			p.completionCommand(), p.manCommand(),
-		},
+		Flags:           append(commonFlags(), boolFlag("version", "print the version")),
+		Commands: slices.Concat(
+			inGroup(groupStart, p.demoCommand(), p.initCommand(), p.serveCommand(), p.statusCommand(),
+				p.doctorCommand()),
+			inGroup(groupLetters, p.publishCommand(), p.renderCommand(), whyCommand(p), p.adminCommand()),
+			inGroup(groupBackup, p.backupCommand(), p.restoreCommand(), p.replicaCommand(), p.checkCommand(),
+				p.migrateCommand()),
+			inGroup(groupServer, p.configCommand(), p.keysCommand(), p.healthyCommand(), p.bounceCommand(),
+				p.systemdUnitCommand(), p.routesCommand(), p.openapiCommand(), p.completionCommand(), p.manCommand(),
+				p.versionCommand()),
+		),
 	}
 	group := groupAction(a.Name, a.Commands)
 	a.Action, a.OnUsageError = func(c *cli.Context) error {
@@ -92,9 +91,9 @@ func commonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name:  "config",
-			Usage: "read the configuration from `FILE` (else ./newsletterd.toml, or that of the installation)",
+			Usage: "configuration `FILE` (default: ./newsletterd.toml, or the installed one)",
 		},
-		&cli.StringFlag{Name: "database", Usage: "the database `FILE`, instead of the configured one"},
+		&cli.StringFlag{Name: "database", Usage: "database `FILE`, overrides the configuration"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON", DisableDefaultText: true},
 	}
 }
@@ -119,7 +118,7 @@ func finish(parent string, c *cli.Command) {
 	act := c.Action
 	c.Action = func(ctx *cli.Context) error {
 		if ctx.Args().Present() && c.ArgsUsage == "" {
-			return usageError{full, fmt.Sprintf("unexpected argument %q: values are given by flags",
+			return usageError{full, fmt.Sprintf("unexpected argument %q. Pass values with flags",
 				ctx.Args().First())}
 		}
 		return act(ctx)
@@ -136,7 +135,7 @@ func groupAction(full string, commands []*cli.Command) cli.ActionFunc {
 			if err := showHelp(c); err != nil {
 				return err
 			}
-			return usageError{"", "which command?"}
+			return usageError{"", "no command given"}
 		}
 		names := make([]string, len(commands))
 		for i, sub := range commands {
@@ -227,9 +226,9 @@ func need(c *cli.Context, flags ...string) error {
 }
 
 func areNeeded(flags []string) string {
-	verb := " is needed"
+	verb := " is missing"
 	if len(flags) > 1 {
-		verb = " are needed"
+		verb = " are missing"
 	}
 	return strings.Join(flags, ", ") + verb
 }

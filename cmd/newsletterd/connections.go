@@ -60,8 +60,7 @@ func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 		c.each = max(1, each*c.most/cfg.MaxConnections)
 	}
 	c.told = func(a netip.Addr) {
-		log.Warn("connections are refused: too many from one address (if it is a proxy, it belongs into "+
-			"trusted_proxies)",
+		log.Warn("connections refused: too many from one address (if it is a proxy, add it to trusted_proxies)",
 			slog.String("address", a.String()), slog.Int("max_connections_per_address", c.each))
 	}
 	return c
@@ -71,7 +70,7 @@ func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 func mostConnections(configured int, log *slog.Logger) int {
 	files := maxFiles()
 	if left := max(files-ownFiles, files/2); left < configured {
-		log.Warn("the limit of open files (ulimit -n, LimitNOFILE) allows fewer connections than max_connections",
+		log.Warn("the limit of open files (ulimit -n, LimitNOFILE) is too low for max_connections",
 			slog.Int("files", files), slog.Int("connections", left), slog.Int("max_connections", configured))
 		return left
 	}
@@ -194,14 +193,14 @@ func (c *connections) inUse() float64 {
 func (c *connections) register(reg *prometheus.Registry) {
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "newsletterd_http_connections", Help: "Connections of clients that are open.",
+			Name: "newsletterd_http_connections", Help: "Open client connections.",
 		}, c.inUse),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "newsletterd_http_connections_limit", Help: "How many there may be at once.",
+			Name: "newsletterd_http_connections_limit", Help: "Maximum number of open client connections.",
 		}, func() float64 { return float64(c.most) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "newsletterd_http_connections_refused_total",
-			Help: "Connections refused because their address had too many.",
+			Help: "Connections refused because their address had too many open.",
 		}, func() float64 {
 			c.mu.Lock()
 			defer c.mu.Unlock()

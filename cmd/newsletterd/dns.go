@@ -27,22 +27,22 @@ func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store
 		return nil, err
 	}
 	all := []dnsRecord{
-		{s.Domain, "A", "the address of this machine", "and AAAA, if it has one: pages and links of mails lead there"},
+		{s.Domain, "A", "this machine's IP address", "and AAAA if it has an IPv6 address; links in emails lead here"},
 		{s.Domain, "TXT", spfRecord(cfg), spfWhy(cfg)},
 	}
 	all = append(all, keys...)
 	return append(all,
 		dnsRecord{
 			"_dmarc." + s.Domain, "TXT", dmarcRecord(s.Domain, s.Email),
-			"p=none only watches; when reports are clean: p=quarantine",
+			"p=none only reports; when the reports look good, use p=quarantine",
 		},
 		dnsRecord{
 			s.Domain, "MX", "10 " + s.Domain + ".",
-			"or your mail server: receivers refuse senders whose domain takes no mail",
+			"or your mail server; receiving servers reject senders whose domain accepts no email",
 		},
 		dnsRecord{
-			"the sending machine's address", "PTR", "its own name",
-			"set by whoever gives out the address of the relay; a name that leads back to the address",
+			"the sending machine's IP address", "PTR", "its host name",
+			"set by the provider of the IP address; the name must resolve back to it",
 		},
 	), nil
 }
@@ -90,9 +90,9 @@ func spfRecord(cfg *config.Config) string {
 
 func spfWhy(cfg *config.Config) string {
 	if cfg.Mail.Transport == "smtp" && !config.IsLoopback(cfg.Mail.SMTP.Host) && net.ParseIP(cfg.Mail.SMTP.Host) == nil {
-		return "if the relay's manual names an include:, take that instead of a:" + cfg.Mail.SMTP.Host
+		return "if your mail server's documentation names an include:, use that instead of a:" + cfg.Mail.SMTP.Host
 	}
-	return "the machines that may send for the domain"
+	return "the machines that send for the domain"
 }
 
 // dmarcRecord asks for reports where they can go: to an address below the same domain (RFC 7489 section 7.1).
@@ -114,7 +114,7 @@ func dkimRecords(ctx context.Context, db *store.Store, domain string) ([]dnsReco
 	}
 	var all []dnsRecord
 	for _, k := range core.ChooseDKIM(keys, domain) {
-		all = append(all, dnsRecord{k.RecordName(), "TXT", k.RecordValue(), "the key that signs mails (DKIM)"})
+		all = append(all, dnsRecord{k.RecordName(), "TXT", k.RecordValue(), "the DKIM key that signs emails"})
 	}
 	return all, nil
 }

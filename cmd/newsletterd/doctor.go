@@ -38,15 +38,17 @@ type doctor struct {
 
 func (p *program) doctorCommand() *cli.Command {
 	return &cli.Command{
-		Name: "doctor", Usage: "look for what is wrong or rarely meant, and say what to do",
-		Description: `Looks at the configuration, clock, disk, replica, ports, the relay (signs in, mails nothing), certificate, file
-permissions, snapshot and lists; with --dns also at the DNS records that receivers of mail look for. Changes nothing; the daemon may run. Exit
-code 1 if anything is a fault; warnings alone are no failure.
+		Name: "doctor", Usage: "diagnose configuration and deliverability problems",
+		Description: `Checks the configuration, clock, disk, replica, ports, mail server (signs
+in, sends nothing), certificate, file permissions, backup and lists. With
+--dns it also checks the DNS records that receiving servers need. It changes
+nothing and the daemon can run. Exits with 1 if there is an error, and with
+0 if there are only warnings.
 
    newsletterd doctor --dns`,
 		Flags: []cli.Flag{
-			boolFlag("dns", "also look at SPF, DKIM, DMARC, MX, PTR and sender domains in DNS"),
-			stringFlag("dns-server", "ask this server: `HOST:PORT` (else mail.dns_server, or the machine's own)"),
+			boolFlag("dns", "also check SPF, DKIM, DMARC, MX, PTR and sender domains in DNS"),
+			stringFlag("dns-server", "DNS server `HOST:PORT` (default: mail.dns_server, then the system's)"),
 		},
 		Action: func(c *cli.Context) error {
 			d := &doctor{p: p, ctx: c.Context, env: p.lookup}
@@ -93,13 +95,13 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 			return err
 		}
 		for _, f := range faults {
-			d.fault("configuration", "mend it; `newsletterd config` checks again", "%s", f)
+			d.fault("configuration", "fix it, then check it with newsletterd config", "%s", f)
 		}
 		return nil
 	}
 	file := d.cfg.File
 	if file == "" {
-		file = "no file: defaults and environment"
+		file = "no file: using defaults and environment variables"
 	}
 	d.ok("configuration", "%s", file)
 	o, err := storeOptions(d.cfg, newLog(config.Log{Level: "error", Format: "text"}, d.p.err))
@@ -113,7 +115,7 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 	}
 	if errors.Is(err, os.ErrNotExist) && d.waits {
 		d.runs = true
-		d.ok("database", "the daemon of this machine is a standby, or starts: the database comes with the lease")
+		d.ok("database", "the daemon on this machine is a standby or starting; it has no database until it takes over")
 	} else if err != nil {
 		d.fault("database", databaseAdvice(err), "%s", terminal.Message(err))
 	} else {
@@ -158,10 +160,10 @@ func (d *daemon) findings(ctx context.Context, dns bool) []core.Finding {
 
 func databaseAdvice(err error) string {
 	switch {
-	case strings.Contains(err.Error(), "there is no database"):
-		return "`newsletterd init` or `newsletterd serve` makes one"
+	case strings.Contains(err.Error(), "no database"):
+		return "create it with newsletterd init or newsletterd serve"
 	case errors.Is(err, db.ErrOldCopy):
-		return "`newsletterd restore --from` a whole backup"
+		return "restore an intact backup with newsletterd restore --from FILE"
 	default:
 		return ""
 	}

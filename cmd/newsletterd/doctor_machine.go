@@ -38,15 +38,17 @@ func (d *doctor) permissions() {
 		open = append(open, d.cfg.File)
 	}
 	if len(open) > 0 {
-		d.fault("permissions", "chmod 600 "+strings.Join(open, " "), "others may read %s", strings.Join(open, ", "))
+		d.fault("permissions", "chmod 600 "+strings.Join(open, " "), "others can read %s", strings.Join(open, ", "))
 	} else {
-		d.ok("permissions", "nobody else may read the database, snapshot, keys or passwords")
+		d.ok("permissions", "only the daemon's user can read the database, backup, keys and passwords")
 	}
 	switch key := d.cfg.Auth.KeyFile; {
 	case key == "" && public(d.cfg):
-		d.warn("key file", "set [auth] key_file", "keys and secrets stand in the database, and so in every backup, in clear")
+		d.warn("key file", "set [auth] key_file", "keys and secrets are stored unencrypted in the database and in "+
+			"every backup")
 	case key != "" && filepath.Dir(key) == filepath.Dir(snapshotPath(d.cfg)):
-		d.warn("key file", "keep it apart from the backups", "%s lies beside the snapshot that it protects", key)
+		d.warn("key file", "keep it in a different place than the backups", "%s is next to the backup that it "+
+			"protects", key)
 	}
 }
 
@@ -56,12 +58,11 @@ func (d *doctor) clock() {
 	case !known:
 		d.ok("clock", "%s", time.Now().UTC().Format(time.RFC3339))
 	case synced:
-		d.ok("clock", "%s, kept by a time service", time.Now().UTC().Format(time.RFC3339))
+		d.ok("clock", "%s, synchronized", time.Now().UTC().Format(time.RFC3339))
 	default:
 		d.warn("clock",
-			"run a time service (systemd-timesyncd, chrony): webhooks are refused at 300 s of difference, and "+
-				"tokens expire "+
-				"by it", "%s, which no time service keeps", time.Now().UTC().Format(time.RFC3339))
+			"run a time service (systemd-timesyncd, chrony): tokens expire by the clock, and webhooks are rejected "+
+				"if it is off by 300 s", "%s, not synchronized", time.Now().UTC().Format(time.RFC3339))
 	}
 }
 
@@ -73,43 +74,44 @@ func (d *doctor) database() {
 		return
 	}
 	d.runs = o.DaemonRuns || d.daemon
-	state := "no daemon runs"
+	state := "no daemon is running"
 	if d.runs {
-		state = "a daemon runs"
+		state = "a daemon is running"
 	}
 	d.ok("database", "%s, %s, schema %d; %s", d.store.Path(), bytesText(o.Disk.Database), o.Schema, state)
 	if at, err := d.store.NewestChange(d.ctx); err == nil && at > now()+core.Instant(time.Minute/time.Millisecond) {
-		d.fault("clock", "set it; a change that is recorded was made later than it shows",
-			"the clock is behind the database by %s", time.Until(at.Time()).Round(time.Second))
+		d.fault("clock", "set the clock; recent changes have wrong times",
+			"the clock is %s behind the database", time.Until(at.Time()).Round(time.Second))
 	}
 	d.disk(o.Disk.Free, o.Disk.Total, o.Disk.Database, o.Disk.ReadOnly)
 	d.snapshot()
 	d.passkeys()
 	if o.Outbox.Dead > 0 {
-		d.warn("outbox", "newsletterd admin outbox list", "%d events could not be delivered and wait for you",
+		d.warn("outbox", "newsletterd admin outbox list", "%d events could not be delivered",
 			o.Outbox.Dead)
 	}
 	if n, err := d.store.DisabledEndpoints(d.ctx); err == nil && n > 0 {
-		d.warn("endpoints", "newsletterd admin webhook-endpoint list, and show --id for the reason",
-			"%d receivers of tenants are switched off", n)
+		d.warn("endpoints", "newsletterd admin webhook-endpoint list; show --id has the reason",
+			"%d webhook endpoints are disabled", n)
 	}
 	if n, err := d.store.DroppingEndpoints(d.ctx); err == nil && n > 0 {
-		d.warn("endpoints", "newsletterd admin webhook-endpoint list, and log --id for the reason",
-			"new events are dropped for %d webhook endpoints, which take them too slowly", n)
+		d.warn("endpoints", "newsletterd admin webhook-endpoint list; log --id has the reason",
+			"%d webhook endpoints accept events too slowly and lose new ones", n)
 	}
 	if e, err := d.store.EndpointState(d.ctx); err == nil && e.Dead > 0 {
-		d.warn("endpoints", "newsletterd admin outbox list --state dead, then retry",
-			"%d events could not be delivered to receivers of tenants", e.Dead)
+		d.warn("endpoints", "newsletterd admin outbox list --state dead, then newsletterd admin outbox retry",
+			"%d events could not be delivered to webhook endpoints", e.Dead)
 	}
 	if o.Mails.Failed > 0 {
 		last, _ := d.store.LastRefusal(d.ctx) // the count alone is worth the line
 		d.warn("mails", "newsletterd admin mail list --state failed; for one person: newsletterd why --email ADDRESS",
-			"%d confirmations or password mails of the last 30 days were refused, the last: %s", o.Mails.Failed, last)
+			"%d transactional emails failed in the last 30 days, most recently: %s", o.Mails.Failed, last)
 	}
 	if o.Restored > 0 {
 		d.warn("jobs",
-			"newsletterd admin job list; cancel what went out already, then newsletterd admin job resume --id ID, or --all",
-			"%s held, for the file was restored or copied", counted(o.Restored, "job"))
+			"newsletterd admin job list; cancel jobs that were already sent, then newsletterd admin job resume --id "+
+				"ID, or --all",
+			"%s paused because the database was restored or copied", counted(o.Restored, "job"))
 	}
 	d.lists()
 	d.origins()
@@ -131,8 +133,9 @@ func (d *doctor) origins() {
 			continue
 		}
 		d.warn("subscribe limit",
-			fmt.Sprintf(`if it is a proxy, set [server] trusted_proxies, as [%q]; if it is a site of yours, have it send a token with the scope newsletter:events.write`, o.Remote),
-			"%s came from the private address %s, which may send %d an hour in all", counted(o.Requests, "request")+
+			fmt.Sprintf("if this is a proxy, set [server] trusted_proxies, for example [%q]; if it is your website, "+
+				"use a token with the scope newsletter:events.write", o.Remote),
+			"%s came from the private address %s, which is limited to %d per hour", counted(o.Requests, "request")+
 				" to subscribe", o.Remote,
 			max(d.cfg.Limits.SubscribePerAddress, web.SubscribePerPrivate))
 		return
@@ -140,10 +143,10 @@ func (d *doctor) origins() {
 }
 
 func (d *doctor) disk(free, total, database int64, readOnly bool) {
-	const advice = "a snapshot needs as much as the database, and the -wal of an import up to 64 MB"
+	const advice = "a backup needs as much space as the database, and an import up to 64 MB for the -wal file"
 	switch {
 	case readOnly:
-		d.fault("disk", "remount it for writing", "it is read-only")
+		d.fault("disk", "remount it with write access", "it is read-only")
 	case free < 64<<20:
 		d.fault("disk", advice, "%s free of %s", bytesText(free), bytesText(total))
 	case free < 2*database+(256<<20):
@@ -154,10 +157,10 @@ func (d *doctor) disk(free, total, database int64, readOnly bool) {
 	}
 	fsync, err := fsyncTime(filepath.Dir(d.store.Path()))
 	if err != nil {
-		d.fault("disk", "", "nothing can be written beside the database: %s", err)
+		d.fault("disk", "", "no file can be written next to the database: %s", err)
 		return
 	}
-	d.ok("disk speed", "an fsync takes %s; with max_unrecorded = %d about %d mails/s at most",
+	d.ok("disk speed", "an fsync takes %s; with max_unrecorded = %d this limits sending to about %d emails/s",
 		fsync.Round(10*time.Microsecond),
 		d.cfg.Send.MaxUnrecorded, sendCeiling(d.cfg.Send.MaxUnrecorded, fsync))
 }
@@ -199,13 +202,13 @@ func (d *doctor) snapshot() {
 	every := d.cfg.Backup.Every.Std()
 	switch {
 	case s.Path == "":
-		d.warn("snapshot", "set [backup] every, or run `newsletterd backup` regularly", "no snapshot is written")
+		d.warn("snapshot", "set [backup] every, or run newsletterd backup regularly", "no automatic backup")
 	case s.At == 0 && d.runs:
-		d.ok("snapshot", "not yet written; the first comes a minute after the start")
+		d.ok("snapshot", "none yet; the first is written a minute after the start")
 	case s.At == 0:
-		d.ok("snapshot", "not yet written")
+		d.ok("snapshot", "none yet")
 	case d.runs && time.Since(s.At.Time()) > 2*every+time.Hour && d.changedSince(s.At):
-		d.fault("snapshot", "the log of the daemon says why", "%s is %s old", s.Path, age(s.At, time.Now()))
+		d.fault("snapshot", "the daemon's log has the reason", "%s is %s old", s.Path, age(s.At, time.Now()))
 	default:
 		d.ok("snapshot", "%s, %s old; copy it to another machine", s.Path, age(s.At, time.Now()))
 	}
@@ -231,8 +234,8 @@ func (d *doctor) lists() {
 		return
 	}
 	if live > 0 {
-		d.warn("lists", `[newsletter] confirm_token = "receipt", or --confirm-token receipt of the list`,
-			"who subscribes an address to %s can confirm it too, first %q", counted(live, "list"), names)
+		d.warn("lists", `set [newsletter] confirm_token = "receipt", or --confirm-token receipt on the list`,
+			"anyone who signs up an address to %s can also confirm it, for example %q", counted(live, "list"), names)
 	}
 }
 
@@ -260,28 +263,29 @@ func (d *doctor) ports() {
 func (d *doctor) answers(key, addr string) {
 	c, err := (&net.Dialer{Timeout: timeLimit}).DialContext(d.ctx, "tcp", reachable(addr))
 	if err != nil {
-		d.fault("ports", "is the running daemon started with this configuration?", "%s: nobody answers at %s", key,
+		d.fault("ports", "check that the daemon was started with this configuration", "%s: no response at %s", key,
 			addr)
 		return
 	}
 	_ = c.Close()
-	d.ok("ports", "%s: %s answers", key, addr)
+	d.ok("ports", "%s: %s responds", key, addr)
 }
 
 func (d *doctor) listens(key, addr string) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		const which = "`ss -ltnp` shows which"
+		const which = "to see which: ss -ltnp"
 		switch {
 		case errors.Is(err, os.ErrPermission):
-			d.fault("ports", "ports below 1024 need CAP_NET_BIND_SERVICE, which `newsletterd systemd-unit` gives",
+			d.fault("ports", "ports below 1024 need CAP_NET_BIND_SERVICE; newsletterd systemd-unit sets it",
 				"%s: %s",
 				key, err)
 		case d.store == nil && errors.Is(err, syscall.EADDRINUSE):
-			d.warn("ports", which, "%s: a program has %s; without the database nobody knows whether it is the daemon",
+			d.warn("ports", which, "%s: a program uses %s; without a database newsletterd can't tell if it is the "+
+				"daemon",
 				key, addr)
 		default:
-			d.fault("ports", "stop that program, or set "+key+" to another port", "%s: %s is in use by %s", key, addr,
+			d.fault("ports", "stop that program, or set "+key+" to another port", "%s: %s is used by %s", key, addr,
 				terminal.PortHolder(addr))
 		}
 		return
@@ -305,14 +309,14 @@ func (d *doctor) health() {
 	switch status := fmt.Sprintf("%d %s", h.Code, http.StatusText(h.Code)); {
 	case err != nil: // answers said so
 	case d.waits && h.Code == http.StatusServiceUnavailable:
-		d.ok("health", "the daemon answers %s: it is a standby, or starts", status)
+		d.ok("health", "the daemon responds %s: it is a standby or starting", status)
 	case h.Code != http.StatusOK:
-		d.fault("health", "its log says more", "the daemon answers %s: %s", status, h)
+		d.fault("health", "the daemon's log has the details", "the daemon responds %s: %s", status, h)
 	case len(h.Degraded) > 0:
-		d.warn("health", "free up disk space: new subscriptions and sign-ups are refused", "the daemon answers %s, %s",
+		d.warn("health", "free up disk space: signups are rejected", "the daemon responds %s, %s",
 			status, h)
 	default:
-		d.ok("health", "the daemon answers %s", status)
+		d.ok("health", "the daemon responds %s", status)
 	}
 }
 
@@ -321,12 +325,12 @@ func (d *doctor) certificate() {
 	c := d.cfg.Server
 	if c.TLSCert == "" {
 		if scheme, _ := config.SplitOrigin(d.cfg.Origin()); scheme == "http" && public(d.cfg) {
-			d.warn("https", "put a proxy in front, or set tls_cert and tls_key, and public_url to https://",
-				"public_url is plain http: passwords and tokens go over the network in clear")
+			d.warn("https", "put a proxy in front, or set tls_cert and tls_key, and set public_url to https://",
+				"public_url is plain http: passwords and tokens are sent unencrypted")
 		}
 		if unlistedProxy(d.cfg) {
-			d.warn("proxy", `set [server] trusted_proxies, as ["127.0.0.1", "::1"]`,
-				"no proxy is trusted: limits count all callers as one address")
+			d.warn("proxy", `set [server] trusted_proxies, for example ["127.0.0.1", "::1"]`,
+				"no proxy is trusted: rate limits see all callers as one IP address")
 		}
 		return
 	}
@@ -346,15 +350,16 @@ func (d *doctor) certificate() {
 func (d *doctor) leaf(leaf *x509.Certificate) {
 	_, host := config.SplitOrigin(d.cfg.Origin())
 	left := time.Until(leaf.NotAfter)
-	until := fmt.Sprintf("good until %s", leaf.NotAfter.UTC().Format(time.DateOnly))
+	until := fmt.Sprintf("valid until %s", leaf.NotAfter.UTC().Format(time.DateOnly))
 	switch {
 	case leaf.VerifyHostname(host) != nil:
-		d.fault("certificate", "get one for the host of public_url", "it is not for %s but for %s", host,
+		d.fault("certificate", "get a certificate for the host of public_url", "the certificate is for %[2]s, not for "+
+			"%[1]s", host,
 			strings.Join(leaf.DNSNames, ", "))
 	case left < 0:
-		d.fault("certificate", "renew it; SIGHUP, or its changed files, make the daemon read it", "%s", until)
+		d.fault("certificate", "renew it; the daemon reloads changed files, and on SIGHUP", "%s", until)
 	case left < 14*24*time.Hour:
-		d.warn("certificate", "renew it; SIGHUP, or its changed files, make the daemon read it", "%s", until)
+		d.warn("certificate", "renew it; the daemon reloads changed files, and on SIGHUP", "%s", until)
 	default:
 		d.ok("certificate", "%s, %s", host, until)
 	}
@@ -370,8 +375,9 @@ func (d *doctor) passkeys() {
 	host, _ := auth.PasskeyHost(d.cfg.Origin())
 	for _, other := range slices.Sorted(maps.Keys(hosts)) {
 		if other != host {
-			d.warn("passkeys", "set public_url back, or tell their users to sign in by password and add new ones",
-				"%d were made for the host %s and sign no one in at %s", hosts[other], other, d.cfg.Origin())
+			d.warn("passkeys", "change public_url back, or ask these users to sign in with their password and add "+
+				"new passkeys",
+				"%d passkeys were created for %s and don't work on %s", hosts[other], other, d.cfg.Origin())
 		}
 	}
 }

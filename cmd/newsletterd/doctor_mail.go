@@ -42,10 +42,11 @@ func (d *doctor) relay() {
 	c := d.cfg.Mail
 	if c.Transport == "directory" {
 		if public(d.cfg) {
-			d.warn("relay", "set a mail server in the console under Server, or in [mail.smtp]", "mails are only written to files in %s",
+			d.warn("relay", "set up a mail server in the console under Server, or in [mail.smtp]", "emails are only "+
+				"saved to files in %s",
 				c.Directory)
 		} else {
-			d.ok("relay", "mails are written to files in %s", c.Directory)
+			d.ok("relay", "emails are saved to files in %s", c.Directory)
 		}
 		return
 	}
@@ -61,7 +62,7 @@ func (d *doctor) relay() {
 		d.fault("relay", relayAdvice(err), "%s: %s", relay.Addr, err)
 		return
 	}
-	words := "takes mails"
+	words := "accepts email"
 	if c.SMTP.Username != "" {
 		words = "knows " + c.SMTP.Username
 	}
@@ -74,11 +75,11 @@ func relayAdvice(err error) string {
 	case !ok:
 		return ""
 	case route.Stage == "AUTH":
-		return "look at username and password of [mail.smtp]"
+		return "check username and password in [mail.smtp]"
 	case route.Stage == "dial":
-		return "look at host and port of [mail.smtp]; many hosters block port 25: try 587 or 465"
+		return "check host and port in [mail.smtp]; many hosting providers block port 25, so try 587 or 465"
 	default:
-		return `look at tls of [mail.smtp]: "starttls" for port 587, "implicit" for 465`
+		return `check tls in [mail.smtp]: "starttls" for port 587, "implicit" for 465`
 	}
 }
 
@@ -120,9 +121,9 @@ func (d *doctor) postal() {
 		}
 	}
 	if len(without) > 0 {
-		d.warn("postal address", "many countries demand one: newsletterd admin tenant update --id ID "+
+		d.warn("postal address", "many countries require one: newsletterd admin tenant update --id ID "+
 			"--postal-address TEXT",
-			"none in the newsletters of %s, as of %s", counted(len(without), "tenant"), printable(without[0]))
+			"missing in the newsletters of %s, for example %s", counted(len(without), "tenant"), printable(without[0]))
 	}
 }
 
@@ -149,15 +150,17 @@ func (d *doctor) senderDomains() {
 			continue
 		}
 		if verified[s.Domain]++; verified[s.Domain] == 2 {
-			d.warn("sender domains", "take it from one of them: newsletterd admin domain list, and delete",
+			d.warn("sender domains", "remove it from one of them: newsletterd admin domain list, then newsletterd "+
+				"admin domain delete",
 				"%s is verified for more than one tenant", s.Domain)
 		}
 		d.proof(s)
 	}
 	said := counted(len(verified), "verified domain")
 	if len(proposed) > 0 {
-		d.add("sender domains", core.LevelOK, "newsletterd admin domain check --id ID, or verify by your word",
-			"%s; %d proposed, as %s", said, len(proposed), proposed[0])
+		d.add("sender domains", core.LevelOK, "newsletterd admin domain check --id ID, or newsletterd admin domain "+
+			"verify --id ID",
+			"%s; %d not verified, for example %s", said, len(proposed), proposed[0])
 	} else if len(domains) > 0 {
 		d.ok("sender domains", "%s", said)
 	}
@@ -171,10 +174,10 @@ func (d *doctor) proof(s core.SenderDomain) {
 	switch result, _ := auth.CheckDomain(d.ctx, d.resolver.LookupTXT, s); result {
 	case core.DomainFound:
 	case core.DomainFault, core.DomainTimeout:
-		d.warn("sender domains", "try again", "no name server answers for %s", s.Record().Name)
+		d.warn("sender domains", "try again", "no name server responds for %s", s.Record().Name)
 	default:
-		d.warn("sender domains", "ask the tenant whether the domain is still theirs; mails go on",
-			"%s is verified, and its TXT record %s is gone", s.Domain, s.Record().Name)
+		d.warn("sender domains", "ask the tenant if they still own the domain; sending continues",
+			"%s is verified, but its TXT record %s is missing", s.Domain, s.Record().Name)
 	}
 }
 
@@ -184,7 +187,7 @@ func (d *doctor) dns() {
 	defer cancel()
 	if _, host := config.SplitOrigin(d.cfg.Origin()); public(d.cfg) {
 		if addrs, err := d.resolver.LookupHost(ctx, host); err != nil {
-			d.fault("address", "make an A record (AAAA for IPv6) that leads to this machine", "%s: %s", host,
+			d.fault("address", "add an A record (AAAA for IPv6) that points to this machine", "%s: %s", host,
 				dnsError(err))
 		} else {
 			d.ok("address", "%s is %s", host, strings.Join(addrs, ", "))
@@ -194,11 +197,11 @@ func (d *doctor) dns() {
 		d.spf(ctx, domain)
 		d.dkim(ctx, domain)
 		d.dmarc(ctx, domain)
-		d.mx(ctx, domain, "MX", "receivers refuse senders whose domain takes no mail: make an MX record")
+		d.mx(ctx, domain, "MX", "receiving servers reject senders whose domain accepts no email: add an MX record")
 	}
 	if b := d.cfg.Mail.BounceDomain; b != "" {
 		d.spf(ctx, b)
-		d.mx(ctx, b, "bounces", "mails that come back go nowhere: make an MX record of bounce_domain")
+		d.mx(ctx, b, "bounces", "bounces are lost: add an MX record for bounce_domain")
 	}
 	d.ptr(ctx)
 }
@@ -215,14 +218,14 @@ func (d *doctor) texts(ctx context.Context, name, begin string) ([]string, error
 }
 
 func (d *doctor) spf(ctx context.Context, domain string) {
-	want := "make this TXT record: " + spfRecord(d.cfg)
+	want := "add this TXT record: " + spfRecord(d.cfg)
 	switch all, err := d.texts(ctx, domain, "v=spf1"); {
 	case err != nil:
 		d.warn("SPF", "try again", "%s: %s", domain, dnsError(err))
 	case len(all) == 0:
 		d.fault("SPF", want, "%s has no SPF record", domain)
 	case len(all) > 1: // RFC 7208 section 4.5: an error, so none counts
-		d.fault("SPF", "leave one", "%s has %d SPF records, so none counts", domain, len(all))
+		d.fault("SPF", "keep only one", "%s has %d SPF records, so receiving servers ignore them", domain, len(all))
 	case strings.HasSuffix(all[0], "+all"):
 		d.fault("SPF", "end it with ~all or -all", "%s lets anyone send: %s", domain, all[0])
 	default:
@@ -240,12 +243,13 @@ func (d *doctor) dmarc(ctx context.Context, domain string) {
 			d.ok("DMARC", "%s: %s", name, all[0])
 			return
 		case len(all) > 1:
-			d.fault("DMARC", "leave one", "%s has %d DMARC records, so none counts", name, len(all))
+			d.fault("DMARC", "keep only one", "%s has %d DMARC records, so receiving servers ignore "+
+				"them", name, len(all))
 			return
 		}
 	}
-	d.fault("DMARC", "make a TXT record of _dmarc."+domain+": v=DMARC1; p=none",
-		"%s has no DMARC record, which large receivers demand of senders of newsletters", domain)
+	d.fault("DMARC", "add a TXT record at _dmarc."+domain+": v=DMARC1; p=none",
+		"%s has no DMARC record; Gmail and Yahoo require one", domain)
 }
 
 // dkim compares the keys that the database has with what DNS tells of them.
@@ -259,7 +263,7 @@ func (d *doctor) dkim(ctx context.Context, domain string) {
 		return
 	}
 	if len(want) == 0 {
-		d.warn("DKIM", "`newsletterd admin dkim create`, unless the relay signs", "%s has no key here", domain)
+		d.warn("DKIM", "run newsletterd admin dkim create, unless your mail server signs", "%s has no DKIM key", domain)
 	}
 	for _, r := range want {
 		got, err := d.texts(ctx, r.Name, "")
@@ -269,9 +273,9 @@ func (d *doctor) dkim(ctx context.Context, domain string) {
 		case slices.ContainsFunc(got, func(s string) bool { return core.DKIMPublicKey(s) == core.DKIMPublicKey(r.Value) }):
 			d.ok("DKIM", "%s is published", r.Name)
 		case len(got) == 0:
-			d.fault("DKIM", "make this TXT record: "+r.Value, "%s is not published", r.Name)
+			d.fault("DKIM", "add this TXT record: "+r.Value, "%s is not published", r.Name)
 		default:
-			d.fault("DKIM", "make it this: "+r.Value, "%s is another key", r.Name)
+			d.fault("DKIM", "change it to: "+r.Value, "%s has a different key", r.Name)
 		}
 	}
 }
@@ -300,7 +304,7 @@ func (d *doctor) ptr(ctx context.Context) {
 	}
 	addrs, err := d.resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		d.fault("PTR", "look at host of [mail.smtp]", "%s: %s", host, dnsError(err))
+		d.fault("PTR", "check host in [mail.smtp]", "%s: %s", host, dnsError(err))
 		return
 	}
 	for _, a := range addrs {
@@ -310,8 +314,9 @@ func (d *doctor) ptr(ctx context.Context) {
 		case err != nil && !notFound(err):
 			d.warn("PTR", "try again", "%s: %s", a, dnsError(err))
 		case !d.leadsBack(ctx, names, a):
-			d.warn("PTR", "whoever gives out the address sets its name; a relay that sends from other addresses need not care",
-				"%s (%s) has no name that leads back to it", a, host)
+			d.warn("PTR", "the provider of the IP address sets its name; ignore this if your mail server sends from "+
+				"other addresses",
+				"%s (%s) has no name that resolves back to it", a, host)
 		default:
 			d.ok("PTR", "%s is %s", a, strings.TrimSuffix(names[0], "."))
 		}

@@ -38,11 +38,11 @@ func (d *doctor) replica() {
 		err = objects.Probe(ctx, bucket)
 	}
 	if err != nil {
-		d.fault("replica", "nothing is acknowledged, and no mail leaves, while the daemon can't write there", "%s",
+		d.fault("replica", "until the daemon can write there, it acknowledges nothing and sends no email", "%s",
 			terminal.Message(err))
 		return
 	}
-	d.ok("replica", "%s can be written, and keeps conditional writes", address)
+	d.ok("replica", "%s is writable and supports conditional writes", address)
 	if sharesFolder(d.cfg) {
 		d.warn("replica", sameDiskAdvice, "%s", sameDiskText)
 	}
@@ -53,7 +53,7 @@ func (d *doctor) replica() {
 		return
 	}
 	if err := replica.Fits(ctx, address, d.cfg.Database.Path, madeAt(d.cfg.Database.Path), state); err != nil {
-		d.fault("replica", "the daemon does not start with this address", "%s", terminal.Message(err))
+		d.fault("replica", "the daemon doesn't start with this address", "%s", terminal.Message(err))
 		return
 	}
 	d.replicaState(state)
@@ -62,8 +62,8 @@ func (d *doctor) replica() {
 }
 
 const (
-	sameDiskText   = "the replica lies in the folder of the database, and is lost with the same disk"
-	sameDiskAdvice = "give it a folder on another disk, or a bucket"
+	sameDiskText   = "the replica is in the database's folder and is lost with the same disk"
+	sameDiskAdvice = "use a folder on another disk, or a bucket"
 )
 
 // sharesFolder reports whether the replica is a folder in that of the database.
@@ -86,8 +86,8 @@ func (d *doctor) setAside() {
 	if len(files) == 0 {
 		return
 	}
-	d.warn("set aside", "look whether they have anything that is missed, and remove them",
-		"%s of what this machine had before the replica took its place: %s; %s", counted(len(files), "file"),
+	d.warn("set aside", "check if you miss anything from them, then delete them",
+		"%s that the replica replaced on this machine: %s; %s", counted(len(files), "file"),
 		strings.Join(files, ", "), bytesText(bytes))
 }
 
@@ -120,20 +120,20 @@ func (d *doctor) replicaState(s replica.State) {
 	}
 	switch {
 	case s.Gap != nil:
-		advice := "the daemon mends it by a copy of the whole within an hour, or at its next start; its log says how that ends"
+		advice := "the daemon repairs it with a full copy within an hour, or at its next start; its log has the result"
 		if !d.runs {
-			advice = "start the daemon of the machine that has served last: it mends it. Where its disk is lost: restore it to a file " +
-				"(`newsletterd replica restore --to-last-contiguous`), and see `newsletterd replica begin --help`"
+			advice = "start the daemon on the machine that served last; it repairs the replica. If its disk is lost, " +
+				"run newsletterd replica restore --to-last-contiguous, and read newsletterd replica begin --help"
 		}
 		d.fault("replica", advice, "%s", s.Gap)
 	case s.TXID == 0:
-		d.warn("replica", "start a daemon with this configuration", "it is empty: nothing can be restored")
+		d.warn("replica", "start a daemon with this configuration", "it is empty; nothing can be restored")
 	default:
 		but := ""
 		if len(s.Holes) > 0 {
-			but = fmt.Sprintf(", but for %s that `newsletterd replica status` names", counted(len(s.Holes), "time"))
+			but = fmt.Sprintf(", except %s listed by newsletterd replica status", counted(len(s.Holes), "time"))
 		}
-		d.ok("replica", "%s in %s; it can be restored as it was since %s%s", bytesText(s.Bytes),
+		d.ok("replica", "%s in %s; restorable since %s%s", bytesText(s.Bytes),
 			counted(s.Files, "file"), s.Oldest.UTC().Format(time.RFC3339), but)
 	}
 }
@@ -153,11 +153,11 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	}
 	ttl := d.cfg.Replica.TTL.Std()
 	requests := idleRequests(ttl)
-	d.ok("lease", "with ttl = %s an idle daemon writes %s times a month: at 5 $ for a million, %.2f $", ttl,
+	d.ok("lease", "with ttl = %s an idle daemon writes %s times a month: at $5 per million, $%.2f", ttl,
 		grouped(requests), float64(requests)*5e-6)
 	if !d.cfg.Replica.Acknowledge {
-		d.ok("replica speed", "a write takes %s; nothing waits for it (acknowledge = false): a machine that dies "+
-			"takes the last moments with it", put.Round(10*time.Microsecond))
+		d.ok("replica speed", "a write takes %s; nothing waits for it (acknowledge = false), so a crash loses the "+
+			"last moments", put.Round(10*time.Microsecond))
 		return
 	}
 	fsync := time.Duration(0)
@@ -173,12 +173,12 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	for i, w := range windows {
 		texts[i] = fmt.Sprintf("%s with %d", grouped(int64(campaignCeiling(w, fsync, put))), w)
 	}
-	text := fmt.Sprintf("a write takes %s, and answers wait for it: at most %s subscriptions/s of 64 callers and %s of "+
-		"512; mails/s by max_unrecorded, which is %d: %s", put.Round(10*time.Microsecond),
+	text := fmt.Sprintf("a write takes %s, and responses wait for it: at most %s signups/s with 64 callers and %s "+
+		"with 512; emails/s with max_unrecorded = %d: %s", put.Round(10*time.Microsecond),
 		grouped(int64(callersCeiling(64, fsync, put))), grouped(int64(callersCeiling(512, fsync, put))),
 		d.cfg.Send.MaxUnrecorded, strings.Join(texts, ", "))
 	if put > 100*time.Millisecond {
-		d.warn("replica speed", "take a bucket that is nearer", "%s", text)
+		d.warn("replica speed", "use a bucket closer to this machine", "%s", text)
 	} else {
 		d.ok("replica speed", "%s", text)
 	}
@@ -246,7 +246,7 @@ func (d *doctor) replicaLag(ctx context.Context) {
 		return
 	}
 	if !here && !d.daemon {
-		d.ok("replica lag", "this machine does not serve")
+		d.ok("replica lag", "this machine doesn't serve")
 		return
 	}
 	limited, cancel := context.WithTimeout(ctx, lagLimit)
@@ -254,7 +254,7 @@ func (d *doctor) replicaLag(ctx context.Context) {
 	lag, err := replica.Lag(limited, d.cfg.Replica.URL, d.env, d.store.Path())
 	switch {
 	case err != nil && limited.Err() != nil:
-		d.fault("replica lag", "the log of the daemon says why", "the replica lacks commits for more than %s", lagLimit)
+		d.fault("replica lag", "the daemon's log has the reason", "the replica is more than %s behind", lagLimit)
 	case err != nil:
 		d.fault("replica lag", "", "%s", terminal.Message(err))
 	default:
@@ -264,7 +264,7 @@ func (d *doctor) replicaLag(ctx context.Context) {
 
 // lastDrill says when the replica was restored last to see whether it can be.
 func (d *doctor) lastDrill() {
-	const check, advice = "replica drill", "`newsletterd replica drill`"
+	const check, advice = "restore test", "newsletterd replica drill"
 	if d.store == nil {
 		return
 	}
@@ -273,18 +273,18 @@ func (d *doctor) lastDrill() {
 	case err != nil:
 		d.fault(check, "", "%s", terminal.Message(err))
 	case last == nil:
-		d.ok(check, "none yet; the first comes an hour after the start")
+		d.ok(check, "none yet; the first runs an hour after the start")
 	case !last.Whole:
-		d.fault(check, advice+", once it is mended", "%s ago: %s", age(last.At, time.Now()),
+		d.fault(check, advice+", after a repair", "%s ago: %s", age(last.At, time.Now()),
 			strings.Join(last.Findings, "; "))
 	case d.runs && time.Since(last.At.Time()) > 2*drillEvery:
-		d.warn(check, "the log of the daemon says why there was none since; "+advice, "the last one was %s ago",
+		d.warn(check, "the daemon's log says why there was none since; "+advice, "the last one was %s ago",
 			age(last.At, time.Now()))
 	case len(last.Mended) > 0:
-		d.warn(check, "see who removes or changes files there: an expiry rule, a person, another program",
-			"%s ago: a copy of the whole was needed, for: %s", age(last.At, time.Now()), strings.Join(last.Mended, "; "))
+		d.warn(check, "find out who deletes or changes files there: an expiry rule, a person or another program",
+			"%s ago: a full copy was needed: %s", age(last.At, time.Now()), strings.Join(last.Mended, "; "))
 	default:
-		d.ok(check, "%s ago: restored and whole, in %s", age(last.At, time.Now()), tookText(last))
+		d.ok(check, "%s ago: restored and intact, in %s", age(last.At, time.Now()), tookText(last))
 	}
 }
 

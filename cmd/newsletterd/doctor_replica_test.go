@@ -38,14 +38,14 @@ func TestDoctorLooksAtTheReplica(t *testing.T) {
 	k.drill.cfg.Send.MaxUnrecorded = 64
 	for _, daemon := range []bool{true, false} {
 		all := k.replicaFindings(t, daemon)
-		wantFinding(t, all, "replica", core.LevelOK, "can be written, and keeps conditional writes")
+		wantFinding(t, all, "replica", core.LevelOK, "supports conditional writes")
 		wantFinding(t, all, "replica speed", "", "and answers wait for it: at most")
 		wantFinding(t, all, "replica", core.LevelOK, "can be restored as it was since 20")
 		wantFinding(t, all, "lease", core.LevelOK, "held by")
 		wantFinding(t, all, "lease", core.LevelOK, "with ttl = 10s an idle daemon writes 777,600 times a month: at 5 $ "+
 			"for a million, 3.89 $")
 		wantFinding(t, all, "replica lag", core.LevelOK, "s")
-		wantFinding(t, all, "replica drill", core.LevelOK, "none yet")
+		wantFinding(t, all, "restore test", core.LevelOK, "none yet")
 	}
 	for _, key := range k.bucket.Keys() {
 		if strings.Contains(key, "probe-") {
@@ -53,7 +53,7 @@ func TestDoctorLooksAtTheReplica(t *testing.T) {
 		}
 	}
 	k.try(t)
-	wantFinding(t, k.replicaFindings(t, true), "replica drill", core.LevelOK, "ago: restored and whole")
+	wantFinding(t, k.replicaFindings(t, true), "restore test", core.LevelOK, "ago: restored and intact")
 	bad := core.Drill{At: now(), Findings: []string{"a part is missing"}}
 	for _, d := range []struct {
 		drill       core.Drill
@@ -65,7 +65,7 @@ func TestDoctorLooksAtTheReplica(t *testing.T) {
 		if err := k.store.KeepDrill(t.Context(), d.drill); err != nil {
 			t.Fatal(err)
 		}
-		wantFinding(t, k.replicaFindings(t, true), "replica drill", d.level, d.text)
+		wantFinding(t, k.replicaFindings(t, true), "restore test", d.level, d.text)
 	}
 	k.drill.cfg.Replica.Acknowledge = false
 	wantFinding(t, k.replicaFindings(t, true), "replica speed", core.LevelOK, "nothing waits for it")
@@ -116,11 +116,11 @@ func TestStatusOfTheReplica(t *testing.T) {
 	seen("generation 1, up to transaction ")
 	seen("restoring it was not tried yet")
 	k.try(t)
-	seen("; restored on trial ")
+	seen("; restore test passed ")
 	if err := k.store.KeepDrill(t.Context(), core.Drill{At: now(), Findings: []string{"a part is missing"}}); err != nil {
 		t.Fatal(err)
 	}
-	seen("; restoring it FAILED ")
+	seen("; restore test FAILED ")
 	k.drill.cfg.Replica.URL += "-elsewhere"
 	seen("can't be reached")
 }

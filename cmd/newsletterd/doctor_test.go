@@ -96,7 +96,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range [][3]string{
-		{"database", core.LevelOK, "a daemon runs"},
+		{"database", core.LevelOK, "a daemon is running"},
 		{"relay", core.LevelOK, "knows anna"},
 		{"health", core.LevelOK, "200"},
 		{"ports", core.LevelOK, "answers"},
@@ -255,7 +255,7 @@ func TestDoctorDNS(t *testing.T) {
 	found(t, all, "SPF", core.LevelFault, "lets anyone send")
 	found(t, all, "DKIM", core.LevelFault, "is not published")
 	all = look("nothing.example.net", "relay.example.org")
-	found(t, all, "DKIM", core.LevelWarning, "has no key here")
+	found(t, all, "DKIM", core.LevelWarning, "has no DKIM key")
 	found(t, all, "SPF", core.LevelFault, "no SPF record")
 	found(t, all, "DMARC", core.LevelFault, "no DMARC record")
 }

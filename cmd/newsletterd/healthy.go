@@ -31,10 +31,11 @@ type health struct {
 
 func (p *program) healthyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "healthy", Usage: "ask the running daemon whether it is healthy",
-		Description: `Asks /healthz at the listen address of the configuration and prints the answer. The exit code is 0 if the daemon is
-healthy, also while the disk is down to its reserve ("degraded"), and 1 if it isn't or doesn't answer. It doesn't open
-the database, so containers and cron can run it often:
+		Name: "healthy", Usage: "check if the running daemon is healthy",
+		Description: `Requests /healthz at the configured listen address and prints the response.
+Exits with 0 if the daemon is healthy, also while the disk is nearly full
+("degraded"), and with 1 otherwise. It doesn't open the database, so
+containers and cron can run it often:
 
    HEALTHCHECK CMD ["/newsletterd", "healthy"]
    */5 * * * * newsletterd healthy --config /var/lib/newsletterd/newsletterd.toml > /dev/null`,
@@ -45,7 +46,7 @@ the database, so containers and cron can run it often:
 			}
 			h, err := askHealth(c.Context, cfg)
 			if err != nil {
-				return fmt.Errorf("the daemon at %s does not answer: %w", cfg.Server.Listen, err)
+				return fmt.Errorf("the daemon at %s doesn't respond: %w", cfg.Server.Listen, err)
 			}
 			if out := p.printer(c); out.json {
 				err = out.value(h)
@@ -53,7 +54,7 @@ the database, so containers and cron can run it often:
 				_, err = fmt.Fprintln(p.out, h)
 			}
 			if err == nil && h.Code != http.StatusOK {
-				err = fmt.Errorf("the daemon is not healthy: %s", h)
+				err = fmt.Errorf("the daemon isn't healthy: %s", h)
 			}
 			return err
 		},

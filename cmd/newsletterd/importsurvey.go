@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-const mapUsage = "`NAME=OURS`: the column NAME becomes the preference OURS, the address (email) or says who takes part " +
-	"(status); NAME= drops it (repeatable)"
+const mapUsage = "map a column: `NAME=FIELD`, where FIELD is email, status or a custom field (empty: skip the " +
+	"column; repeatable)"
 
 // surveyed opens the file of --file, looks through it, and returns it from its beginning.
 func (p *program) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, survey *subscribercsv.Survey, err error) {
@@ -82,6 +82,7 @@ func (p *program) openTwice(name, dir string) (*os.File, error) {
 
 // unasked refuses an import while it is not declared what columns mean that may say who unsubscribed.
 func unasked(questions []subscribercsv.Question) error {
-	return fmt.Errorf("nothing was imported: %s; --map \"NAME=status\" declares that a column says who takes part, "+
-		"--map \"NAME=OTHER\" makes it a preference, --map \"NAME=\" drops it", subscribercsv.Asking(questions))
+	return fmt.Errorf("nothing was imported: %s. If the column says who is subscribed, pass --map \"NAME=status\"; "+
+		"to keep it as a custom field, --map \"NAME=FIELD\"; to skip it, --map "+
+		"\"NAME=\"", subscribercsv.Asking(questions))
 }

@@ -47,14 +47,18 @@ const smtpPasswordVariable = config.EnvPrefix + "MAIL_SMTP_PASSWORD"
 
 func (p *program) initCommand() *cli.Command {
 	return &cli.Command{
-		Name: "init", Usage: "set up a new installation: configuration, database, first operator, unit file, DNS records",
-		Description: `Asks on a terminal, or takes the answers as flags: the host name of your newsletters, your email address, HTTPS, the mail
-server, and who may create an account. Your address becomes that of the first operator; without one, init prints a link that creates the
-account in the browser and works for an hour. Subscribers need no account.
+		Name: "init", Usage: "set up an installation",
+		Description: `Asks for your settings on a terminal, or takes them as flags: host name,
+email address, HTTPS, mail server, and who can create an account. Your
+address becomes the first server administrator; without one, init prints a
+link to create that account in the browser, valid for an hour. Subscribers
+need no account.
 
-init writes newsletterd.toml (with comments), newsletterd.db, newsletterd.key (seals secrets in the database) and newsletterd.service to
-this folder, or to the paths in --config and --database. It overwrites nothing and prints the DNS records to publish. After an
-installation by a package, it writes to the folder of the installed systemd unit and prints the command that starts it.
+Writes newsletterd.toml, newsletterd.db, newsletterd.key (encrypts secrets
+in the database) and newsletterd.service to this folder, or to the paths in
+--config and --database. Nothing is overwritten. Prints the DNS records to
+publish. After a package installation it writes to the folder of the
+installed systemd unit and prints the command that starts it.
 
    newsletterd init
    newsletterd init --domain news.example.org --relay smtp.example.org --admin-email you@example.org
@@ -62,24 +66,29 @@ installation by a package, it writes to the folder of the installed systemd unit
 			`=… newsletterd init --domain news.example.org --relay smtps://user@smtp.example.org --admin-email you@example.org
    newsletterd init --domain news.example.org --acme --acme-email you@example.org --relay none
 
---relay is HOST, HOST:PORT or USER@HOST:PORT: STARTTLS on port 587, or TLS from the start with smtps://. The password is asked for, or
-read from ` + smtpPasswordVariable + `. --test-email sends an email through this mail server first; if the server rejects it, nothing is
-written. Without a mail server, emails are saved to a folder until you set one up in the console.`,
+--relay uses STARTTLS on port 587, or TLS from the start with smtps://. The
+password is asked for, or read from ` + smtpPasswordVariable + `. --test-email first sends an email
+through this mail server; if the server rejects it, nothing is written. Without a mail server, emails are saved to a
+folder until you set one up in the console.`,
 		Flags: []cli.Flag{
-			stringFlag("domain", "the public `HOST` name of your newsletters, for example news.example.org"),
-			stringFlag("relay", "the mail server `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none (else none)"),
-			stringFlag("test-email", "send a test email to `ADDRESS` through the mail server before anything is written"),
-			stringFlag("admin-email", "`ADDRESS` of the first operator (else a link is printed, to make the account in the browser)"),
-			stringFlag("registration", "`open`: anybody may register an account; closed: operators make them (else closed)"),
+			stringFlag("domain", "public `HOST` name of your newsletters, for example news.example.org"),
+			stringFlag("relay", "mail server `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none (default: "+
+				"none)"),
+			stringFlag("test-email", "first send a test email to `ADDRESS` through the mail server"),
+			stringFlag("admin-email", "email `ADDRESS` of the first server administrator (default: print a link to "+
+				"create the account in the browser)"),
+			stringFlag("registration", "who can create an account: `open` (anyone) or closed (only server "+
+				"administrators; default)"),
 			stringFlag("second-factor",
-				"`WHO` must have a second factor to sign in in a browser: off, operators, staff or all (else staff; at "+
-					"localhost off)"),
-			boolFlag("password-stdin", "read the operator's password from the first line of standard input (else one is made)"),
+				"`WHO` must use two-factor authentication: off, operators, staff or all (default: staff; off on "+
+					"localhost)"),
+			boolFlag("password-stdin", "read the administrator's password from the first line of standard input "+
+				"(default: generate one)"),
 			boolFlag("acme",
-				"serve https by itself on ports 443 and 80, with certificates of Let's Encrypt (else plain http, "+
-					"for a proxy in front)"),
-			stringFlag("acme-email", "with --acme: the `ADDRESS` for the certificate authority (else that of --admin-email)"),
-			stringFlag("listen", "listen on `HOST:PORT` (else 127.0.0.1:8080, with --acme :443)"),
+				"serve HTTPS on ports 443 and 80 with Let's Encrypt certificates (default: plain HTTP behind a proxy)"),
+			stringFlag("acme-email", "with --acme: contact `ADDRESS` for the certificate authority (default: "+
+				"--admin-email)"),
+			stringFlag("listen", "listen on `HOST:PORT` (default: 127.0.0.1:8080, or :443 with --acme)"),
 			unitUserFlag(), unitBinaryFlag(),
 		},
 		Action: p.init,
@@ -111,8 +120,8 @@ func (p *program) replicaUnused(ctx context.Context, url string) error {
 		return fmt.Errorf("replica.url: %w", err)
 	}
 	if s.Holder != nil || s.Files > 0 {
-		return errors.New("the replica has a database already, which a new one would be set aside for: `newsletterd serve` with " +
-			"the configuration and the key file of the other machine goes on with it")
+		return errors.New("the replica already has a database. To continue with it, run newsletterd serve with the " +
+			"configuration and key file of the other machine")
 	}
 	return nil
 }
@@ -165,7 +174,8 @@ func (s *setup) place(c *cli.Context, unit string) (err error) {
 	// The unit of the package writes to its own folder alone, and knows no keys of a replica.
 	if packaged != nil && packaged.Config == s.Config && filepath.Dir(s.Database) == folder && s.Replica == "" {
 		if c.IsSet("user") || c.IsSet("binary") {
-			return usageError{c.Command.HelpName, "--user and --binary are for a new unit, but " + packaged.File + " is installed. " +
+			return usageError{c.Command.HelpName, "--user and --binary are only for a new unit, but " +
+				"" + packaged.File + " is installed. " +
 				"Leave them out"}
 		}
 		s.Packaged = packaged
@@ -214,8 +224,8 @@ func (s *setup) free() error {
 	if s.Packaged != nil {
 		start = fmt.Sprintf(" To start it: %s.", s.Packaged.start())
 	}
-	return fmt.Errorf("these files are there already, and nothing is overwritten: %s.%s For another installation, choose "+
-		"another folder with --config FILE", strings.Join(there, ", "), start)
+	return fmt.Errorf("these files already exist, and init overwrites nothing: %s.%s For another installation, "+
+		"choose another folder with --config FILE", strings.Join(there, ", "), start)
 }
 
 func (s *setup) readDomain(word string) error {
@@ -226,7 +236,7 @@ func (s *setup) readDomain(word string) error {
 	}
 	domain, ok := core.ParseDomain(word)
 	if !ok {
-		return fmt.Errorf("%q is no domain name, such as news.example.org", word)
+		return fmt.Errorf("%q is not a domain name. Use a name such as news.example.org", word)
 	}
 	s.Domain = domain
 	return nil
@@ -240,7 +250,7 @@ func (s *setup) readEmail(word string) (err error) {
 		return nil
 	}
 	if s.Email, err = core.ParseEmail(word); err != nil {
-		return fmt.Errorf("%q is no email address", word)
+		return fmt.Errorf("%q is not a valid email address", word)
 	}
 	return nil
 }
@@ -250,14 +260,14 @@ func (s *setup) readACMEEmail(word string) (err error) {
 		return nil
 	}
 	if s.ACMEEmail, err = core.ParseEmail(word); err != nil {
-		return fmt.Errorf("%q is no email address", word)
+		return fmt.Errorf("%q is not a valid email address", word)
 	}
 	return nil
 }
 
 func (s *setup) readRegistration(word string) error {
 	if word = strings.ToLower(word); word != "open" && word != "closed" {
-		return fmt.Errorf("%q is neither open nor closed", word)
+		return fmt.Errorf("%q is not allowed. Use open or closed", word)
 	}
 	s.Registration = word
 	return nil
@@ -269,7 +279,7 @@ func (s *setup) readSecondFactor(word string) error {
 		s.SecondFactor = word
 		return nil
 	}
-	return fmt.Errorf("%q is none of off, operators, staff and all", word)
+	return fmt.Errorf("%q is not allowed. Use off, operators, staff or all", word)
 }
 
 // asker takes an answer from a flag, or from a person.
@@ -298,7 +308,8 @@ func (a *asker) answer(flag, question, otherwise string, read func(string) error
 	case a.person():
 		return a.ask(question, otherwise, read)
 	case otherwise == "":
-		return usageError{a.c.Command.HelpName, areNeeded([]string{"--" + flag}) + ", where nobody can be asked"}
+		return usageError{a.c.Command.HelpName, areNeeded([]string{"--" + flag}) + ", because there is no terminal " +
+			"to ask on"}
 	}
 	return read(otherwise)
 }
@@ -333,7 +344,7 @@ func (a *asker) yes(question string) (yes bool, err error) {
 		case "n", "no":
 			yes = false
 		default:
-			return fmt.Errorf("%q is neither yes nor no", word)
+			return fmt.Errorf("%q is not an answer. Type yes or no", word)
 		}
 		return nil
 	})
@@ -342,7 +353,8 @@ func (a *asker) yes(question string) (yes bool, err error) {
 
 // all asks for everything that flags don't say.
 func (a *asker) all(s *setup) error {
-	err := a.answer("domain", "Public host name of your newsletters, for example news.example.org (localhost to try it out)",
+	err := a.answer("domain", "Public host name of your newsletters, for example news.example.org (localhost to try "+
+		"newsletterd)",
 		"", s.readDomain)
 	if err != nil {
 		return err
@@ -368,8 +380,8 @@ func (a *asker) https(s *setup) (err error) {
 	case s.ACME && s.Domain == "localhost":
 		return usageError{a.c.Command.HelpName, "--acme needs a public host name: set --domain"}
 	case certifiable(s.Domain) && !a.c.IsSet("acme") && !a.c.IsSet("listen") && a.person():
-		if s.ACME, err = a.yes("Serve HTTPS on ports 443 and 80, with certificates from Let's Encrypt whose terms you accept? " +
-			"Choose no if a proxy does it"); err != nil {
+		if s.ACME, err = a.yes("Serve HTTPS on ports 443 and 80, with certificates from Let's Encrypt, and accept " +
+			"its terms? Choose no if a proxy handles HTTPS"); err != nil {
 			return err
 		}
 	}
@@ -400,7 +412,8 @@ func certifiable(domain string) bool {
 
 // rules asks who may have an account, and how people sign in.
 func (a *asker) rules(s *setup) error {
-	err := a.answer("registration", "Who may create an account: anybody (open) or only operators (closed)? [closed]",
+	err := a.answer("registration", "Who can create an account: anyone (open) or only people you invite (closed)? "+
+		"[closed]",
 		s.Registration, s.readRegistration)
 	if err != nil {
 		return err
@@ -409,6 +422,6 @@ func (a *asker) rules(s *setup) error {
 		s.SecondFactor = "off"
 		return nil
 	}
-	return a.answer("second-factor", "Who must use two-factor authentication: operators, staff (everybody with a "+
-		"role), all or off? [staff]", s.SecondFactor, s.readSecondFactor)
+	return a.answer("second-factor", "Who must use two-factor authentication: server administrators (operators), "+
+		"everyone with a role (staff), all or off? [staff]", s.SecondFactor, s.readSecondFactor)
 }

@@ -225,19 +225,19 @@ func writeNew(name string, text []byte, mode os.FileMode) error {
 // printSetup tells a person what was made and what comes next.
 func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Made:\n  %s\n  %s\n  %s   keep a copy apart from the backups\n", made.Config, made.Database,
+	fmt.Fprintf(&b, "Created:\n  %s\n  %s\n  %s   keep a copy, apart from the backups\n", made.Config, made.Database,
 		made.KeyFile)
 	if s.Unit != "" {
 		fmt.Fprintf(&b, "  %s\n", s.Unit)
 	}
 	if made.Operator != nil {
-		fmt.Fprintf(&b, "\nFirst operator: %s\n", made.Operator.Email)
+		fmt.Fprintf(&b, "\nServer administrator: %s\n", made.Operator.Email)
 	}
 	if made.Password != "" {
-		fmt.Fprintf(&b, "Password:       %s   (not shown again)\n", made.Password)
+		fmt.Fprintf(&b, "Password:             %s   (not shown again)\n", made.Password)
 	}
 	if len(made.DNS) > 0 {
-		b.WriteString("\nDNS records to make:\n")
+		b.WriteString("\nPublish these DNS records:\n")
 		for _, r := range made.DNS {
 			fmt.Fprintf(&b, "  %s  %s  %s\n", r.Name, r.Type, r.Value)
 			if r.Why != "" {
@@ -246,31 +246,31 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 		}
 	}
 	if s.Packaged != nil {
-		b.WriteString("\nStart it:\n")
+		b.WriteString("\nTo start it:\n")
 	} else {
-		fmt.Fprintf(&b, "\nTry it:\n  newsletterd serve --config %s\n\nOr as a service:\n", made.Config)
+		fmt.Fprintf(&b, "\nTo try it:\n  newsletterd serve --config %s\n\nTo run it as a service:\n", made.Config)
 	}
 	for _, step := range made.Steps {
 		fmt.Fprintf(&b, "  %s\n", step)
 	}
 	if made.Link != "" {
-		fmt.Fprintf(&b, "\nOnce it runs, make your account in a browser, within an hour:\n  %s\n"+
-			"Another such link: newsletterd admin setup-link --config %s\n", made.Link, made.Config)
+		fmt.Fprintf(&b, "\nWhen it runs, create your account in a browser within an hour:\n  %s\nTo get a new link: "+
+			"newsletterd admin setup-link --config %s\n", made.Link, made.Config)
 	}
 	if s.Domain != "localhost" && !s.ACME {
-		fmt.Fprintf(&b, "\nA proxy in front has to pass https://%s on to http://%s.\n", s.Domain, s.Listen)
+		fmt.Fprintf(&b, "\nConfigure your proxy to forward https://%s to http://%s.\n", s.Domain, s.Listen)
 	}
 	if s.Relay.Host == "" {
 		fmt.Fprintf(&b, "\n"+mailServerLater+"\n", made.Config, s.Mail)
 	}
-	fmt.Fprintf(&b, "\nThen look with: newsletterd doctor --config %s\n", made.Config)
+	fmt.Fprintf(&b, "\nTo check your setup: newsletterd doctor --config %s\n", made.Config)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // setupLinkCommand prints the link by which the first operator makes an account in a browser.
 func (p *program) setupLinkCommand() *cli.Command {
-	cmd := p.command("setup-link", "print the link by which the first operator makes an account, while there is none",
+	cmd := p.command("setup-link", "print a link to create the first server administrator's account",
 		nil, nil,
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			link, err := setupLink(c, cfg, s)
@@ -282,7 +282,8 @@ func (p *program) setupLinkCommand() *cli.Command {
 			}
 			return p.done(c, "%s", link)
 		})
-	cmd.Description = "It is good for an hour, and for one account: once there is an operator, others are invited."
+	cmd.Description = "The link works once, within an hour, and only while there is no server administrator. After " +
+		"that, invite people instead."
 	return cmd
 }
 
@@ -292,7 +293,7 @@ func firstSteps(ctx context.Context, cfg *config.Config, s *store.Store) string 
 	if err != nil {
 		return ""
 	}
-	return "There is no operator yet. Make the account in a browser, within an hour:\n\n   " +
+	return "There is no server administrator. Create the account in a browser within an\nhour:\n\n   " +
 		cfg.Origin() + handlers.SetupPath(token) + "\n\n"
 }
 

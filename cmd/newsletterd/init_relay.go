@@ -29,7 +29,7 @@ func parseRelay(word string) (config.SMTP, error) {
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		c.Username, rest = rest[:at], rest[at+1:]
 		if c.Username == "" || strings.ContainsAny(c.Username, ":/ ") {
-			return c, fmt.Errorf("%q: only the user name goes before the @; the password is asked for, or read from %s",
+			return c, fmt.Errorf("%q: put only the user name before the @. The password is asked for, or read from %s",
 				word,
 				smtpPasswordVariable)
 		}
@@ -39,7 +39,8 @@ func parseRelay(word string) (config.SMTP, error) {
 		host, port = strings.Trim(rest, "[]"), ""
 	}
 	if host == "" || strings.ContainsAny(host, " /@?#") {
-		return c, fmt.Errorf("%q is no mail server, such as smtp.example.org or user@smtp.example.org:587", word)
+		return c, fmt.Errorf("%q is not a mail server. Use a form such as smtp.example.org or "+
+			"user@smtp.example.org:587", word)
 	}
 	c.Host = host
 	switch {
@@ -50,7 +51,7 @@ func parseRelay(word string) (config.SMTP, error) {
 	}
 	if port != "" {
 		if c.Port, err = strconv.Atoi(port); err != nil || c.Port < 1 || c.Port > 65535 {
-			return c, fmt.Errorf("%q: %s is no port", word, port)
+			return c, fmt.Errorf("%q: %s is not a port", word, port)
 		}
 	}
 	return c, nil
@@ -126,7 +127,7 @@ func (a *asker) testAddress(s *setup) (to string, err error) {
 		}
 		email, err := core.ParseEmail(word)
 		if err != nil {
-			return fmt.Errorf("%q is no email address", word)
+			return fmt.Errorf("%q is not a valid email address", word)
 		}
 		to = string(email)
 		return nil
@@ -139,7 +140,7 @@ func (a *asker) afterFault(s *setup) (kept bool, err error) {
 	next := ""
 	err = a.ask("Correct the mail server (c), keep it (k), or leave it out and set it up later (n)? [c]", "c", func(word string) error {
 		if next = strings.ToLower(word[:1]); !strings.Contains("ckn", next) {
-			return fmt.Errorf("%q is none of c, k and n", word)
+			return fmt.Errorf("%q is not an answer. Type c, k or n", word)
 		}
 		return nil
 	})
@@ -176,7 +177,8 @@ func (a *asker) relayPassword(s *setup) error {
 		return nil
 	}
 	if !a.person() {
-		return usageError{a.c.Command.HelpName, "the user of the mail server needs a password: set " + smtpPasswordVariable}
+		return usageError{a.c.Command.HelpName, "the password of the mail server's user is missing. Set " +
+			"" + smtpPasswordVariable}
 	}
 	return a.askRelayPassword(s)
 }

@@ -54,7 +54,7 @@ func TestTortureInstallation(t *testing.T) {
 		t.Fatalf("%v\n%s\n%s", err, out.String(), log)
 	}
 	for _, want := range []string{
-		"First operator: you@example.org", "completed", "is a complete copy", "is whole",
+		"Server administrator: you@example.org", "completed", "Backed up", "is intact",
 		`"status":"active"`,
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -16,7 +16,7 @@ import (
 )
 
 func (p *program) keysCommand() *cli.Command {
-	show := p.command("list", "list the keys that sign tokens", nil, nil,
+	show := p.command("list", "list token signing keys", nil, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			keys, err := s.SigningKeys(c.Context, now())
 			if err != nil {
@@ -25,7 +25,7 @@ func (p *program) keysCommand() *cli.Command {
 			return list(p.printer(c), keyRows(keys, now()), "kid", "alg", "state", "active_at", "retired_at",
 				"expires_at")
 		})
-	rotate := p.command("rotate", "make the next keys; they sign from tomorrow on", nil, nil,
+	rotate := p.command("rotate", "create the next signing keys; they take effect tomorrow", nil, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			made, err := auth.RotateKeys(db.By(c.Context, actor(), now()), s, now())
 			if err != nil {
@@ -38,12 +38,16 @@ func (p *program) keysCommand() *cli.Command {
 			if out := p.printer(c); out.json || len(made) > 0 {
 				return list(out, rows, "kid", "alg", "state", "served_by", "active_at")
 			}
-			return p.done(c, "The next keys wait already; nothing was made. `newsletterd keys list` shows when they sign.")
+			return p.done(c, "The next keys already exist; nothing was created. To see when they take effect: "+
+				"newsletterd keys list")
 		})
-	rotate.Description = `A running daemon serves the new keys by served_by, within a minute, and signs with them from active_at on, a day later, so
-that every relying party has read them by then. The present ones stay published until the last token that they signed has expired. The daemon does this by itself, as often as
-auth.rotate_keys says.`
-	return &cli.Command{Name: "keys", Usage: "the keys that sign tokens", Subcommands: []*cli.Command{show, rotate}}
+	rotate.Description = `A running daemon publishes the new keys within a minute (served_by) and
+signs with them a day later (active_at), so that all apps can read them
+first. The current keys stay published until their last token has expired.
+The daemon also rotates keys automatically, see auth.rotate_keys in
+newsletterd config.`
+	return &cli.Command{Name: "keys", Usage: "manage the keys that sign " +
+		"tokens", Subcommands: []*cli.Command{show, rotate}}
 }
 
 // keyRow is a key as `keys` prints it.

@@ -60,7 +60,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	case errors.As(err, &usage):
 		fmt.Fprintln(p.err, "newsletterd:", usage)
 		if usage.command != "" {
-			fmt.Fprintf(p.err, "See `%s --help`.\n", usage.command)
+			fmt.Fprintf(p.err, "To see all options: %s --help\n", usage.command)
 		}
 		return exitUsage
 	case errors.Is(err, db.ErrBehind):

@@ -9,7 +9,7 @@ import (
 
 func (p *program) manCommand() *cli.Command {
 	return &cli.Command{
-		Name: "man", Usage: "print the manual page",
+		Name: "man", Usage: "print the man page",
 		Description: `   newsletterd man | man -l -
    newsletterd man | sudo tee /usr/local/share/man/man1/newsletterd.1`,
 		Action: func(*cli.Context) error {
@@ -35,26 +35,28 @@ func (p *program) manual() string {
 	b.WriteString(`.SH FILES
 .TP
 .I ./newsletterd.toml
-The configuration, where no other is named. Every key is in newsletterd.example.toml.
+The default configuration file. newsletterd.example.toml documents every key.
 .TP
 .I ./newsletterd.db
-The database, unless the configuration names another. While the daemon runs \-wal, \-shm and .lock are beside it.
+The default database. While the daemon runs, files ending in \-wal, \-shm and .lock are next to it.
 .TP
 .I ./backup/newsletterd.db
-The snapshot, which may be copied at any moment.
+The automatic backup. You can copy it at any time.
 .SH ENVIRONMENT
 .TP
 .I NEWSLETTERD_<SECTION>_<KEY>
-Sets a key of the configuration, as NEWSLETTERD_MAIL_SMTP_PASSWORD. A flag beats it, it beats the file.
+Sets a configuration key, for example NEWSLETTERD_MAIL_SMTP_PASSWORD. Flags override environment variables;
+these override the file.
 .SH SIGNALS
 .TP
 .B SIGTERM, SIGINT
-The daemon stops within 45 seconds; what is in flight finishes first. Another one, half a second later or more, ends it at once.
+Finishes work in progress and stops the daemon within 45 seconds.
+A second signal at least half a second later stops it immediately.
 .TP
 .B SIGHUP
-The daemon reads the files of its certificate anew.
+Reloads the certificate files.
 .SH EXIT STATUS
-0: done. 1: failed. 2: a mistake in the command line.
+0: success. 1: failure. 2: wrong usage.
 `)
 	return b.String()
 }

@@ -24,7 +24,7 @@ func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	v := versionOf()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "newsletterd_build_info", Help: "Always 1; the labels say which build this is.",
+		Name: "newsletterd_build_info", Help: "Always 1; the labels name the build.",
 		ConstLabels: prometheus.Labels{"version": v.Version, "commit": v.Commit, "go": v.Go},
 	})
 	build.Set(1)
@@ -41,15 +41,15 @@ func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 		func(s db.Stats) float64 { return float64(s.Batches) })
 	counter("newsletterd_db_operations_total", "Operations in these transactions.",
 		func(s db.Stats) float64 { return float64(s.Ops) })
-	counter("newsletterd_db_busy_seconds_total", "Time that the writer spent in transactions.",
+	counter("newsletterd_db_busy_seconds_total", "Time the writer spent in transactions.",
 		func(s db.Stats) float64 { return s.Busy.Seconds() })
-	gauge("newsletterd_db_wal_bytes", "Size of the -wal at the last look.",
+	gauge("newsletterd_db_wal_bytes", "Size of the -wal file.",
 		func(s db.Stats) float64 { return float64(s.WAL) })
-	gauge("newsletterd_db_waiting_operations", "Operations that wait for the writer.",
+	gauge("newsletterd_db_waiting_operations", "Operations waiting for the writer.",
 		func(s db.Stats) float64 { return float64(s.Waiting) })
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "newsletterd_refusing_writes",
-		Help: "1 while writes are refused because the disk is full, read-only, or down to its reserve; else 0.",
+		Help: "1 while writes are rejected because the disk is full, read-only or nearly full; otherwise 0.",
 	}, func() float64 {
 		if s.RefusesWrites() {
 			return 1
@@ -65,14 +65,14 @@ func registerSelfCheck(reg *prometheus.Registry, c *worker.SelfCheck) {
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "newsletterd_self_check_differing",
-			Help: "Subscriptions that differed between member and send side in the last self-check.",
+			Help: "Subscriptions that differed between the member and send services in the last self-check.",
 		}, func() float64 { return float64(c.Figures().Differing) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "newsletterd_self_check_syncs_total", Help: "Full syncs that self-checks have asked for.",
+			Name: "newsletterd_self_check_syncs_total", Help: "Full syncs requested by self-checks.",
 		}, func() float64 { return float64(c.Figures().Healed) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "newsletterd_self_check_timestamp_seconds",
-			Help: "When the last self-check ended, in Unix time; 0: none since the start.",
+			Help: "End of the last self-check in Unix time; 0: none since the start.",
 		}, func() float64 { return float64(c.Figures().EndedAt) / 1000 }),
 	)
 }
@@ -112,7 +112,7 @@ func onlyLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		peer, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err != nil || !peer.Addr().Unmap().IsLoopback() {
-			http.Error(w, "profiles are for callers on this machine", http.StatusForbidden)
+			http.Error(w, "profiles are only available on this machine", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -17,10 +17,10 @@ import (
 type batchCollector struct{ store *store.Store }
 
 var (
-	batchSize = prometheus.NewDesc("newsletterd_db_batch_operations", "Operations of a transaction of the writer.",
+	batchSize = prometheus.NewDesc("newsletterd_db_batch_operations", "Operations per transaction of the writer.",
 		nil, nil)
 	batchTime = prometheus.NewDesc("newsletterd_db_batch_seconds",
-		"Time of a transaction of the writer, commit included.",
+		"Duration of writer transactions, including the commit.",
 		nil, nil)
 )
 
@@ -63,26 +63,28 @@ func figure(name, help string, labels ...string) string {
 }
 
 var (
-	outboxWaiting = figure("newsletterd_outbox_waiting", "Events that wait to be delivered to the send service.")
-	outboxDead    = figure("newsletterd_outbox_dead", "Events that could not be delivered and wait for an operator.")
-	outboxAge     = figure("newsletterd_outbox_oldest_seconds", "Age of the event that waits longest.")
-	hooksWaiting  = figure("newsletterd_webhook_endpoints_waiting",
-		"Events that wait to be delivered to endpoints of tenants.")
+	outboxWaiting = figure("newsletterd_outbox_waiting", "Events queued for the send service.")
+	outboxDead    = figure("newsletterd_outbox_dead", "Events that could not be delivered to the send service (dead "+
+		"letters).")
+	outboxAge    = figure("newsletterd_outbox_oldest_seconds", "Age of the oldest queued event.")
+	hooksWaiting = figure("newsletterd_webhook_endpoints_waiting",
+		"Events queued for webhook endpoints.")
 	hooksBytes = figure("newsletterd_webhook_endpoints_waiting_bytes",
-		"Bytes of these events; 64 MiB at most for one endpoint.")
-	hooksDead = figure("newsletterd_webhook_endpoints_dead", "Events that could not be delivered to an endpoint.")
-	hooksAge  = figure("newsletterd_webhook_endpoints_oldest_seconds",
-		"Age of the event that waits longest for an endpoint.")
+		"Bytes of the events queued for webhook endpoints; at most 64 MiB per endpoint.")
+	hooksDead = figure("newsletterd_webhook_endpoints_dead", "Events that could not be delivered to a webhook "+
+		"endpoint.")
+	hooksAge = figure("newsletterd_webhook_endpoints_oldest_seconds",
+		"Age of the oldest event queued for a webhook endpoint.")
 	hooksDropping = figure("newsletterd_webhook_endpoints_dropping",
-		"Endpoints for which events were dropped, and which were not told so yet.")
-	hooksDisabled = figure("newsletterd_webhook_endpoints_disabled", "Endpoints that are switched off.")
-	mailWaiting   = figure("newsletterd_mail_waiting", "Confirmations, password mails and the like that wait.")
-	mailAge       = figure("newsletterd_mail_oldest_seconds", "Age of the one that waits longest.")
+		"Webhook endpoints that lost events and weren't told so.")
+	hooksDisabled = figure("newsletterd_webhook_endpoints_disabled", "Disabled webhook endpoints.")
+	mailWaiting   = figure("newsletterd_mail_waiting", "Queued transactional emails.")
+	mailAge       = figure("newsletterd_mail_oldest_seconds", "Age of the oldest queued transactional email.")
 	jobsByStatus  = figure("newsletterd_jobs", "Send jobs by status.", "status")
-	recipients    = figure("newsletterd_recipients_total", "Recipients of send jobs by what became of them.", "outcome")
-	diskFree      = figure("newsletterd_disk_free_bytes", "Free space beside the database.")
+	recipients    = figure("newsletterd_recipients_total", "Recipients of send jobs by status.", "outcome")
+	diskFree      = figure("newsletterd_disk_free_bytes", "Free disk space for the database.")
 	dbBytes       = figure("newsletterd_db_bytes", "Size of the database file.")
-	snapshotAt    = figure("newsletterd_snapshot_timestamp_seconds", "When the snapshot was written; 0: not yet.")
+	snapshotAt    = figure("newsletterd_snapshot_timestamp_seconds", "Time of the last backup in Unix time; 0: none.")
 )
 
 // Describe names the figures.
@@ -171,7 +173,7 @@ func registerHashes(reg *prometheus.Registry, p *auth.Provider) {
 			Name: "newsletterd_password_hashes_running", Help: "Passwords being hashed now.",
 		}, func() float64 { running, _ := p.HashLoad(); return float64(running) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "newsletterd_password_hashes_waiting", Help: "Passwords that wait for a core to be hashed.",
+			Name: "newsletterd_password_hashes_waiting", Help: "Passwords waiting to be hashed.",
 		}, func() float64 { _, waiting := p.HashLoad(); return float64(waiting) }),
 	)
 }

@@ -14,21 +14,21 @@ type replicaCollector struct{ store *store.Store }
 
 var (
 	replicaLag = prometheus.NewDesc("newsletterd_replica_lag_seconds",
-		"For how long the oldest commit that the replica lacks has waited; 0: it lacks none.", nil, nil)
+		"How long the oldest commit missing in the replica has waited; 0: none is missing.", nil, nil)
 	replicaWrite = prometheus.NewDesc("newsletterd_replica_write_seconds",
-		"What writing to the replica took lately.", nil, nil)
+		"Recent duration of writes to the replica.", nil, nil)
 	replicaFresh = prometheus.NewDesc("newsletterd_replica_lease_fresh",
-		"1 while no other machine can have taken over; else 0, and nothing is answered or sent.", nil, nil)
+		"1 while this machine holds the lease; 0: it serves and sends nothing.", nil, nil)
 	replicaGeneration = prometheus.NewDesc("newsletterd_replica_generation",
-		"Grows each time that a machine takes over.", nil, nil)
+		"Increases each time a machine takes over.", nil, nil)
 	replicaStandby = prometheus.NewDesc("newsletterd_replica_standby",
-		"1 on a machine that waits while another one serves; else 0.", nil, nil)
+		"1 on a standby machine; otherwise 0.", nil, nil)
 	replicaBroken = prometheus.NewDesc("newsletterd_replica_broken",
-		"1 while the replica can't be restored, as far as is known: the daemon mends it; else 0.", nil, nil)
+		"1 while the replica is known to be unrestorable; the daemon repairs it. Otherwise 0.", nil, nil)
 	drillAt = prometheus.NewDesc("newsletterd_replica_drill_timestamp_seconds",
-		"When restoring the replica was tried last, in Unix time; 0: not yet.", nil, nil)
+		"Time of the last restore test in Unix time; 0: none.", nil, nil)
 	drillWhole = prometheus.NewDesc("newsletterd_replica_drill_whole",
-		"1 where the last try restored all; 0: it did not, or there was none.", nil, nil)
+		"1 if the last restore test succeeded; 0: it failed, or there was none.", nil, nil)
 )
 
 // Describe names the figures.

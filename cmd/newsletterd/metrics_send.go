@@ -16,23 +16,23 @@ type sendCollector struct{ sender *worker.Sender }
 var (
 	routeLabels  = []string{"tenant", "route"}
 	sendOutcomes = prometheus.NewDesc("newsletterd_send_outcomes_total",
-		"Messages of jobs by route, result, and class and subject of the enhanced status code.",
+		"Emails of send jobs by route, result, and class and subject of the enhanced status code.",
 		append(routeLabels, "result", "class"), nil)
 	sendFaults = prometheus.NewDesc("newsletterd_send_route_faults_total",
-		"Connections that ended by a fault of the route.", append(routeLabels, "fault"), nil)
+		"Connections that failed because of the route.", append(routeLabels, "fault"), nil)
 	sendDown = prometheus.NewDesc("newsletterd_send_route_failures",
-		"Failures running; 0: the route is in use, or has not been tried.", routeLabels, nil)
+		"Consecutive failures; 0: the route works, or wasn't used.", routeLabels, nil)
 	sendRetry = prometheus.NewDesc("newsletterd_send_route_retry_seconds",
-		"Time until a route that is down is tried again.", routeLabels, nil)
+		"Time until a failing route is tried again.", routeLabels, nil)
 	sendSlowed = prometheus.NewDesc("newsletterd_send_slowed_domains",
-		"Destination domains that refused mails for their number and get fewer, by the tenant whose relays they are; "+
-			"empty: the daemon's own relay.", []string{"tenant"}, nil)
+		"Recipient domains that limit the rate, by the tenant whose relays are used (empty: the server's own "+
+			"relay).", []string{"tenant"}, nil)
 	sendQueued = prometheus.NewDesc("newsletterd_send_queued",
-		"Recipients read from the database that wait for a connection, or for their turn.", nil, nil)
+		"Recipients read from the database that wait for a connection or their turn.", nil, nil)
 	sendInHand = prometheus.NewDesc("newsletterd_send_in_hand",
-		"Recipients handed to a connection, without a recorded outcome.", nil, nil)
+		"Recipients handed to a connection, without a recorded result.", nil, nil)
 	sendUnwritten = prometheus.NewDesc("newsletterd_send_unrecorded",
-		"Messages that the relay may have taken and whose outcome is not yet in the database; at most max_unrecorded.",
+		"Emails that the relay may have accepted, without a recorded result; at most max_unrecorded.",
 		nil, nil)
 )
 

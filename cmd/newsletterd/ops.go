@@ -20,9 +20,10 @@ import (
 
 func (p *program) configCommand() *cli.Command {
 	return &cli.Command{
-		Name: "config", Usage: "print the configuration in force, secrets masked",
-		Description: `Shows every key with the value that the daemon would run with, and who set it: file, environment or flag.
-Fails with all faults if the configuration is not usable, so it is also the check before a restart.`,
+		Name: "config", Usage: "show the effective configuration, with secrets masked",
+		Description: `Shows every key with its value and source (file, environment or flag). Fails
+and lists all errors if the configuration is invalid, so run it before you
+restart the daemon.`,
 		Action: func(c *cli.Context) error {
 			cfg, err := p.config(c)
 			if err != nil {
@@ -38,12 +39,13 @@ Fails with all faults if the configuration is not usable, so it is also the chec
 
 func (p *program) demoCommand() *cli.Command {
 	return &cli.Command{
-		Name: "demo", Usage: "do the whole job once in a temporary folder, and check it",
-		Description: `Starts a daemon and a mail server of its own in a temporary folder and uses them as an operator and a subscriber would:
-by commands, HTTP and the links in mails. Nothing leaves this machine. Exit code 1 if any figure is off.
+		Name: "demo", Usage: "try everything in a temporary folder",
+		Description: `Starts a daemon and a mail server in a temporary folder and uses them as a
+writer and a subscriber would: with commands, HTTP and links in emails.
+Nothing leaves this machine. Exits with 1 if a check fails.
 
    newsletterd demo
-   newsletterd demo --stay     keep it running, with addresses and credentials`,
+   newsletterd demo --stay     keep it running; prints addresses and passwords`,
 		Flags: []cli.Flag{boolFlag("stay", "keep the daemon running until Ctrl-C")},
 		Action: func(c *cli.Context) error {
 			return demo.Run(c.Context, demo.Options{Out: p.out, Env: p.env, Stay: c.Bool("stay")})
@@ -60,14 +62,15 @@ type migrationRow struct {
 
 func (p *program) migrateCommand() *cli.Command {
 	return &cli.Command{
-		Name: "migrate", Usage: "bring the database to this program's schema",
-		Description: `serve does this by itself at its start; the command is for doing it ahead, alone. It needs the file for itself:
-stop the daemon first. Each migration is a transaction: an interrupted one leaves the old schema. Before the first one the
-database is copied into the folder backup beside it.`,
+		Name: "migrate", Usage: "upgrade the database schema",
+		Description: `The daemon does this automatically when it starts; use this command to do it
+separately. Stop the daemon first. Each migration is a transaction, so an
+interrupted one leaves the old schema. Before the first migration, the
+database is copied to the folder "backup" next to it.`,
 		Flags: []cli.Flag{
-			stringFlag("to", "stop after migration `N` (else after the newest)"),
-			&cli.BoolFlag{Name: "dry-run", Usage: "only list what is pending", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "no-copy", Usage: "keep no copy of the database as it was", DisableDefaultText: true},
+			stringFlag("to", "stop after migration `N` (default: the newest)"),
+			&cli.BoolFlag{Name: "dry-run", Usage: "only list pending migrations", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "no-copy", Usage: "don't copy the database first", DisableDefaultText: true},
 		},
 		Action: func(c *cli.Context) error {
 			cfg, err := p.config(c)
@@ -94,7 +97,7 @@ database is copied into the folder backup beside it.`,
 				return err
 			}
 			if done.Copy != "" {
-				fmt.Fprintf(p.err, "The database as it was before: %s\n", done.Copy)
+				fmt.Fprintf(p.err, "Copy of the previous database: %s\n", done.Copy)
 			}
 			rows := make([]migrationRow, len(done.Migrations))
 			for i, m := range done.Migrations {
@@ -104,7 +107,7 @@ database is copied into the folder backup beside it.`,
 				return list(out, rows, "number", "name", "state")
 			}
 			if c.IsSet("to") {
-				return p.done(c, "%s has migration %d already.", cfg.Database.Path, to)
+				return p.done(c, "%s already has migration %d.", cfg.Database.Path, to)
 			}
 			return p.done(c, "%s is up to date (migration %d).", cfg.Database.Path, schema.Latest())
 		},
@@ -113,9 +116,9 @@ database is copied into the folder backup beside it.`,
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
-		Name: "check", Usage: "look for damage and contradictions in the database",
-		Description: `Reads the whole file (about a second per GB) and changes nothing; the daemon may run. Exit code 1 if anything is
-found.`,
+		Name: "check", Usage: "check the database for damage and inconsistencies",
+		Description: `Reads the whole file (about a second per GB) and changes nothing. The daemon
+can run. Exits with 1 if it finds a problem.`,
 		Action: func(c *cli.Context) error {
 			return p.withStore(c, func(cfg *config.Config, s *store.Store) error {
 				found, err := s.Check(c.Context)
@@ -138,7 +141,7 @@ found.`,
 					return fmt.Errorf("%s: %s", s.Path(), counted(len(found), "finding"))
 				}
 				if !jsonWanted(c) {
-					fmt.Fprintf(p.out, "%s is whole.\n", s.Path())
+					fmt.Fprintf(p.out, "%s is intact.\n", s.Path())
 				}
 				return nil
 			})
@@ -156,7 +159,7 @@ type routeRow struct {
 
 func (p *program) routesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "routes", Usage: "list every endpoint and who may call it",
+		Name: "routes", Usage: "list all HTTP endpoints and their access rules",
 		Action: func(c *cli.Context) error {
 			h, err := handlers.New(handlers.Options{})
 			if err != nil {
@@ -173,9 +176,9 @@ func (p *program) routesCommand() *cli.Command {
 
 func (p *program) openapiCommand() *cli.Command {
 	return &cli.Command{
-		Name: "openapi", Usage: "print an OpenAPI 3.1 document, made from the same table that serves",
+		Name: "openapi", Usage: "print an OpenAPI 3.1 document",
 		Flags: []cli.Flag{&cli.StringFlag{
-			Name: "area", Usage: "`AREA`: member, send, devices or pages",
+			Name: "area", Usage: "document `NAME`: member, send, devices or pages",
 			Value: "member",
 		}},
 		Action: func(c *cli.Context) error {
@@ -198,7 +201,7 @@ func (p *program) openapiCommand() *cli.Command {
 
 func (p *program) versionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version of this program", Action: p.printVersion,
+		Name: "version", Usage: "print the version", Action: p.printVersion,
 	}
 }
 
@@ -225,7 +228,7 @@ func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store
 	look := c.Command.Name == "status" || c.Command.Name == "check"
 	s, err := openForCommand(c.Context, cfg, log, look)
 	if errors.Is(err, os.ErrNotExist) && len(cfg.Searched) > 0 {
-		return fmt.Errorf("%w. No configuration was found in %s: name one with --config FILE, or a database with --database FILE",
+		return fmt.Errorf("%w. No configuration file was found in %s. Pass --config FILE or --database FILE",
 			err, strings.Join(cfg.Searched, ", "))
 	}
 	if err != nil {

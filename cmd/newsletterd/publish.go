@@ -21,33 +21,36 @@ import (
 )
 
 func (p *program) publishCommand() *cli.Command {
-	publish := p.command("publish", "send a newsletter from a file of Markdown", []cli.Flag{
-		tenantFlag("the `TENANT` of the list"), referenceFlag("list", people.NounList, "the `ID` or name of the list"),
-		&cli.StringSliceFlag{Name: "test", Usage: "only send it to `ADDRESS`, marked as a test (repeatable)"},
-		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here or in --time-zone, or 2026-12-24T08:00:00Z"),
+	publish := p.command("publish", "send a newsletter from a Markdown file", []cli.Flag{
+		tenantFlag("tenant of the list (`ID` or name)"), referenceFlag("list", people.NounList, "list (`ID` or name)"),
+		&cli.StringSliceFlag{Name: "test", Usage: "only send a test to `ADDRESS` (repeatable)"},
+		stringFlag("at", "start sending at `TIME`: \"2026-12-24 08:00\", local or in --time-zone, or "+
+			"2026-12-24T08:00:00Z (default: now)"),
 		timeZoneFlag(),
-		boolFlag("test-group", "only send it to its test_addresses, or else to the tenant's, marked as a test"),
-		boolFlag("draft", "only keep it as a campaign"),
-		boolFlag("again", "make another campaign of a file that was sent already"), themeFlag(),
-		boolFlag("allow-outside", "also use pictures and attachments outside the folder of the file"),
-		boolFlag("yes", "do not ask before a mail to more than one reader"), firstFewFlag(), forceFlag(),
+		boolFlag("test-group", "only send a test to the file's test_addresses, or else the tenant's"),
+		boolFlag("draft", "only save it as a draft campaign"),
+		boolFlag("again", "create another campaign from a file that was already sent"), themeFlag(),
+		boolFlag("allow-outside", "allow images and attachments outside the file's folder"),
+		boolFlag("yes", "send to more than one recipient without asking"), firstFewFlag(), forceFlag(),
 		testingFlag(),
 	}, []string{"list"}, p.publish)
 	publish.ArgsUsage, publish.UsageText = "FILE", "newsletterd publish FILE [flags]"
 	publish.Description = `   newsletterd publish issue.md --list Gartenbrief --test me@example.org
    newsletterd publish issue.md --list Gartenbrief
 
-The head of the file names the subject, and what else belongs to the newsletter: TOML between two lines of +++, or YAML between two lines of ---,
-with the keys ` + strings.Join(frontmatter.Keys, ", ") + `.
+The file starts with front matter: TOML between two lines of +++, or YAML
+between two lines of ---. Allowed keys: ` + strings.Join(frontmatter.Keys, ", ") + `.
 
-Pictures that the file names by their paths, and attachments (pictures and PDF), are kept with the tenant's. They must be
-in the folder of the file or below it, unless --allow-outside is given. The same
-file again changes the same campaign, as long as it is a draft; one that was sent isn't sent again. A file is told apart
-by id in its head, else by its name and its list.`
+Images that the file references by path, and attachments (images and PDF),
+are uploaded to the tenant. They must be in the file's folder or below it,
+unless you pass --allow-outside. Publishing the same file again updates the
+same campaign while it is a draft; a sent campaign isn't sent again. Files
+are matched by the key id in the front matter, otherwise by file name and
+list.`
 	run := publish.Action
 	publish.Action = func(c *cli.Context) error {
 		if c.Args().Len() != 1 {
-			return usageError{c.Command.HelpName, "name one file"}
+			return usageError{c.Command.HelpName, "pass exactly one file"}
 		}
 		issue, err := readIssue(c.Args().First())
 		if err != nil {
@@ -142,7 +145,7 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	case tested:
 		return p.testIssue(c, s, &draft)
 	case c.Bool("draft"):
-		return p.done(c, "%s is kept as the campaign %s. Look at it: %s", file, campaign.ID, d.View(&draft, "", now()))
+		return p.done(c, "Saved %s as campaign %s. Review it: %s", file, campaign.ID, d.View(&draft, "", now()))
 	}
 	return p.sendDraft(c, cfg, s, &draft, at)
 }
@@ -162,7 +165,7 @@ func (p *program) testIssue(c *cli.Context, s *store.Store, draft *campaigns.Dra
 	if to, err = queueTests(c, s, draft, to); err != nil {
 		return err
 	}
-	return p.done(c, "%s queued; the daemon sends them. The campaign %s is a draft.",
+	return p.done(c, "%s queued; the daemon sends them. Campaign %s is a draft.",
 		testsTo(to), draft.Campaign.ID)
 }
 
@@ -178,7 +181,8 @@ func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (c
 	case c.Bool("again"):
 		return core.Campaign{ID: core.NewID()}, nil
 	}
-	return kept, fmt.Errorf("%s is %s already, as the campaign %s; --again makes another one of it", file, kept.State,
+	return kept, fmt.Errorf("%s is already %s as campaign %s. To create another campaign from it, pass "+
+		"--again", file, kept.State,
 		kept.ID)
 }
 
@@ -280,10 +284,10 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 	case err != nil || who == "" && of == "":
 		return r, err
 	case who == "":
-		return r, fmt.Errorf("%s:%d: audience_of goes with audience: %s", file, issue.Lines["audience_of"],
+		return r, fmt.Errorf("%s:%d: audience_of is only allowed with audience: %s", file, issue.Lines["audience_of"],
 			strings.Join(core.FollowUps, ", "))
 	case of == "":
-		return r, fmt.Errorf("%s:%d: audience goes with audience_of, the campaign whose readers are meant", file,
+		return r, fmt.Errorf("%s:%d: audience needs audience_of, the ID of the earlier campaign", file,
 			issue.Lines["audience"])
 	}
 	ids, err := find("audience_of", people.NounCampaign, []string{of})

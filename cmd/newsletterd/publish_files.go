@@ -34,8 +34,8 @@ func (p *program) keepPictures(c *cli.Context, cfg *config.Config, s *store.Stor
 	}
 	if u, err := url.Parse(origin); err == nil {
 		if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.IsLoopback() || u.Hostname() == "localhost" {
-			fmt.Fprintf(p.err, "warning: pictures are served at %s, which readers elsewhere don't reach: set "+
-				"server.public_url\n", origin)
+			fmt.Fprintf(p.err, "warning: Images are served at %s, which recipients elsewhere can't reach. Set "+
+				"server.public_url.\n", origin)
 		}
 	}
 	addresses := map[string]string{}
@@ -77,7 +77,7 @@ func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, f
 
 // errOutside is returned for what a newsletter names outside of its folder, also by a symbolic link: a file
 // from elsewhere could otherwise mail a private one.
-var errOutside = errors.New("it is outside the folder of the newsletter; publish with --allow-outside to use it")
+var errOutside = errors.New("it is outside the newsletter's folder. To allow this, pass --allow-outside")
 
 // openNextTo opens a file that the newsletter in file names by its path from there.
 func openNextTo(c *cli.Context, file, name string) (*os.File, error) {

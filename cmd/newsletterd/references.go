@@ -30,7 +30,7 @@ func referenceFlag(name string, noun people.Noun, usage string, aliases ...strin
 
 // idFlag names the record of a command.
 func idFlag(noun people.Noun) cli.Flag {
-	return referenceFlag("id", noun, "the `ID` of the "+string(noun)+", the beginning of one, or its name")
+	return referenceFlag("id", noun, "`ID` of the "+string(noun)+" (or its first characters), or its name")
 }
 
 // tenantFlag names a tenant.
@@ -79,7 +79,7 @@ func checkChoices(c *cli.Context) error {
 		for _, v := range values {
 			if !slices.Contains(words, v) {
 				known := slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s == "" })
-				return usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is none of %s", name, v,
+				return usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is not valid. Use one of %s", name, v,
 					strings.Join(known, ", "))}
 			}
 		}
@@ -171,7 +171,8 @@ func (f refFlag) find(c *cli.Context, s *store.Store, word, tenant string) (peop
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return people.Reference{}, fmt.Errorf("--%s: %q names %s", f.Name, word, candidates(f.noun, found))
+		return people.Reference{}, fmt.Errorf("--%s: %q matches %s. Use the "+
+			"ID", f.Name, word, candidates(f.noun, found))
 	case f.byName:
 		return people.Reference{Name: word}, nil
 	}
@@ -189,10 +190,10 @@ func onlyTenant(c *cli.Context, s *store.Store) (people.Reference, error) {
 	case len(found) == 0:
 		return people.Reference{}, usageError{
 			c.Command.HelpName,
-			"--tenant is needed, and there is no tenant yet (admin tenant create)",
+			"--tenant is missing, and there is no tenant. Create one with newsletterd admin tenant create",
 		}
 	}
-	return people.Reference{}, usageError{c.Command.HelpName, "--tenant is needed: there are " +
+	return people.Reference{}, usageError{c.Command.HelpName, "--tenant is missing. Use one of " +
 		candidates(people.NounTenant, found)}
 }
 

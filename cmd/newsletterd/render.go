@@ -19,27 +19,28 @@ import (
 // sourceFlags say what a mail is made of and how it looks.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
-		stringFlag("markdown", "`FILE` of Markdown that both parts are made of"),
-		stringFlag("blocks", "`FILE` of blocks in JSON that both parts are made of"), themeFlag(),
-		boolFlag("allow-html", "let HTML in the source through, instead of showing it as text"),
+		stringFlag("markdown", "Markdown `FILE` to generate both parts from"),
+		stringFlag("blocks", "JSON `FILE` with blocks to generate both parts from"), themeFlag(),
+		boolFlag("allow-html", "allow HTML in the source, instead of showing it as text"),
 	}
 }
 
 func themeFlag() cli.Flag {
-	return stringFlag("theme", "the looks of what is made of Markdown or blocks: `NAME`, one of "+
-		strings.Join(core.BuiltInThemes, ", ")+", or a theme of the tenant")
+	return stringFlag("theme", "theme `NAME`: "+
+		strings.Join(core.BuiltInThemes, ", ")+" or one of the tenant's themes")
 }
 
 // writtenContent makes the parts of a job of Markdown or blocks, with the names and the postal address of its tenant.
 func (p *program) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob) error {
 	if !c.IsSet("markdown") && !c.IsSet("blocks") {
 		if c.IsSet("theme") || c.IsSet("allow-html") {
-			return usageError{c.Command.HelpName, "--theme and --allow-html go with --markdown or --blocks"}
+			return usageError{c.Command.HelpName, "--theme and --allow-html need --markdown or --blocks"}
 		}
 		return nil
 	}
 	if c.IsSet("html") || c.IsSet("text") {
-		return usageError{c.Command.HelpName, "--markdown and --blocks make both parts: leave --html and --text out"}
+		return usageError{c.Command.HelpName, "--markdown and --blocks generate both parts. Leave out --html and " +
+			"--text"}
 	}
 	l, err := s.List(c.Context, n.ListID)
 	if err != nil {
@@ -113,7 +114,7 @@ func sourceOf(c *cli.Context) (kind, source string, err error) {
 		kind = markup.KindBlocks
 	}
 	if c.IsSet("markdown") == c.IsSet("blocks") {
-		return "", "", usageError{c.Command.HelpName, "give --markdown or --blocks"}
+		return "", "", usageError{c.Command.HelpName, "--markdown or --blocks is missing"}
 	}
 	err = readBody(c.String(kind), &source)
 	return kind, source, err
@@ -121,18 +122,18 @@ func sourceOf(c *cli.Context) (kind, source string, err error) {
 
 func (p *program) renderCommand() *cli.Command {
 	return &cli.Command{
-		Name: "render", Usage: "make a mail of Markdown or blocks, and show it",
+		Name: "render", Usage: "generate an email from Markdown or blocks and print it",
 		Description: `   newsletterd render --markdown issue.md --open
    newsletterd render --markdown issue.md --theme journal --html > issue.html
 
-Prints the parts with their placeholders, as body_html and body_text of a send job take them; with --open, the page that a
-reader sees of whom nothing is known. docs/writing.md says what may stand in the source. Needs no database, but for a theme of a
-tenant's own.`,
+Prints a part with its placeholders, ready for body_html or body_text of a
+send job. With --open it shows the page as a subscriber with no details sees
+it. It needs a database only for a tenant's own theme.`,
 		Flags: previewFlags(append(sourceFlags(),
-			stringFlag("name", "`NAME` at the head of the mail"), stringFlag("subject", "`TEXT` of the subject"),
-			stringFlag("color", "`COLOR` of links and buttons, as #7a1f3d; not with a theme of the tenant"),
-			tenantFlag("the `TENANT` of the theme"),
-			oneOfFlag("language", "of the footer: `CODE`, one of "+strings.Join(core.Languages, ", "),
+			stringFlag("name", "sender `NAME` in the header"), stringFlag("subject", "subject `TEXT`"),
+			stringFlag("color", "`COLOR` of links and buttons, for example #7a1f3d; only for built-in themes"),
+			tenantFlag("tenant of the theme (`ID` or name)"),
+			oneOfFlag("language", "language `CODE` of the footer: "+strings.Join(core.Languages, ", "),
 				optional(core.Languages)...),
 		)...),
 		Action: p.render,
@@ -195,7 +196,7 @@ func (p *program) renderLooks(c *cli.Context) (o markup.Options, err error) {
 		return err
 	})
 	if err != nil && core.KindOf(err) != core.Invalid {
-		err = fmt.Errorf("%s is no built-in theme (%s), and where tenants have theirs: %w", theme,
+		err = fmt.Errorf("%s is not a built-in theme (%s), and no database was found for tenants' themes: %w", theme,
 			strings.Join(core.BuiltInThemes, ", "), err)
 	}
 	return o, err

@@ -22,49 +22,55 @@ import (
 
 func (p *program) replicaCommand() *cli.Command {
 	status := &cli.Command{
-		Name: "status", Usage: "show which machine holds the lease, and what can be restored",
-		Description: `Reads the bucket alone, so that it works on any machine. Exit code 1 if the log misses a part, or the bucket
-is empty in which the database of this machine was kept.
+		Name: "status", Usage: "show who holds the lease and what can be restored",
+		Description: `Reads only the bucket, so it works on any machine. Exits with 1 if the log
+has a gap, or if the bucket is empty although this machine's database was
+kept there.
 
    newsletterd replica status`,
 		Action: p.replicaStatus,
 	}
 	restore := &cli.Command{
-		Name: "restore", Usage: "write the database of the replica, of now or of a time, to a file",
-		Description: `Needs no lease, so that it works on any machine, also while a daemon serves the database; it changes
-nothing in the replica. The file is checked before it gets its name. Its jobs are held, as those of any copy. To have a
-machine go on with the replica, no restore is needed: ` + "`newsletterd serve`" + ` does it.
+		Name: "restore", Usage: "restore the replica to a file, current or as of a time",
+		Description: `Works on any machine, also while a daemon serves the database, and changes
+nothing in the replica. The file is verified before it gets its name. Its
+send jobs are paused, as in any copy. You don't need this command to
+continue on another machine: newsletterd serve does that.
 
    newsletterd replica restore --to yesterday.db --at 2026-11-23T18:00:00Z`,
 		Flags: []cli.Flag{
-			stringFlag("to", "the `FILE` to write, which must not exist"),
-			stringFlag("at", "the last state before this `TIME` that was kept, as 2026-12-24T08:00:00Z (else the newest)"),
-			boolFlag("to-last-contiguous", "where the log misses a part, or it is damaged, restore what comes before"),
+			stringFlag("to", "new `FILE` to write"),
+			stringFlag("at", "restore the last state before `TIME`, for example 2026-12-24T08:00:00Z (default: the "+
+				"newest)"),
+			boolFlag("to-last-contiguous", "if the log has a gap or is damaged, restore what comes before"),
 		},
 		Action: p.replicaRestore,
 	}
 	drill := &cli.Command{
-		Name: "drill", Usage: "restore the replica to a temporary file, check it, and compare it with the database",
-		Description: `The file stands in a folder of its own beside the database for so long, and needs as much room as that.
-On the machine whose daemon serves it the result is kept, for ` + "`newsletterd status`" + ` and ` + "`doctor`" + `; the daemon
-does the same once a week. Exit code 1 if anything is found.
+		Name: "drill", Usage: "test the replica: restore it, verify it, compare it with the database",
+		Description: `Restores to a temporary folder next to the database and needs as much space
+as the database. On the machine that serves it, the result is saved for
+newsletterd status and doctor; the daemon runs the same test once a week.
+Exits with 1 if it finds a problem.
 
    newsletterd replica drill`,
 		Action: p.replicaDrill,
 	}
 	begin := &cli.Command{
-		Name: "begin", Usage: "begin the replica anew, with the database of this machine, where it was lost",
-		Description: `A daemon refuses to start where the bucket is empty in which its database was kept before: its disk may not be
-mounted. Where what it had is lost for good, this copies the database of this machine there; also where a part of the log
-is missing, so that it can't be restored. A replica that can be restored is left alone, and no daemon may run. Where
-another machine has served last the database of this one is older: run it there, or say that this is wanted.
+		Name: "begin", Usage: "start a lost replica again from this machine's database",
+		Description: `The daemon doesn't start if the bucket of its database is empty, because the
+disk may just not be mounted. If the content is really lost, or a part of
+the log is missing, this command copies this machine's database there. Stop
+all daemons first. A replica that can be restored isn't changed. If another
+machine served last, its database is newer: run the command there, or pass
+--although-older.
 
    newsletterd replica begin`,
-		Flags:  []cli.Flag{boolFlag("although-older", "begin it with this database, though another machine has served last")},
+		Flags:  []cli.Flag{boolFlag("although-older", "use this database even though another machine served last")},
 		Action: p.replicaBegin,
 	}
 	return &cli.Command{
-		Name: "replica", Usage: "look at the replica of the database, restore it, try whether it can be restored",
+		Name: "replica", Usage: "check, restore and test the replica of the database",
 		Subcommands: []*cli.Command{status, restore, drill, begin},
 	}
 }
@@ -73,7 +79,7 @@ another machine has served last the database of this one is older: run it there,
 func (p *program) replicaConfig(c *cli.Context) (*config.Config, error) {
 	cfg, err := p.config(c)
 	if err == nil && cfg.Replica.URL == "" {
-		err = errors.New("there is no replica: [replica] url is not set")
+		err = errors.New("there is no replica. Set [replica] url")
 	}
 	return cfg, err
 }
@@ -159,7 +165,7 @@ func (p *program) replicaStatus(c *cli.Context) error {
 			err = replica.Missing(c.Context, cfg.Replica.URL, p.lookup, cfg.Database.Path, kept)
 		}
 		if err != nil {
-			err = fmt.Errorf("the replica: %w", err)
+			err = fmt.Errorf("replica: %w", err)
 		}
 	}
 	return errors.Join(err, s.Gap)
@@ -183,18 +189,18 @@ func printReplica(w io.Writer, r replicaRow, now time.Time) error {
 	line("lease", "%s", leaseText(r, now))
 	switch {
 	case r.TXID == 0 && r.Gap == "":
-		line("log", "empty: nothing can be restored")
+		line("log", "empty; nothing can be restored")
 	case r.TXID == 0:
-		line("log", "nothing of it can be restored; %s in %s", bytesText(r.Bytes), counted(r.Files, "file"))
+		line("log", "nothing can be restored; %s in %s", bytesText(r.Bytes), counted(r.Files, "file"))
 	default:
 		line("log", "up to transaction %d, written %s ago; %s in %s, %s", r.TXID, age(r.NewestAt, now), bytesText(r.Bytes),
 			counted(r.Files, "file"), counted(r.Snapshots, "snapshot"))
 	}
 	if r.OldestAt > 0 {
-		line("restorable", "from %s on", r.OldestAt.Time().UTC().Format(time.RFC3339))
+		line("restorable", "since %s", r.OldestAt.Time().UTC().Format(time.RFC3339))
 	}
 	for _, h := range r.Holes {
-		line("but not", "between %s and %s: the log missed a part, and was mended by a copy of the whole",
+		line("except", "between %s and %s: the log had a gap, repaired by a full copy",
 			h.From.Time().UTC().Format(time.RFC3339), h.To.Time().UTC().Format(time.RFC3339))
 	}
 	if r.Gap != "" {
@@ -213,13 +219,13 @@ func leaseText(r replicaRow, now time.Time) string {
 	switch r.State {
 	case "unused":
 		if r.Files > 0 {
-			return "not known: the lock object is missing"
+			return "unknown: the lock object is missing"
 		}
-		return "no machine has taken it yet"
+		return "not held; no machine has taken it"
 	case "released":
-		return fmt.Sprintf("free; given up %s ago by %s", age(r.RenewedAt, now), who)
+		return fmt.Sprintf("free; released %s ago by %s", age(r.RenewedAt, now), who)
 	case "lapsed":
-		return fmt.Sprintf("lapsed %s ago; it was held by %s", age(r.LapsesAt, now), who)
+		return fmt.Sprintf("expired %s ago; last held by %s", age(r.LapsesAt, now), who)
 	}
 	return fmt.Sprintf("held by %s; renewed %s ago", who, age(r.RenewedAt, now))
 }
@@ -250,10 +256,10 @@ func (p *program) replicaRestore(c *cli.Context) error {
 		return restoreAdvice(c.Context, o, err)
 	}
 	if got.Gap != nil {
-		fmt.Fprintf(p.err, "newsletterd: %s; what comes after transaction %d is NOT in the file\n", got.Gap, got.TXID)
+		fmt.Fprintf(p.err, "newsletterd: %s; changes after transaction %d are NOT in the file\n", got.Gap, got.TXID)
 	}
 	if got.Gap == nil && got.Damaged != nil {
-		fmt.Fprintf(p.err, "newsletterd: %s; other files had what it should have: nothing is missing in the file\n",
+		fmt.Fprintf(p.err, "newsletterd: %s; other files had the data, so the file is complete\n",
 			got.Damaged)
 	}
 	row := restoredRow{File: c.String("to"), TXID: got.TXID, At: core.At(got.At)}
@@ -263,7 +269,7 @@ func (p *program) replicaRestore(c *cli.Context) error {
 	if out := p.printer(c); out.json {
 		return out.value(row)
 	}
-	_, err = fmt.Fprintf(p.out, "%s is the database as it was at %s (transaction %d).\n", row.File,
+	_, err = fmt.Fprintf(p.out, "%s has the database as of %s (transaction %d).\n", row.File,
 		got.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), row.TXID)
 	return err
 }
@@ -280,11 +286,11 @@ type restoredRow struct {
 func restoreAdvice(ctx context.Context, o replica.CopyOptions, err error) error {
 	switch {
 	case errors.Is(err, replica.ErrGap):
-		return fmt.Errorf("%w; --to-last-contiguous restores what comes before it", err)
+		return fmt.Errorf("%w. To restore what comes before it, pass --to-last-contiguous", err)
 	case errors.Is(err, replica.ErrNothing) && !o.At.IsZero():
 		s, lookErr := replica.Look(ctx, o.URL, o.Env)
 		if lookErr == nil && !s.Oldest.IsZero() {
-			return fmt.Errorf("%w of that time: it goes back to %s", err, s.Oldest.UTC().Format(time.RFC3339))
+			return fmt.Errorf("%w for that time. The replica goes back to %s", err, s.Oldest.UTC().Format(time.RFC3339))
 		}
 	}
 	return err
@@ -312,7 +318,7 @@ func (p *program) replicaDrill(c *cli.Context) error {
 		return fmt.Errorf("the replica: %s", counted(len(d.Findings), "finding"))
 	}
 	if !jsonWanted(c) {
-		_, err = fmt.Fprintf(p.out, "The replica was restored in %s: %s, whole, up to transaction %d.\n",
+		_, err = fmt.Fprintf(p.out, "Restored the replica in %s: %s, intact, up to transaction %d.\n",
 			tookText(&d), bytesText(d.Bytes), d.TXID)
 	}
 	return err
@@ -328,8 +334,8 @@ func (p *program) replicaBegin(c *cli.Context) error {
 		return err
 	}
 	if fi, err := os.Stat(cfg.Database.Path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
-		return fmt.Errorf("there is no database at %s to begin with: run it on the machine that has one. Where none has, remove "+
-			"%[1]s.replica, and `newsletterd serve` makes a new one", cfg.Database.Path)
+		return fmt.Errorf("there is no database at %s. Run the command on the machine that has it. If no machine has "+
+			"it, delete %[1]s.replica, and newsletterd serve creates a new one", cfg.Database.Path)
 	} else if err != nil {
 		return err
 	}
@@ -338,22 +344,22 @@ func (p *program) replicaBegin(c *cli.Context) error {
 		return err
 	}
 	if s.TXID > 0 && s.Gap == nil && !lacks {
-		return errors.New("the replica has a database already: `newsletterd serve` goes on with that")
+		return errors.New("the replica already has a database. To continue with it, run newsletterd serve")
 	}
 	last, err := replica.ServedLast(cfg.Database.Path, s)
 	if err != nil {
 		return err
 	}
 	if !last && !lacks && !c.Bool("although-older") {
-		return errors.New("this machine is not known to have served last, so what another one has may be newer: run it there; " +
-			"where that disk is lost, too, --although-older begins with the database of this machine")
+		return errors.New("another machine may have served last, and its database may be newer. Run the command " +
+			"there. If that disk is lost, too, pass --although-older to start with this machine's database")
 	}
 	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err),
 		func(r *replica.Options) { r.Begin = true })
 	if err != nil {
 		return err
 	}
-	return p.done(c, "The replica has the database of this machine.")
+	return p.done(c, "The replica now has this machine's database.")
 }
 
 // drillHere compares with the database and keeps the result where a daemon of this machine serves it. Elsewhere the
@@ -416,24 +422,24 @@ func replicaText(r *handlers.ReplicaState, now time.Time) string {
 	text := fmt.Sprintf("generation %d, up to transaction %d", r.Generation, r.TXID)
 	switch {
 	case r.Generation == 0:
-		text = "can't be reached, or was never written"
+		text = "not reachable, or never written"
 	case !r.Fresh:
 		text += ", and no machine holds it"
 	case r.LagMS > lagLimit.Milliseconds()/2:
-		text += fmt.Sprintf(", which lacks commits for %d ms", r.LagMS)
+		text += fmt.Sprintf(", %d ms behind", r.LagMS)
 	}
 	if r.Broken != "" {
-		text += "; it CAN'T BE RESTORED: " + printable(r.Broken)
+		text += "; CAN'T BE RESTORED: " + printable(r.Broken)
 	}
 	switch {
 	case r.Drill == nil:
-		return text + "; restoring it was not tried yet"
+		return text + "; not tested"
 	case !r.Drill.Whole:
-		return text + "; restoring it FAILED " + age(r.Drill.At, now) + " ago"
+		return text + "; restore test FAILED " + age(r.Drill.At, now) + " ago"
 	}
-	text += "; restored on trial " + age(r.Drill.At, now) + " ago"
+	text += "; restore test passed " + age(r.Drill.At, now) + " ago"
 	if len(r.Drill.Mended) > 0 {
-		text += ", after it was mended"
+		text += ", after a repair"
 	}
 	return text
 }

@@ -70,7 +70,7 @@ func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 			return d, err
 		}
 		if disk.Free < disk.Database+disk.WAL+drillRoom {
-			return d, fmt.Errorf("%s free are too little room to restore %s beside the database", bytesText(disk.Free),
+			return d, fmt.Errorf("%s free; not enough space to restore %s next to the database", bytesText(disk.Free),
 				bytesText(disk.Database))
 		}
 	}
@@ -106,7 +106,7 @@ func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 }
 
 // errNotMade says that the replica could not be tried: that is no finding.
-var errNotMade = errors.New("no drill could be made")
+var errNotMade = errors.New("the restore test could not run")
 
 // mend has the whole database shipped again where it is whole itself, and tries once more.
 func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
@@ -115,12 +115,13 @@ func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 		return err
 	}
 	if len(faults) > 0 {
-		d.Findings = append(d.Findings, "it is not mended, for the database itself is damaged: "+strings.Join(faults, "; "))
+		d.Findings = append(d.Findings, "it is not repaired, because the database itself is damaged: "+
+			""+strings.Join(faults, "; "))
 		return nil
 	}
 	found := d.Findings
 	if err := r.store.MendReplica(ctx, errors.New(strings.Join(found, "; "))); err != nil {
-		d.Findings = append(d.Findings, "it could not be mended: "+err.Error())
+		d.Findings = append(d.Findings, "it could not be repaired: "+err.Error())
 		return nil
 	}
 	d.Findings, d.Mended = []string{}, found
@@ -134,7 +135,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 	limited, cancel := context.WithTimeout(ctx, drillReaches)
 	defer cancel()
 	if err := replica.Reach(limited, r.cfg.Replica.URL, r.env); err != nil {
-		return fmt.Errorf("%w: the storage is not reached: %w", errNotMade, err)
+		return fmt.Errorf("%w: the storage is not reachable: %w", errNotMade, err)
 	}
 	if r.serves {
 		if before, err = r.store.DrillCounts(ctx); err != nil {
@@ -144,7 +145,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 			return err
 		}
 		if err := r.wait(ctx); err != nil {
-			return fmt.Errorf("%w: the storage does not get what is written: %w", errNotMade, err)
+			return fmt.Errorf("%w: the storage doesn't receive what is written: %w", errNotMade, err)
 		}
 	}
 	got, err := replica.Copy(ctx, replica.CopyOptions{URL: r.cfg.Replica.URL, Env: r.env, To: path})
@@ -170,7 +171,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 	o.Mode, o.Path = db.Command, path
 	s, err := store.Open(ctx, o)
 	if err != nil {
-		return fmt.Errorf("what was restored can't be opened: %w", err)
+		return fmt.Errorf("the restored file can't be opened: %w", err)
 	}
 	findings, err := r.compare(ctx, s, text, before)
 	d.Findings = append(d.Findings, findings...)
@@ -199,7 +200,7 @@ func (r *drill) compare(ctx context.Context, s *store.Store, text string, before
 		return findings, err
 	}
 	if found != text {
-		findings = append(findings, "what was written just before is not in what was restored")
+		findings = append(findings, "the restored file lacks the last write")
 	}
 	counts, err := s.DrillCounts(ctx)
 	if err != nil {

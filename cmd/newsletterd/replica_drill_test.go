@@ -211,7 +211,7 @@ func TestDrillMendsWhatItFinds(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	health("ok")
-	wantFinding(t, k.replicaFindings(t, true), "replica drill", core.LevelWarning, "a copy of the whole was needed")
+	wantFinding(t, k.replicaFindings(t, true), "restore test", core.LevelWarning, "a copy of the whole was needed")
 	if d := k.try(t); !d.Whole || len(d.Mended) > 0 {
 		t.Errorf("%+v", d)
 	}

@@ -62,7 +62,7 @@ func keptHere(ctx context.Context, cfg *config.Config) (bool, error) {
 type servedError struct{ host string }
 
 func (e servedError) Error() string {
-	return e.host + " serves this database: run the command there, or stop newsletterd there first"
+	return e.host + " serves this database. Run the command there, or stop newsletterd there first"
 }
 
 // unlessServed ends the wait for a lease that its holder renews. One that it doesn't ends.
@@ -74,16 +74,17 @@ func unlessServed(host string, alive bool) error {
 }
 
 // errStandby says that the daemon of this machine does not serve the database.
-var errStandby = errors.New("the daemon of this machine is a standby, or starts: " +
-	"run the command where the database is served")
+var errStandby = errors.New("the daemon on this machine is a standby or starting. Run the command on the machine " +
+	"that serves the database")
 
-var errLooks = errors.New("this command only looks at the database")
+var errLooks = errors.New("this command can only read the database")
 
 // errNotKept says that a database file is perhaps a copy: the replica has a database, and this machine has kept none of
 // it in a file of this name.
-var errNotKept = errors.New("this file was never kept in the replica, so it may be a copy: it can be looked at, and is not " +
-	"changed. Where the database is another file, name it by --database; to change this file, and leave the replica alone, " +
-	"set " + config.EnvPrefix + "REPLICA_URL to nothing; `newsletterd serve` goes on with what the replica has")
+var errNotKept = errors.New("this file was never kept in the replica, so it may be a copy and can't be changed. If " +
+	"the database is another file, pass --database. To change this file and leave the replica alone, set " +
+	"" + config.EnvPrefix + "REPLICA_URL to an empty value. newsletterd serve continues with the replica's " +
+	"database")
 
 // leaseWait is how long a command tries to reach the replica, and waits for the lease of a machine that has died.
 const leaseWait = 90 * time.Second
@@ -100,8 +101,8 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 	o.Mode = db.Command
 	if cfg.Replica.URL == "" {
 		if !look && replica.Noted(o.Path) && !db.DaemonRuns(o.Path) {
-			log.Warn("this database was kept in a replica, which does not get what is changed now: the file is set aside when it is " +
-				"kept there again. Remove " + o.Path + ".replica where the replica is given up")
+			log.Warn("this database was kept in a replica that doesn't get these changes; the file is set aside when " +
+				"the replica is used again. If you no longer use the replica, delete " + o.Path + ".replica")
 		}
 		return store.Open(ctx, o)
 	}
@@ -114,7 +115,7 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 			return nil, errStandby
 		}
 		if err == nil {
-			log.Warn("this is what this machine had: its daemon is a standby, or starts")
+			log.Warn("showing this machine's last state: its daemon is a standby or starting")
 		}
 		return s, err
 	case db.DaemonRuns(o.Path):
@@ -127,7 +128,7 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 		alone.ReadOnly = errNotKept
 		s, err := store.Open(ctx, alone)
 		if err == nil {
-			log.Warn("this file was never kept in the replica: it is looked at as it is")
+			log.Warn("this file was never kept in the replica; showing it as it is")
 		}
 		return s, err
 	}
@@ -173,7 +174,7 @@ func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*
 	if s, err = store.Open(ctx, alone); errors.Is(err, os.ErrNotExist) {
 		return nil, served
 	}
-	log.Warn("this is what this machine had: another one serves", slog.String("host", served.host))
+	log.Warn("showing this machine's last state: another machine serves", slog.String("host", served.host))
 	return s, err
 }
 
@@ -196,7 +197,7 @@ func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 		return err
 	}
 	if !errors.Is(err, os.ErrNotExist) {
-		log.Warn("what the replica has could not be brought", slog.Any("error", err))
+		log.Warn("the replica's latest state could not be read", slog.Any("error", err))
 	}
 	return nil
 }
@@ -206,7 +207,7 @@ func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 func supersede(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	err := giveReplica(ctx, cfg, log, func(r *replica.Options) { r.Supersede = true })
 	if err != nil {
-		return fmt.Errorf("the replica does not have it, and would replace it at the next start: %w", err)
+		return fmt.Errorf("the replica doesn't have this change and would overwrite it at the next start: %w", err)
 	}
 	return nil
 }

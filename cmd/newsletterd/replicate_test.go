@@ -132,7 +132,7 @@ func TestRestoreSupersedesTheReplica(t *testing.T) {
 		}
 	}
 	b := daemontest.NewIn(t, t.TempDir(), a.Env...)
-	refused(a, "another newsletterd serves this database")
+	refused(a, "another newsletterd is serving this database")
 	refused(b, "serves this database: run the command there")
 	a.Stop()
 	b.Run("restore", "--from", a.Dir+"/backup.db")

@@ -49,12 +49,12 @@ func startAt(t *testing.T, path string, takeOver bool) (*running, restoredView) 
 	c.command(0, &status, "status")
 	all, _ := examined(t, "[database]\npath = \""+c.cfg.Database.Path+"\"\n[metrics]\nlisten = \"\"\n")
 	v := restoredView{
-		logged: c.log.Has("jobs are held"), healthz: strings.Contains(health, `"restored_jobs":2`),
+		logged: c.log.Has("send jobs are paused"), healthz: strings.Contains(health, `"restored_jobs":2`),
 		status: status.Restored == 2,
 	}
 	for _, f := range all {
 		v.doctor = v.doctor || f.Check == "jobs" &&
-			strings.Contains(f.Text, "2 jobs held, for the file was restored or copied")
+			strings.Contains(f.Text, "2 jobs paused because the database was restored or copied")
 	}
 	return c, v
 }

@@ -26,18 +26,20 @@ const (
 func (p *program) serveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "run the daemon",
-		Description: `Opens the database (and makes or migrates it), starts the workers and listens. SIGTERM or SIGINT stops it: what is
-in flight finishes first, within 45 seconds; a second signal ends it at once. On a terminal it prints the link by which the first operator
-makes an account in a browser, while there is none.
+		Description: `Creates or upgrades the database, starts the workers and listens. On SIGTERM
+or SIGINT it finishes work in progress within 45 seconds and stops; a second
+signal stops it immediately. While there is no server administrator, it
+prints a link to create the first account.
 
    newsletterd serve
    newsletterd serve --config /var/lib/newsletterd/newsletterd.toml --log-level debug`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Usage: "listen on `HOST:PORT`"},
-			&cli.StringFlag{Name: "public-url", Usage: "the `ORIGIN` as the world sees it, as https://news.example.org"},
-			&cli.StringFlag{Name: "log-level", Usage: "`LEVEL`: debug, info, warn or error"},
-			&cli.StringFlag{Name: "log-format", Usage: "`FORMAT`: auto, text or json"},
-			boolFlag("take-over", "let the jobs of a restored or copied file go on, which are held else"),
+			&cli.StringFlag{Name: "public-url", Usage: "public URL of the server (`ORIGIN`), for example " +
+				"https://news.example.org"},
+			&cli.StringFlag{Name: "log-level", Usage: "log `LEVEL`: debug, info, warn or error"},
+			&cli.StringFlag{Name: "log-format", Usage: "log `FORMAT`: auto, text or json"},
+			boolFlag("take-over", "resume send jobs paused because the database was restored or copied"),
 		},
 		Action: func(c *cli.Context) error {
 			cfg, err := p.config(c)
@@ -52,7 +54,7 @@ makes an account in a browser, while there is none.
 			// c.Context ends at the first signal too: the start must stop then, the running daemon must not be cut.
 			d, err := build(c.Context, cfg, log)
 			if cfg.Replica.URL != "" && errors.Is(err, context.Canceled) && c.Context.Err() != nil {
-				log.Info("stopped before this machine served")
+				log.Info("stopped before this machine started serving")
 				return nil
 			}
 			if err != nil {
@@ -75,7 +77,7 @@ makes an account in a browser, while there is none.
 				for at := time.Now(); time.Since(at) < sameSignal; {
 					got = <-signals
 				}
-				log.Warn("stopped at once", slog.String("signal", got.String()))
+				log.Warn("stopped immediately", slog.String("signal", got.String()))
 				os.Exit(exitFailed)
 			}()
 			return d.run(stop)
@@ -113,7 +115,7 @@ func (d *daemon) run(stop <-chan struct{}) error {
 func (d *daemon) reload(hangup <-chan os.Signal) {
 	for range hangup {
 		if d.certWatch == nil || d.certs.manager != nil {
-			d.log.Info("nothing to read again: the configuration is read at the start")
+			d.log.Info("nothing to reload: the configuration is only read at startup")
 			continue
 		}
 		d.certs.again.Store(true)
@@ -176,7 +178,7 @@ func (d *daemon) drainHTTP() error {
 	defer cancel()
 	err := d.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		d.log.Warn("requests were cut", slog.Duration("after", httpDrain))
+		d.log.Warn("requests were interrupted", slog.Duration("after", httpDrain))
 		return d.server.Close()
 	}
 	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {

@@ -93,7 +93,7 @@ func (s *standby) answer(w http.ResponseWriter, r *http.Request) {
 	status := s.status
 	s.mu.Unlock()
 	body := map[string]string{
-		"error": status, "message": "This machine does not serve at the moment; try again soon.", "request_id": core.NewID(),
+		"error": status, "message": "This machine isn't serving right now. Try again soon.", "request_id": core.NewID(),
 	}
 	if r.URL.Path == "/healthz" {
 		body["status"] = status

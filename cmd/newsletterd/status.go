@@ -22,7 +22,7 @@ import (
 type statusReport handlers.SystemStatus
 
 func (p *program) statusCommand() *cli.Command {
-	c := p.command("status", "show jobs, queues, disk and snapshot at a glance", nil, nil,
+	c := p.command("status", "show send jobs, queues, disk and backup", nil, nil,
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			r := statusReport{Database: s.Path()}
 			var err error
@@ -38,7 +38,7 @@ func (p *program) statusCommand() *cli.Command {
 			}
 			return printStatus(p.out, r, time.Now())
 		})
-	c.Description = "What is amiss, and what to do about it, is what `newsletterd doctor` tells."
+	c.Description = "To find problems and fixes: newsletterd doctor"
 	return c
 }
 
@@ -60,7 +60,7 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	daemon := "not running"
 	switch {
 	case r.DaemonRuns && db.DaemonWaits(r.Database):
-		daemon = "standby, or starting: what follows is what this machine has"
+		daemon = "standby or starting; showing this machine's last state"
 	case r.DaemonRuns:
 		daemon = "running"
 	}
@@ -77,14 +77,15 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 		line("replica", "%s", replicaText(r.Replica, now))
 	}
 	if aside, bytes := filesSetAside(r.Database); len(aside) > 0 {
-		line("set aside", "%s in %s (%s): see `newsletterd doctor`", bytesText(bytes), counted(len(aside), "file"),
+		line("set aside", "%s in %s (%s), see newsletterd doctor", bytesText(bytes), counted(len(aside), "file"),
 			filepath.Base(r.Database)+".superseded-…")
 	}
 	line("records", "%s, %s, %s", counted(r.Records.Tenants, "tenant"), counted(r.Records.Lists, "list"),
 		counted(r.Records.Users, "user"))
 	for _, l := range r.Lists {
 		n := l.Counts
-		line("  "+printable(l.Name), "%d active, %d pending, %d left, %d bounced, %d complained, %d suppressed, %d mailable",
+		line("  "+printable(l.Name), "%d active, %d pending, %d unsubscribed, %d bounced, %d complained, %d "+
+			"suppressed, %d mailable",
 			n.Active, n.Pending, n.Unsubscribed, n.Bounced, n.Complaint, n.Suppressed, n.Mailable)
 	}
 	line("outbox", "%d waiting%s, %d dead", r.Outbox.Waiting, oldest(r.Outbox.OldestAt, now), r.Outbox.Dead)
@@ -99,7 +100,8 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	}
 	line("jobs", "%s", strings.Join(counts, ", "))
 	if r.Restored > 0 {
-		line("held", "%s since the file was restored or copied: look at them, then `newsletterd admin job resume`",
+		line("held", "%s paused because the database was restored or copied; check them, then run newsletterd admin "+
+			"job resume",
 			counted(r.Restored, "job"))
 	}
 	for _, j := range r.Jobs {

@@ -96,9 +96,9 @@ func (c *certificates) watch() *worker.Loop {
 	return &worker.Loop{Name: "certificate", Step: func(_ context.Context, at time.Time) time.Time {
 		if c.manager == nil && (c.again.Swap(false) || !c.changedAt().Equal(c.read)) {
 			if err := c.load(); err != nil {
-				c.log.Error("the certificate can't be read; the one before stays", slog.Any("error", err))
+				c.log.Error("the certificate can't be read; keeping the previous one", slog.Any("error", err))
 			} else {
-				c.log.Info("the certificate was read again", slog.String("file", c.cert))
+				c.log.Info("certificate reloaded", slog.String("file", c.cert))
 			}
 		}
 		return at.Add(certificateEvery)

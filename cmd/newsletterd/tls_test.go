@@ -42,13 +42,16 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	hangup <- os.Interrupt
-	daemontest.Await(t, "the log", func() bool { return r.log.Has("the certificate can't be read; the one before stays") })
+	daemontest.Await(t, "the log", func() bool {
+		return r.log.Has("the certificate can't be read; keeping the " +
+			"previous one")
+	})
 	if n := daemontest.Presented(t, addr, "localhost").SerialNumber.Int64(); n != 1 {
 		t.Errorf("serial %d after a broken file", n)
 	}
 	daemontest.WriteCertificate(t, cert, key, 2)
 	hangup <- os.Interrupt
-	daemontest.Await(t, "the log", func() bool { return r.log.Has("the certificate was read again") })
+	daemontest.Await(t, "the log", func() bool { return r.log.Has("certificate reloaded") })
 	if n := daemontest.Presented(t, addr, "localhost").SerialNumber.Int64(); n != 2 {
 		t.Errorf("serial %d after the change", n)
 	}

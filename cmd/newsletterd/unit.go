@@ -41,9 +41,10 @@ type unit struct {
 
 func (p *program) systemdUnitCommand() *cli.Command {
 	return &cli.Command{
-		Name: "systemd-unit", Usage: "print a hardened unit file for systemd",
-		Description: `The unit runs this program with the configuration given, as a user without rights, and lets it write where the
-configuration says and nowhere else. Print it anew when paths or ports of the configuration have changed.
+		Name: "systemd-unit", Usage: "print a hardened systemd unit",
+		Description: `The unit runs newsletterd with this configuration as an unprivileged user
+that can only write where the configuration says. Print it again when paths
+or ports in the configuration change.
 
    newsletterd systemd-unit --config /var/lib/newsletterd/newsletterd.toml | sudo tee /etc/systemd/system/newsletterd.service`,
 		Flags: []cli.Flag{unitUserFlag(), unitBinaryFlag()},
@@ -63,11 +64,11 @@ configuration says and nowhere else. Print it anew when paths or ports of the co
 }
 
 func unitUserFlag() cli.Flag {
-	return stringFlag("user", "the `USER` that the daemon runs as (else you, or newsletterd if you are root)")
+	return stringFlag("user", "`USER` that the daemon runs as (default: you, or newsletterd if you are root)")
 }
 
 func unitBinaryFlag() cli.Flag {
-	return stringFlag("binary", "the `FILE` of the program (else this one)")
+	return stringFlag("binary", "newsletterd program `FILE` (default: this one)")
 }
 
 // unitOf is the unit file for a configuration.

@@ -215,7 +215,7 @@ func (d *daemon) loopTransport(own bool) http.RoundTripper {
 			InsecureSkipVerify: true, // VerifyPeerCertificate demands our very certificate
 			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 				if len(raw) == 0 || !bytes.Equal(raw[0], ours) {
-					return errors.New("another certificate than ours answers on our own address")
+					return errors.New("our own address responds with a certificate of another server")
 				}
 				return nil
 			},

@@ -147,7 +147,7 @@ func (p *Page) labelOf(c *core.FieldCoverage) string {
 
 // namesField reports whether the message of a finding is on a field.
 func namesField(message, name string) bool {
-	return regexp.MustCompile(`\bpreferences\.` + regexp.QuoteMeta(name) + ` and read `).MatchString(message)
+	return regexp.MustCompile(`\bpreferences\.` + regexp.QuoteMeta(name) + ` and see `).MatchString(message)
 }
 
 func (p *Page) lacking(f *core.FieldCoverage) string {

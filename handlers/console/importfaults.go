@@ -27,7 +27,7 @@ var lineFaults = []struct {
 	format string
 	say    func(p *Page, values []string) string
 }{
-	{"%q is no e-mail address", func(p *Page, v []string) string {
+	{"%q is not a valid email address", func(p *Page, v []string) string {
 		if v[0] == "" {
 			return p.T("The email address is missing.")
 		}

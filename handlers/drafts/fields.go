@@ -3,6 +3,7 @@ package drafts
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -68,21 +69,21 @@ func (d Drafts) fieldCoverage(ctx context.Context, l *Look) (out []core.FieldCov
 	return out, found, nil
 }
 
-// fieldFinding says how many readers lack a field, and what they read in its place.
+// fieldFinding says how many subscribers lack a field, and what they see instead.
 func fieldFinding(f *core.CampaignFields, u mail.UsedField, c *core.FieldCoverage, all bool) core.CampaignFinding {
 	at := core.FindingPlace{Field: u.Part}
 	if u.Part == "content.source" {
 		at = placeIn(f, u.Name)
 	}
-	who, reads := "readers", "nothing there"
+	who, reads := "%d subscribers", "nothing in its place"
 	if !all {
-		who = "readers that were looked at, the newest ones,"
+		who = "the %d newest subscribers"
 	}
 	if u.Default != "" {
-		reads = "“" + u.Default + "”"
+		reads = "the fallback “" + u.Default + "”"
 	}
 	return core.Warningf("field_missing", at, "Preview the email as one of them, or fill in the field.",
-		"%d of %d %s have no %s and read %s.", c.Readers-c.Known, c.Readers, who, u.Name, reads)
+		"%d of %s have no %s and see %s.", c.Readers-c.Known, fmt.Sprintf(who, c.Readers), u.Name, reads)
 }
 
 // lookForForeignTags adds the merge tags of other programs that stand in a draft, with what to write instead. Readers
@@ -100,8 +101,9 @@ func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 			if t.Write != "" {
 				do = "write " + t.Write
 			}
-			found = append(found, core.Warningf("placeholder_foreign", at(t.At), "To have it sent as it is written, put it "+
-				"between {% raw %} and {% endraw %}.", "%s is a merge tag from another program: %s.", t.Text, do))
+			found = append(found, core.Warningf("placeholder_foreign", at(t.At),
+				"To send it as it is, put it between {% raw %} "+
+				"and {% endraw %}.", "%s is a merge tag from another program: %s.", t.Text, do))
 		}
 	}
 	in := func(field, text string) {

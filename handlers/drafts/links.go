@@ -58,7 +58,7 @@ func (k *Checks) Init() (err error) {
 func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	err := c.CountBy(k.limiter, tenantID)
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Kind == core.TooMany {
-		e.Message = "The links of this tenant's campaigns were looked at too often; try again later."
+		e.Message = "Too many link checks for this tenant. Try again later."
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func Crud(t *Table, path, name, one, many string, r Resource) resourceRows {
 		List:   row("GET", path, r.May.Read, r.List, "List "+many).Named("list" + name + "s"),
 		Create: row("POST", path, r.May.Create, r.Create.Created(), "Create "+one).Named("create" + name),
 		show:   row("GET", item, r.May.Read, found(r.Show), "Show "+one).Named("get" + name),
-		Update: row("PUT", item, r.May.Change, found(r.Update), "Change "+one+"; absent fields stay as they are").
+		Update: row("PUT", item, r.May.Change, found(r.Update), "Update "+one+"; fields you leave out stay unchanged").
 			Named("update" + name),
 		Remove: row("DELETE", item, r.May.Remove, found(r.Remove), "Delete "+one).Named("delete" + name),
 	}

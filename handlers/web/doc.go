@@ -66,7 +66,7 @@
 //	oneof:"a|b"        the words allowed
 //	like:"name"        forms of API.Forms: patterns, and words that are known elsewhere
 //	each:"line max=60" forms and bounds of the elements of a list
-//	about:"Pixels"     what it is; without one, what all fields of its name are
+//	about:"Size in pixels"     what it is; without one, what all fields of its name are
 //
 // # Adapters
 //

@@ -304,7 +304,7 @@ func (h *Handler) remote(r *http.Request) netip.Addr {
 		hop, ok := hopAddress(text)
 		if !ok {
 			h.unreadable.Do(func() {
-				h.log.Warn("X-Forwarded-For has a hop that is no address: its clients count as the proxy in front of it",
+				h.log.Warn("X-Forwarded-For contains an invalid address; its clients count as the proxy in front of it",
 					slog.String("hop", text[:min(len(text), 100)]), slog.String("peer", peer.String()))
 			})
 			break

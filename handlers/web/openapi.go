@@ -257,11 +257,11 @@ func (r *Route) parameters(names *describer) (out []obj) {
 		out = append(out,
 			obj{
 				"name": "limit", "in": "query", "schema": obj{"type": "integer", "minimum": 1, "maximum": listMax},
-				"description": "Rows of a page; without it the whole list is answered.",
+				"description": "Rows per page; without it the whole list is returned.",
 			},
 			obj{
 				"name": "cursor", "in": "query", "schema": obj{"type": "string"},
-				"description": "From the Link header of the page before.",
+				"description": "Cursor from the previous page's Link header.",
 			})
 	}
 	return out
@@ -312,7 +312,7 @@ func (r *Route) responses(names *describer) obj {
 		out[strconv.Itoa(status)] = obj{"description": http.StatusText(status)}
 	}
 	if e.out == reflect.TypeFor[HTML]() {
-		out["3XX"] = obj{"description": "On to another page, or back to the client"}
+		out["3XX"] = obj{"description": "Redirect to another page or back to the client"}
 	}
 	for status, description := range e.failing {
 		out[strconv.Itoa(status)] = obj{"description": description, "content": ok["content"]}
@@ -323,10 +323,10 @@ func (r *Route) responses(names *describer) obj {
 // schema of the errors of a dialect.
 func (d Dialect) schema(names *describer) obj {
 	text := obj{"type": "string"}
-	code := obj{"type": "string", "description": "A word for programs"}
-	message := obj{"type": "string", "description": "A sentence for people"}
-	id := obj{"type": "string", "description": "Also in the header X-Request-Id and in the log"}
-	field := obj{"type": "string", "description": "The field at fault"}
+	code := obj{"type": "string", "description": "Machine-readable code"}
+	message := obj{"type": "string", "description": "Human-readable message"}
+	id := obj{"type": "string", "description": "Request ID, also in the X-Request-Id header and the log"}
+	field := obj{"type": "string", "description": "The invalid field"}
 	props := obj{"error": code, "message": message, "request_id": id}
 	required := []string{"error", "message", "request_id"}
 	name := "ErrorResponse"
@@ -334,17 +334,17 @@ func (d Dialect) schema(names *describer) obj {
 	case Send:
 		props["reason"] = field
 		findings := outputSchema(reflect.TypeFor[[]core.CampaignFinding](), names)
-		findings["description"] = "Why a campaign can't be approved or sent"
+		findings["description"] = "Reasons why a campaign can't be approved or sent"
 		props["findings"] = findings
 		changes := outputSchema(reflect.TypeFor[[]core.ContentChange](), names)
-		changes["description"] = "What has changed in a campaign since it was looked at, and who changed it"
+		changes["description"] = "Changes to a campaign since it was read, and who made them"
 		props["changes"] = changes
 		required = []string{"error"}
 	case OAuth:
 		name = "OAuthErrorResponse"
 		props["error_description"], props["field"] = text, field
 		props["mfa_required"] = obj{
-			"type": "boolean", "description": "The account has a second factor: send a code of it in otp, too",
+			"type": "boolean", "description": "The account has two-factor authentication: also send a code in otp",
 		}
 	case Device:
 		props["code"], props["field"] = code, field

@@ -29,18 +29,18 @@ func (names *describer) declare(v any, tag string) {
 
 // words say who may call, and what is limited.
 func (r *Route) words() string {
-	out := []string{"Who may call: " + accessWords(r.Who) + "."}
+	out := []string{"Access: " + accessWords(r.Who) + "."}
 	if p, ok := core.PermissionFor(r.Who.action); ok {
-		out = append(out, fmt.Sprintf("Needs the right %s, which the role %s has.", p.Action, p.Least))
+		out = append(out, fmt.Sprintf("Requires the permission %s (role %s or higher).", p.Action, p.Least))
 	}
 	if n := r.Do.maxBody; n > 0 && r.Do.body != noBody {
-		out = append(out, "The body has at most "+sizeWords(n)+".")
+		out = append(out, "Maximum body size: "+sizeWords(n)+".")
 	}
 	if rate := r.Do.rate; rate != nil {
-		out = append(out, fmt.Sprintf("At most %d calls in %s from one address.", rate.n, spanWords(rate.per)))
+		out = append(out, fmt.Sprintf("Rate limit: %d requests per %s and IP address.", rate.n, spanWords(rate.per)))
 	}
 	if r.Do.list {
-		out = append(out, "Without limit the whole list is streamed.")
+		out = append(out, "Without limit, the whole list is streamed.")
 	}
 	return strings.Join(out, " ")
 }
@@ -48,23 +48,23 @@ func (r *Route) words() string {
 func accessWords(a Access) string {
 	switch {
 	case a.signed:
-		return "webhook clients, by a signature"
+		return "webhook sources, with a signature"
 	case a.proof != nil:
 		return a.proof.callers
 	case a.option:
-		return "everybody; a token that is sent must be valid"
+		return "public; if a token is sent, it must be valid"
 	case a.people && a.oneOf:
-		return "users, by an access token with one of the scopes " + strings.Join(a.scopes, ", ")
+		return "users, with an access token with one of the scopes " + strings.Join(a.scopes, ", ")
 	case a.people:
-		return "users, by an access token with the scope " + strings.Join(a.scopes, " ")
+		return "users, with an access token with the scope " + strings.Join(a.scopes, " ")
 	case a.oneOf:
-		return "callers with an access token with one of the scopes " + strings.Join(a.scopes, ", ")
+		return "an access token with one of the scopes " + strings.Join(a.scopes, ", ")
 	case a.bearer && len(a.scopes) > 0:
-		return "callers with an access token with the scope " + strings.Join(a.scopes, " ")
+		return "an access token with the scope " + strings.Join(a.scopes, " ")
 	case a.bearer:
-		return "callers with an access token"
+		return "an access token"
 	default:
-		return "everybody"
+		return "public"
 	}
 }
 
@@ -78,9 +78,9 @@ func sizeWords(n int64) string {
 func spanWords(d time.Duration) string {
 	switch d {
 	case time.Hour:
-		return "an hour"
+		return "hour"
 	case time.Minute:
-		return "a minute"
+		return "minute"
 	default:
 		return d.String()
 	}
@@ -116,36 +116,36 @@ func (names *describer) tagObjects(tags []string) []obj {
 var failureWords = map[int]struct{ code, message, words string }{
 	400: {
 		"invalid_request", "email is missing.",
-		"The request is malformed, a field is missing or wrong, or a token is unknown, used or expired",
+		"The request is malformed, a field is missing or invalid, or a token is unknown, used or expired",
 	},
-	401: {"invalid_token", "The access token is missing or not valid.", "No credentials, or none that are valid"},
-	403: {"insufficient_scope", "The access token does not allow this.", "The caller is known and may not do this"},
+	401: {"invalid_token", "The access token is missing or not valid.", "Credentials are missing or invalid"},
+	403: {"insufficient_scope", "The access token does not allow this.", "The caller isn't allowed to do this"},
 	404: {
 		"not_found", "Not found. It may have been deleted, or you don't have access.",
-		"There is no such record, or it is not the caller's to see",
+		"The record doesn't exist, or the caller can't see it",
 	},
-	409: {"conflict", "It exists already.", "It contradicts what is there already"},
+	409: {"conflict", "It exists already.", "The request conflicts with the current state"},
 	412: {
 		"changed_meanwhile", "This has changed since you read it. Read it again before you change it.",
-		"It is in another state than the caller says",
+		"The record has changed since the caller read it",
 	},
 	413: {"payload_too_large", "The body is too large. Send less at once.", "The body is too large"},
-	415: {"unsupported_media_type", "The body must be application/json.", "The body is of another media type"},
-	422: {"validation_error", "list_id is missing.", "The request is not valid"},
+	415: {"unsupported_media_type", "The body must be application/json.", "The body has an unsupported media type"},
+	422: {"validation_error", "list_id is missing.", "The request is invalid"},
 	428: {
 		"precondition_required",
 		"If-Match is missing. Send the ETag from your last read, so that you don't overwrite other changes.",
-		"The caller must say in which state it is to be changed",
+		"The caller must send If-Match",
 	},
 	429: {
 		"rate_limited", "Too many requests. Try again later.",
-		"Too many requests; Retry-After tells when to try again",
+		"Too many requests; Retry-After says when to try again",
 	},
-	500: {"internal", "Something went wrong.", "A fault of the daemon"},
+	500: {"internal", "Something went wrong.", "Internal error"},
 	503: {
 		"storage_unavailable", "The database does not answer; try again.",
-		"The database, the session store, the memory for large bodies or, for what strangers may write, room on the disk " +
-			"is not available now",
+		"The database, the session store, memory for large bodies or disk space for public writes is temporarily " +
+			"unavailable",
 	},
 }
 
@@ -255,7 +255,7 @@ func (names *describer) sampleText(name string, format any) string {
 // pathWords says what a parameter of a path is.
 func pathWords(name string) string {
 	if name == "id" {
-		return "Id of the record"
+		return "ID of the record"
 	}
 	return "The " + strings.ReplaceAll(name, "_", " ")
 }

@@ -28,16 +28,18 @@ func (r *Route) allRefusals() []Refusal {
 	var out []Refusal
 	e := &r.Do
 	if e.body == jsonBody || e.body == rawBody && e.in != nil && e.in.object != nil {
-		out = append(out, Refusal{core.Invalid, "invalid_json", "", "The JSON has NUL or half of a character"})
+		out = append(out, Refusal{core.Invalid, "invalid_json", "", "The JSON contains NUL or an incomplete character"})
 	}
 	switch {
 	case e.body == formBody:
-		out = append(out, Refusal{core.Invalid, "", "", "A parameter stands more than once, or has NUL"})
+		out = append(out, Refusal{core.Invalid, "", "", "A parameter is repeated or contains a NUL character"})
 	case e.list, e.in != nil && len(e.in.query) > 0:
-		out = append(out, Refusal{core.Invalid, "", "", "A parameter has NUL"})
+		out = append(out, Refusal{core.Invalid, "", "", "A parameter contains a NUL character"})
 	}
 	if e.list {
-		out = append(out, Refusal{core.Invalid, "invalid_cursor", "cursor", "It is of another list, filter or caller"})
+		out = append(out, Refusal{
+			core.Invalid, "invalid_cursor", "cursor", "The cursor belongs to another list, filter or caller",
+		})
 	}
 	if e.in != nil {
 		for i := range e.in.header {
@@ -57,23 +59,24 @@ var headerRefusals = map[string][]Refusal{
 	"If-Match": {
 		{
 			core.PreconditionFailed, "changed_meanwhile", "",
-			"It was changed since it was read: If-Match names another state. For a campaign, changes says what, and by whom",
+			"Changed since it was read: If-Match doesn't match. For a campaign, changes lists what changed and who " +
+				"did it",
 		},
-		{core.PreconditionRequired, "", "If-Match", "It is missing, and needed for this change; of approvals, where the tenant " +
-			"asks for a second person"},
+		{core.PreconditionRequired, "", "If-Match", "Missing but required for this change; for approvals, only if " +
+			"the tenant requires a second person"},
 	},
 	"Idempotency-Key": {
-		{core.Conflict, "idempotency_key_reused", "", "The key was used with another body"},
-		{core.Conflict, "", "", "What the key has made is deleted"},
+		{core.Conflict, "idempotency_key_reused", "", "The key was already used with a different body"},
+		{core.Conflict, "", "", "The record created with this key was deleted"},
 	},
 }
 
 // pageRefusals are those of a page, which says why in words alone.
 func (r *Route) pageRefusals() (out []Refusal) {
 	when := map[core.Kind]string{
-		core.Invalid: "A token is unknown, used or expired, the form is none that this browser was shown, or an entry is " +
-			"refused: the page says which",
-		core.Conflict: "It was done, or changed, meanwhile: the page says so",
+		core.Invalid: "A token is unknown, used or expired, the form wasn't issued to this browser, or an entry is " +
+			"invalid; the page says which",
+		core.Conflict: "It was already done or has changed meanwhile; the page says so",
 	}
 	for _, k := range r.failures() {
 		if when[k] != "" {
@@ -114,7 +117,7 @@ func (d Dialect) writeRefusals(refusals []Refusal, op obj) {
 		}
 		if r.Field != "" {
 			listed[i]["field"] = r.Field
-			line += " of `" + r.Field + "`"
+			line += " for `" + r.Field + "`"
 		}
 		key := strconv.Itoa(status)
 		lines[key] = append(lines[key], strings.Replace(line+": "+r.When, "* : ", "* ", 1))
@@ -124,7 +127,7 @@ func (d Dialect) writeRefusals(refusals []Refusal, op obj) {
 	for status, reasons := range lines {
 		response := maps.Clone(responses[status].(obj)) // others may share it
 		code, _ := strconv.Atoi(status)
-		response["description"] = fmt.Sprintf("%s. Refused beyond what the schemas say:\n\n%s",
+		response["description"] = fmt.Sprintf("%s. Besides violations of the schema, this is the response in these cases:\n\n%s",
 			failureWords[code].words,
 			strings.Join(reasons, "\n"))
 		responses[status] = response

@@ -25,15 +25,15 @@ func Clashing(code, field, when string) Refusal {
 
 // Refusals of several operations.
 var (
-	TenantNamed = Refused("tenant_id", "Callers who have not one tenant alone must name one")
-	FixedID     = Refused("id", "It can't be changed")
-	FixedTenant = Refused("tenant_id", "It can't be changed")
-	ThereIsOne  = Clashing("already_exists", "", "There is already such a record")
-	TwoSecrets  = Clash("An earlier secret is still good: end it first")
-	UnusedToken = Coded("invalid_token", "token", "It is unknown, used, or of another purpose")
-	PastToken   = Coded("token_expired", "token", "It has expired")
-	BadEmail    = Coded("invalid_email", "email", "It is no address that mail is sent to")
-	NoZone      = Refused("time_zone", "The IANA database has no such name")
+	TenantNamed = Refused("tenant_id", "Required if the caller has access to several tenants")
+	FixedID     = Refused("id", "This field can't be changed")
+	FixedTenant = Refused("tenant_id", "This field can't be changed")
+	ThereIsOne  = Clashing("already_exists", "", "The record already exists")
+	TwoSecrets  = Clash("The previous secret is still valid: end it first")
+	UnusedToken = Coded("invalid_token", "token", "The token is unknown, used, or for another purpose")
+	PastToken   = Coded("token_expired", "token", "The token has expired")
+	BadEmail    = Coded("invalid_email", "email", "Not a valid email address")
+	NoZone      = Refused("time_zone", "Not an IANA time zone")
 )
 
 // MaxWrite is the most, in bytes, that one request of the endpoints marked by NeedsRoom writes, files of models

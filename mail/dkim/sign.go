@@ -19,7 +19,7 @@ import (
 )
 
 // ErrMessage is returned by Signer.Sign for a message whose header has no end.
-var ErrMessage = errors.New("dkim: the message has no end of its header")
+var ErrMessage = errors.New("dkim: the header of the message has no end")
 
 // softLine is the longest line of the signature's own field, in octets (RFC 5322 section 2.1.1).
 const softLine = 78

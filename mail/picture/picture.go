@@ -122,7 +122,7 @@ func within(width, height, limit int) (int, int) {
 }
 
 // errTooLong ends the writing of a file that gets too long.
-var errTooLong = errors.New("picture: too long")
+var errTooLong = errors.New("image: too many bytes")
 
 // Make decodes the picture and returns it as it is kept: no wider than FullWidth, and no wider than MailWidth for
 // mails. Both are the same file where nothing is to be shrunk. It returns an Invalid error of code invalid_picture for
@@ -242,7 +242,7 @@ func (p *Picture) encode(ctx context.Context, m image.Image, limit int) (core.Me
 		return core.MediaFile{}, gone
 	}
 	if err != nil {
-		return core.MediaFile{}, fmt.Errorf("encode a picture: %w", err)
+		return core.MediaFile{}, fmt.Errorf("encode image: %w", err)
 	}
 	return fileOf(mediaType, m.Bounds().Dx(), m.Bounds().Dy(), out.Bytes()), nil
 }

@@ -179,7 +179,7 @@ func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rs
 	c, mine := s.slot(at, now)
 	switch {
 	case c == nil:
-		return nil, core.ErrUnavailable.With(errors.New("too many certificates of SNS are asked for"))
+		return nil, core.ErrUnavailable.With(errors.New("too many SNS certificates are requested"))
 	case mine:
 		s.fetch(ctx, c, at, now)
 	}
@@ -217,11 +217,11 @@ func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant
 	c.until = now.Add(snsCertificateTTL)
 	text, err := s.Fetch(ctx, at)
 	if err != nil {
-		c.err = core.ErrUnavailable.With(fmt.Errorf("certificate of SNS: %w", err))
+		c.err = core.ErrUnavailable.With(fmt.Errorf("SNS certificate: %w", err))
 	} else if c.key, err = s.check(ctx, text, now); err != nil {
-		c.err = core.ErrInvalidSignature.With(fmt.Errorf("certificate of SNS: %w", err))
+		c.err = core.ErrInvalidSignature.With(fmt.Errorf("SNS certificate: %w", err))
 		if errors.Is(err, errIssuer) {
-			c.err = core.ErrUnavailable.With(fmt.Errorf("certificate of SNS: %w", err))
+			c.err = core.ErrUnavailable.With(fmt.Errorf("SNS certificate: %w", err))
 		}
 	}
 	if c.err != nil {
@@ -234,7 +234,7 @@ func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant
 }
 
 // errIssuer is returned when the certificate of an issuer can't be fetched.
-var errIssuer = errors.New("the certificate of its issuer can't be fetched")
+var errIssuer = errors.New("the issuer's certificate can't be fetched")
 
 // check returns the key of the first certificate of a PEM file. Its chain must end at a root, which is never the
 // certificate itself. Issuers that the file lacks are fetched from where the certificate says (RFC 5280 section
@@ -253,11 +253,11 @@ func (s *SNS) check(ctx context.Context, text []byte, now core.Instant) (*rsa.Pu
 		certs = append(certs, c)
 	}
 	if len(certs) == 0 {
-		return nil, errors.New("there is none in the file")
+		return nil, errors.New("the file has no certificate")
 	}
 	leaf := certs[0]
 	if leaf.CheckSignatureFrom(leaf) == nil || bytes.Equal(leaf.RawIssuer, leaf.RawSubject) {
-		return nil, errors.New("it is signed by itself")
+		return nil, errors.New("it is self-signed")
 	}
 	err := s.verify(certs, now)
 	for range maxSNSIssuers {
@@ -276,7 +276,7 @@ func (s *SNS) check(ctx context.Context, text []byte, now core.Instant) (*rsa.Pu
 	}
 	key, ok := leaf.PublicKey.(*rsa.PublicKey)
 	if !ok || key.N.BitLen() < 2048 {
-		return nil, errors.New("its key is not RSA of 2048 bits at least")
+		return nil, errors.New("its key is not an RSA key of at least 2048 bits")
 	}
 	return key, nil
 }
@@ -297,11 +297,11 @@ func (s *SNS) verify(certs []*x509.Certificate, now core.Instant) error {
 // issuer fetches the certificate that signed c.
 func (s *SNS) issuer(ctx context.Context, c *x509.Certificate) (*x509.Certificate, error) {
 	if len(c.IssuingCertificateURL) == 0 {
-		return nil, errors.New("its chain ends at no root")
+		return nil, errors.New("its chain doesn't end at a trusted root")
 	}
 	u, err := url.Parse(c.IssuingCertificateURL[0])
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Host == "" {
-		return nil, errors.New("it names no address of its issuer")
+		return nil, errors.New("it doesn't name its issuer's URL")
 	}
 	der, err := s.Fetch(ctx, u.String())
 	if err != nil {

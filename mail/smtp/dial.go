@@ -172,7 +172,7 @@ func (h *handshake) extensions(lines [][]byte) {
 // included: an attacker on the path may have sent it.
 func (h *handshake) start() *RelayError {
 	if !h.starttls {
-		return h.fail(FaultTLS, "STARTTLS", errors.New("the server offers no STARTTLS"))
+		return h.fail(FaultTLS, "STARTTLS", errors.New("the server doesn't support STARTTLS"))
 	}
 	if err := h.wire.ask(h.session.timeouts.Greeting, "STARTTLS"); err != nil {
 		return h.fail(FaultConnect, "STARTTLS", err)

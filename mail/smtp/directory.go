@@ -60,7 +60,7 @@ func (d *Directory) keep(data, tail []byte, at time.Time) (string, error) {
 	name := fmt.Sprintf("%s-%06d-%s.eml", stamp, d.seq.Add(1), hex.EncodeToString(sum[:6]))
 	f, err := os.CreateTemp(d.dir, ".part-*")
 	if err != nil {
-		return "", fmt.Errorf("keep message: %w", err)
+		return "", fmt.Errorf("save message: %w", err)
 	}
 	_, err = f.Write(data)
 	if err == nil && len(tail) > 0 {
@@ -74,7 +74,7 @@ func (d *Directory) keep(data, tail []byte, at time.Time) (string, error) {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return "", fmt.Errorf("keep message: %w", err)
+		return "", fmt.Errorf("save message: %w", err)
 	}
 	return name, nil
 }

@@ -31,7 +31,7 @@ var mechanisms = []struct {
 // server.
 type saslStep func(challenge []byte, final bool) (answer []byte, err error)
 
-var errCleartext = errors.New("credentials are not sent without TLS")
+var errCleartext = errors.New("the connection has no TLS, so the password isn't sent")
 
 // login authenticates (RFC 4954) with the best mechanism that the server offers. It tries no other after a refusal,
 // which could lock the account.
@@ -45,7 +45,7 @@ func (h *handshake) login() *RelayError {
 			return h.authenticate(m.name, m.make(c.Username, c.Password))
 		}
 	}
-	return h.fail(FaultAuth, "AUTH", fmt.Errorf("the server offers no mechanism of ours: %q", h.auth))
+	return h.fail(FaultAuth, "AUTH", fmt.Errorf("the server offers no supported sign-in method: %q", h.auth))
 }
 
 // authenticate runs one mechanism.
@@ -92,7 +92,7 @@ func (h *handshake) authenticate(name string, step saslStep) *RelayError {
 func plainAuth(user, pass string) saslStep {
 	return func(_ []byte, _ bool) ([]byte, error) {
 		if strings.ContainsRune(user+pass, 0) {
-			return nil, errors.New("PLAIN can't carry a NUL")
+			return nil, errors.New("the user name or password contains a NUL character")
 		}
 		return []byte("\x00" + user + "\x00" + pass), nil
 	}
@@ -135,7 +135,7 @@ func scramSHA256(user, pass string) saslStep {
 	return func(challenge []byte, final bool) ([]byte, error) {
 		switch {
 		case final && !verified:
-			return nil, errors.New("SCRAM: the server did not prove that it knows the password")
+			return nil, errors.New("SCRAM: the server didn't prove that it knows the password")
 		case final:
 			return nil, nil
 		case challenge == nil:
@@ -167,10 +167,10 @@ func scramAnswer(bare, nonce, pass, first string) (answer, signature []byte, err
 	n, errN := strconv.Atoi(field['i'])
 	if err != nil || errN != nil || len(salt) == 0 || field['m'] != "" ||
 		!strings.HasPrefix(field['r'], nonce) || len(field['r']) == len(nonce) {
-		return nil, nil, errors.New("SCRAM: the server's first message is faulty")
+		return nil, nil, errors.New("SCRAM: the server's first message is invalid")
 	}
 	if n < 4096 || n > 1_000_000 {
-		return nil, nil, fmt.Errorf("SCRAM: %d iterations", n)
+		return nil, nil, fmt.Errorf("SCRAM: %d iterations are not allowed", n)
 	}
 	salted, err := pbkdf2.Key(sha256.New, pass, salt, n, sha256.Size)
 	if err != nil {

@@ -184,7 +184,7 @@ func (s *session) replies(written error) error {
 }
 
 // errNoChunks says that the server knows no BDAT, which it has announced.
-var errNoChunks = errors.New("the server knows no BDAT")
+var errNoChunks = errors.New("the server doesn't support BDAT")
 
 // unknownCommand reports whether a reply to BDAT may mean that the server does not know or want the command, and not
 // that it refuses the message: while it has taken no chunk on this connection. refused means that it has refused the

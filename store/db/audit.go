@@ -46,7 +46,7 @@ func (tx *Tx) Audit(now core.Instant, actor, action, tenantID, object string) er
 }
 
 // errUnchanged is what undoes an update that has left the watched row as it was.
-var errUnchanged = errors.New("store: nothing has changed")
+var errUnchanged = errors.New("store: nothing changed")
 
 // AuditUpdate is audit for an update that may change nothing but the time of the last one: then there is no entry, and
 // errUnchanged undoes the operation, which asItStood turns into success.

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrExists says that a backup would overwrite a file that is already there.
-var ErrExists = errors.New("the file exists already")
+var ErrExists = errors.New("the file already exists")
 
 // Backup writes a complete copy of the database, as it is at this moment, to a file that must not exist yet
 // (ErrExists). Writers go on meanwhile. The copy is checked and synced before it appears under its name; its mode is
@@ -227,7 +227,8 @@ func CheckBackup(ctx context.Context, from string, masterKey []byte) error {
 // noWAL fails for a file that has a -wal.
 func noWAL(from string) error {
 	if WalSize(from) > 0 {
-		return fmt.Errorf("%s has a -wal beside it: it is a live database, not a backup; make one with `newsletterd backup`",
+		return fmt.Errorf("%s has a -wal file, so it is a live database, not a backup. To create a backup: "+
+			"newsletterd backup",
 			from)
 	}
 	return nil

@@ -28,7 +28,7 @@ func (s *DB) CheckFile(ctx context.Context, contradictions []Contradiction) ([]s
 		return found, err
 	}
 	for _, b := range broken {
-		found = append(found, fmt.Sprintf("a row of %s refers to a row of %s that is missing", b.Table, b.Parent))
+		found = append(found, fmt.Sprintf("a row of %s refers to a missing row of %s", b.Table, b.Parent))
 	}
 	for _, c := range contradictions {
 		var n int64

@@ -129,8 +129,8 @@ func (s *DB) checkLeftoverWAL() (leftover, error) {
 		return left, nil
 	}
 	return left,
-		fmt.Errorf("%w: %s does not belong to %s-wal; move both aside and put a whole backup in place with `newsletterd "+
-			"restore`", ErrOldCopy, s.path, s.path)
+		fmt.Errorf("%w: %s doesn't match %s-wal. Move both aside and restore a backup with newsletterd " +
+			"restore", ErrOldCopy, s.path, s.path)
 }
 
 // markBase stores wal_base in the first transaction after a checkpoint: of its ids the main file shows the newest.
@@ -353,7 +353,7 @@ func WalSize(path string) int64 {
 
 // ErrOldCopy says that the main file is older than the -wal next to it: an old copy was put there. Together they would
 // mix two states, and no integrity check is sure to notice.
-var ErrOldCopy = errors.New("the database file is an older copy than the -wal beside it")
+var ErrOldCopy = errors.New("the database file is older than its -wal file")
 
 // fileMarks reads the marks through a connection of its own that cannot write.
 func fileMarks(path string, mode ...string) (map[string]string, error) {

@@ -21,7 +21,7 @@ import (
 type noDatabase struct{}
 
 func (noDatabase) Error() string {
-	return "there is no database; `newsletterd serve` or `newsletterd migrate` makes one"
+	return "there is no database. Create it with newsletterd serve or newsletterd migrate"
 }
 
 func (noDatabase) Is(err error) bool { return err == os.ErrNotExist }
@@ -30,7 +30,7 @@ func (noDatabase) Is(err error) bool { return err == os.ErrNotExist }
 func createFile(path string, may bool) error {
 	switch fi, err := os.Stat(path); {
 	case err == nil && fi.IsDir():
-		return errors.New("it is a folder")
+		return errors.New("it is a folder, not a file")
 	case err == nil:
 		return mayRead(path)
 	case !errors.Is(err, os.ErrNotExist):
@@ -68,7 +68,7 @@ const serving = "serving\n"
 // saysServing writes that into the lock file. A disk without room for it keeps no one from serving.
 func (s *DB) saysServing() {
 	if err := os.WriteFile(s.path+".lock", []byte(serving), 0o600); err != nil {
-		s.log.Warn("the lock file can't say that the database is served", slog.Any("error", err))
+		s.log.Warn("the lock file can't be written", slog.Any("error", err))
 	}
 }
 

@@ -102,7 +102,7 @@ type DB struct {
 
 // Errors of Open.
 var (
-	ErrRunning = errors.New("another newsletterd serves this database")
+	ErrRunning = errors.New("another newsletterd is serving this database")
 	ErrInUse   = errors.New("another process has the database open")
 )
 
@@ -183,7 +183,7 @@ func (s *DB) open(ctx context.Context, started func(context.Context) error) erro
 			return err
 		}
 		if done.Copy != "" {
-			s.log.Info("the database has a new schema; as it was before it is kept",
+			s.log.Info("the database schema was upgraded; a copy of the old database is kept",
 				slog.Int("schema", schema.Latest()), slog.String("copy", done.Copy))
 		}
 	}
@@ -307,7 +307,8 @@ func (s *DB) shut() (err error) {
 	}
 	if s.opts.Mode == Daemon && s.writer != nil && !s.replaced.Load() &&
 		WalSize(s.path) > 0 { // without a writer it was never ours
-		s.log.Warn("database: the -wal stays: another process has the file open", slog.String("path", s.path))
+		s.log.Warn("database: the -wal file stays, because another process has the database " +
+			"open", slog.String("path", s.path))
 	}
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())

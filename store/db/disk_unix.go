@@ -35,10 +35,10 @@ func mayRead(path string) error {
 	}
 	id := strconv.Itoa(int(st.Uid))
 	if owner, err := user.LookupId(id); err == nil {
-		return fmt.Errorf("%w: it belongs to %s; run the command as that user (sudo -u %[2]s newsletterd …)",
+		return fmt.Errorf("%w: it belongs to %s. Run the command as that user: sudo -u %[2]s newsletterd …",
 			os.ErrPermission, owner.Username)
 	}
-	return fmt.Errorf("%w: it belongs to the user %s; run the command as that user", os.ErrPermission, id)
+	return fmt.Errorf("%w: it belongs to the user %s. Run the command as that user", os.ErrPermission, id)
 }
 
 // giveTo gives a file that root has made to the owner of another one, as SQLite does with a -wal: a daemon that runs

@@ -51,7 +51,7 @@ func (s *DB) LastDrill(ctx context.Context) (*core.Drill, error) {
 	}
 	d := &core.Drill{}
 	if err := json.Unmarshal([]byte(text), d); err != nil {
-		return nil, core.ErrStorage.With(fmt.Errorf("the record of the last drill: %w", err))
+		return nil, core.ErrStorage.With(fmt.Errorf("result of the last restore test: %w", err))
 	}
 	return d, nil
 }

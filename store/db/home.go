@@ -56,7 +56,7 @@ func markCopy(ctx context.Context, path string) error {
 		_, err = db.ExecContext(ctx, "INSERT OR REPLACE INTO home (no, mark, marked_at) VALUES (1, ?, 0)", copyMark)
 	}
 	if err = errors.Join(err, db.Close()); err == nil && WalSize(path) > 0 {
-		err = errors.New("its -wal is left")
+		err = errors.New("its -wal file still exists")
 	}
 	if err != nil {
 		return fmt.Errorf("the mark of the copy: %w", err)

@@ -73,7 +73,7 @@ func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated,
 		return err
 	})
 	if isBusy(err) {
-		err = fmt.Errorf("%w: stop it first", ErrInUse)
+		err = fmt.Errorf("%w. Stop it first", ErrInUse)
 	}
 	return done, err
 }
@@ -96,7 +96,7 @@ func keepBefore(ctx context.Context, c *sqlx.Conn, path string, next int) (strin
 	}
 	defer removeDatabase(tmp)
 	if err := copyPages(ctx, c, tmp); err != nil {
-		return "", fmt.Errorf("keep a copy before the migration: %w", err)
+		return "", fmt.Errorf("copy the database before the migration: %w", err)
 	}
 	if err := verifyCopy(ctx, tmp); err != nil {
 		return "", err
@@ -118,7 +118,7 @@ func withConn(ctx context.Context, dsn string, fn func(*sqlx.Conn) error) error 
 	db.SetMaxOpenConns(1)
 	c, err := db.Connx(ctx)
 	if isBusy(err) {
-		return fmt.Errorf("%w: stop it first", ErrInUse)
+		return fmt.Errorf("%w. Stop it first", ErrInUse)
 	}
 	if err != nil {
 		return err

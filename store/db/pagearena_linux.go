@@ -56,7 +56,7 @@ var useArena = sync.OnceValue(func() error {
 	at := uintptr(unsafe.Pointer(methods))
 	args := libc.NewVaList(at)
 	if args == 0 {
-		return fmt.Errorf("store: no memory")
+		return fmt.Errorf("store: out of memory")
 	}
 	defer libc.Xfree(tls, args)
 	if rc := sqlite3.Xsqlite3_config(tls, sqlite3.SQLITE_CONFIG_GETMALLOC, args); rc != sqlite3.SQLITE_OK {

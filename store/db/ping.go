@@ -10,7 +10,7 @@ import (
 var (
 	errUndo     = errors.New("undo")
 	errReadOnly = errors.New("the disk is read-only")
-	errFull     = errors.New("the disk is full, or nearly so")
+	errFull     = errors.New("the disk is full or nearly full")
 )
 
 // leastRoom is how many bytes must be free for the smallest commit: a few pages of the -wal.

@@ -64,7 +64,7 @@ func (s *DB) takeReplica(ctx context.Context) error {
 		return err
 	}
 	if err := s.opts.Replica.Prepare(ctx); err != nil {
-		return fmt.Errorf("the replica %s: %w", s.opts.Replica.Name(), err)
+		return fmt.Errorf("replica %s: %w", s.opts.Replica.Name(), err)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func DaemonWaits(path string) bool {
 	return err != nil || string(b) != serving
 }
 
-var errNothingAsked = errors.New("there is nothing to ask for")
+var errNothingAsked = errors.New("nothing to request")
 
 // askDaemon counts what this command has changed and returns the number; 0: there is nothing to wait for. It returns
 // ErrBehind where the daemon can't be asked.
@@ -74,8 +74,9 @@ func (s *DB) askDaemon() (number int64, err error) {
 }
 
 // ErrBehind is returned by Close where a command has changed something that the replica has not got yet.
-var ErrBehind = errors.New("the change is made on this machine, but is not in the replica yet: it gets there as soon as that is " +
-	"reached, and is lost if the machine dies, or another one takes over, before; don't repeat it")
+var ErrBehind = errors.New("the change is saved on this machine but not in the replica; it is copied when the " +
+	"replica is reachable, and lost if this machine fails or another one takes over before that. Don't repeat the " +
+	"change")
 
 // awaitReplica returns when the replica that this command keeps has what it has changed, or ErrBehind.
 func (s *DB) awaitReplica() error {
@@ -85,7 +86,7 @@ func (s *DB) awaitReplica() error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
 	if err := s.opts.Replica.Wait(ctx); err != nil {
-		s.log.Warn("the replica does not take what was changed", slog.Any("error", err))
+		s.log.Warn("the replica doesn't accept changes", slog.Any("error", err))
 		return ErrBehind
 	}
 	return nil

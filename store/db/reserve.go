@@ -79,12 +79,12 @@ func (r *reserve) take(bytes int64) error {
 // sayRoom logs that the reserve is reached, and that it no longer is.
 func (s *DB) sayRoom(low bool) {
 	if low {
-		s.log.Warn("the disk is almost full: registrations, subscriptions, uploads and tracking are refused, so "+
-			"that the rest of its room stays for everything else",
+		s.log.Warn("the disk is almost full: signups, subscriptions, uploads and tracking are rejected to keep space "+
+			"for everything else",
 			slog.String("path", s.path))
 		return
 	}
-	s.log.Info("the disk has room again: nothing is refused any more", slog.String("path", s.path))
+	s.log.Info("the disk has space again; everything is accepted", slog.String("path", s.path))
 }
 
 // roomBeyondReserve is what is free on the disk of the file beyond the reserve. What stands in the -wal needs its room

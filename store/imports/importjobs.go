@@ -28,7 +28,7 @@ const (
 )
 
 // ErrImportEnded is returned to a run whose import was cancelled or removed.
-var ErrImportEnded = errors.New("the import was cancelled")
+var ErrImportEnded = errors.New("the import was canceled")
 
 // ImportJob reads an uploaded import. It returns core.ErrNotFound where there is none.
 func (s *Store) ImportJob(ctx context.Context, id string) (j core.ImportJob, err error) {

@@ -208,7 +208,7 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 }
 
 // errNoMore ends reading ahead.
-var errNoMore = errors.New("no more rows are wanted")
+var errNoMore = errors.New("no more rows needed")
 
 // readSteps reads the rows in the order of ids, and gives them to take step by step.
 func (im *Import) readSteps(take func(importStep) error) error {

@@ -31,7 +31,7 @@ const (
 	NounInvitation    Noun = "invitation"
 	NounEvent         Noun = "event"
 	NounImport        Noun = "import"
-	NounMedia         Noun = "picture"
+	NounMedia         Noun = "image"
 	NounDeletedTenant Noun = "deleted tenant"
 	NounDeletedList   Noun = "deleted list"
 )

@@ -23,7 +23,7 @@ const lockKey = "lock.json"
 var ErrLost = errors.New("the lease is lost")
 
 // ErrStale is returned while the lease could not be renewed for so long that another machine may take it.
-var ErrStale = errors.New("the lease could not be renewed in time")
+var ErrStale = errors.New("the lease couldn't be renewed in time")
 
 // holder is the content of the lock object: who may write to the replica.
 type holder struct {
@@ -102,8 +102,8 @@ func (l *lease) read(ctx context.Context) (h holder, etag string, err error) {
 		return h, "", err
 	}
 	if err := json.Unmarshal(b, &h); err != nil || h.Generation == 0 {
-		return h, "", fmt.Errorf("%s in the bucket is the lock that says which machine serves, and can't be read as one (%.80q). "+
-			"Stop newsletterd on all machines, see what wrote it, and remove it: the log in the bucket has what it said",
+		return h, "", fmt.Errorf("the lock %s in the bucket is unreadable (%.80q). Stop newsletterd on all machines, "+
+			"find out what wrote it, and delete it: the log in the bucket has the same information",
 			lockKey, b)
 	}
 	return h, info.ETag, nil
@@ -111,7 +111,7 @@ func (l *lease) read(ctx context.Context) (h holder, etag string, err error) {
 
 // errEarlier says that an earlier try to write the lock object, whose answer was lost, had its effect: the next write
 // goes on from there. It is no renewal: others have seen the object stand still since that try, not since this one.
-var errEarlier = errors.New("an earlier try to renew the lease was done after all")
+var errEarlier = errors.New("an earlier attempt to renew the lease succeeded after all")
 
 // write puts the lock object. After a refusal or a lost answer it reads what is there: its own content is success, that
 // of an earlier try errEarlier, any other one ErrLost, and the one before it the error as it was.
@@ -247,8 +247,9 @@ func (l *lease) absent(ctx context.Context, seen *sight) (free bool, err error) 
 	case seen.holder != (holder{}) || seen.log && unused:
 		if !seen.warned {
 			seen.warned = true
-			l.log.Warn("replica: "+lockKey+", which says which machine serves, was removed from the bucket; this machine "+
-				"waits until there is one again. Start the machine that has served last, or, where that is lost, this one anew",
+			l.log.Warn("replica: "+lockKey+", the lock that names the serving machine, was deleted from the bucket; "+
+				"this machine waits until it is back. Start the machine that served last or, if it is lost, restart "+
+				"this one",
 				slog.String("host", seen.holder.Host), slog.Bool("empty", unused))
 		}
 		return false, nil

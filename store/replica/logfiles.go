@@ -280,10 +280,10 @@ func (l logFiles) headers(ctx context.Context, files []logFile) (all []ltx.Heade
 }
 
 // ErrGap is returned where the log in the bucket is damaged: a file in the middle of it is missing.
-var ErrGap = errors.New("the replica misses a part of its log")
+var ErrGap = errors.New("the replica's log has a gap")
 
 // ErrNothing is returned where the replica holds no database.
-var ErrNothing = errors.New("the replica holds no database")
+var ErrNothing = errors.New("the replica has no database")
 
 // plan returns the files from which the database is restored as it was after the transaction through, or before the
 // instant at; zero values mean as it is now. It returns ErrNothing, or ErrGap, together with the files before the gap.
@@ -356,7 +356,7 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	case len(files) == 0:
 		return nil, cmp.Or(gap, begin, ErrNothing)
 	case through != 0 && end < through:
-		return files, fmt.Errorf("%w: it can be restored up to %d, not to %d", ErrGap, end, through)
+		return files, fmt.Errorf("%w: it can only be restored up to %d, not %d", ErrGap, end, through)
 	case through != 0:
 		return files, nil
 	case !at.IsZero():
@@ -373,7 +373,7 @@ func beginsLate(all []logFile) error {
 		return nil
 	}
 	first := slices.MinFunc(all, func(a, b logFile) int { return cmp.Compare(a.min, b.min) })
-	return fmt.Errorf("%w: it begins with %d", ErrGap, first.min)
+	return fmt.Errorf("%w: it starts at %d", ErrGap, first.min)
 }
 
 // compacted returns the files of the levels above 0, but for whole databases, the highest level first.

@@ -35,12 +35,12 @@ func (r *Replica) Mend(ctx context.Context, found error) error {
 	defer r.mending.Unlock()
 	_, before := r.Broken()
 	r.trouble.Store(&trouble{broken: found, mended: before})
-	r.slog.Error("replica: it can't be restored; a whole copy of the database is shipped", slog.Any("found", found))
+	r.slog.Error("replica: it can't be restored; uploading a full copy", slog.Any("found", found))
 	if err := r.lease.check(); err != nil {
 		return err
 	}
 	if err := r.ship.snapshot(ctx); err != nil {
-		return fmt.Errorf("a whole copy of the database can't be shipped: %w", err)
+		return fmt.Errorf("a full copy of the database can't be uploaded: %w", err)
 	}
 	if err := r.log.reaches(ctx, r.lease.txid.Load()); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *Replica) Mend(ctx context.Context, found error) error {
 
 func (r *Replica) mended(found error) {
 	r.trouble.Store(&trouble{mended: found})
-	r.slog.Warn("replica: it is whole again, by a whole copy of the database", slog.Any("found", found))
+	r.slog.Warn("replica: repaired by a full copy of the database", slog.Any("found", found))
 }
 
 // verifyEvery is how often a daemon looks whether all files are there that a restore needs.
@@ -81,7 +81,7 @@ func (b *backoff) tried(err error) error {
 	}
 	b.wait = min(max(copyAgain, 2*b.wait), copyAgainMost)
 	b.after = time.Now().Add(b.wait)
-	return fmt.Errorf("%w; it is tried again in %s", err, b.wait)
+	return fmt.Errorf("%w; retrying in %s", err, b.wait)
 }
 
 // mendNow is Mend, unless a whole copy has failed just now: then verify does it later. It reports whether the log was
@@ -156,9 +156,9 @@ func reached(files []logFile, err error, least uint64) error {
 // settleDamaged is settle for a log that is damaged, as found says: the database file takes its place where it has all
 // that was in the log, or Options say so. Else it returns found, and changes nothing.
 func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at position, err error) {
-	advice := fmt.Errorf("%w; the machine that has served last mends it by itself when it is started. Where its disk is lost: "+
-		"`newsletterd replica restore --to-last-contiguous` brings what comes before, and `newsletterd replica begin` has the "+
-		"database file of this machine take the place of the replica", found)
+	advice := fmt.Errorf("%w. Start the machine that served last; it repairs the replica. If its disk is lost, "+
+		"newsletterd replica restore --to-last-contiguous restores what comes before, and newsletterd replica begin "+
+		"replaces the replica with this machine's database", found)
 	if fi, err := os.Stat(r.path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
 		return at, advice
 	} else if err != nil {
@@ -171,9 +171,9 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 	s := shipped{covered: max(newest, r.lease.txid.Load())}
 	instead := r.opts.Supersede || r.opts.Begin
 	if s.covered < n.Confirmed {
-		advice = fmt.Errorf("%w; it was brought back to an earlier state. `newsletterd replica begin` has the database file of "+
-			"this machine take the place of the replica; where what the replica has is to stay, remove %s, and the file is kept "+
-			"under another name at the next start", found, notePath(r.path))
+		advice = fmt.Errorf("%w; it was reset to an earlier state. To replace the replica with this machine's "+
+			"database, run newsletterd replica begin. To keep the replica, delete %s; the next start keeps this "+
+			"database under another name", found, notePath(r.path))
 		if !r.last && !instead { // another machine may have gone on from there
 			return at, advice
 		}

@@ -11,8 +11,8 @@ import (
 
 // ErrMissing is returned where a bucket is empty in which the database was kept before: a disk that is not mounted, or
 // another bucket than before. What would be kept there meanwhile would give way to what it had.
-var ErrMissing = errors.New("it is empty, and this database was kept there before: mount its disk, or mend the address; " +
-	"where it is lost, `newsletterd replica begin` begins it anew with the database of this machine")
+var ErrMissing = errors.New("it is empty, but this database was kept there before. Mount its disk or correct the " +
+	"address. If it is lost, newsletterd replica begin starts it again from this machine's database")
 
 // Name returns what tells the replica at an address from others: the address without what only says how it is reached.
 func Name(address string) string {

@@ -60,7 +60,7 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		}
 	}
 	for _, f := range s.strays {
-		r.slog.Warn("replica: a file after the end of the log is removed; nobody was told of what it holds",
+		r.slog.Warn("replica: removed a file after the end of the log; its content was never acknowledged",
 			slog.Uint64("txid", f.min))
 		if err := r.removeStray(ctx, f); err != nil {
 			return at, err
@@ -86,7 +86,7 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		for _, f := range files {
 			head = max(head, f.max)
 		}
-		r.slog.Warn("replica: the database file takes the place of what it has", slog.Uint64("txid", head))
+		r.slog.Warn("replica: the database file replaces the replica's content", slog.Uint64("txid", head))
 		return r.adopt(ctx, head)
 	case there:
 		at, fits, err := r.continues(ctx, n, s)
@@ -96,7 +96,7 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		return r.fetch(ctx, s, func() error {
 			aside, err := moveAside(r.path)
 			if err == nil {
-				r.slog.Warn("replica: the database file is not what the replica ends with; it is kept under another name",
+				r.slog.Warn("replica: the database file differs from the replica; it is kept under another name",
 					slog.String("file", aside))
 			}
 			return err

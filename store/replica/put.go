@@ -71,7 +71,7 @@ func (s *shipper) put(p *parcel) error {
 		case p.context.Err() != nil:
 			return context.Cause(p.context)
 		case try%10 == 3:
-			s.slog.Warn("replica: the bucket does not take what was committed", slog.Any("error", err))
+			s.slog.Warn("replica: the bucket doesn't accept commits", slog.Any("error", err))
 		}
 		if err := pause(p.context, min(50*time.Millisecond<<min(try, 6), 2*time.Second)); err != nil {
 			return err
@@ -97,7 +97,7 @@ func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition
 	case errors.Is(err, fs.ErrNotExist):
 		return false, cond, nil
 	case errors.Is(err, ErrGap):
-		s.slog.Warn("replica: a file that can't be read as one is replaced", slog.Any("error", err))
+		s.slog.Warn("replica: replaced an unreadable file", slog.Any("error", err))
 		if err := s.lease.renew(p.context); err != nil {
 			return false, cond, err
 		}
@@ -108,7 +108,7 @@ func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition
 	if mine := s.lease.generation(); h.NodeID > mine || h.NodeID == mine && !p.part {
 		return false, cond, fmt.Errorf("%w: %s is of generation %d, not of %d", ErrLost, key, h.NodeID, mine)
 	}
-	s.slog.Warn("replica: what the holder of the lease before sent too late is replaced", slog.String("file", key))
+	s.slog.Warn("replica: replaced a late write by the previous lease holder", slog.String("file", key))
 	return false, objects.Condition{Match: etag}, nil
 }
 
@@ -130,7 +130,7 @@ func (r *Replica) removeStray(ctx context.Context, f logFile) error {
 	key := r.log.key(f.level, f.min, f.max)
 	etag, h, err := r.log.stray(ctx, f)
 	if errors.Is(err, ErrGap) {
-		r.slog.Warn("replica: a file that can't be read as one is removed", slog.Any("error", err))
+		r.slog.Warn("replica: removed an unreadable file", slog.Any("error", err))
 		err = r.lease.renew(ctx)
 	}
 	switch {

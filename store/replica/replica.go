@@ -172,7 +172,7 @@ func (r *Replica) takeLease(ctx context.Context, n *note) (before holder, err er
 }
 
 // ErrAnother is returned where the bucket has another database than this machine.
-var ErrAnother = errors.New("it has another database than this machine")
+var ErrAnother = errors.New("it contains a different database")
 
 // another is fits of the holder of the lease. Where there is none, or it can't be read, the wait for the lease says so.
 func (r *Replica) another(ctx context.Context, n note) error {
@@ -195,9 +195,9 @@ func (r *Replica) fits(ctx context.Context, n note, h holder) error {
 	if err != nil || here == "" || here == h.Made { // a file that can't be read is set aside
 		return nil
 	}
-	return fmt.Errorf("%w: that was made on %s, and %s on %s. Mend the address; or, where this machine is to serve what "+
-		"the replica has, move the file away. What only looks at the file does without the replica: set "+
-		"NEWSLETTERD_REPLICA_URL to nothing", ErrAnother, h.Made, r.path, here)
+	return fmt.Errorf("%w: the replica's was created on %s, and %s on %s. Correct the address. To serve the "+
+		"replica's database on this machine, move the file away. To read the file without the replica, set "+
+		"NEWSLETTERD_REPLICA_URL to an empty value", ErrAnother, h.Made, r.path, here)
 }
 
 // madeText is how the lock object has a time; empty for the zero time.
@@ -399,7 +399,7 @@ func (r *Replica) keepWAL() {
 		_, err = db.Exec("SELECT count(*) FROM sqlite_schema")
 	}
 	if err != nil {
-		r.slog.Warn("replica: what the bucket lacks may not be shipped later", slog.Any("error", err))
+		r.slog.Warn("replica: commits missing in the bucket can't be uploaded later", slog.Any("error", err))
 	}
 }
 

@@ -533,5 +533,5 @@ func TestDamagedLogIsRefused(t *testing.T) {
 func ExampleReplica() {
 	r, err := New(Options{URL: "https://example.org", Path: "newsletterd.db"})
 	fmt.Println(r == nil, err)
-	// Output: true must begin with s3:// or file:///
+	// Output: true must start with s3:// or file:///
 }

@@ -189,7 +189,7 @@ func (l logFiles) fetch(ctx context.Context, file logFile) (io.ReadCloser, error
 func decode(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("it can't be read: %v", p)
+			err = fmt.Errorf("it is unreadable: %v", p)
 		}
 	}()
 	return fn()
@@ -199,11 +199,11 @@ func decode(fn func() error) (err error) {
 func applyOne(f *os.File, r io.Reader) error {
 	dec := ltx.NewDecoder(r)
 	if err := dec.DecodeHeader(); err != nil {
-		return fmt.Errorf("the log: %w", err)
+		return fmt.Errorf("log: %w", err)
 	}
 	h := dec.Header()
 	if h.PageSize != pageSize {
-		return fmt.Errorf("the log has pages of %d bytes, not of %d", h.PageSize, pageSize)
+		return fmt.Errorf("the log has pages of %d bytes instead of %d", h.PageSize, pageSize)
 	}
 	page := make([]byte, pageSize)
 	for {
@@ -221,11 +221,11 @@ func applyOne(f *os.File, r io.Reader) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("the log at %s: %w", h.MaxTXID, err)
+			return fmt.Errorf("log at %s: %w", h.MaxTXID, err)
 		}
 	}
 	if err := decode(dec.Close); err != nil {
-		return fmt.Errorf("the log at %s: %w", h.MaxTXID, err)
+		return fmt.Errorf("log at %s: %w", h.MaxTXID, err)
 	}
 	if err := f.Truncate(int64(h.Commit) * pageSize); err != nil {
 		return fmt.Errorf("%w: %w", errWrite, err)

@@ -79,7 +79,7 @@ type shipper struct {
 }
 
 // errSnapshot says that a checkpoint has to wait.
-var errSnapshot = errors.New("the whole database is being copied to the replica")
+var errSnapshot = errors.New("a full copy is being uploaded to the replica")
 
 // walFiles are the database file and its -wal, open as long as the shipper runs.
 type walFiles struct{ main, wal *os.File }
@@ -238,7 +238,7 @@ func (s *shipper) pump() time.Duration {
 		}
 		if err != nil {
 			if s.context.Err() == nil && !s.lease.lost.Load() {
-				s.slog.Error("replica: what was committed can't be shipped", slog.Any("error", err))
+				s.slog.Error("replica: commits can't be uploaded", slog.Any("error", err))
 			}
 			return lazy
 		}
@@ -317,7 +317,7 @@ func (s *shipper) captureWhole() error {
 		return nil // nothing was written yet
 	}
 	if s.wholes > 0 || s.txid > 0 {
-		s.slog.Warn("replica: the log does not go on from the database file; the whole is copied")
+		s.slog.Warn("replica: the log doesn't continue from the database file; uploading a full copy")
 	}
 	if err == nil {
 		err = s.sendWhole(note, now)

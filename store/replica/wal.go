@@ -26,7 +26,7 @@ const (
 )
 
 // errBroken says that the -wal is not the one that was read before: another program has run a checkpoint.
-var errBroken = errors.New("the -wal was begun anew by another program")
+var errBroken = errors.New("another program restarted the -wal file")
 
 // walEnd is how far a -wal goes: the salts of its header, the frames that are committed, and the pages of the database
 // with them. The zero value is a -wal without any frame.
@@ -97,7 +97,7 @@ func readIndex(path string) (end walEnd, err error) {
 		}
 		time.Sleep(50 * time.Microsecond)
 	}
-	return end, errors.New("the index of the -wal does not come to rest")
+	return end, errors.New("the index of the -wal file keeps changing")
 }
 
 // readBackfill returns how many frames of the -wal are in the database file, as its index says.

@@ -23,7 +23,7 @@ const (
 )
 
 // errMoved says that a checkpoint of another program ran while the whole database was copied.
-var errMoved = errors.New("another program has moved the -wal into the database file meanwhile")
+var errMoved = errors.New("another program checkpointed the -wal file meanwhile")
 
 // whole is a database as it is at one instant: the pages of the database file, or those of the -wal where it has them.
 type whole struct {

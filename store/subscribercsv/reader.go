@@ -322,7 +322,7 @@ func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 		return row, record, part.err
 	}
 	if err != nil {
-		return row, record, LineError{line, fmt.Sprintf("%q is no e-mail address", record[c.email])}
+		return row, record, LineError{line, fmt.Sprintf("%q is not a valid email address", record[c.email])}
 	}
 	if row.Preferences, err = c.preferences(record); err != nil {
 		return row, record, LineError{line, faultText(err)}

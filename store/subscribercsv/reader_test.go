@@ -65,7 +65,7 @@ var formCases = []struct {
 	},
 	{
 		"faulty lines don't end it", "email,n\nbad,1\na@b.example\nc@d.example,2\n", nil,
-		[]string{`line 2: "bad" is no e-mail address`, "line 3: has 1 columns, not 2", `c@d.example {"n":"2"}`},
+		[]string{`line 2: "bad" is not a valid email address`, "line 3: has 1 columns, not 2", `c@d.example {"n":"2"}`},
 	},
 	{
 		"our export",

@@ -12,7 +12,7 @@ import (
 
 // ErrLeft is returned for the line of someone who is no subscriber: they have left, bounced, complained or never
 // joined.
-var ErrLeft = errors.New("has left")
+var ErrLeft = errors.New("unsubscribed")
 
 // ErrPending is returned for the line of a subscriber who never confirmed.
 var ErrPending = errors.New("never confirmed")

@@ -92,7 +92,7 @@ func TestLinesAreCountedAsInTheFile(t *testing.T) {
 	for _, text := range []string{
 		"sep=;\nemail;name\nbad;x\n", "sep=;\remail;name\rbad;x\r", "\nemail;name\nbad;x\n",
 	} {
-		if got := readSurveyed(t, text, nil); got != `line 3: "bad" is no e-mail address` {
+		if got := readSurveyed(t, text, nil); got != `line 3: "bad" is not a valid email address` {
 			t.Errorf("%q: %s", text, got)
 		}
 	}

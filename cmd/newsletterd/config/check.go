@@ -102,7 +102,7 @@ func (r *loader) checkReplica() {
 	}
 	r.that("replica.url", objects.CheckURL(c.URL))
 	if r.cfg.Database.Checkpoints == "external" {
-		r.that("database.checkpoints", errors.New(`must be "own" where replica.url is set`))
+		r.that("database.checkpoints", errors.New(`must be "own" if replica.url is set`))
 	}
 }
 
@@ -114,23 +114,23 @@ func (r *loader) checkACME() {
 	for i, d := range c.ACMEDomains {
 		domain, ok := core.ParseDomain(d)
 		if !ok {
-			r.that("server.acme_domains", fmt.Errorf("%q is no domain name", d))
+			r.that("server.acme_domains", fmt.Errorf("%q is not a domain name", d))
 		}
 		c.ACMEDomains[i] = domain
 	}
 	if c.TLSCert != "" {
-		r.that("server.acme_domains", fmt.Errorf("can't be beside tls_cert: certificates come from files or from ACME"))
+		r.that("server.acme_domains", fmt.Errorf("can't be combined with tls_cert. Use certificate files or ACME"))
 	}
 	if _, host := SplitOrigin(c.PublicURL); c.PublicURL != "" && !slices.Contains(c.ACMEDomains, host) {
-		r.that("server.acme_domains", fmt.Errorf("must have %s, the host of public_url", host))
+		r.that("server.acme_domains", fmt.Errorf("must contain %s, the host of public_url", host))
 	}
 	if c.ACMEEmail != "" {
 		if _, err := core.ParseEmail(c.ACMEEmail); err != nil {
-			r.that("server.acme_email", fmt.Errorf("%q is no e-mail address", c.ACMEEmail))
+			r.that("server.acme_email", fmt.Errorf("%q is not a valid email address", c.ACMEEmail))
 		}
 	}
 	if u, err := url.Parse(c.ACMEDirectory); err != nil || u.Scheme != "https" || u.Host == "" {
-		r.that("server.acme_directory", fmt.Errorf("%q is no https address", c.ACMEDirectory))
+		r.that("server.acme_directory", fmt.Errorf("%q is not an https URL", c.ACMEDirectory))
 	}
 	if c.ACMEHTTP != "" {
 		r.that("server.acme_http", CheckAddress(c.ACMEHTTP))
@@ -146,12 +146,12 @@ func (s *Send) RatesOfDomains() (map[string]float64, error) {
 		if domain = strings.TrimSpace(domain); domain != "*" {
 			var ok bool
 			if domain, ok = core.ParseDomain(domain); !ok {
-				return nil, fmt.Errorf("%q is no domain name and its mails a second, as gmail.com=20", w)
+				return nil, fmt.Errorf("%q is not of the form DOMAIN=EMAILS_PER_SECOND, for example gmail.com=20", w)
 			}
 		}
 		rate, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if err != nil || rate < 0.001 || rate > 1_000_000 {
-			return nil, fmt.Errorf("%q: mails a second are 0.001 to 1000000", w)
+			return nil, fmt.Errorf("%q: emails per second must be from 0.001 to 1000000", w)
 		}
 		rates[domain] = rate
 	}
@@ -165,7 +165,7 @@ func (r *loader) checkMail() {
 	r.that("mail.from", sender(m.From))
 	if m.BounceDomain != "" {
 		if _, ok := core.ParseDomain(m.BounceDomain); !ok {
-			r.that("mail.bounce_domain", fmt.Errorf("%q is no domain name", m.BounceDomain))
+			r.that("mail.bounce_domain", fmt.Errorf("%q is not a domain name", m.BounceDomain))
 		}
 	}
 	r.that("mail.smtp.host", relayHost(m.SMTP.Host))
@@ -186,7 +186,7 @@ func (r *loader) checkMail() {
 	}
 	r.pair("mail.smtp.username", m.SMTP.Username, "mail.smtp.password", m.SMTP.Password.Reveal())
 	if m.SMTP.Username != "" && m.SMTP.TLS == "none" && !IsLoopback(m.SMTP.Host) {
-		r.that("mail.smtp.tls", fmt.Errorf(`"none" would send the password in clear to %s`, m.SMTP.Host))
+		r.that("mail.smtp.tls", fmt.Errorf(`"none" would send the password unencrypted to %s`, m.SMTP.Host))
 	}
 }
 
@@ -201,9 +201,9 @@ func (r *loader) that(key string, err error) {
 func (r *loader) pair(keyA, a, keyB, b string) {
 	switch {
 	case a != "" && b == "":
-		r.that(keyB, fmt.Errorf("is missing, for %s is set", keyA))
+		r.that(keyB, fmt.Errorf("is missing, but %s is set", keyA))
 	case a == "" && b != "":
-		r.that(keyA, fmt.Errorf("is missing, for %s is set", keyB))
+		r.that(keyA, fmt.Errorf("is missing, but %s is set", keyB))
 	}
 }
 
@@ -215,10 +215,10 @@ func (r *loader) origin(p *string) error {
 	s := strings.TrimSuffix(*p, "/")
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("%q is no origin (as https://news.example.org)", *p)
+		return fmt.Errorf("%q is not an origin. Use a form such as https://news.example.org", *p)
 	}
 	if u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.ContainsAny(s, "?#") {
-		return fmt.Errorf("%q must be an origin alone: scheme and host, without path, query or user", *p)
+		return fmt.Errorf("%q must only have a scheme and a host, without path, query or user", *p)
 	}
 	*p = u.Scheme + "://" + strings.ToLower(u.Host)
 	return nil
@@ -231,14 +231,14 @@ func CheckAddress(s string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil || strings.ContainsAny(host, " /\t") {
-		return fmt.Errorf("%q is no address (as 127.0.0.1:8080 or :8080)", s)
+		return fmt.Errorf("%q is not an address. Use a form such as 127.0.0.1:8080 or :8080", s)
 	}
 	return nil
 }
 
 func differs(a, b string) error {
 	if a == b && !strings.HasSuffix(a, ":0") {
-		return fmt.Errorf("%s is server.listen too", a)
+		return fmt.Errorf("%s is also server.listen. Use another port", a)
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func addressRange(s string) error {
 	if _, err := netip.ParsePrefix(s); err == nil {
 		return nil
 	}
-	return fmt.Errorf("%q is neither an address nor a range (as 10.0.0.0/8)", s)
+	return fmt.Errorf("%q is not an IP address or a range such as 10.0.0.0/8", s)
 }
 
 func oneOf(s string, allowed ...string) error {
@@ -320,7 +320,7 @@ func sender(s string) error {
 		s = local + "@localhost.localdomain"
 	}
 	if _, err := core.ParseEmail(s); err != nil {
-		return fmt.Errorf("%q is no e-mail address", s)
+		return fmt.Errorf("%q is not a valid email address", s)
 	}
 	return nil
 }
@@ -352,7 +352,7 @@ func (w *Webhooks) SelfCheckAt() (at time.Duration, ok bool, err error) {
 	}
 	t, err := time.Parse("15:04", w.SelfCheck)
 	if err != nil {
-		return 0, false, fmt.Errorf("%q is no time of the day (as 03:00)", w.SelfCheck)
+		return 0, false, fmt.Errorf("%q is not a time of day. Use a form such as 03:00", w.SelfCheck)
 	}
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, true, nil
 }
@@ -371,10 +371,11 @@ func (r *loader) checkRemoteServices() {
 	r.that("send.member_url", r.origin(&c.Send.MemberURL))
 	r.pair("send.member_client", c.Send.MemberClient, "send.member_secret", c.Send.MemberSecret.Reveal())
 	if (c.Send.MemberURL == "") != (c.Send.MemberClient == "") {
-		r.that("send.member_url", errors.New("member_url, member_client and member_secret go together"))
+		r.that("send.member_url", errors.New("set member_url, member_client and member_secret together"))
 	}
 	if c.Send.MemberURL != "" && c.Webhooks.SendURL != "" {
 		r.that("send.member_url",
-			errors.New("a daemon is either member service for a send service elsewhere, or the other way round"))
+			errors.New("set either send_url or member_url: a daemon is the member service or the send service, not "+
+				"both"))
 	}
 }

@@ -86,7 +86,7 @@ func TestConfigFaults(t *testing.T) {
 	cases := []struct{ name, text, env, want string }{
 		{"unknown key", "[server]\nlisen = \"x\"", "", "server.lisen: unknown key; did you mean server.listen?"},
 		{"unknown section", "[servr]\nlisten = \"x\"", "", "servr: unknown section; did you mean server?"},
-		{"section as key", "server = 1", "", "server: is a section, write [server]"},
+		{"section as key", "server = 1", "", "server: is a section. Write [server]"},
 		{"key outside its section", "listen = \"x\"", "", "listen: unknown key"},
 		{"not TOML", "[server] x", "", "line 1: "},
 		{"twice", "[log]\npii = true\npii = true", "", "line 3: "},
@@ -104,14 +104,14 @@ func TestConfigFaults(t *testing.T) {
 		{"origin without scheme", "[server]\npublic_url = \"a.example\"", "", "is no origin"},
 		{
 			"certificate alone", "[server]\ntls_cert = \"" + exampleFile + "\"", "",
-			"server.tls_key: is missing, for server.tls_cert is set",
+			"server.tls_key: is missing, but server.tls_cert is set",
 		},
 		{"missing file", "[auth]\nkey_file = \"/nonexistent\"", "", "auth.key_file: open /nonexistent: no such file"},
 		{"word", "[mail]\ntransport = \"pigeon\"", "", `mail.transport: must be "smtp" or "directory", not "pigeon"`},
 		{"number", "[send]\nmax_unrecorded = 0", "", "send.max_unrecorded: must be from 1 to 65536, not 0"},
 		{
 			"sender", "[mail]\nfrom = \"News <a@example.org>\"", "",
-			"mail.from: \"News <a@example.org>\" is no e-mail address",
+			"mail.from: \"News <a@example.org>\" is not a valid email address",
 		},
 		{
 			"relay with a port", "[mail.smtp]\nhost = \"relay.example:2525\"", "",
@@ -132,7 +132,7 @@ func TestConfigFaults(t *testing.T) {
 		},
 		{
 			"same listener", "[metrics]\nlisten = \"127.0.0.1:8080\"", "",
-			"metrics.listen: 127.0.0.1:8080 is server.listen too",
+			"metrics.listen: 127.0.0.1:8080 is also server.listen",
 		},
 		{
 			"variable's value", "", "NEWSLETTERD_SEND_MAX_UNRECORDED=many",
@@ -140,7 +140,7 @@ func TestConfigFaults(t *testing.T) {
 		},
 		{
 			"unknown variable", "", "NEWSLETTERD_SERVER_LISEN=x",
-			"no key has this variable; did you mean NEWSLETTERD_SERVER_LISTEN? (environment NEWSLETTERD_SERVER_LISEN)",
+			"no key matches this variable; did you mean NEWSLETTERD_SERVER_LISTEN? (environment NEWSLETTERD_SERVER_LISEN)",
 		},
 	}
 	for _, c := range cases {

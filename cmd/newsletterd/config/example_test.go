@@ -35,6 +35,6 @@ func ExampleLoad() {
 	fmt.Println(err)
 	// Output:
 	// debug text 127.0.0.1:9000
-	// the configuration is not usable:
+	// the configuration is invalid:
 	//   log.level: must be "debug" or "info" or "warn" or "error", not "loud" (flag)
 }

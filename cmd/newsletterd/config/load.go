@@ -55,7 +55,7 @@ type Faults []Fault
 
 func (f Faults) Error() string {
 	var b strings.Builder
-	b.WriteString("the configuration is not usable:")
+	b.WriteString("the configuration is invalid:")
 	for _, one := range f {
 		b.WriteString("\n  " + one.String())
 	}
@@ -114,8 +114,8 @@ func Load(src Sources) (*Config, error) {
 		r.text(key, src.Flags[key], "flag", "flag")
 	}
 	if path := r.cfg.Database.Path; slices.Contains(src.Installed, name) && name != src.File && !filepath.IsAbs(path) {
-		r.fault("database.path", name, "%q is relative to the service's folder: run the command there with --config %s, "+
-			"or write the whole path", path, name)
+		r.fault("database.path", name, "%q is relative to the service's folder. Run the command there with --config "+
+			"%s, or use an absolute path", path, name)
 	}
 	r.check()
 	if len(r.faults) > 0 {
@@ -205,7 +205,7 @@ func (r *loader) tree(prefix string, tree map[string]any, name string) {
 		case r.isSection(path) && isTable:
 			r.tree(path+".", sub, name)
 		case r.isSection(path):
-			r.fault(path, name, "is a section, write [%s]", path)
+			r.fault(path, name, "is a section. Write [%s]", path)
 		case isTable:
 			r.fault(path, name, "unknown section%s", terminal.DidYouMean(path, r.sections()))
 		default:
@@ -250,7 +250,7 @@ func (r *loader) env(environ []string) {
 		section, _, _ := strings.Cut(strings.ToLower(name[len(EnvPrefix):]), "_")
 		if r.isSection(section) {
 			hint := terminal.DidYouMean(name, slices.Sorted(maps.Keys(byName)))
-			r.fault("", "environment "+name, "no key has this variable%s", hint)
+			r.fault("", "environment "+name, "no key matches this variable%s", hint)
 		}
 	}
 }
@@ -356,11 +356,11 @@ func assign(v reflect.Value, value any) error {
 func typeWords(v reflect.Value) string {
 	switch v.Interface().(type) {
 	case Duration:
-		return `a time span in quotes (as "30s", "15m", "400d")`
+		return `a duration in quotes, for example "30s", "15m" or "400d"`
 	case Percent:
-		return `a share in quotes (as "0.3%")`
+		return `a percentage in quotes, for example "0.3%"`
 	case Size:
-		return `a number of bytes, or a size in quotes (as "512MiB")`
+		return `a number of bytes, or a size in quotes, for example "512MiB"`
 	case bool:
 		return "true or false"
 	case int:

@@ -34,13 +34,13 @@ var providerKeys = []string{"kind", "secret", "secrets", "tenant", "topics", "en
 func (r *loader) providers(value any, from string) {
 	tables, ok := value.(map[string]any)
 	if !ok {
-		r.fault(providersSection, from, "is a section of sections, write [providers.NAME]")
+		r.fault(providersSection, from, "contains sections. Write [providers.NAME]")
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		table, ok := tables[name].(map[string]any)
 		if !ok {
-			r.fault(providersSection+"."+name, from, "is a section, write [providers.%s]", name)
+			r.fault(providersSection+"."+name, from, "is a section. Write [providers.%s]", name)
 			continue
 		}
 		r.provider(name) // also an empty one
@@ -97,7 +97,7 @@ func (r *loader) setProvider(name, key string, value any, kind, from string) {
 	}
 	other := map[string]string{"secret": "secrets", "secrets": "secret"}[key]
 	if other != "" && r.cfg.From[providersSection+"."+name+"."+other] == kind {
-		r.fault(path, from, "set either secret or secrets")
+		r.fault(path, from, "set secret or secrets, not both")
 	}
 	r.source[path], r.cfg.From[path] = from, kind
 }
@@ -145,13 +145,13 @@ func (r *loader) checkProviders() {
 		if p.Tenant != "" {
 			id, ok := core.ParseID(p.Tenant)
 			if !ok {
-				r.that(path+".tenant", fmt.Errorf("%q is no id of a tenant", p.Tenant))
+				r.that(path+".tenant", fmt.Errorf("%q is not a tenant ID", p.Tenant))
 			}
 			p.Tenant = id
 		}
 		r.that(path+".topics", kind.CheckTopics(p.Topics))
 		if len(p.Secrets) > maxProviderSecrets {
-			r.that(path+".secrets", fmt.Errorf("may hold %d at most", maxProviderSecrets))
+			r.that(path+".secrets", fmt.Errorf("can have at most %d", maxProviderSecrets))
 		}
 		if err := kind.CheckSecrets(p.RevealedSecrets()); err != nil {
 			key := path + ".secret"

@@ -123,7 +123,7 @@ func (d *daemon) awaitReady(ctx context.Context, ready <-chan struct{}) error {
 	case err := <-d.ended:
 		d.ended <- err
 		text, _ := os.ReadFile(d.log)
-		return fmt.Errorf("the daemon did not start: %w\n%s", err, text)
+		return fmt.Errorf("the daemon didn't start: %w\n%s", err, text)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -140,7 +140,7 @@ func (d *daemon) stop() error {
 		return nil
 	case <-time.After(45 * time.Second):
 		_ = d.cmd.Process.Kill()
-		return errors.New("the daemon did not stop within 45 s")
+		return errors.New("the daemon didn't stop within 45 s")
 	}
 }
 
@@ -242,7 +242,7 @@ func (d *daemon) outbox(ctx context.Context) (g outboxGauge, err error) {
 		}
 	}
 	if found != 2 {
-		return g, errors.New("the metrics don't tell of the outbox")
+		return g, errors.New("the metrics have no outbox")
 	}
 	return g, nil
 }

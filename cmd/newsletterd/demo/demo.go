@@ -74,7 +74,7 @@ func newRun(o Options) (*run, error) {
 	if d.keeper, err = mailtest.NewKeeper("127.0.0.1:0", d.mailbox.dir); err != nil {
 		return nil, err
 	}
-	d.say("Everything is in %s", dir)
+	d.say("All files are in %s", dir)
 	return d, nil
 }
 
@@ -98,7 +98,7 @@ func (d *run) head(text string) {
 func (d *run) say(format string, args ...any) { fmt.Fprintf(d.out, "   "+format+"\n", args...) }
 
 func (d *run) startDaemon(ctx context.Context) (err error) {
-	d.head("Start the daemon, with a mail server beside it that keeps every mail as a file")
+	d.head("Start the daemon, and a mail server that saves every email as a file")
 	if d.daemon, err = startDaemon(ctx, d.env, d.dir, d.keeper.Addr()); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (d *run) startDaemon(ctx context.Context) (err error) {
 }
 
 func (d *run) setUp(ctx context.Context) error {
-	d.head("An operator makes a tenant, a list, a user and a token, on the command line")
+	d.head("Create a tenant, a list, a user and a token with commands")
 	var tenant, list, user struct{ ID string }
 	err := d.daemon.command(ctx, &tenant, "", "admin", "tenant", "create", "--name", "Acme", "--domain", "acme.example",
 		"--mail-from", "news@acme.example", "--postal-address", "Acme, 1 Main Street")
@@ -142,17 +142,17 @@ func (d *run) setUp(ctx context.Context) error {
 	d.daemon.token = d.token
 	d.say("tenant  %s  Acme", d.tenant)
 	d.say("list    %s  Acme monthly", d.list)
-	d.say("user    %s, operator", d.operator)
+	d.say("user    %s, server administrator", d.operator)
 	var lists []struct{ Name string }
 	if err := d.daemon.get(ctx, "/api/admin/newsletter-lists", &lists); err != nil {
 		return err
 	}
-	d.checks.equal("lists that the API shows to this token", len(lists), 1)
+	d.checks.equal("lists in the API for this token", len(lists), 1)
 	return nil
 }
 
 func (d *run) importReaders(ctx context.Context) error {
-	d.head(fmt.Sprintf("The operator imports %d readers from a CSV file", imported))
+	d.head(fmt.Sprintf("Import %d subscribers from a CSV file", imported))
 	file := filepath.Join(d.dir, "readers.csv")
 	if err := writeReaders(file); err != nil {
 		return err
@@ -162,9 +162,9 @@ func (d *run) importReaders(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say("%d lines, %d added", counts.Rows, counts.Added)
-	d.checks.equal("readers imported", counts.Added, imported)
-	d.checks.equal("lines with an error", counts.Failed, 0)
+	d.say("%d rows, %d added", counts.Rows, counts.Added)
+	d.checks.equal("imported subscribers", counts.Added, imported)
+	d.checks.equal("rows with errors", counts.Failed, 0)
 	return d.settle(ctx)
 }
 
@@ -199,21 +199,21 @@ func (d *run) settle(ctx context.Context) error {
 		return err == nil && last.waiting == 0, err
 	})
 	if err != nil {
-		return fmt.Errorf("%v events still wait in the outbox: %w", last.waiting, err)
+		return fmt.Errorf("%v events are still queued: %w", last.waiting, err)
 	}
-	d.say("every change has reached the send service by signed webhook")
+	d.say("the send service received every change by signed webhook")
 	d.checks.equal("events that could not be delivered", int(last.dead), 0)
 	return nil
 }
 
 func (d *run) inspect(ctx context.Context) error {
-	d.head("The operator looks at the database, also while the daemon runs")
+	d.head("Check the database while the daemon runs")
 	var report struct{ Findings []string }
 	if err := d.daemon.command(ctx, &report, "", "check"); err != nil {
 		return err
 	}
-	d.say("check: %d findings", len(report.Findings))
-	d.checks.equal("findings in the database", len(report.Findings), 0)
+	d.say("check: %d problems", len(report.Findings))
+	d.checks.equal("problems in the database", len(report.Findings), 0)
 	var stored []struct{ Status string }
 	if err := d.daemon.get(ctx, "/api/newsletter/subscriptions?list_id="+d.list, &stored); err != nil {
 		return err
@@ -251,11 +251,11 @@ The daemon goes on running; Ctrl-C ends it.
 func (d *run) close() error {
 	var err error
 	if d.daemon != nil {
-		d.head("The daemon is stopped by SIGTERM")
+		d.head("Stop the daemon with SIGTERM")
 		if err = d.daemon.stop(); err == nil {
-			d.say("exit code 0; the database is one file")
+			d.say("exit code 0; the database is a single file")
 			left, _ := filepath.Glob(d.daemon.database + "-*")
-			d.checks.equal("files beside the database", len(left), 0)
+			d.checks.equal("files next to the database", len(left), 0)
 		}
 	}
 	return errors.Join(err, d.keeper.Close())
@@ -272,9 +272,9 @@ func (d *run) verdict(failed error) error {
 		return nil // Run returns it
 	}
 	if off := d.checks.off(); off > 0 {
-		return fmt.Errorf("%d figures are off", off)
+		return fmt.Errorf("%d checks failed", off)
 	}
-	fmt.Fprintf(d.out, "\nAll figures add up, in %.1f s.\n", time.Since(d.started).Seconds())
+	fmt.Fprintf(d.out, "\nAll checks passed in %.1f s.\n", time.Since(d.started).Seconds())
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 // subscribeReaders does what visitors of a web page do: the form, the mail, its link, the button.
 func (d *run) subscribeReaders(ctx context.Context) error {
-	d.head(fmt.Sprintf("%d visitors subscribe by HTTP and confirm by the link in their mail", subscribed))
+	d.head(fmt.Sprintf("%d visitors sign up over HTTP and confirm with the link in their email", subscribed))
 	pending, active := 0, 0
 	for i := range subscribed {
 		var sub struct{ Status string }
@@ -25,14 +25,14 @@ func (d *run) subscribeReaders(ctx context.Context) error {
 			pending++
 		}
 	}
-	d.say("%d are pending; each gets a mail", pending)
+	d.say("%d are pending; each gets an email", pending)
 	for i := range subscribed {
 		link, err := d.confirmLink(ctx, subscribedReader(i))
 		if err != nil {
 			return err
 		}
 		if i == 0 {
-			d.say("link of the first mail: %s…", link[:min(len(link), len(d.daemon.base)+24)])
+			d.say("link in the first email: %s…", link[:min(len(link), len(d.daemon.base)+24)])
 		}
 		ok, err := d.press(ctx, link)
 		if err != nil {
@@ -59,7 +59,7 @@ func (d *run) confirmLink(ctx context.Context, to string) (link string, err erro
 		return false, err
 	})
 	if err != nil {
-		return "", fmt.Errorf("no mail with a link to confirm for %s: %w", to, err)
+		return "", fmt.Errorf("no email with a confirmation link for %s: %w", to, err)
 	}
 	return link, nil
 }
@@ -94,35 +94,35 @@ func (d *run) subscribers() []string {
 }
 
 func (d *run) firstJob(ctx context.Context) error {
-	d.head("The operator sends a newsletter to all, with a personal line in each")
+	d.head("Send a newsletter to all, each with a personal line")
 	return d.sendJob(ctx, "First issue", d.subscribers())
 }
 
 // leave unsubscribes one reader by one click in a mail program (RFC 8058).
 func (d *run) leave(ctx context.Context) error {
 	reader := importedReader(7)
-	d.head("One reader unsubscribes by one click")
+	d.head("A subscriber unsubscribes with one click")
 	mails, err := d.mailbox.of(reader)
 	if err != nil {
 		return err
 	}
 	if len(mails) == 0 {
-		return fmt.Errorf("%s has no mail", reader)
+		return fmt.Errorf("%s got no email", reader)
 	}
 	m := mails[len(mails)-1]
 	link := m.oneClick()
 	if link == "" {
-		return fmt.Errorf("the mail to %s has no List-Unsubscribe with one click", reader)
+		return fmt.Errorf("the email to %s has no one-click List-Unsubscribe", reader)
 	}
 	if _, err := d.daemon.page(ctx, link, url.Values{"List-Unsubscribe": {"One-Click"}}); err != nil {
 		return err
 	}
-	d.say("%s posts to the address in List-Unsubscribe: done, no page, no login", reader)
+	d.say("%s posts to the List-Unsubscribe URL: unsubscribed, without a page or a login", reader)
 	return d.settle(ctx)
 }
 
 func (d *run) secondJob(ctx context.Context) error {
-	d.head("A second newsletter leaves that reader out")
+	d.head("A second newsletter skips this subscriber")
 	return d.sendJob(ctx, "Second issue", without(d.subscribers(), importedReader(7)))
 }
 
@@ -192,9 +192,9 @@ func (d *run) compare(subject string, want []string) error {
 		}
 		delete(got, to)
 	}
-	d.checks.equal(subject+": readers with exactly one mail", once, len(want))
-	d.checks.equal(subject+": mails to anybody else", len(got), 0)
-	d.checks.equal(subject+": mails with the reader's name in subject and text", personal, len(want))
-	d.checks.equal(subject+": mails that one can unsubscribe from by one click", headers, len(want))
+	d.checks.equal(subject+": subscribers with exactly one email", once, len(want))
+	d.checks.equal(subject+": emails to anyone else", len(got), 0)
+	d.checks.equal(subject+": emails with the subscriber's name in subject and text", personal, len(want))
+	d.checks.equal(subject+": emails with one-click unsubscribe", headers, len(want))
 	return nil
 }

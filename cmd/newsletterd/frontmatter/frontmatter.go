@@ -52,11 +52,11 @@ func Read(name, source string) (m Matter, err error) {
 	lines := strings.Split(source, "\n")
 	end := slices.IndexFunc(lines[1:], func(line string) bool { return strings.TrimRight(line, " \t") == fence })
 	if end < 0 {
-		return m, fmt.Errorf("%s:1: the head that begins with %s has no end: a line %s is missing", name, fence, fence)
+		return m, fmt.Errorf("%s:1: the front matter that starts with %s has no end. Add a line %s", name, fence, fence)
 	}
 	head := strings.Join(lines[1:end+1], "\n")
 	if len(head) > maxHead {
-		return m, fmt.Errorf("%s:1: the head has %d bytes, and %d is the limit", name, len(head), maxHead)
+		return m, fmt.Errorf("%s:1: the front matter has %d bytes; at most %d are allowed", name, len(head), maxHead)
 	}
 	m.Before, m.Body = end+2, strings.Join(lines[end+2:], "\n")
 	values := map[string]any{}
@@ -78,7 +78,7 @@ func Read(name, source string) (m Matter, err error) {
 		if slices.Contains(ListKeys, key) {
 			texts, ok := textsOf(values[key])
 			if !ok {
-				return m, fmt.Errorf("%s:%d: %s must be a list of texts", name, m.Lines[key], key)
+				return m, fmt.Errorf("%s:%d: %s must be a list of strings", name, m.Lines[key], key)
 			}
 			if len(texts) > 0 {
 				m.Texts[key] = texts
@@ -88,7 +88,7 @@ func Read(name, source string) (m Matter, err error) {
 		switch v := values[key].(type) {
 		case bool:
 			if key != "archive" {
-				return m, fmt.Errorf("%s:%d: %s must be a text", name, m.Lines[key], key)
+				return m, fmt.Errorf("%s:%d: %s must be a string", name, m.Lines[key], key)
 			}
 			m.Values[key] = strconv.FormatBool(v)
 			continue
@@ -97,14 +97,14 @@ func Read(name, source string) (m Matter, err error) {
 		case int, int64, float64:
 			m.Values[key] = fmt.Sprint(v)
 		default:
-			return m, fmt.Errorf("%s:%d: %s must be a text", name, m.Lines[key], key)
+			return m, fmt.Errorf("%s:%d: %s must be a string", name, m.Lines[key], key)
 		}
 		if key == "archive" {
 			return m, fmt.Errorf("%s:%d: archive must be true or false", name, m.Lines[key])
 		}
 	}
 	if m.Values["list"] != "" && m.Texts["lists"] != nil {
-		return m, fmt.Errorf("%s:%d: lists stands next to list: name all of them there", name, m.Lines["lists"])
+		return m, fmt.Errorf("%s:%d: list and lists are both set. Name all lists in lists", name, m.Lines["lists"])
 	}
 	return m, nil
 }

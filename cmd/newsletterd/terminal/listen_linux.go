@@ -13,7 +13,7 @@ import (
 // PortHolder returns name and number of the process that listens on the port of an address, or says how to find out:
 // the processes of other users can't be looked into.
 func PortHolder(addr string) string {
-	const unknown = "another program (`ss -ltnp` shows which)"
+	const unknown = "another program (to see which: ss -ltnp)"
 	_, text, err := net.SplitHostPort(addr)
 	if err != nil {
 		return unknown

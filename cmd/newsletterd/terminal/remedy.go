@@ -23,17 +23,17 @@ func Remedy(err error, full bool) string {
 		return ""
 	case errors.Is(err, fs.ErrNotExist):
 		if folder := missingFolder(path); folder != "" {
-			return fmt.Sprintf("The folder %s does not exist. Create it, or correct the path.", folder)
+			return fmt.Sprintf("The folder %s doesn't exist. Create it, or correct the path.", folder)
 		}
-		return fmt.Sprintf("There is no file %s. Correct the path, or create the file.", path)
+		return fmt.Sprintf("The file %s doesn't exist. Correct the path, or create the file.", path)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Sprintf("This user may not access %s. Run the command as the owner of the file, or with sudo.", path)
+		return fmt.Sprintf("This user can't access %s. Run the command as the owner of the file, or with sudo.", path)
 	case errors.Is(err, syscall.EROFS):
 		return fmt.Sprintf("%s is on a file system that is mounted read-only.", path)
 	case errors.Is(err, syscall.EISDIR):
 		return fmt.Sprintf("%s is a folder. Name a file.", path)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Sprintf("A part of %s that should be a folder is a file. Correct the path.", path)
+		return fmt.Sprintf("A folder in the path %s is a file. Correct the path.", path)
 	}
 	return ""
 }

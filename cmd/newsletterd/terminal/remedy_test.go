@@ -29,7 +29,7 @@ func TestRemedies(t *testing.T) {
 		err  error
 		want string // empty: nothing is known
 	}{
-		{"no file", opened("none"), "There is no file " + filepath.Join(dir, "none")},
+		{"no file", opened("none"), "The file " + filepath.Join(dir, "none") + " doesn't exist"},
 		{"no folder", opened("a", "b", "c"), "The folder " + filepath.Join(dir, "a") + " does not exist"},
 		{"a folder", opened(), "is a folder"},
 		{"a file as a folder", opened("file", "x"), "should be a folder"},

@@ -60,19 +60,19 @@ func Probe(ctx context.Context, b Bucket) (err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		if gone := b.Delete(ctx, key); err == nil && gone != nil {
-			err = fmt.Errorf("the bucket lets nothing be removed: %w", gone)
+			err = fmt.Errorf("objects in the bucket can't be deleted: %w", gone)
 		}
 	}()
 	first, second := []byte("1"), []byte("2")
 	etag, err := probePut(ctx, b, key, first, Condition{Absent: true})
 	if f := new(failure); errors.As(err, &f) && f.status == http.StatusNotImplemented {
-		return fmt.Errorf("the bucket does not take conditional writes (If-None-Match): %w", err)
+		return fmt.Errorf("the bucket doesn't support conditional writes (If-None-Match): %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("the bucket can't be written: %w", err)
 	}
 	if etag == "" {
-		return errors.New("the bucket gives no ETag to what is written")
+		return errors.New("the bucket returns no ETag for writes")
 	}
 	for _, refused := range []struct {
 		cond   Condition
@@ -90,18 +90,18 @@ func Probe(ctx context.Context, b Bucket) (err error) {
 				refused.header)
 		}
 		if !errors.Is(err, ErrPrecondition) {
-			return fmt.Errorf("the bucket does not take conditional writes (%s): %w", refused.header, err)
+			return fmt.Errorf("the bucket doesn't support conditional writes (%s): %w", refused.header, err)
 		}
 	}
 	if _, err := probePut(ctx, b, key, second, Condition{Match: etag}); err != nil {
-		return fmt.Errorf("the bucket does not take conditional writes (If-Match): %w", err)
+		return fmt.Errorf("the bucket doesn't support conditional writes (If-Match): %w", err)
 	}
 	own, err := Owns(ctx, b, key, second)
 	if err != nil {
 		return fmt.Errorf("the bucket can't be read: %w", err)
 	}
 	if !own {
-		return errors.New("the bucket does not give back what was written last")
+		return errors.New("the bucket doesn't return the last write")
 	}
 	return nil
 }

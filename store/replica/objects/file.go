@@ -37,7 +37,8 @@ type folder struct {
 func openFolder(name string) (*folder, error) {
 	root, err := os.OpenRoot(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the folder %s is not there: mount its disk, or make it (mkdir -m 700 %[1]s) where it is new",
+		return nil, fmt.Errorf("the folder %s doesn't exist. Mount its disk, or create the folder if it is new: "+
+			"mkdir -m 700 %[1]s",
 			name)
 	}
 	if err != nil {

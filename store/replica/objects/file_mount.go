@@ -33,7 +33,8 @@ func (m *mount) folder() (*folder, error) {
 	defer m.mu.Unlock()
 	now, err := os.Stat(m.name)
 	if err != nil {
-		return nil, fmt.Errorf("the folder is gone; is its disk mounted? (%v)", err) // not fs.ErrNotExist: of an object
+		return nil, fmt.Errorf("the folder is missing; check that its disk is mounted "+
+			"(%v)", err) // not fs.ErrNotExist: of an object
 	}
 	then, err := m.here.root.Stat(".")
 	if err == nil && os.SameFile(now, then) {
@@ -41,11 +42,11 @@ func (m *mount) folder() (*folder, error) {
 	}
 	next, err := openFolder(m.name)
 	if err != nil {
-		return nil, fmt.Errorf("the folder is gone; is its disk mounted? (%v)", err)
+		return nil, fmt.Errorf("the folder is missing; check that its disk is mounted (%v)", err)
 	}
 	if _, err := next.root.Stat(privateFolder); err != nil {
 		next.root.Close()
-		return nil, fmt.Errorf("the folder %s is another one than before, and empty; is its disk mounted?", m.name)
+		return nil, fmt.Errorf("the folder %s has changed and is empty; check that its disk is mounted", m.name)
 	}
 	m.here = next // what goes on in the one before is left to end there
 	return next, nil

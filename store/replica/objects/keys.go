@@ -55,7 +55,7 @@ func (k *keyring) get(ctx context.Context, now time.Time) (credentials, error) {
 	defer cancel()
 	fresh, err := k.fetch(ctx)
 	if err == nil && !fresh.goodAt(now) {
-		err = fmt.Errorf("they have expired already, at %s: is the clock right?", fresh.expires.UTC().Format(time.RFC3339))
+		err = fmt.Errorf("they expired at %s; check the clock", fresh.expires.UTC().Format(time.RFC3339))
 	}
 	k.asked = now
 	switch {
@@ -65,7 +65,7 @@ func (k *keyring) get(ctx context.Context, now time.Time) (credentials, error) {
 		}
 		k.held = fresh
 	case !good:
-		return credentials{}, fmt.Errorf("the keys to the storage: %w", err)
+		return credentials{}, fmt.Errorf("storage credentials: %w", err)
 	}
 	return k.held, nil
 }
@@ -98,7 +98,7 @@ func (c *credentials) secrets() []string {
 func (c *credentials) check() error {
 	if c.id == "" || c.secret == "" ||
 		strings.ContainsFunc(c.id+c.secret+c.session, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("they can't be right: a part is missing, or has spaces or line ends")
+		return errors.New("a part is missing, or contains spaces or line breaks")
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func ringFrom(env func(string) string, region string, instance bool) (*keyring, 
 	case web != "":
 		role := env("AWS_ROLE_ARN")
 		if role == "" {
-			return nil, errors.New("AWS_ROLE_ARN is missing, for AWS_WEB_IDENTITY_TOKEN_FILE is set")
+			return nil, errors.New("AWS_ROLE_ARN is missing, but AWS_WEB_IDENTITY_TOKEN_FILE is set")
 		}
 		base := cmp.Or(env("AWS_ENDPOINT_URL_STS"), "https://sts."+region+".amazonaws.com")
 		if err := checkGiver(base); err != nil {
@@ -137,7 +137,8 @@ func checkGiver(address string, hosts ...string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
 		(u.Scheme != "http" || !loopback(u.Hostname()) && !slices.Contains(hosts, u.Hostname())) {
-		return errors.New("must begin with https://: http is for this machine and the cloud's own hosts alone")
+		return errors.New("must start with https://. http is only allowed for this machine and the cloud's metadata " +
+			"hosts")
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func instanceRole(base string) func(context.Context) (credentials, error) {
 		token, err := askGiver(ctx, client, http.MethodPut, base+"/latest/api/token", "",
 			"X-Aws-Ec2-Metadata-Token-Ttl-Seconds", "300")
 		if err != nil {
-			return credentials{}, fmt.Errorf("the machine's metadata service: %w", err)
+			return credentials{}, fmt.Errorf("metadata service: %w", err)
 		}
 		ask := func(name string) ([]byte, error) {
 			return askGiver(ctx, client, http.MethodGet, base+"/latest/meta-data/iam/security-credentials/"+name, "",
@@ -158,12 +159,12 @@ func instanceRole(base string) func(context.Context) (credentials, error) {
 		}
 		roles, err := ask("")
 		if err != nil {
-			return credentials{}, fmt.Errorf("the role of the machine: %w", err)
+			return credentials{}, fmt.Errorf("role of the machine: %w", err)
 		}
 		role, _, _ := strings.Cut(strings.TrimSpace(string(roles)), "\n")
 		text, err := ask(url.PathEscape(role))
 		if err != nil {
-			return credentials{}, fmt.Errorf("the keys of the machine's role: %w", err)
+			return credentials{}, fmt.Errorf("credentials of the machine's role: %w", err)
 		}
 		return roleKeys(text)
 	}
@@ -178,7 +179,7 @@ func roleKeys(text []byte) (credentials, error) {
 		Expiration      time.Time
 	}
 	if json.Unmarshal(text, &a) != nil {
-		return credentials{}, errors.New("what should be the keys of the role is no JSON of keys")
+		return credentials{}, errors.New("the response isn't JSON with credentials")
 	}
 	c := credentials{a.AccessKeyID, a.SecretAccessKey, a.Token, a.Expiration}
 	return c, c.check()
@@ -200,7 +201,7 @@ func webIdentity(base, role, session, tokenFile string) func(context.Context) (c
 		text, err := askGiver(ctx, client, http.MethodPost, base, form.Encode(), "Content-Type",
 			"application/x-www-form-urlencoded")
 		if err != nil {
-			return credentials{}, fmt.Errorf("the role of AWS_ROLE_ARN: %w", err)
+			return credentials{}, fmt.Errorf("role in AWS_ROLE_ARN: %w", err)
 		}
 		var a struct {
 			AccessKeyID     string    `xml:"AssumeRoleWithWebIdentityResult>Credentials>AccessKeyId"`
@@ -209,7 +210,7 @@ func webIdentity(base, role, session, tokenFile string) func(context.Context) (c
 			Expiration      time.Time `xml:"AssumeRoleWithWebIdentityResult>Credentials>Expiration"`
 		}
 		if xml.Unmarshal(text, &a) != nil {
-			return credentials{}, errors.New("what should be the keys of AWS_ROLE_ARN is no XML of keys")
+			return credentials{}, errors.New("the response isn't XML with credentials")
 		}
 		c := credentials{a.AccessKeyID, a.SecretAccessKey, a.SessionToken, a.Expiration}
 		return c, c.check()
@@ -220,12 +221,12 @@ func webIdentity(base, role, session, tokenFile string) func(context.Context) (c
 func readToken(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("the token for the role: %w", err)
+		return "", fmt.Errorf("token for the role: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyAnswer))
 	if err != nil {
-		return "", fmt.Errorf("the token for the role: %w", err)
+		return "", fmt.Errorf("token for the role: %w", err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -252,7 +253,7 @@ var knownCode = regexp.MustCompile(`^[A-Za-z.]{1,64}$`)
 func askGiver(ctx context.Context, client *http.Client, method, address, body, name, value string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
-		return nil, errors.New("its address is none")
+		return nil, errors.New("its address is invalid")
 	}
 	req.Header.Set(name, value)
 	resp, err := client.Do(req)
@@ -272,9 +273,9 @@ func askGiver(ctx context.Context, client *http.Client, method, address, body, n
 			_ = json.Unmarshal(text, &said) // the status is enough
 		}
 		if knownCode.MatchString(said.Code) {
-			return nil, fmt.Errorf("answered %d %s", resp.StatusCode, said.Code)
+			return nil, fmt.Errorf("response %d %s", resp.StatusCode, said.Code)
 		}
-		return nil, fmt.Errorf("answered %d", resp.StatusCode)
+		return nil, fmt.Errorf("response %d", resp.StatusCode)
 	}
 	return text, err
 }
@@ -297,11 +298,11 @@ func keysFrom(env func(string) string) (keys credentials, given bool, err error)
 		case keys.id == "" && keys.secret == "":
 			continue
 		case keys.id == "":
-			return keys, true, fmt.Errorf("%sACCESS_KEY_ID is missing, for %[1]sSECRET_ACCESS_KEY is set", prefix)
+			return keys, true, fmt.Errorf("%sACCESS_KEY_ID is missing, but %[1]sSECRET_ACCESS_KEY is set", prefix)
 		case keys.secret == "":
-			return keys, true, fmt.Errorf("%sSECRET_ACCESS_KEY is missing, for %[1]sACCESS_KEY_ID is set", prefix)
+			return keys, true, fmt.Errorf("%sSECRET_ACCESS_KEY is missing, but %[1]sACCESS_KEY_ID is set", prefix)
 		case keys.check() != nil:
-			return keys, true, fmt.Errorf("the keys of %sACCESS_KEY_ID can't be right: they have spaces or line ends", prefix)
+			return keys, true, fmt.Errorf("%sACCESS_KEY_ID or its secret contains spaces or line breaks", prefix)
 		}
 		return keys, true, nil
 	}

@@ -164,8 +164,8 @@ func TestRolesThatAreRefused(t *testing.T) {
 		b.wait = func(context.Context, time.Duration) error { return nil }
 		g.broken.Store(true)
 		_, err := b.Head(t.Context(), "a")
-		if err == nil || !strings.Contains(err.Error(), "the keys to the storage: the ") ||
-			!strings.Contains(err.Error(), "answered 500 AccessDenied") || strings.Contains(err.Error(), g.secret) {
+		if err == nil || !strings.Contains(err.Error(), "storage credentials: ") ||
+			!strings.Contains(err.Error(), "response 500 AccessDenied") || strings.Contains(err.Error(), g.secret) {
 			t.Errorf("%v", err)
 		}
 	})

@@ -54,11 +54,11 @@ type Bucket interface {
 
 // ErrPrecondition is returned by Put where its condition did not hold, so that it had no effect; an earlier Put of the
 // same caller, whose answer was lost, may be why (Own).
-var ErrPrecondition = errors.New("the object is not as it was expected to be")
+var ErrPrecondition = errors.New("the object was changed by someone else")
 
 // ErrAmbiguous is returned by a conditional Put of which no answer says whether it had an effect: the caller may put the
 // same again.
-var ErrAmbiguous = errors.New("it may or may not have been written")
+var ErrAmbiguous = errors.New("the write may or may not have succeeded")
 
 const maxKey = 512 // S3 allows 1,024 bytes with the path of the bucket's address in front
 
@@ -72,7 +72,7 @@ func checkKey(key string) error {
 	}
 	for segment := range strings.SplitSeq(key, "/") {
 		if segment == "" || segment == "." || segment == ".." || segment == privateFolder {
-			return fmt.Errorf("key %.64q: %q can't be a part of it", key, segment)
+			return fmt.Errorf("key %.64q: %q is not allowed in it", key, segment)
 		}
 	}
 	return nil

@@ -41,24 +41,24 @@ func Open(rawURL string, env func(string) string) (Bucket, error) {
 func parse(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil { // its error has the address
-		return nil, errors.New("is no address (as s3://bucket/path or file:///path)")
+		return nil, errors.New("is not an address. Use a form such as s3://bucket/path or file:///path")
 	}
 	if u.User != nil {
-		return nil, errors.New("must not have keys in it: they come from the environment")
+		return nil, errors.New("must not contain credentials. Set them in the environment")
 	}
 	if u.Fragment != "" || u.Opaque != "" {
-		return nil, errors.New("is no address (as s3://bucket/path or file:///path)")
+		return nil, errors.New("is not an address. Use a form such as s3://bucket/path or file:///path")
 	}
 	switch u.Scheme {
 	case "s3":
 		return u, nil
 	case "file":
 		if u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) || u.RawQuery != "" {
-			return nil, errors.New("must have an absolute path alone (as file:///var/lib/replica)")
+			return nil, errors.New("must be an absolute path, for example file:///var/lib/replica")
 		}
 		return u, nil
 	}
-	return nil, errors.New("must begin with s3:// or file:///")
+	return nil, errors.New("must start with s3:// or file:///")
 }
 
 // CheckURL returns what Open would find wrong with an address, whatever the environment has. It touches nothing.
@@ -92,7 +92,7 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 		timeout: baseTimeout, idle: idleTimeout, partSize: defaultPartSize,
 	}
 	if !bucketName.MatchString(b.bucket) || strings.Contains(b.bucket, "..") {
-		return nil, fmt.Errorf("%q is no name of a bucket", b.bucket)
+		return nil, fmt.Errorf("%q is not a bucket name", b.bucket)
 	}
 	if b.prefix != "" {
 		if err := checkKey(b.prefix); err != nil {
@@ -102,7 +102,7 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, errors.New("what is after ? must be NAME=VALUE, with & between")
+		return nil, errors.New("the part after ? must be NAME=VALUE pairs, separated by &")
 	}
 	for name, values := range query {
 		if name != "endpoint" && name != "region" && name != "path-style" && name != "keys" {
@@ -114,12 +114,12 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 				"environment", name)
 		}
 		if len(values) > 1 {
-			return nil, fmt.Errorf("%s is given twice", name)
+			return nil, fmt.Errorf("%s is set twice", name)
 		}
 	}
 	giver := query.Get("keys")
 	if giver != "" && giver != "instance" {
-		return nil, errors.New("keys must be instance: other keys come from the environment")
+		return nil, errors.New("keys must be instance. Set other credentials in the environment")
 	}
 	endpoint, style := query.Get("endpoint"), query.Get("path-style")
 	region := query.Get("region")
@@ -130,7 +130,7 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 		region = "us-east-1" // what storages other than Amazon's call theirs, or don't look at
 	}
 	if !regionName.MatchString(region) {
-		return nil, errors.New("needs the region of the bucket (as region=eu-central-1)")
+		return nil, errors.New("needs the region of the bucket, for example region=eu-central-1")
 	}
 	b.signer.region = region
 	if b.keys, err = ringFrom(env, region, giver != ""); err != nil {
@@ -149,10 +149,11 @@ func (b *s3) at(endpoint string, pathStyle bool) error {
 		u, err := url.Parse(endpoint)
 		if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
 			strings.Trim(u.Path, "/") != "" || u.Scheme != "https" && u.Scheme != "http" {
-			return errors.New("endpoint must be an origin alone (as https://s3.example.org)")
+			return errors.New("endpoint must only have a scheme and a host, for example https://s3.example.org")
 		}
 		if u.Scheme == "http" && !loopback(u.Hostname()) {
-			return errors.New("endpoint must begin with https://: http is for this machine alone (as http://127.0.0.1:9000)")
+			return errors.New("endpoint must start with https://. http is only allowed for this machine, for example " +
+				"http://127.0.0.1:9000")
 		}
 		b.scheme, b.host = u.Scheme, u.Host
 		if port := u.Port(); port == "443" && u.Scheme == "https" || port == "80" && u.Scheme == "http" {
@@ -189,7 +190,7 @@ func transport(scheme string) *http.Transport {
 	} else {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			if host, _, err := net.SplitHostPort(address); err != nil || !loopback(host) {
-				return errors.New("http is for this machine alone")
+				return errors.New("http is only allowed for this machine")
 			}
 			return nil
 		}

@@ -58,38 +58,39 @@ func TestAddresses(t *testing.T) {
 func TestAddressesThatAreRefused(t *testing.T) {
 	env := environ("AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=hunter2")
 	for address, want := range map[string]string{
-		"":                                                  "must begin with s3:// or file:///",
-		"hunter2":                                           "must begin with s3:// or file:///",
-		"https://bucket/?k=hunter2":                         "must begin with s3:// or file:///",
-		"s3:bucket":                                         "is no address",
-		"s3://bucket/\x7fhunter2":                           "is no address",
-		"s3://id:hunter2@bucket/":                           "must not have keys in it: they come from the environment",
-		"s3://id:hunter2%@bucket/":                          "is no address",
-		"s3://bucket#hunter2":                               "is no address",
-		"s3://b":                                            `"b" is no name of a bucket`,
-		"s3://a..b":                                         "is no name of a bucket",
-		"s3://bucket:80":                                    "is no name of a bucket",
-		"s3:///path":                                        `"" is no name of a bucket`,
+		"":                          "must start with s3:// or file:///",
+		"hunter2":                   "must start with s3:// or file:///",
+		"https://bucket/?k=hunter2": "must start with s3:// or file:///",
+		"s3:bucket":                 "is not an address",
+		"s3://bucket/\x7fhunter2":   "is not an address",
+		"s3://id:hunter2@bucket/": "must not contain credentials. Set them in the " +
+			"environment",
+		"s3://id:hunter2%@bucket/":                          "is not an address",
+		"s3://bucket#hunter2":                               "is not an address",
+		"s3://b":                                            `"b" is not a bucket name`,
+		"s3://a..b":                                         "is not a bucket name",
+		"s3://bucket:80":                                    "is not a bucket name",
+		"s3:///path":                                        `"" is not a bucket name`,
 		"s3://bucket/a/../b":                                "the path can't be used",
 		"s3://bucket":                                       "needs the region of the bucket",
 		"s3://bucket?region=a.b":                            "needs the region of the bucket",
 		"s3://bucket?secret=hunter2":                        `"secret" is unknown: it may have endpoint, region, path-style and keys=instance`,
-		"s3://bucket?region=a&region=b":                     "region is given twice",
+		"s3://bucket?region=a&region=b":                     "region is set twice",
 		"s3://bucket?region=%zzhunter2":                     "must be NAME=VALUE",
 		"s3://bucket?region=a&path-style=1":                 "path-style must be true or false",
 		"s3://bucket?region=a&keys=hunter2":                 "keys must be instance",
-		"s3://bucket?endpoint=e.org":                        "endpoint must be an origin alone",
-		"s3://bucket?endpoint=ftp://e.org":                  "endpoint must be an origin alone",
-		"s3://bucket?endpoint=https://e.org/p":              "endpoint must be an origin alone",
-		"s3://bucket?endpoint=https://e.org?q":              "endpoint must be an origin alone",
-		"s3://bucket?endpoint=https://a:b@e.org":            "endpoint must be an origin alone",
-		"s3://bucket?endpoint=http://e.org":                 "endpoint must begin with https://",
-		"s3://bucket?endpoint=http://10.0.0.1":              "endpoint must begin with https://",
-		"s3://bucket?endpoint=http://127.0.0.1.example.org": "endpoint must begin with https://",
-		"file://host/path":                                  "must have an absolute path alone",
-		"file:///path?region=a":                             "must have an absolute path alone",
-		"file://":                                           "must have an absolute path alone",
-		"file:///no/such/folder":                            "the folder /no/such/folder is not there: mount",
+		"s3://bucket?endpoint=e.org":                        "endpoint must only have a scheme and a host",
+		"s3://bucket?endpoint=ftp://e.org":                  "endpoint must only have a scheme and a host",
+		"s3://bucket?endpoint=https://e.org/p":              "endpoint must only have a scheme and a host",
+		"s3://bucket?endpoint=https://e.org?q":              "endpoint must only have a scheme and a host",
+		"s3://bucket?endpoint=https://a:b@e.org":            "endpoint must only have a scheme and a host",
+		"s3://bucket?endpoint=http://e.org":                 "endpoint must start with https://",
+		"s3://bucket?endpoint=http://10.0.0.1":              "endpoint must start with https://",
+		"s3://bucket?endpoint=http://127.0.0.1.example.org": "endpoint must start with https://",
+		"file://host/path":                                  "must be an absolute path",
+		"file:///path?region=a":                             "must be an absolute path",
+		"file://":                                           "must be an absolute path",
+		"file:///no/such/folder":                            "the folder /no/such/folder doesn't exist. Mount",
 	} {
 		_, err := Open(address, env)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -123,10 +124,10 @@ func TestKeysOfTheEnvironment(t *testing.T) {
 		{
 			[]string{ours + "=a", theirs + "=c", theirSecret + "=d"},
 			credentials{},
-			ourSecret + " is missing, for " + ours + " is set",
+			ourSecret + " is missing, but " + ours + " is set",
 		},
-		{[]string{theirSecret + "=d"}, credentials{}, theirs + " is missing, for " + theirSecret + " is set"},
-		{[]string{ours + "=a", ourSecret + "=hunter2\n"}, credentials{}, "they have spaces or line ends"},
+		{[]string{theirSecret + "=d"}, credentials{}, theirs + " is missing, but " + theirSecret + " is set"},
+		{[]string{ours + "=a", ourSecret + "=hunter2\n"}, credentials{}, "contains spaces or line breaks"},
 	} {
 		ring, err := ringFrom(environ(c.env...), "eu-1", false)
 		if c.err == "" && (err != nil || ring.held != c.want) || c.err != "" &&
@@ -143,7 +144,7 @@ func TestKeysOfTheEnvironment(t *testing.T) {
 func TestHTTPStaysOnThisMachine(t *testing.T) {
 	tr := transport("http")
 	if _, err := tr.DialContext(t.Context(), "tcp", "192.0.2.1:80"); err == nil ||
-		!strings.Contains(err.Error(), "http is for this machine alone") {
+		!strings.Contains(err.Error(), "http is only allowed for this machine") {
 		t.Errorf("%v", err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

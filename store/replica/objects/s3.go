@@ -47,11 +47,11 @@ func (b *s3) Head(ctx context.Context, key string) (Info, error) {
 	}
 	size, err := strconv.ParseInt(a.header.Get("Content-Length"), 10, 64)
 	if err != nil || size < 0 {
-		return Info{}, fmt.Errorf("head %s: the storage does not say how long it is", key)
+		return Info{}, fmt.Errorf("head %s: the storage returned no size", key)
 	}
 	modified, err := http.ParseTime(a.header.Get("Last-Modified"))
 	if err != nil {
-		return Info{}, fmt.Errorf("head %s: the storage does not say when it was written", key)
+		return Info{}, fmt.Errorf("head %s: the storage returned no modification time", key)
 	}
 	return Info{Key: key, Size: size, ETag: unquote(a.header.Get("ETag")), Modified: modified}, nil
 }

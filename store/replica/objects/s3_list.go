@@ -50,7 +50,7 @@ func (b *s3) List(ctx context.Context, prefix, after string) iter.Seq2[Info, err
 			case !page.IsTruncated:
 				return
 			case next == "", next == params["continuation-token"]:
-				yield(Info{}, errors.New("list: the storage does not say how the listing goes on"))
+				yield(Info{}, errors.New("list: the storage returned no continuation token"))
 				return
 			default:
 				params["continuation-token"] = next
@@ -74,11 +74,11 @@ func (b *s3) page(ctx context.Context, params map[string]string, prefix, last st
 		key, ok := strings.CutPrefix(c.Key, b.prefix)
 		switch {
 		case !ok || !strings.HasPrefix(key, prefix):
-			return nil, nil, errors.New("list: the storage names what was not asked for")
+			return nil, nil, errors.New("list: the storage returned keys outside the requested prefix")
 		case checkKey(key) != nil: // another's, as the folder objects that consoles of storages make
 			continue
 		case key <= last && last != "":
-			return nil, nil, errors.New("list: the storage does not list keys in their order")
+			return nil, nil, errors.New("list: the storage didn't return keys in order")
 		}
 		last = key
 		infos = append(infos, Info{Key: key, Size: c.Size, ETag: unquote(c.ETag), Modified: c.LastModified})
@@ -93,19 +93,19 @@ func parseListing(text []byte) (*listing, error) {
 		listing
 	}
 	if err := xml.Unmarshal(text, &page); err != nil {
-		return nil, fmt.Errorf("the answer is no listing: %w", err)
+		return nil, fmt.Errorf("the response isn't a listing: %w", err)
 	}
 	for i := range page.Contents {
 		c := &page.Contents[i]
 		if c.Size < 0 {
-			return nil, errors.New("the answer is no listing: an object has a size below 0")
+			return nil, errors.New("the response isn't a listing: an object has a negative size")
 		}
 		if page.EncodingType != "url" { // not every storage encodes keys
 			continue
 		}
 		key, err := url.QueryUnescape(c.Key)
 		if err != nil {
-			return nil, fmt.Errorf("the answer is no listing: %w", err)
+			return nil, fmt.Errorf("the response isn't a listing: %w", err)
 		}
 		c.Key = key
 	}
@@ -177,7 +177,7 @@ func (b *s3) deleteMany(ctx context.Context, keys []string) error {
 		Error   []struct{ Key, Code, Message string }
 	}
 	if err := xml.Unmarshal(a.text, &result); err != nil {
-		return fmt.Errorf("delete: the answer can't be read: %w", err)
+		return fmt.Errorf("delete: the response can't be read: %w", err)
 	}
 	for _, e := range result.Error {
 		if e.Code != "NoSuchKey" {

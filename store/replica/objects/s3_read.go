@@ -64,7 +64,7 @@ func (r *objectReader) open() error {
 	case a.status != http.StatusPartialContent ||
 		!strings.HasPrefix(a.header.Get("Content-Range"), "bytes "+from):
 		a.body.Close()
-		return fmt.Errorf("get %s: the storage gives no ranges", r.key)
+		return fmt.Errorf("get %s: the storage doesn't support ranges", r.key)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ const (
 )
 
 // errLate is why a request was given up that took longer than it may.
-var errLate = errors.New("no answer in time")
+var errLate = errors.New("no response in time")
 
 // request is what the storage is asked.
 type request struct {
@@ -117,7 +117,7 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 	case err != nil:
 		return nil, b.noAnswer(parent, r, err)
 	case len(a.text) > maxAnswer:
-		return nil, &failure{op: r.op, key: r.key, cause: errors.New("the answer is too long")}
+		return nil, &failure{op: r.op, key: r.key, cause: errors.New("the response is too long")}
 	}
 	return a, nil
 }

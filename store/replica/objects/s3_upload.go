@@ -56,7 +56,7 @@ func (b *s3) PutStream(ctx context.Context, key string, r io.Reader) (Info, erro
 	}
 	info, err := b.Head(ctx, key)
 	if err == nil && info.Size != size {
-		err = fmt.Errorf("put %s: %d bytes were written, and the storage has %d", key, size, info.Size)
+		err = fmt.Errorf("put %s: %d bytes were written, but the storage has %d", key, size, info.Size)
 	}
 	return info, err
 }
@@ -74,7 +74,7 @@ func (b *s3) begin(ctx context.Context, key string) (string, error) {
 		UploadId string   // as S3 writes it
 	}
 	if err := xml.Unmarshal(a.text, &begun); err != nil || begun.UploadId == "" {
-		return "", fmt.Errorf("begin upload %s: the storage gives no id for it", key)
+		return "", fmt.Errorf("start upload %s: the storage returned no upload ID", key)
 	}
 	return begun.UploadId, nil
 }
@@ -146,7 +146,7 @@ func (b *s3) complete(ctx context.Context, key, id string, parts []part) error {
 			Code, Message string
 		}
 		if err := xml.Unmarshal(a.text, &done); err != nil {
-			return fmt.Errorf("complete upload %s: the answer can't be read: %w", key, err)
+			return fmt.Errorf("complete upload %s: the response can't be read: %w", key, err)
 		}
 		if done.XMLName.Local == "CompleteMultipartUploadResult" {
 			return nil

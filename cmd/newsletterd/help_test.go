@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+)
+
+// homelyHelp are words that people have to decode, or that lead them into the repository.
+var homelyHelp = regexp.MustCompile(`(?i)docs/|\b(readers?|mails|mailings?|pictures?|switch(ed)? (it )?(off|on)|put away|` +
+	`tak(e|en) back|came back|who has|of whom|at once|all the same|by itself|mend(s|ed)?|e-mail)\b`)
+
+// helpFaults says what is wrong with the help of a command and of those below it. Examples, which are indented by three
+// columns, may be as wide as they are.
+func helpFaults(full string, data any, usage string, below []*cli.Command) (faults []string) {
+	var b bytes.Buffer
+	printHelp(&b, "", data)
+	fault := func(format string, args ...any) {
+		faults = append(faults, full+": "+fmt.Sprintf(format, args...))
+	}
+	if found := homelyHelp.FindString(b.String()); found != "" {
+		fault("%q in the help", found)
+	}
+	if usage == "" || strings.HasSuffix(usage, ".") || strings.ToLower(usage[:1]) != usage[:1] {
+		fault("%q: write an imperative in lower case, without a full stop", usage)
+	}
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if !strings.HasPrefix(line, "   ") && !strings.HasPrefix(line, "Usage: ") && utf8.RuneCountInString(line) > helpWidth &&
+			strings.Contains(strings.TrimSpace(line), " ") {
+			fault("a line is wider than %d columns: %s", helpWidth, line)
+		}
+	}
+	for _, c := range below {
+		name := full + " " + c.Name
+		c.HelpName = name
+		faults = append(faults, helpFaults(name, c, c.Usage, c.Subcommands)...)
+	}
+	return faults
+}
+
+// The help of every command uses the words of the interface, fits 80 columns and names no file of the repository; that
+// of the program fits a screen of 40 lines.
+func TestHelpReadsPlainly(t *testing.T) {
+	p := &program{}
+	a := p.app()
+	for _, fault := range helpFaults(a.Name, a, a.Usage, a.Commands) {
+		t.Error(fault)
+	}
+	var b bytes.Buffer
+	printHelp(&b, "", a)
+	if n := strings.Count(b.String(), "\n"); n > 40 {
+		t.Errorf("the help of the program has %d lines", n)
+	}
+	for _, c := range a.Commands {
+		if !strings.Contains(b.String(), "\n  "+c.Name+" ") {
+			t.Errorf("the help of the program lacks %s", c.Name)
+		}
+	}
+	for _, broken := range []*cli.Command{
+		{Name: "a", Usage: "show a", Description: "docs/a.md says more."},
+		{Name: "b", Usage: "Shows a mail."},
+		{Name: "c", Usage: "show c", Flags: []cli.Flag{stringFlag("who", "only `READERS` who left")}},
+		{Name: strings.Repeat("d", 20), Usage: "show d", Subcommands: []*cli.Command{{Name: "e", Usage: "mend e"}}},
+	} {
+		if helpFaults("x", broken, broken.Usage, broken.Subcommands) == nil {
+			t.Errorf("the help of %s is taken for plain", broken.Name)
+		}
+	}
+}
