@@ -74,15 +74,13 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 	t.Add("GET", "/api/send-jobs/:id/stats", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.stats)), "Show a send job's counts").Named("getJobStats")
 	t.Add("GET", "/api/send-jobs/:id/failures", web.Sent(core.ActionFiguresRead), web.Send,
-		one(web.Path(jobs.failures)),
-		"Count a send job's undelivered emails by reason").Named("listJobFailures")
+		one(web.Path(jobs.failures)), "Count a send job's undelivered emails by reason").Named("listJobFailures")
 	t.Add("GET", "/api/send-jobs/:id/recipients", web.Sent(core.ActionPeopleRead), web.Send,
 		one(web.Search(jobs.recipients)), "List the recipients of a send job with their status").Named("listJobRecipients").
 		Refuses(web.Refused("search", "Too long"))
 	t.Add("GET", "/api/send-jobs/:id/recipients/export", web.Sent(core.ActionPeopleExport).Fresh(), web.Send,
 		one(web.Write(jobs.exportRecipients).Answers("text/csv")),
-		"Export the recipients of a send job as CSV").
-		Named("exportRecipients").
+		"Export the recipients of a send job as CSV").Named("exportRecipients").
 		Refuses(web.Refused("search", "Too long"))
 	t.Add("GET", "/api/send-jobs/:id/links", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").
@@ -99,8 +97,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 			web.BadEmail,
 		)
 	t.Add("POST", "/api/send-jobs/:id/test", web.Sent(core.ActionTestSend), web.Send,
-		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send a test of a send job to one address; editors can only "+
-			"use the team's addresses").
+		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send a test of a send job; editors can only use the team's addresses").
 		Named("sendTestMail").
 		Example(web.Object{"email": "reader@example.org"}).
 		Refuses(web.Refused("email", "The address is blocked"), web.BadEmail)

@@ -93,11 +93,9 @@ func (p *program) clientCommands() *cli.Command {
 	update := p.command("update", "update an OAuth client",
 		append([]cli.Flag{
 			idFlag(people.NounClient), boolFlag("new-secret", "create a new secret; the previous one ends"),
-			stringFlag("overlap", "with --new-secret: keep the previous secret valid for `DURATION`, for example 2h "+
-				"or 7d"),
+			stringFlag("overlap", "with --new-secret: keep the previous secret for `DURATION`, for example 2h or 7d"),
 			boolFlag("end-old-secret", "end the previous secret now"),
-			boolFlag("disabled", "disable the client and end its tokens (=false: enable the client; its tokens stay "+
-				"ended)"),
+			boolFlag("disabled", "disable the client and end its tokens (=false: enable it; tokens stay ended)"),
 		}, clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			at, secret := now(), ""
 			var overlap config.Duration
@@ -130,8 +128,7 @@ func (p *program) clientCommands() *cli.Command {
 				return missing(err, "client", c.String("id"))
 			}
 			err = confirmDelete(p, c, s, people.NounClient, o.ID, o.Name,
-				"You can't undo this. To only disable the client: newsletterd admin client update --id "+
-					""+o.ID+" --disabled")
+				"You can't undo this. To only disable it: newsletterd admin client update --id "+o.ID+" --disabled")
 			if err != nil {
 				return err
 			}

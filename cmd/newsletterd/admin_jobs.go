@@ -38,9 +38,10 @@ func (p *program) jobCommands() *cli.Command {
 		boolFlag("track-open", "track opens"), boolFlag("track-click", "track clicks"),
 		boolFlag("yes", "send to more than one recipient without asking"), forceFlag(),
 	}...), []string{"list", "subject"}, p.createJob)
-	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | " +
-		"default: \\\"you\\\"}}\" --markdown issue.md\n\n" +
-		"On a terminal it asks once before a job to more than one reader, unless --yes or --json is given."
+	create.Description = `   newsletterd admin job create --list ID --subject "News for {{preferences.first_name | default: \"you\"}}" --markdown issue.md
+
+On a terminal, the command asks before it sends to more than one recipient,
+unless you pass --yes or --json.`
 	all := p.command("list", "list send jobs, newest first", []cli.Flag{
 		tenantFlag("filter by tenant (`ID` or name)"),
 		oneOfFlag("status", "filter by `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),

@@ -201,7 +201,7 @@ func printRestored(p *program, c *cli.Context, noun people.Noun, r core.Restored
 }
 
 func deletedFlag(records string) cli.Flag {
-	return boolFlag("deleted", "list deleted "+records+" that can be restored instead")
+	return boolFlag("deleted", "list deleted "+records+" that can still be restored")
 }
 
 // printDeleted lists what can be restored.

@@ -182,7 +182,7 @@ func findProvider(c *cli.Context, cfg *config.Config, s *store.Store, word strin
 	case 1:
 		return found[0].ID, nil
 	}
-	return "", fmt.Errorf("--name: %q matches %s. Pass the full name", word, candidates("provider", found))
+	return "", fmt.Errorf("--name: use the full name; %q matches %s", word, candidates("provider", found))
 }
 
 func (p *program) providerShowCommand() *cli.Command {

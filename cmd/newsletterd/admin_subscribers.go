@@ -38,36 +38,37 @@ func (p *program) subscriberCommands() *cli.Command {
 		stringFlag("errors", "write rows with errors to `FILE`, with row number and reason (replaces an earlier "+
 			"run's file)"),
 	}, []string{"list", "file"}, p.importSubscribers)
-	imp.Description = `The first line names the columns; one is the email address, each other becomes a preference of that name. Comma,
-semicolon, tab and bar are told apart by themselves. The file is read twice, in bounded memory; standard input is kept in a file
-without a name until then. Running the command again changes nothing that is in already. Unsubscribed and disabled people stay so.
+	imp.Description = `The first row names the columns. One column is the email address; others
+become custom fields of the same name. Delimiter (comma, semicolon, tab or
+|), encoding (UTF-8, UTF-16, Windows-1252, Mac Roman) and line ends are
+detected. You can run the same import again: rows that are already imported
+change nothing. Unsubscribed and blocked people stay so.
 
-People whom the file calls unsubscribed are imported as unsubscribed, and those whom it calls bounced, complained or
-suppressed join the tenant's suppression list. A later file can't make them active; they can subscribe again themselves.
-Where a column may say who unsubscribed and its name doesn't tell, nothing is imported: the command names the column and its
-values, and ends with 1. --map "NAME=status" declares that it does, --map "NAME=OTHER" makes it a preference, --map NAME= drops it.
+Map columns with --map: NAME=email, NAME=status, NAME=FIELD for a custom
+field, or NAME= to skip the column.
 
-Exports of listmonk (attributes become preferences; disabled and blocklisted are left out) and of Mailchimp (the columns of
-its own bookkeeping are dropped; unsubscribed and cleaned are left out) are known by their columns. A column named status,
-subscription_status or the like tells in any file who has left and who never confirmed: those are left out, the latter unless
---status pending asks them again; so does one of yes or no (unsubscribed, bounced, email_opt_out, subscribed, active, confirmed) or
-of the time when somebody left (unsubscribed_at). A word that says nothing of the kind is an error of its line.
---map "status=NAME" makes such a column a preference of another name, --map status= drops it.
-An address that has left by one line of the file is left out by each other line too: contradicted counts these, and they are
-reported like lines with errors, at the end, but without their cells.
+STATUS. People the file marks as unsubscribed are imported as unsubscribed.
+Bounced, complained and suppressed people join the tenant's suppression
+list. People who never confirmed are skipped, or asked again with --status
+pending. Columns such as status, unsubscribed, email_opt_out and
+unsubscribed_at are recognized. If a column may say who unsubscribed but
+isn't clear, nothing is imported and the command names the column. If rows
+contradict each other, unsubscribed wins; these rows are reported as
+contradicted.
 
-Files of spreadsheets are read as they are: UTF-8, UTF-16, Windows-1252 or Mac Roman, any line ends, a first line "sep=;".
-Addresses may be written as "Name <address>" or mailto:. Columns of addresses, first names (first_name) and last names (last_name)
-are known in English, German, French, Spanish, Italian, Dutch and Portuguese, unless the list has a field of that name. Contacts of
-Google and Outlook without an address are left out (no_address). --known-only leaves out columns of which nothing is known.
+EXPORTS. Files from Mailchimp and listmonk are recognized. Columns for
+email, first name and last name are recognized in English, German, French,
+Spanish, Italian, Dutch and Portuguese, unless the list has a field of that
+name. Addresses can have the form "Name <address>" or mailto:. Contacts
+without an address are skipped (no_address).
 
-When and from which address a subscriber consented elsewhere goes into the record of consents, or, with --status pending, into that
-of the request once it is confirmed: Mailchimp's OPTIN_TIME and CONFIRM_IP, MailPoet's "Confirmation time", created_at, and others in
-any file. --map "NAME=subscribed_at" declares such a column (also confirmed_at, subscribed_ip, confirmed_ip); then a cell that can't
-be read is an error of its line. Times without a zone are taken as UTC. Whether 3/5/2023 is in March or in May is decided by all
-rows of the column; if they don't tell, :dmy or :mdy after subscribed_at does. Other cells are kept as text and counted by
-evidence_unreadable; a time to come is left out and counted by evidence_future.
---map "name=first_name" makes a column of names the preference by which templates greet.
+CONSENT. Time and IP address of the consent go to the consent history;
+columns such as OPTIN_TIME, CONFIRM_IP, "Confirmation time" and created_at
+are recognized. To declare a column yourself: --map "NAME=subscribed_at" (or
+confirmed_at, subscribed_ip, confirmed_ip); unreadable cells are then
+errors. Times without a zone are UTC. If dates such as 3/5/2023 are
+ambiguous, append :dmy or :mdy. Other unreadable cells are kept as text
+(evidence_unreadable), and future times are dropped (evidence_future).
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
 	exp := p.command("export", "export a list's subscriptions as CSV", []cli.Flag{

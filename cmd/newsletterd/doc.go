@@ -30,7 +30,7 @@
 //	status.go       figures at a glance
 //	healthy.go      the question of containers and cron: /healthz of the running daemon
 //	doctor*.go      what is wrong or rarely meant: on the machine, at the relay, in DNS; clock_*.go: what keeps its time
-//	completion.go   completion for shells, and man.go the manual page: both made of the tree of commands
+//	completion.go   completion for shells, and man.go the help and the manual page: all made of the tree of commands
 //	demo/           the whole job, through the public interfaces
 //
 // Why the command is as it is stands in docs/decisions, pages 0170 to 0175.

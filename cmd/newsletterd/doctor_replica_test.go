@@ -39,11 +39,11 @@ func TestDoctorLooksAtTheReplica(t *testing.T) {
 	for _, daemon := range []bool{true, false} {
 		all := k.replicaFindings(t, daemon)
 		wantFinding(t, all, "replica", core.LevelOK, "supports conditional writes")
-		wantFinding(t, all, "replica speed", "", "and answers wait for it: at most")
-		wantFinding(t, all, "replica", core.LevelOK, "can be restored as it was since 20")
+		wantFinding(t, all, "replica speed", "", "and responses wait for it: at most")
+		wantFinding(t, all, "replica", core.LevelOK, "restorable since 20")
 		wantFinding(t, all, "lease", core.LevelOK, "held by")
-		wantFinding(t, all, "lease", core.LevelOK, "with ttl = 10s an idle daemon writes 777,600 times a month: at 5 $ "+
-			"for a million, 3.89 $")
+		wantFinding(t, all, "lease", core.LevelOK, "with ttl = 10s an idle daemon writes 777,600 times a month: at $5 "+
+			"per million, $3.89")
 		wantFinding(t, all, "replica lag", core.LevelOK, "s")
 		wantFinding(t, all, "restore test", core.LevelOK, "none yet")
 	}
@@ -114,7 +114,7 @@ func TestStatusOfTheReplica(t *testing.T) {
 		}
 	}
 	seen("generation 1, up to transaction ")
-	seen("restoring it was not tried yet")
+	seen("not tested")
 	k.try(t)
 	seen("; restore test passed ")
 	if err := k.store.KeepDrill(t.Context(), core.Drill{At: now(), Findings: []string{"a part is missing"}}); err != nil {
@@ -122,7 +122,7 @@ func TestStatusOfTheReplica(t *testing.T) {
 	}
 	seen("; restore test FAILED ")
 	k.drill.cfg.Replica.URL += "-elsewhere"
-	seen("can't be reached")
+	seen("not reachable")
 }
 
 // Each figure that the guide names is there, with its value.

@@ -99,12 +99,12 @@ func TestDoctor(t *testing.T) {
 		{"database", core.LevelOK, "a daemon is running"},
 		{"relay", core.LevelOK, "knows anna"},
 		{"health", core.LevelOK, "200"},
-		{"ports", core.LevelOK, "answers"},
+		{"ports", core.LevelOK, "responds"},
 		{"permissions", core.LevelOK, ""},
 		{"disk speed", core.LevelOK, "mails/s"},
 		{"proxy", core.LevelWarning, "no proxy"},
-		{"key file", core.LevelWarning, "in clear"},
-		{"postal address", core.LevelWarning, "as of Acme"},
+		{"key file", core.LevelWarning, "unencrypted"},
+		{"postal address", core.LevelWarning, "for example Acme"},
 	} {
 		found(t, all, want[0], want[1], want[2])
 	}
@@ -130,7 +130,7 @@ func TestDoctor(t *testing.T) {
 	}
 	defer taken.Close()
 	all, _ = examined(t, strings.Replace(text, r.listener.Addr().String(), taken.Addr().String(), 1))
-	found(t, all, "ports", core.LevelFault, "in use")
+	found(t, all, "ports", core.LevelFault, "is used by")
 	all, code = examined(t, "[server]\nlisen = 1\n[log]\nlevel = \"loud\"\n")
 	if len(all) != 2 || code != exitFailed {
 		t.Errorf("%d, %+v", code, all)
@@ -250,7 +250,7 @@ func TestDoctorDNS(t *testing.T) {
 	found(t, all, "address", core.LevelFault, "two.example.org")
 	found(t, all, "MX", core.LevelWarning, "no MX record")
 	found(t, all, "PTR", core.LevelWarning, "192.0.2.8")
-	found(t, all, "DKIM", core.LevelFault, "another key")
+	found(t, all, "DKIM", core.LevelFault, "a different key")
 	all = look("open.example.org", "relay.example.org")
 	found(t, all, "SPF", core.LevelFault, "lets anyone send")
 	found(t, all, "DKIM", core.LevelFault, "is not published")

@@ -13,7 +13,7 @@ import (
 
 // homelyHelp are words that people have to decode, or that lead them into the repository.
 var homelyHelp = regexp.MustCompile(`(?i)docs/|\b(readers?|mails|mailings?|pictures?|switch(ed)? (it )?(off|on)|put away|` +
-	`tak(e|en) back|came back|who has|of whom|at once|all the same|by itself|mend(s|ed)?|e-mail)\b`)
+	`tak(e|en) back|came back|who has|of whom|at once|all the same|by itself|mends|mended|e-mail)\b`)
 
 // helpFaults says what is wrong with the help of a command and of those below it. Examples, which are indented by three
 // columns, may be as wide as they are.
@@ -23,13 +23,16 @@ func helpFaults(full string, data any, usage string, below []*cli.Command) (faul
 	fault := func(format string, args ...any) {
 		faults = append(faults, full+": "+fmt.Sprintf(format, args...))
 	}
-	if found := homelyHelp.FindString(b.String()); found != "" {
-		fault("%q in the help", found)
-	}
 	if usage == "" || strings.HasSuffix(usage, ".") || strings.ToLower(usage[:1]) != usage[:1] {
 		fault("%q: write an imperative in lower case, without a full stop", usage)
 	}
 	for line := range strings.SplitSeq(b.String(), "\n") {
+		if strings.HasPrefix(line, "   newsletterd ") {
+			continue
+		}
+		if found := homelyHelp.FindString(line); found != "" {
+			fault("%q in %s", found, line)
+		}
 		if !strings.HasPrefix(line, "   ") && !strings.HasPrefix(line, "Usage: ") && utf8.RuneCountInString(line) > helpWidth &&
 			strings.Contains(strings.TrimSpace(line), " ") {
 			fault("a line is wider than %d columns: %s", helpWidth, line)
@@ -65,7 +68,7 @@ func TestHelpReadsPlainly(t *testing.T) {
 		{Name: "a", Usage: "show a", Description: "docs/a.md says more."},
 		{Name: "b", Usage: "Shows a mail."},
 		{Name: "c", Usage: "show c", Flags: []cli.Flag{stringFlag("who", "only `READERS` who left")}},
-		{Name: strings.Repeat("d", 20), Usage: "show d", Subcommands: []*cli.Command{{Name: "e", Usage: "mend e"}}},
+		{Name: strings.Repeat("d", 20), Usage: "show d", Subcommands: []*cli.Command{{Name: "e", Usage: "e mends"}}},
 	} {
 		if helpFaults("x", broken, broken.Usage, broken.Subcommands) == nil {
 			t.Errorf("the help of %s is taken for plain", broken.Name)

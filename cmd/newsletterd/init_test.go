@@ -93,7 +93,7 @@ func TestInitKnowsThePackage(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "newsletterd.service")); err == nil {
 		t.Error("there is a copy of the unit")
 	}
-	if _, errs := run(exitFailed); !strings.Contains(errs, "nothing is overwritten") ||
+	if _, errs := run(exitFailed); !strings.Contains(errs, "init overwrites nothing") ||
 		!strings.Contains(errs, "systemctl enable --now newsletterd") {
 		t.Error(errs)
 	}

@@ -171,8 +171,7 @@ func (f refFlag) find(c *cli.Context, s *store.Store, word, tenant string) (peop
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return people.Reference{}, fmt.Errorf("--%s: %q matches %s. Use the "+
-			"ID", f.Name, word, candidates(f.noun, found))
+		return people.Reference{}, fmt.Errorf("--%s: use the full ID; %q matches %s", f.Name, word, candidates(f.noun, found))
 	case f.byName:
 		return people.Reference{Name: word}, nil
 	}
@@ -193,7 +192,7 @@ func onlyTenant(c *cli.Context, s *store.Store) (people.Reference, error) {
 			"--tenant is missing, and there is no tenant. Create one with newsletterd admin tenant create",
 		}
 	}
-	return people.Reference{}, usageError{c.Command.HelpName, "--tenant is missing. Use one of " +
+	return people.Reference{}, usageError{c.Command.HelpName, "--tenant is missing. Choose one of " +
 		candidates(people.NounTenant, found)}
 }
 

@@ -32,7 +32,7 @@ func TestDoctorOfReplicasAndTheirDisk(t *testing.T) {
 	}
 	d := &doctor{ctx: t.Context(), cfg: cfg}
 	d.setAside()
-	wantFinding(t, d.all, "set aside", core.LevelWarning, "1 file of what this machine had")
+	wantFinding(t, d.all, "set aside", core.LevelWarning, "1 file that the replica replaced")
 	wantFinding(t, d.all, "set aside", core.LevelWarning, "newsletterd.db.superseded-1; 4.0 kB")
 	cfg.Replica.URL = "file://" + folder
 	d.env = func(string) string { return "" }

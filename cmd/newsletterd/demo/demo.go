@@ -103,7 +103,7 @@ func (d *run) startDaemon(ctx context.Context) (err error) {
 		return err
 	}
 	d.say("daemon  %s  (log: %s)", d.daemon.base, d.daemon.log)
-	d.say("mails   smtp://%s → %s", d.keeper.Addr(), d.mailbox.dir)
+	d.say("emails  smtp://%s → %s", d.keeper.Addr(), d.mailbox.dir)
 	var health struct{ Status string }
 	if err := d.daemon.get(ctx, "/healthz", &health); err != nil {
 		return err
@@ -232,15 +232,15 @@ func (d *run) inspect(ctx context.Context) error {
 // invite prints how to use the daemon that stays.
 func (d *run) invite() {
 	fmt.Fprintf(d.out, `
-The daemon goes on running; Ctrl-C ends it.
+The daemon keeps running. Press Ctrl-C to stop it.
 
    console    %s/console/%s   (sign in as below)
    daemon     %s          (API at /api, documents at /api/openapi.json)
    metrics    %s/metrics
    sign in    %s  %s
    tenant     %s
-   list       %s          (its subscribe form: %s/l/%s)
-   mails      %s
+   list       %s          (its signup page: %s/l/%s)
+   emails     %s
    commands   newsletterd admin tenant list --config %s
    token      %s
 `, d.daemon.base, d.tenant, d.daemon.base, d.daemon.side, d.operator, d.password, d.tenant, d.list, d.daemon.base, d.list,
@@ -264,7 +264,7 @@ func (d *run) close() error {
 // verdict prints the table and turns a figure that is off into a failure.
 func (d *run) verdict(failed error) error {
 	d.checks.print(d.out)
-	fmt.Fprintf(d.out, "\n   mails     %s\n", d.mailbox.dir)
+	fmt.Fprintf(d.out, "\n   emails    %s\n", d.mailbox.dir)
 	if d.daemon != nil {
 		fmt.Fprintf(d.out, "   database  %s\n   log       %s\n", d.daemon.database, d.daemon.log)
 	}

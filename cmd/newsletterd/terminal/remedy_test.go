@@ -30,10 +30,10 @@ func TestRemedies(t *testing.T) {
 		want string // empty: nothing is known
 	}{
 		{"no file", opened("none"), "The file " + filepath.Join(dir, "none") + " doesn't exist"},
-		{"no folder", opened("a", "b", "c"), "The folder " + filepath.Join(dir, "a") + " does not exist"},
+		{"no folder", opened("a", "b", "c"), "The folder " + filepath.Join(dir, "a") + " doesn't exist"},
 		{"a folder", opened(), "is a folder"},
-		{"a file as a folder", opened("file", "x"), "should be a folder"},
-		{"not allowed", &fs.PathError{Op: "open", Path: file, Err: syscall.EACCES}, "may not access " + file},
+		{"a file as a folder", opened("file", "x"), "A folder in the path"},
+		{"not allowed", &fs.PathError{Op: "open", Path: file, Err: syscall.EACCES}, "can't access " + file},
 		{"full", &fs.PathError{Op: "write", Path: file, Err: syscall.ENOSPC}, "Free some space"},
 		{"quota", &fs.PathError{Op: "write", Path: file, Err: syscall.EDQUOT}, "Free some space"},
 		{"read-only", &fs.PathError{Op: "open", Path: file, Err: syscall.EROFS}, "read-only"},

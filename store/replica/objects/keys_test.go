@@ -124,7 +124,7 @@ func TestKeysOfARole(t *testing.T) {
 		g.broken.Store(true)
 		put(57*time.Minute, 2)
 		if _, err := b.keys.get(t.Context(), time.Now().Add(2*time.Hour)); err == nil ||
-			!strings.Contains(err.Error(), "answered 500") || strings.Contains(err.Error(), g.secret) {
+			!strings.Contains(err.Error(), "response 500") || strings.Contains(err.Error(), g.secret) {
 			t.Errorf("over, and none to be had: %v", err)
 		}
 		g.broken.Store(false)
@@ -151,7 +151,7 @@ func TestKeysThatEndSoon(t *testing.T) {
 		}
 		g.ends.Store(-1)
 		b.keys.forget()
-		if _, err := b.keys.get(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "expired already") {
+		if _, err := b.keys.get(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "expired at") {
 			t.Errorf("keys of yesterday: %v", err)
 		}
 	})
@@ -171,7 +171,7 @@ func TestRolesThatAreRefused(t *testing.T) {
 	})
 	for env, want := range map[string]string{
 		"AWS_WEB_IDENTITY_TOKEN_FILE=/no/such/file":                           "AWS_ROLE_ARN is missing",
-		"AWS_WEB_IDENTITY_TOKEN_FILE=f AWS_ROLE_ARN=a AWS_ENDPOINT_URL_STS=h": "AWS_ENDPOINT_URL_STS must begin with https://",
+		"AWS_WEB_IDENTITY_TOKEN_FILE=f AWS_ROLE_ARN=a AWS_ENDPOINT_URL_STS=h": "AWS_ENDPOINT_URL_STS must start with https://",
 	} {
 		if _, err := Open("s3://bucket?region=eu-1", environ(strings.Fields(env)...)); err == nil ||
 			!strings.Contains(err.Error(), want) {

@@ -58,16 +58,16 @@ func page(next string, keys ...string) string {
 // A replica is restored from listings: what is no listing, or out of order, must not look like one.
 func TestListingsThatAreRefused(t *testing.T) {
 	for want, texts := range map[string][]string{
-		"the answer is no listing":                  {"<html></html>"},
-		"does not list keys in their order":         {page("", "replica/b", "replica/a")},
-		"list: the storage does not list keys in":   {page("1", "replica/b"), page("", "replica/a")},
-		"what was not asked for":                    {page("", "other/b")},
-		"does not say how the listing goes on":      {page("1", "replica/a"), page("1")},
-		"storage does not say how the listing goes": {"<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"},
-		"no listing: an object has a size below 0": {
+		"the response isn't a listing":            {"<html></html>"},
+		"didn't return keys in order":             {page("", "replica/b", "replica/a")},
+		"list: the storage didn't return keys in": {page("1", "replica/b"), page("", "replica/a")},
+		"keys outside the requested prefix":       {page("", "other/b")},
+		"returned no continuation token":          {page("1", "replica/a"), page("1")},
+		"storage returned no continuation token":  {"<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"},
+		"isn't a listing: an object has a negative size": {
 			"<ListBucketResult><Contents><Key>replica/a</Key><Size>-1</Size></Contents></ListBucketResult>",
 		},
-		"no listing: invalid URL escape": {
+		"isn't a listing: invalid URL escape": {
 			"<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%zz</Key></Contents></ListBucketResult>",
 		},
 	} {
