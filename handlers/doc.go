@@ -27,13 +27,12 @@
 //	senderdomains.go domainrecords.go   domains that tenants mail from; every record that they need
 //	relays.go            how mails leave, and test mails
 //	dkimkeys.go          keys that sign mails, and their DNS records
-//	devices.go agents.go models.go   devices, agents, models and their shares, each for its owner
-//	upload.go uploadkeys.go download.go   files of models
 //	users.go invitations.go audit.go outbox.go signingkeys.go   users, the audit log, waiting events, keys
 //	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
 //
-// How campaigns are looked at and tried before they are sent is in handlers/drafts.
+// Devices, agents and models are in handlers/devices: it adds its rows to the table, and so do the packages to come. How
+// campaigns are looked at and tried before they are sent is in handlers/drafts.
 //
 // and the pages, whose layout and words are in handlers/page:
 //

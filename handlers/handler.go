@@ -88,7 +88,6 @@ type Handler struct {
 	draining       atomic.Bool
 	prober         prober
 	uploads        *web.Uploads
-	keyed          *keyedUploads
 	pictures       *semaphore.Weighted // memory of those that are decoded
 	queues         web.Turn            // held by the request that counts whole queues
 	ledgers        web.Turn            // held by the request that reads a whole record of consents
@@ -130,7 +129,7 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
-		uploads: web.NewUploads(), keyed: newKeyedUploads(),
+		uploads:   web.NewUploads(),
 		pictures:  semaphore.NewWeighted(picture.MaxMemory),
 		ledgers:   web.NewTurn(),
 		queues:    web.NewTurn(),

@@ -40,7 +40,7 @@ func (h *Handler) mediaRoutes(t *web.Table) {
 		Named("uploadMedia").
 		Refuses(
 			web.TenantNamed,
-			notAnAsset,
+			web.NotAFile,
 			web.Coded("unsupported_picture", "file",
 				"The file type isn't supported, or the image is too large"),
 			web.Coded("invalid_picture", "file", "The file is broken or incomplete"),
@@ -343,8 +343,3 @@ func (h *Handler) hiddenInDark(ctx context.Context, address string) bool {
 	hidden, err := picture.HardToSee(h.options.Store.OpenMedia(ctx, &f), f.Type, darkGround)
 	return err == nil && hidden
 }
-
-// Refusals of several operations.
-var (
-	notAnAsset = web.Refused("", "The body is missing or is malformed multipart/form-data")
-)

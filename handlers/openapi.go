@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/devices"
 	"newsletterd/handlers/web"
 )
 
@@ -69,14 +70,14 @@ func (h *Handler) openAPI(name string) func(*web.Call) (web.Text, error) {
 
 // typeNames are the types whose name in the documents is another than in Go.
 var typeNames = map[reflect.Type]string{
-	reflect.TypeFor[core.List]():    "NewsletterList",
-	reflect.TypeFor[core.Client]():  "OAuthClient",
-	reflect.TypeFor[clientReply]():  "OAuthClientWithSecret",
-	reflect.TypeFor[modelProfile](): "ModelProfile",
+	reflect.TypeFor[core.List]():            "NewsletterList",
+	reflect.TypeFor[core.Client]():          "OAuthClient",
+	reflect.TypeFor[clientReply]():          "OAuthClientWithSecret",
+	reflect.TypeFor[devices.ModelProfile](): "ModelProfile",
 
-	reflect.TypeFor[core.MediaView]():     "Media",
-	reflect.TypeFor[core.MediaFileView](): "MediaFile",
-	reflect.TypeFor[libraryReply]():       "Library",
+	reflect.TypeFor[core.MediaView]():       "Media",
+	reflect.TypeFor[core.MediaFileView]():   "MediaFile",
+	reflect.TypeFor[devices.LibraryReply](): "Library",
 
 	// The words of the specification.
 	reflect.TypeFor[pendingSubscription]():  "PendingSubscriptionResponse",

@@ -1,6 +1,9 @@
 package handlers
 
-import "newsletterd/handlers/web"
+import (
+	"newsletterd/handlers/devices"
+	"newsletterd/handlers/web"
+)
 
 // table is every endpoint of the program, one row each:
 //
@@ -52,10 +55,7 @@ func (h *Handler) table() []*web.Route {
 	h.trackedRoutes(&t)
 	h.providerEventRoutes(&t)
 	h.mediaRoutes(&t)
-	h.deviceRoutes(&t)
-	h.agentRoutes(&t)
-	h.modelRoutes(&t)
-	h.shareRoutes(&t)
+	(&devices.Room{Store: h.options.Store, Limits: h.options.ModelLimits, Uploads: h.uploads}).Routes(&t)
 	h.operationRoutes(&t)
 	h.console().Routes(&t)
 	return t

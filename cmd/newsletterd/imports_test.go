@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"handlers/drafts": {
 		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/markup", "store", "store/campaigns",
 	},
+	"handlers/devices":        {"core", "handlers/web", "store", "store/devices", "store/files"},
 	"handlers/console/assets": {},
 	"handlers/console":        {"core", "mail/markup", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest": {
@@ -78,7 +79,7 @@ var mayImport = map[string][]string{
 		"core", "store", "store/people", "store/members", "store/imports", "store/campaigns", "store/db", "store/devices",
 		"store/files", "store/identity", "store/tenants", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup",
 		"mail/notice", "mail/picture",
-		"mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/console",
+		"mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/devices", "handlers/console",
 	},
 
 	"store/replica":             {"core", "store/replica/objects"},

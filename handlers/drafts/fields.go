@@ -103,7 +103,7 @@ func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 			}
 			found = append(found, core.Warningf("placeholder_foreign", at(t.At),
 				"To send it as it is, put it between {% raw %} "+
-				"and {% endraw %}.", "%s is a merge tag from another program: %s.", t.Text, do))
+					"and {% endraw %}.", "%s is a merge tag from another program: %s.", t.Text, do))
 		}
 	}
 	in := func(field, text string) {

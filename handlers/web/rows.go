@@ -33,6 +33,7 @@ var (
 	UnusedToken = Coded("invalid_token", "token", "The token is unknown, used, or for another purpose")
 	PastToken   = Coded("token_expired", "token", "The token has expired")
 	BadEmail    = Coded("invalid_email", "email", "Not a valid email address")
+	NotAFile    = Refused("", "The body is missing or is malformed multipart/form-data")
 	NoZone      = Refused("time_zone", "Not an IANA time zone")
 )
 

@@ -1,4 +1,4 @@
-package handlers
+package devices
 
 import (
 	"newsletterd/core"
@@ -10,8 +10,8 @@ import (
 type agents struct{ store *store.Store }
 
 // agentRoutes are the agents of users.
-func (h *Handler) agentRoutes(t *web.Table) {
-	g := agents{h.options.Store}
+func (r *Room) agentRoutes(t *web.Table) {
+	g := agents{r.Store}
 	t.Add("GET", "/api/agents", web.User(core.ScopeDevices), web.Device,
 		web.List(g.list, func(g core.Agent) string { return g.ID }), "List the caller's agents").Named("listAgents")
 	t.Add("POST", "/api/agents", web.User(core.ScopeDevices), web.Device,

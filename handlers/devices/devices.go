@@ -1,4 +1,4 @@
-package handlers
+package devices
 
 import (
 	"newsletterd/core"
@@ -6,12 +6,30 @@ import (
 	"newsletterd/store"
 )
 
+// Room is what the endpoints of devices, agents and models are made of.
+type Room struct {
+	Store   *store.Store
+	Limits  core.ModelLimits // of uploads
+	Uploads *web.Uploads
+
+	keyed *keyedUploads
+}
+
+// Routes adds the endpoints.
+func (r *Room) Routes(t *web.Table) {
+	r.keyed = newKeyedUploads()
+	r.deviceRoutes(t)
+	r.agentRoutes(t)
+	r.modelRoutes(t)
+	r.shareRoutes(t)
+}
+
 // devices serves /api/devices: a user's own machines. Another's device is missing.
 type devicesAPI struct{ store *store.Store }
 
 // deviceRoutes are the devices of users.
-func (h *Handler) deviceRoutes(t *web.Table) {
-	d := devicesAPI{h.options.Store}
+func (r *Room) deviceRoutes(t *web.Table) {
+	d := devicesAPI{r.Store}
 	t.Add("GET", "/api/devices", web.User(core.ScopeDevices), web.Device,
 		web.List(d.list, func(d core.Device) string { return d.ID }), "List the caller's devices").Named("listDevices")
 	t.Add("POST", "/api/devices", web.User(core.ScopeDevices), web.Device,

@@ -1,4 +1,4 @@
-package handlers
+package devices
 
 import (
 	"strconv"
@@ -13,8 +13,8 @@ import (
 // that does not exist.
 type models struct{ store *store.Store }
 
-// modelProfile is a model as everybody sees it who may: with its owner's name, never the address.
-type modelProfile struct {
+// ModelProfile is a model as everybody sees it who may: with its owner's name, never the address.
+type ModelProfile struct {
 	core.Model
 	Owner modelOwner `json:"owner"`
 }
@@ -25,17 +25,17 @@ type modelOwner struct {
 }
 
 // modelRoutes are the models of users.
-func (h *Handler) modelRoutes(t *web.Table) {
-	m := models{h.options.Store}
+func (r *Room) modelRoutes(t *web.Table) {
+	m := models{r.Store}
 	const item = "/api/models/:id"
 	t.Add("GET", "/api/models", web.User(core.ScopeModelsRead), web.Device,
 		web.List(m.list, modelKey), "List the caller's own models").Named("listModels")
 	t.Add("POST", "/api/models", web.User(core.ScopeModelsWrite), web.Device,
-		web.Stream(h.upload).DescribesMedia("application/octet-stream", "*/*").NeedsRoom(web.MaxWrite).Created().
+		web.Stream(r.upload).DescribesMedia("application/octet-stream", "*/*").NeedsRoom(web.MaxWrite).Created().
 			Fails(core.Forbidden, core.Conflict, core.TooLarge, core.TooMany),
 		"Upload a model, as the body or as the part file of multipart/form-data").Named("uploadModel").
 		Refuses(
-			notAnAsset,
+			web.NotAFile,
 			web.Refused("name", "Empty, too long, or contains control characters"),
 			web.Refused("description", "Too long, or contains control characters"),
 			web.Coded("invalid_visibility", "visibility", "Must be private, tenant or public"),
@@ -47,7 +47,7 @@ func (h *Handler) modelRoutes(t *web.Table) {
 			web.Refused("", "The file is longer than declared, or the rest arrived too late"),
 		)
 	t.Add("GET", "/api/models/upload", web.User(core.ScopeModelsRead), web.Device,
-		web.Query(h.uploadState), "Show how much of an interrupted upload is stored").Named("getModelUpload")
+		web.Query(r.uploadState), "Show how much of an interrupted upload is stored").Named("getModelUpload")
 	t.Add("GET", "/api/models/library", web.User(core.ScopeModelsRead), web.Device,
 		web.Query(m.library), "List the models the caller can view, newest first").Named("listLibrary").
 		Refuses(
@@ -71,8 +71,8 @@ func (h *Handler) modelRoutes(t *web.Table) {
 }
 
 // shareRoutes are whom users share their models with.
-func (h *Handler) shareRoutes(t *web.Table) {
-	m := models{h.options.Store}
+func (r *Room) shareRoutes(t *web.Table) {
+	m := models{r.Store}
 	s := shares{m}
 	const sharing, share = "/api/models/:id/shares", "/api/models/:id/shares/:share_id"
 	t.Add("GET", sharing, web.User(core.ScopeModelsRead), web.Device,
@@ -94,8 +94,8 @@ func (h *Handler) shareRoutes(t *web.Table) {
 		Named("deleteModelShare")
 }
 
-func modelProfileOf(m *core.ModelView) modelProfile {
-	return modelProfile{m.Model, modelOwner{m.OwnerID, m.OwnerName}}
+func modelProfileOf(m *core.ModelView) ModelProfile {
+	return ModelProfile{m.Model, modelOwner{m.OwnerID, m.OwnerName}}
 }
 
 // owned is the 404 or 403 of what only the owner may do.
@@ -143,23 +143,23 @@ func (q *libraryQuery) CheckInput() error {
 	return web.CheckQuery(q.Q)
 }
 
-// libraryReply is a page of the library, newest first. NextCursor is nil on the last one.
-type libraryReply struct {
-	Items      []modelProfile `json:"items"`
+// LibraryReply is a page of the library, newest first. NextCursor is nil on the last one.
+type LibraryReply struct {
+	Items      []ModelProfile `json:"items"`
 	NextCursor *string        `json:"next_cursor"`
 }
 
-func (a models) library(c *web.Call, in libraryQuery) (libraryReply, error) {
+func (a models) library(c *web.Call, in libraryQuery) (LibraryReply, error) {
 	for _, one := range [...]struct{ name, words string }{{"access", "shared, public"}, {"owner", "me"}} {
 		if q := c.Request.URL.Query(); q.Has(one.name) && q.Get(one.name) == "" {
-			return libraryReply{}, core.Invalidf(one.name, "%s must be one of %s.", one.name, one.words)
+			return LibraryReply{}, core.Invalidf(one.name, "%s must be one of %s.", one.name, one.words)
 		}
 	}
 	p := devices.LibraryPage{Limit: libraryLimit, Own: in.Owner != "", Access: in.Access, Query: in.Q}
 	if in.Limit != nil {
 		p.Limit = *in.Limit
 	}
-	reply := libraryReply{Items: []modelProfile{}}
+	reply := LibraryReply{Items: []ModelProfile{}}
 	if in.Cursor != "" {
 		after, err := c.OpenCursor(in.Cursor)
 		if err != nil {
@@ -185,7 +185,7 @@ func (a models) library(c *web.Call, in libraryQuery) (libraryReply, error) {
 	return reply, nil
 }
 
-func (a models) profile(c *web.Call, id string) (modelProfile, error) {
+func (a models) profile(c *web.Call, id string) (ModelProfile, error) {
 	m, err := a.store.Model(c, c.Caller, id)
 	return modelProfileOf(&m), err
 }

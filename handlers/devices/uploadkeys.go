@@ -1,4 +1,4 @@
-package handlers
+package devices
 
 import (
 	"context"
@@ -55,8 +55,8 @@ func (k uploadKey) modelID() string {
 	return core.IDFromBytes(sum[:16])
 }
 
-func (h *Handler) madeBy(c *web.Call, k uploadKey) (core.ModelView, error) {
-	return h.options.Store.Model(c, c.Caller, k.modelID())
+func (r *Room) madeBy(c *web.Call, k uploadKey) (core.ModelView, error) {
+	return r.Store.Model(c, c.Caller, k.modelID())
 }
 
 var errUnderWay = &core.Error{
@@ -142,18 +142,18 @@ type uploadState struct {
 	ModelID  string `json:"model_id,omitempty"`
 }
 
-func (h *Handler) uploadState(c *web.Call, in uploadStateQuery) (s uploadState, err error) {
+func (r *Room) uploadState(c *web.Call, in uploadStateQuery) (s uploadState, err error) {
 	k := uploadKey{c.Caller.UserID, in.Key}
-	h.keyed.mu.Lock()
-	up, err := h.keyed.find(k)
+	r.keyed.mu.Lock()
+	up, err := r.keyed.find(k)
 	if up != nil {
 		s.Offset = up.Size()
 	}
-	h.keyed.mu.Unlock()
+	r.keyed.mu.Unlock()
 	if s.UnderWay = err != nil; s.UnderWay || up != nil {
 		return s, nil
 	}
-	made, err := h.madeBy(c, k)
+	made, err := r.madeBy(c, k)
 	if errors.Is(err, core.ErrNotFound) {
 		return s, nil
 	}

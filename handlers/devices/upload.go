@@ -1,4 +1,4 @@
-package handlers
+package devices
 
 import (
 	"context"
@@ -35,24 +35,24 @@ func (in *uploadQuery) CheckInput() error {
 }
 
 // mayUpload refuses, before the body is read, an account whose address is not verified and an owner of too many models.
-func (h *Handler) mayUpload(c *web.Call) error {
+func (r *Room) mayUpload(c *web.Call) error {
 	if !c.Caller.EmailVerified {
 		return core.ErrUnverifiedUpload
 	}
-	return h.options.Store.MayAddModel(c, c.Caller.UserID, h.options.ModelLimits)
+	return r.Store.MayAddModel(c, c.Caller.UserID, r.Limits)
 }
 
 // upload takes a file in: the body as it is, or the part "file" of a multipart/form-data body.
-func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
-	if err := h.mayUpload(c); err != nil {
+func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
+	if err := r.mayUpload(c); err != nil {
 		return m, err
 	}
-	done, err := h.uploads.Begin(c.Caller.UserID, c.Remote)
+	done, err := r.Uploads.Begin(c.Caller.UserID, c.Remote)
 	if err != nil {
 		return m, err
 	}
 	defer done()
-	limits := h.options.ModelLimits
+	limits := r.Limits
 	media, params, _ := mime.ParseMediaType(in.ContentType)
 	form := media == "multipart/form-data"
 	if c.Request.ContentLength == 0 && in.Offset == 0 {
@@ -67,7 +67,7 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 		Name: in.Name, Description: in.Description, Visibility: in.Visibility,
 		ContentType: in.ContentType,
 	}
-	up := h.options.Store.NewUpload(c.Caller.UserID, limits)
+	up := r.Store.NewUpload(c.Caller.UserID, limits)
 	body := web.NewArriving(c)
 	// What broke off is cleared away, or kept, even if the caller has gone.
 	after := context.WithoutCancel(c)
@@ -75,20 +75,20 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 		defer func() { up.Close(after) }()
 	} else {
 		k := uploadKey{c.Caller.UserID, *in.Key}
-		if up, err = h.keyed.goOn(k, up); err != nil {
+		if up, err = r.keyed.goOn(k, up); err != nil {
 			return m, err
 		}
-		defer func() { h.keyed.ended(after, k, up, err != nil && (body.Broke() || errors.Is(err, errOffset))) }()
-		if made, err := h.madeBy(c, k); err == nil || !errors.Is(err, core.ErrNotFound) {
+		defer func() { r.keyed.ended(after, k, up, err != nil && (body.Broke() || errors.Is(err, errOffset))) }()
+		if made, err := r.madeBy(c, k); err == nil || !errors.Is(err, core.ErrNotFound) {
 			return made.Model, err
 		}
 		if up.Size() != in.Offset {
 			return m, errOffset
 		}
 	}
-	read := func(r io.Reader) error {
+	read := func(file io.Reader) error {
 		// A chunk that has arrived is written, whether or not the line still stands.
-		return up.ReadFrom(after, r, h.uploads.Grow(c), func() core.Instant { return core.At(time.Now()) })
+		return up.ReadFrom(after, file, r.Uploads.Grow(c), func() core.Instant { return core.At(time.Now()) })
 	}
 	if form {
 		meta.ContentType = ""
