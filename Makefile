@@ -14,12 +14,13 @@ OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
 FUZZTIME    ?= 60s
 PLATFORMS   ?= $(or $(TARGET),linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64)
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
+LARGEST     := ./worker ./cmd/newsletterd ./handlers ./store ./store/replica # first, so that none of them runs alone at the end
 # urfave_cli_no_docs leaves out a manual page writer that nobody calls.
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 export GO
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race bench bench-full bench-pages work litestream schedules torture fuzz golden openapi-lint clients schemathesis cover release clean
+.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race proxies bench bench-full bench-pages work litestream schedules torture fuzz golden openapi-lint clients schemathesis cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -37,7 +38,7 @@ console: ## bundle the console's scripts from handlers/console/assets/src (needs
 	CGO_ENABLED=0 $(GO) run handlers/console/assets/bundle.go $(ESBUILD)
 
 test: ## run all tests; needs nothing but Go
-	CGO_ENABLED=0 $(GO) test -parallel 4 ./...
+	CGO_ENABLED=0 $(GO) test -vet=off -timeout 30m -p 3 -parallel 4 $(LARGEST) ./...
 
 check: fmt-check vet staticcheck tidy-check generated pages race ## run what a change must pass (needs a C compiler)
 
@@ -66,10 +67,11 @@ pages: ## test the pages in a browser: accessibility, sign-in through oauth2-pro
 
 race:
 	@.ci/race.sh
+proxies: ## test nginx and Caddy in front of a daemon, as docs/proxy.md configures them (says what it skips)
+	@.ci/proxies.sh
 
 generated:
 	@.ci/golden.sh check
-
 bench: ## measure the program on this machine; emails go to a sink in another process (RECIPIENTS=100000)
 	@.ci/figures.sh $(or $(RECIPIENTS),100000) 30m TestFigures
 
@@ -98,7 +100,6 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 golden: ## write the golden files again; read git diff afterwards
 	@.ci/golden.sh
 
-# An archive's path ends with a slash so that its issues and its feed are below it.
 openapi-lint: ## check the OpenAPI documents with redocly (needs Node.js; says if it is missing)
 	@command -v npx >/dev/null || { echo "openapi-lint: skipped, Node.js is missing"; exit 0; }; \
 	npx --yes $(REDOCLY) lint --extends=recommended --skip-rule=no-path-trailing-slash testdata/openapi/*.json

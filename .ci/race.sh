@@ -8,12 +8,14 @@
 # (go1.26). Packages with bubbles therefore run on one processor; the detector goes by what happens before what, so it
 # finds the same races there. The largest packages start first, so that none of them runs alone at the end.
 #
+# What has one goroutine is left out: tests that ask for it by -short, and the package of pictures, which takes a minute.
+#
 # vet has its own target. A program under the detector sleeps for a second before it ends unless told otherwise, and the
 # tests start hundreds of them.
 bubbles=$(for dir in $(grep -rl --include='*_test.go' '"testing/synctest"' . | xargs -n1 dirname | sort -u); do
 	echo "$(cat $dir/*_test.go | wc -c) $dir"
 done | sort -rn | cut -d ' ' -f 2)
-others=$($GO list -f '{{.Dir}}' ./... | sed 's,^'"$PWD"',.,' | grep -vxF "$bubbles")
+others=$($GO list -f '{{.Dir}}' ./... | sed 's,^'"$PWD"',.,' | grep -vxF "$bubbles" | grep -v /mail/picture)
 export GORACE=atexit_sleep_ms=20
 race() {
 	echo "race detector: $*"

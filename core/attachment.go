@@ -21,8 +21,8 @@ type Attachment struct {
 
 // AttachmentsTooLarge is the error for attachments of more than MaxAttachmentBytes.
 func AttachmentsTooLarge(bytes int64) *Error {
-	return Invalidf("attachments", "The attachments are too large: together they may have %d bytes, but have %d. "+
-		"Remove some or use smaller files.", MaxAttachmentBytes, bytes)
+	return Invalidf("attachments", "The attachments are too large: together they may have %s, but have %s. "+
+		"Remove some or use smaller files.", ByteSize(MaxAttachmentBytes), ByteSize(bytes))
 }
 
 const maxAttachmentName = 80 // bytes, without the ending

@@ -94,7 +94,7 @@
 //	restore.go                      deleted tenants and lists
 //	why.go                          why an address got no email
 //	senderdomain.go domainrecords.go dnshost.go dkim.go freemail.go   sender domains, DNS records and keys
-//	media.go attachment.go   pictures and attachments
+//	media.go attachment.go bytesize.go   pictures and attachments, and their sizes
 //	provider.go providerevent.go bounces.go failure.go   mail providers, their events, bounces
 //	endpoint.go webhookclient.go summaryevent.go   webhook endpoints and webhook sources
 //
@@ -115,14 +115,15 @@
 //
 //	campaign.go campaignfields.go campaigncheck.go fieldcoverage.go utm.go   campaigns and their checks
 //	approval.go digest.go frozen.go correction.go   what an approval covers, what is sent, what is fixed after sending
-//	narrowing.go firstfew.go issue.go   recipients that are left out, first recipients, the archive
+//	narrowing.go firstfew.go openinghours.go issue.go   recipients that are left out, first recipients, the archive
 //	sendjob.go jobkeys.go jobview.go stoprule.go recipient.go   jobs and recipients
 //	subscriber.go suppression.go   subscribers and the suppression list
 //	tracking.go machine.go figures.go   opens, clicks, automated ones, and figures
 //
 // Everywhere:
 //
-//	errors.go id.go instant.go page.go strings.go jsonscanner.go   errors, ids, times, pages of a list, columns, JSON
+//	errors.go id.go instant.go page.go strings.go listed.go jsonscanner.go   errors, ids, times, pages of a list, texts,
+//	                                                                         columns, JSON
 //	email.go domaintypo.go editdistance.go   addresses and typing errors in them
 //	audit.go finding.go drill.go   the audit log, findings of doctor, restore tests
 package core

@@ -72,7 +72,7 @@ type ImportJob struct {
 
 // ImportTooLarge is the error for a file of more bytes than limit.
 func ImportTooLarge(limit int64) *Error {
-	return tooLargef("The file is too large: %d bytes at most.", limit)
+	return tooLargef("The file is too large: %s at most.", ByteSize(limit))
 }
 
 // Ended reports whether nothing more becomes of the import.

@@ -85,11 +85,17 @@ const (
 	DefaultMediaBytesPerTenant = 1 << 30
 )
 
+// TooLarge is the error for a file of more bytes than the limit.
+func (l MediaLimits) TooLarge() *Error {
+	return (&Error{Kind: TooLarge, Code: "payload_too_large", Field: "file"}).
+		Sayf("The image is too large: %s at most. Save a smaller one.", ByteSize(l.Bytes))
+}
+
 // MediaFull is the error for a file that the tenant's pictures leave no room for.
 func (l MediaLimits) MediaFull(used int64) *Error {
-	return tooLargef("The image storage is full: %d bytes are allowed and %d are used. Delete some images, or ask "+
+	return tooLargef("The image storage is full: %s are allowed and %s are used. Delete some images, or ask "+
 		"the server administrator for more.",
-		l.BytesPerTenant, used)
+		ByteSize(l.BytesPerTenant), ByteSize(used))
 }
 
 // MediaInput is what a caller wants a picture to be; nil leaves a field as it is.

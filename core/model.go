@@ -166,12 +166,12 @@ func (l ModelLimits) OwnerHas(n int) error {
 
 // TooLarge is the error for a file beyond the limit of one model.
 func (l ModelLimits) TooLarge() *Error {
-	return tooLargef("The model is too large: %d bytes at most.", l.Bytes)
+	return tooLargef("The model is too large: %s at most.", ByteSize(l.Bytes))
 }
 
 // OwnerFull is the error for a file that the owner's models leave no room for.
 func (l ModelLimits) OwnerFull() *Error {
-	return tooLargef("An owner's models may have %d bytes together. Delete one first.", l.BytesPerOwner)
+	return tooLargef("An owner's models may have %s together. Delete one first.", ByteSize(l.BytesPerOwner))
 }
 
 // ModelView is a model as others see it: with its owner's name, never the address.

@@ -69,3 +69,10 @@ func (k CursorKey) veil(tag, text []byte) []byte {
 	cipher.NewCTR(block, tag).XORKeyStream(out, text)
 	return out
 }
+
+// MaxSorted is how many subscriptions can be listed in another order than that of their ids: to sort takes reading all.
+const MaxSorted = 10_000
+
+// ErrTooManyToSort is returned where there are more.
+var ErrTooManyToSort = Invalidf("sort",
+	"Sorting works for up to %d subscribers. Choose a smaller list, or leave out sort.", MaxSorted)

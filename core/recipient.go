@@ -25,6 +25,8 @@ type Recipient struct {
 	Marks      Marks   `db:"marks"`
 	Name       string  `db:"name"` // as it is known today; empty: it is not
 	ListID     string  `db:"-"`    // by which the recipient is reached
+
+	SubscriberID string `db:"subscriber_id"` // on that list; empty: the subscriber was erased since
 }
 
 // Claim is a recipient that is to be mailed now, or to be left out for the reason in Skip.

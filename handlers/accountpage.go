@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"cmp"
 	"errors"
+	"html/template"
 	"strings"
 
 	"newsletterd/auth"
@@ -13,7 +15,10 @@ import (
 )
 
 // accountPages is a signed-in user's own page.
-type accountPages struct{ auth *auth.Provider }
+type accountPages struct {
+	auth *auth.Provider
+	page func(*web.Call, core.Visitor, console.Account) (web.HTML, error) // puts what the account says in its frame
+}
 
 // accountRow is a browser, a sign-in or an allowance on the page.
 type accountRow struct {
@@ -37,15 +42,25 @@ type accountView struct {
 	MayProve                   bool   // by a passkey, instead of the password
 	Created                    string // the clients that the user keeps and may disable
 	Browsers, SignIns, Allowed []accountRow
-	Own                        []page.Link // to what else is the user's own
+
+	W      *page.Words
+	Opened string // the action of a form that was refused, which stays open
+}
+
+// Fill returns a text with values in the place of its names: name, value, name, value …
+func (*accountView) Fill(text string, pairs ...any) string { return page.FillIn(text, pairs...) }
+
+// Strong is Fill as HTML, with the values emphasised.
+func (*accountView) Strong(text string, pairs ...any) template.HTML {
+	return page.Strong(text, pairs...)
 }
 
 // pageRoutes are for people in browsers.
 func (h *Handler) pageRoutes(t *web.Table) {
 	p := h.options.Auth
-	a, l, m, own := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}, accountPages{p}
-	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"),
-		"Stylesheet for all pages")
+	a, l, m := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}
+	own := accountPages{p, h.console().ShowAccount}
+	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"), "Stylesheet for all pages")
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Show the sign-in page")
 	t.Add("POST", "/login", web.Public(), web.Page,
 		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
@@ -93,7 +108,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		"an address")
 	t.Add("POST", "/verify", web.Public(), web.Page,
 		web.Form(web.Visited(m.verify)).Fails(core.Forbidden), "Verify an address")
-	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.page)), "Show the account page")
+	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.account)), "Show the account page")
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Update the account")
 	reviews := reviewPages{h.campaigns(), p, h.console()}
@@ -109,7 +124,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		web.Form(proved(h.options.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
 }
 
-func (a accountPages) page(c *web.Call, _ struct{}) (web.HTML, error) {
+func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {
 	return a.show(c, "", accountForm{}, nil)
 }
 
@@ -123,10 +138,7 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 		return web.HTML{}, err
 	}
 	w := page.WordsOf(c)
-	v := page.View{Title: w.AccountTitle, Notice: notice, Brand: page.OwnBrand()}
-	if web.VisitorCaller(who).HasRole() {
-		v.Up = page.Link{Path: console.Path, Text: w.ToConsole}
-	}
+	var v page.View
 	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
@@ -146,6 +158,7 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 		return web.HTML{}, err
 	}
 	data := accountView{
+		W: w, Opened: sent.Action,
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
 		ChangeUntil: page.When(change.ExpiresAt), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
 		Passkeys: w.PasskeyCount(keys), NoPasskeys: w.PasskeysMissing(a.auth),
@@ -170,13 +183,10 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	for _, al := range allowed {
 		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.AllowsTo(al.Scope)})
 	}
-	data.Own = []page.Link{
-		{Path: console.OwnPath + "/models", Text: w.OwnModels},
-		{Path: console.OwnPath + "/library", Text: w.OwnLibrary},
-		{Path: console.OwnPath + "/devices", Text: w.OwnDevices},
-	}
-	v.Data = data
-	return page.Render(c, status, "account", v)
+	return a.page(c, who, console.Account{
+		Title: w.AccountTitle, Fault: v.Fault, Notice: notice, Lang: cmp.Or(page.StyleOf(c).Lang, core.Languages[0]),
+		Status: status, Data: &data,
+	})
 }
 
 func joined(parts ...string) string {

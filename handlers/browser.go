@@ -62,6 +62,17 @@ func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	return h.lostPage(c)
 }
 
+// errorPage makes the page of an error. One that finds nothing leads to the start.
+func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
+	if s := page.StyleOf(c); status == http.StatusNotFound && s.Link == "" {
+		s.Link, s.LinkText = "/", page.WordsOf(c).ToHome
+		if path := c.Request.URL.Path; path == console.Path || strings.HasPrefix(path, console.Path+"/") {
+			s.Link, s.LinkText = console.Path, page.WordsOf(c).ToConsole
+		}
+	}
+	return page.ErrorPage(c, status, e)
+}
+
 func (h *Handler) lostPage(c *web.Call) (web.HTML, error) {
 	if _, _, err := h.hostTenant(c); err != nil {
 		return web.HTML{}, err

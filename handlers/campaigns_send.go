@@ -320,11 +320,12 @@ type sentCampaign struct {
 // audience is to whom a campaign goes, as it is now: it is counted again when it goes out.
 type audience struct {
 	core.Audience
-	Warnings []string `json:"warnings"`
+	Warnings []string     `json:"warnings"`
+	BestAt   core.Instant `json:"best_at,omitzero"` // the next hour in which the tenant's subscribers open most, where that is known
 }
 
 func audienceOf(a core.Audience) audience {
-	out := audience{a, []string{}}
+	out := audience{Audience: a, Warnings: []string{}}
 	for _, w := range []string{a.Warning(), a.Unfinished()} {
 		if w != "" {
 			out.Warnings = append(out.Warnings, w)
@@ -346,7 +347,9 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 		return audience{}, err
 	}
 	counted, err := a.store.CountAudience(c, of.TenantID, &fields, core.AudienceBudget)
-	return audienceOf(counted), err
+	out := audienceOf(counted)
+	out.BestAt = counted.BestTime(c.Now)
+	return out, err
 }
 
 func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, err error) {

@@ -144,7 +144,7 @@ func TestConsoleChecksNameFieldsInWords(t *testing.T) {
 		_, checks, _ := strings.Cut(e.shows(e.path(""), http.StatusOK), `id="checks"`)
 		checks, _, _ = strings.Cut(textOf(checks), "Preview as subscriber")
 		for _, want := range []string{
-			"“First name”: add a fallback, for example {{ preferences.first_name | default: \"…\" }}",
+			"“First name”: click the field and add a fallback",
 			"“Your shoe size” is blank for 3 of 3 recipients and has no fallback.",
 			"“City” is blank for 1 of 3 recipients",
 			"list.nothing",

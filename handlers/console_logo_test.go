@@ -112,7 +112,7 @@ func TestConsoleRefusedLogo(t *testing.T) {
 func TestConsoleLogoOnDarkGround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
-		const hint = "This logo is hard to see on dark backgrounds. Use one with a light background or a light outline"
+		const hint = "This logo is hard to see on dark backgrounds. Put it on a white plate, or use one with a light outline"
 		theme := e.sends(e.path("looks", "themes"), url.Values{"name": {"Ours"}, "base": {"letter"}})
 		theme, _, _ = strings.Cut(theme, "?")
 		says := func(name string, want bool) {
@@ -143,8 +143,17 @@ func TestConsoleLogoOnDarkGround(t *testing.T) {
 				t.Fatal(res.Code, textOf(res.Body.String()))
 			}
 			says(c.name, c.want)
+			if c.want { // one click mends it
+				dark := e.now().BrandLogoURL
+				e.sends(e.path("settings", "logo"), url.Values{"do": {"plate"}})
+				if e.now().BrandLogoURL == dark {
+					t.Error("the logo is the one without a plate")
+				}
+				says("on a plate", false)
+			}
 		}
 		e.sends(e.path("settings", "logo"), url.Values{"logo": {"https://pictures.example/logo.png"}})
 		says("elsewhere", false)
+		e.refuses(e.path("settings", "logo"), url.Values{"do": {"plate"}}, http.StatusBadRequest, "Upload it first")
 	})
 }

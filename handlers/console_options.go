@@ -1,11 +1,14 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 
 	"newsletterd/core"
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
+	"newsletterd/mail/notice"
+	"newsletterd/store/members"
 )
 
 // console returns the pages of the console, which are in a package of their own and stand on the routes of this one.
@@ -17,12 +20,27 @@ func (h *Handler) console() *console.Console {
 			return err == nil && factors.Proved(who.Browser, now), err
 		},
 		Prove: func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error) {
-			return accountPages{p}.showProof(c, who, purposeOf(path), form, nil)
+			return accountPages{auth: p}.showProof(c, who, purposeOf(path), form, nil)
 		},
 		Review:  reviewAddress,
 		Login:   func(path string) string { return "/login" + purposeOf(path).asContinue() },
 		Account: accountPath, Logout: "/logout",
 		HiddenInDark: h.hiddenInDark,
+		OnPlate:      h.onPlate,
+		MailDefault:  func(kind, language string) core.MailText { return notice.Kind(kind).Default(language) },
+		MailPreview: func(t *core.Tenant, kind, language, list, to string, own core.MailText) (
+			subject, html string, err error,
+		) {
+			subject, _, html, err = notice.Kind(kind).Render(notice.Data{
+				To: to, List: list, URL: t.Origin(h.options.PublicURL) + "/", Valid: members.ConfirmTTL,
+				Language: language, Own: own,
+				Brand: notice.Brand{
+					Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL, PostalAddress: t.PostalAddress,
+				},
+			})
+			return subject, html, err
+		},
+		PictureBytes: h.options.MediaLimits.Bytes,
 		Folder: func(ctx context.Context, t *core.Tenant) (bool, error) {
 			if t.ID != core.TenantNone { // a caller sees its relays only with the right to change settings
 				whole, err := h.options.Store.Tenant(ctx, t.ID)

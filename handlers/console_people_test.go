@@ -154,7 +154,7 @@ func TestConsolePeople(t *testing.T) {
 		e.shows("/people?status=pending&list="+e.list.ID, http.StatusOK, "wilma@reader.example", "-joan@reader.example")
 		e.shows("/people?q=nobody", http.StatusOK, "No subscribers match your search.")
 		e.shows("/people?list=x", http.StatusBadRequest)
-		for k := range 40 {
+		for k := range 60 {
 			e.seed.Active(e.list.ID, storetest.Reader(k))
 		}
 		first := e.shows("/people", http.StatusOK, "Next page", "-First page")
@@ -162,7 +162,7 @@ func TestConsolePeople(t *testing.T) {
 		cursor, _, _ := strings.Cut(rest, `"`)
 		second := e.shows("/people?cursor="+strings.ReplaceAll(cursor, "&amp;", "&"), http.StatusOK, "First page",
 			"-Next page")
-		if n := strings.Count(first, `class="row"`) + strings.Count(second, `class="row"`); n != 43 {
+		if n := strings.Count(first, `class="row"`) + strings.Count(second, `class="row"`); n != 63 {
 			t.Errorf("%d people on two pages", n)
 		}
 	})

@@ -71,9 +71,14 @@ func TestConsoleReportRuns(t *testing.T) {
 		time.Sleep(time.Minute)
 		e.shows(e.path(""), http.StatusOK, "Sending now", "3 of 8", "The mailbox doesn't exist.",
 			"ask for their new one",
-			"The mailbox is full.", ">Bounced</dt>", "next try today, 01:05", "done around 01:02",
+			"The mailbox is full.", ">Delivered</dt>", "next try today, 01:05", "done around 01:02",
 			"Pause", "Cancel sending", `data-poll="2"`,
-			"-Cancel sending?", "Click rate", "not tracked")
+			"-Cancel sending?", "Opens and clicks weren't tracked.", "-Clicks</dt>",
+			e.at(e.path("/people?status=deferred"))+`">1 retrying`, e.at(e.path("/people?status=failed"))+`">1 failed`,
+			e.at(e.path("/people?status=deferred"))+`">1 email being retried`,
+			e.at(e.path("/people?status=deferred&amp;code=4.2.2"))+`"`)
+		e.shows(e.path("/people?status=deferred"), http.StatusOK, "The mailbox is full. newsletterd retries automatically.",
+			"next try today, 01:05 · 1 attempt so far", "The server said:", "<code>452 4.2.2 full</code>", "-5.1.1")
 		part := e.part(e.path(""), "report")
 		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") ||
 			strings.Contains(part, `id="later"`) ||
@@ -102,8 +107,8 @@ func TestConsoleReportRuns(t *testing.T) {
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Canceled today", "Already sent to: 2.",
 			"Sending was canceled before this email went out", `data-poll="30"`,
-			"550 5.1.1 no such user", "Resend to addresses that failed", `Bounced</dt><dd class="figure">0<`,
-			"returned after delivery", "Bounces by domain", "1 bounce",
+			"550 5.1.1 no such user", "Resend to addresses that failed", "-bounced later",
+			"Bounces by domain", "1 bounce",
 			"Mailbox doesn't exist", `data-label="Mailbox doesn't exist">1<`, "-Mailbox full")
 		if part := e.part(e.path("?was=cancelled"), "report"); !strings.Contains(part,
 			`<div id="later" hx-swap-oob="outerMorph">`) ||
@@ -139,7 +144,7 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
 		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today",
 			"Retrying some deliveries",
-			"1 email being retried · next try today, 01:05 · last try today, 02:05", "The mailbox is full.",
+			">1 email being retried</a> · next try today, 01:05 · last try today, 02:05", "The mailbox is full.",
 			"Cancel sending", `data-poll="30"`, "-Sending now", "-done around")
 		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent</span>`, "->Sending</span>")
 		e.shows("", http.StatusOK, "-Results of your campaigns appear here.", "1 email being retried", "-<progress")
@@ -174,8 +179,8 @@ func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
 			},
 		}}, e.seed.Time()))
 		e.shows(e.path(""), http.StatusOK,
-			`Bounced</dt><dd class="figure"><a href="`+e.at(e.path("/people?status=bounced"))+`">1<`,
-			`Delivered</dt><dd class="figure">0<`)
+			e.at(e.path("/people?status=bounced"))+`">1 bounced later<`,
+			`Delivered</dt><dd class="figure"><a href="`+e.at(e.path("/people?status=sent"))+`">0<`)
 		e.shows(e.path("/people"), http.StatusOK, "grace@reader.example", `-id="job"`)
 		e.shows(e.path("/people?status=bounced"), http.StatusOK, "Bounced</span>")
 	})
@@ -188,6 +193,7 @@ func TestConsoleReportAsAFile(t *testing.T) {
 		j := e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
 		e.shows(e.path("/people"), http.StatusOK, "/people-export?job="+j.ID)
+		e.shows(e.path(""), http.StatusOK, `href="`+e.at(e.path("/people-export"))+`"`, "Export CSV")
 		e.shows(e.path("/people-export?file=1&status=failed&job="+j.ID), http.StatusOK, "email,list_id,status",
 			",failed,550 5.1.1 no",
 			"-<html", "-,sent,")
@@ -263,8 +269,8 @@ func TestConsoleReport(t *testing.T) {
 			{JobNo: j.No, Seq: 1, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1},
 		})
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0%", "1 person", "usually 0.0%",
-			"https://acme.example/roses", "keep below 0.3%", "-data-poll", "To subscribers who didn't open it")
+		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0%", "1 person",
+			"Median of last 3: 0.0%", "https://acme.example/roses", "-data-poll", "To subscribers who didn't open it")
 		e.shows(e.path(""), http.StatusOK, "Opens and clicks by hour", `class="bar"`, `class="bar second"`,
 			"Click map",
 			"-After that, by day")
@@ -281,11 +287,11 @@ func TestConsoleReport(t *testing.T) {
 			},
 		})
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "1 person · +1 by a link scanner",
-			"Security scanners also follow links", ">1 automated<", `/people?status=machine_clicked">`)
+		e.shows(e.path(""), http.StatusOK, "1 person</span> · ",
+			e.at(e.path("/people?status=machine_clicked"))+`">+1 by a link scanner`, "Security scanners also follow links", ">1 automated<", `/people?status=machine_clicked">`)
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=machine_clicked"), http.StatusOK, readers[1].Email, "-"+readers[0].Email,
-			"Automated click</span>", "/people?q="+url.QueryEscape(readers[1].Email))
+			"Automated click</span>", `href="`+e.at("/people/"+e.found(core.Email(readers[1].Email)).ID)+`"`)
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{PostalAddress: new("Newtown 7")}) // what went out does not change
 		e.shows(e.path(""), http.StatusOK, "/preview?view=clicks&amp;job="+j.ID+`"`)
 		e.shows(e.path("/preview?view=clicks&job="+j.ID), http.StatusOK, "Roses</a><span style=", ">1 · 100.0%</span>",

@@ -14,6 +14,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/store/campaigns"
+	"newsletterd/store/storetest"
 )
 
 // campaignEnv is a peopleEnv with a campaign, seen from Berlin.
@@ -85,7 +86,8 @@ func TestConsoleSends(t *testing.T) {
 		e.seed.Active(other.ID, "joan@reader.example")
 		e.seed.Deliver()
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.ListIDs = append(f.ListIDs, other.ID) })
-		form := e.sendForm("", "News of May", "Weekly, ", "= 2", "Send to 2 recipients", "Berlin")
+		form := e.sendForm("", "News of May", "Weekly, ", "= 2", "Send now to 2 recipients", "Berlin",
+			`src="`+e.at(e.path("/preview"))+`"`)
 		unseen := url.Values{}
 		for name, values := range form {
 			unseen[name] = values
@@ -185,43 +187,93 @@ func TestConsoleOffersAFewReadersFirst(t *testing.T) {
 	})
 }
 
-// A time is said back whole. One that clocks never show is refused, and one that they show twice is asked about.
+// Times are offered to choose from, of which the button says what it does; what was chosen is not asked about again.
+func TestConsoleOffersTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		const best = "when your subscribers open most"
+		form := e.sendForm("", "Send now to 2 recipients", `value="now" id="when-0" checked`,
+			">Tomorrow, 08:00<", `value="2100-01-02T07:00:00Z"`, "Schedule for Sat 2 Jan, 08:00",
+			">Tue 5 Jan, 10:00<", `value="2100-01-05T09:00:00Z"`, "Schedule for Tue 5 Jan, 10:00", "Another time",
+			"-"+best, "-Use this time")
+		tuesday := core.At(time.Date(2100, 1, 5, 9, 0, 0, 0, time.UTC))
+		e.sends(e.path("/send"), http.StatusSeeOther, e.with(form, "when", "2100-01-05T09:00:00Z"))
+		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != tuesday {
+			t.Fatalf("%+v", jobs)
+		}
+		e.shows(e.path(""), http.StatusOK, "Scheduled for Tue 5 Jan 2100, 10:00", "Change time",
+			`src="`+e.at(e.path("/preview"))+`?job=`+e.jobs()[0].ID+`"`)
+		e.campaign = e.seed.NewCampaign(e.list)
+		form = e.sendForm("")
+		time.Sleep(5 * 24 * time.Hour)
+		e.login()
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "when", "2100-01-05T09:00:00Z"),
+			"Choose a time in the future", `value="now" id="when-0" checked`)
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "when", "soon"), "Choose a time in the future")
+	})
+}
+
+// When subscribers open most is offered once it is known from enough campaigns, at the next such hour.
+func TestConsoleOffersTheBestTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		for k := range 40 {
+			e.seed.Active(e.list.ID, storetest.Reader(k))
+		}
+		e.seed.Deliver()
+		const why = "when your subscribers open most"
+		for n := range 5 {
+			e.shows(e.path("/send"), http.StatusOK, "-"+why)
+			e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.Tracking = core.TrackingPersons })
+			outcomes := make([]core.Outcome, 42)
+			for i := range outcomes {
+				outcomes[i].State = core.RecipientSent
+			}
+			j := e.mailing(outcomes...)
+			opened := make([]core.Engagement, 0, 42)
+			for i := range 42 {
+				at := j.StartedAt.Add(26 * time.Hour) // Saturday, 02:00 UTC
+				if i < 10 || n == 1 {
+					at = at.Add(3 * time.Hour)
+				}
+				opened = append(opened, core.Engagement{JobNo: j.No, Seq: int64(i + 1), At: at, Last: at, Times: 1})
+			}
+			_, err := e.store.AddEngagements(t.Context(), opened)
+			e.must(err)
+			e.campaign = e.seed.NewCampaign(e.list)
+		}
+		page := e.shows(e.path("/send"), http.StatusOK, "Tomorrow, 03:00", "Sat 2 Jan · "+why,
+			`value="2100-01-02T02:00:00Z"`, "Schedule for Sat 2 Jan, 03:00")
+		if n := strings.Count(page, `name="when"`); n != 5 {
+			t.Errorf("%d times", n)
+		}
+	})
+}
+
+// A time that clocks never show is refused, and one that they show twice is asked about.
 func TestConsoleSendsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
-		post := `method="post" action="` + e.at(e.path("/send"))
-		e.shows(e.path("/send?when=later"), http.StatusOK, `value="08:00"`, "Sat 2 Jan 2100, 08:00 Berlin, in 31 hours",
-			post)
-		e.shows(e.path("/send?when=later&date=2100-03-28&time=02:30"), http.StatusOK,
-			"02:30 doesn't exist that day in Berlin",
-			"-"+post)
-		e.shows(e.path("/send?when=later&date=2099-12-31&time=23:30"), http.StatusOK, "Choose a time in the future", "-"+post)
-		const few = `name="first_few" value="1"`
-		e.shows(e.path("/send?when=later&date=x&time=23:30&until=2100-02-01T08:00&chosen=1&first_few=1"), http.StatusOK,
-			`name="until" value="2100-02-01T08:00"`, few)
-		e.shows(e.path("/send?when=later&chosen=1&first_few=1"), http.StatusOK, few)
-		e.shows(e.path("/send?when=later&chosen=1"), http.StatusOK, "-"+few)
-		e.shows(e.path("/send?when=later&date=x&time=23:30"), http.StatusOK, "Enter a date and time", "-"+post)
-		twice := "/send?when=later&date=2100-10-31&time=02:30"
-		e.shows(e.path(twice), http.StatusOK, "02:30 happens twice in Berlin", "&#43;02:00", "&#43;01:00", "-"+post)
-		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00",
-			"Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
-			"Schedule for Sun 31 Oct 2100, 02:30")
-		dated := e.with(form, "date", "2100-10-31")
-		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "09:15"),
-			"You changed the time. Check it, then schedule again",
-			"Sun 31 Oct 2100, 09:15 Berlin")
-		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "x"),
-			"You changed the time. Check it, then schedule again",
-			"Enter a date and time", "-"+post)
-		e.sends(e.path("/send"), http.StatusBadRequest, e.with(e.with(form, "date", ""), "time", "02:30"),
-			"Enter a date and time", "-"+post)
-		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "until", "2100-01-01T00:30"),
-			"Choose a time in the future.")
-		e.sends(e.path("/send"), http.StatusSeeOther, e.with(e.with(dated, "time", "02:30"), "until", "2100-10-31T12:00"))
-		at := core.At(time.Date(2100, 10, 31, 1, 30, 0, 0, time.UTC))
-		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != at ||
-			jobs[0].WindowEnd != at.Add(9*time.Hour+30*time.Minute) {
+		form := e.with(e.sendForm(""), "when", "other")
+		at := func(date, clock string) url.Values { return e.with(e.with(form, "date", date), "time", clock) }
+		const other, asks = `id="when-other" checked`, `name="offset"`
+		refused := func(in url.Values, texts ...string) {
+			t.Helper()
+			e.sends(e.path("/send"), http.StatusBadRequest, in, append(texts, other)...)
+		}
+		refused(at("2100-03-28", "02:30"), "02:30 doesn't exist that day in Berlin", "-"+asks)
+		refused(at("2099-12-31", "23:30"), "Choose a time in the future", "-"+asks)
+		few := e.with(e.with(at("x", "23:30"), "until", "2100-02-01T08:00"), "first_few", "1")
+		refused(few, "Enter a date and time", `name="until" type="datetime-local" value="2100-02-01T08:00"`,
+			`name="first_few" value="1"`)
+		refused(at("", "02:30"), "Enter a date and time")
+		refused(at("2100-10-31", "02:30"), "02:30 happens twice in Berlin", "&#43;02:00", "&#43;01:00", asks)
+		twice := e.with(e.with(at("2100-10-31", "02:30"), "offset", "+01:00"), "when", "now") // the offset says what is meant
+		refused(e.with(twice, "until", "2100-01-01T00:30"), "Choose a time in the future.")
+		e.sends(e.path("/send"), http.StatusSeeOther, e.with(twice, "until", "2100-10-31T12:00"))
+		then := core.At(time.Date(2100, 10, 31, 1, 30, 0, 0, time.UTC))
+		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != then ||
+			jobs[0].WindowEnd != then.Add(9*time.Hour+30*time.Minute) {
 			t.Errorf("%+v", jobs)
 		}
 		e.shows("/people", http.StatusOK, "-Undo send")
@@ -264,7 +316,7 @@ func TestConsoleSendsWhatWasSeen(t *testing.T) {
 			t.Errorf("what was changed meanwhile: %d", res.StatusCode)
 		}
 		edit(func(f *core.CampaignFields) error { f.Subject = ""; return nil })
-		e.shows(e.path("/send"), http.StatusOK, "Fix 1 error before you send", "-in 60 seconds")
+		e.shows(e.path("/send"), http.StatusOK, "Fix 1 error before you send", "-within 60 seconds")
 	})
 }
 
@@ -276,7 +328,8 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			if role == core.RolePublisher {
 				e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
 			}
-			page := e.shows(e.path("/send"), http.StatusOK, "Request approval", "-in 60 seconds")
+			page := e.shows(e.path("/send"), http.StatusOK, "Request approval", "-within 60 seconds",
+				`src="`+e.at(e.path("/preview"))+`"`)
 			form := e.form(page, e.path("/ask"), "note", "The second picture.", "wanted", "2100-01-08T08:00")
 			e.sends(e.path("/ask"), http.StatusBadRequest, e.with(form, "wanted", "soon"), "The second picture.")
 			e.sends(e.path("/ask"), http.StatusSeeOther, form)

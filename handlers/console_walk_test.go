@@ -34,6 +34,9 @@ type consoleWalk struct {
 // leads to what is refused, and addresses are masked where the role says so. What the role may not do is refused when
 // it is asked for without a button.
 func TestConsoleWalk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: nothing for the race detector")
+	}
 	e := newPageEnv(t, "http://news.test")
 	s := storetest.Seed(t, e.store)
 	const password = "correct horse battery"

@@ -224,7 +224,7 @@ func TestOperatorChangesAnAddress(t *testing.T) {
 func TestAccountPageMarksTheWrongField(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	e.login()
-	marked := regexp.MustCompile(`<input id="(\w+)"[^>]* aria-invalid="true"[^>]*>`)
+	marked := regexp.MustCompile(`<input[^>]* id="(\w+)"[^>]* aria-invalid="true"[^>]*>`)
 	for _, tt := range []struct {
 		form url.Values
 		want string

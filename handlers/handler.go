@@ -18,7 +18,6 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
-	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/picture"
@@ -167,7 +166,7 @@ func New(o Options) (*Handler, error) {
 	h.Handler, err = web.New(web.Options{
 		Log: o.Log, ClientAddresses: o.ClientAddresses, Registry: o.Registry, PublicURL: o.PublicURL,
 		TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
-		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: page.ErrorPage,
+		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: errorPage,
 		SmallHeap: o.SmallHeap,
 	}, h.table())
 	if err != nil {

@@ -207,18 +207,20 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	case err != nil:
 		return a.showPage(c, in, err)
 	}
-	w := page.WordsOf(c)
-	link, text := "/login", w.SignIn
-	if signedIn {
-		link, text = accountPath, w.ToAccount
-	} else {
-		html, err := signIn(c, a.auth, purpose{path: console.Path}, string(i.Email), in.Password)
-		if err == nil {
-			return html, nil
-		}
-		c.LogError(err) // the role is given: the way to sign in is what is left, as where others have used up the tries
+	to := console.Path
+	if i.TenantID != core.TenantNone {
+		to += "/" + i.TenantID
 	}
+	if signedIn {
+		return web.HTML{To: c.PublicURL() + to}, nil
+	}
+	html, err := signIn(c, a.auth, purpose{path: to}, string(i.Email), in.Password)
+	if err == nil {
+		return html, nil
+	}
+	c.LogError(err) // the role is given: the way to sign in is what is left, as where others have used up the tries
+	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.InvitationDone, page.Note{
-		Lines: []string{page.FillIn(w.InvitationDoneText, "email", i.Email)}, Link: link, LinkText: text,
+		Lines: []string{page.FillIn(w.InvitationDoneText, "email", i.Email)}, Link: "/login", LinkText: w.SignIn,
 	}, page.Brand{})
 }

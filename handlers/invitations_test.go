@@ -185,7 +185,7 @@ func TestInvitationOfUser(t *testing.T) {
 	if roles := e.roles("ann@user.example"); len(roles) != 0 {
 		t.Errorf("opening the page gave %v", roles)
 	}
-	if status := e.ask("POST", "/invitation", url.Values{"token": {token}}).StatusCode; status != http.StatusOK {
+	if status := e.ask("POST", "/invitation", url.Values{"token": {token}}).StatusCode; status != http.StatusSeeOther {
 		t.Errorf("accepting: %d", status)
 	}
 	if roles := e.roles("ann@user.example"); len(roles) != 1 || roles[0] != i.Offers() {

@@ -190,7 +190,7 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *co
 		return nil, in.release, core.Invalidf("",
 			"The body is empty. Send the image as the body, or as multipart/form-data with a part named file.")
 	case size > in.limit && (!form || size > in.limit+web.MultipartSlack):
-		return nil, in.release, picture.TooLarge(int(in.limit))
+		return nil, in.release, a.limits.TooLarge()
 	}
 	body := web.NewArriving(c)
 	if form {
@@ -246,7 +246,7 @@ func (r *received) read(from io.Reader) error {
 		r.bytes = r.bytes[:len(r.bytes)+n]
 		switch {
 		case int64(len(r.bytes)) > r.limit:
-			return picture.TooLarge(int(r.limit))
+			return core.MediaLimits{Bytes: r.limit}.TooLarge()
 		case err == io.EOF:
 			return nil
 		case err != nil:
@@ -322,24 +322,46 @@ var darkGround = core.Color{0x12, 0x12, 0x12}
 // hiddenInDark reports whether a picture that is kept here can hardly be seen in dark surroundings. It is false where
 // that isn't known: of a picture elsewhere, a large one, and while there is no memory to decode it.
 func (h *Handler) hiddenInDark(ctx context.Context, address string) bool {
+	hidden := false
+	err := h.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
+		hidden, err = picture.HardToSee(file, mediaType, darkGround)
+		return err
+	})
+	return err == nil && hidden
+}
+
+// onPlate returns a picture that is kept here on a white plate, as a PNG. Its error is errNoPlate where hiddenInDark is
+// false because nothing is known.
+func (h *Handler) onPlate(ctx context.Context, address string) (plate []byte, err error) {
+	err = h.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
+		plate, err = picture.OnPlate(file, mediaType)
+		return err
+	})
+	return plate, err
+}
+
+// errNoPlate is the error for a picture that isn't read here.
+var errNoPlate = core.Invalidf("brand_logo_url", "This logo can't be changed here. Upload it first.")
+
+// openLogo calls fn with a PNG or GIF that is kept here, by its address, once there is memory to decode it.
+func (h *Handler) openLogo(ctx context.Context, address string, fn func(file io.Reader, mediaType string) error) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return false
+		return errNoPlate
 	}
 	digits, _, _ := strings.Cut(strings.TrimPrefix(u.Path, core.MediaPath), "/")
 	if !core.IsMediaDigits(digits) {
-		return false
+		return errNoPlate
 	}
 	f, _, err := h.options.Store.MediaFile(ctx, digits)
 	if err != nil || f.Type != picture.PNG && f.Type != picture.GIF || f.Width*f.Height > picture.MaxSeen {
-		return false
+		return errNoPlate
 	}
-	const perPixel = 8 // of a PNG with 16 bits a channel
+	const perPixel = 16 // of a PNG with 16 bits a channel, and of one that is made of it
 	memory := int64(perPixel * f.Width * f.Height)
 	if !h.pictures.TryAcquire(memory) {
-		return false
+		return errNoPlate
 	}
 	defer h.pictures.Release(memory)
-	hidden, err := picture.HardToSee(h.options.Store.OpenMedia(ctx, &f), f.Type, darkGround)
-	return err == nil && hidden
+	return fn(h.options.Store.OpenMedia(ctx, &f), f.Type)
 }

@@ -23,6 +23,9 @@ import (
 
 // TestOpenAPIDocuments compares the documents that the table makes with those kept, and has them validated.
 func TestOpenAPIDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: nothing for the race detector")
+	}
 	h, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)

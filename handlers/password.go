@@ -5,9 +5,11 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/identity"
@@ -100,6 +102,7 @@ type mailedForm struct {
 	Token    string `form:"token"`
 	Email    string `form:"email"`
 	Password string `form:"new_password"`
+	Name     string `form:"name"`            // of an account that begins
 	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created or changed
 }
 
@@ -129,6 +132,8 @@ type passwordPage struct {
 	Text                                      template.HTML
 	Email, Token, Action, Label, Hint, Button string
 	Created                                   string // the clients that the user keeps and may disable
+	Name                                      string // that was typed in
+	Begins                                    bool   // the account does: its name is asked for, this once
 }
 
 func (m mailedLinks) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
@@ -149,8 +154,8 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 	}
 	w := page.WordsOf(c)
 	p := passwordPage{
-		page.Strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword,
-		w.NewPasswordHint, w.NewPasswordButton, "",
+		Text: page.Strong(w.NewPasswordFor, "email", email), Email: string(email), Token: in.Token, Action: "/password/reset",
+		Label: w.NewPassword, Hint: w.NewPasswordHint, Button: w.NewPasswordButton,
 	}
 	if purpose == identity.TokenReset {
 		u, err := c.Store().UserByEmail(c, email)
@@ -164,18 +169,16 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 	title := w.NewPassword
 	if purpose == identity.TokenClaim {
 		p.Text, p.Action, title = page.Strong(w.ClaimText, "email", email), verifyPath, w.VerifyTitle
+		p.Begins, p.Name = true, web.Truncate(in.Name, maxShown)
 	}
 	return m.renderPassword(c, title, p, fault)
 }
 
 func (m mailedLinks) renderPassword(c *web.Call, title string, p passwordPage, fault error) (web.HTML, error) {
 	v := page.View{Title: title, Data: p}
-	status := 0
-	if fault != nil {
-		var ok bool
-		if v.Fault, status, ok = page.FaultOf(c, fault); !ok {
-			return web.HTML{}, fault
-		}
+	status, err := v.Blame(c, fault)
+	if err != nil {
+		return web.HTML{}, err
 	}
 	return page.Render(c, status, "password", v)
 }
@@ -200,6 +203,9 @@ func (m mailedLinks) reset(c *web.Call, in mailedForm) (web.HTML, error) {
 
 func (m mailedLinks) setPassword(c *web.Call, purpose string, in mailedForm, redeem auth.RedeemFunc) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
+	if err == nil && purpose == identity.TokenClaim {
+		err = in.checkName()
+	}
 	if err == nil {
 		err = redeem(c, email, in.Token, in.Password, "new_password", c.Now)
 	}
@@ -208,6 +214,9 @@ func (m mailedLinks) setPassword(c *web.Call, purpose string, in mailedForm, red
 		return m.linkFault(c, err)
 	case err != nil:
 		return m.showPassword(c, purpose, in, err)
+	}
+	if purpose == identity.TokenClaim {
+		return m.begin(c, email, in, m.passwordSet)
 	}
 	u, err := c.Store().UserByEmail(c, email)
 	if err != nil {
@@ -267,16 +276,16 @@ func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	if verified {
 		return m.tellVerified(c, email)
 	}
-	return m.askPassword(c, email, in.Token, nil)
+	return m.askPassword(c, email, form, nil)
 }
 
 // askPassword asks for the password that stands or a new one: the address may have been registered by someone else
 // than its owner.
-func (m mailedLinks) askPassword(c *web.Call, email core.Email, token string, fault error) (web.HTML, error) {
+func (m mailedLinks) askPassword(c *web.Call, email core.Email, in mailedForm, fault error) (web.HTML, error) {
 	w := page.WordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
-		page.Strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint,
-		w.VerifyButton, "",
+		Text: page.Strong(w.VerifyText, "email", email), Email: string(email), Token: in.Token, Action: verifyPath,
+		Label: w.Password, Hint: w.VerifyHint, Button: w.VerifyButton, Begins: true, Name: web.Truncate(in.Name, maxShown),
 	}, fault)
 }
 
@@ -349,16 +358,52 @@ func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 	} else if whose != "" {
 		return m.changeEmail(c, whose, email, in)
 	}
-	proof, err := m.auth.ProveAddress(c, email, in.Token, in.Password, "new_password", c.Now)
+	var proof auth.AddressProof
+	if err = in.checkName(); err == nil {
+		proof, err = m.auth.ProveAddress(c, email, in.Token, in.Password, "new_password", c.Now)
+	}
 	switch {
 	case errors.Is(err, core.ErrInvalidToken), errors.Is(err, core.ErrTokenExpired):
 		return m.linkFault(c, err)
 	case err != nil:
-		return m.askPassword(c, email, in.Token, err)
-	case proof != auth.AddressTaken:
+		return m.askPassword(c, email, in, err)
+	case proof == auth.AddressWasVerified: // the password was not looked at
 		return m.tellVerified(c, email)
+	case proof == auth.AddressVerified:
+		return m.begin(c, email, in, func(c *web.Call, _ string) (web.HTML, error) { return m.tellVerified(c, email) })
 	}
-	return m.passwordSet(c, "")
+	return m.begin(c, email, in, m.passwordSet)
+}
+
+// checkName holds the name of an account that begins against the rule, before a token is used up.
+func (in *mailedForm) checkName() error {
+	return (&core.User{ID: core.NewID(), Name: in.Name, Email: core.Email(in.Email)}).Validate()
+}
+
+// begin gives an account whose address was just proved its name, and signs its owner in: the mailed token and the
+// password are all that a sign-in could ask for, but for a second factor, which it does ask for. Where the account was
+// wanted for a client, or others have used up the tries, tell makes the page.
+func (m mailedLinks) begin(c *web.Call, email core.Email, in mailedForm,
+	tell func(c *web.Call, clients string) (web.HTML, error),
+) (web.HTML, error) {
+	if name := strings.TrimSpace(in.Name); name != "" {
+		u, err := c.Store().UserByEmail(c, email)
+		if err == nil {
+			_, err = c.Store().UpdateUser(c, u.ID, identity.UserInput{Name: &name}, c.Now)
+		}
+		if err != nil {
+			return web.HTML{}, err
+		}
+	}
+	if page.StyleOf(c).Tenant != "" {
+		return tell(c, "")
+	}
+	html, err := signIn(c, m.auth, purpose{path: console.Path}, string(email), in.Password)
+	if err == nil {
+		return html, nil
+	}
+	c.LogError(err)
+	return tell(c, "")
 }
 
 // changeEmail gives the account its new address, unless another user is signed in, or none.

@@ -38,7 +38,7 @@ func proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.
 		case factors.Proved(who.Browser, c.Now):
 			return fn(c, who, in)
 		case c.Request.Method == "POST":
-			return accountPages{p}.showProof(c, who, here, string(c.Body()), nil)
+			return accountPages{auth: p}.showProof(c, who, here, string(c.Body()), nil)
 		}
 		return web.HTML{To: c.PublicURL() + proofPath + here.asContinue()}, nil
 	})

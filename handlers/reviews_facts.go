@@ -84,5 +84,5 @@ func (a reviewPages) campaignName(c *web.Call, tenant, id string) (string, error
 	if core.KindOf(err) == core.NotFound || err == nil && of.TenantID != tenant {
 		return id, nil
 	}
-	return cmp.Or(of.Name, of.Subject, id), err
+	return cmp.Or(of.Name, core.ListedText(of.Subject, nil), id), err
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"newsletterd/auth"
@@ -440,7 +441,26 @@ type jobFilter struct {
 	Status   core.JobStatus `query:"status" enum:"pending|running|completed|failed|cancelled"`
 	ListID   string         `query:"list_id"`
 
-	CampaignID string `query:"campaign_id"` // with its retries; list_id is not asked for then
+	// with its retries, or several with commas between them; list_id is not asked for then
+	CampaignID string `query:"campaign_id" about:"Or several ids, 100 at most, with commas between them"`
+}
+
+// maxJobCampaigns is of how many campaigns the list of jobs takes the ids.
+const maxJobCampaigns = 100
+
+func (in *jobFilter) CheckInput() error {
+	if strings.Count(in.CampaignID, ",") >= maxJobCampaigns {
+		return core.Invalidf("campaign_id", "campaign_id must have at most %d ids.", maxJobCampaigns)
+	}
+	return nil
+}
+
+// campaigns are the ids of the campaigns; nil: of any.
+func (in *jobFilter) campaigns() []string {
+	if in.CampaignID == "" {
+		return nil
+	}
+	return strings.Split(in.CampaignID, ",")
 }
 
 func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, error) {
@@ -449,7 +469,7 @@ func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, er
 		return nil, err
 	}
 	jobs, err := a.store.JobViews(c, campaigns.JobFilter{
-		Tenants: tenants, All: all, Status: in.Status, ListID: in.ListID, CampaignID: in.CampaignID,
+		Tenants: tenants, All: all, Status: in.Status, ListID: in.ListID, CampaignIDs: in.campaigns(),
 	}, page)
 	return web.RowsOf(jobs, sendJobOf), err
 }
@@ -463,8 +483,9 @@ func (a sendjobs) stats(c *web.Call, id string) (core.Stats, error) {
 type recipient struct {
 	Seq        int64        `json:"seq"`
 	Email      string       `json:"email"`
-	Name       string       `json:"name,omitempty"` // as it is known today
-	ListID     string       `json:"list_id"`        // by which the recipient is reached
+	Name       string       `json:"name,omitempty"`          // as it is known today
+	ListID     string       `json:"list_id"`                 // by which the recipient is reached
+	Subscriber string       `json:"subscriber_id,omitempty"` // of that list; empty: erased since
 	Status     string       `json:"status" enum:"queued|deferred|sent|failed|skipped"`
 	Reason     string       `json:"reason,omitempty"`
 	Tries      int          `json:"tries"`
@@ -503,7 +524,7 @@ func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
 		out[i] = recipient{
-			r.Seq, r.Email, r.Name, r.ListID, core.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt,
+			r.Seq, r.Email, r.Name, r.ListID, r.SubscriberID, core.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt,
 			r.FinishedAt, r.Marks.Names(),
 		}
 	}

@@ -3,8 +3,10 @@ package handlers
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -30,6 +32,7 @@ type subscriberFilter struct {
 	Search      string     `query:"search"`
 	Field       string     `query:"field"`
 	Value       string     `query:"value"`
+	Sort        string     `query:"sort" enum:"email|-email|created_at|-created_at|status_at|-status_at"`
 }
 
 // subscriberRoutes are the subscribers of lists, for those who keep the lists.
@@ -47,6 +50,7 @@ func (h *Handler) subscriberRoutes(t *web.Table) {
 			web.Refused("field", "Missing although value is set, or contains quotes or backslashes"),
 			web.Refused("email_prefix", "Too long"),
 			web.Refused("search", "Too long"),
+			web.Refused("sort", "More than 10,000 subscribers to sort"),
 			web.BadEmail,
 		)
 	t.Add("POST", all, web.Admin(core.ActionPeopleAdd), web.Member,
@@ -68,7 +72,8 @@ func (h *Handler) subscriberRoutes(t *web.Table) {
 		)
 	t.Add("GET", all+"/export", web.Admin(core.ActionPeopleExport), web.Member,
 		web.Write(s.export).Answers("text/csv").Fails(core.NotFound),
-		"Export a list's subscriptions as CSV").Named("exportSubscribers")
+		"Export the subscriptions of a list, or of all lists of a tenant, as CSV").Named("exportSubscribers").
+		Refuses(web.Refused("list_id", "Missing, and tenant_id too"))
 	t.Add("GET", item, web.Admin(core.ActionPeopleMasked), web.Member,
 		one(web.Path(s.show)), "Show a subscriber with its consent history").Named("getSubscriber")
 	t.Add("PUT", item, web.Admin(core.ActionPeopleChange), web.Member,
@@ -114,7 +119,7 @@ func (f *subscriberFilter) CheckInput() error {
 
 // searches reports whether the filter asks about the data of people, which masked addresses don't give away.
 func (f *subscriberFilter) searches() bool {
-	return f.Email != "" || f.EmailPrefix != "" || f.Search != "" || f.Field != ""
+	return f.Email != "" || f.EmailPrefix != "" || f.Search != "" || f.Field != "" || strings.HasSuffix(f.Sort, "email")
 }
 
 // subscriber is a subscription as those who manage lists see it.
@@ -158,9 +163,11 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 		rows[i] = a.shown(c, &found[i])
 	}
 	// By list and id, as they were read, unless ids are masked: then their order would tell of the true ones.
-	slices.SortStableFunc(rows, func(a, b subscriber) int {
-		return cmp.Or(strings.Compare(a.ListID, b.ListID), strings.Compare(a.ID, b.ID))
-	})
+	if in.Sort == "" {
+		slices.SortStableFunc(rows, func(a, b subscriber) int {
+			return cmp.Or(strings.Compare(a.ListID, b.ListID), strings.Compare(a.ID, b.ID))
+		})
+	}
 	return rows, next, err
 }
 
@@ -170,7 +177,7 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 ) {
 	f = people.SubscriptionFilter{
 		ListID: in.ListID, Status: in.Status, Email: in.Email, Prefix: core.Email(in.EmailPrefix).Key(), Field: in.Field,
-		Value: in.Value, Search: strings.TrimSpace(in.Search),
+		Value: in.Value, Search: strings.TrimSpace(in.Search), Sort: in.Sort,
 	}
 	tenant := in.TenantID
 	if in.ListID != "" {
@@ -388,18 +395,104 @@ func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 
 // exported says which subscriptions are exported.
 type exported struct {
-	ListID string `query:"list_id,required,uuid"`
-	Status string `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+	ListID   string `query:"list_id,uuid"`
+	TenantID string `query:"tenant_id"`
+	Status   string `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+	// preferences (default): one column with JSON. fields: one column for each field.
+	Columns string `query:"columns" enum:"preferences|fields"`
 }
 
-// export writes the subscriptions of a list as CSV, however many there are.
+// CheckInput refuses an export of no list and no tenant.
+func (in *exported) CheckInput() error {
+	if in.ListID == "" && in.TenantID == "" {
+		return core.Invalidf("list_id", "list_id is missing. Set it, or tenant_id for all lists of the tenant.")
+	}
+	return nil
+}
+
+// exportedLists reads the lists of an export.
+func (a subscribers) exportedLists(c *web.Call, in *exported) (lists []core.List, err error) {
+	if in.ListID != "" {
+		l, err := a.store.List(c, in.ListID)
+		return []core.List{l}, err
+	}
+	page := core.Page{Limit: web.ExportPage}
+	for {
+		some, err := a.store.Lists(c, []string{in.TenantID}, false, page)
+		if err != nil {
+			return nil, err
+		}
+		if lists = append(lists, some...); len(some) < page.Limit {
+			return lists, nil
+		}
+		page.After = some[len(some)-1].ID
+	}
+}
+
+// exportWriter returns what writes an export of lists.
+func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) (write func(*people.ListedSubscription,
+) error, end func() error, err error,
+) {
+	if in.Columns != "fields" {
+		w := subscribercsv.NewWriter(c.Stream(), false)
+		return func(l *people.ListedSubscription) error { return w.Write(&l.Subscription) }, w.Close, nil
+	}
+	names, ids, fields := map[string]string{}, []string{}, []string{}
+	for i := range lists {
+		names[lists[i].ID], ids = lists[i].Name, append(ids, lists[i].ID)
+		for j := range lists[i].Fields {
+			if name := lists[i].Fields[j].Name; !slices.Contains(fields, name) {
+				fields = append(fields, name)
+			}
+		}
+	}
+	known, _, _, err := a.store.FieldCoverage(c, ids) // what imports and programs have brought
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if !slices.Contains(fields, name) && !strings.Contains(name, ".") && !strings.HasPrefix(name, "_") {
+			fields = append(fields, name)
+		}
+	}
+	w := subscribercsv.NewFieldWriter(c.Stream(), fields)
+	return func(l *people.ListedSubscription) error { return w.WriteOn(names[l.ListID], &l.Subscription) }, w.Close, nil
+}
+
+// exportName is what the file of an export is called: after its list, or its tenant, and the day.
+func (a subscribers) exportName(c *web.Call, in *exported, lists []core.List) (string, error) {
+	name := ""
+	if in.ListID != "" {
+		name = lists[0].Name
+	} else {
+		t, err := a.store.Tenant(c, in.TenantID)
+		if err != nil {
+			return "", err
+		}
+		name = t.Name
+	}
+	return name + " " + c.Now.Time().Format(time.DateOnly) + ".csv", nil
+}
+
+// export writes the subscriptions of a list, or of all lists of a tenant, as CSV, however many there are.
 func (a subscribers) export(c *web.Call, in exported) error {
-	f, err := a.filter(c, &subscriberFilter{ListID: in.ListID, Status: in.Status}, core.ActionPeopleExport)
+	f, err := a.filter(c, &subscriberFilter{TenantID: in.TenantID, ListID: in.ListID, Status: in.Status},
+		core.ActionPeopleExport)
 	if err != nil {
 		return err
 	}
-	if err := a.store.NoteExport(c, in.ListID, web.Actor(c), c.Now); err != nil {
+	lists, err := a.exportedLists(c, &in)
+	if err != nil {
 		return err
+	}
+	name, err := a.exportName(c, &in, lists)
+	if err != nil {
+		return err
+	}
+	for i := range lists {
+		if err := a.store.NoteExport(c, lists[i].ID, web.Actor(c), c.Now); err != nil {
+			return err
+		}
 	}
 	page := core.Page{Limit: web.ExportPage}
 	rows, next, err := a.store.MatchingSubscriptions(c, f, page)
@@ -408,12 +501,15 @@ func (a subscribers) export(c *web.Call, in exported) error {
 	}
 	h := c.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="subscribers.csv"`)
-	w := subscribercsv.NewWriter(c.Stream(), false)
+	h.Set("Content-Disposition", web.Attachment(name))
+	write, end, err := a.exportWriter(c, &in, lists)
+	if err != nil {
+		return err
+	}
 	for {
 		for i := range rows {
 			rows[i].Status = rows[i].Shown()
-			if err := w.Write(&rows[i].Subscription); err != nil {
+			if err := write(&rows[i]); err != nil {
 				c.Cut(err) // the head is out: only a cut connection shows it
 			}
 		}
@@ -425,7 +521,7 @@ func (a subscribers) export(c *web.Call, in exported) error {
 			c.Cut(err)
 		}
 	}
-	if err := w.Close(); err != nil {
+	if err := end(); err != nil {
 		c.Cut(err)
 	}
 	return nil

@@ -43,6 +43,7 @@ func inspected(t *testing.T, change func(*BulkSpec, *Inspection)) (codes, addres
 
 // Each thing that is probably not meant is found by its code, and what is right is not.
 func TestInspection(t *testing.T) {
+	opens := Tracking{Open: true, Origin: "https://news.example"}
 	html := func(body string) func(*BulkSpec, *Inspection) {
 		return func(s *BulkSpec, _ *Inspection) { s.HTML += body }
 	}
@@ -106,6 +107,15 @@ func TestInspection(t *testing.T) {
 			in.Track = Tracking{Open: true, Click: true, Origin: "https://news.example"}
 			s.HTML += strings.Repeat(`<a href="https://x.example/">x</a>`, 1000) + strings.Repeat("x", 65_000)
 		}, "html_clipped"},
+		"opens of a short email": {func(_ *BulkSpec, in *Inspection) { in.Track = opens }, "pixel_in_short_mail"},
+		"opens of a long email": {func(s *BulkSpec, in *Inspection) {
+			in.Track = opens
+			s.HTML += strings.Repeat("long text ", 280)
+		}, ""},
+		"opens of one with a picture": {func(s *BulkSpec, in *Inspection) {
+			in.Track = opens
+			s.HTML += `<img src="https://x.example/a.png" alt="">`
+		}, ""},
 		"near, not tracked": {html(strings.Repeat(`<a href="https://x.example/">x</a>`, 1000) + strings.Repeat("x", 65_000)), ""},
 	} {
 		if codes, _ := inspected(t, tt.change); strings.Join(codes, " ") != tt.want {

@@ -142,7 +142,8 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"JobViews": {
 			{campaigns.JobFilter{All: true}},
 			{campaigns.JobFilter{Tenants: []string{l.TenantID}}},
-			{campaigns.JobFilter{Tenants: []string{l.TenantID}, CampaignID: j.CampaignID}},
+			{campaigns.JobFilter{Tenants: []string{l.TenantID}, CampaignIDs: []string{j.CampaignID}}},
+			{campaigns.JobFilter{Tenants: []string{l.TenantID}, CampaignIDs: []string{j.CampaignID, core.NewID()}}},
 			{campaigns.JobFilter{Tenants: []string{l.TenantID, "t"}, Status: core.JobStatus("running")}},
 		},
 		"ListGrowth": {{l.ID, now}},

@@ -76,6 +76,9 @@ var of = regexp.MustCompile(`(?:FROM|JOIN|INTO|UPDATE|,)\s+([a-z_]+)(?:\s+(?:AS 
 // TestPlansDependOnNoStatistics runs every operation of the store and looks at the plan of each statement that ran: on
 // a table that grows it is the same whatever SQLite has noted of the tables, and reads none from one end to the other.
 func TestPlansDependOnNoStatistics(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: nothing for the race detector")
+	}
 	s := newStory(t, false, false)
 	s.faultless = true
 	s.calls.KeepStatements()

@@ -155,6 +155,9 @@ func statements(text string) (all []string) {
 // TestCrashInsideAMigration leaves the files as a kill after each statement of each migration would leave them. The
 // next start finds the old schema, never something between, and brings it to the new one.
 func TestCrashInsideAMigration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: nothing for the race detector")
+	}
 	must(t, db.PrepareProcess())
 	images, path := 0, filepath.Join(t.TempDir(), "fresh.db")
 	for _, m := range schema.Migrations() {

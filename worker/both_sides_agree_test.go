@@ -14,7 +14,7 @@ import (
 
 // Whatever happens in whatever order, on a link that loses requests and answers and with daemons that die, in the end
 // both sides agree, and no subscriber who has left, was disabled or complained is mailable. AGREEMENT_CHECKS is how
-// many stories are told (default 30 of each kind, within ten seconds; 10 with -short).
+// many stories are told (default 15 of each kind, 6 with -short).
 func TestBothSidesAgree(t *testing.T) {
 	for _, split := range []bool{false, true} {
 		t.Run(map[bool]string{false: "one file", true: "two services"}[split], func(t *testing.T) {
@@ -70,6 +70,6 @@ func setChecks(t *testing.T) {
 		set("rapid.checks", n)
 	} else if flags.Lookup("rapid.checks").Value.String() == flags.Lookup("rapid.checks").DefValue {
 		set("rapid.seed", "1")
-		set("rapid.checks", map[bool]string{false: "30", true: "10"}[testing.Short()])
+		set("rapid.checks", map[bool]string{false: "15", true: "6"}[testing.Short()])
 	}
 }

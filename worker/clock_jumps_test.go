@@ -20,7 +20,7 @@ func TestClockJumps(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	path := t.TempDir() + "/newsletterd.db"
 	mails := 0
-	defer coretest.Held(t, 16, &mails, "mails of jobs while the clock jumps by an hour, a day and two days")
+	defer coretest.Held(t, 16, &mails, "emails of jobs while the clock jumps by an hour, a day and two days")
 	got := map[string]int{}
 	var now, later core.SendJob
 	for _, jump := range []time.Duration{

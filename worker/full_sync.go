@@ -143,7 +143,7 @@ func (f *fullSync) deliver(ctx context.Context, y *core.Sync, batches []core.Syn
 			if over, r.RetryAt = retry(y.StartedAt, b.Tries, v.after, now); over {
 				return true, f.fail(ctx, y, v.reason)
 			}
-			f.log.Warn("full sync: a batch could not be " +
+			f.log.Warn("full sync: a batch could not be "+
 				"delivered", slog.String("sync", y.ID), slog.Int("batch", b.BatchNo),
 				slog.String("reason", v.reason))
 		}

@@ -386,7 +386,7 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResul
 		delete(r.unsure, rec.ID)
 	}
 	if !rec.Sent {
-		r.Log.Warn("mailer: an email could not be " +
+		r.Log.Warn("mailer: an email could not be "+
 			"delivered", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
 			slog.String("result", res.outcome.Result.String()), slog.Int("reply", res.outcome.Code),
 			slog.String("enhanced", res.outcome.Enhanced), slog.String("text", res.outcome.Text),

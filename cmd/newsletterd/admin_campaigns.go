@@ -92,19 +92,52 @@ func (p *program) listCampaigns(c *cli.Context, _ *config.Config, s *store.Store
 	if f.Tenants, f.All, err = tenantOf(c, s); err != nil {
 		return err
 	}
-	rows, err := pages(func(v core.CampaignView) string { return strconv.FormatInt(v.No, 10) },
-		func(page core.Page) ([]core.CampaignView, error) {
+	rows, err := pages(func(v campaignRow) string { return strconv.FormatInt(v.No, 10) },
+		func(page core.Page) ([]campaignRow, error) {
 			found, err := s.Campaigns(c.Context, f, page)
-			views := make([]core.CampaignView, len(found))
-			for i := range found {
-				views[i] = found[i].View()
+			if err != nil {
+				return nil, err
 			}
-			return views, err
+			views := make([]campaignRow, len(found))
+			for i := range found {
+				if views[i], err = campaignRowOf(c.Context, s, &found[i]); err != nil {
+					return nil, err
+				}
+			}
+			return views, nil
 		})
 	if err != nil {
 		return err
 	}
-	return list(p.printer(c), rows, "id", "state", "subject", "version", "updated_by", "updated_at")
+	return list(p.printer(c), rows, campaignColumns...)
+}
+
+// campaignColumns are those of the list.
+var campaignColumns = []string{"id", "state", "transport", "subject", "version", "updated_by", "updated_at"}
+
+// campaignRow is a campaign in the list.
+type campaignRow struct {
+	core.CampaignView
+	// Transport says where its emails went, as core.SendJob has it: those of a folder reached no one.
+	Transport string `json:"transport,omitempty"`
+}
+
+func campaignRowOf(ctx context.Context, s *store.Store, found *core.Campaign) (row campaignRow, err error) {
+	row.CampaignView = found.View()
+	switch found.State {
+	case core.CampaignSending, core.CampaignSent, core.CampaignArchived:
+	default:
+		return row, nil
+	}
+	if row.JobID == "" {
+		return row, nil
+	}
+	j, err := s.SendJob(ctx, row.JobID)
+	if errors.Is(err, core.ErrJobNotFound) {
+		err = nil // its tenant was deleted
+	}
+	row.Transport = j.Transport
+	return row, err
 }
 
 // draftsOf tries campaigns as the API does.

@@ -341,8 +341,13 @@ func (p *program) listJobs(c *cli.Context, _ *config.Config, s *store.Store) err
 	if err != nil {
 		return err
 	}
-	return list(p.printer(c), jobs, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "deferred",
-		"next_attempt_at", "created_at")
+	return list(p.printer(c), jobs, jobColumns...)
+}
+
+// jobColumns are those of the list.
+var jobColumns = []string{
+	"id", "status", "transport", "subject", "recipients", "sent", "failed", "skipped", "deferred", "next_attempt_at",
+	"created_at",
 }
 
 func yesFlag() cli.Flag { return boolFlag("yes", "don't ask") }

@@ -145,7 +145,7 @@ func readMedia(ctx context.Context, path string, limits core.MediaLimits) (full,
 func mediaIn(ctx context.Context, file *os.File, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
 	info, err := file.Stat()
 	if err == nil && info.Size() > limits.Bytes {
-		err = picture.TooLarge(int(limits.Bytes))
+		err = limits.TooLarge()
 	}
 	if err != nil {
 		return full, mail, err

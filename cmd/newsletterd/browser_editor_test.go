@@ -213,7 +213,8 @@ func TestWritingInTheEditorInABrowser(t *testing.T) {
 	for name, try := range map[string]func(*consoleBrowser){
 		"typing": tryTyping, "blocks": tryBlocks, "lists": tryLists, "fields": tryFields, "locked": tryLocked,
 		"source": trySource, "toolbar": tryToolbar, "undo": tryUndo, "columns": tryColumns, "looks": tryLooks,
-		"pictures": tryPictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
+		"table": tryTable, "signs": trySigns, "pictures": tryPictures, "large pictures": tryLargePictures,
+		"paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{browser.In(t), newConsolePages(t)}
@@ -252,7 +253,7 @@ func tryBlocks(b *consoleBrowser) {
 	b.answer("See all boots", "https://acme.example/shop")
 	b.expectSource("First.\n\n[See all boots](https://acme.example/shop){.button}\n")
 	b.Do(chromedp.KeyEvent("Between."))
-	b.pick("columns", "columns.2")
+	b.pick("blocks", "columns.2")
 	b.Do(chromedp.KeyEvent("Left"))
 	b.Eval(`(() => {
 		getSelection().collapse(document.querySelector(".editor-column:last-child p"), 0);
@@ -261,15 +262,15 @@ func tryBlocks(b *consoleBrowser) {
 	b.Do(chromedp.KeyEvent("Right"))
 	columns := "::: columns\n::: column\nLeft\n:::\n::: column\nRight\n:::\n:::\n"
 	b.expectSource("First.\n\n[See all boots](https://acme.example/shop){.button}\n\nBetween.\n\n" + columns)
-	b.pick("callout", "callout.tip")
+	b.pick("blocks", "callout.tip")
 	b.Do(chromedp.KeyEvent("Warm."))
-	b.pick("callout", "callout.warning")
+	b.pick("blocks", "callout.warning")
 	columns = strings.Replace(columns, "Right\n", "Right\n\n::: warning\nWarm.\n:::\n", 1)
 	b.expectSource("First.\n\n[See all boots](https://acme.example/shop){.button}\n\nBetween.\n\n" + columns)
 	b.Wait("window.inputs >= 3")
 	b.Look("editor-blocks")
-	b.pick("callout", "callout.none")
-	b.pick("columns", "columns.none")
+	b.pick("blocks", "callout.none")
+	b.pick("blocks", "columns.none")
 	b.expectSource("First.\n\n[See all boots](https://acme.example/shop){.button}\n\nBetween.\n\nLeft\n\nRight\n\nWarm.\n")
 	b.Eval(`document.querySelector("#save").click()`)
 	b.Do(chromedp.WaitNotPresent("form"))
@@ -357,12 +358,12 @@ func tryToolbar(b *consoleBrowser) {
 	b.expect(`document.activeElement.dataset.action`, "bold")
 	b.Do(key(kb.End))
 	b.expect(`document.activeElement.dataset.action`, "source")
-	b.Eval(`document.querySelector("[data-action=columns]").focus()`)
+	b.Eval(`document.querySelector("[data-action=blocks]").focus()`)
 	b.Do(key("\r"))
 	b.expect(`document.activeElement.dataset.action`, "columns.2")
 	b.Look("editor-menu")
 	b.Do(key(kb.Escape))
-	b.expect(`document.activeElement.dataset.action`, "columns")
+	b.expect(`document.activeElement.dataset.action`, "blocks")
 	b.Do(key(kb.Escape))
 	b.expect(`document.activeElement.className.includes("editor-text")`, "true")
 	b.expect(`document.querySelectorAll(".editor-toolbar [tabindex='0']").length`, "1")
@@ -425,7 +426,7 @@ func tryLooks(b *consoleBrowser) {
 
 func tryGerman(b *consoleBrowser) {
 	b.Open(b.editorPage(b, "de", "Hallo\n"), chromedp.WaitVisible(".editor-text"))
-	b.expect(`document.querySelector("[data-action=columns]").textContent`, "Spalten")
+	b.expect(`document.querySelector("[data-action=blocks]").title`, "Weitere Blöcke")
 }
 
 // file is a picture of one pixel, as an expression of JavaScript.

@@ -40,17 +40,22 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 		"Text{{ preferences.Ort | default: \"here\" }}\n")
 	w.Wait(`document.querySelector("#checks").textContent.includes(
 		"“Ort” is blank for 1 of 2 recipients. They see the fallback “here”.")`)
-	// The menu below the subject puts one where the cursor is, and marks the word for the others.
-	w.Eval(`(s => { s.focus(); s.value = "Dear , hello"; s.setSelectionRange(5, 5); })(
-		document.querySelector("#f-subject"))`)
+	// The subject shows fields as the text does. The menu below it puts one where the cursor is; a click changes one.
+	w.Eval(`(s => { s.value = ""; s.dispatchEvent(new Event("input", {bubbles: true})); })(document.querySelector("#f-subject"))`)
+	w.Do(chromedp.Focus(".editor-line"), chromedp.KeyEvent("Dear "))
 	w.Click(".form > .menu > summary", chromedp.WaitVisible(".form > .menu button"))
 	w.Look("editor-subject-field")
 	w.Click(`[data-insert^="{{ preferences.first_name"]`)
 	w.Wait(`!document.querySelector(".form > .menu").open`)
-	w.expect(`(s => s.value + "|" + s.value.slice(s.selectionStart, s.selectionEnd) + "|" +
-		(document.activeElement === s))(document.querySelector("#f-subject"))`, `Dear {{ preferences.first_name | default: "friend" }}, hello|friend|true`)
+	w.Do(chromedp.KeyEvent(", hello"))
+	w.expect(`document.querySelector("#f-subject").value`, `Dear {{ preferences.first_name | default: "friend" }}, hello`)
+	w.expect(`document.querySelector(".editor-line").textContent`, "Dear First name · else “friend”, hello")
+	w.Click(".editor-line .editor-field", chromedp.WaitVisible(".editor-dialog"))
+	w.Do(chromedp.SetValue(".editor-dialog [name=fallback]", "gardener"))
+	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
+	w.expect(`document.querySelector("#f-subject").value`, `Dear {{ preferences.first_name | default: "gardener" }}, hello`)
 	daemontest.Await(t, "the subject is saved", func() bool {
-		return strings.Contains(w.kept(c.ID).Subject, "first_name")
+		return strings.Contains(w.kept(c.ID).Subject, "gardener")
 	})
 }
 

@@ -60,10 +60,54 @@ func TestReportInABrowser(t *testing.T) {
 	clicked(2)
 	w.Eval(poll)
 	w.Wait(followed + ` === "2"`)
-	w.Wait(`document.querySelector("#report .figure").textContent.startsWith("100")`)
+	w.Wait(`document.querySelectorAll("#figures .figure")[2].textContent.startsWith("100")`)
 	w.expect(`String(document.querySelector("#times details").open)`, "true")
 	w.Look("report")
 	w.Click("#links form .button")
 	w.leads("?done=mended")
 	w.Wait(`document.querySelector("#links .link a")?.href.startsWith("https://shop.example/new")`)
+}
+
+// The button of the last page says what the chosen time does, while the email is seen on a phone or a desk.
+func TestChoosingATimeInABrowser(t *testing.T) {
+	w := newWriter(t)
+	c := w.d.seed.NewCampaign(w.list)
+	w.Open(w.at("/campaigns/"+c.ID+"/send"), chromedp.WaitVisible(".when"))
+	const button, other = `document.querySelector(".when .big").innerText.trim()`, `document.querySelector("#other-time").offsetHeight > 0`
+	choose := func(id string) { w.Eval(`document.querySelector("#` + id + `").click()`) }
+	w.expect(button, "Send now to 2 recipients")
+	w.expect(other, "false")
+	for id, want := range map[string]string{"when-1": "08:00", "when-2": "10:00"} {
+		choose(id)
+		w.expect(`/^Schedule for \w{3} \d+ \w{3}, `+want+`$/.test(`+button+`)`, "true")
+	}
+	choose("when-other")
+	w.expect(other, "true")
+	write := func(date, clock string) {
+		w.Eval(`(() => { for (const [id, value] of [["f-date", "` + date + `"], ["f-time", "` + clock + `"]]) {
+			const input = document.getElementById(id);
+			input.value = value;
+			input.dispatchEvent(new Event("input", { bubbles: true }));
+		} })()`)
+	}
+	write("2090-01-03", "09:30")
+	w.expect(button, "Schedule for Tue 3 Jan, 09:30")
+	write("", "09:30")
+	w.expect(button, "Schedule")
+	write("2090-01-03", "09:30")
+	w.Look("send-times")
+	const frame = `document.querySelector(".mail-panel .whole")`
+	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Hello")`)
+	w.expect(frame+`.offsetWidth < 500`, "true")
+	choose("view-desktop")
+	w.expect(frame+`.offsetWidth >= 660`, "true")
+	w.Fits("send-times-desktop")
+	w.Eval(`document.querySelectorAll("input[name=sure]").forEach(e => e.checked = true)`)
+	w.Click(".when .big", chromedp.WaitVisible("#now"))
+	if jobs := w.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt.Time().UTC().Format("2006-01-02T15:04") != "2090-01-03T09:30" {
+		t.Errorf("%+v", jobs)
+	}
+	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Hello")`)
+	w.Look("scheduled")
+	w.Fits("scheduled")
 }

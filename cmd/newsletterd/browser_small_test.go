@@ -122,17 +122,17 @@ func TestEditorOnATelephoneInABrowser(t *testing.T) {
 	w.Eval(`scrollTo(0, 700)`)
 	w.Wait(`document.querySelector(".editor-toolbar").getBoundingClientRect().top === 0`)
 	w.expect(`document.querySelector(".editor-toolbar").clientHeight < 60`, "true")
-	w.Eval(`document.querySelector("[data-action=callout]").focus()`)
+	w.Eval(`document.querySelector("[data-action=blocks]").focus()`)
 	for _, height := range []int64{844, 400} {
-		w.Do(chromedp.EmulateViewport(390, height), chromedp.Click("[data-action=callout]"))
-		w.Wait(`[...document.querySelectorAll("[data-action^='callout.']")].every(b => {
+		w.Do(chromedp.EmulateViewport(390, height), chromedp.Click("[data-action=blocks]"))
+		w.Wait(`[...document.querySelectorAll("[data-action^='callout.']:not([hidden])")].every(b => {
 			const r = b.getBoundingClientRect();
 			return r.left >= 0 && r.right <= innerWidth && b === document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
 		})`)
-		w.Click("[data-action=callout]")
+		w.Click("[data-action=blocks]")
 	}
 	w.Do(chromedp.EmulateViewport(390, 844))
-	w.Submit(chromedp.Focus("#f-subject"), chromedp.KeyEvent("!\r"))
+	w.Submit(chromedp.Focus(".editor-line"), chromedp.KeyEvent("!\r"))
 	w.leads("/campaigns/" + c.ID + "?done=saved")
 	if got := w.kept(c.ID).Subject; !strings.Contains(got, "!") {
 		t.Error(got)

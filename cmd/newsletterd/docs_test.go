@@ -3,42 +3,109 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"newsletterd/cmd/newsletterd/daemontest"
+)
+
+// guides are the pages whose commands TestGuides runs. Those of the API continue in the terminal of developers.md.
+var (
+	guides = []string{
+		"quick-start.md", "writing.md", "tenant.md", "backup.md", "configuration.md", "mail.md", "import.md", "oidc.md",
+	}
+	apiGuides = []string{
+		"api-subscribers.md", "api-imports.md", "api-campaigns.md", "api-sending.md", "api-content.md", "api-apps.md",
+		"api-devices.md", "api-server.md",
+	}
 )
 
 // TestGuides runs the commands that the guides show, as a reader would copy them: all blocks marked sh, in one shell,
 // from top to bottom, next to a daemon on the defaults. An HTTP status of 400 and above ends the shell with an error.
 func TestGuides(t *testing.T) {
 	daemontest.Parallel(t)
-	for _, tool := range []string{"bash", "curl", "jq", "openssl"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("the guides need %s, which isn't installed here", tool)
-		}
+	tools(t, "bash", "curl", "jq", "openssl")
+	_, terminal, _ := strings.Cut(guide(t, "developers.md"), "\n## 2. Get an API token\n")
+	terminal, _, found := strings.Cut(terminal, "\n## ")
+	if terminal = commandsOf(terminal); !found || !strings.Contains(terminal, "LIST=") {
+		t.Fatalf("developers.md has no section that gets a token and a list:\n%s", terminal)
 	}
-	for _, guide := range []string{
-		"quick-start.md", "writing.md", "api.md", "tenant.md", "backup.md", "configuration.md", "mail.md",
-	} {
-		t.Run(guide, func(t *testing.T) {
+	run := func(name, before, after string, needs ...string) {
+		t.Run(name, func(t *testing.T) {
 			daemontest.Parallel(t)
-			text, err := os.ReadFile(filepath.Join("../../docs", guide))
-			if err != nil {
-				t.Fatal(err)
-			}
-			script := commandsOf(string(text))
+			tools(t, needs...)
+			script := commandsOf(guide(t, name))
 			if strings.Count(script, "\n") == 0 {
 				t.Fatalf("only these commands were found:\n%s", script)
 			}
-			runGuide(t, script)
+			runGuide(t, before+script+after)
 		})
 	}
+	run("developers.md", "", signIn, "python3")
+	for _, name := range guides {
+		run(name, "", "")
+	}
+	for _, name := range apiGuides {
+		run(name, terminal, "")
+	}
+}
+
+// TestGuidesOfTheAPIAreRun finds a guide of the API whose commands no test runs.
+func TestGuidesOfTheAPIAreRun(t *testing.T) {
+	found, err := filepath.Glob("../../docs/api-*.md")
+	if err != nil || len(found) == 0 {
+		t.Fatal(found, err)
+	}
+	for _, path := range found {
+		if !slices.Contains(apiGuides, filepath.Base(path)) {
+			t.Errorf("TestGuides does not run the commands of %s", path)
+		}
+	}
+}
+
+// signIn is what a browser does in step 7 of developers.md, with the app of its step 5.
+const signIn = `
+page() { command curl --fail-with-body -sS -L -b cookies -c cookies -H "Origin: http://127.0.0.1:8080" "$@"; }
+field() { sed -n "s/.*name=\"$1\" value=\"\([^\"]*\)\".*/\1/p" "$2" | head -n 1 |
+  python3 -c 'import html, sys; print(html.unescape(sys.stdin.read().strip()))'; }
+page http://127.0.0.1:9000/login > login.html
+page http://127.0.0.1:8080/login --data-urlencode "continue=$(field continue login.html)" -d email=you@example.org \
+  --data-urlencode "password=a long password" > consent.html
+page http://127.0.0.1:8080/consent --data-urlencode "request=$(field request consent.html)" \
+  --data-urlencode "user=$(field user consent.html)" -d decision=allow > app.html
+grep "Hello you@example.org" app.html || { cat app.html app.log; exit 1; }
+grep "event: webhook.test" app.log
+`
+
+// tools skips a test on a machine without these programs.
+func tools(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("the guides need %s, which isn't installed here", name)
+		}
+	}
+}
+
+// guide is the text of a page in docs.
+func guide(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // commandsOf are the lines of a Markdown text's blocks marked sh.
@@ -60,8 +127,9 @@ func commandsOf(text string) string {
 	return script.String()
 }
 
-func runGuide(t *testing.T, script string) {
-	dir, addr := t.TempDir(), daemontest.FreeAddr(t)
+// runGuide runs commands next to a daemon; both have these variables of the environment.
+func runGuide(t *testing.T, script string, env ...string) {
+	dir, addr, app := t.TempDir(), daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +138,9 @@ func runGuide(t *testing.T, script string) {
 		t.Fatal(err)
 	}
 	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_SERVER_LISTEN="+addr,
-		"NEWSLETTERD_METRICS_LISTEN=", "NEWSLETTERD_MAIL_DNS_SERVER="+daemontest.DNS(t, nil))
+		"NEWSLETTERD_METRICS_LISTEN=", "NEWSLETTERD_MAIL_DNS_SERVER="+daemontest.DNS(t, nil),
+		"NEWSLETTERD_WEBHOOKS_ALLOW="+app)
+	environment = append(environment, env...)
 	daemon := exec.Command(filepath.Join(dir, "newsletterd"), "serve")
 	daemon.Dir, daemon.Env = dir, environment
 	said, err := daemon.StderrPipe()
@@ -94,10 +164,22 @@ func runGuide(t *testing.T, script string) {
 			break
 		}
 	}
-	prelude := "set -euo pipefail\ncurl() { command curl --fail-with-body -sS \"$@\"; }\n"
-	shell := exec.Command("bash")
+	const prelude = `set -euo pipefail
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+curl() { command curl --fail-with-body -sS "$@"; }
+`
+	_, port, _ := net.SplitHostPort(app)
+	ctx := t.Context()
+	if end, ok := t.Deadline(); ok { // a guide that waits for what doesn't come shows how far it got
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadline(ctx, end.Add(-5*time.Second))
+		defer stop()
+	}
+	shell := exec.CommandContext(ctx, "bash")
+	shell.WaitDelay = time.Second
 	shell.Dir, shell.Env = dir, environment
-	shell.Stdin = strings.NewReader(prelude + strings.ReplaceAll(script, "127.0.0.1:8080", addr))
+	here := strings.NewReplacer("127.0.0.1:8080", addr, "127.0.0.1:9000", app, `"127.0.0.1", 9000`, `"127.0.0.1", `+port)
+	shell.Stdin = strings.NewReader(prelude + here.Replace(script))
 	var out bytes.Buffer
 	shell.Stdout, shell.Stderr = &out, &out
 	if err := shell.Run(); err != nil {
@@ -105,22 +187,95 @@ func runGuide(t *testing.T, script string) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
-
-// TestLinksOfGuides opens each file that README and the guides link to.
-func TestLinksOfGuides(t *testing.T) {
-	guides, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(guides) == 0 {
-		t.Fatal(guides, err)
+// TestWebhooksGuide runs the commands of docs/webhooks.md with the list of the quick start, and a receiver in place of
+// the one that the guide names.
+func TestWebhooksGuide(t *testing.T) {
+	daemontest.Parallel(t)
+	text, err := os.ReadFile("../../docs/webhooks.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, guide := range append(guides, "../../README.md") {
-		text, err := os.ReadFile(guide)
+	got := make(chan string, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	defer receiver.Close()
+	runGuide(t, `printf '%s\n' "a long password" | newsletterd admin user create --email you@example.org --role operator --password-stdin
+TENANT=$(newsletterd admin tenant create --name Acme --json | jq -r .id)
+LIST=$(newsletterd admin list create --tenant $TENANT --name "Monthly news" --json | jq -r .id)
+TOKEN=$(newsletterd admin token create --user you@example.org)
+`+strings.ReplaceAll(commandsOf(string(text)), "https://crm.example.org", receiver.URL),
+		"NEWSLETTERD_WEBHOOKS_ALLOW="+receiver.Listener.Addr().String())
+	select {
+	case body := <-got:
+		if !strings.Contains(body, `"webhook.test"`) {
+			t.Errorf("the receiver got %s", body)
+		}
+	default:
+		t.Error("the receiver got no event")
+	}
+}
+
+// TestAvailabilityGuide runs the commands of docs/availability.md next to a daemon with a replica in a folder.
+func TestAvailabilityGuide(t *testing.T) {
+	daemontest.Parallel(t)
+	text, err := os.ReadFile("../../docs/availability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, at := commandsOf(string(text)), "2026-11-23T18:00:00Z"
+	if !strings.Contains(script, "replica restore --to yesterday.db --at "+at) {
+		t.Fatalf("only these commands were found:\n%s", script)
+	}
+	runGuide(t, strings.ReplaceAll(script, at, time.Now().UTC().Add(time.Hour).Format(time.RFC3339)),
+		"NEWSLETTERD_REPLICA_URL=file://"+t.TempDir())
+}
+
+var (
+	link     = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+	deepLink = regexp.MustCompile(`\]\(([^)#:\s]*)#([^)\s]+)\)`)
+	headline = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	unslug   = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
+)
+
+// sections are the anchors of a page's headings, as GitHub and GitLab make them.
+func sections(page string) map[string]bool {
+	all := map[string]bool{}
+	for _, h := range headline.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
+		all[strings.ReplaceAll(unslug.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-")] = true
+	}
+	return all
+}
+
+// TestLinksOfGuides opens each file that README and the guides link to, and looks for each section.
+func TestLinksOfGuides(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(guide), found[1])); err != nil {
-				t.Errorf("%s links to %s: %v", guide, found[1], err)
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), found[1])); err != nil {
+				t.Errorf("%s links to %s: %v", page, found[1], err)
+			}
+		}
+		for _, found := range deepLink.FindAllStringSubmatch(string(text), -1) {
+			target := text
+			if found[1] != "" {
+				if target, err = os.ReadFile(filepath.Join(filepath.Dir(page), found[1])); err != nil {
+					continue // told above
+				}
+			}
+			if strings.HasSuffix(found[1], ".md") || found[1] == "" {
+				if !sections(string(target))[found[2]] {
+					t.Errorf("%s links to %s, which has no section #%s", page, found[1], found[2])
+				}
 			}
 		}
 	}

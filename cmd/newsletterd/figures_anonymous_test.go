@@ -55,6 +55,7 @@ func anonymousGets() (all []anonymousCase) {
 		"/password/forgot", "/account", "/account/two-step", "/archive.js", "/healthz", "/openapi", "/api/openapi.json",
 		"/openapi/send.json", "/openapi/devices.json", "/openapi/pages.json", "/console/style.css", "/console/LICENSES.txt",
 		"/console/code.js", "/console/console.js", "/console/editor.css", "/console/editor.js", "/console/htmx.js",
+		"/console/inter-latin.woff2", "/console/inter-latin-ext.woff2",
 	} {
 		get(path, at(path))
 	}

@@ -54,8 +54,8 @@ func newGuard(t *testing.T, change func(command string) string) *guard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "### A program behind a proxy: oauth2-proxy\n")
-	section, _, _ = strings.Cut(section, "\n###")
+	_, section, _ := strings.Cut(string(text), "## oauth2-proxy\n")
+	section, _, _ = strings.Cut(section, "\n## ")
 	here := strings.NewReplacer("https://news.example.org", g.cfg.Origin(), "https://intranet.example.org", g.url,
 		`["news.example.org"]`, `["`+g.listener.Addr().String()+`"]`, "http://127.0.0.1:3000", behind.URL,
 		"127.0.0.1:4180", addr)

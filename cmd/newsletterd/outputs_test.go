@@ -79,7 +79,8 @@ func installed(t *testing.T) (metrics string, run func(script string) string) {
 var console = regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```\n")
 
 // TestOutputsOfTheGuide runs the commands whose output docs/operation.md shows, and compares: all but figures, and what
-// depends on the machine (clock, disk), must be as it is there. UPDATE_GUIDES=1 writes them anew.
+// depends on the machine (clock, disk), must be as it is there. UPDATE_GUIDES=1 writes them anew. Then it runs the
+// commands that are shown without an output.
 func TestOutputsOfTheGuide(t *testing.T) {
 	daemontest.Parallel(t)
 	metricsURL, run := installed(t)
@@ -105,6 +106,9 @@ func TestOutputsOfTheGuide(t *testing.T) {
 		if err := os.WriteFile(operationGuide, []byte(now), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if out := run("set -euo pipefail\n" + commandsOf(now) + "echo \"all done\""); !strings.HasSuffix(out, "all done\n") {
+		t.Errorf("a command of the guide fails:\n%s", out)
 	}
 	res, err := http.Get(metricsURL)
 	if err != nil {

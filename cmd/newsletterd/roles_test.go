@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -11,11 +12,11 @@ import (
 	"newsletterd/handlers"
 )
 
-var update = flag.Bool("update", false, "rewrite the tables of rights in docs/security.md, and testdata/transcripts")
+var update = flag.Bool("update", false, "rewrite the tables of rights in docs/roles.md, and testdata/transcripts")
 
-// TestGoldenRoles holds the tables of docs/security.md to the one in core, and to the routes.
+// TestGoldenRoles holds the tables of docs/roles.md to the one in core, and to the routes.
 func TestGoldenRoles(t *testing.T) {
-	const file = "../../docs/security.md"
+	const file = "../../docs/roles.md"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func TestGoldenRoles(t *testing.T) {
 func tableOfRoles() string {
 	mark := map[bool]string{true: " x |", false: " |"}
 	var table strings.Builder
-	table.WriteString("| action | " + strings.Join(core.Roles, " | ") + " | client | scopes | lets |\n")
+	table.WriteString("| action | " + strings.Join(core.Roles, " | ") + " | client | scopes | allows to |\n")
 	table.WriteString(strings.Repeat("|---", len(core.Roles)+4) + "|\n")
 	for _, p := range core.Permissions {
 		table.WriteString("| `" + string(p.Action) + "` |")
@@ -54,40 +55,58 @@ func tableOfRoles() string {
 		}
 		text := p.Text
 		if p.Action.AsksProof(false) {
-			text += " (asks for a fresh sign-in)"
+			text += " (needs a fresh sign-in)"
 		}
 		table.WriteString(mark[p.AllowsClients()] + " `" + strings.Join(p.Scopes, "` `") + "` | " + text + " |\n")
 	}
 	return table.String()
 }
 
-// tableOfRoutes returns the routes that take tokens as Markdown: the least role, and the scopes of which one is needed.
+// tableOfRoutes returns the routes that take tokens as Markdown. Those with the same action and scopes share a row, in the
+// order of core.Permissions; those without an action come last. A token needs one of the scopes.
 func tableOfRoutes(t *testing.T) string {
 	h, err := handlers.New(handlers.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var table strings.Builder
-	table.WriteString("| route | action | least role | client | scopes |\n|---|---|---|---|---|\n")
+	rows := map[core.Action][]string{} // heads of rows, in the order of their first route
+	routes := map[string][]string{}    // by the head of their row
 	for _, r := range h.Routes() {
 		info := r.Info()
 		if !info.NeedsToken {
 			continue
 		}
-		action, least, client := "", "", ""
 		scopes := slices.Clone(info.Scopes)
+		head := "| | | |"
 		if p, ok := core.PermissionFor(info.Action); ok {
-			action, least = "`"+string(p.Action)+"`", p.Least
-			scopes = slices.DeleteFunc(scopes, func(s string) bool { return !slices.Contains(p.Scopes, s) })
+			client := ""
 			if p.AllowsClients() {
-				client = "x"
+				client = " x"
 			}
+			head = "| `" + string(p.Action) + "` | " + p.Least + " |" + client + " |"
+			scopes = slices.DeleteFunc(scopes, func(s string) bool { return !slices.Contains(p.Scopes, s) })
 		}
-		for i := range scopes {
-			scopes[i] = "`" + scopes[i] + "`"
+		for _, scope := range scopes {
+			head += " `" + scope + "`"
 		}
-		table.WriteString("| `" + r.Method + " " + r.Path + "` | " + action + " | " + least + " | " + client + " | " +
-			strings.Join(scopes, " ") + " |\n")
+		if routes[head] == nil {
+			rows[info.Action] = append(rows[info.Action], head)
+		}
+		routes[head] = append(routes[head], "`"+r.Method+" "+r.Path+"`")
+	}
+	var table strings.Builder
+	table.WriteString("| action | least role | client | scopes | routes |\n|---|---|---|---|---|\n")
+	write := func(a core.Action) {
+		for _, head := range rows[a] {
+			table.WriteString(head + " | " + strings.Join(routes[head], "<br>") + " |\n")
+		}
+		delete(rows, a)
+	}
+	for _, p := range core.Permissions {
+		write(p.Action)
+	}
+	for _, a := range slices.Sorted(maps.Keys(rows)) {
+		write(a)
 	}
 	return table.String()
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"net/url"
-	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,25 +10,11 @@ import (
 	"newsletterd/core"
 )
 
-// websiteGuide is the guide to signup forms.
-func websiteGuide(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/website.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // TestWebsiteGuide runs the commands of docs/website.md with the list of the quick start.
 func TestWebsiteGuide(t *testing.T) {
 	daemontest.Parallel(t)
-	for _, tool := range []string{"bash", "curl", "jq"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("docs/website.md needs %s, which isn't installed here", tool)
-		}
-	}
-	script := commandsOf(websiteGuide(t))
+	tools(t, "bash", "curl", "jq")
+	script := commandsOf(guide(t, "website.md"))
 	if strings.Count(script, "\ncurl ") < 2 {
 		t.Fatalf("only these commands were found:\n%s", script)
 	}
@@ -50,7 +34,7 @@ var formInput = regexp.MustCompile(`<input ([^>]*)name="([^"]+)"([^>]*)>`)
 // link of the email confirms the subscription.
 func TestWebsiteFormSubscribes(t *testing.T) {
 	daemontest.Parallel(t)
-	_, form, ok := strings.Cut(websiteGuide(t), "```html\n")
+	_, form, ok := strings.Cut(guide(t, "website.md"), "```html\n")
 	form, _, _ = strings.Cut(form, "```")
 	d := start(t, nil)
 	list := d.seed.NewList()

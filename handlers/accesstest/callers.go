@@ -57,7 +57,7 @@ func (w *World) Callers() (all []Caller) {
 	return append(all, Caller{Name: "nobody"})
 }
 
-// may reports whether the caller may do an action in a tenant. It reads core.Permissions by itself, as docs/security.md
+// may reports whether the caller may do an action in a tenant. It reads core.Permissions by itself, as docs/roles.md
 // prints it.
 func (c *Caller) may(a core.Action, tenant string) bool {
 	row := slices.IndexFunc(core.Permissions, func(p core.Permission) bool { return p.Action == a })

@@ -119,7 +119,7 @@ func auditValue(v any) string {
 	case nil:
 		return "–"
 	case string:
-		return v
+		return core.ListedText(v, nil)
 	case []any:
 		parts := make([]string, len(v))
 		for i := range v {

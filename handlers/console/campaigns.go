@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -73,11 +74,12 @@ func (o *Console) campaigns(p *Page) (web.HTML, error) {
 	}{rows, states, p.Query("state"), p.Query("q"), p.Pager(next)}})
 }
 
-// campaignRow is a campaign in the list, with when it was sent.
+// campaignRow is a campaign in the list, with when it was sent and what came of it.
 type campaignRow struct {
 	core.CampaignView
 	SentAt    core.Instant // 0: its mailing has not begun
 	Transport string       // where its emails went, as the job has it
+	Result    *core.Stats  // of all its mailings; nil: none has begun, or it reached no one
 }
 
 // RowBadge is the state of a campaign in the list in a word.
@@ -88,42 +90,87 @@ func (p *Page) RowBadge(c *campaignRow) Badge {
 	return p.CampaignBadge(c.State)
 }
 
-// maxRowJobs is how many of the last mailings are read at once for a page of the list. Older ones are asked for by
-// their id.
-const maxRowJobs = 100
-
+// campaignRows reads what came of campaigns, of all of them at once.
 func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err error) {
-	begun, rest, transport := map[string]core.Instant{}, map[string]bool{}, map[string]string{} // by the ids of mailings
-	if slices.ContainsFunc(found, func(c core.CampaignView) bool { return c.JobID != "" }) {
-		jobs, _, err := p.jobs(p.ofTenant("limit", strconv.Itoa(maxRowJobs)))
-		if err != nil {
-			return nil, err
+	var sent []string
+	for i := range found {
+		if found[i].JobID != "" {
+			sent = append(sent, found[i].ID)
 		}
-		for i := range jobs {
-			begun[jobs[i].ID], rest[jobs[i].ID] = jobs[i].StartedAt, jobs[i].Rest()
-			transport[jobs[i].ID] = jobs[i].Transport
-		}
+	}
+	jobs, err := p.jobsByCampaign(sent)
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range found {
 		row := campaignRow{CampaignView: c}
-		at, known := begun[c.JobID]
-		if row.SentAt = at; c.JobID != "" && !known && !written(c.State) {
-			var j core.JobView
-			if _, err := p.Get("/api/send-jobs/"+c.JobID, nil, &j); err != nil {
-				return nil, err
+		of := jobs[c.ID]
+		if i := slices.IndexFunc(of, func(j jobRow) bool { return j.ID == c.JobID }); i >= 0 && !written(c.State) {
+			j := &of[i] // what was undone was not sent
+			row.SentAt, row.Transport = j.StartedAt, j.Transport
+			if j.StartedAt != 0 && j.Transport == "" {
+				row.Result = new(sumJobs(of))
 			}
-			row.SentAt, transport[c.JobID] = j.StartedAt, j.Transport
-		}
-		row.Transport = transport[c.JobID]
-		if written(c.State) { // what was taken back was not sent
-			row.SentAt = 0
-		}
-		if rest[c.JobID] {
-			row.State = core.CampaignSent
+			if j.Rest() {
+				row.State = core.CampaignSent
+			}
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// Figures of jobsByCampaign.
+const (
+	jobsPage     = 100 // jobs that the API answers at once
+	jobsPageMost = 5   // pages of them: who has retried so often has the figures of the newest
+)
+
+// jobsByCampaign reads the mailings of campaigns, the newest of each first.
+func (p *Page) jobsByCampaign(ids []string) (map[string][]jobRow, error) {
+	all := map[string][]jobRow{}
+	q := p.ofTenant("campaign_id", strings.Join(ids, ","), "limit", strconv.Itoa(jobsPage))
+	for range jobsPageMost {
+		if len(ids) == 0 {
+			break
+		}
+		rows, next, err := p.jobs(q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			all[rows[i].CampaignID] = append(all[rows[i].CampaignID], rows[i])
+		}
+		if next == "" {
+			break
+		}
+		q.Set("cursor", next)
+	}
+	return all, nil
+}
+
+// Got is to how many the mails of campaigns were delivered.
+func (p *Page) Got(s *core.Stats) string { return p.Number(got(s, cameBack(s))) }
+
+// campaignFigures are what came of a campaign, for the cells of a table.
+type campaignFigures struct{ Delivered, Opened, Clicked namedFigure }
+
+// namedFigure is a figure and what it is; without text it is not known.
+type namedFigure struct{ Text, Name string }
+
+// Figures returns them: a figure with the word that says what it is where the table has no head.
+func (p *Page) Figures(s *core.Stats) (f campaignFigures) {
+	if s == nil {
+		return f
+	}
+	f.Delivered = namedFigure{p.Got(s), p.T("delivered")}
+	if s.Opens != nil && s.Opens.Measured {
+		f.Opened = namedFigure{p.Opened(s), p.T("opened")}
+	}
+	if s.Clicks != nil && s.Clicks.Measured {
+		f.Clicked = namedFigure{p.Clicked(s), p.T("clicked")}
+	}
+	return f
 }
 
 // campaignPage is a campaign as its pages have it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -33,7 +34,7 @@ func (p *Page) lineChart(title string, labels []string, values []int64) chart {
 	if len(values) == 0 {
 		return c
 	}
-	s := newScale(values, chartHeight)
+	s := newLineScale(values)
 	var line strings.Builder
 	for i, v := range values {
 		command := "L"
@@ -45,8 +46,8 @@ func (p *Page) lineChart(title string, labels []string, values []int64) chart {
 	last := len(values) - 1
 	var b strings.Builder
 	p.openChart(&b, title, s, labels)
-	fmt.Fprintf(&b, `<path class="area" d="%sL%.1f %.1fL%.1f %.1fZ"/>`, line.String(), s.x(last, len(values)), s.y(0),
-		s.x(0, len(values)), s.y(0))
+	fmt.Fprintf(&b, `<path class="area" d="%sL%.1f %.1fL%.1f %.1fZ"/>`, line.String(), s.x(last, len(values)), s.bottom,
+		s.x(0, len(values)), s.bottom)
 	fmt.Fprintf(&b, `<path class="line" d="%s"/>`, line.String())
 	fmt.Fprintf(&b, `<circle class="dot" cx="%.1f" cy="%.1f" r="3.5"/></svg>`, s.x(last, len(values)),
 		s.y(float64(values[last])))
@@ -109,7 +110,7 @@ func (p *Page) barsOf(title string, labels, long []string, all ...series) chart 
 func (p *Page) openChart(b *strings.Builder, title string, s scale, labels []string) {
 	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %.0f" role="img" aria-label="%s">`, chartWidth,
 		s.height+chartTop+chartBottom, template.HTMLEscapeString(title))
-	for v := 0.0; v <= s.top+s.step/2; v += s.step {
+	for v := s.base; v <= s.top+s.step/2; v += s.step {
 		y := s.y(v)
 		fmt.Fprintf(b, `<line class="axis" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>`, chartLeft, y, chartWidth-chartRight, y)
 		fmt.Fprintf(b, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`, chartLeft-8, y+4, p.short(int64(v)))
@@ -136,7 +137,7 @@ func (p *Page) short(n int64) string {
 
 // scale turns values into places in a chart.
 type scale struct {
-	top, step                   float64
+	base, top, step             float64
 	left, width, bottom, height float64
 }
 
@@ -159,13 +160,29 @@ func newScale(values []int64, height float64) scale {
 	}
 	step = math.Max(1, step)
 	return scale{
-		math.Ceil(most/step) * step, step, chartLeft, chartWidth - chartLeft - chartRight, height - chartBottom,
+		0, math.Ceil(most/step) * step, step, chartLeft, chartWidth - chartLeft - chartRight, height - chartBottom,
 		height - chartBottom - chartTop,
 	}
+}
+
+// newLineScale returns the scale of a line, which shows how values change: it begins at a round number below them.
+func newLineScale(values []int64) scale {
+	least := slices.Min(values)
+	above := make([]int64, len(values))
+	for i, v := range values {
+		above[i] = v - least
+	}
+	s := newScale(above, chartHeight)
+	s.base = math.Floor(float64(least)/s.step) * s.step
+	s.top = math.Ceil(float64(slices.Max(values))/s.step) * s.step
+	if s.top == s.base {
+		s.top += s.step
+	}
+	return s
 }
 
 func (s scale) x(i, n int) float64 {
 	return s.left + s.width*(float64(i)+.5)/float64(max(1, n))
 }
 
-func (s scale) y(v float64) float64 { return s.bottom - s.height*v/s.top }
+func (s scale) y(v float64) float64 { return s.bottom - s.height*(v-s.base)/(s.top-s.base) }

@@ -2,8 +2,9 @@ package console
 
 import (
 	"html/template"
-	"regexp"
 	"strings"
+
+	"newsletterd/core"
 )
 
 // functions of the templates.
@@ -35,24 +36,8 @@ var functions = template.FuncMap{
 	"int64":            func(n int) int64 { return int64(n) },
 }
 
-// filledIn matches a placeholder as {{preferences.first_name | default: "friend"}}: its name, and what stands there
-// without a value, within quotes of either kind.
-var filledIn = regexp.MustCompile(`{{-?\s*([\w.]+)\s*(?:\|\s*default:\s*("[^"]*"|'[^']*')\s*)?-?}}`)
-
-// Listed returns a text as pages list it: with the defaults of its placeholders in their places, or with what those
-// are. A name without a dot that isn't the address is no field of readers, and stands as it is written.
-func (p *Page) Listed(text string) string {
-	return filledIn.ReplaceAllStringFunc(text, func(s string) string {
-		is := filledIn.FindStringSubmatch(s)
-		if is[2] != "" {
-			return is[2][1 : len(is[2])-1]
-		}
-		if is[1] != "email" && !strings.Contains(is[1], ".") {
-			return s
-		}
-		return "[" + p.knownLabel(strings.TrimPrefix(is[1], "preferences.")) + "]"
-	})
-}
+// Listed returns a text with placeholders as pages list it (core.ListedText).
+func (p *Page) Listed(text string) string { return core.ListedText(text, p.knownLabel) }
 
 // field is an input with its label. The methods return a changed copy, for templates:
 //
@@ -65,6 +50,7 @@ type field struct {
 	Required, Area              bool
 	Calm                        bool   // wrong, and another one has the focus
 	List                        string // the id of a datalist
+	Fields                      string // the id of the text whose fields the script of the editor shows here, too
 	Max, Rows                   int
 	Options                     []option
 }
@@ -110,6 +96,9 @@ func (f field) Web() field { f.Mode = "url"; return f }
 
 // Like sets an example, shown while it is empty.
 func (f field) Like(text string) field { f.Placeholder = text; return f }
+
+// FieldsOf shows fields as the editor of a text does, which has the id.
+func (f field) FieldsOf(text string) field { f.Fields = text; return f }
 
 // From offers the values of a datalist.
 func (f field) From(list string) field { f.List = list; return f }

@@ -31,6 +31,14 @@ type Options struct {
 	// HiddenInDark reports whether a picture, by its address, can hardly be seen where the reader's program is dark. It is
 	// false where that isn't known.
 	HiddenInDark func(ctx context.Context, address string) bool
+	// OnPlate returns such a picture on a white plate, as a PNG.
+	OnPlate func(ctx context.Context, address string) ([]byte, error)
+	// MailDefault returns the built-in wording of a mail to subscribers in a language: of core.MailConfirm and the like.
+	MailDefault func(kind, language string) core.MailText
+	// MailPreview renders such a mail of a tenant with a wording, for a list by its name, as an address gets it.
+	MailPreview func(t *core.Tenant, kind, language, list, to string, own core.MailText) (subject, html string, err error)
+	// PictureBytes is how many bytes an uploaded picture may have.
+	PictureBytes int64
 	// Folder reports whether emails of a tenant are saved to a folder, where they reach no one; one without an ID
 	// stands for the server. nil: they are not.
 	Folder func(ctx context.Context, t *core.Tenant) (bool, error)

@@ -27,14 +27,14 @@
 // Campaigns:
 //
 //	campaigns.go versions.go changed.go kind.go   the list of campaigns, versions, what someone else changed, kinds
-//	editor.go compare.go fields.go ownpictures.go   what the editor asks for
+//	editor.go designs.go compare.go fields.go ownpictures.go   what a campaign starts from and the editor asks for
 //	reader.go mailframe.go findings.go   previews and checks
 //	sending.go sending_facts.go review.go   sending and approval
 //	report.go report_*.go correction.go   reports, and fixes after sending
 //
 // Subscribers and lists:
 //
-//	people.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
+//	people.go peopletable.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
 //	imports.go import*.go names.go   imports and undoing them
 //	lists.go list_questions.go mail_texts.go hygiene.go   lists, their fields and texts
 //
@@ -51,7 +51,7 @@
 // Server, and each user's own pages:
 //
 //	operator.go operator_*.go providers.go   pages of operators
-//	own.go models.go   devices and models
+//	account.go own.go models.go   the account, devices and models
 //
 // What pages share:
 //

@@ -159,6 +159,8 @@ func (p *Page) faultValue(value any) string {
 		return p.Number(int64(v))
 	case int64:
 		return p.Number(v)
+	case core.ByteSize:
+		return p.byteSize(v)
 	}
 	return p.stateText(fmt.Sprint(value))
 }

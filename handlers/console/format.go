@@ -87,6 +87,20 @@ func (p *Page) Date(at core.Instant) string {
 		strconv.Itoa(t.Year())).Replace(f.date)
 }
 
+// Day writes the day of an instant without its year.
+func (p *Page) Day(at core.Instant) string {
+	return strings.TrimSuffix(p.Date(at), " "+strconv.Itoa(at.Time().In(p.Zone).Year()))
+}
+
+// DayForm is how scripts write a day: as Day does.
+func (p *Page) DayForm() string { return strings.TrimSuffix(formats[p.Lang].date, " Y") }
+
+// DayNames are the names of the days for scripts, from Sunday on.
+func (p *Page) DayNames() string { return strings.Join(formats[p.Lang].days, " ") }
+
+// MonthNames are those of the months.
+func (p *Page) MonthNames() string { return strings.Join(formats[p.Lang].months, " ") }
+
 // Clock writes the hour and minute of an instant in the zone of the page.
 func (p *Page) Clock(at core.Instant) string { return at.Time().In(p.Zone).Format("15:04") }
 
@@ -120,6 +134,15 @@ func (p *Page) ZoneName() string {
 
 // Machine writes an instant for the attribute datetime of an element time.
 func (p *Page) Machine(at core.Instant) string { return at.Time().UTC().Format(time.RFC3339) }
+
+// byteSize writes a limit in bytes.
+func (p *Page) byteSize(n core.ByteSize) string {
+	number, unit := n.Unit()
+	if unit == "bytes" {
+		return p.T("{{n}} bytes", "n", p.Number(int64(n)))
+	}
+	return strings.Replace(number, ".", cmp.Or(formats[p.Lang].decimal, ","), 1) + " " + unit
+}
 
 // Size writes a number of bytes.
 func (p *Page) Size(n int64) string {

@@ -18,8 +18,19 @@ type growth struct {
 	Chart   chart
 	Bars    chart // who has joined, and who has left
 	Known   bool  // there are at least two days
-	Readers int64
+	Readers int64 // by how many they have become more
+	Joined  int64
 	Left    int64
+}
+
+// Lost is how many more have gone than have unsubscribed: they bounced or were blocked.
+func (g growth) Lost() int64 { return max(0, g.Joined-g.Left-g.Readers) }
+
+// Line is the chart of the readers, with who has come and gone as its table.
+func (g growth) Line() chart {
+	c := g.Chart
+	c.Heads, c.Table = g.Bars.Heads, g.Bars.Table
+	return c
 }
 
 // growthRanges are the days that a page can show the growth of.
@@ -65,7 +76,7 @@ func (p *Page) growthOf(lists ...string) (g growth, err error) {
 	g.Known, g.Readers = len(labels) > 1, last.Readers()-first.Readers()
 	g.Left = max(0, last.Unsubscribed-first.Unsubscribed)
 	g.Chart = p.lineChart(p.T("Subscribers"), labels, values)
-	g.Bars = p.joinedAndLeft(labels, all, barDays[g.Days])
+	g.Bars, g.Joined = p.joinedAndLeft(labels, all, barDays[g.Days])
 	return g, nil
 }
 
@@ -73,8 +84,8 @@ func (p *Page) growthOf(lists ...string) (g growth, err error) {
 var barDays = map[int]int{30: 1, 90: 7, 365: 30}
 
 // joinedAndLeft draws how many have joined and left from one day to the next: of those who come and go between two
-// counts it shows what is left of it.
-func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) chart {
+// counts it shows what is left of it. sum is how many have joined.
+func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) (c chart, sum int64) {
 	joined, left := series{Name: p.T("New")}, series{Name: p.T("Unsubscribed")}
 	var labels []string
 	for i := 1; i < len(counts); i++ {
@@ -85,9 +96,11 @@ func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) 
 		gone := max(0, counts[i].Unsubscribed-counts[i-1].Unsubscribed)
 		n := len(labels) - 1
 		left.Values[n] += gone
-		joined.Values[n] += max(0, members(counts[i])-members(counts[i-1])+gone)
+		more := max(0, members(counts[i])-members(counts[i-1])+gone)
+		joined.Values[n] += more
+		sum += more
 	}
-	return p.barsOf(p.T("Subscriber growth"), labels, labels, joined, left)
+	return p.barsOf(p.T("Subscriber growth"), labels, labels, joined, left), sum
 }
 
 // members are those who have joined and not left, whether or not they can be reached. Where another service keeps the
@@ -202,17 +215,9 @@ func (p *Page) PeopleOn(l *core.CountedList, status string) string {
 type growthPart struct {
 	Title, Later string
 	Growth       growth
-	BarsOnly     bool
 }
 
 // GrowthPart makes it.
 func (p *Page) GrowthPart(title string, g growth) growthPart {
 	return growthPart{Title: title, Later: p.T("Your growth chart appears here tomorrow."), Growth: g}
-}
-
-// JoinedPart is GrowthPart without the line.
-func (p *Page) JoinedPart(title string, g growth) growthPart {
-	part := p.GrowthPart(title, g)
-	part.BarsOnly = true
-	return part
 }

@@ -32,8 +32,9 @@ func (o *Console) importRoutes(t *web.Table) {
 		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults?spreadsheet=" + p.separator())
 	}, "The console: the lines of an import with errors, as CSV")
 	o.export(t, "/people-export", func(p *Page) (string, error) {
-		return "/api/admin/subscribers/export?" + url.Values{"list_id": {p.Query("list")}}.Encode(), nil
-	}, "The console: the people of a list, as CSV")
+		q := p.ofTenant("list_id", p.Query("list"), "status", p.Query("status"), "columns", "fields")
+		return "/api/admin/subscribers/export?" + q.Encode(), nil
+	}, "The console: the people of a list, or of all, as CSV")
 }
 
 // ImportBadge is the state of an import in a word.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 
@@ -50,11 +51,31 @@ func (p *Page) logoHint(address string) string {
 	if address == "" || !p.console.options.HiddenInDark(p.Call, address) {
 		return ""
 	}
-	return p.T("This logo is hard to see on dark backgrounds. Use one with a light background or a light outline.")
+	return p.T("This logo is hard to see on dark backgrounds. Put it on a white plate, or use one with a light outline.")
 }
 
-// chooseLogo takes a picture of the tenant, by its address; an empty one is no logo.
-func (o *Console) chooseLogo(p *Page) (web.HTML, error) { return p.logoSet(p.setLogo(p.Form["logo"])) }
+// chooseLogo takes a picture of the tenant, by its address; an empty one is no logo. "plate" puts the current logo on a
+// white plate.
+func (o *Console) chooseLogo(p *Page) (web.HTML, error) {
+	if p.Form["do"] == "plate" {
+		return p.logoSet(p.plateLogo())
+	}
+	return p.logoSet(p.setLogo(p.Form["logo"]))
+}
+
+// plateLogo adds the logo on a plate to the media of the tenant, and takes it as the logo.
+func (p *Page) plateLogo() error {
+	plate, err := p.console.options.OnPlate(p.Call, p.Tenant.BrandLogoURL)
+	if err != nil {
+		return err
+	}
+	var made core.MediaView
+	q := p.ofTenant("name", p.T("Logo on a white plate")+".png")
+	if err := p.Upload(http.MethodPost, "/api/media?"+q.Encode(), "image/png", bytes.NewReader(plate), &made); err != nil {
+		return err
+	}
+	return p.setLogo(made.URL)
+}
 
 func (p *Page) setLogo(address string) error {
 	body := map[string]any{"brand_logo_url": address}

@@ -1,43 +1,123 @@
 package console
 
 import (
+	"cmp"
+	"strings"
+
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
 
 // mailKind is a mail to readers whose wording can be changed.
-type mailKind struct{ Name, Title, When string }
+type mailKind struct {
+	Name, Title, When string
+	Own               bool // its text is not the default
+}
 
 // mailKinds in the order in which a reader gets them.
 func (p *Page) mailKinds() []mailKind {
 	return []mailKind{
-		{"confirm", p.T("Confirmation"), p.T("Sent to everyone who signs up. The link in it confirms the " +
-			"subscription.")},
-		{"subscribed", p.T("Already subscribed"), p.T("Sent when a subscriber signs up again.")},
-		{"unsubscribed", p.T("Unsubscribed"), p.T("Sent when someone unsubscribes.")},
-		{"preferences", p.T("Preference page link"), p.T("Sent when subscribers ask to manage their subscription.")},
+		{Name: "confirm", Title: p.T("Confirmation"), When: p.T("Sent to everyone who signs up. The link in it confirms " +
+			"the subscription.")},
+		{Name: "subscribed", Title: p.T("Already subscribed"), When: p.T("Sent when a subscriber signs up again.")},
+		{Name: "unsubscribed", Title: p.T("Unsubscribed"), When: p.T("Sent when someone unsubscribes.")},
+		{
+			Name: "preferences", Title: p.T("Preference page link"),
+			When: p.T("Sent when subscribers ask to manage their subscription."),
+		},
 	}
 }
 
-// mailTextValues are the wordings as a form has them.
-func mailTextValues(m *core.MailTexts) map[string]string {
+// mailKindsOf are mailKinds with whether each has a text of its own.
+func (p *Page) mailKindsOf(w *wordings) []mailKind {
+	kinds := p.mailKinds()
+	for i := range kinds {
+		kinds[i].Own = w.own.Of(kindOfMail[kinds[i].Name]) != (core.MailText{})
+	}
+	return kinds
+}
+
+// kindOfMail are the kinds of mails by their names in mail_texts.
+var kindOfMail = map[string]string{
+	"confirm": core.MailConfirm, "subscribed": core.MailAlreadySubscribed, "unsubscribed": core.MailUnsubscribed,
+	"preferences": core.MailPreferences,
+}
+
+// wordings are the texts of the mails to readers: those that a list or tenant has of its own, and the others.
+type wordings struct {
+	own      *core.MailTexts
+	general  core.MailTexts // of the tenant, where own is a list's
+	language string
+	list     string // its name; empty on the page of the tenant
+}
+
+func (p *Page) wordingsOfTenant() wordings {
+	return wordings{own: &p.Tenant.MailTexts, language: cmp.Or(p.Tenant.Language, core.Languages[0])}
+}
+
+func (p *Page) wordingsOfList(l *core.List) wordings {
+	return wordings{
+		&l.MailTexts, p.Tenant.MailTexts, cmp.Or(l.Language, p.Tenant.Language, core.Languages[0]), l.Name,
+	}
+}
+
+// inherited is the text of a mail without one of its own.
+func (p *Page) inherited(w *wordings, name string) core.MailText {
+	kind := kindOfMail[name]
+	is, general := p.console.options.MailDefault(kind, w.language), w.general.Of(kind)
+	return core.MailText{Subject: cmp.Or(general.Subject, is.Subject), Text: cmp.Or(general.Text, is.Text)}
+}
+
+// mailTextValues are the texts as a form has them: each mail has one, which may be that which it has by default.
+func (p *Page) mailTextValues(w *wordings) map[string]string {
 	values := map[string]string{}
-	for name, text := range map[string]*core.MailText{
-		"confirm": m.Confirm, "subscribed": m.Subscribed, "unsubscribed": m.Unsubscribed, "preferences": m.Preferences,
-	} {
-		if text != nil {
-			values["mail_texts."+name+".subject"], values["mail_texts."+name+".text"] = text.Subject, text.Text
-		}
+	for name, kind := range kindOfMail {
+		own, is := w.own.Of(kind), p.inherited(w, name)
+		values["mail_texts."+name+".subject"] = cmp.Or(own.Subject, is.Subject)
+		values["mail_texts."+name+".text"] = cmp.Or(own.Text, is.Text)
 	}
 	return values
 }
 
-// sentMailTexts are the wordings of the form that was sent.
-func (p *Page) sentMailTexts() map[string]core.MailText {
+// previewMail answers a mail as a frame shows it: with what the form says, or as it is kept.
+func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
+	own := p.inherited(w, name)
+	if p.IsForm() {
+		own = core.MailText{
+			Subject: cmp.Or(p.Form["mail_texts."+name+".subject"], own.Subject),
+			Text:    cmp.Or(lines(p.Form["mail_texts."+name+".text"]), own.Text),
+		}
+	} else if kept := w.own.Of(kindOfMail[name]); kept != (core.MailText{}) {
+		own = core.MailText{Subject: cmp.Or(kept.Subject, own.Subject), Text: cmp.Or(kept.Text, own.Text)}
+	}
+	to := string(p.Who.User.Email)
+	_, html, err := p.console.options.MailPreview(&p.Tenant, kindOfMail[name], w.language, w.list, to, own)
+	if err != nil {
+		return web.HTML{}, web.ErrNotFound
+	}
+	return p.showMail(shownMail{HTML: html})
+}
+
+// lines returns a text of a form with the ends of lines of everyone else.
+func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// sentMailTexts are the texts of the form that was sent. One that is as by default is none of one's own, so that it
+// follows the language; "reset" names a mail that is to have the default again.
+func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	texts := map[string]core.MailText{}
 	for _, k := range p.mailKinds() {
-		t := core.MailText{Subject: p.Form["mail_texts."+k.Name+".subject"], Text: p.Form["mail_texts."+k.Name+".text"]}
-		if t != (core.MailText{}) {
+		is := p.inherited(w, k.Name)
+		t := core.MailText{
+			Subject: p.Form["mail_texts."+k.Name+".subject"],
+			Text:    strings.TrimSpace(lines(p.Form["mail_texts."+k.Name+".text"])),
+		}
+		if t.Subject == is.Subject {
+			t.Subject = ""
+		}
+		if t.Text == is.Text {
+			t.Text = ""
+		}
+		if t != (core.MailText{}) && p.Form["reset"] != k.Name {
 			texts[k.Name] = t
 		}
 	}
@@ -50,22 +130,36 @@ func (o *Console) listMails(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	w := p.wordingsOfList(&l.List)
+	if name := p.mailPreviewed(); name != "" {
+		return p.previewMail(&w, name)
+	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State = p.T("Sent to subscribers automatically. Leave a field blank to use the default text.")
-		return p.showList("list-mails", &l, v, f, p.mailKinds())
+		v.State, v.Frames = p.T("Sent to subscribers automatically. Texts that you don't change follow the settings."), true
+		return p.showList("list-mails", &l, v, f, p.mailKindsOf(&w))
 	}
 	if p.isGet() {
-		return show(filled{values: mailTextValues(&l.MailTexts)}, View{})
+		return show(filled{values: p.mailTextValues(&w)}, View{})
 	}
-	return p.changeList(&l, map[string]any{"mail_texts": p.sentMailTexts()}, "mails", show)
+	return p.changeList(&l, map[string]any{"mail_texts": p.sentMailTexts(&w)}, "mails", show)
+}
+
+// mailPreviewed is the mail that a frame asks for; empty: the page is asked for.
+func (p *Page) mailPreviewed() string {
+	name := cmp.Or(p.Form["preview"], p.Query("preview"))
+	if kindOfMail[name] == "" {
+		return ""
+	}
+	return name
 }
 
 // mailTextsPart is what the component "mail-texts" shows.
 type mailTextsPart struct {
-	Form                      filled
-	Kinds                     []mailKind
-	May                       bool
-	Subject, Text, Help, Save string
+	Form  filled
+	Kinds []mailKind
+	May   bool
+
+	Subject, Text, Help, Save, Preview, Reset, Default string
 }
 
 // MailTextsPart makes it.
@@ -74,6 +168,6 @@ func (p *Page) MailTextsPart(f filled, kinds []mailKind, may bool) mailTextsPart
 		f, kinds, may, p.T("Subject"), p.T("Text above the link"),
 		p.T("You can use {{email}}, {{list}} and {{tenant}}.", "email", "{{email}}", "list", "{{list.name}}",
 			"tenant",
-			"{{tenant.name}}"), p.T("Save"),
+			"{{tenant.name}}"), p.T("Save"), p.T("Update preview"), p.T("Reset to default"), p.T("Default text"),
 	}
 }

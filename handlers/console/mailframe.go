@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -23,6 +24,34 @@ type shownMail struct {
 const previewPolicy = "sandbox allow-same-origin; default-src 'none'; img-src https: http: data:; " +
 	"style-src 'unsafe-inline'; font-src https: data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
+// mailPanel shows the mail of a campaign next to what is to be decided about it.
+type mailPanel struct {
+	Inbox                   inbox // without subject it is not shown
+	Label, DarkLabel, Modes string
+	Phone, Desktop, Dark    string
+	Frame, FrameDark        string
+}
+
+// MailPanel makes the panel of a campaign, as a job sends it; without a job as it is written now.
+func (p *Page) MailPanel(in inbox, campaign, job string) mailPanel {
+	q := url.Values{}
+	if job != "" {
+		q.Set("job", job)
+	}
+	m := mailPanel{
+		Inbox: in, Label: p.T("Email preview"), DarkLabel: p.T("Dark mode preview"), Modes: p.T("Preview mode"),
+		Phone: p.T("Phone"), Desktop: p.T("Desktop"), Dark: p.T("Dark"),
+	}
+	at := p.Path("campaigns", campaign, "preview")
+	m.Frame = strings.TrimSuffix(at+"?"+q.Encode(), "?")
+	q.Set("view", "dark")
+	m.FrameDark = at + "?" + q.Encode()
+	return m
+}
+
+// InboxOf is how a mail program lists a mail of which only this is known.
+func (p *Page) InboxOf(from, subject, beginning string) inbox { return inbox{from, subject, beginning} }
 
 // preview answers the mail as a frame shows it: whole, without pictures, without its stylesheet, with
 // its clicks, or its text.

@@ -11,11 +11,11 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// begin leads a visitor to the tenant that it has a role in; with several it lists them, and without one it leads to
-// the visitor's account.
+// begin leads a visitor to the tenant that it has a role in; with several it lists them, and without one it says
+// what comes next.
 func (o *Console) begin(p *Page) (web.HTML, error) {
 	if !p.caller.MaySomewhere(core.ActionTenantRead) {
-		return web.HTML{To: p.PublicURL() + o.options.Account}, nil
+		return o.welcome(p)
 	}
 	var tenants []core.Tenant
 	q := url.Values{"limit": {"50"}}
@@ -80,8 +80,9 @@ type overviewData struct {
 	Lists   int
 	Running []jobRow
 	Next    []core.CampaignView
-	Soon    *jobRow // the mailing that begins next
-	Last    []jobRow
+	Soon    *jobRow  // the mailing that begins next
+	Last    []jobRow // one of each campaign, with the figures of all that were sent of it
+	Result  *lastResult
 	Planned []jobRow // mailings that have their time
 	Through *throughPart
 	Empty   bool // nothing was ever written, and no one reads
@@ -101,7 +102,7 @@ func (j *jobRow) Title() string {
 	if j.Name != "" {
 		return j.Name
 	}
-	return j.Subject
+	return core.ListedText(j.Subject, nil)
 }
 
 // Done is how many recipients have their outcome.
@@ -232,9 +233,11 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 		return err
 	}
 	slices.SortStableFunc(d.Planned, func(a, b jobRow) int { return cmp.Compare(a.StartsAt, b.StartsAt) })
-	if d.Last, _, err = p.jobs(p.ofTenant("status", "completed", "limit", "6")); err != nil {
+	completed, _, err := p.jobs(p.ofTenant("status", "completed", "limit", strconv.Itoa(2*comparedWith)))
+	if err != nil {
 		return err
 	}
+	d.Last = slices.Clone(completed)
 	var going []jobRow
 	for i := range d.Running {
 		if j := &d.Running[i]; j.Rest() {
@@ -245,10 +248,15 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 	}
 	d.Running = going[:min(len(going), 3)]
 	slices.SortStableFunc(d.Last, func(a, b jobRow) int { return cmp.Compare(b.StartedAt, a.StartedAt) })
-	if d.Through = p.through(d.Last); !p.May(core.ActionCampaignRead) {
+	d.Last = eachOnce(d.Last, maxLast)
+	if err = p.sumUp(d.Last); err != nil {
 		return err
 	}
-	for _, state := range []string{"in_review", "draft"} {
+	d.Through, d.Result = p.through(d.Last), p.lastResult(d.Last, completed)
+	if !p.May(core.ActionCampaignRead) {
+		return nil
+	}
+	for _, state := range []string{"in_review", "approved", "draft"} {
 		var some []core.CampaignView
 		if _, err = p.Get("/api/campaigns", p.ofTenant("state", state, "limit", "3"), &some); err != nil {
 			return err
@@ -258,10 +266,103 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 	return nil
 }
 
+// maxLast is of how many campaigns the overview shows what came of them.
+const maxLast = 6
+
+// eachOnce returns the first job of each campaign, up to a number.
+func eachOnce(jobs []jobRow, most int) (out []jobRow) {
+	for i := range jobs {
+		id := jobs[i].CampaignID
+		if len(out) < most && !slices.ContainsFunc(out, func(j jobRow) bool { return j.CampaignID == id }) {
+			out = append(out, jobs[i])
+		}
+	}
+	return out
+}
+
+// sumUp gives jobs that were sent again the figures of all that was sent of their campaigns.
+func (p *Page) sumUp(jobs []jobRow) error {
+	var again []string
+	for i := range jobs {
+		if jobs[i].RetryOf != "" {
+			again = append(again, jobs[i].CampaignID)
+		}
+	}
+	all, err := p.jobsByCampaign(again)
+	for i := range jobs {
+		if of := all[jobs[i].CampaignID]; len(of) > 0 {
+			jobs[i].Stats = sumJobs(of)
+		}
+	}
+	return err
+}
+
+// lastResult is what came of the campaign that was sent last.
+type lastResult struct {
+	Job   jobRow
+	Tiles []reportTile // delivered, opens, clicks
+	More  []tileNote
+}
+
+// lastResult returns nil where nothing was sent. others are the jobs that it is compared with.
+func (p *Page) lastResult(last, others []jobRow) *lastResult {
+	if len(last) == 0 {
+		return nil
+	}
+	r := &lastResult{Job: last[0]}
+	if r.Job.Transport != "" {
+		return r
+	}
+	s, u := &r.Job.Stats, usualOf(others, r.Job.CampaignID)
+	tiles := p.reportTiles(r.Job.CampaignID, s, cameBack(s), &u)
+	r.More = append(r.More, tiles[0].Notes[1:]...)
+	n := len(tiles) - 1
+	if s.Unsubscribed > 0 {
+		r.More = append(r.More, tileNote{Text: p.N("1 unsubscribed|{{n}} unsubscribed", s.Unsubscribed)})
+	}
+	r.More = append(r.More, tiles[n].Notes[min(1, len(tiles[n].Notes)):]...)
+	r.Tiles = tiles[:n]
+	r.Tiles[0].Notes = r.Tiles[0].Notes[:1]
+	return r
+}
+
 // throughPart says whether mails arrive, by the last mailings.
 type throughPart struct {
 	Complaints, Back string
 	Complained, Many bool // more than mailbox providers put up with
+}
+
+// nextStep is what waits for the visitor first: a campaign, and where it goes on.
+type nextStep struct {
+	Title, Text, To, Button string
+	Badge                   Badge
+	Review                  string // the page that sends it; empty: To is it
+}
+
+// NextStep returns nil where nothing waits.
+func (p *Page) NextStep(d *overviewData) *nextStep {
+	if len(d.Next) == 0 {
+		return nil
+	}
+	c := d.Next[0]
+	n := &nextStep{
+		Title: p.TitleOf(c), Badge: p.CampaignBadge(c.State), Text: p.T("Edited {{when}}", "when", p.When(c.UpdatedAt)),
+		To: p.Path("campaigns", c.ID, "send"), Button: p.T("Review"),
+	}
+	switch {
+	case !p.May(core.ActionCampaignWrite):
+		n.To, n.Button = p.Path("campaigns", c.ID), p.T("View")
+	case c.State == core.CampaignApproved:
+		n.Button = p.T("Send or schedule")
+	case c.State == core.CampaignDraft:
+		n.Review, n.To, n.Button = n.To, p.Path("campaigns", c.ID), p.T("Continue writing")
+	}
+	return n
+}
+
+// TitleOf is what a campaign is called in lists.
+func (p *Page) TitleOf(c core.CampaignView) string {
+	return cmp.Or(c.Name, p.Listed(c.Subject), p.T("Untitled"))
 }
 
 // backLimit is the share of mails that come back from which on a list needs care.

@@ -13,6 +13,14 @@ type ownPicture struct {
 	Alt  string `json:"alt"`
 }
 
+// MostPicture is how many bytes an uploaded picture may have.
+func (p *Page) MostPicture() int64 { return p.console.options.PictureBytes }
+
+// TooLargePicture says that a picture has more, as the script does before it sends one.
+func (p *Page) TooLargePicture() string {
+	return p.faultText(core.MediaLimits{Bytes: p.MostPicture()}.TooLarge())
+}
+
 // ownPictures lists the newest pictures of the tenant.
 func (o *Console) ownPictures(p *Page) (any, error) {
 	var found []core.MediaView

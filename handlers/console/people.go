@@ -18,6 +18,7 @@ func (o *Console) peopleRoutes(t *web.Table) {
 	o.get(t, "/people", core.ActionPeopleMasked, o.people, "The console: people on lists")
 	o.get(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: the form to add a person")
 	o.post(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: add a person")
+	o.bulkRoutes(t)
 	o.personRoutes(t)
 	o.suppressionRoutes(t)
 	o.importRoutes(t)
@@ -80,8 +81,8 @@ func (p *Page) PersonBadge(status string) Badge {
 // Figures of the list of people.
 const (
 	maxPeopleLists = 200 // that one can choose from
-	peoplePage     = 30
-	peopleReads    = 8 // pages of the API that one page asks for, since these may be short
+	peoplePage     = 30  // of other tables than that of people
+	peopleReads    = 8   // pages of the API that one page asks for, since these may be short
 )
 
 // peopleLists are the lists of the tenant.
@@ -96,60 +97,6 @@ func listOptions(lists []core.CountedList, first ...option) []option {
 		first = append(first, option{lists[i].ID, lists[i].Name})
 	}
 	return first
-}
-
-// peopleData is the Data of templates/people.html.
-type peopleData struct {
-	People             []person
-	Lists, States      []option
-	List, Status, Text string
-	Fields             []option // of the list
-	Field, Value       string
-	Readable           bool // addresses are
-	Pager              pager
-}
-
-// people lists those who are on the lists of the tenant. One who may not read addresses can't search by them.
-func (o *Console) people(p *Page) (web.HTML, error) {
-	lists, err := p.peopleLists()
-	if err != nil {
-		return web.HTML{}, err
-	}
-	d := peopleData{List: p.Query("list"), Status: p.Query("status"), Readable: p.May(core.ActionPeopleRead)}
-	q := p.ofTenant()
-	if d.Readable {
-		d.Text = p.Query("q")
-		d.readField(p, lists)
-	}
-	for name, value := range map[string]string{
-		"list_id": d.List, "status": d.Status, "search": d.Text, "field": d.Field, "value": d.Value,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	next, err := readShort(p, "/api/admin/subscribers", q, &d.People)
-	if err != nil {
-		return web.HTML{}, err
-	}
-	names := map[string]string{}
-	var counts core.ListCounts
-	for i := range lists {
-		names[lists[i].ID] = lists[i].Name
-		counts = counts.Plus(lists[i].Counts)
-	}
-	for i := range d.People {
-		d.People[i].ListName = names[d.People[i].ListID]
-	}
-	d.Lists = listOptions(lists, option{"", p.T("All lists")})
-	d.States = append(d.States, option{"", p.T("All statuses")})
-	for _, status := range personStatuses {
-		d.States = append(d.States, option{status, p.PersonBadge(status).Text})
-	}
-	d.Pager = p.Pager(next)
-	return p.Show("people", View{
-		Title: p.T("People"), State: p.peopleState(counts, len(lists)), Data: &d,
-	})
 }
 
 // readField reads which field of the list is asked for, and what it is to say.
@@ -168,19 +115,19 @@ func (d *peopleData) readField(p *Page, lists []core.CountedList) {
 	}
 }
 
-// readShort reads a page of a list whose pages in the API may be short, or empty, and have a next one.
-func readShort[Row any](p *Page, path string, q url.Values, rows *[]Row) (next string, err error) {
+// readShort reads a page of a list whose pages in the API may be short, or empty, and have a next one: size rows.
+func readShort[Row any](p *Page, path string, q url.Values, size int, rows *[]Row) (next string, err error) {
 	next = p.Query("cursor")
 	for range peopleReads {
 		if next != "" {
 			q.Set("cursor", next)
 		}
-		q.Set("limit", strconv.Itoa(peoplePage-len(*rows)))
+		q.Set("limit", strconv.Itoa(size-len(*rows)))
 		var some []Row
 		if next, err = p.Get(path, q, &some); err != nil {
 			return "", err
 		}
-		if *rows = append(*rows, some...); next == "" || len(*rows) >= peoplePage {
+		if *rows = append(*rows, some...); next == "" || len(*rows) >= size {
 			break
 		}
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
@@ -182,7 +183,13 @@ func (p *Page) readPerson(d *personData, fields core.Fields) error {
 	if err := p.readQueued(d, lists); err != nil {
 		return err
 	}
-	team, err := p.teamOf(d.personRecord.Consents)
+	team, err := p.teamOf(func(yield func(string) bool) {
+		for i := range d.personRecord.Consents {
+			if !yield(d.personRecord.Consents[i].Source) {
+				return
+			}
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -307,14 +314,15 @@ func (p *Page) consentWhat(c *core.Consent) string {
 	return c.What
 }
 
-// teamOf returns the names of those who work for the tenant, by what a consent that they have written down says of its
-// source: the visitor's, and all others' where the visitor may see the team and a consent names one of them.
-func (p *Page) teamOf(consents []core.Consent) (names map[string]string, err error) {
+// teamOf returns the names of those who work for the tenant, by what records say of who made them: the visitor's, and
+// all others' where the visitor may see the team and one of actors is another user.
+func (p *Page) teamOf(actors iter.Seq[string]) (names map[string]string, err error) {
 	me := core.UserActor(p.Who.User.ID)
 	names = map[string]string{me: personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email)}
-	others := slices.ContainsFunc(consents, func(c core.Consent) bool {
-		return core.ActorUser(c.Source) != "" && c.Source != me
-	})
+	others := false
+	for actor := range actors {
+		others = others || core.ActorUser(actor) != "" && actor != me
+	}
 	if !others || !p.May(core.ActionTeamRead) {
 		return names, nil
 	}
@@ -336,17 +344,9 @@ func personName(id, name string, email core.Email) string {
 // consentFrom is where a line of the record of consents comes from. team are the names of the people whom it may name.
 func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	var parts []string
-	switch by, _, _ := strings.Cut(c.Source, ":"); {
-	case c.Source == "":
-	case team[c.Source] != "":
-		parts = append(parts, p.T("by {{who}}", "who", team[c.Source]))
-	case by == "user":
-		parts = append(parts, p.T("by a team member"))
-	case by == "client":
-		parts = append(parts, p.T("through the API"))
-	case by == "command":
-		parts = append(parts, p.T("by the server administrator"))
-	default:
+	if by := p.madeBy(c.Source, team); by != "" {
+		parts = append(parts, by)
+	} else if c.Source != "" {
 		parts = append(parts, "“"+c.Source+"”")
 	}
 	if c.Remote != "" {
@@ -358,6 +358,21 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 		parts = append(parts, c.Reason)
 	}
 	return strings.Join(parts, " · ")
+}
+
+// madeBy says who made a record, by the actor that it names; empty where that is no actor. team is as teamOf has it.
+func (p *Page) madeBy(actor string, team map[string]string) string {
+	switch by, _, _ := strings.Cut(actor, ":"); {
+	case team[actor] != "":
+		return p.T("by {{who}}", "who", team[actor])
+	case by == "user":
+		return p.T("by a team member")
+	case by == "client":
+		return p.T("through the API")
+	case by == "command":
+		return p.T("by the server administrator")
+	}
+	return ""
 }
 
 // BlockText is what stands against mailing an address in a sentence.

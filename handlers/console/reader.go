@@ -75,7 +75,7 @@ func (p *Page) seeAs(d *editorData) error {
 		var found []person
 		q := p.ofTenant("list_id", l.ID, "status", core.SubscriptionActive, "email_prefix",
 			strings.ToLower(d.Seen.Text))
-		if _, err := readShort(p, "/api/admin/subscribers", q, &found); err != nil {
+		if _, err := readShort(p, "/api/admin/subscribers", q, peoplePage, &found); err != nil {
 			return err
 		}
 		for i := range found {

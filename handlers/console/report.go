@@ -102,7 +102,7 @@ type reportData struct {
 	Ready    string // when it is through, about
 	Harm     bool   // only an operator lets it go on
 	Total    int64
-	Stats    []reportStat
+	Tiles    []reportTile
 	Failures []failureRow
 	Partial  bool
 	Links    []core.Link
@@ -168,6 +168,11 @@ func (d *reportData) Machines() bool {
 // Sent reports whether mails have gone out.
 func (d *reportData) Sent() bool { return d.All.Sent > 0 }
 
+// Untracked reports whether it is not known who has opened the mails, or followed a link.
+func (d *reportData) Untracked() bool {
+	return d.Sent() && (d.All.Opens == nil || !d.All.Opens.Measured) && (d.All.Clicks == nil || !d.All.Clicks.Measured)
+}
+
 // Unmeasured reports whether the links of what was sent lead straight to where they lead, so that none can be mended.
 func (d *reportData) Unmeasured() bool {
 	return d.Sent() && len(d.Links) == 0 && (d.All.Clicks == nil || !d.All.Clicks.Measured)
@@ -201,7 +206,7 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	}
 	v.Title, v.Badge, v.Data = c.Title(p), p.CampaignBadge(c.State), d
 	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}}
-	v.State, v.Frames = p.reportState(d), len(d.Links) > 0
+	v.State, v.Frames = p.reportState(d), len(d.Links) > 0 || d.Pending()
 	if d.Job != nil && (d.Job.Status.Final() && d.Job.Status != core.JobCompleted || d.Paused() || d.Job.Rest() ||
 		d.Job.Transport != "" && !d.Pending()) {
 		v.Badge = d.Job.Badge
@@ -253,7 +258,7 @@ func (p *Page) readReport(d *reportData) error {
 		}
 	}
 	if d.Job.Transport == "" { // else it did not reach all whom it went to
-		d.Stats = p.reportStats(&d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
+		d.Tiles = p.reportTiles(d.Campaign.ID, &d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
 	}
 	var found core.Failures
 	if _, err := p.Get(jobAPI(d.Job.ID, "failures"), nil, &found); err != nil {
@@ -278,6 +283,9 @@ func (p *Page) readReport(d *reportData) error {
 	}
 	return p.readTimes(d)
 }
+
+// SecondPerson reports whether another person than its writers approves a campaign.
+func (p *Page) SecondPerson() bool { return p.Tenant.Approval == core.ApprovalSecondPerson }
 
 // reportState is the sentence below the title.
 func (p *Page) reportState(d *reportData) string {

@@ -1,18 +1,29 @@
 package console
 
 import (
+	"fmt"
+	"html/template"
+	"math"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"newsletterd/core"
 )
 
-// reportStat is a figure with a remark, whose tone is empty or bad.
-type reportStat struct {
-	Label, Figure, Note, Tone string
-
-	Of string // the event of those whom it counts, where they are named; empty: they are not
+// reportTile is one of the four figures that a report leads with.
+type reportTile struct {
+	Label, Figure string
+	To            string     // those whom it counts; empty: they are not named
+	Change        Badge      // how far it is from what is usual, where that is no chance
+	Notes         []tileNote // below it
+	Bars          template.HTML
+	Usual         string // what the bars are
 }
+
+// tileNote is a remark below a figure, perhaps with those whom it counts. Its tone is empty, warn or bad.
+type tileNote struct{ Text, To, Tone string }
 
 // reaching returns the mailings but those that were taken back before their first mail, and so have reached no one.
 func reaching(jobs []jobRow) []jobRow {
@@ -77,136 +88,193 @@ func got(s *core.Stats, back int64) int64 {
 // at once, which are among the failed.
 func cameBack(s *core.Stats) int64 { return max(0, s.Bounced-s.Failed) }
 
-// usualFigures are what is in the middle of the last mailings; nil: there were too few.
-type usualFigures struct{ clicked, opened, left *float64 }
+// usualFigures are those of the last campaigns, the newest first.
+type usualFigures struct{ opened, clicked, left []float64 }
 
-// The mailings that one is compared with, and without how many there is nothing usual.
+// The campaigns that one is compared with, and without how many there is nothing usual.
 const (
 	comparedWith = 10
 	usualFrom    = 3
 )
 
-// usual reads the figures of the last mailings of the tenant but those of one campaign.
-func (p *Page) usual(but string) (u usualFigures, err error) {
-	rows, _, err := p.jobs(p.ofTenant("status", string(core.JobCompleted), "limit", strconv.Itoa(comparedWith+1)))
-	var clicked, opened, left []float64
-	for i := range rows {
-		s := &rows[i].Stats
-		if rows[i].CampaignID == but || s.Sent == 0 || rows[i].Transport != "" {
-			continue
-		}
-		if s.Clicks != nil && s.Clicks.Rate != nil {
-			clicked = append(clicked, *s.Clicks.Rate)
-		}
-		if s.Opens != nil && s.Opens.Rate != nil {
-			opened = append(opened, *s.Opens.Rate)
-		}
-		left = append(left, float64(s.Unsubscribed)/float64(s.Sent))
-	}
-	return usualFigures{middle(clicked), middle(opened), middle(left)}, err
+// usual reads the figures of the last campaigns of the tenant but one.
+func (p *Page) usual(but string) (usualFigures, error) {
+	rows, _, err := p.jobs(p.ofTenant("status", string(core.JobCompleted), "limit", strconv.Itoa(2*comparedWith)))
+	return usualOf(rows, but), err
 }
 
-func middle(all []float64) *float64 {
-	if len(all) < usualFrom {
+// usualOf takes the figures of the last campaigns but one from jobs, the newest first. What was sent to the rest of
+// one, or to no one, does not count.
+func usualOf(jobs []jobRow, but string) (u usualFigures) {
+	n := 0
+	for i := range jobs {
+		s := &jobs[i].Stats
+		if jobs[i].CampaignID == but || s.Sent == 0 || jobs[i].Transport != "" || jobs[i].RetryOf != "" || n == comparedWith {
+			continue
+		}
+		n++
+		if s.Clicks != nil && s.Clicks.Rate != nil {
+			u.clicked = append(u.clicked, *s.Clicks.Rate)
+		}
+		if s.Opens != nil && s.Opens.Rate != nil {
+			u.opened = append(u.opened, *s.Opens.Rate)
+		}
+		u.left = append(u.left, float64(s.Unsubscribed)/float64(s.Sent))
+	}
+	return u
+}
+
+// median returns the middle of some values; nil: there are too few for one.
+func median(all []float64) *float64 {
+	n := len(all)
+	if n < usualFrom {
 		return nil
 	}
-	slices.Sort(all)
-	return &all[len(all)/2]
+	all = slices.Sorted(slices.Values(all))
+	return new((all[(n-1)/2] + all[n/2]) / 2)
+}
+
+// compare draws a share among those of the last campaigns, and says how far it is from their median. of is of how many
+// it is a share.
+func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, fewerIsBetter bool) {
+	usual := median(last)
+	if usual == nil {
+		return
+	}
+	t.Usual = p.T("Median of last {{n}}: {{rate}}", "n", p.Number(int64(len(last))), "rate", p.rate(*usual))
+	t.Bars = smallBars(last, share)
+	by := share - *usual
+	n := float64(of)
+	likely := (*usual*n + 1) / (n + 2) // never 0, nor 1
+	if of < comparable || math.Abs(by) < 2*math.Sqrt(likely*(1-likely)/n) {
+		return
+	}
+	t.Change = Badge{p.T("{{n}} points", "n", p.points(by)), "good"}
+	if (by < 0) != fewerIsBetter {
+		t.Change.Tone = "bad"
+	}
+}
+
+// comparable is of how many people shares are compared: of fewer, they differ by chance.
+const comparable = 100
+
+// points writes a difference of two shares in percentage points, with its sign.
+func (p *Page) points(by float64) string {
+	text := strings.TrimSuffix(p.rate(math.Abs(by)), formats[p.Lang].percent)
+	if by < 0 {
+		return "−" + text
+	}
+	return "+" + text
+}
+
+// smallBars draws the shares of the last campaigns, the oldest first, and the one at hand after them. Words say the same.
+func smallBars(last []float64, share float64) template.HTML {
+	const step, width, height = 11, 8, 24
+	most := share
+	for _, v := range last {
+		most = max(most, v)
+	}
+	if most == 0 {
+		return ""
+	}
+	all := append(slices.Clone(last), share)
+	slices.Reverse(all[:len(last)])
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="small-bars" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" aria-hidden="true">`,
+		step*len(all)-step+width, height)
+	for i, v := range all {
+		class, h := "bar second", max(1, v/most*height)
+		if i == len(last) {
+			class = "bar"
+		}
+		fmt.Fprintf(&b, `<rect class="%s" x="%d" y="%.1f" width="%d" height="%.1f" rx="1"/>`, class, i*step, height-h, width, h)
+	}
+	return template.HTML(b.String() + "</svg>") //nolint:gosec // numbers
 }
 
 // complaintLimit is the share of complaints from which on mailbox providers refuse a sender's mail.
 const complaintLimit = 0.003
 
-// reportStats are the figures of a mailing, the most telling first. back is how many mails have come back.
-func (p *Page) reportStats(s *core.Stats, back int64, u *usualFigures) []reportStat {
-	usual := func(rate *float64) string {
-		if rate == nil {
-			return ""
-		}
-		return p.T("usually {{rate}}", "rate", p.rate(*rate))
+// RecipientsOf returns the address of those of a campaign's recipients whom a state or event names; empty: the visitor may
+// not see them.
+func (p *Page) RecipientsOf(campaign, status string) string {
+	if !p.May(core.ActionPeopleRead) {
+		return ""
 	}
-	clicked := reportStat{Label: p.T("Click rate"), Figure: "–", Note: p.T("not tracked")}
-	if s.Clicks != nil && s.Clicks.Measured {
-		clicked.Figure, clicked.Note = p.Clicked(s), ""
-	}
-	if c := s.Clicks; c != nil && c.Measured && !c.Totals {
-		clicked.Of = "clicked"
-		clicked.Note = p.joined(p.N("1 person|{{n}} people", *c.People), p.byMachines(c), usual(u.clicked))
-	}
-	opened := reportStat{Label: p.T("Open rate"), Figure: "–", Note: p.T("not tracked")}
+	return p.Path("campaigns", campaign, "people") + "?" + url.Values{"status": {status}}.Encode()
+}
+
+// reportTiles are the figures of a campaign: who got it, opened it, clicked in it and left because of it. back is how
+// many mails have come back.
+func (p *Page) reportTiles(campaign string, s *core.Stats, back int64, u *usualFigures) []reportTile {
+	to := func(status string) string { return p.RecipientsOf(campaign, status) }
+	tiles := []reportTile{p.deliveredTile(campaign, s, back)}
 	if o := s.Opens; o != nil && o.Measured {
-		opened.Figure = p.Opened(s)
-		people := ""
+		t := reportTile{Label: p.T("Opens"), Figure: p.Opened(s)}
 		if !o.Totals {
-			people, opened.Of = p.N("1 person|{{n}} people", *o.People), "opened"
+			t.To = to("opened")
+			t.note(p.N("1 person|{{n}} people", *o.People), "", "")
 		}
-		opened.Note = p.joined(people,
-			some(*o.CantTell, p.N("+1 by a privacy proxy|+{{n}} by privacy proxies", *o.CantTell)),
-			some(*o.Scanners, p.N("+1 by a link scanner|+{{n}} by link scanners", *o.Scanners)), usual(u.opened))
-	}
-	left := reportStat{
-		Label: p.T("Unsubscribed"), Figure: p.Number(s.Unsubscribed),
-		Note: p.joined(p.Percent(s.Unsubscribed, s.Sent), usual(u.left)),
-	}
-	if u.left != nil && s.Sent > 0 && s.Unsubscribed > 1 && float64(s.Unsubscribed) > 2**u.left*float64(s.Sent) {
-		left.Tone = "bad"
-	}
-	complained := reportStat{
-		Label: p.T("Spam complaints"), Figure: p.Number(s.Complained),
-		Note: p.T("{{rate}} · keep below 0.3%", "rate", p.Percent(s.Complained, s.Sent)),
-	}
-	if s.Complained > 0 {
-		complained.Of = "complained"
-	}
-	if s.Sent > 0 && float64(s.Complained) >= complaintLimit*float64(s.Sent) && s.Complained > 0 {
-		complained.Tone = "bad"
-	}
-	delivered := reportStat{
-		Label: p.T("Delivered"), Figure: p.Number(got(s, back)),
-		Note: p.T("{{part}} of {{all}}", "part", p.Percent(got(s, back), s.Recipients), "all", p.Number(s.Recipients)),
-	}
-	if s.Delivered > 0 {
-		delivered.Label = p.T("Delivered")
-	}
-	return []reportStat{clicked, opened, left, complained, p.returned(s, back), delivered}
-}
-
-// returned is the figure of mails that came back, told apart from those that no server has taken.
-func (p *Page) returned(s *core.Stats, back int64) reportStat {
-	r := reportStat{
-		Label: p.T("Bounced"), Figure: p.Number(back),
-		Note: p.joined(p.T("returned after delivery"),
-			some(s.Failed, p.N("+1 rejected|+{{n}} rejected", s.Failed))),
-	}
-	if back > 0 {
-		r.Of = "bounced"
-	}
-	return r
-}
-
-// byMachines says in how many mails links were followed by machines alone.
-func (p *Page) byMachines(c *core.ClickFigures) string {
-	if *c.Scanners == 0 {
-		return ""
-	}
-	return p.N("+1 by a link scanner|+{{n}} by link scanners", *c.Scanners)
-}
-
-// joined joins the parts that there are.
-func (p *Page) joined(parts ...string) (out string) {
-	for _, part := range parts {
-		if part != "" && out != "" {
-			out += " · "
+		t.some(*o.CantTell, p.N("+1 by a privacy proxy|+{{n}} by privacy proxies", *o.CantTell), "", "")
+		t.some(*o.Scanners, p.N("+1 by a link scanner|+{{n}} by link scanners", *o.Scanners), "", "")
+		if o.Rate != nil {
+			p.compare(&t, *o.Rate, got(s, back), u.opened, false)
 		}
-		out += part
+		tiles = append(tiles, t)
 	}
-	return out
+	if c := s.Clicks; c != nil && c.Measured {
+		t := reportTile{Label: p.T("Clicks"), Figure: p.Clicked(s)}
+		if !c.Totals {
+			t.To = to("clicked")
+			t.note(p.N("1 person|{{n}} people", *c.People), "", "")
+			t.some(*c.Scanners, p.N("+1 by a link scanner|+{{n}} by link scanners", *c.Scanners), to("machine_clicked"), "")
+		}
+		if c.Rate != nil {
+			p.compare(&t, *c.Rate, got(s, back), u.clicked, false)
+		}
+		tiles = append(tiles, t)
+	}
+	left := reportTile{Label: p.T("Unsubscribed"), Figure: p.Number(s.Unsubscribed)}
+	if s.Sent > 0 {
+		share := float64(s.Unsubscribed) / float64(s.Sent)
+		left.note(p.rate(share), "", "")
+		p.compare(&left, share, s.Sent, u.left, true)
+	}
+	tone := ""
+	if s.Sent > 0 && float64(s.Complained) >= complaintLimit*float64(s.Sent) {
+		tone = "bad"
+	}
+	left.some(s.Complained, p.N("1 marked as spam|{{n}} marked as spam", s.Complained), to("complained"), tone)
+	return append(tiles, left)
 }
 
-// some returns a text about n, unless there are none.
-func some(n int64, text string) string {
-	if n == 0 {
-		return ""
+// deliveredTile counts who got the mail, and leads to those who did not, or not yet.
+func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportTile {
+	to := func(status string) string { return p.RecipientsOf(campaign, status) }
+	t := reportTile{Label: p.T("Delivered"), Figure: p.Number(got(s, back)), To: to("sent")}
+	t.note(p.T("{{part}} of {{all}}", "part", p.Percent(got(s, back), s.Recipients), "all", p.Number(s.Recipients)), "", "")
+	t.some(s.Deferred, p.N("1 retrying|{{n}} retrying", s.Deferred), to("deferred"), "warn")
+	t.some(s.Failed, p.N("1 failed|{{n}} failed", s.Failed), to("failed"), "bad")
+	t.some(back, p.N("1 bounced later|{{n}} bounced later", back), to("bounced"), "bad")
+	t.some(s.Skipped, p.N("1 skipped|{{n}} skipped", s.Skipped), to("skipped"), "")
+	return t
+}
+
+// NotDelivered are the numbers of those who have not got the mail, or not yet.
+func (p *Page) NotDelivered(d *reportData) []tileNote {
+	to := func(status string) string { return p.RecipientsOf(d.Campaign.ID, status) }
+	var t reportTile
+	t.some(d.All.Deferred, p.N("1 retrying|{{n}} retrying", d.All.Deferred), to("deferred"), "")
+	t.some(d.All.Failed, p.N("1 failed|{{n}} failed", d.All.Failed), to("failed"), "")
+	t.some(d.All.Skipped, p.N("1 skipped|{{n}} skipped", d.All.Skipped), to("skipped"), "")
+	return t.Notes
+}
+
+func (t *reportTile) note(text, to, tone string) { t.Notes = append(t.Notes, tileNote{text, to, tone}) }
+
+// some adds a remark about n, unless there are none.
+func (t *reportTile) some(n int64, text, to, tone string) {
+	if n > 0 {
+		t.note(text, to, tone)
 	}
-	return text
 }

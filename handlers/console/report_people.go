@@ -12,6 +12,7 @@ import (
 // recipientRow is what became of one mail, as the API answers it.
 type recipientRow struct {
 	Email      string       `json:"email"`
+	Subscriber string       `json:"subscriber_id"` // empty: erased since
 	Name       string       `json:"name"`
 	Status     string       `json:"status"`
 	Reason     string       `json:"reason"`
@@ -151,7 +152,7 @@ func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipie
 	if text = strings.TrimSpace(text); text != "" {
 		q.Set("search", text)
 	}
-	next, err = readShort(p, path, q, &found)
+	next, err = readShort(p, path, q, peoplePage, &found)
 	return found, next, err
 }
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"strings"
 	"testing"
 
 	"newsletterd/core"
@@ -40,9 +41,85 @@ func TestFiguresOfPrograms(t *testing.T) {
 			Opens:  &core.OpenFigures{Measured: true, People: new(int64(2)), CantTell: new(int64(1)), Scanners: new(int64(3))},
 			Clicks: &core.ClickFigures{Measured: true, People: new(int64(2)), Scanners: new(int64(1))},
 		}
-		got := p.reportStats(&s, 0, &usualFigures{})
-		if got[0].Note != want[0] || got[1].Note != want[1] {
-			t.Errorf("%s: %q, %q", lang, got[0].Note, got[1].Note)
+		got := p.reportTiles("id", &s, 0, &usualFigures{})
+		if opened, clicked := notes(got[1]), notes(got[2]); clicked != want[0] || opened != want[1] || len(got) != 4 {
+			t.Errorf("%s: %q, %q", lang, clicked, opened)
+		}
+	}
+}
+
+// notes joins the remarks below a figure.
+func notes(t reportTile) string {
+	all := make([]string, len(t.Notes))
+	for i, n := range t.Notes {
+		all[i] = n.Text
+	}
+	return strings.Join(all, " · ")
+}
+
+// A report leads with who got the mail, opened it and clicked, and says who has not got it. Without tracking it has no
+// figures of that.
+func TestTilesOfAReport(t *testing.T) {
+	p := Page{Lang: "en"}
+	s := core.Stats{Recipients: 200, Sent: 176, Deferred: 18, Failed: 5, Skipped: 1, Bounced: 8, Unsubscribed: 2, Complained: 1}
+	got := p.reportTiles("id", &s, 3, &usualFigures{})
+	if len(got) != 2 || got[0].Figure != "173" || got[0].Label != "Delivered" ||
+		notes(got[0]) != "86.5% of 200 · 18 retrying · 5 failed · 3 bounced later · 1 skipped" ||
+		notes(got[1]) != "1.1% · 1 marked as spam" || got[1].Notes[1].Tone != "bad" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A share is compared with the median of those before, where it is of enough people and the difference is no chance.
+func TestComparedWithTheLastCampaigns(t *testing.T) {
+	last := []float64{.5, .4, .3, .2}
+	for _, c := range []struct {
+		name   string
+		last   []float64
+		share  float64
+		of     int64
+		usual  string
+		change Badge
+	}{
+		{"better", last, .45, 1000, "Median of last 4: 35.0%", Badge{"+10.0 points", "good"}},
+		{"worse", last, .3, 1000, "Median of last 4: 35.0%", Badge{"−5.0 points", "bad"}},
+		{"chance", last, .36, 1000, "Median of last 4: 35.0%", Badge{}},
+		{"nobody, as usual", []float64{0, 0, 0}, 0, 1000, "Median of last 3: 0.0%", Badge{}},
+		{"few people", last, .9, 99, "Median of last 4: 35.0%", Badge{}},
+		{"odd", last[:3], .4, 1000, "Median of last 3: 40.0%", Badge{}},
+		{"few campaigns", last[:2], .9, 1000, "", Badge{}},
+	} {
+		var tile reportTile
+		p := Page{Lang: "en"}
+		p.compare(&tile, c.share, c.of, c.last, false)
+		if tile.Usual != c.usual || tile.Change != c.change || c.share > 0 && (c.usual == "") != (tile.Bars == "") {
+			t.Errorf("%s: %+v", c.name, tile)
+		}
+	}
+	var tile reportTile
+	p := Page{Lang: "de"}
+	if p.compare(&tile, .01, 5000, []float64{.05, .05, .05}, true); tile.Change != (Badge{"−4,0 Punkte", "good"}) {
+		t.Errorf("of those who have left: %+v", tile.Change)
+	}
+	if bars := string(smallBars([]float64{.2, .1}, .4)); strings.Index(bars, `height="6.0"`) > strings.Index(bars, `height="12.0"`) ||
+		!strings.Contains(bars, `class="bar" x="22" y="0.0"`) {
+		t.Errorf("the oldest first: %s", bars)
+	}
+}
+
+// The axis of a line begins near its values, so that it shows how they change.
+func TestLinesBeginNearTheirValues(t *testing.T) {
+	for _, c := range []struct {
+		values    []int64
+		base, top float64
+	}{
+		{[]int64{4510, 5118, 4800}, 4400, 5200},
+		{[]int64{7, 7}, 7, 8},
+		{[]int64{0, 12}, 0, 12},
+	} {
+		s := newLineScale(c.values)
+		if s.base > c.base+1e-9 || s.base < c.base-200 || s.top < c.top-200 || s.y(s.base) != s.bottom {
+			t.Errorf("%v: %+v", c.values, s)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
@@ -22,6 +23,20 @@ func scriptAddress(name string) string {
 // scripts of every page.
 var scripts = []string{scriptAddress("htmx.js"), scriptAddress("console.js")}
 
+// fontFaces declare Inter. A browser loads the second file only for letters that the first lacks.
+var fontFaces = fontFace("inter-latin.woff2", "U+0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+304, "+
+	"U+308, U+329, U+2000-206F, U+20AC, U+2122, U+2191, U+2193, U+2212, U+2215, U+FEFF, U+FFFD") +
+	fontFace("inter-latin-ext.woff2", "U+100-2BA, U+2BD-2C5, U+2C7-2CC, U+2CE-2D7, U+2DD-2FF, U+1D00-1DBF, U+1E00-1E9F, "+
+		"U+1EF2-1EFF, U+2020, U+20A0-20AB, U+20AD-20C0, U+2113, U+2C60-2C7F, U+A720-A7FF")
+
+func fontFace(file, letters string) string {
+	return fmt.Sprintf("@font-face { font-family: Inter; font-weight: 100 900; font-display: swap; src: url(%s) "+
+		"format(\"woff2\"); unicode-range: %s; }\n", scriptAddress(file), letters)
+}
+
+// fontAddress is the address of the font that each page shows.
+var fontAddress = scriptAddress("inter-latin.woff2")
+
 // editorScript is the script of the editor of campaigns.
 var editorScript = scriptAddress("editor.js")
 
@@ -32,6 +47,7 @@ var codeScript = scriptAddress("code.js")
 func (o *Console) scriptRoutes(t *web.Table) {
 	types := map[string]string{
 		".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+		".woff2": "font/woff2",
 	}
 	files, err := fs.ReadDir(assets.Files, ".")
 	if err != nil {

@@ -117,13 +117,14 @@ func (p *Page) findCampaigns(q string) (all []found, err error) {
 	if _, err = p.Get("/api/campaigns", query, &campaigns); err != nil {
 		return nil, err
 	}
-	for _, c := range campaigns {
-		if p.Opens(c) {
-			page := campaignPage{CampaignView: c}
-			all = append(all, found{page.Title(p), p.CampaignBadge(c.State).Text, p.Path("campaigns", c.ID), "mail"})
+	rows, err := p.campaignRows(campaigns)
+	for i := range rows {
+		if c := &rows[i]; p.Opens(c.CampaignView) {
+			page := campaignPage{CampaignView: c.CampaignView}
+			all = append(all, found{page.Title(p), p.RowBadge(c).Text, p.Path("campaigns", c.ID), "mail"})
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // findPeople looks for the beginning of addresses and of words of names, for those who may read them.
@@ -146,7 +147,11 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 			return nil, err
 		}
 		for _, one := range people[:min(len(people), maxFound-len(all))] {
-			all = append(all, found{p.named(&one), names[one.ListID], p.Path("people", one.ID), "user"})
+			more := names[one.ListID]
+			if one.Status != core.SubscriptionActive { // as the list of people says it
+				more += " · " + p.PersonBadge(one.Status).Text
+			}
+			all = append(all, found{p.named(&one), more, p.Path("people", one.ID), "user"})
 		}
 		if next == "" || len(all) == maxFound {
 			break

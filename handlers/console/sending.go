@@ -48,16 +48,16 @@ type sendData struct {
 	Ask    bool   // a second person approves it first
 	Review string // address of the page on which the visitor may do that; empty: it may not
 
-	Later      bool
-	Date, Time string
-	At         core.Instant // when it goes out; 0: at once, or not known yet
+	When       string       // the chosen one of Times
+	Times      []sendTime   // to choose from, with "now" first and "other" last
+	Date, Time string       // of "other"
 	Choices    []timeChoice // a time that the clocks show twice
+	DateFault  string
 	TimeFault  string
 	Until      string // nothing goes out later; empty: at any time
 	FirstFew   bool
 	Unsure     string // that the box is not ticked; empty: it is, or there is none
 	Key        string
-	Button     string
 
 	Wanted, Note string // of the question for the approval
 	Nobody       string // why no one else can approve it; empty: someone can
@@ -66,8 +66,15 @@ type sendData struct {
 // countedAudience is to how many a campaign goes, as the API counts it.
 type countedAudience struct {
 	core.Audience
-	Warnings []string `json:"warnings"`
+	Warnings []string     `json:"warnings"`
+	BestAt   core.Instant `json:"best_at"` // 0: not known
 }
+
+// The values of sendTime that are no instants.
+const sendNow, sendOther = "now", "other"
+
+// sendTime is a time for sending that one can choose. Button is what the button says then.
+type sendTime struct{ Value, Title, Text, Button string }
 
 // timeChoice is one of two instants that the clocks show alike.
 type timeChoice struct{ Offset, Text string }
@@ -97,20 +104,7 @@ func (p *Page) measureLink(c *campaignPage) (l Link) {
 
 // sendPage shows what goes out, to whom, and what is to be said against it.
 func (o *Console) sendPage(p *Page) (web.HTML, error) {
-	d := &sendData{
-		Later: p.Query("when") == "later", Date: p.Query("date"), Time: p.Query("time"), Until: p.Query("until"),
-		FirstFew: p.Tenant.FirstFew, Key: core.NewID(),
-	}
-	if p.Query("chosen") == "1" { // the form was sent: a box that is not in the query was not ticked
-		d.FirstFew = p.Query("first_few") == "1"
-	}
-	if d.Later {
-		if d.Date == "" {
-			d.Date, d.Time = p.Now.Time().In(p.Zone).AddDate(0, 0, 1).Format(time.DateOnly), "08:00"
-		}
-		p.readTime(d, p.Query("offset"))
-	}
-	return p.showSend(d, View{})
+	return p.showSend(&sendData{FirstFew: p.Tenant.FirstFew, When: sendNow, Key: core.NewID()}, View{})
 }
 
 // showSend makes the page for what was chosen so far.
@@ -132,8 +126,8 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	if err := p.lookAtReview(d); err != nil {
 		return web.HTML{}, err
 	}
-	d.Button = p.sendButton(d)
-	v.Title, v.Data = p.T("Review and send"), d
+	p.offerTimes(d)
+	v.Title, v.Data, v.Frames = p.T("Review and send"), d, true
 	v.Within = []Link{
 		{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), home},
 	}
@@ -260,15 +254,54 @@ func (p *Page) sumOf(a *core.Audience) string {
 	return sum + " = " + p.Number(a.Recipients)
 }
 
-func (p *Page) sendButton(d *sendData) string {
-	n := d.Readers.Recipients
-	switch at := p.Date(d.At) + ", " + p.Clock(d.At); {
-	case d.Later:
-		return p.T("Schedule for {{at}}", "at", at)
-	case d.Readers.AtLeast:
-		return p.T("Send campaign")
+// offerTimes fills in the times to choose from. One that was offered on an older page is chosen no more.
+func (p *Page) offerTimes(d *sendData) {
+	now := sendTime{sendNow, p.T("Now"), p.T("Undo within 60 seconds"), p.T("Send now")}
+	if n := d.Readers.Recipients; !d.Readers.AtLeast {
+		now.Button = p.N("Send now to 1 recipient|Send now to {{n}} recipients", n)
 	}
-	return p.N("Send to 1 recipient|Send to {{n}} recipients", n)
+	d.Times = []sendTime{now}
+	here := p.Now.Time().In(p.Zone)
+	tuesday := 1 + (int(time.Tuesday)-int(here.Weekday())+6)%7 // from tomorrow on
+	for _, at := range []struct{ days, hour int }{{1, 8}, {tuesday, 10}} {
+		wall := time.Date(here.Year(), here.Month(), here.Day()+at.days, at.hour, 0, 0, 0, time.UTC)
+		if found := core.WallTimes(wall, p.Zone); len(found) == 1 {
+			d.offer(p, core.At(found[0]), "")
+		}
+	}
+	if at := d.Readers.BestAt; at > p.Now {
+		d.offer(p, at, p.T("when your subscribers open most"))
+	}
+	d.Times = append(d.Times, sendTime{sendOther, p.T("Another time"), "", p.T("Schedule")})
+	if d.Date == "" {
+		d.Date, d.Time = here.AddDate(0, 0, 1).Format(time.DateOnly), "08:00"
+	}
+	if !slices.ContainsFunc(d.Times, func(t sendTime) bool { return t.Value == d.When }) {
+		d.When = sendNow
+	}
+}
+
+// offer adds a time, unless it is there.
+func (d *sendData) offer(p *Page, at core.Instant, why string) {
+	value := p.Machine(at)
+	if i := slices.IndexFunc(d.Times, func(t sendTime) bool { return t.Value == value }); i >= 0 {
+		d.Times[i].Text = p.joinedBy(d.Times[i].Text, why)
+		return
+	}
+	moment := p.Day(at) + ", " + p.Clock(at)
+	t := sendTime{value, moment, p.joinedBy(p.Away(at), why), p.T("Schedule for {{at}}", "at", moment)}
+	if tomorrow := p.Now.Time().In(p.Zone).AddDate(0, 0, 1); p.Date(core.At(tomorrow)) == p.Date(at) {
+		t.Title, t.Text = p.T("Tomorrow, {{time}}", "time", p.Clock(at)), p.joinedBy(p.Day(at), why)
+	}
+	d.Times = append(d.Times, t)
+}
+
+// joinedBy joins two remarks, of which the second may be missing.
+func (p *Page) joinedBy(text, more string) string {
+	if more == "" {
+		return text
+	}
+	return text + " · " + more
 }
 
 // Moment writes a whole date with the zone and how far away it is: Fri 27 Nov 2026, 08:00 Berlin, in 4 days.
@@ -298,26 +331,30 @@ func (p *Page) Away(at core.Instant) string {
 }
 
 // readTime reads the date and time of the form as the clocks in the page's zone show them. offset names one of two such
-// instants.
-func (p *Page) readTime(d *sendData, offset string) {
+// instants. 0: there is none, and the page says why.
+func (p *Page) readTime(d *sendData, offset string) (at core.Instant) {
 	wall, err := time.Parse("2006-01-02 15:04", d.Date+" "+d.Time)
 	if err != nil {
-		d.TimeFault = p.T("Enter a date and time.")
-		return
+		fault := &d.TimeFault
+		if _, err := time.Parse(time.DateOnly, d.Date); err != nil {
+			fault = &d.DateFault
+		}
+		*fault = p.T("Enter a date and time.")
+		return 0
 	}
 	found := core.WallTimes(wall, p.Zone)
 	if len(found) == 0 {
 		d.TimeFault = p.T("{{time}} doesn't exist that day in {{zone}}: the clocks go forward. Choose another time.",
 			"time", d.Time, "zone", p.ZoneName())
-		return
+		return 0
 	}
 	for _, t := range found {
 		if len(found) == 1 || t.Format("-07:00") == offset {
-			d.At = core.At(t)
+			at = core.At(t)
 		}
 	}
 	switch {
-	case d.At == 0:
+	case at == 0:
 		for i, t := range found {
 			text := p.T("{{time}} before the clocks change (UTC{{offset}})", "time", d.Time, "offset", t.Format("-07:00"))
 			if i > 0 {
@@ -328,9 +365,10 @@ func (p *Page) readTime(d *sendData, offset string) {
 		d.TimeFault = p.T("The clocks go back that night, so {{time}} happens twice in {{zone}}. Which one do you "+
 			"mean?",
 			"time", d.Time, "zone", p.ZoneName())
-	case d.At <= p.Now:
-		d.At, d.TimeFault = 0, p.T("Choose a time in the future.")
+	case at <= p.Now:
+		at, d.TimeFault = 0, p.T("Choose a time in the future.")
 	}
+	return at
 }
 
 // sendBody is the body of POST /api/campaigns/{id}/send.
@@ -350,16 +388,26 @@ const undoSeconds = 60
 func (o *Console) send(p *Page) (web.HTML, error) {
 	f := p.Form
 	version, _ := strconv.ParseInt(f["version"], 10, 64)
-	body := sendBody{Version: version, ScheduledAt: f["at"], WindowEnd: f["until"], FirstFew: f["first_few"] == "1"}
+	body := sendBody{Version: version, WindowEnd: f["until"], FirstFew: f["first_few"] == "1"}
 	if body.WindowEnd != "" {
 		body.TimeZone = p.Zone.String()
 	}
-	if body.ScheduledAt == "" {
-		body.Undo = undoSeconds
-	}
 	d := p.sendChoices()
-	if date, shown := f["date"]; shown && d.Later && (date != d.Date || f["time"] != d.Time) {
-		return p.sendAtAnother(d)
+	switch d.When {
+	case sendNow:
+		body.Undo = undoSeconds
+	case sendOther:
+		at := p.readTime(d, f["offset"])
+		if at == 0 {
+			return p.showSend(d, View{Fault: cmp.Or(d.DateFault, d.TimeFault), Status: http.StatusBadRequest})
+		}
+		body.ScheduledAt = p.Machine(at)
+	default:
+		at, err := core.ParseInstant(d.When)
+		if err != nil || at <= p.Now { // the page was open for long
+			return p.showSend(d, View{Fault: p.T("Choose a time in the future."), Status: http.StatusBadRequest})
+		}
+		body.ScheduledAt = d.When
 	}
 	if f["warned"] == "1" && f["sure"] != "1" {
 		return p.sendUnsure(p.T("Check the box to send anyway, or fix the warnings first."))
@@ -394,27 +442,20 @@ func (p *Page) sendUnsure(fault string) (web.HTML, error) {
 	return p.showSend(d, View{Fault: fault, Status: http.StatusBadRequest})
 }
 
-// sendAtAnother shows the page anew where the date and time in the form are not the ones that its button names.
-func (p *Page) sendAtAnother(d *sendData) (web.HTML, error) {
-	d.Date, d.Time, d.At = p.Form["date"], p.Form["time"], 0
-	p.readTime(d, "")
-	fault := p.T("You changed the time. Check it, then schedule again.")
-	return p.showSend(d, View{Fault: fault, Status: http.StatusBadRequest})
-}
-
 // sendAgain shows the page anew with what was chosen, and why it was not sent.
 func (p *Page) sendAgain(fault string, status int) (web.HTML, error) {
 	return p.showSend(p.sendChoices(), View{Fault: fault, Status: status})
 }
 
-// sendChoices is what the form that was sent has chosen.
+// sendChoices is what the form that was sent has chosen. Who says which of two instants is meant means another time.
 func (p *Page) sendChoices() *sendData {
 	f := p.Form
-	d := &sendData{Until: f["until"], FirstFew: f["first_few"] == "1", Key: core.NewID()}
-	if at, err := core.ParseInstant(f["at"]); err == nil && f["at"] != "" {
-		t := at.Time().In(p.Zone)
-		d.Later, d.Date, d.Time = true, t.Format(time.DateOnly), t.Format("15:04")
-		p.readTime(d, t.Format("-07:00"))
+	d := &sendData{
+		When: cmp.Or(f["when"], sendNow), Date: f["date"], Time: f["time"], Until: f["until"],
+		FirstFew: f["first_few"] == "1", Key: core.NewID(),
+	}
+	if f["offset"] != "" {
+		d.When = sendOther
 	}
 	return d
 }

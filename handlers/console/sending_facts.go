@@ -77,7 +77,7 @@ func (p *Page) readNamed(path string, out any) (found bool, err error) {
 func (p *Page) campaignName(id string) (string, error) {
 	var c core.CampaignView
 	_, err := p.readNamed(campaignAPI(id), &c)
-	return cmp.Or(c.Name, c.Subject, id), err
+	return cmp.Or(c.Name, p.Listed(c.Subject), id), err
 }
 
 // onlyTo says to which recipients of another campaign one goes.

@@ -190,14 +190,18 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 
 // settingsMails is the wording of the mails to readers, where a list has none of its own.
 func (o *Console) settingsMails(p *Page) (web.HTML, error) {
+	w := p.wordingsOfTenant()
+	if name := p.mailPreviewed(); name != "" {
+		return p.previewMail(&w, name)
+	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State = p.T("Automatic emails for all lists. Each list can have its own texts.")
-		return p.showSettings("settings-mails", "mails", v, f, p.mailKinds())
+		v.State, v.Frames = p.T("Automatic emails for all lists. Each list can have its own texts."), true
+		return p.showSettings("settings-mails", "mails", v, f, p.mailKindsOf(&w))
 	}
 	if p.isGet() {
-		return show(filled{values: mailTextValues(&p.Tenant.MailTexts)}, View{})
+		return show(filled{values: p.mailTextValues(&w)}, View{})
 	}
-	body := map[string]any{"mail_texts": p.sentMailTexts()}
+	body := map[string]any{"mail_texts": p.sentMailTexts(&w)}
 	if err := p.Do("PUT", "/api/admin/tenants/"+p.Tenant.ID, body, nil); err != nil {
 		return p.refused(err, show)
 	}

@@ -10,6 +10,7 @@ import (
 // shell is what stands around a page.
 type shell struct {
 	Style   string
+	Font    string
 	Scripts []string
 	Home    string // address of the overview
 	Name    string // whose console it is
@@ -56,7 +57,7 @@ var areaOf = map[string]string{
 
 func (p *Page) shell(v *View) shell {
 	s := shell{
-		Style: styleAddress(p.Tenant.BrandColor), Scripts: scripts, Home: p.Path(), Name: "newsletterd",
+		Style: styleAddress(p.Tenant.BrandColor), Font: fontAddress, Scripts: scripts, Home: p.Path(), Name: "newsletterd",
 		Account: p.console.options.Account, Logout: p.console.options.Logout, Person: p.Who.User.Name,
 	}
 	if s.Person == "" {

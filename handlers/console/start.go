@@ -115,22 +115,24 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 	return p.Redirect(Path+"/"+made.ID, "")
 }
 
-// step is something to do before the first newsletter goes out.
+// step is something to do on the way to the first newsletter.
 type step struct {
 	Title, Text, To string
 	Done            bool
+
+	may      bool // the visitor can do it
+	optional bool
 }
 
-// steps are those of a tenant that has not sent a newsletter yet, in their order. They are for people who may do them.
-func (p *Page) steps(d *overviewData) ([]step, error) {
-	if len(d.Last) > 0 || !p.May(core.ActionListSettings) {
+// steps are those of a tenant, in their order, until all are done; each visitor sees what they may do themselves, and
+// none where that is all done.
+func (p *Page) steps(d *overviewData) (all []step, err error) {
+	if !p.May(core.ActionCampaignWrite) {
 		return nil, nil
 	}
-	sender, err := p.senderDomain()
-	if err != nil {
-		return nil, err
-	}
-	tested, err := p.relayTested()
+	written := len(d.Next) > 0 || len(d.Last) > 0 || len(d.Planned) > 0 || len(d.Running) > 0
+	delivered := slices.ContainsFunc(d.Last, func(j jobRow) bool { return j.Transport == "" && j.Stats.Sent > 0 })
+	sender, server, err := p.senderSteps(delivered)
 	if err != nil {
 		return nil, err
 	}
@@ -138,43 +140,70 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 	if d.Lists > 0 {
 		list = p.Path("lists")
 	}
-	write := p.Path("new-campaign")
+	write, send := p.Path("new-campaign"), p.Path("campaigns")
 	if len(d.Next) > 0 {
-		write = p.Path("campaigns", d.Next[0].ID)
+		write, send = p.Path("campaigns", d.Next[0].ID), p.Path("campaigns", d.Next[0].ID, "send")
 	}
-	server := step{
-		p.T("Test your mail server"), p.T("Check that your emails arrive in the inbox."), p.Path("settings", "relay"),
-		tested,
-	}
-	if p.folder() && p.IsOperator() {
-		server = step{
-			p.T("Set up mail server"), p.T("Until then, nobody receives your emails."),
-			operatorPath("mail-server"), false,
-		}
-	}
-	return []step{
+	all = []step{
 		{
-			p.T("Set up the sender"), p.T("Choose the name and email address your newsletters come from."),
-			p.Path("settings"),
-			p.Tenant.MailFrom != "",
+			Title: p.T("Set up the sender"), Text: p.T("Choose the name and email address your newsletters come from."),
+			To: p.Path("settings"), Done: p.Tenant.MailFrom != "", may: p.May(core.ActionTenantSettings),
 		},
-		p.proofStep(sender),
+		sender,
 		server,
-		{p.T("Create list"), p.T("People subscribe to a list."), list, d.Lists > 0},
 		{
-			p.T("Add subscribers"), p.T("Use a signup form on your site or import a file."), p.Path("people"),
-			d.Counts.Active+d.Counts.Pending > 0,
+			Title: p.T("Create list"), Text: p.T("People subscribe to a list."), To: list, Done: d.Lists > 0,
+			may: p.May(core.ActionListSettings),
 		},
 		{
-			p.T("Add your logo (optional)"), p.T("Shown at the top of your emails instead of your name."),
-			p.Path("settings", "logo"), p.Tenant.BrandLogoURL != "",
+			Title: p.T("Add subscribers"), Text: p.T("Use a signup form on your site or import a file."), To: p.Path("people"),
+			Done: d.Counts.Active+d.Counts.Pending > 0, may: p.May(core.ActionPeopleAdd),
 		},
 		{
-			p.T("Write your first campaign"), p.T("Test it as often as you like. Nothing is sent until you confirm."),
-			write,
-			len(d.Next) > 0,
+			Title: p.T("Add your logo (optional)"), Text: p.T("Shown at the top of your emails instead of your name."),
+			To: p.Path("settings", "logo"), Done: p.Tenant.BrandLogoURL != "", may: p.May(core.ActionTenantSettings),
+			optional: true,
 		},
-	}, nil
+		{
+			Title: p.T("Write your first campaign"),
+			Text:  p.T("Test it as often as you like. Nothing is sent until you confirm."), To: write, Done: written, may: true,
+		},
+		{
+			Title: p.T("Send your first campaign"), Text: p.T("Review it, then send it now or choose a time."), To: send,
+			Done: delivered, may: p.May(core.ActionCampaignSend),
+		},
+	}
+	all = slices.DeleteFunc(all, func(s step) bool { return !s.may })
+	if !slices.ContainsFunc(all, func(s step) bool { return !s.Done && !s.optional }) {
+		return nil, nil
+	}
+	return all, nil
+}
+
+// senderSteps are the steps of the sender's domain and of the mail server. Once a newsletter was delivered, the server
+// works, and a domain is good enough that was verified in any way: a mail server may sign by itself.
+func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
+	sender, err := p.senderDomain()
+	if err != nil {
+		return domain, server, err
+	}
+	domain = p.proofStep(sender)
+	domain.may, domain.Done = p.May(core.ActionDomainPropose), domain.Done || delivered && sender != nil && sender.Verified()
+	if p.folder() && p.IsOperator() {
+		return domain, step{
+			Title: p.T("Set up mail server"), Text: p.T("Until then, nobody receives your emails."),
+			To: operatorPath("mail-server"), may: true,
+		}, nil
+	}
+	server = step{
+		Title: p.T("Test your mail server"), Text: p.T("Check that your emails arrive in the inbox."),
+		To: p.Path("settings", "relay"), Done: delivered,
+		may: p.May(core.ActionTenantSettings) && p.May(core.ActionAuditRead),
+	}
+	if server.may && !delivered {
+		server.Done, err = p.relayTested()
+	}
+	return domain, server, err
 }
 
 // relayTests is how many of the last test mails of a tenant are looked at.
@@ -195,8 +224,7 @@ func (p *Page) relayTested() (bool, error) {
 // proofStep is the step of the sender's domain: it is done once a record proves it and a key signs.
 func (p *Page) proofStep(d *core.SenderDomainView) step {
 	s := step{
-		p.T("Verify your domain"),
-		p.T("Keep your emails out of spam."), p.Path("settings", "domains"), false,
+		Title: p.T("Verify your domain"), Text: p.T("Keep your emails out of spam."), To: p.Path("settings", "domains"),
 	}
 	if d == nil {
 		return s

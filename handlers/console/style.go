@@ -29,6 +29,12 @@ var (
 	tint = 0.12
 )
 
+// Contrasts that are enough: of a text, and of a button whose own text is white.
+const (
+	textContrast   = 6.5
+	buttonContrast = 3.5
+)
+
 var styleSheet, styleVersion = readStyle()
 
 func readStyle() (sheet, version string) {
@@ -44,7 +50,7 @@ func readStyle() (sheet, version string) {
 		}
 		b.Write(text)
 	}
-	sum := sha256.Sum256([]byte(b.String()))
+	sum := sha256.Sum256([]byte(fontFaces + b.String()))
 	return b.String(), hex.EncodeToString(sum[:4])
 }
 
@@ -73,18 +79,18 @@ func style(c *web.Call, in styleQuery) (web.Text, error) {
 	button := accent.Readable(paper, core.Black)
 	light := accent.Readable(ground.Mix(accent, tint), core.Black)
 	tintDark := paperDark.Mix(accent, 2*tint)
-	buttonDark := lighter(accent, tintDark)
+	buttonDark, lightDark := lighter(accent, paperDark, buttonContrast), lighter(accent, tintDark, textContrast)
 	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	css := fmt.Sprintf(`:root { --accent: %s; --on-accent: %s; --accent-text: %s; --accent-tint: %s; }
 @media (prefers-color-scheme: dark) { :root { --accent: %s; --on-accent: %s; --accent-text: %s; --accent-tint: %s; } }
-`, button, button.Ink(), light, paper.Mix(accent, tint), buttonDark, buttonDark.Ink(), buttonDark, tintDark)
-	return web.NewFile("text/css; charset=utf-8", []byte(css+styleSheet)).For(c), nil
+`, button, button.Ink(), light, paper.Mix(accent, tint), buttonDark, buttonDark.Ink(), lightDark, tintDark)
+	return web.NewFile("text/css; charset=utf-8", []byte(fontFaces+css+styleSheet)).For(c), nil
 }
 
-// lighter returns a colour of the same hue that is read well on a dark ground: as light as it takes, with as much
-// colour as half of its lightness allows. Mixed with white alone it would be grey.
-func lighter(c, ground core.Color) core.Color {
-	const enough, most = 6.5, 0.5
+// lighter returns a colour of the same hue that has enough contrast on a dark ground: as light as it takes, with as
+// much colour as half of its lightness allows. Mixed with white alone it would be grey.
+func lighter(c, ground core.Color, enough float64) core.Color {
+	const most = 0.5
 	low, high := float64(min(c[0], c[1], c[2])), float64(max(c[0], c[1], c[2]))
 	for light := (low + high) / 2; light < 255; light++ {
 		found := c

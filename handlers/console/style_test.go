@@ -21,7 +21,7 @@ func TestLighterAccent(t *testing.T) {
 	} {
 		accent, _ := core.ParseColor(c.of)
 		ground := paperDark.Mix(accent, 2*tint)
-		got := lighter(accent, ground)
+		got := lighter(accent, ground, textContrast)
 		if got.String() != c.want || got.Contrast(ground) < 6.5 {
 			t.Errorf("%s: %s on %s, %.1f", c.of, got, ground, got.Contrast(ground))
 		}

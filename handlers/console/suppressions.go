@@ -59,7 +59,7 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	if d.Text != "" {
 		q.Set("email", d.Text)
 	}
-	next, err := readShort(p, "/api/admin/suppressions", q, &d.Rows)
+	next, err := readShort(p, "/api/admin/suppressions", q, peoplePage, &d.Rows)
 	if err := p.blame(&v, err); err != nil {
 		return web.HTML{}, err
 	}

@@ -17,6 +17,7 @@ type versionRow struct {
 	Kept    bool         `json:"kept"`
 	SavedBy string       `json:"saved_by"`
 	SavedAt core.Instant `json:"saved_at"`
+	Who     string       `json:"-"` // has saved it, in words
 
 	Subject string               `json:"subject"`
 	Content core.CampaignContent `json:"content"`
@@ -47,6 +48,9 @@ func (o *Console) versions(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	if err := p.nameSavers(d.Versions); err != nil {
+		return web.HTML{}, err
+	}
 	d.Pager = p.Pager(next)
 	if n, err := strconv.ParseInt(p.Query("version"), 10, 64); err == nil {
 		d.Chosen = new(versionRow)
@@ -62,6 +66,21 @@ func (o *Console) versions(p *Page) (web.HTML, error) {
 		},
 		State: p.T("A version is saved every 30 minutes and whenever someone else edits"), Data: &d,
 	})
+}
+
+// nameSavers says of versions who has saved each.
+func (p *Page) nameSavers(rows []versionRow) error {
+	team, err := p.teamOf(func(yield func(string) bool) {
+		for i := range rows {
+			if !yield(rows[i].SavedBy) {
+				return
+			}
+		}
+	})
+	for i := range rows {
+		rows[i].Who = p.madeBy(rows[i].SavedBy, team)
+	}
+	return err
 }
 
 // restore brings a version back, as a new one.

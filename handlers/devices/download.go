@@ -3,8 +3,6 @@ package devices
 import (
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"newsletterd/handlers/web"
@@ -19,7 +17,7 @@ func (a models) download(c *web.Call) error {
 	}
 	h := c.Header()
 	h.Set("Content-Type", m.ContentType)
-	h.Set("Content-Disposition", attachment(m.Name))
+	h.Set("Content-Disposition", web.Attachment(m.Name))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Etag", `"`+m.SHA256+`"`)
@@ -31,26 +29,4 @@ func (a models) download(c *web.Call) error {
 		c.Cut(fmt.Errorf("download: %w", err)) // the head is out: only a cut connection shows it
 	}
 	return nil
-}
-
-// attachment is a Content-Disposition (RFC 6266) with the name of a model: in ASCII for old receivers, whole for
-// others.
-func attachment(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r == '/' || r == '\\' {
-			return '_'
-		}
-		return r
-	}, name)
-	ascii := strings.Map(func(r rune) rune {
-		if r < 0x20 || r > 0x7e || r == '"' || r == '%' {
-			return '_'
-		}
-		return r
-	}, name)
-	v := `attachment; filename="` + ascii + `"`
-	if ascii != name {
-		v += "; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
-	}
-	return v
 }

@@ -69,9 +69,7 @@ type userWords struct {
 	VerifiedText       string `json:"verified_text"`
 	ToAccount          string `json:"to_account"`
 	ToConsole          string `json:"to_console"`
-	OwnModels          string `json:"own_models"`
-	OwnLibrary         string `json:"own_library"`
-	OwnDevices         string `json:"own_devices"`
+	ToHome             string `json:"to_home"`
 	SetupTitle         string `json:"setup_title"`
 	SetupText          string `json:"setup_text"`
 	SetupButton        string `json:"setup_button"`
@@ -146,10 +144,8 @@ type userWords struct {
 	ThisOne            string `json:"this_one"`
 	Programs           string `json:"programs"`
 	End                string `json:"end"`
-	NoPrograms         string `json:"no_programs"`
 	Allowed            string `json:"allowed"`
 	TakeBack           string `json:"take_back"`
-	NoneAllowed        string `json:"none_allowed"`
 	SignOutEverywhere  string `json:"sign_out_everywhere"`
 	DisableClients     string `json:"disable_clients"`
 	ClientsStay        string `json:"clients_stay"`

@@ -31,7 +31,7 @@
 //	checks.go secrets.go inputs that several areas have
 //	turn.go limit_origin.go   requests that take turns, and how often strangers may ask for something
 //	uploads.go multipart.go   places and memory of uploads; how their bodies are read
-//	ranges.go            parts of files
+//	ranges.go            parts of files, and what they are called when they are saved
 //
 // # The life of a request
 //

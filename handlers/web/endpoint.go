@@ -65,7 +65,7 @@ func NewRate(n int, per time.Duration) *Rate { return &Rate{n: n, per: per} }
 // None is the answer of an operation that has none: 204.
 type None struct{}
 
-// Sizes of bodies, in bytes, and time limits (docs/api.md).
+// Sizes of bodies, in bytes, and time limits (docs/reference.md).
 const (
 	KiB             = 1 << 10
 	MiB             = 1 << 20

@@ -14,7 +14,7 @@ import (
 )
 
 // Whatever reaches the table is answered in its form. What net/http can't read, it answers itself, in plain text and
-// before there is a request: docs/api.md says so. A newer Go that answers otherwise is seen here.
+// before there is a request: docs/reference.md says so. A newer Go that answers otherwise is seen here.
 func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 	url := webtest.Start(t, Server(bare(t, lineOf("POST", "/api/echo", Public(), Member, JSON(large), "Echo"))))
 	const post = "POST /api/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -89,5 +89,29 @@ func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 				t.Errorf("%s is not in our form: %s", res.Status, b)
 			}
 		})
+	}
+}
+
+// A client that sends a large body without looking for a response gets the refusal of it, not a reset.
+func TestRefusedBodiesAreReadToTheEnd(t *testing.T) {
+	url := webtest.Start(t, Server(bare(t, lineOf("POST", "/api/echo", Public(), Member, JSON(large), "Echo"))))
+	body := strings.Repeat(" ", 16<<20)
+	for name, framed := range map[string]string{
+		"length": "Content-Length: 16777216\r\n\r\n" + body,
+		"chunks": "Transfer-Encoding: chunked\r\n\r\n1000000\r\n" + body + "\r\n0\r\n\r\n",
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = io.WriteString(conn, "POST /api/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+framed)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %v, %v", name, res, err)
+		}
 	}
 }

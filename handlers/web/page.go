@@ -17,7 +17,7 @@ import (
 // others as little: without it a form's Origin would be null, and browsers that send no Sec-Fetch-Site (old ones, and
 // all to a plain http host) could send no form at all.
 func (c *Call) PageHeaders(images, script string, targets ...string) {
-	csp := "default-src 'none'; style-src 'self'; img-src 'self' data:" + images + "; form-action 'self'"
+	csp := "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:" + images + "; form-action 'self'"
 	for _, t := range targets {
 		csp += " " + t
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -32,4 +33,26 @@ func (w RangeWriter) WriteHeader(status int) {
 		w.Header().Del("Content-Disposition")
 	}
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// Attachment is a Content-Disposition (RFC 6266) with the name of a file: in ASCII for old receivers, whole for
+// others.
+func Attachment(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' {
+			return '_'
+		}
+		return r
+	}, name)
+	ascii := strings.Map(func(r rune) rune {
+		if r < 0x20 || r > 0x7e || r == '"' || r == '%' {
+			return '_'
+		}
+		return r
+	}, name)
+	v := `attachment; filename="` + ascii + `"`
+	if ascii != name {
+		v += "; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+	}
+	return v
 }

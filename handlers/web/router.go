@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -290,4 +291,27 @@ func (h *Handler) finish(c *Call, start time.Time) {
 	if cut {
 		panic(http.ErrAbortHandler) // net/http ends the connection, and nothing else
 	}
+	c.drain()
+}
+
+const (
+	maxDrain     = 32 * MiB
+	drainTimeout = 5 * time.Second
+)
+
+// drain reads and discards the rest of a body that was refused, up to maxDrain within drainTimeout. net/http would
+// close the connection while the client still sends, and the client, or a proxy, would see a reset instead of the
+// response (RFC 9112 section 9.6). Bodies below 256 KiB are drained by net/http; an HTTP/2 stream needs none of it, and
+// a client that waits for 100 Continue hasn't sent anything.
+func (c *Call) drain() {
+	r := c.Request
+	small := r.ContentLength >= 0 && r.ContentLength < 256*KiB
+	if c.w.status < 400 || r.ProtoMajor != 1 || small || r.Header.Get("Expect") != "" {
+		return
+	}
+	control := c.Control()
+	if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(drainTimeout)) != nil {
+		return // not a connection of our own server: a page that asks the API
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 }

@@ -72,7 +72,7 @@ func (c *Call) Cookie(name string) string {
 	return k.Value
 }
 
-// CrossSite refuses what another site's page makes a browser send (docs/api.md). The configured origin is ours,
+// CrossSite refuses what another site's page makes a browser send. The configured origin is ours,
 // whatever Host a proxy lets through.
 func (c *Call) CrossSite() error {
 	if err := c.frame.crossOrigin.Check(c.Request); err != nil {

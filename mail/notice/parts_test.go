@@ -37,6 +37,28 @@ func TestNoticePartsSayTheSame(t *testing.T) {
 	}
 }
 
+// The default that a tenant may change is what is sent until they do.
+func TestDefaultWordingIsTheBuiltInOne(t *testing.T) {
+	t.Parallel()
+	for _, lang := range core.Languages {
+		for _, k := range []Kind{Confirm, Subscribed, Unsubscribed, Preferences} {
+			d := noticeWithLogo(lang)
+			subject, text, page, err := k.Render(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Own = k.Default(lang)
+			s, x, p, err := k.Render(d)
+			if err != nil || s != subject || x != text || mail.HTMLToText(p) != mail.HTMLToText(page) {
+				t.Errorf("%s %s: %v\n%s\n%s", lang, k, err, x, text)
+			}
+		}
+	}
+	if d := Kind("none").Default("en"); d != (core.MailText{}) {
+		t.Error(d)
+	}
+}
+
 func noticeWithLogo(lang string) Data {
 	return Data{
 		To: "reader@example.net", List: "Demo Weekly", URL: "https://news.example.org/confirm?token=abc",

@@ -11,6 +11,18 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
+// Default returns the built-in wording of a notice to subscribers in a language of core.Languages, any other meaning
+// the first, with the placeholders that a tenant's own wording may have. Data.Own with it is as without any; it is
+// zero for an unknown kind.
+func (k Kind) Default(language string) core.MailText {
+	w := words.Of(words.Language(language))
+	l, known := w.Notices[string(k)]
+	if !known {
+		return core.MailText{}
+	}
+	return core.MailText{Subject: l.Subject, Text: w.Hello + "\n\n" + l.Text}
+}
+
 // paragraph is a part of a text between empty lines.
 type paragraph string
 
@@ -38,7 +50,7 @@ func filler(w *words.List, d Data) *strings.Replacer {
 		by = w.Command
 	}
 	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
-		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(d.Review.Subject),
+		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(core.ListedText(d.Review.Subject, nil)),
 		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", d.Review.Note,
 		"{{wanted}}", wanted(w, &d.Review), "{{client}}", octets.CleanLine(d.Client.Name),
 		"{{scopes}}", cmp.Or(d.Client.Scopes, "–"), "{{when}}", minute(d.Client.At),

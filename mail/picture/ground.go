@@ -1,8 +1,10 @@
 package picture
 
 import (
+	"bytes"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/gif"
 	"image/png"
 	"io"
@@ -43,6 +45,47 @@ func HardToSee(file io.Reader, mediaType string, ground core.Color) (bool, error
 		}
 	})
 	return through*fewest > through+drawn && 2*hidden > drawn, nil
+}
+
+// OnPlate returns a picture, a PNG or GIF as it is kept, on a white plate with round corners, as a PNG: dark parts of
+// it are seen on every ground, and on white it looks as before. Its error is the decoder's.
+func OnPlate(file io.Reader, mediaType string) ([]byte, error) {
+	decode := png.Decode
+	if mediaType == GIF {
+		decode = gif.Decode
+	}
+	m, err := decode(file)
+	if err != nil {
+		return nil, err
+	}
+	b := m.Bounds()
+	room := max(4, b.Dy()/6)
+	plate := image.NewNRGBA(image.Rect(0, 0, b.Dx()+2*room, b.Dy()+2*room))
+	mask := rounded{plate.Bounds(), room}
+	draw.DrawMask(plate, plate.Bounds(), image.White, image.Point{}, mask, image.Point{}, draw.Src)
+	draw.Draw(plate, b.Sub(b.Min).Add(image.Pt(room, room)), m, b.Min, draw.Over)
+	var out bytes.Buffer
+	err = png.Encode(&out, plate)
+	return out.Bytes(), err
+}
+
+// rounded is a mask that covers a rectangle but for its corners, which are round.
+type rounded struct {
+	whole  image.Rectangle
+	radius int // pixels
+}
+
+func (r rounded) ColorModel() color.Model { return color.AlphaModel }
+
+func (r rounded) Bounds() image.Rectangle { return r.whole }
+
+func (r rounded) At(x, y int) color.Color {
+	dx := max(r.radius-x, x-(r.whole.Max.X-1-r.radius), 0)
+	dy := max(r.radius-y, y-(r.whole.Max.Y-1-r.radius), 0)
+	if dx*dx+dy*dy > r.radius*r.radius {
+		return color.Transparent
+	}
+	return color.Opaque
 }
 
 // eachSample calls fn with pixels that lie evenly over a picture.

@@ -12,6 +12,38 @@ import (
 	"newsletterd/core"
 )
 
+// On its plate a dark logo is seen on a dark ground; the corners of the plate let the ground through.
+func TestOnPlate(t *testing.T) {
+	m := image.NewNRGBA(image.Rect(0, 0, 400, 120))
+	draw.Draw(m, image.Rect(20, 20, 380, 100), image.Black, image.Point{}, draw.Src)
+	var file bytes.Buffer
+	if err := png.Encode(&file, m); err != nil {
+		t.Fatal(err)
+	}
+	plate, err := OnPlate(bytes.NewReader(file.Bytes()), PNG)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := png.Decode(bytes.NewReader(plate))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := on.Bounds().Size(); size != image.Pt(440, 160) {
+		t.Error(size)
+	}
+	for at, want := range map[image.Point]color.NRGBA{{0, 0}: {}, {220, 4}: {255, 255, 255, 255}, {220, 80}: {A: 255}} {
+		if got := color.NRGBAModel.Convert(on.At(at.X, at.Y)); got != want {
+			t.Errorf("%v: %v", at, got)
+		}
+	}
+	if hidden, err := HardToSee(bytes.NewReader(plate), PNG, core.Color{0x12, 0x12, 0x12}); hidden || err != nil {
+		t.Error(hidden, err)
+	}
+	if _, err := OnPlate(bytes.NewReader(nil), GIF); err == nil {
+		t.Error("an empty file has a plate")
+	}
+}
+
 // What is dark and lets the ground through can hardly be seen on a dark one; what covers it, or is light for the most
 // part, can.
 func TestHardToSee(t *testing.T) {

@@ -236,7 +236,7 @@ func (p *Picture) encode(ctx context.Context, m image.Image, limit int) (core.Me
 		err = jpeg.Encode(&out, m, &jpeg.Options{Quality: p.jpegQuality()})
 	}
 	if errors.Is(err, errTooLong) {
-		return core.MediaFile{}, TooLarge(limit)
+		return core.MediaFile{}, core.MediaLimits{Bytes: int64(limit)}.TooLarge()
 	}
 	if gone := ctx.Err(); gone != nil {
 		return core.MediaFile{}, gone
@@ -253,12 +253,6 @@ func fileOf(mediaType string, width, height int, data []byte) core.MediaFile {
 		SHA256: hex.EncodeToString(sum[:]), Type: mediaType, Width: width, Height: height, Bytes: int64(len(data)),
 		Data: data,
 	}
-}
-
-// TooLarge is the error for a file of more bytes than limit.
-func TooLarge(limit int) *core.Error {
-	return (&core.Error{Kind: core.TooLarge, Code: "payload_too_large", Field: "file"}).
-		Sayf("The image is too large: %d bytes at most. Save a smaller one.", limit)
 }
 
 // jpegQuality is that of the JPEG that came, so that none grows, within what looks well.

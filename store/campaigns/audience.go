@@ -410,6 +410,11 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 		return a, err
 	}
 	a.SetUsual(last)
+	var hours []core.OpeningHour
+	if err := s.All(ctx, &hours, hoursOfOpenings, tenantID); err != nil {
+		return a, err
+	}
+	a.SetBestHour(hours)
 	if len(f.ListIDs) == 1 && f.Narrowing.Searches() == 0 {
 		counts, err := s.ListCounts(ctx, f.ListIDs)
 		if of := counts[f.ListIDs[0]]; err != nil || of.Mailable > countedOneByOne {

@@ -37,6 +37,9 @@ const (
 		"DESC LIMIT +?3"
 	jobsOfCampaign = jobView + "INDEXED BY send_job_campaign " + jobViewFrom + newerThan + `AND send_job.campaign_id = ?4
 		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
+	jobsOfCampaigns = newestJobs + `AND send_job.no IN (SELECT no FROM send_job INDEXED BY send_job_campaign
+		WHERE campaign_id IN (SELECT value FROM json_each(?4)))
+		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
 	jobsOfList = newestJobs + `AND send_job.no IN (SELECT no FROM send_job WHERE list_id = ?4 UNION ALL
 		SELECT job_no FROM further_list INDEXED BY further_list_list WHERE list_id = ?4)
 		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
@@ -49,7 +52,7 @@ type JobFilter struct {
 	Status  core.JobStatus // in that state; empty: in any
 	ListID  string         // that go to this list; empty: to any
 
-	CampaignID string // that send this campaign, all lists then; empty: any
+	CampaignIDs []string // that send one of these campaigns, all lists then; nil: any
 }
 
 // JobView reads one job. core.ErrJobNotFound is returned where there is none, or its tenant was deleted.
@@ -70,8 +73,10 @@ func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs [
 	}
 	args := []any{before, string(f.Status), page.Limit}
 	switch {
-	case f.CampaignID != "":
-		err = s.All(ctx, &vs, jobsOfCampaign, append(args, f.CampaignID, f.All, db.JsonOf(f.Tenants))...)
+	case len(f.CampaignIDs) == 1:
+		err = s.All(ctx, &vs, jobsOfCampaign, append(args, f.CampaignIDs[0], f.All, db.JsonOf(f.Tenants))...)
+	case len(f.CampaignIDs) > 1:
+		err = s.All(ctx, &vs, jobsOfCampaigns, append(args, db.JsonOf(f.CampaignIDs), f.All, db.JsonOf(f.Tenants))...)
 	case f.ListID != "":
 		err = s.All(ctx, &vs, jobsOfList, append(args, f.ListID, f.All, db.JsonOf(f.Tenants))...)
 	case f.All:

@@ -62,7 +62,7 @@ func wordsOf(state int, reason string) []string {
 
 const (
 	recipientColumns = `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at,
-		r.finished_at, r.reason, r.marks, ` + db.WholeName + ` AS name FROM `
+		r.finished_at, r.reason, r.marks, coalesce(s.id, '') AS subscriber_id, ` + db.WholeName + ` AS name FROM `
 	recipientMarked = "r.marks > 1"
 )
 

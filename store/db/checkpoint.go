@@ -129,7 +129,7 @@ func (s *DB) checkLeftoverWAL() (leftover, error) {
 		return left, nil
 	}
 	return left,
-		fmt.Errorf("%w: %s doesn't match %s-wal. Move both aside and restore a backup with newsletterd " +
+		fmt.Errorf("%w: %s doesn't match %s-wal. Move both aside and restore a backup with newsletterd "+
 			"restore", ErrOldCopy, s.path, s.path)
 }
 

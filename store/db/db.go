@@ -307,7 +307,7 @@ func (s *DB) shut() (err error) {
 	}
 	if s.opts.Mode == Daemon && s.writer != nil && !s.replaced.Load() &&
 		WalSize(s.path) > 0 { // without a writer it was never ours
-		s.log.Warn("database: the -wal file stays, because another process has the database " +
+		s.log.Warn("database: the -wal file stays, because another process has the database "+
 			"open", slog.String("path", s.path))
 	}
 	if s.lock != nil {

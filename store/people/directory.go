@@ -36,7 +36,13 @@ type SubscriptionFilter struct {
 	Field  string     // a member of the preferences that must be the text Value
 	Value  string
 	Search string // what the address, or a word of the name, begins with
+	// Sort is one of SubscriptionSorts; empty: by list and id. There may be no more than core.MaxSorted subscriptions on
+	// the lists that are looked into.
+	Sort string
 }
+
+// SubscriptionSorts are the orders of MatchingSubscriptions; one with a minus is the other way around.
+var SubscriptionSorts = []string{"email", "-email", "created_at", "-created_at", "status_at", "-status_at"}
 
 // ListedSubscription is a subscription as those who manage lists see it.
 type ListedSubscription struct {
@@ -102,10 +108,14 @@ func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []str
 
 // MatchingSubscriptions reads a page of the subscriptions that a filter describes, by list and id, after a place that
 // an earlier page named as next. It reads a bounded number of records: a page may be short, or empty, while next names
-// a place to go on from. next is empty after the last page. Its only error is core.ErrStorage.
+// a place to go on from. next is empty after the last page. In another order it returns core.ErrTooManyToSort where
+// there are more than that is for. Else its only error is core.ErrStorage.
 func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
+	if f.Sort != "" {
+		return s.sortedSubscriptions(ctx, &f, page)
+	}
 	afterList, afterID, _ := strings.Cut(page.After, " ")
 	lists := []string{f.ListID}
 	if f.ListID == "" {

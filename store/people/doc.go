@@ -2,7 +2,7 @@
 // whole.
 //
 //	store.go                             New
-//	directory.go history.go references.go   who subscribes, what someone was sent, what an id is of; why.go: why not
+//	directory.go sorted.go history.go references.go   who subscribes, what someone was sent, what an id is of; why.go: why not
 //	person*.go                           export and erasure of a person
 //	leaving.go undo.go blocking.go       leaving, its undo, and blocks: both sides in one transaction
 //	provider_events.go                   what mail providers report

@@ -74,8 +74,8 @@ var ReferenceQueries = map[Noun]string{
 	NounEvent: "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
 }
 
-// References returns at most limit records that word names: those whose id begins with it, where it has at least
-// MinReference characters, and those that have it as their name. Names are compared without regard to the case of ASCII
+// References returns at most limit records that word names: the one with this id, those whose id begins with it, where
+// it has at least MinReference characters, and those that have it as their name. Names are compared without regard to the case of ASCII
 // letters, unless some record has exactly this name. tenantID leaves out the records of other tenants; empty: of none.
 // An empty word names every record. Its only error is core.ErrStorage.
 func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string, limit int) (refs []Reference,
@@ -87,7 +87,7 @@ func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string
 		end = begin + "g" // after all that begin with it: ids have no digit above f
 	}
 	const matching = ` WHERE (?1 = '' OR tenant_id IN (?1, ''))
-		AND (?2 = '' OR name = ?2 COLLATE NOCASE OR (?3 <> '' AND id >= ?3 AND id < ?4)) ORDER BY name = ?2 DESC, id
+		AND (?2 = '' OR name = ?2 COLLATE NOCASE OR id = ?2 OR (?3 <> '' AND id >= ?3 AND id < ?4)) ORDER BY name = ?2 DESC, id
 		LIMIT +?5`
 	err = s.All(ctx, &refs, "SELECT id, name, tenant_id FROM ("+ReferenceQueries[noun]+")"+matching, tenantID, word, begin,
 		end, limit)
@@ -95,6 +95,6 @@ func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string
 		return refs, err
 	}
 	return slices.DeleteFunc(refs, func(r Reference) bool {
-		return r.Name != word && (begin == "" || !strings.HasPrefix(r.ID, begin))
+		return r.Name != word && r.ID != word && (begin == "" || !strings.HasPrefix(r.ID, begin))
 	}), nil
 }

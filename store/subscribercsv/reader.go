@@ -21,6 +21,9 @@ const MaxColumns = 1000
 // exportColumns are the columns that Writer writes.
 var exportColumns = []string{"email", "status", "created_at", "preferences"}
 
+// ownColumns are those of both kinds of Writer that are no fields.
+var ownColumns = append([]string{"list"}, exportColumns...)
+
 // form describes the files that a program exports. It is recognised by the header.
 type form struct {
 	known    []string          // columns that only this form has together; none: marks tell it
@@ -37,10 +40,10 @@ type form struct {
 // forms are tried in order. In a file of none of them, each column but the address is a preference.
 var forms = []form{
 	{
-		known: []string{"status", "preferences"}, email: "email", base: "preferences", drop: exportColumns,
+		known: []string{"status", "preferences"}, email: "email", base: "preferences", drop: ownColumns,
 	},
 	{ // columns left out of it
-		known: []string{"email", "preferences"}, email: "email", base: "preferences", drop: exportColumns,
+		known: []string{"email", "preferences"}, email: "email", base: "preferences", drop: ownColumns,
 	},
 	{ // listmonk
 		known: []string{"uuid", "attributes", "status"}, email: "email", base: "attributes",

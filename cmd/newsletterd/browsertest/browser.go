@@ -30,8 +30,18 @@ type Browser struct {
 }
 
 // New starts a browser, or skips the test where there is none, or where it isn't `make pages` that asks: a browser
-// takes as long as many other tests. hosts are names that lead to this machine.
-func New(t testing.TB, hosts ...string) *Browser {
+// takes as long as many other tests. The test runs in parallel with other tests of browsers. hosts are names that lead to
+// this machine.
+func New(t *testing.T, hosts ...string) *Browser {
+	t.Helper()
+	if os.Getenv("NEWSLETTERD_BROWSER") != "" {
+		t.Parallel()
+	}
+	return Another(t, hosts...)
+}
+
+// Another starts one more browser in a test that has one.
+func Another(t testing.TB, hosts ...string) *Browser {
 	t.Helper()
 	if os.Getenv("NEWSLETTERD_BROWSER") == "" {
 		t.Skip("make pages tries the pages in a browser")

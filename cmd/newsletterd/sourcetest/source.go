@@ -40,6 +40,7 @@ func (f File) Line(pos token.Pos) int { return f.Set.Position(pos).Line }
 
 // Files returns all files, parsed once for all tests.
 func Files(t testing.TB) []File {
+	skipShort(t)
 	t.Helper()
 	all, err := files()
 	if err != nil {
@@ -84,6 +85,7 @@ type Package struct {
 
 // Packages returns the packages of patterns as `go list` takes them.
 func Packages(t testing.TB, patterns ...string) (all []Package) {
+	skipShort(t)
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports"}, patterns...)...)
 	cmd.Dir = Root
@@ -161,4 +163,12 @@ func receiverExported(d *ast.FuncDecl) bool {
 	}
 	id, ok := typ.(*ast.Ident)
 	return ok && id.IsExported()
+}
+
+// skipShort leaves rules of the source out where the race detector watches.
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a rule of the source: nothing for the race detector")
+	}
 }

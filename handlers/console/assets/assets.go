@@ -1,4 +1,4 @@
-// Package assets holds the scripts that browsers load for the console, and their stylesheets.
+// Package assets holds the scripts and fonts that browsers load for the console, and stylesheets of scripts.
 //
 //	src/         what we write, and which libraries go with it (package.json, package-lock.json)
 //	bundle.go    src ─► dist, by esbuild; `make console` runs it, nothing else needs npm
@@ -7,6 +7,7 @@
 //	  console.js   dialogs, menus, uploads, copies of what was written, for all pages
 //	  editor.js    the visual editor of newsletters, with editor.css, for pages that have one
 //	  code.js      the editor of HTML, for pages that have one; it wants editor.css, too
+//	  inter-*.woff2  the font of the console: its Latin letters, and those of more languages
 //	  LICENSES.txt of the libraries in them; it stands there as it is, too, to be read
 //	  SOURCES      the SHA-256 of src; SHA256SUMS: those of all files, as they are without gzip
 //

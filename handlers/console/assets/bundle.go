@@ -23,7 +23,14 @@ import (
 const (
 	folder       = "handlers/console/assets"
 	licensesName = "LICENSES.txt"
+	fontLibrary  = "@fontsource-variable/inter"
 )
+
+// fonts are the files of fontLibrary that are served, by their names in dist: all weights, upright.
+var fonts = map[string]string{
+	"inter-latin.woff2":     "inter-latin-wght-normal.woff2",
+	"inter-latin-ext.woff2": "inter-latin-ext-wght-normal.woff2",
+}
 
 func main() {
 	log.SetFlags(0)
@@ -69,6 +76,15 @@ func bundle(esbuild string) error {
 	if err := run(".", "go", args...); err != nil {
 		return err
 	}
+	for name, file := range fonts {
+		font, err := os.ReadFile(filepath.Join(tmp, "node_modules", fontLibrary, "files", file))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dist, name), font, 0o644); err != nil {
+			return err
+		}
+	}
 	if err := licenses(meta, tmp, dist); err != nil {
 		return err
 	}
@@ -99,7 +115,7 @@ func licenses(meta, tmp, dist string) error {
 	if err := json.Unmarshal(text, &made); err != nil {
 		return err
 	}
-	used := map[string][]string{} // library: files of dist
+	used := map[string][]string{fontLibrary: slices.Collect(maps.Keys(fonts))} // library: files of dist
 	for output, o := range made.Outputs {
 		for input := range o.Inputs {
 			_, path, ok := strings.Cut(input, "node_modules/")
@@ -117,7 +133,7 @@ func licenses(meta, tmp, dist string) error {
 		}
 	}
 	var out strings.Builder
-	out.WriteString("The scripts of the console contain these libraries.\n")
+	out.WriteString("The scripts of the console contain these libraries, and its pages this font.\n")
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		slices.Sort(used[name])
 		about, license, err := library(filepath.Join(tmp, "node_modules", name))
@@ -184,8 +200,8 @@ func sums(dist string) error {
 	return os.WriteFile(filepath.Join(dist, "SHA256SUMS"), []byte(out.String()), 0o644)
 }
 
-// pack puts scripts, styles and licences into files with .gz after their names. The licences stay as they are too, to
-// be read.
+// pack puts scripts, styles, fonts and licences into files with .gz after their names. The licences stay as they are
+// too, to be read.
 func pack(dist string) error {
 	files, err := filepath.Glob(filepath.Join(dist, "*.*")) // not the sums
 	if err != nil {

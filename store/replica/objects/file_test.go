@@ -136,7 +136,7 @@ func TestLinksAreNotFollowedOut(t *testing.T) {
 // A folder that is missing is not made, and looking at one that is there leaves it as it is.
 func TestFoldersAreNotMade(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "replica")
-	if _, err := Open("file://"+name, nil); err == nil || !strings.Contains(err.Error(), "mount its disk, or make it") {
+	if _, err := Open("file://"+name, nil); err == nil || !strings.Contains(err.Error(), "Mount its disk, or create") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {

@@ -20,6 +20,7 @@
 //   <input type="color" data-colour="id" hidden data-script>  the browser's picker for the colour that stands in #id;
 //                                                see console/colour.js
 //   <iframe data-whole>                          is as high as the page in it; see console/frames.js
+//   <span data-moment="Schedule for {}">         names the day and time of two fields; see console/moment.js
 //   <form data-forget>                           signing out: forgets all that is kept on the device
 //
 // Elements with the attributes data-script and hidden are shown once this script runs. <p role="status" data-live> says
@@ -37,6 +38,7 @@ import "./console/autosave.js";
 import "./console/zone.js";
 import "./console/colour.js";
 import "./console/frames.js";
+import "./console/moment.js";
 import { onContent } from "./console/page.js";
 
 onContent((root) => {

@@ -4,6 +4,8 @@
 //	<textarea id="source" name="source" data-editor
 //	  data-upload="/console/media/upload"        pictures are sent there, by POST with the field "file"; the answer is
 //	                                             JSON: {"url": …}, and "alt" if it is known
+//	  data-most="10485760"                       bytes that a picture may have there
+//	  data-too-many="The image is too large …"   what is said of one that has more
 //	  data-library="/console/pictures"           pictures that are there already: JSON, [{"url", "name", "alt"}]
 //	  data-pictures="https://media.example.org"  origins, parted by blanks, whose pictures the policy of the page lets it
 //	                                             show; its own needs no mention
@@ -23,6 +25,8 @@
 // and the editor shows it. Blocks that nobody changed keep their octets (see editor/source.js). A source of which the
 // editor would make another mail is edited as source (see prove).
 //
+// A line such as the subject shows the same fields: <input data-fields-line="source"> (see editor/line.js).
+//
 // The page loads editor.css. <script type="application/json" id="editor-words"> may hold words (editor/words.js has their
 // names); English and German are here. textarea.editor has markdown(), which returns the text as it stands, show("source")
 // and show("visual"), focus(), and settled, a promise that is kept once the server was asked.
@@ -41,6 +45,7 @@ import { BlocksError, BlockSource } from "./editor/blocks.js";
 import { sameMail } from "./editor/compare.js";
 import { clean } from "./editor/paste.js";
 import { pictureOf, rtfPictures } from "./editor/rtf.js";
+import { Line } from "./editor/line.js";
 import { fileOf, isPicture, Pictures } from "./editor/pictures.js";
 import { schema } from "./editor/schema.js";
 import { Source } from "./editor/source.js";
@@ -50,6 +55,7 @@ import { views } from "./editor/views.js";
 import { word } from "./editor/words.js";
 
 const n = schema.nodes;
+const m = schema.marks;
 const remembered = "console.editor.shows";
 
 class Editor {
@@ -63,7 +69,7 @@ class Editor {
     this.offer = make("span");
     this.status.append(this.said, this.offer);
     const hosts = (textarea.dataset.pictures ?? "").split(/\s+/).filter(Boolean);
-    this.pictures = new Pictures(textarea.dataset.upload, (text) => this.say(text), hosts);
+    this.pictures = new Pictures(textarea.dataset, (text) => this.say(text), hosts);
     this.pictures.library = textarea.dataset.library;
     this.surface = make("div", { className: "editor-surface" });
     this.toolbar = new Toolbar(this);
@@ -83,7 +89,7 @@ class Editor {
       if (!this.writing && textarea.value !== this.written) this.show("visual", false);
     });
     const flush = () => this.flush();
-    textarea.form?.addEventListener("submit", flush, true);
+    textarea.form?.addEventListener("submit", (event) => this.submits(event), true);
     textarea.form?.addEventListener("formdata", (event) => {
       this.flush();
       if (textarea.name && !textarea.disabled) event.formData.set(textarea.name, textarea.value);
@@ -107,6 +113,16 @@ class Editor {
       for (const name of ["accent", "on", "tint", "text"]) this.dom.style.setProperty(`--mail-${name}${end}`, colors[name]);
     }
     this.dom.style.setProperty("--mail-radius", `${radius}px`);
+  }
+
+  // submits has a form wait for the pictures that are on their way: leaving the page would end them.
+  submits(event) {
+    if (!this.pictures.underWay.size) return this.flush();
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const { target: form, submitter } = event;
+    this.say(word("picture.sending"));
+    this.pictures.settled().then(() => form.requestSubmit(submitter));
   }
 
   // load shows what stands in the textarea, and reports whether it can.
@@ -312,6 +328,7 @@ function plugins(editor) {
     gapCursor(),
     lastParagraph(),
     besideFields(),
+    slash(editor),
   ];
 }
 
@@ -337,6 +354,25 @@ function besideFields() {
   });
 }
 
+// slash opens the menu of blocks where "/" begins an empty paragraph. Escape leaves the sign there.
+function slash(editor) {
+  return new Plugin({
+    props: {
+      handleTextInput(view, from, to, text) {
+        const { parent } = view.state.selection.$from;
+        if (text !== "/" || parent.type !== n.paragraph || parent.content.size) return false;
+        const at = view.coordsAtPos(from);
+        const back = () => {
+          view.focus();
+          view.dispatch(view.state.tr.insertText("/"));
+        };
+        editor.toolbar.blocks({ getBoundingClientRect: () => at, back });
+        return true;
+      },
+    },
+  });
+}
+
 // lastParagraph keeps room to write after the last block. An empty paragraph isn't written.
 function lastParagraph() {
   return new Plugin({
@@ -345,6 +381,18 @@ function lastParagraph() {
       if (!transactions.some((t) => t.docChanged) || last.type === n.paragraph || last.type === n.heading) return null;
       return state.tr.insert(state.doc.content.size, n.paragraph.create());
     },
+  });
+}
+
+// marking has what is typed between signs bear a mark, as in Markdown: the last sign is not there yet.
+function marking(pattern, mark) {
+  return new InputRule(pattern, (state, found, from, to) => {
+    const [, before, sign, text] = found;
+    if (!state.doc.resolve(from).parent.type.allowsMarkType(mark)) return null;
+    const start = from + before.length;
+    const end = start + sign.length + text.length;
+    const tr = state.tr.delete(end, to).delete(start, start + sign.length);
+    return closeHistory(tr.addMark(start, start + text.length, mark.create()).removeStoredMark(mark));
   });
 }
 
@@ -361,6 +409,8 @@ function rules() {
       ),
       textblockTypeInputRule(/^(#{1,3})\s$/, n.heading, (found) => ({ level: found[1].length })),
       textblockTypeInputRule(/^```$/, n.code_block),
+      marking(/(^|[\s(“„"])(\*\*)([^*\s](?:[^*]*[^*\s])?)\*\*$/, m.strong),
+      marking(/(^|[\s(“„"])([*_])([^*_\s](?:[^*_]*[^*_\s])?)\2$/, m.em),
       new InputRule(/(\{\{[^{}]*\}\}|\{%[^{}%]*%\})$/, (state, found, from, to) =>
         closeHistory(
           state.tr.replaceWith(from, to, n.field.create({ source: found[1] }, null, state.selection.$from.marks())),
@@ -414,4 +464,8 @@ function keys(editor) {
 
 onContent((root) => {
   for (const textarea of root.querySelectorAll("textarea[data-editor]")) textarea.editor ??= new Editor(textarea);
+  for (const input of root.querySelectorAll("input[data-fields-line]")) {
+    const text = document.getElementById(input.dataset.fieldsLine);
+    if (text) input.line ??= new Line(input, fieldsOf(text));
+  }
 });

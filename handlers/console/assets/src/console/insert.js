@@ -4,6 +4,11 @@ import { on } from "./page.js";
 on("click", "button[data-insert]", (event, button) => {
   const input = document.getElementById(button.dataset.into);
   const text = button.dataset.insert;
+  if (input.line) { // the editor shows fields as what they are
+    button.closest("details").open = false;
+    input.line.insert(text);
+    return;
+  }
   const at = input.selectionStart;
   input.setRangeText(text, at, input.selectionEnd, "end");
   input.dispatchEvent(new Event("input", { bubbles: true }));

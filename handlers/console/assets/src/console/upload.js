@@ -1,6 +1,9 @@
 // Forms that take files by dropping, and show how far they have come. Without this script they are sent as any form.
-// data-goes-on names what tells how much of a file is kept after a break: the form then sends the rest of it.
+// Images are scaled down first where the form has data-most, how many bytes a file may have; data-too-many is what is
+// said of one that has more. data-goes-on names what tells how much of a file is kept after a break: the form then sends
+// the rest of it.
 import { on, say, word } from "./page.js";
+import { shrunk } from "./shrink.js";
 
 const tries = 4;
 
@@ -54,7 +57,9 @@ on("submit", "form[data-upload]", async (event, form) => {
   input?.removeAttribute("aria-invalid");
   try {
     const again = form.dataset.goesOn ? sendOn : sendAgain;
-    const answer = await again(form, new FormData(form, event.submitter), bar, fault);
+    const data = new FormData(form, event.submitter);
+    if (form.dataset.most) await fit(form, data);
+    const answer = await again(form, data, bar, fault);
     if (answer) shown(form, answer);
   } catch (why) {
     if (fault) fault.textContent = why.message;
@@ -65,6 +70,17 @@ on("submit", "form[data-upload]", async (event, form) => {
   if (bar) bar.hidden = true;
   delete form.dataset.busy;
 });
+
+// fit scales the images of a form down. It throws what is said of one that is still too large: the server would end the
+// connection before the browser reads its answer.
+async function fit(form, data) {
+  for (const [name, file] of [...data]) {
+    if (!(file instanceof File) || !file.name) continue;
+    const smaller = await shrunk(file);
+    if (smaller.size > Number(form.dataset.most)) throw new Error(form.dataset.tooMany);
+    data.set(name, smaller);
+  }
+}
 
 // sendAgain sends a form, and again after a pause where there was no answer.
 async function sendAgain(form, data, bar, fault) {

@@ -8,6 +8,7 @@ import { make } from "../console/page.js";
 import { dialog } from "./dialog.js";
 import { dataAddress } from "./pictures.js";
 import { schema } from "./schema.js";
+import { Grid, rowsOf, sourceOf } from "./table.js";
 import { field } from "./template.js";
 import { word } from "./words.js";
 
@@ -214,6 +215,42 @@ export function askLink(state, dispatch, view) {
   return true;
 }
 
+// ownLink links what is selected to an address that each subscriber has of their own, or inserts such a link.
+export function ownLink(name) {
+  return (state, dispatch) => {
+    const { $from, from, to, empty } = state.selection;
+    if (!$from.parent.inlineContent || !$from.parent.type.allowsMarkType(m.link)) return false;
+    if (!dispatch) return true;
+    const link = m.link.create({ href: `{{ ${name} }}` });
+    const { tr } = state;
+    if (empty) tr.replaceSelectionWith(schema.text(word(`say.${name}`), [...$from.marks(), link]), false);
+    else tr.addMark(from, to, link);
+    dispatch(tr.removeStoredMark(m.link).scrollIntoView());
+    return true;
+  };
+}
+
+// askTable inserts a table, or changes the one that is selected.
+export function askTable(state, dispatch, view) {
+  const found = around(state, n.locked);
+  const was = found && !found.node.attrs.json ? rowsOf(found.node.attrs.source) : null;
+  if (found && !was) return false;
+  if (!dispatch) return true;
+  const grid = new Grid(was?.rows ?? [["", ""], ["", ""], ["", ""]]);
+  const about = { remove: Boolean(found), ok: found ? word("save") : word("insert") };
+  dialog(word("table"), [{ element: () => grid.dom }], about).then((a) => {
+    view.focus();
+    if (!a) return;
+    const { tr } = view.state;
+    const dispatch = apart(view);
+    if (a === "remove") return dispatch(tr.delete(found.pos, found.pos + found.node.nodeSize));
+    const node = n.locked.create({ source: sourceOf(grid.rows(), was?.align ?? []) });
+    if (found) dispatch(tr.replaceWith(found.pos, found.pos + found.node.nodeSize, node));
+    else insert(view.state, dispatch, node);
+  });
+  return true;
+}
+
 // extent returns where the text begins and ends that has a mark and is next to a place.
 function extent($pos, mark) {
   const parent = $pos.parent;
@@ -309,7 +346,8 @@ function library(pictures, form) {
       b.onclick = () => {
         for (const other of box.children) other.setAttribute("aria-pressed", String(other === b));
         form.elements.src.value = url;
-        form.elements.alt.value = alt;
+        const said = form.elements.alt;
+        if (!said.value || said.value === said.dataset.ofLibrary) said.value = said.dataset.ofLibrary = alt;
         if (form.elements.file) form.elements.file.value = "";
         form.elements.src.dispatchEvent(new Event("change", { bubbles: true }));
       };
@@ -368,7 +406,7 @@ export function askPicture(pictures) {
       if (!a.file && !a.src && !old.pending) return;
       const width = Math.min(2000, Math.max(0, parseInt(a.width, 10) || 0));
       const attrs = { ...old, src: complete(a.src), alt: a.alt, title: a.title, width, href: complete(a.href) };
-      attrs.pending = a.file ? pictures.send(a.file, view) : a.src ? "" : old.pending;
+      attrs.pending = a.file ? pictures.send(a.file, view, a.alt) : a.src ? "" : old.pending;
       if (found) dispatch(tr.setNodeMarkup(found.pos, null, attrs));
       else insert(view.state, dispatch, n.figure.create(attrs));
     });

@@ -1,5 +1,6 @@
 // Pictures on their way to the server: a form with the field "file" is sent to the address of data-upload, which
 // answers {"url": …}, and may answer {"alt": …} too.
+import { isImage, shrunk, size } from "../console/shrink.js";
 import { word } from "./words.js";
 
 const tries = 3;
@@ -15,8 +16,7 @@ export function isFailed(pending) {
 
 // savedSrc returns the address that a picture is saved with; "": it isn't saved.
 export function savedSrc({ src, pending }) {
-  if (pending === "drop" || isFailed(pending)) return stayed;
-  return pending ? "" : src;
+  return pending ? stayed : src;
 }
 
 // pictureAt returns the attributes of a picture that was saved with an address.
@@ -25,9 +25,13 @@ export function pictureAt(src) {
 }
 
 export class Pictures {
-  // upload is the address; say says what becomes of a picture; hosts are origins whose pictures the page may show.
-  constructor(upload, say, hosts) {
+  // upload is the address; most is how many bytes it takes, and tooMany what it says of more; say says what becomes of
+  // a picture; hosts are origins whose pictures the page may show.
+  constructor({ upload, most, tooMany }, say, hosts) {
     this.upload = upload;
+    this.most = Number(most) || Infinity;
+    this.tooMany = tooMany;
+    this.underWay = new Set(); // promises
     this.say = say;
     this.hosts = [location.origin, ...hosts];
     this.files = new Map(); // pending: file
@@ -66,20 +70,28 @@ export class Pictures {
     }
   }
 
-  // send sends a file, and returns what the node of its picture has as pending meanwhile.
-  send(file, view) {
+  // send sends a file with its alt text, and returns what the node of its picture has as pending meanwhile.
+  send(file, view, alt = "") {
     const pending = `send-${++made}`;
     this.view = view;
     this.files.set(pending, file);
-    this.start(pending, view);
+    const done = this.start(pending, view, alt).finally(() => this.underWay.delete(done));
+    this.underWay.add(done);
     return pending;
   }
 
-  async start(pending, view) {
-    const file = this.files.get(pending);
+  // settled is kept once no picture is on its way.
+  async settled() {
+    while (this.underWay.size) await Promise.allSettled(this.underWay);
+  }
+
+  async start(pending, view, alt) {
+    const chosen = this.files.get(pending);
     this.say(word("picture.sending"));
-    this.shown.set(pending, await dataAddress(file));
-    const answer = await this.post(file);
+    this.shown.set(pending, isShown(chosen) ? await dataAddress(chosen) : "");
+    const file = await shrunk(chosen);
+    if (file !== chosen) this.shown.set(pending, await dataAddress(file));
+    const answer = file.size > this.most ? { reason: this.tooMany } : await this.post(file, alt);
     if (view.isDestroyed) return;
     if (!answer.url) {
       this.say(answer.reason);
@@ -90,7 +102,8 @@ export class Pictures {
       this.shown.set(`failed-${pending}`, this.shown.get(pending));
       return;
     }
-    this.say("");
+    const sizes = { from: size(chosen.size), to: size(file.size) };
+    this.say(file.size < chosen.size ? word("picture.scaled", sizes) : "");
     this.shown.set(answer.url, this.shown.get(pending));
     this.files.delete(pending);
     change(view, pending, { src: answer.url, pending: "" }, answer.alt);
@@ -105,11 +118,12 @@ export class Pictures {
 
   // post sends a file, and returns the answer, or the reason why there is none: what the server refuses is not sent
   // again.
-  async post(file) {
+  async post(file, alt) {
     for (let n = 1; ; n++) {
       let reason = "";
       try {
         const form = new FormData();
+        if (alt) form.append("alt", alt);
         form.append("file", file, file.name || "picture");
         const r = await fetch(this.upload, { method: "POST", body: form, headers: { Accept: "application/json" } });
         if (r.ok) return await r.json();
@@ -157,6 +171,9 @@ export function fileOf(address) {
   }
 }
 
-export function isPicture(file) {
+export { isImage as isPicture };
+
+// isShown reports whether browsers show a file as it is.
+function isShown(file) {
   return /^image\/(?:png|jpeg|gif|webp)$/.test(file.type);
 }

@@ -16,6 +16,12 @@ const icons = {
   link: "M8 12l4-4M9 6l1.500-1.500a3.200 3.200 0 0 1 4.500 4.500L13.500 10.500M11 14l-1.500 1.500a3.200 3.200 0 0 1-4.500-4.500L6.500 9.500",
   bullets: "M8 5h9M8 10h9M8 15h9M3.500 5h.01M3.500 10h.01M3.500 15h.01",
   numbers: "M8 5h9M8 10h9M8 15h9M3 4l1-.5v3.500M2.800 13.500c.8-1 2-.2 1.500.8L2.800 16.500h1.900",
+  picture: "M3 4.500h14v11H3zM3 13l4-4 3.500 3.500L13 10l4 4M13 8h.01",
+  button: "M3 6.500h14v7H3zM7 10h6",
+  table: "M3 4.500h14v11H3zM3 8.500h14M3 12h14M10 8.500v7",
+  field: "M7 4c-3 0-1 5-3.500 6 2.500 1 .5 6 3.500 6M13 4c3 0 1 5 3.500 6-2.500 1-.5 6-3.500 6",
+  blocks: "M10 4v12M4 10h12",
+  source: "M7 6l-4 4 4 4M13 6l4 4-4 4",
   quote: "M4 14V9a3 3 0 0 1 3-3M11 14V9a3 3 0 0 1 3-3M4 11h3v3H4zM11 11h3v3h-3z",
   undo: "M4 8h8a4 4 0 0 1 0 8H8M4 8l3.500-3.500M4 8l3.500 3.500",
   redo: "M16 8H8a4 4 0 0 0 0 8h4M16 8l-3.500-3.500M16 8l-3.500 3.500",
@@ -66,24 +72,29 @@ export class Toolbar {
     this.rule();
     this.block("picture", act.askPicture(this.editor.pictures), n.figure);
     this.block("button", act.askButton, n.button);
-    this.menu("columns", n.columns, [
+    if (this.editor.kind === "markdown") this.block("table", act.askTable);
+    this.block("field", act.askField(this.editor.fields), n.field);
+    this.blocks = this.menu("blocks", [n.columns, n.callout], [
       ["columns.2", act.columns(2)],
       ["columns.3", act.columns(3)],
       ["columns.none", act.columns(0)],
-    ]);
-    this.menu("callout", n.callout, [
       ["callout.note", act.callout("note")],
       ["callout.tip", act.callout("tip")],
       ["callout.warning", act.callout("warning")],
       ["callout.none", act.callout("")],
+      ["divider", act.divider],
+      ["own.preferences_url", act.ownLink("preferences_url")],
+      ["own.view_url", act.ownLink("view_url")],
+      ["own.unsubscribe_url", act.ownLink("unsubscribe_url")],
     ]);
-    this.block("divider", act.divider, n.divider);
-    this.block("field", act.askField(this.editor.fields), n.field);
     this.rule();
     this.block("undo", act.undo, null, `${mod}Z`);
     this.block("redo", act.redo, null, mac ? "⇧⌘Z" : "Ctrl+Y");
     this.source = this.add("source", () => this.editor.toggle());
-    if (this.editor.kind === "blocks") this.source.textContent = "JSON";
+    if (this.editor.kind === "blocks") {
+      this.source.textContent = "JSON";
+      this.source.removeAttribute("aria-label");
+    }
     this.source.classList.add("end");
     this.source.setAttribute("aria-pressed", "false");
   }
@@ -147,25 +158,30 @@ export class Toolbar {
     });
   }
 
-  // menu adds a button that opens a menu.
-  menu(name, type, items) {
+  // menu adds a button that opens a menu, and returns what opens it at another place. That calls back where nothing was
+  // chosen. It is marked while the selection is in a node of the types.
+  menu(name, types, items) {
     const box = make("span", { className: "editor-menu" });
     const list = make("div", { hidden: true });
     list.setAttribute("role", "menu");
     list.setAttribute("aria-label", word(name));
+    let other = null; // {at, back} where it was opened elsewhere
     const opener = this.add(name, () => (list.hidden ? open() : close(true)));
     opener.setAttribute("aria-haspopup", "menu");
     opener.setAttribute("aria-expanded", "false");
-    const open = () => {
+    const open = (elsewhere = null) => {
+      other = elsewhere;
       list.hidden = false;
-      place(list, opener);
+      place(list, other ?? opener);
       opener.setAttribute("aria-expanded", "true");
       list.querySelector("button:not([disabled])")?.focus();
     };
     const close = (focus) => {
       list.hidden = true;
       opener.setAttribute("aria-expanded", "false");
-      if (focus) opener.focus();
+      if (focus && other) other.back();
+      else if (focus) opener.focus();
+      other = null;
     };
     for (const [label, command] of items) {
       const b = make("button", { type: "button", textContent: word(label), tabIndex: -1 });
@@ -176,7 +192,10 @@ export class Toolbar {
         this.run(command);
       };
       list.append(b);
-      this.updates.push((state) => (b.disabled = !command(state)));
+      this.updates.push((state) => {
+        b.disabled = !command(state);
+        b.hidden = b.disabled && /\.none$/.test(label);
+      });
     }
     list.addEventListener("keydown", (event) => {
       const all = [...list.querySelectorAll("button:not([disabled])")];
@@ -191,11 +210,12 @@ export class Toolbar {
       if (!list.hidden && !box.contains(event.target)) close(false);
     });
     for (const moved of ["scroll", "resize"]) {
-      addEventListener(moved, () => list.hidden || place(list, opener), { capture: true, passive: true });
+      addEventListener(moved, () => list.hidden || place(list, other ?? opener), { capture: true, passive: true });
     }
     box.append(opener, list);
     this.dom.append(box);
-    this.updates.push((state) => opener.setAttribute("data-on", String(Boolean(act.around(state, type)))));
+    this.updates.push((state) => opener.setAttribute("data-on", String(Boolean(act.around(state, ...types)))));
+    return open;
   }
 
   key(event) {

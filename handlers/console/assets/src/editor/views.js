@@ -1,11 +1,12 @@
 // How blocks look that are more than text.
 import { NodeSelection } from "prosemirror-state";
 import { make } from "../console/page.js";
-import { askPicture } from "./actions.js";
+import { askPicture, askTable } from "./actions.js";
 import { BlocksError, checkBlock } from "./blocks.js";
 import { parse } from "./dialect.js";
 import { isFailed } from "./pictures.js";
 import { lockedBlocks } from "./source.js";
+import { rowsOf } from "./table.js";
 import { describe, hide, show, TemplateError } from "./template.js";
 import { word } from "./words.js";
 
@@ -120,8 +121,9 @@ class Locked {
 
   show() {
     const { source } = this.node.attrs;
-    const edit = make("button", { type: "button", className: "button", textContent: word("edit.source") });
-    edit.onclick = () => this.edit();
+    const table = !this.node.attrs.json && rowsOf(source);
+    const edit = make("button", { type: "button", className: "button", textContent: word(table ? "table.edit" : "edit.source") });
+    edit.onclick = () => (table ? this.editTable() : this.edit());
     edit.disabled = !this.view.editable;
     const kind = make("span", { className: "editor-kind", textContent: kindOf(this.node.attrs) });
     if (!source.includes("\n")) {
@@ -133,6 +135,12 @@ class Locked {
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", kind.textContent);
     this.dom.replaceChildren(make("p", {}, kind, edit), box);
+  }
+
+  editTable() {
+    const { state } = this.view;
+    this.view.dispatch(state.tr.setSelection(NodeSelection.create(state.doc, this.getPos())));
+    askTable(this.view.state, this.view.dispatch, this.view);
   }
 
   edit() {
@@ -242,7 +250,8 @@ class Figure {
       const file = input.files[0];
       if (!file) return;
       const { state } = this.view;
-      const attrs = { ...state.doc.nodeAt(this.getPos()).attrs, pending: this.pictures.send(file, this.view) };
+      const attrs = { ...state.doc.nodeAt(this.getPos()).attrs, pending: "" };
+      attrs.pending = this.pictures.send(file, this.view, attrs.alt);
       this.view.dispatch(state.tr.setNodeMarkup(this.getPos(), null, attrs));
     };
     return make("label", { className: "editor-elsewhere" }, word("picture.drop"), input);

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"image"
+	"image/png"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Signs of Markdown around a word have it bold or italic as they are typed; "/" opens the menu of blocks.
+func trySigns(b *consoleBrowser) {
+	b.openEditor("")
+	b.Do(chromedp.Focus(".editor-text"), chromedp.KeyEvent("Boots are **very warm** and _dry_, 2*3*4 and a_b_c."))
+	b.expectSource("Boots are **very warm** and *dry*, 2\\*3\\*4 and a_b_c.\n")
+	b.Do(enter, chromedp.KeyEvent("/"))
+	b.Wait(`document.activeElement.dataset.action === "columns.2"`)
+	b.Do(key(kb.Escape))
+	b.settle()
+	b.expect(`document.querySelector(".editor-text").lastElementChild.textContent`, "/")
+	b.Do(key(kb.Backspace), chromedp.KeyEvent("/"))
+	b.Wait(`document.activeElement.dataset.action === "columns.2"`)
+	b.Click("[data-action='own.preferences_url']")
+	b.settle()
+	b.expectSource("Boots are **very warm** and *dry*, 2\\*3\\*4 and a_b_c.\n\n[Manage your preferences]({{ preferences_url }})\n")
+}
+
+// A table is written in a grid, and kept as the Markdown that it is.
+func tryTable(b *consoleBrowser) {
+	b.openEditor("Text\n")
+	b.Click(".editor-text p")
+	b.pick("table")
+	b.answer("Boot", "Price", "Red | green", "20")
+	want := "Text\n\n| Boot | Price |\n| --- | --- |\n| Red \\| green | 20 |\n"
+	b.expectSource(want)
+	b.Click(".editor-locked .button", chromedp.WaitVisible(".editor-grid"))
+	b.expect(`[...document.querySelectorAll(".editor-grid input")].map(i => i.value).join("; ")`, `Boot; Price; Red \| green; 20`)
+	b.Click(".editor-grid .button:last-child")
+	b.Do(chromedp.KeyEvent("In stock\r"), chromedp.WaitNotPresent(".editor-dialog"))
+	b.expectSource("Text\n\n| Boot | Price | In stock |\n| --- | --- | --- |\n| Red \\| green | 20 |  |\n")
+	b.Look("editor-table")
+}
+
+// A picture that is wider than an email needs is scaled down before it is uploaded, and stays transparent. One that is
+// still too large, and one of a kind that email programs don't show, say so. The form waits for what is on its way.
+func tryLargePictures(b *consoleBrowser) {
+	b.openEditor("Text\n")
+	b.Eval(`(() => { window.paste = (...files) => {
+		const data = new DataTransfer();
+		for (const f of files) data.items.add(f);
+		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
+			bubbles: true, cancelable: true, clipboardData: data}));
+	};
+	window.painted = (width, height, type) => new Promise((done) => {
+		const c = Object.assign(document.createElement("canvas"), {width, height}), pen = c.getContext("2d");
+		for (let x = 0; x < width; x += 40) {
+			pen.fillStyle = "hsl(" + x + " 80% 50%)";
+			pen.fillRect(x, 0, 20, height / 2);
+		}
+		c.toBlob((blob) => done(new File([blob], "wide.png", {type})), type);
+	}); })()`)
+	b.Eval(`(painted(3000, 1000, "image/png").then((f) => paste(f)), 0)`)
+	b.Wait(`document.querySelector(".editor-figure[data-pending=''] img")`)
+	b.Wait(`/^Image scaled from \d+ kB to \d+ kB\.$/.test(document.querySelector(".editor-status").textContent)`)
+	_, body := b.count("/pictures")
+	at := strings.Index(body, "\x89PNG")
+	m, err := png.Decode(strings.NewReader(body[max(0, at):]))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if size := m.Bounds().Size(); size != image.Pt(2400, 800) {
+		b.Errorf("uploaded as %v", size)
+	}
+	if _, _, _, alpha := m.At(8, 780).RGBA(); alpha != 0 {
+		b.Error("it is no longer transparent")
+	}
+	// The server is not asked about one that it would not read to its end.
+	sent, _ := b.count("/pictures")
+	b.Eval(`paste(new File([new Uint8Array(1000001)], "film.gif", {type: "image/gif"}))`)
+	b.Wait(`document.querySelector(".editor-figure[data-pending=failed]")`)
+	b.expect(`document.querySelector(".editor-figure[data-pending=failed] .editor-elsewhere").textContent`, "Too large.")
+	b.refuses("/pictures", "HEIC is not supported.")
+	b.Eval(`paste(new File([new Uint8Array(20)], "IMG_1.HEIC"))`)
+	b.Wait(`document.querySelectorAll(".editor-figure[data-pending=failed]").length === 2`)
+	b.expect(`document.querySelector(".editor-status").textContent`, "HEIC is not supported.")
+	if n, _ := b.count("/pictures"); n != sent+1 || strings.Count(b.source(), "![](file:)") != 2 {
+		b.Errorf("sent %d times: %s", n-sent, b.source())
+	}
+	// Saving waits for a picture that is on its way; the text alone keeps its place.
+	b.openEditor("Text\n")
+	b.refuses("/pictures", "")
+	b.Eval(`(() => {
+		const data = new DataTransfer();
+		data.items.add(` + file + `);
+		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
+			bubbles: true, cancelable: true, clipboardData: data}));
+		document.querySelector("#save").click();
+	})()`)
+	b.Do(chromedp.WaitNotPresent("main"))
+	if _, saved := b.count("/saved"); !strings.Contains(saved, "%2Fpictures%2F") && !strings.Contains(saved, "/pictures/") {
+		b.Error(saved)
+	}
+	b.openEditor("Text\n")
+}

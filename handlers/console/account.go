@@ -1,0 +1,79 @@
+package console
+
+import (
+	"net/url"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// Account is a user's own page. It stands in the frame of the console; what it says and does is made where sign-ins are.
+type Account struct {
+	Title, Fault, Notice string
+	Lang                 string // of what it says: pages speak more languages than the console
+	Status               int
+	Data                 any // of templates/account.html
+}
+
+// ShowAccount makes the page. Who works for one newsletter alone sees its navigation.
+func (o *Console) ShowAccount(c *web.Call, who core.Visitor, a Account) (web.HTML, error) {
+	p, err := o.page(c, who)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if tenant := p.onlyTenant(); tenant != "" {
+		if err := p.enter(tenant, core.ActionTenantRead); err != nil {
+			if core.KindOf(err) != core.NotFound { // it was deleted
+				return web.HTML{}, err
+			}
+			p.Tenant = core.Tenant{}
+		}
+	}
+	p.Lang = a.Lang
+	return p.Show("account", View{
+		Title: a.Title, State: p.T("For every newsletter you work on"), Fault: a.Fault, Done: a.Notice, Status: a.Status,
+		Data: a.Data,
+	})
+}
+
+// onlyTenant is the tenant in which the visitor has a role, if it is one alone.
+func (p *Page) onlyTenant() (only string) {
+	for _, r := range p.Who.User.Roles {
+		if r.TenantID == core.TenantNone || r.TenantID == only {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = r.TenantID
+	}
+	return only
+}
+
+// KeepsOwn reports whether the visitor has models, devices or agents, or sees models of others: most people who write
+// newsletters have to do with none of them, and pages don't mention them then.
+func (p *Page) KeepsOwn() (bool, error) {
+	one := url.Values{"limit": {"1"}}
+	var library struct {
+		Items []struct{} `json:"items"`
+	}
+	if _, err := p.Get("/api/models/library", one, &library); err != nil || len(library.Items) > 0 {
+		return err == nil, err
+	}
+	for _, path := range []string{"/api/models", "/api/devices", "/api/agents"} {
+		var found []struct{}
+		if _, err := p.Get(path, one, &found); err != nil || len(found) > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// welcome says to a visitor without a role what comes next.
+func (o *Console) welcome(p *Page) (web.HTML, error) {
+	title := p.T("Welcome")
+	if u := &p.Who.User; u.Name != "" && u.Name != core.DefaultName(u.ID) {
+		title = p.T("Welcome, {{name}}", "name", u.Name)
+	}
+	return p.Show("welcome", View{Title: title, State: p.T("You aren't part of a newsletter yet.")})
+}

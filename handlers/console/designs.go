@@ -1,0 +1,77 @@
+package console
+
+import (
+	"embed"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// designFiles are the texts that a campaign may start from: designs/LANGUAGE/NAME.md.
+//
+//go:embed designs
+var designFiles embed.FS
+
+// start is what a new campaign begins with.
+type start struct {
+	Value, Title, Text string
+	Look               string // the name of its drawing
+	On                 bool
+}
+
+// startOf begins the value of a campaign to start from.
+const startOf = "campaign:"
+
+// designs are the texts that a campaign may start from.
+func (p *Page) designs() []start {
+	return []start{
+		{Value: "", Title: p.T("Blank"), Text: p.T("Nothing but your theme"), Look: "blank"},
+		{Value: "letter", Title: p.T("Letter"), Text: p.T("Text first, like a note from you"), Look: "letter"},
+		{Value: "story", Title: p.T("Story"), Text: p.T("One picture, one long read"), Look: "story"},
+		{Value: "digest", Title: p.T("Digest"), Text: p.T("Three to six short items"), Look: "digest"},
+		{Value: "columns", Title: p.T("Two columns"), Text: p.T("Several topics side by side"), Look: "columns"},
+		{Value: "event", Title: p.T("Event announcement"), Text: p.T("Date, place and a button"), Look: "event"},
+		{Value: "offer", Title: p.T("Offer"), Text: p.T("A product or a discount"), Look: "offer"},
+	}
+}
+
+// pastCampaigns are those that were sent lately, to start from.
+func (p *Page) pastCampaigns() (all []start, err error) {
+	var found []core.CampaignView
+	if _, err := p.Get("/api/campaigns", p.ofTenant("state", string(core.CampaignSent), "limit", "6"), &found); err != nil {
+		return nil, err
+	}
+	for i := range found {
+		c := campaignPage{CampaignView: found[i]}
+		all = append(all, start{Value: startOf + c.ID, Title: c.Title(p), Text: p.When(c.UpdatedAt)})
+	}
+	return all, nil
+}
+
+// startWith adds what a new campaign begins with to the body of its creation. An unknown start is none.
+func (p *Page) startWith(value string, body map[string]any) error {
+	if id, ok := strings.CutPrefix(value, startOf); ok {
+		var from campaignPage
+		if _, err := p.readNamed(campaignAPI(url.PathEscape(id)), &from); err != nil || from.ID == "" {
+			return err
+		}
+		body["content"] = from.Content
+		for name, is := range map[string]string{"theme": from.Theme, "preheader": from.Preheader} {
+			if is != "" {
+				body[name] = is
+			}
+		}
+		return nil
+	}
+	if strings.ContainsAny(value, "/.") {
+		return nil
+	}
+	for _, lang := range []string{p.Lang, core.Languages[0]} {
+		if text, err := designFiles.ReadFile("designs/" + lang + "/" + value + ".md"); err == nil {
+			body["content"] = core.CampaignContent{Kind: core.ContentMarkdown, Source: string(text)}
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,448 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// peopleData is the Data of templates/people.html.
+type peopleData struct {
+	People             []person
+	Lists, States      []option
+	List, Status, Text string
+	Fields             []option // of the list
+	Field, Value       string
+	Readable           bool // addresses are
+	Pager              pager
+
+	Columns  []peopleColumn
+	Sorts    bool // there are few enough
+	Acts     bool // some can be chosen, and something be done with them
+	All      bool // each of the page is chosen
+	AllTo    string
+	Back     string // query of the page
+	From     int    // the place of the first of the page; 0: there is none
+	Total    int64  // of those who match; -1: not counted
+	Size     string
+	Sizes    []option
+	Filters  [][2]string // of the page, for other forms
+	ExportTo string
+}
+
+// peopleColumn is a column of the table that can be left out.
+type peopleColumn struct {
+	Name, Text string
+	Shown      bool
+	Field      string // of the preferences; empty: it is no field
+	Sort       string // what it is sorted by; empty: nothing
+}
+
+// Sizes of a page of the table.
+var peopleSizes = []string{"50", "100", "200"}
+
+// columnsCookie holds the columns that were chosen, separated by a comma.
+const (
+	columnsCookie = "newsletterd-columns"
+	columnsTTL    = 365 * 24 * time.Hour
+	maxColumns    = 1000 // bytes of it
+)
+
+// people lists those who are on the lists of the tenant. One who may not read addresses can't search by them.
+func (o *Console) people(p *Page) (web.HTML, error) {
+	lists, err := p.peopleLists()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d := peopleData{
+		List: p.Query("list"), Status: p.Query("status"), Readable: p.May(core.ActionPeopleRead), Size: peopleSizes[0],
+	}
+	if size := p.Query("size"); slices.Contains(peopleSizes, size) {
+		d.Size = size
+	}
+	q := p.ofTenant()
+	if d.Readable {
+		d.Text = p.Query("q")
+		d.readField(p, lists)
+	}
+	counts, here := countsOf(lists, d.List)
+	sort := d.sort(p, here)
+	for name, value := range map[string]string{
+		"list_id": d.List, "status": d.Status, "search": d.Text, "field": d.Field, "value": d.Value, "sort": sort,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	size, _ := strconv.Atoi(d.Size)
+	next, err := readShort(p, "/api/admin/subscribers", q, size, &d.People)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	names := map[string]string{}
+	for i := range lists {
+		names[lists[i].ID] = lists[i].Name
+	}
+	for i := range d.People {
+		d.People[i].ListName = names[d.People[i].ListID]
+	}
+	d.Lists = listOptions(lists, option{"", p.T("All lists")})
+	d.States = append(d.States, option{"", p.T("All statuses")})
+	for _, status := range personStatuses {
+		d.States = append(d.States, option{status, p.PersonBadge(status).Text})
+	}
+	d.place(p, next, here)
+	d.chooseColumns(p, lists)
+	d.forms(p)
+	return p.Show("people", View{
+		Title: p.T("People"), State: p.peopleState(counts, len(lists)), Data: &d,
+	})
+}
+
+// countsOf sums up the counts of lists, and those of the one that is looked at; that is all if none is.
+func countsOf(lists []core.CountedList, chosen string) (all, here core.ListCounts) {
+	for i := range lists {
+		all = all.Plus(lists[i].Counts)
+		if lists[i].ID == chosen {
+			here = lists[i].Counts
+		}
+	}
+	if chosen == "" {
+		here = all
+	}
+	return all, here
+}
+
+// sort returns the order that the API is asked for: the newest first unless another is; none where there are too many.
+func (d *peopleData) sort(p *Page, counts core.ListCounts) string {
+	d.Sorts = counts.Active+counts.Pending+counts.Unsubscribed <= core.MaxSorted
+	switch sort := p.Query("sort"); {
+	case !d.Sorts:
+		return ""
+	case sort == "email", sort == "-email":
+		if d.Readable {
+			return sort
+		}
+	case sort == "created_at", sort == "status_at", sort == "-status_at":
+		return sort
+	}
+	return "-created_at"
+}
+
+// place says which of how many the page shows.
+func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
+	d.Pager, d.Total = p.Pager(next), -1
+	if from, err := strconv.Atoi(p.Query("from")); err == nil && from > 0 && p.Query("cursor") != "" {
+		d.From = from
+	}
+	d.From++
+	if d.Pager.Next != "" {
+		d.Pager.Next = withQuery(d.Pager.Next, "from", strconv.Itoa(d.From-1+len(d.People)))
+	}
+	if d.Pager.First != "" {
+		d.Pager.First = withQuery(d.Pager.First, "from", "")
+	}
+	if len(d.People) == 0 {
+		d.From = 0
+	}
+	switch {
+	case next == "" && p.Query("cursor") == "":
+		d.Total = int64(len(d.People))
+	case d.Text != "" || d.Field != "":
+	case d.Status == "":
+		d.Total = counts.Active + counts.Pending + counts.Unsubscribed
+	case d.Status == core.SubscriptionPending:
+		d.Total = counts.Pending
+	case d.Status == core.SubscriptionUnsubscribed:
+		d.Total = counts.Unsubscribed
+	}
+	if d.Total >= 0 && d.Total < int64(d.From-1+len(d.People)) { // others have come meanwhile
+		d.Total = int64(d.From - 1 + len(d.People))
+	}
+	for _, size := range peopleSizes {
+		d.Sizes = append(d.Sizes, option{size, p.T("{{n}} per page", "n", size)})
+	}
+}
+
+// withQuery returns an address with a parameter of its query set; an empty value takes it out.
+func withQuery(address, name, value string) string {
+	path, query, _ := strings.Cut(address, "?")
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return address
+	}
+	if q.Set(name, value); value == "" {
+		q.Del(name)
+	}
+	return path + "?" + q.Encode()
+}
+
+// chooseColumns sets the columns of the table. Which are shown is kept in the browser.
+func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
+	fields := core.Fields{}
+	for i := range lists {
+		if d.Readable && (lists[i].ID == d.List || len(lists) == 1) {
+			fields = lists[i].Fields
+		}
+	}
+	chosen := strings.Split(p.Cookie(columnsCookie), ",")
+	if p.Cookie(columnsCookie) == "" {
+		chosen = []string{"status", "joined"}
+		if d.List == "" && len(lists) > 1 {
+			chosen = append(chosen, "list")
+		}
+	}
+	if asked := p.Request.URL.Query(); asked.Has("columns") {
+		chosen = asked["column"]
+		for i := range chosen {
+			chosen[i] = url.QueryEscape(chosen[i])
+		}
+		if all := strings.Join(append([]string{"-"}, chosen...), ","); len(all) <= maxColumns {
+			p.SetCookie(columnsCookie, all, p.Now.Time().Add(columnsTTL))
+		}
+	}
+	add := func(c peopleColumn) {
+		c.Shown = slices.Contains(chosen, url.QueryEscape(c.Name))
+		d.Columns = append(d.Columns, c)
+	}
+	add(peopleColumn{Name: "list", Text: p.T("List")})
+	add(peopleColumn{Name: "status", Text: p.T("Status")})
+	for i := range fields {
+		add(peopleColumn{Name: "field." + fields[i].Name, Text: fields[i].Label, Field: fields[i].Name})
+	}
+	add(peopleColumn{Name: "since", Text: p.T("Status since"), Sort: "status_at"})
+	add(peopleColumn{Name: "joined", Text: p.T("Joined"), Sort: "created_at"})
+}
+
+// forms sets what the forms and links of the page need.
+func (d *peopleData) forms(p *Page) {
+	q := p.Request.URL.Query()
+	q.Del("columns")
+	q.Del("column")
+	q.Del("done")
+	d.All = q.Get("select") == "page"
+	q.Del("select")
+	d.Back = q.Encode()
+	q.Set("select", "page")
+	if d.All {
+		q.Del("select")
+	}
+	d.AllTo = "?" + q.Encode()
+	d.Acts = d.Readable && p.May(core.ActionPeopleChange)
+	for _, name := range []string{"q", "list", "status", "field", "value", "sort", "size"} {
+		if value := p.Query(name); value != "" {
+			d.Filters = append(d.Filters, [2]string{name, value})
+		}
+	}
+	to := url.Values{}
+	for name, value := range map[string]string{"list": d.List, "status": d.Status} {
+		if value != "" {
+			to.Set(name, value)
+		}
+	}
+	d.ExportTo = p.Path("people-export") + "?" + to.Encode()
+}
+
+// sortLink is the head of a column that the table can be sorted by.
+type sortLink struct {
+	Text, To string
+	Dir      string // ascending or descending, where the table is sorted by it
+}
+
+// SortLink returns the head of a column; To is empty where it can't be sorted by.
+func (p *Page) SortLink(d *peopleData, text, by string) sortLink {
+	l := sortLink{Text: text}
+	if by == "" || !d.Sorts {
+		return l
+	}
+	sort := cmp.Or(p.Query("sort"), "-created_at")
+	next := by
+	switch sort {
+	case by:
+		l.Dir, next = "ascending", "-"+by
+	case "-" + by:
+		l.Dir = "descending"
+	default:
+		if by != "email" { // dates: the newest first
+			next = "-" + by
+		}
+	}
+	l.To = withQuery(withQuery(withQuery("?"+d.Back, "sort", next), "cursor", ""), "from", "")
+	return l
+}
+
+// PersonValue is what a person has in a field, for a cell.
+func (p *Page) PersonValue(one person, field string) string {
+	value := saidText(one.Preferences.Values()[field])
+	switch value {
+	case "true":
+		return p.T("yes")
+	case "false":
+		return p.T("no")
+	}
+	return cut(value, 60)
+}
+
+// PeopleRange says which of how many the page shows.
+func (p *Page) PeopleRange(d *peopleData) string {
+	if d.From == 0 {
+		return ""
+	}
+	from, to := p.Number(int64(d.From)), p.Number(int64(d.From-1+len(d.People)))
+	if d.Total < 0 {
+		return p.T("{{from}}–{{to}}", "from", from, "to", to)
+	}
+	return p.T("{{from}}–{{to}} of {{all}}", "from", from, "to", to, "all", p.Number(d.Total))
+}
+
+// bulkRoutes are what is done with several people.
+func (o *Console) bulkRoutes(t *web.Table) {
+	o.post(t, "/people", core.ActionPeopleChange, o.bulk, "The console: do something with several people")
+}
+
+// maxBulk is how many people one form is about: those of the largest page.
+const maxBulk = 200
+
+// bulkActs are what can be done with several people, and the right that it asks for.
+var bulkActs = map[string]core.Action{
+	"unsubscribe": core.ActionPeopleChange,
+	"block":       core.ActionSuppressionManage,
+	"erase":       core.ActionPeopleErase,
+}
+
+// chosenPerson is one of those whom a form is about.
+type chosenPerson struct {
+	ID    string
+	Email core.Email
+	Fault string // why nothing was done
+}
+
+// bulkData is the Data of templates/people-bulk.html.
+type bulkData struct {
+	Act, Back, Button string
+	Warning           string
+	People            []chosenPerson
+	Failed            []chosenPerson
+	Done              bool
+}
+
+// BackQuery is the query of the page that the form came from.
+func (d *bulkData) BackQuery() string {
+	_, query, _ := strings.Cut(d.Back, "?")
+	return query
+}
+
+// bulk asks before it does something with several people, does it one by one, and says what it has done.
+func (o *Console) bulk(p *Page) (web.HTML, error) {
+	d := bulkData{Act: p.Form["act"], Back: p.Path("people")}
+	if q, err := url.ParseQuery(p.Form["back"]); err == nil && len(q) > 0 {
+		d.Back += "?" + q.Encode()
+	}
+	action, ok := bulkActs[d.Act]
+	if !ok {
+		return web.HTML{}, core.Invalidf("act", "act must be unsubscribe, block or erase.")
+	}
+	if !p.May(action) {
+		return web.HTML{}, core.Lacking(action)
+	}
+	for name, value := range p.Form {
+		if id, ok := strings.CutPrefix(name, "id."); ok {
+			d.People = append(d.People, chosenPerson{ID: id, Email: core.Email(value)})
+		}
+	}
+	slices.SortFunc(d.People, func(a, b chosenPerson) int { return strings.Compare(string(a.Email), string(b.Email)) })
+	n := int64(len(d.People))
+	v := View{Within: []Link{{p.T("People"), d.Back}}, Data: &d}
+	if n > maxBulk {
+		v.Title, v.Status = p.T("Too many people selected"), http.StatusBadRequest
+		v.Fault, d.People = p.T("Select up to {{n}} people.", "n", p.Number(maxBulk)), nil
+		return p.Show("people-bulk", v)
+	}
+	if n == 0 {
+		v.Title, v.Status, v.Fault = p.T("No one is selected"), http.StatusBadRequest, p.T("Check the people first.")
+		return p.Show("people-bulk", v)
+	}
+	if action == core.ActionPeopleErase {
+		if err := p.fresh(); err != nil {
+			return web.HTML{}, err
+		}
+	}
+	if p.Form["sure"] == "" {
+		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, n)
+		return p.Show("people-bulk", v)
+	}
+	if err := p.doBulk(&d); err != nil {
+		return web.HTML{}, err
+	}
+	d.Done = true
+	if done := n - int64(len(d.Failed)); done > 0 {
+		v.Done = p.bulkDone(d.Act, done)
+	}
+	v.Title = p.T("Done")
+	if len(d.Failed) > 0 {
+		v.Title = p.N("1 person was left out|{{n}} people were left out", int64(len(d.Failed)))
+	}
+	return p.Show("people-bulk", v)
+}
+
+func (p *Page) bulkQuestion(act string, n int64) (title, button, warning string) {
+	switch act {
+	case "block":
+		return p.N("Block 1 address?|Block {{n}} addresses?", n), p.T("Block"),
+			p.T("Blocked addresses are unsubscribed from all your lists and can't be added again until you unblock them.")
+	case "erase":
+		return p.N("Erase the data of 1 person?|Erase the data of {{n}} people?", n), p.T("Erase data"),
+			p.T("This removes everything your lists know about them. You can't undo it.")
+	}
+	return p.N("Unsubscribe 1 person?|Unsubscribe {{n}} people?", n), p.T("Unsubscribe"),
+		p.T("They get no more emails from the list they were selected on. To come back, they have to sign up again.")
+}
+
+func (p *Page) bulkDone(act string, n int64) string {
+	switch act {
+	case "block":
+		return p.N("1 address blocked|{{n}} addresses blocked", n)
+	case "erase":
+		return p.N("Data of 1 person erased|Data of {{n}} people erased", n)
+	}
+	return p.N("1 person unsubscribed|{{n}} people unsubscribed", n)
+}
+
+// doBulk asks the API for each of the people. Those for whom it refuses are in Failed.
+func (p *Page) doBulk(d *bulkData) error {
+	for _, one := range d.People {
+		path, body := "/api/admin/subscribers/"+url.PathEscape(one.ID)+"/"+d.Act, any(nil)
+		var is person
+		_, err := p.Get("/api/admin/subscribers/"+url.PathEscape(one.ID), nil, &is)
+		if err == nil && is.TenantID != p.Tenant.ID { // an operator's request would reach other tenants
+			err = web.ErrNotFound
+		}
+		if one.Email = cmp.Or(is.Email, one.Email); d.Act == "block" {
+			path, body = "/api/admin/suppressions", map[string]any{"tenant_id": p.Tenant.ID, "email": is.Email}
+		}
+		if err == nil {
+			err = p.Do(http.MethodPost, path, body, nil)
+		}
+		if core.KindOf(err) == core.NotFound {
+			if d.Act == "erase" { // with the data of another row of theirs
+				continue
+			}
+			one.Fault = p.T("This person is no longer on the list.")
+		} else if fault, _, ok := p.FaultOf(err); err != nil && ok {
+			one.Fault = fault
+		} else if err != nil {
+			return err
+		}
+		if one.Fault != "" {
+			d.Failed = append(d.Failed, one)
+		}
+	}
+	return nil
+}

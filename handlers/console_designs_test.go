@@ -1,0 +1,52 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// A campaign starts from nothing, from a design in the language of the page, or from what another one says. A design has
+// no link that leads to a stranger, and no fault but what its author is to write.
+func TestConsoleStartsCampaignsFromDesigns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		begun := func(start string) core.CampaignFields {
+			t.Helper()
+			form := url.Values{"subject": {"Roses"}, "list": {e.list.ID}, "start": {start}}
+			id := strings.TrimPrefix(e.sends("/new-campaign", http.StatusSeeOther, form), "/campaigns/")
+			of, err := e.store.Campaign(t.Context(), id)
+			e.must(err)
+			_, f, err := e.store.CampaignVersion(t.Context(), &of, 0)
+			e.must(err)
+			return f
+		}
+		for _, lang := range []string{"en", "de"} {
+			e.lang = lang
+			for _, name := range []string{"letter", "story", "digest", "columns", "event", "offer"} {
+				e.shows("/new-campaign", http.StatusOK, `value="`+name+`"`)
+				source := begun(name).Content.Source
+				if !strings.HasPrefix(source, "# ") || strings.Contains(source, "http") {
+					t.Errorf("%s %s: %s", lang, name, source)
+				}
+				if german := strings.Contains(source, " Sie ") || strings.Contains(source, "dazu"); german != (lang == "de") {
+					t.Errorf("%s %s: %s", lang, name, source)
+				}
+			}
+		}
+		for _, none := range []string{"", "none", "../en/letter", "campaign:" + core.NewID(), "campaign:../x"} {
+			if source := begun(none).Content.Source; source != "" {
+				t.Errorf("%q begins with %s", none, source)
+			}
+		}
+		_, was, err := e.store.CampaignVersion(t.Context(), &e.campaign, 0)
+		e.must(err)
+		if f := begun("campaign:" + e.campaign.ID); f.Content.Source != was.Content.Source || was.Content.Source == "" {
+			t.Errorf("%+v, not %+v", f.Content, was.Content)
+		}
+	})
+}

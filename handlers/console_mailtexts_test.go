@@ -1,0 +1,74 @@
+package handlers
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// The default texts of automatic emails are shown, and stay defaults when they are saved as they are. A text of one's own
+// is seen before it is saved, and can be reset.
+func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		now := func() core.MailTexts {
+			l, err := e.store.List(t.Context(), e.list.ID)
+			e.must(err)
+			return l.MailTexts
+		}
+		body := func(res *http.Response) string {
+			defer res.Body.Close()
+			b, err := io.ReadAll(res.Body)
+			e.must(err)
+			return textOf(string(b))
+		}
+		const subject, text = "mail_texts.confirm.subject", "mail_texts.confirm.text"
+		page := e.path("lists", e.list.ID, "mails")
+		general := e.path("settings", "mails")
+		for _, at := range []string{page, general} {
+			shown := e.shows(at, `value="Confirm your subscription to {{list.name}}"`, "Someone, probably you, signed up")
+			if strings.Contains(shown, `name="reset"`) {
+				t.Error(at, "offers to reset a default")
+			}
+		}
+		form := url.Values{
+			subject: {"Confirm your subscription to {{list.name}}"},
+			text: {"Hello,\r\n\r\nSomeone, probably you, signed up for {{list.name}} with {{email}}. " +
+				"Confirm that you want to get it."},
+		}
+		e.sends(page, form)
+		if got := now(); got != (core.MailTexts{}) {
+			t.Errorf("a default became %+v", got.Confirm)
+		}
+		form.Set(text, "Dear {{email}}")
+		form.Set("preview", "confirm")
+		if got := body(e.ask("POST", page, form)); !strings.Contains(got, "Dear ann@user.example") {
+			t.Error(got)
+		}
+		if got := now(); got != (core.MailTexts{}) {
+			t.Errorf("the preview has saved %+v", got.Confirm)
+		}
+		form.Del("preview")
+		e.sends(page, form)
+		if got := now().Confirm; got == nil || *got != (core.MailText{Text: "Dear {{email}}"}) {
+			t.Errorf("%+v", got)
+		}
+		if got := body(e.ask("GET", page+"?preview=confirm", nil)); !strings.Contains(got, "Dear ann@user.example") {
+			t.Error(got)
+		}
+		e.shows(page, "Dear {{email}}", `name="reset" value="confirm"`)
+		form.Set("reset", "confirm")
+		e.sends(page, form)
+		if got := now(); got != (core.MailTexts{}) {
+			t.Errorf("reset: %+v", got.Confirm)
+		}
+		// A list without a text of its own has that of the settings.
+		e.sends(general, url.Values{subject: {"Really?"}})
+		e.shows(page, `value="Really?"`)
+	})
+}
