@@ -200,7 +200,7 @@ func TestConsoleListGrowth(t *testing.T) {
 		if !strings.Contains(page, `aria-current="true">90 days`) {
 			t.Error("90 days are not marked")
 		}
-		e.shows("/console/"+e.tenant.ID, "Subscriber growth", `<svg class="chart"`, "<td>1</td><td>0</td>")
+		e.shows("/console/"+e.tenant.ID, `id="growth"`, `<svg class="chart"`, "<td>1</td><td>0</td>")
 		time.Sleep(24 * time.Hour)
 		e.login()
 		e.seed = e.seed.At(core.At(time.Now()))

@@ -213,6 +213,7 @@ var volatile = []struct {
 }{
 	{"request", regexp.MustCompile(`("request_id": ?")([0-9a-f-]{36})`), false},
 	{"request", regexp.MustCompile(`(\nRequest ID )([0-9a-f-]{36})`), false},
+	{"name", regexp.MustCompile(`(\nUser )([0-9a-f]{4})\b`), false},
 	{"date", regexp.MustCompile(`(Expires=)([^;]+)`), false},
 	{"date", regexp.MustCompile(`()(\d{4}-\d\d-\d\d, \d\d:\d\d UTC)`), false},
 	{"day", regexp.MustCompile(`("day": ?")(\d{4}-\d\d-\d\d)`), false},

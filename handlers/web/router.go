@@ -2,10 +2,12 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -306,7 +308,8 @@ const (
 func (c *Call) drain() {
 	r := c.Request
 	small := r.ContentLength >= 0 && r.ContentLength < 256*KiB
-	if c.w.status < 400 || r.ProtoMajor != 1 || small || r.Header.Get("Expect") != "" {
+	late := errors.Is(c.err, os.ErrDeadlineExceeded) // its client has stopped sending
+	if c.w.status < 400 || r.ProtoMajor != 1 || small || late || r.Header.Get("Expect") != "" {
 		return
 	}
 	control := c.Control()
