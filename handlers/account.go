@@ -10,7 +10,7 @@ import (
 // and /api/user/profile.
 type account struct {
 	auth    *auth.Provider
-	forgets *originLimits
+	forgets *web.OriginLimits
 }
 
 // userProfile is the specification's UserProfile. nil: the token has no scope for the field.
@@ -28,41 +28,41 @@ func (h *Handler) identityRoutes(t *web.Table) {
 		return do.CORS(newOpenID(h.options.Auth).clientOrigin, "Authorization")
 	}
 	t.Add("POST", "/api/auth/register", web.Public(), web.Member,
-		web.JSON(account.register).NeedsRoom(maxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
+		web.JSON(account.register).NeedsRoom(web.MaxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
 		"Create an account and email a verification link").Named("register").
 		Example(web.Object{"email": "new@example.org", "password": "a long password"}).
-		Refuses(weak, badEmail, clashing("already_exists", "email", "Another user has this address"))
+		Refuses(weak, web.BadEmail, web.Clashing("already_exists", "email", "Another user has this address"))
 	t.Add("POST", "/api/auth/login", web.Public(), web.OAuth,
 		web.Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password").Named("login").
 		Example(web.Object{"grant_type": "password", "username": "reader@example.org", "password": "a long password"}).
 		Refuses(
-			coded("invalid_grant", "",
+			web.Coded("invalid_grant", "",
 				"The address or password is wrong, or the account uses two-factor authentication or a passkey"),
-			coded("invalid_grant", "otp", "The code is wrong or was already used"),
-			coded("invalid_scope", "", "None of the scopes can be granted"),
+			web.Coded("invalid_grant", "otp", "The code is wrong or was already used"),
+			web.Coded("invalid_scope", "", "None of the scopes can be granted"),
 		)
 	t.Add("POST", "/api/auth/refresh", web.Public(), web.OAuth,
 		web.Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token").Named("refreshToken").
 		Example(web.Object{"grant_type": "refresh_token", "refresh_token": "Zc3o…"}).
 		Refuses(
-			coded("invalid_grant", "", "The token is unknown or no longer valid"),
-			coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
+			web.Coded("invalid_grant", "", "The token is unknown or no longer valid"),
+			web.Coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
 		)
 	t.Add("POST", "/api/auth/logout", web.AnyToken(), web.Member,
 		web.JSON(account.logout), "Revoke a refresh token and all other tokens of its sign-in").Named("logout").
 		Example(web.Object{"refresh_token": "Zc3o…"})
 	t.Add("POST", "/api/auth/password/forgot", web.Public(), web.Member,
-		web.JSON(account.forgot).NeedsRoom(maxWrite).Fails(core.TooMany),
+		web.JSON(account.forgot).NeedsRoom(web.MaxWrite).Fails(core.TooMany),
 		"Request a password reset email").Named("forgotPassword").
 		Example(web.Object{"email": "reader@example.org"})
 	t.Add("POST", "/api/auth/password/reset", web.Public(), web.Member,
 		web.JSON(account.reset), "Set a new password with the emailed token").Named("resetPassword").
 		Example(web.Object{"email": "reader@example.org", "token": "q7Xk…", "new_password": "a longer password"}).
-		Refuses(unusedToken, pastToken, weakNew)
+		Refuses(web.UnusedToken, web.PastToken, weakNew)
 	t.Add("GET", "/api/auth/email/verify", web.Public(), web.Member,
 		web.Query(account.verify).Changes(), "Verify an address with the emailed token").Named("verifyEmail").
-		Refuses(unusedToken, pastToken)
-	t.Add("GET", "/api/user/profile", profileToken(), web.Member,
+		Refuses(web.UnusedToken, web.PastToken)
+	t.Add("GET", "/api/user/profile", web.ProfileToken(), web.Member,
 		web.Get(account.profile), "Show the token's user").Named("getUserProfile")
 	t.Add("POST", "/api/oauth/token", web.Public(), web.OAuth,
 		open(web.Form(o.token)).DescribesBody(tokenForms...).Fails(core.Unauthenticated),
@@ -70,14 +70,14 @@ func (h *Handler) identityRoutes(t *web.Table) {
 		Example(web.Object{
 			"grant_type": "authorization_code", "code": "SplxlOBeZQQYbYS6WxSbIA",
 			"redirect_uri":  "https://app.example.org/callback",
-			"code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "client_id": exampleID,
+			"code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "client_id": web.ExampleID,
 		}).
 		Refuses(
-			coded("invalid_grant", "",
+			web.Coded("invalid_grant", "",
 				"The code or token is unknown or no longer valid, or doesn't match the authorization request"),
-			coded("invalid_scope", "", "None of the scopes can be granted"),
-			coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
-			refused("client_id", "The client authenticates in two ways at once"),
+			web.Coded("invalid_scope", "", "None of the scopes can be granted"),
+			web.Coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
+			web.Refused("client_id", "The client authenticates in two ways at once"),
 		)
 	t.Add("GET", "/api/.well-known/jwks.json", web.Public(), web.Member,
 		open(web.Get(o.jwks)), "Show the public keys for verifying tokens").Named("getKeySet")
@@ -132,7 +132,7 @@ type forgotRequest struct {
 }
 
 func (a account) forgot(c *web.Call, in forgotRequest) (web.None, error) {
-	if err := a.forgets.check(c, false); err != nil {
+	if err := a.forgets.Check(c, false); err != nil {
 		return web.None{}, err
 	}
 	return web.None{}, a.auth.Forgot(c, in.Email, core.MailStyle{Language: c.Language()}, c.Now)
@@ -166,3 +166,7 @@ type logoutRequest struct {
 func (a account) logout(c *web.Call, in logoutRequest) (web.None, error) {
 	return web.None{}, a.auth.Logout(c, c.Caller, in.RefreshToken, c.Now)
 }
+
+var weak = web.Coded("weak_password", "password", "Too short, too long or too common")
+
+var weakNew = web.Coded("weak_password", "new_password", "Too short, too long or too common")

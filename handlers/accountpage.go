@@ -9,6 +9,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/identity"
 )
@@ -42,22 +43,24 @@ type accountView struct {
 	Created                    string // the clients that the user keeps and may disable
 	Browsers, SignIns, Allowed []accountRow
 
-	W      *pageWords
+	W      *page.Words
 	Opened string // the action of a form that was refused, which stays open
 }
 
 // Fill returns a text with values in the place of its names: name, value, name, value …
-func (*accountView) Fill(text string, pairs ...any) string { return fillIn(text, pairs...) }
+func (*accountView) Fill(text string, pairs ...any) string { return page.FillIn(text, pairs...) }
 
 // Strong is Fill as HTML, with the values emphasised.
-func (*accountView) Strong(text string, pairs ...any) template.HTML { return strong(text, pairs...) }
+func (*accountView) Strong(text string, pairs ...any) template.HTML {
+	return page.Strong(text, pairs...)
+}
 
 // pageRoutes are for people in browsers.
 func (h *Handler) pageRoutes(t *web.Table) {
 	p := h.options.Auth
 	a, l, m := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}
 	own := accountPages{p, h.console().ShowAccount}
-	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(style).Answers("text/css"), "Stylesheet for all pages")
+	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"), "Stylesheet for all pages")
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Show the sign-in page")
 	t.Add("POST", "/login", web.Public(), web.Page,
 		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
@@ -70,7 +73,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		web.Query(web.Visited(a.codePage)), "Show the two-factor page")
 	t.Add("POST", codePath, web.Public(), web.Page,
 		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in with a verification code")
-	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.serve).Answers("text/javascript"),
+	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.Serve).Answers("text/javascript"),
 		"Script for passkeys")
 	t.Add("POST", "/login/passkey", web.Public(), web.Page,
 		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in with a passkey")
@@ -90,12 +93,12 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/register", web.Public(), web.Page,
 		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Show the sign-up page")
 	t.Add("POST", "/register", web.Public(), web.Page,
-		web.Form(web.Visited(m.register)).NeedsRoom(maxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
+		web.Form(web.Visited(m.register)).NeedsRoom(web.MaxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
 		"Create an account and email a verification link")
 	t.Add("GET", "/password/forgot", web.Public(), web.Page,
 		web.Query(web.Visited(m.forgotPage)), "Show the page to request a password reset")
 	t.Add("POST", "/password/forgot", web.Public(), web.Page,
-		web.Form(web.Visited(m.forgot)).NeedsRoom(maxWrite).Fails(core.Forbidden, core.TooMany), "Request a password "+
+		web.Form(web.Visited(m.forgot)).NeedsRoom(web.MaxWrite).Fails(core.Forbidden, core.TooMany), "Request a password "+
 			"reset email")
 	t.Add("GET", "/password/reset", web.Public(), web.Page,
 		web.Query(web.Visited(m.resetPage)), "Show the page to set a new password")
@@ -109,9 +112,9 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Update the account")
 	reviews := reviewPages{h.campaigns(), p, h.console()}
-	t.Add("GET", reviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
+	t.Add("GET", page.ReviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
 		"Show the approval page of a campaign")
-	t.Add("POST", reviewPath, web.Public(), web.Page,
+	t.Add("POST", page.ReviewPath, web.Public(), web.Page,
 		web.Form(proved(p, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict,
 			core.PreconditionFailed),
 		"Approve a campaign or request changes")
@@ -134,9 +137,9 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	if err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
-	var v view
-	status, err := v.blame(c, fault)
+	w := page.WordsOf(c)
+	var v page.View
+	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -157,89 +160,37 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	data := accountView{
 		W: w, Opened: sent.Action,
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
-		ChangeUntil: when(change.ExpiresAt), Typed: truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
-		Passkeys: w.passkeyCount(keys), NoPasskeys: w.passkeysMissing(a.auth),
+		ChangeUntil: page.When(change.ExpiresAt), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
+		Passkeys: w.PasskeyCount(keys), NoPasskeys: w.PasskeysMissing(a.auth),
 		Created: created,
 		Proved:  auth.ProvedByPasskey(who.Browser, c.Now), MayProve: len(keys) > 0 && a.auth.PasskeysMissing() == "",
 	}
 	if factor.Set() {
-		data.TwoStep, data.Recovery = when(factor.TOTPAt), factor.RecoveryCodes
+		data.TwoStep, data.Recovery = page.When(factor.TOTPAt), factor.RecoveryCodes
 	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{
-			b.ID, w.browserName(b.UserAgent), joined(b.Remote, fillIn(w.SignedInAt, "when", when(b.AuthAt)),
-				w.ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
+			b.ID, w.BrowserName(b.UserAgent), joined(b.Remote, page.FillIn(w.SignedInAt, "when", page.When(b.AuthAt)),
+				w.Ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
 		})
 	}
 	for _, f := range signIns {
 		data.SignIns = append(data.SignIns, accountRow{
-			ID: f.ID, Name: f.ClientName, Where: joined(w.browserName(f.UserAgent), f.Remote,
-				fillIn(w.Since, "when", when(f.CreatedAt)), w.ago(c.Now, f.UsedAt)),
+			ID: f.ID, Name: f.ClientName, Where: joined(w.BrowserName(f.UserAgent), f.Remote,
+				page.FillIn(w.Since, "when", page.When(f.CreatedAt)), w.Ago(c.Now, f.UsedAt)),
 		})
 	}
 	for _, al := range allowed {
-		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.allowedTo(al.Scope)})
+		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.AllowsTo(al.Scope)})
 	}
 	return a.page(c, who, console.Account{
-		Title: w.AccountTitle, Fault: v.Fault, Notice: notice, Lang: cmp.Or(styleOf(c).lang, core.Languages[0]),
+		Title: w.AccountTitle, Fault: v.Fault, Notice: notice, Lang: cmp.Or(page.StyleOf(c).Lang, core.Languages[0]),
 		Status: status, Data: &data,
 	})
 }
 
 func joined(parts ...string) string {
 	return strings.Join(strings.FieldsFunc(strings.Join(parts, "\n"), func(r rune) bool { return r == '\n' }), " · ")
-}
-
-func (w *pageWords) allowedTo(scope string) string {
-	var all []string
-	for _, s := range strings.Fields(scope) {
-		all = append(all, w.scope(s))
-	}
-	return fillIn(w.AllowedTo, "scopes", strings.Join(all, ", "))
-}
-
-// The browsers and systems that a user agent is looked through for, in this order: later ones name themselves by the
-// earlier ones' names too.
-var (
-	browserWords = [][2]string{
-		{"Edg/", "Edge"},
-		{"OPR/", "Opera"},
-		{"Firefox/", "Firefox"},
-		{"Chromium/", "Chromium"},
-		{"Chrome/", "Chrome"},
-		{"Safari/", "Safari"},
-	}
-	systemWords = [][2]string{
-		{"Android", "Android"},
-		{"iPhone", "iPhone"},
-		{"iPad", "iPad"},
-		{"Windows", "Windows"},
-		{"Mac OS X", "macOS"},
-		{"Linux", "Linux"},
-	}
-)
-
-// browserName makes a short name of a user agent.
-func (w *pageWords) browserName(agent string) string {
-	find := func(words [][2]string) string {
-		for _, w := range words {
-			if strings.Contains(agent, w[0]) {
-				return w[1]
-			}
-		}
-		return ""
-	}
-	browser, system := find(browserWords), find(systemWords)
-	switch {
-	case agent == "":
-		return w.UnknownProgram
-	case browser != "" && system != "":
-		return fillIn(w.BrowserOn, "browser", browser, "system", system)
-	case browser != "":
-		return browser
-	}
-	name, _, _ := strings.Cut(agent, " ")
-	return truncate(name, 60)
 }
 
 type accountForm struct {
@@ -290,7 +241,7 @@ func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 }
 
 func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do func() error, notice string) {
-	s, user, w := c.Store(), who.User.ID, wordsOf(c)
+	s, user, w := c.Store(), who.User.ID, page.WordsOf(c)
 	switch in.Action {
 	case "name":
 		return func() error {

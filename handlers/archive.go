@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
-	"newsletterd/store/campaigns"
 )
 
 // archive serves the public archives of lists: what was sent, for everyone. Nothing in it depends on who asks.
@@ -27,11 +28,11 @@ type archive struct {
 	mails  *mailCache
 }
 
-//go:embed pages/archive.js
+//go:embed archive.js
 var archiveJS string
 
 // archiveScript gives the frame of a mail the height of its contents.
-var archiveScript = script{"/archive.js", archiveJS}
+var archiveScript = page.Script{Path: "/archive.js", Body: archiveJS}
 
 type archivePath struct {
 	List string `path:"list,text"`
@@ -40,7 +41,7 @@ type archivePath struct {
 // archiveRoutes are the public archives.
 func (h *Handler) archiveRoutes(t *web.Table) {
 	a := archive{h.options.Store, h.publicURL, h.options.Newsletter.MemberURL, new(feedCache), &h.mails}
-	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.serve).Answers("text/javascript"),
+	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.Serve).Answers("text/javascript"),
 		"Script for public archives")
 	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),
 		"Redirect to the public archive of a list").Named("findArchive")
@@ -88,7 +89,7 @@ func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 			return nil, err
 		}
 		if here {
-			applyList(c, list, "")
+			page.ApplyList(c, list, "")
 			return list, nil
 		}
 	}
@@ -98,7 +99,7 @@ func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 // hosts reports whether the archives of a tenant are at the host that was asked: at the tenant's own, or else at any
 // that is no other tenant's.
 func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
-	host := hostOf(c.Request.Host)
+	host := web.HostOf(c.Request.Host)
 	if host == core.OriginHost(t.Origin(a.origin)) {
 		return true, nil
 	}
@@ -111,20 +112,8 @@ func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
 
 // missing says that the archive of a list has nothing at an address, and leads to what it has.
 func (a archive) missing(c *web.Call, list *core.ListWithTenant, err error) error {
-	styleOf(c).link, styleOf(c).linkText = list.ArchivePath(), wordsOf(c).ArchiveAll
-	return linkError(c, err)
-}
-
-// publicPage is what the head of a page says to search engines and to those who pass its address on.
-type publicPage struct {
-	URL     string
-	Kind    string // the type of the Open Graph protocol
-	Title   string
-	Summary string
-	Site    string
-	Locale  string
-	Image   string
-	At      string // of an issue
+	page.StyleOf(c).Link, page.StyleOf(c).LinkText = list.ArchivePath(), page.WordsOf(c).ArchiveAll
+	return page.LinkError(c, err)
 }
 
 // openGraphLocales are our languages as the Open Graph protocol writes them: with a territory, whatever it is.
@@ -139,15 +128,15 @@ type shownIssue struct {
 
 func issueRow(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue {
 	return shownIssue{
-		list.ArchivePath() + i.Slug, i.Title, i.Summary, wordsOf(c).day(i.SentAt.Time()),
-		i.SentAt.Time().Format(time.RFC3339), wordsOf(c).corrected(i.Corrected),
+		list.ArchivePath() + i.Slug, i.Title, i.Summary, page.WordsOf(c).DayOf(i.SentAt.Time()),
+		i.SentAt.Time().Format(time.RFC3339), page.WordsOf(c).CorrectedAt(i.Corrected),
 	}
 }
 
 // joinBox is the form by which one subscribes below an issue. It asks for what has to be filled in, and no more.
 type joinBox struct {
 	Action  string
-	Fields  []formField
+	Fields  []page.FormField
 	Consent []string
 }
 
@@ -156,21 +145,16 @@ func (a archive) join(list *core.ListWithTenant) *joinBox {
 	if !list.Active() {
 		return nil
 	}
-	box := &joinBox{Action: a.member + subscribePath(list.ID), Consent: paragraphs(list.ConsentText)}
+	box := &joinBox{Action: a.member + page.SubscribePath(list.ID), Consent: page.Paragraphs(list.ConsentText)}
 	for _, f := range list.Fields {
 		if f.Required {
-			box.Fields = append(box.Fields, formField{Field: f})
+			box.Fields = append(box.Fields, page.FormField{Field: f})
 		}
 	}
 	return box
 }
 
-// archiveURL returns the address of the archive of a list, with a slash at its end.
-func archiveURL(list *core.ListWithTenant, origin string) string {
-	return list.Tenant.Origin(origin) + list.ArchivePath()
-}
-
-func (a archive) url(list *core.ListWithTenant) string { return archiveURL(list, a.origin) }
+func (a archive) url(list *core.ListWithTenant) string { return page.ArchiveURL(list, a.origin) }
 
 // archivePage is how many issues a page of an archive lists.
 const archivePage = 20
@@ -199,20 +183,20 @@ func (a archive) index(c *web.Call) error {
 	if err != nil {
 		return err
 	}
-	data := archiveIndex{Feed: list.ArchivePath() + feedName, Join: a.join(list)}
+	data := archiveIndex{Feed: list.ArchivePath() + page.FeedName, Join: a.join(list)}
 	url := a.url(list)
 	if before.No != 0 {
 		data.Newest, url = list.ArchivePath(), url+"?before="+before.Slug
 	} else {
-		data.About = paragraphs(list.Description)
+		data.About = page.Paragraphs(list.Description)
 	}
 	if len(issues) > archivePage {
 		issues = issues[:archivePage]
 		data.Older = list.ArchivePath() + "?before=" + issues[archivePage-1].Slug
 	}
-	data.Issues = rowsOf(issues, func(i *core.Issue) shownIssue { return issueRow(c, list, i) })
-	return a.page(c, list, "archive", view{Title: list.Name, Data: data, Public: &publicPage{
-		URL: url, Kind: "website", Title: list.Name, Summary: firstOf(paragraphs(list.Description)),
+	data.Issues = web.RowsOf(issues, func(i *core.Issue) shownIssue { return issueRow(c, list, i) })
+	return a.page(c, list, "archive", page.View{Title: list.Name, Data: data, Public: &page.PublicPage{
+		URL: url, Kind: "website", Title: list.Name, Summary: firstOf(page.Paragraphs(list.Description)),
 	}})
 }
 
@@ -234,7 +218,7 @@ type archiveIssue struct {
 }
 
 func (a archive) issue(c *web.Call) error {
-	if c.Param("issue") == feedName {
+	if c.Param("issue") == page.FeedName {
 		return a.feed(c)
 	}
 	list, i, err := a.found(c)
@@ -243,7 +227,7 @@ func (a archive) issue(c *web.Call) error {
 	}
 	data := archiveIssue{
 		shownIssue: issueRow(c, list, &i), Frame: list.ArchivePath() + i.Slug + "/mail", All: list.ArchivePath(),
-		Feed: list.ArchivePath() + feedName, Join: a.join(list),
+		Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
 	}
 	earlier, err := a.store.IssuesBefore(c, list.ID, i, 1)
 	if err != nil {
@@ -259,8 +243,14 @@ func (a archive) issue(c *web.Call) error {
 	for k := range later {
 		data.Later = new(issueRow(c, list, &later[k]))
 	}
-	v := view{Title: i.Title, Data: data, Script: archiveScript.address(), Up: link{list.ArchivePath(), list.Name}}
-	v.Public = &publicPage{URL: a.url(list) + i.Slug, Kind: "article", Title: i.Title, Summary: i.Summary, At: data.At}
+	v := page.View{Title: i.Title, Data: data, Script: archiveScript.Address(), Up: page.Link{
+		Path: list.ArchivePath(),
+		Text: list.Name,
+	}}
+	v.Public = &page.PublicPage{
+		URL: a.url(list) + i.Slug, Kind: "article", Title: i.Title, Summary: i.Summary,
+		At: data.At,
+	}
 	return a.page(c, list, "issue", v)
 }
 
@@ -278,15 +268,15 @@ func (a archive) found(c *web.Call) (*core.ListWithTenant, core.Issue, error) {
 }
 
 // page answers a page of an archive.
-func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v view) error {
-	v.Public.Site, v.Public.Image = styleOf(c).brand.Name, styleOf(c).brand.Logo
-	v.Public.Locale = openGraphLocales[styleOf(c).lang]
-	v.Feed = a.url(list) + feedName
-	targets := redirectSource(list.SubscribeRedirectURL)
+func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v page.View) error {
+	v.Public.Site, v.Public.Image = page.StyleOf(c).Brand.Name, page.StyleOf(c).Brand.Logo
+	v.Public.Locale = openGraphLocales[page.StyleOf(c).Lang]
+	v.Feed = a.url(list) + page.FeedName
+	targets := page.RedirectSource(list.SubscribeRedirectURL)
 	if a.member != "" {
 		targets = append(targets, web.SourceOf(a.member))
 	}
-	out, err := render(c, 0, name, v, targets...)
+	out, err := page.Render(c, 0, name, v, targets...)
 	if err != nil {
 		return err
 	}
@@ -342,7 +332,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	if err != nil {
 		return nil, err
 	}
-	spec, _, err := mendedSpec(c, a.store, &mended, &j, list.ID)
+	spec, _, err := drafts.MendedSpec(c, a.store, &mended, &j, list.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +341,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	if err != nil {
 		return nil, err
 	}
-	leave := cmp.Or(a.member, list.Tenant.Origin(a.origin)) + preferencesPath(list.ID)
+	leave := cmp.Or(a.member, list.Tenant.Origin(a.origin)) + page.PreferencesPath(list.ID)
 	return bulk.Page(&mail.Recipient{
 		Preferences: "{}", Date: i.SentAt.Time(), UnsubscribeURL: leave, PreferencesURL: leave, ViewURL: a.url(list) + i.Slug,
 	})
@@ -366,11 +356,4 @@ func outOfFrame(page []byte) []byte {
 		return append(append(bytes.Clone(page[:at[1]]), base...), page[at[1]:]...)
 	}
 	return append([]byte(base), page...)
-}
-
-// headOf returns what archives say of a mail.
-func headOf(bulk *mail.Bulk, now core.Instant) (campaigns.IssueHead, error) {
-	subject, preheader, err := bulk.Head(&mail.Recipient{Preferences: "{}", Date: now.Time()})
-	tidy := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	return campaigns.IssueHead{Title: tidy(subject), Summary: tidy(preheader)}, err
 }

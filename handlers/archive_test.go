@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
@@ -50,7 +51,7 @@ func (e *env) campaign(listID string, at time.Time, change func(*core.CampaignFi
 	ann.Subscriber.Preferences = `{"first_name":"Annabel"}`
 	e.must(e.store.ApplyEvent(e.t.Context(), seed.Nonce(), ann, seed.Now))
 	c := seed.NewCampaign(l, func(f *core.CampaignFields) { f.Name = "" }, change)
-	d := Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
+	d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
 	draft, _, err := d.Complete(e.t.Context(), &c, 0, seed.Now)
 	e.must(err)
 	return seed.SendDraft(&draft)

@@ -23,7 +23,7 @@ type auditFilter struct {
 }
 
 func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEntry, string, error) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -33,7 +33,7 @@ func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEn
 	if err == nil {
 		err = a.store.NameAudited(c, rows)
 	}
-	if err != nil || isOperator(c) {
+	if err != nil || web.IsOperator(c) {
 		return rows, next, err
 	}
 	return rows, next, a.hideOutsiders(c, tenant, rows)

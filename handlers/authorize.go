@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -75,9 +76,9 @@ func (a authorizations) answer(c *web.Call, q url.Values, r auth.AuthorizeReques
 
 // distrust shows what is wrong with a request that must not be answered at its redirect URI.
 func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeError) (web.HTML, error) {
-	n := note{
+	n := page.Note{
 		Lines: []string{
-			wordsOf(c).LoginFaultText,
+			page.WordsOf(c).LoginFaultText,
 			e.Description,
 		},
 		Details: [][2]string{{"Parameter", e.Parameter}},
@@ -85,56 +86,27 @@ func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeErr
 	if e.Client != nil {
 		n.Details = append(n.Details, [2]string{"Client", e.Client.Name + " (" + e.Client.ID + ")"})
 	} else if id := q.Get("client_id"); id != "" {
-		n.Details = append(n.Details, [2]string{"client_id", truncate(id, maxShown)})
+		n.Details = append(n.Details, [2]string{"client_id", web.Truncate(id, maxShown)})
 	}
 	if e.Parameter == "redirect_uri" {
 		if uri := q.Get("redirect_uri"); uri != "" {
-			n.Details = append(n.Details, [2]string{"Requested", truncate(uri, maxShown)})
+			n.Details = append(n.Details, [2]string{"Requested", web.Truncate(uri, maxShown)})
 		}
 		for _, uri := range e.Client.RedirectURIs {
 			n.Details = append(n.Details, [2]string{"Registered", uri})
 		}
 	}
 	c.LogError(e)
-	return render(c, http.StatusBadRequest, "message",
-		view{Title: wordsOf(c).LoginFaultTitle, RequestID: c.RequestID, Data: n})
+	return page.Render(c, http.StatusBadRequest, "message",
+		page.View{Title: page.WordsOf(c).LoginFaultTitle, RequestID: c.RequestID, Data: n})
 }
 
 // maxShown is how much of a parameter a page repeats, in bytes.
 const maxShown = 300
 
-// scope says what a scope lets a program do.
-func (w *pageWords) scope(s string) string {
-	switch s {
-	case core.ScopeOpenID:
-		return w.ScopeOpenid
-	case core.ScopeProfile:
-		return w.ScopeProfile
-	case core.ScopeEmail:
-		return w.ScopeEmail
-	case core.ScopeOffline:
-		return w.ScopeOffline
-	case core.ScopeDevices:
-		return w.ScopeDevices
-	case core.ScopeModelsRead:
-		return w.ScopeModelsRead
-	case core.ScopeModelsWrite:
-		return w.ScopeModelsWrite
-	case core.ScopeListRead:
-		return w.ScopeListRead
-	case core.ScopeEventsWrite:
-		return w.ScopeEventsWrite
-	case core.ScopeSend:
-		return w.ScopeSend
-	case core.ScopeAdmin:
-		return w.ScopeAdmin
-	}
-	return s
-}
-
 func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.AuthorizeReply) (web.HTML, error) {
 	client := &reply.Request.Client
-	b, err := brandOf(c, client.TenantID)
+	b, err := page.BrandOf(c, client.TenantID)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -148,13 +120,13 @@ func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.Authori
 		Other:  "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
 	}
 	for _, s := range reply.Consent {
-		words := wordsOf(c).scope(s)
+		words := page.WordsOf(c).Scope(s)
 		if s == core.ScopeEmail && client.TenantID != "" {
-			words = fillIn(wordsOf(c).ScopeNewsletters, "tenant", b.Name)
+			words = page.FillIn(page.WordsOf(c).ScopeNewsletters, "tenant", b.Name)
 		}
 		data.Scopes = append(data.Scopes, words)
 	}
-	return render(c, 0, "consent", view{Title: wordsOf(c).ConsentTitle, Brand: b, Data: data},
+	return page.Render(c, 0, "consent", page.View{Title: page.WordsOf(c).ConsentTitle, Brand: b, Data: data},
 		web.SourceOf(reply.Request.RedirectURI))
 }
 
@@ -180,7 +152,7 @@ func (a authorizations) consent(c *web.Call, in consentForm) (web.HTML, error) {
 // submitScript sends the form of the response mode form_post; without it there is a button.
 const submitScript = "document.forms[0].submit()"
 
-var submitScriptHash = sourceHash(submitScript)
+var submitScriptHash = page.SourceHash(submitScript)
 
 // handOver gives the answer to the client (RFC 6749 section 4.1.2, OAuth 2.0 Form Post Response Mode section 2).
 func (a authorizations) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HTML, error) {
@@ -188,7 +160,7 @@ func (a authorizations) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HT
 		c.Header().Set("Referrer-Policy", "no-referrer")
 		return web.HTML{To: reply.Location}, nil
 	}
-	b, err := brandOf(c, reply.Request.Client.TenantID)
+	b, err := page.BrandOf(c, reply.Request.Client.TenantID)
 	if err != nil {
 		return web.HTML{}, err
 	}

@@ -1,13 +1,13 @@
 package handlers
 
 import (
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -62,6 +62,17 @@ func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	return h.lostPage(c)
 }
 
+// errorPage makes the page of an error. One that finds nothing leads to the start.
+func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
+	if s := page.StyleOf(c); status == http.StatusNotFound && s.Link == "" {
+		s.Link, s.LinkText = "/", page.WordsOf(c).ToHome
+		if path := c.Request.URL.Path; path == console.Path || strings.HasPrefix(path, console.Path+"/") {
+			s.Link, s.LinkText = console.Path, page.WordsOf(c).ToConsole
+		}
+	}
+	return page.ErrorPage(c, status, e)
+}
+
 func (h *Handler) lostPage(c *web.Call) (web.HTML, error) {
 	if _, _, err := h.hostTenant(c); err != nil {
 		return web.HTML{}, err
@@ -95,22 +106,22 @@ func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	}{}
 	for _, l := range lists {
 		data.Lists = append(data.Lists, listLink{
-			Name: l.Name, Path: subscribePath(l.ID),
-			Description: paragraphs(l.Description),
+			Name: l.Name, Path: page.SubscribePath(l.ID),
+			Description: page.Paragraphs(l.Description),
 		})
 		if l.Archive {
 			data.Lists[len(data.Lists)-1].Archive = l.ArchivePath()
 		}
-		data.Preferences = preferencesPath(l.ID)
+		data.Preferences = page.PreferencesPath(l.ID)
 	}
-	return render(c, 0, "home", view{Title: styleOf(c).expand(wordsOf(c).HomeTitle), Data: data})
+	return page.Render(c, 0, "home", page.View{Title: page.StyleOf(c).Expand(page.WordsOf(c).HomeTitle), Data: data})
 }
 
 // hostTenant applies the style of the tenant whose public_url names the host that was asked, and returns its active
 // lists. The daemon's own host is no tenant's.
 func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err error) {
-	host := hostOf(c.Request.Host)
-	if own, err := url.Parse(h.publicURL); err != nil || host == "" || host == hostOf(own.Host) {
+	host := web.HostOf(c.Request.Host)
+	if own, err := url.Parse(h.publicURL); err != nil || host == "" || host == web.HostOf(own.Host) {
 		return nil, false, nil
 	}
 	tenants, err := h.options.Store.TenantsAt(c, host)
@@ -119,7 +130,7 @@ func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err er
 	}
 	t := &tenants[0]
 	c.Tenant = t.ID
-	applyTenant(c, t)
+	page.ApplyTenant(c, t)
 	all, err := h.options.Store.Lists(c, []string{t.ID}, false, core.Page{Limit: maxHomeLists})
 	for _, l := range all {
 		if l.Active() {
@@ -131,12 +142,3 @@ func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err er
 
 // maxHomeLists is how many lists the page of a tenant looks at.
 const maxHomeLists = 100
-
-// hostOf is a host with its port in lower case, without the port that a scheme has anyway; empty for what is no host.
-func hostOf(s string) string {
-	s = strings.ToLower(s)
-	if host, port, err := net.SplitHostPort(s); err == nil && (port == "443" || port == "80") {
-		return host
-	}
-	return s
-}

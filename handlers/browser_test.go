@@ -33,7 +33,7 @@ func TestBrowsersGetPages(t *testing.T) {
 		w := browse(e.handler, "GET", "news.example.org", path, browserAccept, "de-AT")
 		if w.Code != 404 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" ||
 			!strings.Contains(w.Body.String(), `<html lang="de">`) ||
-			!strings.Contains(w.Body.String(), words()["de"].MissingText) ||
+			!strings.Contains(w.Body.String(), wordsOfPages()["de"].MissingText) ||
 			w.Header().Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: %d %v\n%s", path, w.Code, w.Header(), w.Body)
 		}
@@ -98,7 +98,7 @@ func TestTenantsOwnHost(t *testing.T) {
 	}
 	w = browse(e.handler, "GET", "letters.acme.example", "/lost", browserAccept, "de")
 	if w.Code != 404 || !strings.Contains(w.Body.String(), "Acme Letters") ||
-		!strings.Contains(w.Body.String(), words()["fr"].MissingTitle) {
+		!strings.Contains(w.Body.String(), wordsOfPages()["fr"].MissingTitle) {
 		t.Errorf("%d\n%s", w.Code, w.Body)
 	}
 	for _, host := range []string{"acme.example", "", "letters.acme.example:8443", "'; --"} {
@@ -112,7 +112,7 @@ func TestTenantsOwnHost(t *testing.T) {
 func TestUserPagesInEveryLanguage(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	for _, lang := range core.Languages {
-		w := words()[lang]
+		w := wordsOfPages()[lang]
 		for path, want := range map[string][]string{
 			"/login":                    {w.SignIn, w.Email, w.Password, w.ForgotLink, w.SignUp},
 			"/register":                 {w.SignUp, w.SignUpHint, w.HaveAccount},
@@ -161,11 +161,11 @@ func TestSignUpPage(t *testing.T) {
 		t.Errorf("%d %s\nand for a new one:\n%s", status, known, fresh)
 	}
 	if status, text := post("third@user.example", "short"); status != 400 ||
-		!strings.Contains(text, words()["en"].FaultShort) {
+		!strings.Contains(text, wordsOfPages()["en"].FaultShort) {
 		t.Errorf("%d %s", status, text)
 	}
 	if status, text := post("no address", "correct horse battery"); status != 400 ||
-		!strings.Contains(text, words()["en"].FaultEmail) {
+		!strings.Contains(text, wordsOfPages()["en"].FaultEmail) {
 		t.Errorf("%d %s", status, text)
 	}
 	r := httptest.NewRequest("POST", "/register",
@@ -186,7 +186,7 @@ func TestSignUpPage(t *testing.T) {
 		}
 	}
 	if page := textOf(browse(e.handler, "GET", "news.example.org", "/login", browserAccept,
-		"").Body.String()); strings.Contains(page, words()["en"].SignUp) {
+		"").Body.String()); strings.Contains(page, wordsOfPages()["en"].SignUp) {
 		t.Error("a closed registration is offered")
 	}
 }
@@ -220,7 +220,7 @@ func TestConfirmLinkUsedAgain(t *testing.T) {
 	get := func(token string) string {
 		return textOf(browse(e.handler, "GET", "x", "/confirm?token="+token, browserAccept, "").Body.String())
 	}
-	w := words()["en"]
+	w := wordsOfPages()["en"]
 	button, first, again := w.ConfirmButton, w.ConfirmedTitle, w.AlreadyTitle
 	for i, step := range []struct{ got, want string }{
 		{get(mailed), button},

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -18,7 +19,7 @@ import (
 type campaignsAPI struct {
 	store  *store.Store
 	sealer *auth.Sealer // of the links in previews and tests
-	checks *Checks
+	checks *drafts.Checks
 	relay  *RelayOptions // how emails leave
 }
 
@@ -26,19 +27,19 @@ type campaignsAPI struct {
 func (h *Handler) campaignRoutes(t *web.Table) {
 	a := h.campaigns()
 	const all, item = "/api/campaigns", "/api/campaigns/:id"
-	read, write := sent(core.ActionCampaignRead), sent(core.ActionCampaignWrite)
-	t.Add("GET", all, sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
+	read, write := web.Sent(core.ActionCampaignRead), web.Sent(core.ActionCampaignWrite)
+	t.Add("GET", all, web.Sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
 		"List campaigns, newest first").Named("listCampaigns").
-		Refuses(tenantNamed)
+		Refuses(web.TenantNamed)
 	t.Add("POST", all, write, web.Send,
 		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound, core.Conflict),
 		"Create a campaign as a draft; nothing is sent").Named("createCampaign").
 		Example(web.Object{
-			"list_ids": []string{exampleID}, "subject": "Our news in May",
+			"list_ids": []string{web.ExampleID}, "subject": "Our news in May",
 			"content": web.Object{"kind": "markdown", "source": "# Hello {{preferences.first_name | default: \"you\"}}"},
 		}).
 		Refuses(saidByCampaign...).
-		Refuses(tenantNamed)
+		Refuses(web.TenantNamed)
 	t.Add("GET", item, read, web.Send, a.one(web.Path(a.show)), "Show a campaign with the content of its version").
 		Named("getCampaign")
 	update := a.moving(web.JSON(a.update).MaxBody(maxSendJob)).Fails(core.PreconditionRequired)
@@ -52,7 +53,7 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 		Refuses(changedCampaigns...)
 	t.Add("DELETE", item, write, web.Send, a.moving(web.Query(a.remove)), "Delete a draft that was never sent").
 		Named("deleteCampaign").
-		Refuses(clash("The campaign has or had a send job"))
+		Refuses(web.Clash("The campaign has or had a send job"))
 	t.Add("POST", item+"/duplicate", write, web.Send, a.one(web.Path(a.duplicate)).Created(),
 		"Duplicate a campaign as a draft").Named("duplicateCampaign")
 }
@@ -326,7 +327,7 @@ func (a campaignsAPI) seen(e web.Endpoint) web.Endpoint {
 func (a campaignsAPI) find(c *web.Call) error {
 	found, err := a.store.Campaign(c, c.ID())
 	c.Keep(foundCampaign{}, &found)
-	return ownRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
+	return web.OwnRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
 }
 
 // found is the campaign of the path, as find has read it.
@@ -357,7 +358,7 @@ func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign
 	if err != nil {
 		return campaign{}, err
 	}
-	by, err := a.store.Acting(c, actor(c))
+	by, err := a.store.Acting(c, web.Actor(c))
 	return campaign{v, writtenOf(&fields), t.Permissions(of, c.Caller, by...)}, err
 }
 
@@ -369,17 +370,17 @@ type campaignFilter struct {
 	Text     string             `query:"q" max:"200"`
 }
 
-func (in *campaignFilter) CheckInput() error { return checkQuery(in.Text) }
+func (in *campaignFilter) CheckInput() error { return web.CheckQuery(in.Text) }
 
 func (a campaignsAPI) list(c *web.Call, in campaignFilter, page core.Page) ([]core.CampaignView, error) {
-	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
+	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {
 		return nil, err
 	}
 	found, err := a.store.Campaigns(c, campaigns.CampaignFilter{
 		Tenants: tenants, All: all, State: in.State, ListID: in.ListID, Text: in.Text,
 	}, page)
-	return rowsOf(found, (*core.Campaign).View), err
+	return web.RowsOf(found, (*core.Campaign).View), err
 }
 
 func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
@@ -391,7 +392,7 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 	if err != nil {
 		return campaign{}, err
 	}
-	made := core.NewCampaign(tenant, &f, actor(c), c.Now)
+	made := core.NewCampaign(tenant, &f, web.Actor(c), c.Now)
 	if in.Archive != nil {
 		made.ShowInArchive(*in.Archive)
 	}
@@ -403,7 +404,7 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 		key, sum = *in.Key, hash[:]
 	}
 	made, err = a.store.AddCampaignOnce(c, made, &f, key, sum)
-	return a.reply(c, &made, unknownTenant(err))
+	return a.reply(c, &made, web.UnknownTenant(err))
 }
 
 // tenantOf returns the tenant of a new campaign: the one named, that of its list, or the only one of the caller.
@@ -420,7 +421,7 @@ func (a campaignsAPI) tenantOf(c *web.Call, named string, lists []string) (strin
 			return "", err
 		}
 	}
-	return oneTenant(c, named)
+	return web.OneTenant(c, named)
 }
 
 func (a campaignsAPI) show(c *web.Call, _ string) (campaign, error) {
@@ -456,7 +457,7 @@ func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *
 	}
 	bulk, err := mail.CompileShown(j.ID, &content)
 	if err == nil {
-		e.Head, err = headOf(bulk, c.Now)
+		e.Head, err = drafts.HeadOf(bulk, c.Now)
 	}
 	return err
 }
@@ -481,9 +482,53 @@ func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 	if err != nil {
 		return campaign{}, err
 	}
-	made := core.NewCampaign(of.TenantID, &f, actor(c), c.Now)
+	made := core.NewCampaign(of.TenantID, &f, web.Actor(c), c.Now)
 	made.InArchive = of.InArchive
 	made.AlsoWrittenBy(of.Writers...)
 	made, err = a.store.AddCampaign(c, made, &f)
 	return a.reply(c, &made, err)
 }
+
+// times are refusals of times of a campaign or a send job.
+var times = []web.Refusal{
+	web.Refused("scheduled_at", "Not a valid time, in the past, outside the window, or without an offset"),
+	web.Refused("window_start", "Not a valid time, or without an offset"),
+	web.Refused("window_end", "Not a valid time, in the past, not after window_start, or without an offset"),
+}
+
+// saidByCampaign are refusals of what a campaign says.
+var saidByCampaign = []web.Refusal{
+	web.Refused("list_ids", "The tenant has no such list, or a list appears twice"),
+	web.Refused("audience.of", "The tenant has no such campaign"),
+	web.Refused("exclude_list_ids", "The tenant has no such list, a list appears twice, or the campaign is sent to it"),
+	web.Refused("exclude_campaign_ids", "The tenant has no such campaign, or a campaign appears twice"),
+	web.Clash("A campaign in audience or exclude_campaign_ids wasn't sent, or its recipients are no longer known"),
+	web.Refused("from_email", "Not in one of the tenant's domains"),
+	web.Refused("reply_to", "Not a valid email address"),
+	web.Refused("test_addresses", "Contains an invalid email address"),
+	web.Refused("attachments", "The tenant has no such file, a file appears twice, or the total is too large"),
+	web.Refused("theme", "The tenant has no such theme"),
+	web.Refused("content.source", "The placeholders or blocks are malformed"),
+	web.Refused("content.text", "The placeholders are malformed"),
+	web.Refused("content.layout", "The tenant has no such template, or the template's layout is missing"),
+	web.Refused("subject", "The placeholders are malformed"),
+	web.Refused("preheader", "The placeholders are malformed"),
+	web.Refused("template", "Too large"),
+	web.Refused("utm.source", "Contains placeholders"), web.Refused("utm.medium", "Contains placeholders"),
+	web.Refused("utm.campaign", "Contains placeholders"), web.Refused("utm.term", "Contains placeholders"),
+	web.Refused("utm.content", "Contains placeholders"),
+}
+
+// readyToSend are refusals of a campaign that something keeps from being sent, as findings says.
+var readyToSend = slices.Concat(saidByCampaign, []web.Refusal{
+	web.Refused("name", "Missing"), web.Refused("", "The campaign can't be sent; findings lists the reasons"),
+	web.Refused("tenant_id", "The tenant's settings prevent sending; findings lists the reasons"),
+	web.Clash("Not possible in the campaign's current state, or the version is outdated"),
+	web.Clashing("list_inactive", "", "The list isn't active"),
+	web.Clashing("tenant_suspended", "", "The tenant is suspended"),
+})
+
+// changedCampaigns are refusals of what a changed campaign says.
+var changedCampaigns = slices.Concat(saidByCampaign, []web.Refusal{
+	web.FixedTenant, web.Clash("The campaign can't be edited in its current state"),
+})

@@ -2,11 +2,7 @@ package handlers
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"io"
-	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,6 +11,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/netguard"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
@@ -22,7 +19,7 @@ import (
 
 func init() {
 	setups = append(setups, func(e *env, o *Options) {
-		o.Checks = &Checks{LookupTXT: e.lookupTXT, Client: &http.Client{Transport: answering{}}, PerHour: 2}
+		o.Checks = &drafts.Checks{LookupTXT: e.lookupTXT, Client: &http.Client{Transport: answering{}}, PerHour: 2}
 	})
 }
 
@@ -46,13 +43,13 @@ func TestCheckOfAttachments(t *testing.T) {
 	s := storetest.Seeder{TB: t, Store: e.store}
 	l := s.NewList()
 	s.TenantID = l.TenantID
-	prices := s.NewMedia("prices.png", []string{strings.Repeat("x", largeAttachments-4)})
+	prices := s.NewMedia("prices.png", []string{strings.Repeat("x", 1<<20-4)})
 	boot := s.NewMedia("boot.png", []string{"1234"})
 	attached := func(ids ...string) core.Campaign {
 		return s.NewCampaign(l, func(f *core.CampaignFields) { f.Attachments = ids })
 	}
 	small, large := attached(prices.ID, boot.ID), attached(prices.ID, boot.ID)
-	d := Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
+	d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
 	codes := func(c *core.Campaign) (codes []string) {
 		l, err := d.Look(t.Context(), c, 0, s.Time())
 		s.Must(err)
@@ -111,7 +108,7 @@ func TestLinksAreAsked(t *testing.T) {
 	private := httptest.NewServer(http.NotFoundHandler())
 	defer private.Close()
 	guard := &netguard.Guard{Allow: []string{strings.TrimPrefix(site.URL, "http://")}}
-	checks := &Checks{Client: guard.Client(), NotPublic: netguard.ErrNotPublic}
+	checks := &drafts.Checks{Client: guard.Client(), NotPublic: netguard.ErrNotPublic}
 	e := newEnv(t)
 	s := storetest.Seeder{TB: t, Store: e.store}
 	var source bytes.Buffer
@@ -121,7 +118,7 @@ func TestLinksAreAsked(t *testing.T) {
 	source.WriteString("[x](" + private.URL + "/) [x](http://news.test/newsletter/unsubscribe?id=1) " +
 		"[{{ email }}](https://x.example/?e={{ email }})\n")
 	c := s.NewCampaign(s.NewList(), func(f *core.CampaignFields) { f.Content.Source = source.String() })
-	d := Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test", Checks: checks}
+	d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test", Checks: checks}
 	out, err := d.Check(t.Context(), &c, 0, true, s.Time())
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +133,7 @@ func TestLinksAreAsked(t *testing.T) {
 		"link_dead line 3: S/gone answers Not Found.",
 		"link_not_public line 15: P/ leads to an address that is not public.",
 	}
-	if !slices.Equal(found, want) || *out.Links != (AskedLinks{Asked: 6, Skipped: 3}) {
+	if !slices.Equal(found, want) || *out.Links != (drafts.AskedLinks{Asked: 6, Skipped: 3}) {
 		t.Errorf("%q %+v", found, *out.Links)
 	}
 	got := slices.Sorted(slices.Values(*asked.Load()))
@@ -150,88 +147,5 @@ func TestLinksAreAsked(t *testing.T) {
 	j := s.SendDraft(&l.Draft)
 	if dead, err := d.DeadLink(t.Context(), &j); err != nil || dead != site.URL+"/gone answers Not Found" {
 		t.Errorf("of the job: %q %v", dead, err)
-	}
-}
-
-// What the DNS says of a sender: each fault by its code, asked for once while it is kept.
-func TestRecordsOfSenders(t *testing.T) {
-	const spf, dmarc = "shop.example", "_dmarc.shop.example"
-	key := core.DKIMKey{
-		Domain: "shop.example", Selector: "s", Algorithm: core.DKIMRSA, Status: core.DKIMActive, Public: "cHVi",
-	}
-	good := map[string][]string{
-		spf: {"v=spf1 a -all"}, dmarc: {"v=DMARC1; p=none"}, key.RecordName(): {key.RecordValue()},
-	}
-	with := func(name string, texts ...string) map[string][]string {
-		zone := maps.Clone(good)
-		zone[name] = texts
-		return zone
-	}
-	for _, tt := range []struct {
-		name   string
-		zone   map[string][]string
-		bounce string
-		key    string // domain; empty: none
-		from   string
-		want   string
-	}{
-		{"all is there", good, "", "shop.example", "", ""},
-		{"without a key", good, "", "", "", "dkim_missing"},
-		{"another key", with(key.RecordName(), "v=DKIM1; p=b3RoZXI="), "", "shop.example", "", "dkim_unpublished"},
-		{"no SPF", with(spf), "", "shop.example", "", "spf_missing"},
-		{"two of SPF", with(spf, "v=spf1 a", "v=spf1 mx"), "", "shop.example", "", "spf_missing"},
-		{"no DMARC", with(dmarc), "", "shop.example", "", "dmarc_missing"},
-		{"below the domain", with("news.shop.example", "v=spf1 a"), "", "shop.example", "news.shop.example", ""},
-		{"strictly", map[string][]string{
-			spf: good[spf], key.RecordName(): good[key.RecordName()], dmarc: {"v=DMARC1; p=reject; adkim=s; aspf=s"},
-		}, "shop.example", "shop.example", "news.shop.example", "dmarc_misaligned"},
-		{
-			"bounces elsewhere, no key", with("relay.example", "v=spf1 a"), "relay.example", "", "",
-			"dkim_missing dmarc_misaligned",
-		},
-		{"silence", nil, "", "shop.example", "", "dns_unanswered"},
-		{"a provider of mailboxes", with("gmail.com", "v=spf1 a"), "", "", "gmail.com", "sender_free_mail"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			asked := map[string]int{}
-			e := newEnv(t)
-			s := storetest.Seeder{TB: t, Store: e.store}
-			if tt.key != "" {
-				k := key
-				k.ID, k.Domain = core.NewID(), tt.key
-				s.Must(e.store.AddDKIMKey(t.Context(), k, []byte("private"), "command"))
-			}
-			d := Drafts{Store: e.store, Checks: &Checks{
-				BounceDomain: tt.bounce, Sender: "a@" + cmp.Or(tt.from, "shop.example"),
-				LookupTXT: func(_ context.Context, name string) ([]string, error) {
-					asked[name]++
-					texts := tt.zone[strings.TrimSuffix(name, ".")]
-					if tt.zone == nil {
-						return nil, &net.DNSError{Name: name, IsTimeout: true}
-					}
-					if texts == nil {
-						return nil, &net.DNSError{Name: name, IsNotFound: true}
-					}
-					return texts, nil
-				},
-			}}
-			var codes []string
-			for _, at := range []core.Instant{1, 2} {
-				codes = nil
-				found, err := d.senderFindings(t.Context(), &campaigns.Draft{}, at)
-				s.Must(err)
-				for _, f := range found {
-					codes = append(codes, f.Code)
-				}
-			}
-			if got := strings.Join(codes, " "); got != tt.want {
-				t.Errorf("%s, not %s", got, tt.want)
-			}
-			for name, n := range asked {
-				if n > 1 && tt.zone != nil {
-					t.Errorf("%s was asked for %d times", name, n)
-				}
-			}
-		})
 	}
 }

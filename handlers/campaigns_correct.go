@@ -1,21 +1,16 @@
 package handlers
 
 import (
-	"context"
-
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/mail"
-	"newsletterd/store"
-	"newsletterd/store/campaigns"
 )
 
 // correctionRoutes are what pages show instead of what was sent.
 func (h *Handler) correctionRoutes(t *web.Table) {
 	a := h.campaigns()
 	const item = "/api/campaigns/:id"
-	read := sent(core.ActionCampaignRead)
-	send := sent(core.ActionCampaignSend).Fresh()
+	read := web.Sent(core.ActionCampaignRead)
+	send := web.Sent(core.ActionCampaignSend).Fresh()
 	t.Add("GET", item+"/correction", read, web.Send, a.one(web.Path(a.correction)),
 		"Show the correction of a sent campaign").Named("getCampaignCorrection")
 	t.Add("PUT", item+"/correction", send, web.Send, a.one(web.JSON(a.correct).MaxBody(maxSendJob)).Fails(core.Conflict),
@@ -24,31 +19,13 @@ func (h *Handler) correctionRoutes(t *web.Table) {
 		Example(web.Object{"source": "<p>The prices of May.</p>"}).
 		Refuses(saidByCampaign...).
 		Refuses(
-			refused("source", "The placeholders are malformed"),
-			refused("text", "The placeholders are malformed, or the kind has no text part"),
-			clash("The campaign wasn't sent, or has a different kind"),
+			web.Refused("source", "The placeholders are malformed"),
+			web.Refused("text", "The placeholders are malformed, or the kind has no text part"),
+			web.Clash("The campaign wasn't sent, or has a different kind"),
 		)
 	t.Add("DELETE", item+"/correction", send, web.Send, a.one(web.Query(a.takeBack)).Fails(core.Conflict),
 		"Remove a correction; pages show the sent version again").Named("takeBackCampaignCorrection").
-		Refuses(clash("The campaign wasn't sent"))
-}
-
-// mendedSpec returns what pages show of a job to the readers of one of its lists, with what it is made of.
-func mendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *core.SendJob, listID string) (
-	spec *mail.BulkSpec, content core.Content, err error,
-) {
-	shown := *j
-	if mended.CopyID != "" {
-		shown.CopyID = mended.CopyID
-	}
-	if content, err = s.ContentOf(ctx, &shown, listID); err != nil {
-		return nil, content, err
-	}
-	spec = mail.JobSpec(j.ID, &content, mail.ShownSender)
-	spec.Mended = mended.Links
-	style := pageStyle{lang: spec.Language}
-	spec.Notice = style.words().corrected(mended.At)
-	return spec, content, nil
+		Refuses(web.Clash("The campaign wasn't sent"))
 }
 
 func (a campaignsAPI) correction(c *web.Call, _ string) (core.Correction, error) {
@@ -83,7 +60,7 @@ func (in *correctionInput) change(f *core.CampaignFields) error {
 
 // correct makes pages show something else than what was sent.
 func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction, error) {
-	r, err := a.drafts(c).Correction(c, a.found(c), in.change, actor(c), c.Now)
+	r, err := a.drafts(c).Correction(c, a.found(c), in.change, web.Actor(c), c.Now)
 	if err != nil {
 		return core.Correction{}, err
 	}
@@ -93,38 +70,11 @@ func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction,
 // takeBack makes pages show what was sent.
 func (a campaignsAPI) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 	same := func(*core.CampaignFields) error { return nil }
-	r, err := a.drafts(c).Correction(c, a.found(c), same, actor(c), c.Now)
+	r, err := a.drafts(c).Correction(c, a.found(c), same, web.Actor(c), c.Now)
 	if err != nil {
 		return web.None{}, err
 	}
 	r.Copy = nil
 	_, err = a.store.CorrectCampaign(c, r)
 	return web.None{}, err
-}
-
-// Correction compiles what pages are to show of a campaign instead of what was sent, which a change makes of it.
-func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
-	now core.Instant,
-) (r campaigns.CampaignCorrection, err error) {
-	l, err := d.corrected(ctx, c, change, now)
-	if err == nil {
-		err = l.Fault
-	}
-	f := &l.Draft.Fields
-	r.CampaignEdit = campaigns.CampaignEdit{ID: c.ID, Actor: by, Now: now}
-	r.Correction = core.Correction{Subject: f.Subject, Source: f.Content.Source, Text: f.Content.Text}
-	r.Copy, r.Head = &l.Draft.Content.Copy, l.Draft.Head
-	return r, err
-}
-
-// corrected compiles what a change makes of what was sent.
-func (d Drafts) corrected(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error,
-	now core.Instant,
-) (l Look, err error) {
-	if err := c.Correctable(); err != nil {
-		return l, err
-	}
-	l, err = d.compileChanged(ctx, c, c.ApprovedVersion, change, now)
-	l.Draft.Digest = "" // no approval covers it
-	return l, err
 }

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/handlers/drafts"
 )
 
 // The check says how many readers lack a field that the mail prints, and what they read; and which fields readers have,
@@ -34,7 +33,7 @@ func TestCheckOfFields(t *testing.T) {
 			e.must(err)
 		}
 		e.seed.Deliver()
-		d := Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
+		d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
 		checked, err := d.Check(t.Context(), &e.campaign, 0, false, e.seed.Time())
 		e.must(err)
 		var lacking []string
@@ -62,14 +61,4 @@ func TestCheckOfFields(t *testing.T) {
 			`{&#34;name&#34;:&#34;preferences.Vorname&#34;,&#34;label&#34;:&#34;Vorname&#34;,&#34;fallback&#34;:&#34;you&#34;}`,
 			`&#34;preferences.more.shoe&#34;`, `&#34;preferences.first_name&#34;`, "-a b", "-newsletterd_none")
 	})
-}
-
-// Of a long list the newest readers are looked at, and the finding says so.
-func TestFindingOfFieldsOfMany(t *testing.T) {
-	f := core.CampaignFields{Content: core.CampaignContent{Source: "a\n{{ preferences.city }}"}}
-	found := fieldFinding(&f, mail.UsedField{Name: "preferences.city", Part: "content.source"},
-		&core.FieldCoverage{Name: "city", Known: 990, Readers: 1000}, false)
-	if found.Where.Line != 2 || !strings.HasPrefix(found.Message, "10 of the 1000 newest ") {
-		t.Errorf("%+v", found)
-	}
 }

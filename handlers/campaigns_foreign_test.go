@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store/storetest"
 )
 
@@ -20,7 +21,7 @@ func TestCheckOfForeignTags(t *testing.T) {
 		return nil
 	})
 	s.Must(err)
-	d := Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
+	d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
 	for _, tt := range []struct {
 		name, kind, source, text string
 		want                     []string

@@ -1,41 +1,39 @@
 package handlers
 
 import (
-	"context"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/mail/markup"
-	"newsletterd/store"
 )
 
 // campaignLinkRoutes are what is known of a campaign that was sent, and its links.
 func (h *Handler) campaignLinkRoutes(t *web.Table) {
 	a := h.campaigns()
 	const item = "/api/campaigns/:id"
-	write := sent(core.ActionCampaignWrite)
-	send := sent(core.ActionCampaignSend).Fresh()
-	t.Add("GET", item+"/links", sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.links)),
+	write := web.Sent(core.ActionCampaignWrite)
+	send := web.Sent(core.ActionCampaignSend).Fresh()
+	t.Add("GET", item+"/links", web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.links)),
 		"List a sent campaign's tracked links with click counts").Named("listCampaignLinks")
-	t.Add("GET", item+"/hours", sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.hours)),
+	t.Add("GET", item+"/hours", web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.hours)),
 		"Show a campaign's unique opens and clicks by hour").
 		Named("listCampaignHours")
-	t.Add("GET", item+"/bounces", sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.bounces)),
+	t.Add("GET", item+"/bounces", web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.bounces)),
 		"Show a campaign's rejected and bounced emails by cause and recipient domain").
 		Named("getCampaignBounces")
 	t.Add("PATCH", item+"/links/:no", send, web.Send, a.one(web.JSON(a.mend)),
 		"Fix a link in emails already sent: later clicks go to the new target").
 		Named("mendCampaignLink").
 		Example(web.Object{"target": "https://shop.example/spring"}).
-		Refuses(refused("target", "Not a full http or https URL, or it redirects back here"))
+		Refuses(web.Refused("target", "Not a full http or https URL, or it redirects back here"))
 	t.Add("PUT", item+"/links/:no/proposal", write, web.Send, a.one(web.JSON(a.propose)).Fails(core.TooMany),
 		"Suggest a fix for a link").Named("proposeCampaignLink").
 		Example(web.Object{"target": "https://shop.example/summer"}).
-		Refuses(refused("target",
+		Refuses(web.Refused("target",
 			"Not a full http or https URL, redirects back here, or is already the link's target"))
 	t.Add("DELETE", item+"/links/:no/proposal", write, web.Send, a.one(web.Query(a.dropProposal)),
 		"Dismiss a suggested fix for a link").Named("dropCampaignLinkProposal")
@@ -98,7 +96,7 @@ func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err err
 	if err := notInCircles(in.Target, own); err != nil {
 		return out, err
 	}
-	if in.Target, err = MendedTarget(c, a.store, of, in.Target); err != nil {
+	if in.Target, err = drafts.MendedTarget(c, a.store, of, in.Target); err != nil {
 		return out, err
 	}
 	if out.Link, err = a.store.MendLink(c, e, no, in.Target, false); err != nil {
@@ -106,7 +104,7 @@ func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err err
 	}
 	out.Warnings = []string{}
 	if in.Target != "" {
-		out.Warnings = append(out.Warnings, a.checks.target(c, in.Target, own, a.checks.mayAsk(c, of.TenantID) == nil)...)
+		out.Warnings = append(out.Warnings, a.checks.Target(c, in.Target, own, a.checks.MayAsk(c, of.TenantID) == nil)...)
 	}
 	return out, nil
 }
@@ -163,27 +161,6 @@ func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, er
 	return out, a.store.DropProposal(c, e, no)
 }
 
-// MendedTarget returns where a link of a campaign leads that is mended: the address that was given, with the utm
-// parameters that links of the campaign have. Invalid, on target: it is no such address.
-func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target string) (string, error) {
-	if target == "" {
-		return "", nil
-	}
-	if err := core.CheckTarget(target); err != nil {
-		return "", err
-	}
-	_, fields, err := s.CampaignVersion(ctx, of, of.ApprovedVersion)
-	if err != nil {
-		return "", err
-	}
-	t, err := s.Tenant(ctx, of.TenantID)
-	if err != nil {
-		return "", err
-	}
-	target = markup.WithUTM(target, &fields.UTM, t.PublicURL)
-	return target, core.CheckTarget(target)
-}
-
 // notInCircles returns an Invalid error on target for the address of a link that leads by way of ours.
 func notInCircles(target, own string) error {
 	u, err := url.Parse(target)
@@ -197,18 +174,4 @@ func notInCircles(target, own string) error {
 		}
 	}
 	return nil
-}
-
-// target returns what is probably not meant about the address of a link. Where it may, it is asked whether it answers.
-func (k *Checks) target(ctx context.Context, address, own string, ask bool) (all []string) {
-	if w := mail.MixedScripts(address); w != "" {
-		all = append(all, w)
-	}
-	if k == nil || k.Client == nil || !ask || !mayAskAddress(address, own) {
-		return all
-	}
-	if problem, _ := k.ask(ctx, address); problem != "" {
-		all = append(all, shorter(address)+" "+problem+".")
-	}
-	return all
 }

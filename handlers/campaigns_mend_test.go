@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
@@ -97,12 +98,12 @@ func TestMendedLinksGetTheParametersOfTheirCampaign(t *testing.T) {
 			"https://shop.example/?a=1#top": want, "": "",
 			"https://shop.example/?utm_source=x": "https://shop.example/?utm_source=x",
 		} {
-			if got, err := MendedTarget(t.Context(), e.store, &of, target); err != nil || got != want {
+			if got, err := drafts.MendedTarget(t.Context(), e.store, &of, target); err != nil || got != want {
 				t.Errorf("%q with %v: %q, %v", target, utm, got, err)
 			}
 		}
 		long := "https://shop.example/" + strings.Repeat("x", core.MaxTarget-25)
-		if got, err := MendedTarget(t.Context(), e.store, &of, long); (err == nil) != (got == long) {
+		if got, err := drafts.MendedTarget(t.Context(), e.store, &of, long); (err == nil) != (got == long) {
 			t.Errorf("a long one with %v: %v", utm, err)
 		}
 	}

@@ -8,28 +8,19 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
-	"newsletterd/mail"
 	"newsletterd/store"
 	"newsletterd/store/campaigns"
 )
-
-// Drafts tries campaigns before they are sent. The API and the command line share it.
-type Drafts struct {
-	Store  *store.Store
-	Sealer *auth.Sealer // of unsubscribe tokens and of views
-	Origin string       // of the links
-	Checks *Checks      // nil: nothing but what is written is looked at
-}
 
 // campaignSendRoutes are how a campaign is approved and sent.
 func (h *Handler) campaignSendRoutes(t *web.Table) {
 	a := h.campaigns()
 	const item = "/api/campaigns/:id"
-	write := sent(core.ActionCampaignWrite)
-	approve, send := sent(core.ActionCampaignApprove).Fresh(), sent(core.ActionCampaignSend).Fresh()
+	write := web.Sent(core.ActionCampaignWrite)
+	approve, send := web.Sent(core.ActionCampaignApprove).Fresh(), web.Sent(core.ActionCampaignSend).Fresh()
 	t.Add("POST", item+"/review", write, web.Send, a.moving(web.JSON(a.review).BodyOptional()).Fails(core.TooMany),
 		"Request approval from another person").Named("requestReview").
 		Example(web.Object{"note": "Is the price right?", "wanted_at": "2027-01-04T08:00:00.000Z"}).
@@ -37,10 +28,11 @@ func (h *Handler) campaignSendRoutes(t *web.Table) {
 	t.Add("GET", item+"/approvers", write, web.Send, a.one(web.Path(a.approvers)),
 		"Count the people besides the caller who can approve a campaign or fix its links").
 		Named("getCampaignApprovers")
-	t.Add("POST", item+"/reject", sent(core.ActionCampaignApprove), web.Send, a.moving(web.JSON(a.reject).BodyOptional()),
+	t.Add("POST", item+"/reject", web.Sent(core.ActionCampaignApprove), web.Send,
+		a.moving(web.JSON(a.reject).BodyOptional()),
 		"Request changes to a campaign; it becomes a draft again").Named("rejectCampaign").
 		Example(web.Object{"note": "The price of the bulbs is last year's."}).
-		Refuses(clash("The campaign has no approval or request to withdraw"))
+		Refuses(web.Clash("The campaign has no approval or request to withdraw"))
 	t.Add("POST", item+"/approve", approve, web.Send, a.seen(web.JSON(a.approve)),
 		"Approve a version of a campaign; exactly that version is sent, whatever is edited later").
 		Named("approveCampaign").
@@ -51,137 +43,19 @@ func (h *Handler) campaignSendRoutes(t *web.Table) {
 		Example(web.Object{"version": 1, "undo_seconds": 60}).
 		Refuses(readyToSend...).
 		Refuses(times...).
-		Refuses(noZone, clashing("no_mail_server", "", "No mail server is set up, and testing isn't true"))
-	t.Add("POST", item+"/undo", sent(core.ActionCampaignSend), web.Send, a.moving(web.Query(a.undo)),
+		Refuses(web.NoZone, web.Clashing("no_mail_server", "", "No mail server is set up, and testing isn't true"))
+	t.Add("POST", item+"/undo", web.Sent(core.ActionCampaignSend), web.Send, a.moving(web.Query(a.undo)),
 		"Undo a scheduled send before its first email; an earlier approval stays valid").
 		Named("undoCampaign").
-		Refuses(clash("Nothing is scheduled, or sending has started"))
+		Refuses(web.Clash("Nothing is scheduled, or sending has started"))
 	t.Add("POST", item+"/archive", write, web.Send, a.moving(web.Query(a.archive)), "Archive a draft or a sent "+
 		"campaign").
 		Named("archiveCampaign").
-		Refuses(clash("The campaign is neither a draft nor sent"))
+		Refuses(web.Clash("The campaign is neither a draft nor sent"))
 }
 
-// Complete compiles a version that is to be tried, and refuses one in which something is missing.
-func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft campaigns.Draft,
-	warnings []string, err error,
-) {
-	l, err := d.Look(ctx, c, version, now)
-	if err == nil {
-		err = l.Fault
-	}
-	if err == nil {
-		err = l.Draft.Fields.Complete()
-	}
-	return l.Draft, l.Warnings(), err
-}
-
-// Recipient returns a subscriber of one of the draft's lists for whom it can be rendered, or, with an empty address, a
-// reader of whom nothing is known. The mail becomes that of the list by which the subscriber is reached. Invalid: the
-// address is no subscriber's.
-func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.Instant) (mail.Recipient, error) {
-	draft := &l.Draft
-	origin := draft.Content.Tenant.Origin(d.Origin)
-	r := SampleRecipient(origin, now)
-	r.ViewURL = d.View(draft, to, now)
-	if to == "" {
-		return r, nil
-	}
-	first := draft.Content.List.ID
-	sub, err := d.Store.ReachedByDraft(ctx, draft, to)
-	if core.KindOf(err) == core.NotFound {
-		return r, core.Invalidf("email", "email does not belong to a subscriber of the list.")
-	}
-	if err == nil && draft.Content.List.ID != first {
-		l.Bulk, err = mail.CompileShown(draft.Campaign.ID, &draft.Content)
-	}
-	r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, string(sub.Preferences)
-	return r, err
-}
-
-// View returns the address at which a draft can be looked at without signing in, for auth.DraftTTL. It shows what the
-// digest of the draft names and nothing else, so that an approver sees what that digest approves.
-func (d Drafts) View(draft *campaigns.Draft, to core.Email, now core.Instant) string {
-	return draft.Content.Tenant.Origin(d.Origin) + "/v/" + d.Sealer.SealDraft(auth.DraftToken{
-		CampaignID: draft.Campaign.ID, Version: draft.Version.Version, Email: to, IssuedAt: now,
-		Seen: draft.Digest,
-	})
-}
-
-func (a campaignsAPI) drafts(c *web.Call) Drafts {
-	return Drafts{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL(), Checks: a.checks}
-}
-
-// draftPreview asks for the mail of a campaign.
-type draftPreview struct {
-	Version int64      `json:"version" like:"whole"`
-	Email   core.Email `json:"email"` // of a subscriber; empty: a reader of whom nothing is known
-
-	// Placeholders stay as they stand, so that the parts are templates: what the text of the campaign becomes.
-	Placeholders bool `json:"placeholders"`
-
-	Correction *correctionInput `json:"correction" like:"corrected"`
-}
-
-// previewedDraft are the rendered parts of a campaign's mail.
-type previewedDraft struct {
-	Version  int64    `json:"version"`
-	Subject  string   `json:"subject"`
-	Text     string   `json:"text"`
-	HTML     string   `json:"html"`
-	Bytes    int      `json:"html_bytes"` // programs cut what is longer than about 102,400
-	ViewURL  string   `json:"view_url"`   // for anyone who has the address, 14 days
-	Missing  string   `json:"missing,omitempty"`
-	Warnings []string `json:"warnings"`
-	Looks    *Looks   `json:"looks,omitempty"` // of its theme, where it has one
-
-	Beginning string `json:"beginning"` // what an inbox shows next to the subject
-}
-
-// preview renders a campaign's mail. Another person's look ends the version: the writer's next save begins another one.
-func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft, err error) {
-	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
-		return out, core.Lacking(core.ActionPeopleRead)
-	}
-	d := a.drafts(c)
-	var l Look
-	if in.Correction != nil {
-		l, err = d.corrected(c, a.found(c), in.Correction.change, c.Now)
-	} else {
-		l, err = d.Look(c, a.found(c), in.Version, c.Now)
-	}
-	if err == nil {
-		err = l.Fault
-	}
-	if err != nil {
-		return out, err
-	}
-	r, err := d.Recipient(c, &l, in.Email, c.Now)
-	if err != nil {
-		return out, err
-	}
-	draft, bulk := &l.Draft, l.Bulk
-	out = previewedDraft{Version: draft.Version.Version, ViewURL: r.ViewURL, Warnings: l.Warnings(), Looks: l.looks}
-	if err := draft.Fields.Complete(); err != nil {
-		out.Missing = err.(*core.Error).Message
-	}
-	if out.Subject, out.Text, out.HTML, err = bulk.Parts(&r); err != nil {
-		return out, err
-	}
-	if in.Placeholders {
-		out.Text, out.HTML = draft.Content.Copy.BodyText, draft.Content.Copy.BodyHTML
-	}
-	out.Bytes, out.Beginning = len(out.HTML), mail.Beginning(out.HTML, out.Text)
-	if in.Correction == nil && draft.Version.Version == a.found(c).Version {
-		t := campaignTag{a.found(c).Revision, draft.Digest}
-		c.Header().Set("ETag", `"`+t.String()+`"`)
-	} else if err := a.setTag(c, a.found(c)); err != nil {
-		return out, err
-	}
-	if in.Correction != nil {
-		return out, nil
-	}
-	return out, a.store.SawVersion(c, a.found(c), &draft.Version, actor(c))
+func (a campaignsAPI) drafts(c *web.Call) drafts.Drafts {
+	return drafts.Drafts{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL(), Checks: a.checks}
 }
 
 // draftTest says where tests of a campaign go.
@@ -229,27 +103,6 @@ func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err erro
 	return queuedTests{queued{"queued"}, to}, a.store.AddCampaignTests(c, &draft, to, c.Now)
 }
 
-// TestGroup returns where tests of a version go that name no address. Invalid: neither the campaign nor its tenant has
-// a test group.
-func (d Drafts) TestGroup(ctx context.Context, of *core.Campaign, version int64) ([]core.Email, error) {
-	_, fields, err := d.Store.CampaignVersion(ctx, of, version)
-	if err != nil {
-		return nil, err
-	}
-	t, err := d.Store.Tenant(ctx, of.TenantID)
-	if err != nil {
-		return nil, err
-	}
-	var to []core.Email
-	for _, address := range fields.TestGroup(&t) {
-		to = append(to, core.Email(address))
-	}
-	if len(to) == 0 {
-		return nil, core.Invalidf("to", "to is missing. Set it, or set test_addresses on the campaign or its tenant.")
-	}
-	return to, nil
-}
-
 // mayTest returns an error where the caller may not send tests to an address: editors send them to the test group of
 // the tenant, and to the team.
 func mayTest(c *web.Call, s *store.Store, email core.Email) error {
@@ -291,7 +144,7 @@ func (a campaignsAPI) review(c *web.Call, in draftReview) (campaign, error) {
 // approvers says who may approve a campaign but for the caller. Addresses are for those who see the team.
 func (a campaignsAPI) approvers(c *web.Call, _ string) (core.Approvers, error) {
 	of := a.found(c)
-	out, err := a.store.Approvers(c, of, actor(c), c.Now)
+	out, err := a.store.Approvers(c, of, web.Actor(c), c.Now)
 	if !c.Caller.May(core.ActionTeamRead, of.TenantID) {
 		for i, email := range out.Waiting {
 			out.Waiting[i] = core.Email(email.Mask())
@@ -518,7 +371,7 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 			return out, err
 		}
 	}
-	job := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c)}
+	job := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: web.Actor(c)}
 	if in.Key != nil {
 		sum := sha256.Sum256(slices.Concat(c.Body(), []byte(c.ID())))
 		job.IdempotencyKey, job.BodyHash = *in.Key, sum[:]

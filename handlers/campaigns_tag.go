@@ -62,7 +62,7 @@ func (a campaignsAPI) setTag(c *web.Call, of *core.Campaign) error {
 // without a digest says nothing of layout and theme: it is enough for changes that approve nothing.
 func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campaigns.CampaignEdit, err error) {
 	now := a.found(c)
-	e = campaigns.CampaignEdit{ID: now.ID, Actor: actor(c), Now: c.Now}
+	e = campaigns.CampaignEdit{ID: now.ID, Actor: web.Actor(c), Now: c.Now}
 	switch {
 	case ifMatch == nil && required:
 		return e, &core.Error{Kind: core.PreconditionRequired, Field: "If-Match"}
@@ -185,7 +185,7 @@ func (a campaignsAPI) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) e
 	if !t.AsksSecondPerson() || !of.Written() {
 		return nil
 	}
-	by, err := a.store.Acting(c, actor(c))
+	by, err := a.store.Acting(c, web.Actor(c))
 	if err == nil {
 		err = t.Accepts(of, by...)
 	}

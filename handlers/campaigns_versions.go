@@ -22,7 +22,7 @@ func (h *Handler) versionRoutes(t *web.Table) {
 	a := h.campaigns()
 	const item = "/api/campaigns/:id"
 	const versions, version = item + "/versions", item + "/versions/:version"
-	read, write := sent(core.ActionCampaignRead), sent(core.ActionCampaignWrite)
+	read, write := web.Sent(core.ActionCampaignRead), web.Sent(core.ActionCampaignWrite)
 	t.Add("GET", versions, read, web.Send, a.one(web.List(a.versions, campaignVersion.key)),
 		"List a campaign's versions, newest first").Named("listCampaignVersions")
 	t.Add("GET", version, read, web.Send, a.one(web.Query(a.showVersion)), "Show a version of a campaign").
@@ -32,7 +32,7 @@ func (h *Handler) versionRoutes(t *web.Table) {
 		Example(web.Object{"name": "before the prices changed"})
 	t.Add("POST", version+"/restore", write, web.Send, a.moving(web.Query(a.restore)),
 		"Restore an earlier version as a new version").Named("restoreCampaignVersion").
-		Refuses(clash("The campaign can't be edited in its current state"))
+		Refuses(web.Clash("The campaign can't be edited in its current state"))
 }
 
 func campaignVersionOf(v *core.CampaignVersion) campaignVersion {
@@ -43,7 +43,7 @@ func (v campaignVersion) key() string { return strconv.FormatInt(v.Version, 10) 
 
 func (a campaignsAPI) versions(c *web.Call, _ struct{}, page core.Page) ([]campaignVersion, error) {
 	found, err := a.store.CampaignVersions(c, a.found(c), page)
-	return rowsOf(found, campaignVersionOf), err
+	return web.RowsOf(found, campaignVersionOf), err
 }
 
 // numberedVersion is the version that the path names.
@@ -78,7 +78,7 @@ type namedVersion struct {
 	Name string `json:"name" is:"required" like:"line" max:"255"`
 }
 
-func (in *namedVersion) CheckInput() error { return checkText("name", in.Name) }
+func (in *namedVersion) CheckInput() error { return web.CheckText("name", in.Name) }
 
 func (a campaignsAPI) nameVersion(c *web.Call, in namedVersion) (campaignVersion, error) {
 	if err := a.store.NameVersion(c, a.found(c), in.version(), in.Name); err != nil {

@@ -16,7 +16,7 @@ type clientName struct {
 }
 
 func clientNames(cs []core.Client) []clientName {
-	return rowsOf(cs, func(c *core.Client) clientName { return clientName{c.ID, c.Name, c.TenantID} })
+	return web.RowsOf(cs, func(c *core.Client) clientName { return clientName{c.ID, c.Name, c.TenantID} })
 }
 
 // endpointName names a webhook endpoint.
@@ -28,7 +28,7 @@ type endpointName struct {
 }
 
 func endpointNames(es []core.Endpoint) []endpointName {
-	return rowsOf(es, func(e *core.Endpoint) endpointName { return endpointName{e.ID, e.Name, e.URL, e.TenantID} })
+	return web.RowsOf(es, func(e *core.Endpoint) endpointName { return endpointName{e.ID, e.Name, e.URL, e.TenantID} })
 }
 
 // madeClients are the clients and webhook endpoints that a user keeps, once the user's sessions have ended. They
@@ -63,7 +63,7 @@ func endClients(c *web.Call, s *store.Store, userID, tenantID string, disable bo
 }
 
 func disableClients(c *web.Call, s *store.Store, caller core.Caller, userID, tenantID string) (madeClients, error) {
-	disabled, active, err := s.DisableKeptBy(c, userID, actorOf(caller), c.Now, func(client *core.Client) bool {
+	disabled, active, err := s.DisableKeptBy(c, userID, web.ActorOf(caller), c.Now, func(client *core.Client) bool {
 		return (tenantID == "" || client.TenantID == tenantID) && mayDisable(caller, client)
 	}, func(e *core.Endpoint) bool {
 		return (tenantID == "" || e.TenantID == tenantID) && caller.May(core.ActionEndpointManage, e.TenantID)
@@ -88,7 +88,7 @@ func ofTenant(all core.Made, tenantID string) core.Made {
 // sessions; empty: there are none.
 func ownClients(c *web.Call, u core.User) (names string, err error) {
 	all, err := c.Store().KeptBy(c, u.ID)
-	caller := visitorCaller(core.Visitor{User: u})
+	caller := web.VisitorCaller(core.Visitor{User: u})
 	own, _ := all.Only(func(client *core.Client) bool { return mayDisable(caller, client) },
 		func(e *core.Endpoint) bool { return caller.May(core.ActionEndpointManage, e.TenantID) })
 	return strings.Join(own.Names(), ", "), err
@@ -99,6 +99,6 @@ func endOwnClients(c *web.Call, u core.User, tick string) error {
 	if tick != "1" {
 		return nil
 	}
-	_, err := disableClients(c, c.Store(), visitorCaller(core.Visitor{User: u}), u.ID, "")
+	_, err := disableClients(c, c.Store(), web.VisitorCaller(core.Visitor{User: u}), u.ID, "")
 	return err
 }

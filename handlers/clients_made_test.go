@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/store/tenants"
 )
 
@@ -331,8 +332,8 @@ func TestWhatWasChangedEndsWithTheSessionsToo(t *testing.T) {
 			EndpointInput: core.EndpointInput{URL: new("https://ann.test/")},
 		}, core.UserActor(e.ann.ID), e.seed.Time())
 		e.must(err)
-		label := words()["en"].DisableClients
-		want := fillIn(label, "clients", "Shop, https://ann.test/")
+		label := wordsOfPages()["en"].DisableClients
+		want := page.FillIn(label, "clients", "Shop, https://ann.test/")
 		e.shows("/account", want)
 		bob := e.seed.NewUser("bob@user.example", "", func(u *core.User) {
 			u.Roles = []core.Role{{Role: core.RoleTenantAdmin, TenantID: e.tenant.ID}}

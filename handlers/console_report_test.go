@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
@@ -17,7 +18,7 @@ import (
 // mailing sends the campaign to readers, of whom the outcomes say what became. It returns the job.
 func (e *campaignEnv) mailing(outcomes ...core.Outcome) core.SendJob {
 	e.Helper()
-	draft, _, err := (Drafts{
+	draft, _, err := (drafts.Drafts{
 		Store: e.store, Sealer: e.handler.sealer,
 		Origin: "https://news.example.org",
 	}).Ready(e.Context(),
@@ -158,7 +159,7 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
-		draft, _, err := (Drafts{
+		draft, _, err := (drafts.Drafts{
 			Store: e.store, Sealer: e.handler.sealer,
 			Origin: "https://news.example.org",
 		}).Ready(t.Context(),

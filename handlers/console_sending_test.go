@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
@@ -127,7 +128,7 @@ func TestConsoleMovesAMailing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		now := e.seed.Time()
-		draft, _, err := (Drafts{
+		draft, _, err := (drafts.Drafts{
 			Store: e.store, Sealer: e.handler.sealer,
 			Origin: "https://news.example.org",
 		}).Ready(e.Context(),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // Steps of the devices area. A person is a user in the database, with a token {NAME} and an id {NAME.id}.
@@ -65,8 +66,8 @@ func init() {
 		e.name(name, s.ID)
 	}
 	steps["busy-uploads"] = func(e *env, name string, _ map[string]string) {
-		for range uploadsPerUser {
-			_, err := e.handler.uploads.begin(e.value(name+".id"), netip.Addr{})
+		for range web.UploadsPerUser {
+			_, err := e.handler.uploads.Begin(e.value(name+".id"), netip.Addr{})
 			e.must(err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 type dkimKeys struct {
 	store  *store.Store
 	lookup auth.LookupTXT
-	turn   turn // held while a key is made, so that keys take one core
+	turn   web.Turn // held while a key is made, so that keys take one core
 }
 
 // dkimKey is a key without its private half, with the record that the DNS must hold.
@@ -42,26 +42,29 @@ type dkimRecord struct {
 
 // dkimRoutes are the keys that sign mails.
 func (h *Handler) dkimRoutes(t *web.Table) {
-	a := dkimKeys{h.options.Store, h.options.LookupTXT, newTurn()}
+	a := dkimKeys{h.options.Store, h.options.LookupTXT, web.NewTurn()}
 	const one, many = "a DKIM key", "DKIM keys with the status of their DNS records"
-	r := crud(t, "/api/admin/dkim-keys", "DKIMKey", one, many, resource{
-		a.find, web.ErrNotFound, web.List(a.list, dkimKey.key),
-		web.JSON(a.create).Fails(core.NotFound, core.Conflict, core.TooMany),
-		web.Path(a.show), web.JSON(a.update), web.Path(a.remove),
-		rights{core.ActionDKIMRead, core.ActionDKIMManage, core.ActionDKIMManage, core.ActionDKIMManage},
+	r := web.Crud(t, "/api/admin/dkim-keys", "DKIMKey", one, many, web.Resource{
+		Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, dkimKey.key),
+		Create: web.JSON(a.create).Fails(core.NotFound, core.Conflict, core.TooMany),
+		Show:   web.Path(a.show), Update: web.JSON(a.update), Remove: web.Path(a.remove),
+		May: web.Rights{
+			Read: core.ActionDKIMRead, Create: core.ActionDKIMManage, Change: core.ActionDKIMManage,
+			Remove: core.ActionDKIMManage,
+		},
 	})
-	r.create.
+	r.Create.
 		Example(web.Object{"domain": "acme.example", "selector": "news", "algorithm": "rsa", "status": "inactive"}).
 		Refuses(
-			refused("domain", "Not a domain name, or not one of the tenant's domains"),
-			refused("selector", "Not a valid selector, or the domain isn't verified"),
-			refused("status", "The domain isn't verified"),
-			refused("algorithm", "The domain has no RSA key, which large receivers require"),
-			clashing("already_exists", "", "The domain already has a key with this selector"),
-			clash("The tenant has reached its limit for keys"),
+			web.Refused("domain", "Not a domain name, or not one of the tenant's domains"),
+			web.Refused("selector", "Not a valid selector, or the domain isn't verified"),
+			web.Refused("status", "The domain isn't verified"),
+			web.Refused("algorithm", "The domain has no RSA key, which large receivers require"),
+			web.Clashing("already_exists", "", "The domain already has a key with this selector"),
+			web.Clash("The tenant has reached its limit for keys"),
 		)
-	r.update.Example(web.Object{"status": "active"}).
-		Refuses(refused("domain", "The domain no longer belongs to the tenant, so the key can't be active"))
+	r.Update.Example(web.Object{"status": "active"}).
+		Refuses(web.Refused("domain", "The domain no longer belongs to the tenant, so the key can't be active"))
 }
 
 func (k dkimKey) key() string { return k.ID }
@@ -109,11 +112,11 @@ func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason
 
 func (a dkimKeys) find(c *web.Call) error {
 	k, err := a.store.DKIMKey(c, c.ID())
-	return ownRecord(c, k.TenantID, core.ActionDKIMRead, err, web.ErrNotFound)
+	return web.OwnRecord(c, k.TenantID, core.ActionDKIMRead, err, web.ErrNotFound)
 }
 
-func (a dkimKeys) list(c *web.Call, in tenantFilter, page core.Page) ([]dkimKey, error) {
-	found, err := pageFor(c, in, page, a.store.DKIMKeys)
+func (a dkimKeys) list(c *web.Call, in web.TenantFilter, page core.Page) ([]dkimKey, error) {
+	found, err := web.PageFor(c, in, page, a.store.DKIMKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ type newDKIMKey struct {
 }
 
 func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
 	}
@@ -138,16 +141,16 @@ func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
 	if err != nil {
 		return out, err
 	}
-	if err := a.store.AdmitDKIMKey(c, k, !isOperator(c)); err != nil {
-		return out, unknownTenant(err)
+	if err := a.store.AdmitDKIMKey(c, k, !web.IsOperator(c)); err != nil {
+		return out, web.UnknownTenant(err)
 	}
 	private, public, err := a.newKey(c, k.Algorithm)
 	if err != nil {
 		return out, err
 	}
 	k.Public = public
-	if err := a.store.AddDKIMKey(c, k, private, actor(c)); err != nil {
-		return out, unknownTenant(err)
+	if err := a.store.AddDKIMKey(c, k, private, web.Actor(c)); err != nil {
+		return out, web.UnknownTenant(err)
 	}
 	return a.withRecords(c, []core.DKIMKey{k})[0], nil
 }
@@ -178,10 +181,10 @@ func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKI
 
 // newKey draws a key, after those that others have asked for.
 func (a dkimKeys) newKey(ctx context.Context, algorithm string) (private []byte, public string, err error) {
-	if err := a.turn.take(ctx); err != nil {
+	if err := a.turn.Take(ctx); err != nil {
 		return nil, "", err
 	}
-	defer a.turn.end()
+	defer a.turn.End()
 	return dkim.NewKey(algorithm)
 }
 
@@ -200,7 +203,7 @@ type dkimChange struct {
 
 func (a dkimKeys) update(c *web.Call, in dkimChange) (dkimKey, error) {
 	if in.Status != nil {
-		if _, err := a.store.SetDKIMStatus(c, c.ID(), *in.Status, actor(c), c.Now); err != nil {
+		if _, err := a.store.SetDKIMStatus(c, c.ID(), *in.Status, web.Actor(c), c.Now); err != nil {
 			return dkimKey{}, err
 		}
 	}
@@ -208,5 +211,5 @@ func (a dkimKeys) update(c *web.Call, in dkimChange) (dkimKey, error) {
 }
 
 func (a dkimKeys) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteDKIMKey(c, id, actor(c), c.Now)
+	return web.None{}, a.store.DeleteDKIMKey(c, id, web.Actor(c), c.Now)
 }

@@ -9,13 +9,11 @@
 // A file is named after its area, and further files of an area have its name in front. Endpoints:
 //
 //	routes.go            THE TABLE: every endpoint, in rows that the file of each area has
-//	refusals.go          what several operations refuse beyond the schemas
 //	handler.go           Options, New: what the HTTP edge is made of
-//	access.go            rules of our own: admin, subscription, profile, mail providers
-//	admin.go             tenants, newsletter lists, OAuth clients
+//	tenants.go listrecords.go clients.go   tenants, newsletter lists, OAuth clients
 //	clients_made.go      the clients that a user keeps, when the user's sessions end
 //	account.go oauth.go provider.go   users; tokens and keys; discovery, userinfo, revocation, introspection
-//	newsletter.go limit_subscribe.go  /api/newsletter, and how often one may subscribe
+//	newsletter.go        /api/newsletter
 //	lists.go subscribers.go suppressions.go hygiene.go   lists, subscribers, the suppression list, inactive subscribers
 //	imports.go importfaults.go importquestions.go   uploaded files of subscribers
 //	campaigns.go campaigns_*.go   campaigns: checks, versions, sending, corrections
@@ -29,22 +27,20 @@
 //	senderdomains.go domainrecords.go   domains that tenants mail from; every record that they need
 //	relays.go            how mails leave, and test mails
 //	dkimkeys.go          keys that sign mails, and their DNS records
-//	devices.go agents.go models.go   devices, agents, models and their shares, each for its owner
-//	upload.go uploadkeys.go download.go   files of models
 //	users.go invitations.go audit.go outbox.go signingkeys.go   users, the audit log, waiting events, keys
 //	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
 //
-// and the pages:
+// Devices, agents and models are in handlers/devices: it adds its rows to the table, and so do the packages to come. How
+// campaigns are looked at and tried before they are sent is in handlers/drafts.
 //
-//	page.go style.go pages/   the layout, the stylesheet with the tenant's colour
-//	words.go words_*.go pages/words/   what pages say, one file a language; in whose style they are
-//	explain.go           messages of errors in the language of the page
+// and the pages, whose layout and words are in handlers/page:
+//
 //	authorize.go login.go register_page.go   the authorization endpoint; login, consent, logout, sign-up
 //	twostep.go passkeys.go proof.go   the second step of a sign-in; passkeys; the page that asks for a proof again
 //	password.go accountpage.go   the pages that mails about an account lead to; a user's own page
 //	newsletter_pages.go preferences_page.go   the pages that a subscription's mails lead to; a subscriber's own page
-//	subscribe_page.go form.go   the form of a list, here and for other sites
+//	subscribe_page.go tracking_consent.go   the form of a list, and the agreement to tracking
 //	archive.go feed.go   the public archive and its Atom feed
 //	reviews.go reviews_facts.go   the approval page
 //	setup.go qr.go       the page for the first operator; QR codes

@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -48,39 +47,40 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 	const all, item = "/api/admin/webhook-endpoints", "/api/admin/webhook-endpoints/:id"
 	may := core.ActionEndpointManage
 	one := func(do web.Endpoint) web.Endpoint { return do.Find(e.find).Missing(web.ErrNotFound) }
-	r := crud(t, all, "WebhookEndpoint", "a webhook endpoint", "webhook endpoints", resource{
-		e.find, web.ErrNotFound, web.List(e.list, endpoint.key), web.JSON(e.create).Fails(core.NotFound, core.Conflict),
-		web.Path(e.show), web.JSON(e.update), web.Path(e.remove),
-		rights{may, may, may, may},
+	r := web.Crud(t, all, "WebhookEndpoint", "a webhook endpoint", "webhook endpoints", web.Resource{
+		Find: e.find, Missing: web.ErrNotFound, List: web.List(e.list, endpoint.key),
+		Create: web.JSON(e.create).Fails(core.NotFound, core.Conflict),
+		Show:   web.Path(e.show), Update: web.JSON(e.update), Remove: web.Path(e.remove),
+		May: web.Rights{Read: may, Create: may, Change: may, Remove: may},
 	})
-	r.create.Example(web.Object{
-		"tenant_id": exampleID, "name": "CRM", "url": "https://crm.example.org/hooks/newsletter",
+	r.Create.Example(web.Object{
+		"tenant_id": web.ExampleID, "name": "CRM", "url": "https://crm.example.org/hooks/newsletter",
 		"events": []string{"subscription.activated", "subscription.unsubscribed"},
 	}).
 		Refuses(
-			tenantNamed,
-			refused("url", "Not a URL of a public host, or contains a username, password or fragment"),
-			refused("list_id", "The tenant has no such list"),
-			clash("The tenant has reached its limit for webhook endpoints"),
+			web.TenantNamed,
+			web.Refused("url", "Not a URL of a public host, or contains a username, password or fragment"),
+			web.Refused("list_id", "The tenant has no such list"),
+			web.Clash("The tenant has reached its limit for webhook endpoints"),
 		)
-	r.update.Example(web.Object{"url": "https://crm.example.org/hooks/news", "disabled": false}).
+	r.Update.Example(web.Object{"url": "https://crm.example.org/hooks/news", "disabled": false}).
 		Refuses(
-			refused("url", "Not a URL of a public host, or contains a username, password or fragment"),
-			refused("list_id", "The tenant has no such list"),
-			fixedTenant,
+			web.Refused("url", "Not a URL of a public host, or contains a username, password or fragment"),
+			web.Refused("list_id", "The tenant has no such list"),
+			web.FixedTenant,
 		)
-	t.Add("GET", item+"/log", admin(may), web.Member, one(web.List(e.log, attempt.key)),
+	t.Add("GET", item+"/log", web.Admin(may), web.Member, one(web.List(e.log, attempt.key)),
 		"List delivery attempts of the last two weeks, newest first").
 		Named("listWebhookEndpointAttempts")
-	t.Add("POST", item+"/test", admin(may), web.Member, one(web.Path(e.try)).Fails(core.TooMany),
+	t.Add("POST", item+"/test", web.Admin(may), web.Member, one(web.Path(e.try)).Fails(core.TooMany),
 		"Send a webhook.test event to an endpoint").Named("testWebhookEndpoint")
-	t.Add("POST", item+"/rotate-secret", admin(may), web.Member,
+	t.Add("POST", item+"/rotate-secret", web.Admin(may), web.Member,
 		one(web.JSON(e.rotate).BodyOptional()).Fails(core.Conflict),
 		"Rotate the secret of a webhook endpoint; both secrets sign for a while").
 		Named("rotateWebhookEndpointSecret").
 		Example(web.Object{"overlap_seconds": 7200}).
-		Refuses(twoSecrets)
-	t.Add("POST", item+"/end-old-secret", admin(may), web.Member, one(web.Path(e.endOld)),
+		Refuses(web.TwoSecrets)
+	t.Add("POST", item+"/end-old-secret", web.Admin(may), web.Member, one(web.Path(e.endOld)),
 		"End the previous secret of a webhook endpoint").Named("endOldWebhookEndpointSecret")
 }
 
@@ -100,12 +100,12 @@ func (e endpoint) key() string { return e.ID }
 
 func (a endpoints) find(c *web.Call) error {
 	e, err := a.store.Endpoint(c, c.ID())
-	return ownRecord(c, e.TenantID, core.ActionEndpointManage, err, web.ErrNotFound)
+	return web.OwnRecord(c, e.TenantID, core.ActionEndpointManage, err, web.ErrNotFound)
 }
 
-func (a endpoints) list(c *web.Call, in tenantFilter, page core.Page) ([]endpoint, error) {
-	found, err := pageFor(c, in, page, a.store.Endpoints)
-	return rowsOf(found, func(e *core.Endpoint) endpoint { return endpointOf(e, "", c.Now) }), err
+func (a endpoints) list(c *web.Call, in web.TenantFilter, page core.Page) ([]endpoint, error) {
+	found, err := web.PageFor(c, in, page, a.store.Endpoints)
+	return web.RowsOf(found, func(e *core.Endpoint) endpoint { return endpointOf(e, "", c.Now) }), err
 }
 
 // newEndpoint is the body of POST /api/admin/webhook-endpoints.
@@ -119,11 +119,11 @@ type newEndpoint struct {
 }
 
 func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
 	}
-	e := core.Endpoint{ID: core.NewID(), TenantID: tenant, CreatedBy: actor(c), CreatedAt: c.Now}
+	e := core.Endpoint{ID: core.NewID(), TenantID: tenant, CreatedBy: web.Actor(c), CreatedAt: c.Now}
 	e.Keepers = e.Keepers.With(e.CreatedBy)
 	if through := c.Caller.Through(); through != "" {
 		e.Keepers = e.Keepers.With(core.ClientActor(through))
@@ -143,7 +143,7 @@ func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error)
 	if err != nil {
 		return out, err
 	}
-	return endpointOf(&e, secret, c.Now), unknownTenant(a.store.AddEndpoint(c, e, key, actor(c)))
+	return endpointOf(&e, secret, c.Now), web.UnknownTenant(a.store.AddEndpoint(c, e, key, web.Actor(c)))
 }
 
 // checkURL refuses, before the first attempt, what would be refused at each.
@@ -188,12 +188,12 @@ func (a endpoints) update(c *web.Call, in endpointChange) (out endpoint, err err
 }
 
 func (a endpoints) change(c *web.Call, change tenants.EndpointChange, secret string) (endpoint, error) {
-	e, err := a.store.UpdateEndpoint(c, c.ID(), change, actor(c), c.Now)
+	e, err := a.store.UpdateEndpoint(c, c.ID(), change, web.Actor(c), c.Now)
 	return endpointOf(&e, secret, c.Now), err
 }
 
 func (a endpoints) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteEndpoint(c, id, actor(c), c.Now)
+	return web.None{}, a.store.DeleteEndpoint(c, id, web.Actor(c), c.Now)
 }
 
 // attempt is a line of a receiver's log.
@@ -218,7 +218,7 @@ type logFilter struct {
 
 func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, error) {
 	found, err := a.store.EndpointAttempts(c, c.ID(), in.Failed, page)
-	return rowsOf(found, func(r *core.EndpointAttempt) attempt {
+	return web.RowsOf(found, func(r *core.EndpointAttempt) attempt {
 		return attempt{r.At, r.EventID, r.EventType, r.Outcome, r.Status, r.TookMS, r.Reason, r.ID}
 	}), err
 }
@@ -231,34 +231,13 @@ func (a endpoints) try(c *web.Call, id string) (core.EndpointTest, error) {
 	return a.test(c, id)
 }
 
-// secretOverlap says how long the secret before the newest stays good.
-type secretOverlap struct {
-	Seconds *int `json:"overlap_seconds" min:"0" max:"2592000"`
-}
-
-// CheckInput refuses a time that is negative or too long.
-func (in *secretOverlap) CheckInput() error {
-	if in.Seconds != nil && (*in.Seconds < 0 || *in.Seconds > core.MaxSecretOverlap) {
-		return core.Invalidf("overlap_seconds", "overlap_seconds must be from 0 to %d.", core.MaxSecretOverlap)
-	}
-	return nil
-}
-
-// or returns the time, by default that which is given.
-func (in *secretOverlap) or(d time.Duration) time.Duration {
-	if in.Seconds == nil {
-		return d
-	}
-	return time.Duration(*in.Seconds) * time.Second
-}
-
-func (a endpoints) rotate(c *web.Call, in secretOverlap) (endpoint, error) {
+func (a endpoints) rotate(c *web.Call, in web.SecretOverlap) (endpoint, error) {
 	secret := auth.NewSecret()
 	key, err := auth.ParseSecret(secret)
 	if err != nil {
 		return endpoint{}, err
 	}
-	return a.change(c, tenants.EndpointChange{NewKey: key, Overlap: in.or(core.EndpointOverlap)}, secret)
+	return a.change(c, tenants.EndpointChange{NewKey: key, Overlap: in.Or(core.EndpointOverlap)}, secret)
 }
 
 func (a endpoints) endOld(c *web.Call, _ string) (endpoint, error) {

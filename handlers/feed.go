@@ -12,12 +12,10 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 )
-
-// feedName is the name of the Atom feed in an archive. No issue has it: slugs have no dot.
-const feedName = "feed.xml"
 
 const (
 	feedIssues  = 20           // in a feed
@@ -96,10 +94,10 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 	url := a.url(list)
 	f := atomFeed{
 		Lang: list.PageLanguage(), ID: "urn:uuid:" + list.ID, Title: list.Name, Subtitle: list.Description,
-		Updated: updated.Time().Format(time.RFC3339), Author: styleOf(c).brand.Name, Logo: styleOf(c).brand.Logo,
-		Generator: ownName,
+		Updated: updated.Time().Format(time.RFC3339), Author: page.StyleOf(c).Brand.Name, Logo: page.StyleOf(c).Brand.Logo,
+		Generator: page.OwnName,
 		Links: []atomLink{
-			{"self", "application/atom+xml", url + feedName}, {"alternate", "text/html", url},
+			{"self", "application/atom+xml", url + page.FeedName}, {"alternate", "text/html", url},
 		},
 	}
 	size := 0

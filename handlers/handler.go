@@ -17,6 +17,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/picture"
@@ -52,7 +53,7 @@ type Options struct {
 	LookupTXT auth.LookupTXT
 	DNS       DNSOptions
 	Relay     RelayOptions
-	Checks    *Checks // how campaigns are checked; nil: only by what LookupTXT finds
+	Checks    *drafts.Checks // how campaigns are checked; nil: only by what LookupTXT finds
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer
 	Ident  *mail.Ident // of Message-IDs
@@ -85,14 +86,14 @@ type Handler struct {
 	log            *slog.Logger
 	draining       atomic.Bool
 	prober         prober
-	uploads        *uploads
+	uploads        *web.Uploads
 	pictures       *semaphore.Weighted // memory of those that are decoded
-	queues         turn                // held by the request that counts whole queues
-	ledgers        turn                // held by the request that reads a whole record of consents
+	queues         web.Turn            // held by the request that counts whole queues
+	ledgers        web.Turn            // held by the request that reads a whole record of consents
 	registers      *web.Rate           // of accounts, by API and page
-	subscribes     *originLimits       // requests to subscribe
-	leaves         *originLimits       // requests for unsubscribe tokens
-	forgets        *originLimits       // of mails for a new password, by API and page
+	subscribes     *web.OriginLimits   // requests to subscribe
+	leaves         *web.OriginLimits   // requests for unsubscribe tokens
+	forgets        *web.OriginLimits   // of mails for a new password, by API and page
 	mails          mailCache           // that pages show
 	openapi        openAPIFiles
 	operationCache sync.Map // of the page /openapi: the operations of each document, []referenceOperation
@@ -109,9 +110,9 @@ func New(o Options) (*Handler, error) {
 		}
 	}
 	if o.Checks == nil {
-		o.Checks = &Checks{LookupTXT: o.LookupTXT}
+		o.Checks = &drafts.Checks{LookupTXT: o.LookupTXT}
 	}
-	if err := o.Checks.init(); err != nil {
+	if err := o.Checks.Init(); err != nil {
 		return nil, err
 	}
 	if o.Signed == nil {
@@ -127,10 +128,10 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
-		uploads:   newUploads(),
+		uploads:   web.NewUploads(),
 		pictures:  semaphore.NewWeighted(picture.MaxMemory),
-		ledgers:   newTurn(),
-		queues:    newTurn(),
+		ledgers:   web.NewTurn(),
+		queues:    web.NewTurn(),
 		registers: web.NewRate(20, time.Hour),
 		sealer:    o.Sealer, ident: o.Ident,
 	}
@@ -149,7 +150,7 @@ func New(o Options) (*Handler, error) {
 	}
 	var err error
 	for _, l := range []struct {
-		to   **originLimits
+		to   **web.OriginLimits
 		n    int // an hour and address
 		what string
 	}{
@@ -157,7 +158,7 @@ func New(o Options) (*Handler, error) {
 		{&h.leaves, o.Newsletter.SubscribePerAddress, "unsubscribe tokens"},
 		{&h.forgets, forgotPerAddress, "new passwords"},
 	} {
-		if *l.to, err = newOriginLimits(l.n, l.what, h.publicURL, o.TrustedProxies, h.log); err != nil {
+		if *l.to, err = web.NewOriginLimits(l.n, l.what, h.publicURL, o.TrustedProxies, h.log); err != nil {
 			return nil, err
 		}
 	}
@@ -176,3 +177,5 @@ func New(o Options) (*Handler, error) {
 
 // Drain makes the health check answer 503 from now on: the daemon is about to stop.
 func (h *Handler) Drain() { h.draining.Store(true) }
+
+const forgotPerAddress = 60 // requests for a new password, an hour and address

@@ -57,13 +57,13 @@ type askAnswer struct {
 
 // askAgain asks those who have never confirmed, or were silent, whether they want the mails of a list.
 func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) {
-	if err := a.turn.take(c); err != nil {
+	if err := a.turn.Take(c); err != nil {
 		return r, err
 	}
-	defer a.turn.end()
+	defer a.turn.End()
 	r.Asked, r.Next, err = a.store.AskAgain(c, people.AskAgain{
 		ListID: c.ID(), Who: in.Who, Months: monthsOf(in.Months), After: in.After,
-		Actor: actor(c), Budget: hygieneBudget,
+		Actor: web.Actor(c), Budget: hygieneBudget,
 	}, c.Now)
 	return r, err
 }
@@ -76,7 +76,7 @@ type silentAnswer struct {
 
 // unsubscribeSilent ends the subscriptions of those who were asked once more and have not answered.
 func (a listExtras) unsubscribeSilent(c *web.Call, id string) (r silentAnswer, err error) {
-	r.Unsubscribed, r.More, err = a.store.UnsubscribeSilent(c, id, actor(c), hygieneBudget, c.Now)
+	r.Unsubscribed, r.More, err = a.store.UnsubscribeSilent(c, id, web.Actor(c), hygieneBudget, c.Now)
 	return r, err
 }
 
@@ -88,6 +88,6 @@ type removedAnswer struct {
 
 // removeUnconfirmed removes those who have never confirmed, and have no valid link to do so.
 func (a listExtras) removeUnconfirmed(c *web.Call, id string) (r removedAnswer, err error) {
-	r.Removed, r.More, err = a.store.RemoveUnconfirmed(c, id, actor(c), hygieneBudget, c.Now)
+	r.Removed, r.More, err = a.store.RemoveUnconfirmed(c, id, web.Actor(c), hygieneBudget, c.Now)
 	return r, err
 }

@@ -16,7 +16,7 @@ import (
 // importsAPI serves /api/admin/imports.
 type importsAPI struct {
 	store   *store.Store
-	uploads *uploads
+	uploads *web.Uploads
 	limit   int64 // bytes of a file
 }
 
@@ -24,18 +24,18 @@ type importsAPI struct {
 func (h *Handler) importRoutes(t *web.Table) {
 	a := importsAPI{h.options.Store, h.uploads, cmp.Or(h.options.ImportBytes, core.DefaultImportBytes)}
 	const all, item = "/api/admin/imports", "/api/admin/imports/:id"
-	may := admin(core.ActionPeopleImport)
+	may := web.Admin(core.ActionPeopleImport)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
 	t.Add("GET", all, may, web.Member, web.List(a.list, func(j core.ImportJob) string { return j.ID }),
 		"List imports, newest first").Named("listImports")
 	t.Add("POST", all, may, web.Member,
-		web.Stream(a.create).DescribesMedia("text/csv", "application/octet-stream").NeedsRoom(maxWrite).Created().
+		web.Stream(a.create).DescribesMedia("text/csv", "application/octet-stream").NeedsRoom(web.MaxWrite).Created().
 			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany, core.MediaType),
 		"Upload a CSV file of subscribers as the body; nothing is imported until you run the import").
 		Named("uploadImport").
 		Refuses(
-			refused("", "The file is missing or unreadable"),
-			clash("The tenant has reached its limit for open imports, or another service manages the list"),
+			web.Refused("", "The file is missing or unreadable"),
+			web.Clash("The tenant has reached its limit for open imports, or another service manages the list"),
 		)
 	t.Add("GET", item, may, web.Member, one(web.Path(a.show)),
 		"Show an import with its progress and column mapping").Named("getImport")
@@ -47,42 +47,42 @@ func (h *Handler) importRoutes(t *web.Table) {
 			"source":            "members of the club",
 		}).
 		Refuses(
-			refused("mapping", "The file has no such columns, or two columns map to one field"),
-			refused("status", "The status doesn't fit the list"),
-			clash("The import has already started or ended"),
+			web.Refused("mapping", "The file has no such columns, or two columns map to one field"),
+			web.Refused("status", "The status doesn't fit the list"),
+			web.Clash("The import has already started or ended"),
 		)
 	t.Add("POST", item+"/cancel", may, web.Member, one(web.Path(a.cancel)).Fails(core.Conflict),
 		"Stop an import or its upload; rows already imported stay").Named("cancelImport").
-		Refuses(clash("The import has ended"))
+		Refuses(web.Clash("The import has ended"))
 	t.Add("GET", item+"/undo", may, web.Member, one(web.Path(a.undoPlan)).Fails(core.Conflict),
 		"Preview what undoing an import would change").
 		Named("planImportUndo").
-		Refuses(clash("The import hasn't ended, changed no subscribers, was already undone, or ended over a week ago"))
+		Refuses(web.Clash("The import hasn't ended, changed no subscribers, was already undone, or ended over a week ago"))
 	t.Add("POST", item+"/undo", may, web.Member, one(web.Path(a.undo)).Accepted().Fails(core.Conflict),
 		"Undo an import within a week: remove the subscribers it added and restore the others' fields").
 		Named("undoImport").
-		Refuses(clash("The import hasn't ended, changed no subscribers, was already undone, or ended over a week ago"))
+		Refuses(web.Clash("The import hasn't ended, changed no subscribers, was already undone, or ended over a week ago"))
 	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults).Answers("text/csv")),
 		"Download the rows with errors as CSV, or in a format for spreadsheets").
 		Named("exportImportFaults")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
 		"Delete an import and its file").Named("deleteImport").
-		Refuses(clash("The import is running or being undone"))
+		Refuses(web.Clash("The import is running or being undone"))
 }
 
 func (a importsAPI) find(c *web.Call) error {
 	j, err := a.store.ImportJob(c, c.ID())
-	return ownRecord(c, j.TenantID, core.ActionPeopleMasked, err, web.ErrNotFound)
+	return web.OwnRecord(c, j.TenantID, core.ActionPeopleMasked, err, web.ErrNotFound)
 }
 
 // importFilter says which imports are listed.
 type importFilter struct {
-	tenantFilter
+	web.TenantFilter
 	ListID string `query:"list_id"`
 }
 
 func (a importsAPI) list(c *web.Call, in importFilter, page core.Page) ([]core.ImportJob, error) {
-	tenants, all, err := tenantsFor(c, in.tenantFilter)
+	tenants, all, err := web.TenantsFor(c, in.TenantFilter)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ type importedFile struct {
 }
 
 // CheckInput refuses a name that the record of consents would cut.
-func (in *importedFile) CheckInput() error { return checkText("name", in.Name) }
+func (in *importedFile) CheckInput() error { return web.CheckText("name", in.Name) }
 
 // importRecord is an import with what it makes of the columns, for as long as its file is there.
 type importRecord struct {
@@ -200,10 +200,10 @@ func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err er
 		return r, err
 	}
 	list, err := a.store.List(c, in.ListID)
-	if err = ownRecord(c, list.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
+	if err = web.OwnRecord(c, list.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
 		return r, err
 	}
-	done, err := a.uploads.begin(actor(c), c.Remote)
+	done, err := a.uploads.Begin(web.Actor(c), c.Remote)
 	if err != nil {
 		return r, err
 	}
@@ -216,21 +216,21 @@ func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err er
 	}
 	name := cmp.Or(in.Name, "subscribers.csv")
 	up, err := a.store.NewImportUpload(c, core.ImportJob{
-		ID: core.NewID(), ListID: in.ListID, Name: name, CreatedBy: actor(c), CreatedAt: c.Now,
+		ID: core.NewID(), ListID: in.ListID, Name: name, CreatedBy: web.Actor(c), CreatedAt: c.Now,
 	}, a.limit)
 	if err != nil {
 		return r, err
 	}
 	// What broke off is cleared away even if the caller has gone.
 	defer up.Close(context.WithoutCancel(c))
-	body := &arriving{c: c, r: c.Request.Body}
+	body := web.NewArriving(c)
 	now := func() core.Instant { return core.At(time.Now()) }
 	text, looked := subscribercsv.LookWhile(c, body)
-	err = up.ReadFrom(c, text, a.uploads.grow(c), now)
+	err = up.ReadFrom(c, text, a.uploads.Grow(c), now)
 	survey, fault := looked()
 	switch {
-	case err != nil && (fault == nil || body.err != nil || !errors.Is(err, fault)):
-		return r, body.explain(err)
+	case err != nil && (fault == nil || body.Broke() || !errors.Is(err, fault)):
+		return r, body.Explain(err)
 	case fault != nil:
 		return r, unreadable(fault)
 	}
@@ -262,7 +262,7 @@ func (a importsAPI) run(c *web.Call, in core.ImportInput) (r importRecord, err e
 	}
 	in.SubscriberStatus = cmp.Or(in.SubscriberStatus, j.SubscriberStatus)
 	in.Source = cmp.Or(in.Source, j.Source)
-	if err := checkText("source", in.Source); err != nil {
+	if err := web.CheckText("source", in.Source); err != nil {
 		return r, err
 	}
 	if in.Suppress == nil {
@@ -286,14 +286,14 @@ func (a importsAPI) run(c *web.Call, in core.ImportInput) (r importRecord, err e
 			return r, err
 		}
 	}
-	if j, err = a.store.RunImport(c, j.ID, in, actor(c), c.Now); err != nil {
+	if j, err = a.store.RunImport(c, j.ID, in, web.Actor(c), c.Now); err != nil {
 		return r, err
 	}
 	return a.record(c, &j)
 }
 
 func (a importsAPI) cancel(c *web.Call, id string) (importRecord, error) {
-	j, err := a.store.CancelImport(c, id, actor(c), c.Now)
+	j, err := a.store.CancelImport(c, id, web.Actor(c), c.Now)
 	if err != nil {
 		return importRecord{}, err
 	}
@@ -304,7 +304,7 @@ func (a importsAPI) cancel(c *web.Call, id string) (importRecord, error) {
 // back removes subscribers.
 func (a importsAPI) mayUndo(c *web.Call, id string) error {
 	j, err := a.store.ImportJob(c, id)
-	if err != nil || j.CreatedBy == actor(c) || c.Caller.May(core.ActionPeopleChange, j.TenantID) {
+	if err != nil || j.CreatedBy == web.Actor(c) || c.Caller.May(core.ActionPeopleChange, j.TenantID) {
 		return err
 	}
 	return core.Lacking(core.ActionPeopleChange)
@@ -321,7 +321,7 @@ func (a importsAPI) undo(c *web.Call, id string) (importRecord, error) {
 	if err := a.mayUndo(c, id); err != nil {
 		return importRecord{}, err
 	}
-	j, err := a.store.UndoImport(c, id, actor(c), c.Now)
+	j, err := a.store.UndoImport(c, id, web.Actor(c), c.Now)
 	if err != nil {
 		return importRecord{}, err
 	}
@@ -329,5 +329,5 @@ func (a importsAPI) undo(c *web.Call, id string) (importRecord, error) {
 }
 
 func (a importsAPI) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteImport(c, id, actor(c), c.Now)
+	return web.None{}, a.store.DeleteImport(c, id, web.Actor(c), c.Now)
 }

@@ -14,8 +14,8 @@ import (
 func init() {
 	setups = append(setups, func(_ *env, o *Options) { o.ImportBytes = 2000 })
 	steps["busy-imports"] = func(e *env, name string, _ map[string]string) {
-		for range uploadsPerUser {
-			_, err := e.handler.uploads.begin("user:"+e.callers["token-of-"+name].UserID, netip.Addr{})
+		for range web.UploadsPerUser {
+			_, err := e.handler.uploads.Begin("user:"+e.callers["token-of-"+name].UserID, netip.Addr{})
 			e.must(err)
 		}
 	}

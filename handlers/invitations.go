@@ -9,6 +9,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/notice"
 	"newsletterd/store"
@@ -25,17 +26,18 @@ type invitations struct {
 func (h *Handler) invitationRoutes(t *web.Table) {
 	i := invitations{h.options.Store, h.options.Auth}
 	const path, item = "/api/admin/invitations", "/api/admin/invitations/:id"
-	t.Add("GET", path, admin(core.ActionTeamRead), web.Member,
+	t.Add("GET", path, web.Admin(core.ActionTeamRead), web.Member,
 		web.List(i.list, func(i core.Invitation) string { return i.ID }), "List open invitations").
 		Named("listInvitations")
-	t.Add("POST", path, admin(core.ActionTeamManage), web.Member,
+	t.Add("POST", path, web.Admin(core.ActionTeamManage), web.Member,
 		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person to a role by email").
 		Named("createInvitation").
-		Example(web.Object{"tenant_id": exampleID, "email": "eve@acme.example", "role": "editor"}).
-		Refuses(badEmail)
-	t.Add("GET", item, admin(core.ActionTeamRead), web.Member, web.Path(i.show).Find(i.find), "Show an open invitation").
+		Example(web.Object{"tenant_id": web.ExampleID, "email": "eve@acme.example", "role": "editor"}).
+		Refuses(web.BadEmail)
+	t.Add("GET", item, web.Admin(core.ActionTeamRead), web.Member, web.Path(i.show).Find(i.find),
+		"Show an open invitation").
 		Named("getInvitation")
-	t.Add("DELETE", item, admin(core.ActionTeamManage), web.Member,
+	t.Add("DELETE", item, web.Admin(core.ActionTeamManage), web.Member,
 		web.Path(i.remove).Find(i.find), "Revoke an invitation").Named("deleteInvitation")
 	t.Add("GET", invitationPath, web.Public(), web.Page, web.Query(web.Visited(i.page)),
 		"Show the invitation page")
@@ -45,22 +47,22 @@ func (h *Handler) invitationRoutes(t *web.Table) {
 
 func (a invitations) find(c *web.Call) error {
 	i, err := a.store.Invitation(c, c.ID())
-	return ownRecord(c, i.TenantID, core.ActionTeamRead, err, web.ErrNotFound)
+	return web.OwnRecord(c, i.TenantID, core.ActionTeamRead, err, web.ErrNotFound)
 }
 
-func (a invitations) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Invitation, error) {
-	return pageFor(c, in, page, a.store.Invitations)
+func (a invitations) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Invitation, error) {
+	return web.PageFor(c, in, page, a.store.Invitations)
 }
 
 func (a invitations) create(c *web.Call, in core.InvitationInput) (core.Invitation, error) {
 	if err := (core.Role{Role: in.Role, TenantID: in.TenantID}).Validate(); err != nil {
 		return core.Invitation{}, err
 	}
-	if err := mayGive(c, in.TenantID); err != nil {
+	if err := web.MayGive(c, in.TenantID); err != nil {
 		return core.Invitation{}, err
 	}
-	i, err := a.auth.Invite(c, in, c.Language(), actor(c), c.Now)
-	return i, unknownTenant(err)
+	i, err := a.auth.Invite(c, in, c.Language(), web.Actor(c), c.Now)
+	return i, web.UnknownTenant(err)
 }
 
 func (a invitations) show(c *web.Call, id string) (core.Invitation, error) {
@@ -68,7 +70,7 @@ func (a invitations) show(c *web.Call, id string) (core.Invitation, error) {
 }
 
 func (a invitations) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteInvitation(c, id, actor(c), c.Now)
+	return web.None{}, a.store.DeleteInvitation(c, id, web.Actor(c), c.Now)
 }
 
 const invitationPath = "/invitation"
@@ -110,8 +112,8 @@ func (a invitations) page(c *web.Call, in invitationQuery) (web.HTML, error) {
 
 // speak gives the pages of the request the language of the mail that led here, where it was one of ours.
 func speak(c *web.Call, lang string) {
-	if words()[lang] != nil {
-		styleOf(c).lang = lang
+	if page.AllWords()[lang] != nil {
+		page.StyleOf(c).Lang = lang
 	}
 }
 
@@ -119,7 +121,7 @@ func speak(c *web.Call, lang string) {
 func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error) {
 	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
 	if err == nil {
-		_, err = brandOf(c, i.TenantID)
+		_, err = page.BrandOf(c, i.TenantID)
 	}
 	speak(c, in.Lang)
 	return i, err
@@ -136,29 +138,29 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 	if err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	if i.Proved && !signedIn {
 		link := purpose{path: (&invitationQuery{in.Token, in.Lang}).address()}
-		return renderMessage(c, 0, w.InvitationTitle, note{
-			Lines: []string{fillIn(w.InvitationSignIn, "email", i.Email)}, Link: "/login" + link.asContinue(),
+		return page.RenderMessage(c, 0, w.InvitationTitle, page.Note{
+			Lines: []string{page.FillIn(w.InvitationSignIn, "email", i.Email)}, Link: "/login" + link.asContinue(),
 			LinkText: w.SignIn,
-		}, brand{})
+		}, page.Brand{})
 	}
 	by, err := a.store.Inviter(c, &i.Invitation)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v := view{Title: w.InvitationTitle, Data: invited{
-		Token: in.Token, Lang: styleOf(c).lang, Email: string(i.Email), Name: truncate(in.Name, maxShown),
-		By: cmp.Or(by, i.TenantName), Tenant: i.TenantName, Role: notice.RoleName(styleOf(c).lang, i.Role),
+	v := page.View{Title: w.InvitationTitle, Data: invited{
+		Token: in.Token, Lang: page.StyleOf(c).Lang, Email: string(i.Email), Name: web.Truncate(in.Name, maxShown),
+		By: cmp.Or(by, i.TenantName), Tenant: i.TenantName, Role: notice.RoleName(page.StyleOf(c).Lang, i.Role),
 		SignedIn: signedIn,
 	}}
-	status, err := v.blame(c, fault)
+	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v.AtField = !signedIn && v.field != ""
-	return render(c, status, "invitation", v)
+	v.AtField = !signedIn && v.Field != ""
+	return page.Render(c, status, "invitation", v)
 }
 
 // signedIn reports whether the visitor is signed in with the invited address, and has proved it.
@@ -175,8 +177,9 @@ func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	c.LogError(err)
-	w := wordsOf(c)
-	return renderMessage(c, http.StatusBadRequest, w.OverTitle, note{Lines: []string{w.InvitationOver}}, brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, http.StatusBadRequest, w.OverTitle, page.Note{Lines: []string{w.InvitationOver}},
+		page.Brand{})
 }
 
 // accept gives the role. Who makes an account of it is signed in at once: the mailed token and the new password are
@@ -216,8 +219,8 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 		return html, nil
 	}
 	c.LogError(err) // the role is given: the way to sign in is what is left, as where others have used up the tries
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.InvitationDone, note{
-		Lines: []string{fillIn(w.InvitationDoneText, "email", i.Email)}, Link: "/login", LinkText: w.SignIn,
-	}, brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.InvitationDone, page.Note{
+		Lines: []string{page.FillIn(w.InvitationDoneText, "email", i.Email)}, Link: "/login", LinkText: w.SignIn,
+	}, page.Brand{})
 }

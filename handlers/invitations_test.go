@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/notice"
 	"newsletterd/store/identity"
@@ -270,14 +271,14 @@ func TestInvitationPageIsOfTheTenant(t *testing.T) {
 		"pictures.example") {
 		t.Errorf("the logo is not let in: %s", got)
 	}
-	headed(ownName, "GET", path+"none", nil)
+	headed(page.OwnName, "GET", path+"none", nil)
 	i, err := e.handler.options.Auth.Invite(t.Context(), core.InvitationInput{
 		Email: "op@user.example",
 		Role:  core.RoleOperator,
 	},
 		"en", "command:test", core.At(time.Now()))
 	e.must(err)
-	headed(ownName, "GET", path+e.handler.options.Auth.MailToken(core.MailInvitation, i.ID), nil)
+	headed(page.OwnName, "GET", path+e.handler.options.Auth.MailToken(core.MailInvitation, i.ID), nil)
 }
 
 // A tenant invites 20 people a day.

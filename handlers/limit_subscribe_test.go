@@ -55,7 +55,7 @@ func TestSubscribeLimits(t *testing.T) {
 		}
 		c := &web.Call{Context: t.Context(), Now: 1_790_000_000_000, Remote: netip.MustParseAddr(tt.from), Caller: tt.caller}
 		got := 0
-		for err = h.subscribes.check(c, maintains(c, list)); err == nil && got < 2000; err = h.subscribes.check(c, maintains(c, list)) {
+		for err = h.subscribes.Check(c, maintains(c, list)); err == nil && got < 2000; err = h.subscribes.Check(c, maintains(c, list)) {
 			got++
 		}
 		if tt.want < 0 && err != nil || tt.want >= 0 && (got != tt.want || !errors.Is(err, core.ErrTooMany)) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/members"
@@ -14,9 +15,9 @@ import (
 // listExtras serves what operators and administrators ask about a list in addition to its record.
 type listExtras struct {
 	store  *store.Store
-	origin string // that forms post to, where the tenant has none of its own
-	turn   turn   // held while a whole ledger or list is read
-	away   bool   // the send side is another service
+	origin string   // that forms post to, where the tenant has none of its own
+	turn   web.Turn // held while a whole ledger or list is read
+	away   bool     // the send side is another service
 }
 
 // leaveReason is how often a reason was given by those who left a list.
@@ -34,7 +35,7 @@ func (h *Handler) listRoutes(t *web.Table) {
 		h.options.Store, cmp.Or(h.options.Newsletter.MemberURL, h.publicURL), h.ledgers, h.options.Newsletter.SendElsewhere,
 	}
 	const item = "/api/admin/newsletter-lists/:id"
-	read := admin(core.ActionListRead)
+	read := web.Admin(core.ActionListRead)
 	one := func(e web.Endpoint) web.Endpoint {
 		return e.Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound)
 	}
@@ -43,7 +44,7 @@ func (h *Handler) listRoutes(t *web.Table) {
 		Named("getLeaveReasons")
 	t.Add("GET", item+"/growth", read, web.Member, one(web.Query(l.growth)),
 		"Show a list's daily subscriber counts, oldest first").Named("getListGrowth")
-	change := admin(core.ActionPeopleChange)
+	change := web.Admin(core.ActionPeopleChange)
 	t.Add("GET", item+"/hygiene", read, web.Member, one(web.Query(l.hygiene)),
 		"Count a list's bounced, unconfirmed and inactive subscribers").Named("getListHygiene")
 	t.Add("POST", item+"/ask-again", change, web.Member, one(web.JSON(l.askAgain)).Fails(core.Conflict),
@@ -51,8 +52,8 @@ func (h *Handler) listRoutes(t *web.Table) {
 		Named("askAgain").
 		Example(web.Object{"who": "unconfirmed"}).
 		Refuses(
-			coded("list_inactive", "", "The list isn't accepting signups"),
-			clash("Emails weren't tracked in these months"),
+			web.Coded("list_inactive", "", "The list isn't accepting signups"),
+			web.Clash("Emails weren't tracked in these months"),
 		)
 	t.Add("POST", item+"/unsubscribe-silent", change, web.Member, one(web.Path(l.unsubscribeSilent)),
 		"Unsubscribe people who didn't answer the reminder within 14 days").
@@ -62,15 +63,15 @@ func (h *Handler) listRoutes(t *web.Table) {
 	t.Add("GET", item+"/form", read, web.Member, one(web.Path(l.form)), "Show the signup form of a list for "+
 		"embedding in a website").
 		Named("getSubscribeForm")
-	t.Add("GET", item+"/drift", admin(core.ActionListSettings), web.Member, one(web.Query(l.drift)).Fails(core.Conflict),
-		"Compare a list's subscribers in the member and send services without changing them").
-		Named("compareNewsletterList").
-		Refuses(clash("Another service does the sending"))
+	t.Add("GET", item+"/drift", web.Admin(core.ActionListSettings), web.Member,
+		one(web.Query(l.drift)).Fails(core.Conflict),
+		"Compare a list's subscribers in the member and send services without changing them").Named("compareNewsletterList").
+		Refuses(web.Clash("Another service does the sending"))
 }
 
 // syncRoutes are the full syncs of lists.
 func (h *Handler) syncRoutes(t *web.Table) {
-	read := admin(core.ActionListRead)
+	read := web.Admin(core.ActionListRead)
 	y := syncs{h.options.Store}
 	t.Add("GET", "/api/admin/syncs", read, web.Member, web.List(y.list, syncState.key),
 		"List full syncs, newest first").Named("listSyncs")
@@ -80,10 +81,10 @@ func (h *Handler) syncRoutes(t *web.Table) {
 
 // reasons counts the reasons. It reads the whole ledger of the list, so that requests take turns.
 func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
-	if err := a.turn.take(c); err != nil {
+	if err := a.turn.Take(c); err != nil {
 		return nil, err
 	}
-	defer a.turn.end()
+	defer a.turn.End()
 	l, err := a.store.List(c, id)
 	if err != nil {
 		return nil, err
@@ -144,10 +145,10 @@ func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) 
 		return d, core.Conflictf("conflict",
 			"Another service sends for this list, so its subscriptions can't be compared here. Ask that service.")
 	}
-	if err := a.turn.take(c); err != nil {
+	if err := a.turn.Take(c); err != nil {
 		return d, err
 	}
-	defer a.turn.end()
+	defer a.turn.End()
 	sample := defaultSample
 	if in.Sample != nil {
 		sample = *in.Sample
@@ -166,7 +167,7 @@ func (a listExtras) form(c *web.Call, id string) (listForm, error) {
 		return listForm{}, err
 	}
 	var b strings.Builder
-	err = WriteForm(&b, l, a.origin)
+	err = page.WriteForm(&b, l, a.origin)
 	return listForm{b.String()}, err
 }
 
@@ -197,22 +198,22 @@ func syncStateOf(y *core.Sync) syncState {
 
 // syncFilter says which syncs are listed.
 type syncFilter struct {
-	tenantFilter
+	web.TenantFilter
 	ListID string `query:"list_id"`
 }
 
 func (a syncs) list(c *web.Call, in syncFilter, page core.Page) ([]syncState, error) {
-	tenants, all, err := tenantsFor(c, in.tenantFilter)
+	tenants, all, err := web.TenantsFor(c, in.TenantFilter)
 	if err != nil {
 		return nil, err
 	}
 	found, err := a.store.SyncsAmong(c, tenants, all, in.ListID, page)
-	return rowsOf(found, syncStateOf), err
+	return web.RowsOf(found, syncStateOf), err
 }
 
 func (a syncs) find(c *web.Call) error {
 	y, err := a.store.Sync(c, c.ID())
-	return ownRecord(c, y.TenantID, core.ActionListRead, err, web.ErrNotFound)
+	return web.OwnRecord(c, y.TenantID, core.ActionListRead, err, web.ErrNotFound)
 }
 
 func (a syncs) show(c *web.Call, id string) (syncState, error) {
@@ -228,15 +229,15 @@ type everywhere struct {
 
 // unsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those.
 func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return nil, err
 	}
 	left, err := a.store.UnsubscribeAll(c, tenant, members.UnsubscribeRequest{
-		Email: in.Email, Proof: core.ProofAdmin, Actor: actor(c),
-		Origin: core.Origin{Source: actor(c), Remote: remoteOf(c), UserAgent: c.UserAgent()},
+		Email: in.Email, Proof: core.ProofAdmin, Actor: web.Actor(c),
+		Origin: core.Origin{Source: web.Actor(c), Remote: web.RemoteOf(c), UserAgent: c.UserAgent()},
 	}, c.Now)
-	return rowsOf(left, func(s *core.Subscription) subscriber {
+	return web.RowsOf(left, func(s *core.Subscription) subscriber {
 		return a.shown(c, &people.ListedSubscription{Subscription: *s, TenantID: tenant})
 	}), err
 }
@@ -248,15 +249,15 @@ type restoring struct{ store *store.Store }
 func (h *Handler) restoreRoutes(t *web.Table) {
 	a := restoring{h.options.Store}
 	key := func(d core.Deleted) string { return d.ID }
-	t.Add("GET", "/api/admin/deleted-tenants", admin(core.ActionTenantManage), web.Member, web.List(a.tenants, key),
+	t.Add("GET", "/api/admin/deleted-tenants", web.Admin(core.ActionTenantManage), web.Member, web.List(a.tenants, key),
 		"List deleted tenants that can be restored").Named("listDeletedTenants")
-	t.Add("POST", "/api/admin/tenants/:id/restore", admin(core.ActionTenantManage), web.Member,
+	t.Add("POST", "/api/admin/tenants/:id/restore", web.Admin(core.ActionTenantManage), web.Member,
 		web.Path(a.restoreTenant).Find(a.findTenant).Missing(web.ErrNotFound),
 		"Restore a tenant deleted in the last 30 days; its clients and webhook endpoints stay disabled").
 		Named("restoreTenant")
-	t.Add("GET", "/api/admin/deleted-newsletter-lists", admin(core.ActionListSettings), web.Member,
+	t.Add("GET", "/api/admin/deleted-newsletter-lists", web.Admin(core.ActionListSettings), web.Member,
 		web.List(a.lists, key), "List deleted lists that can be restored").Named("listDeletedNewsletterLists")
-	t.Add("POST", "/api/admin/newsletter-lists/:id/restore", admin(core.ActionListSettings), web.Member,
+	t.Add("POST", "/api/admin/newsletter-lists/:id/restore", web.Admin(core.ActionListSettings), web.Member,
 		web.Path(a.restoreList).Find(a.findList).Missing(core.ErrListNotFound),
 		"Restore a list deleted in the last 30 days; send jobs stay canceled").Named("restoreNewsletterList")
 }
@@ -267,15 +268,15 @@ func (a restoring) tenants(c *web.Call, _ struct{}, page core.Page) ([]core.Dele
 
 func (a restoring) findTenant(c *web.Call) error {
 	_, err := a.store.DeletedTenant(c, c.ID(), c.Now)
-	return ownRecord(c, c.ID(), core.ActionTenantRead, err, web.ErrNotFound)
+	return web.OwnRecord(c, c.ID(), core.ActionTenantRead, err, web.ErrNotFound)
 }
 
 func (a restoring) restoreTenant(c *web.Call, id string) (core.Restored, error) {
-	return a.store.RestoreTenant(c, id, actor(c), c.Now)
+	return a.store.RestoreTenant(c, id, web.Actor(c), c.Now)
 }
 
-func (a restoring) lists(c *web.Call, in tenantFilter, page core.Page) ([]core.Deleted, error) {
-	tenants, all, err := tenantsFor(c, in)
+func (a restoring) lists(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Deleted, error) {
+	tenants, all, err := web.TenantsFor(c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -284,9 +285,9 @@ func (a restoring) lists(c *web.Call, in tenantFilter, page core.Page) ([]core.D
 
 func (a restoring) findList(c *web.Call) error {
 	d, err := a.store.DeletedList(c, c.ID(), c.Now)
-	return ownRecord(c, d.TenantID, core.ActionListRead, err, core.ErrListNotFound)
+	return web.OwnRecord(c, d.TenantID, core.ActionListRead, err, core.ErrListNotFound)
 }
 
 func (a restoring) restoreList(c *web.Call, id string) (core.Restored, error) {
-	return a.store.RestoreList(c, id, actor(c), c.Now)
+	return a.store.RestoreList(c, id, web.Actor(c), c.Now)
 }

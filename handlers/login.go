@@ -12,6 +12,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -54,7 +55,7 @@ func purposeOf(continueTo string) purpose {
 			return purpose{path: verifyPath + "?" + kept.Encode()}
 		}
 	}
-	if raw, ok := strings.CutPrefix(continueTo, reviewPath+"?"); ok {
+	if raw, ok := strings.CutPrefix(continueTo, page.ReviewPath+"?"); ok {
 		if q, err := url.ParseQuery(raw); err == nil {
 			return purpose{path: (&reviewQuery{q.Get("campaign"), q.Get("mend"), q.Get("open")}).address()}
 		}
@@ -84,7 +85,7 @@ func (p purpose) takesForms() bool { return p.asksProof() || p.inConsole() && p.
 
 // asksProof reports whether it is a page that asks for a fresh proof of who is signed in.
 func (p purpose) asksProof() bool {
-	return p.path == passkeysPath || p.path == twoStepPath || p.path == reviewPath
+	return p.path == passkeysPath || p.path == twoStepPath || p.path == page.ReviewPath
 }
 
 // asContinue is the query by which another page leads back to it.
@@ -112,7 +113,7 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 	}
 	html, err := signIn(c, a.auth, p, in.Email, in.Password)
 	if err != nil {
-		text, status, ok := faultOf(c, err)
+		text, status, ok := page.FaultOf(c, err)
 		if !ok {
 			return web.HTML{}, err
 		}
@@ -150,15 +151,15 @@ func signedIn(c *web.Call, p purpose, browser core.Browser, device string) error
 
 // showLogin shows the form, in the brand of the client that the login is for.
 func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, status int) (web.HTML, error) {
-	v := view{Fault: fault, Brand: ownBrand()}
+	v := page.View{Fault: fault, Brand: page.OwnBrand()}
 	data := struct {
 		Client, Continue, Email, Forgot string
 		Options                         string // of passkeys; empty: there are none here
 		SignUp                          bool
 		Wrong                           bool // what was typed in
 	}{
-		Continue: p.path, Email: truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration,
-		Wrong: fault == wordsOf(c).FaultCredentials,
+		Continue: p.path, Email: web.Truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration,
+		Wrong: fault == page.WordsOf(c).FaultCredentials,
 	}
 	var targets []string
 	if p.request != nil {
@@ -166,7 +167,7 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 		if err != nil {
 			return a.distrustLogin(c, p, err)
 		}
-		if v.Brand, err = clientBrand(c, &request.Client); err != nil {
+		if v.Brand, err = page.ClientBrand(c, &request.Client); err != nil {
 			return web.HTML{}, err
 		}
 		data.Client = request.Client.Name
@@ -177,10 +178,10 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 		return web.HTML{}, err
 	}
 	if data.Options != "" {
-		v.Script = passkeyScript.address()
+		v.Script = passkeyScript.Address()
 	}
-	v.Title, v.Data = wordsOf(c).SignIn, data
-	return render(c, status, "login", v, targets...)
+	v.Title, v.Data = page.WordsOf(c).SignIn, data
+	return page.Render(c, status, "login", v, targets...)
 }
 
 // requested is the authorization request that a login is for; nil where it is for the account page. What is wrong
@@ -241,19 +242,22 @@ func (l logouts) logout(c *web.Call, q url.Values, confirmed bool) (web.HTML, er
 	reply, err := l.auth.RPLogout(c, auth.LogoutRequest{Query: q, BrowserID: c.BrowserID(), Confirmed: confirmed}, c.Now)
 	if e, ok := errors.AsType[*auth.LogoutError](err); ok {
 		c.LogError(e)
-		return render(c, 400, "message", view{Title: wordsOf(c).LogoutFaultTitle, RequestID: c.RequestID, Data: note{
-			Lines: []string{e.Description}, Details: [][2]string{{"Parameter", e.Parameter}}, Link: "/logout",
-			LinkText: wordsOf(c).SignOutHere,
-		}})
+		return page.Render(c, 400, "message", page.View{
+			Title: page.WordsOf(c).LogoutFaultTitle, RequestID: c.RequestID,
+			Data: page.Note{
+				Lines: []string{e.Description}, Details: [][2]string{{"Parameter", e.Parameter}}, Link: "/logout",
+				LinkText: page.WordsOf(c).SignOutHere,
+			},
+		})
 	}
 	if err != nil {
 		return web.HTML{}, err
 	}
-	b, name := ownBrand(), ""
+	b, name := page.OwnBrand(), ""
 	var targets []string
 	if reply.Client != nil {
 		name = reply.Client.Name
-		if b, err = brandOf(c, reply.Client.TenantID); err != nil {
+		if b, err = page.BrandOf(c, reply.Client.TenantID); err != nil {
 			return web.HTML{}, err
 		}
 	}
@@ -261,7 +265,7 @@ func (l logouts) logout(c *web.Call, q url.Values, confirmed bool) (web.HTML, er
 		if reply.Location != "" {
 			targets = append(targets, web.SourceOf(reply.Location))
 		}
-		return render(c, 0, "logout", view{Title: wordsOf(c).LogoutTitle, Brand: b, Data: struct {
+		return page.Render(c, 0, "logout", page.View{Title: page.WordsOf(c).LogoutTitle, Brand: b, Data: struct {
 			Client, Request string
 			Email           core.Email
 		}{name, q.Encode(), reply.User.Email}}, targets...)
@@ -272,21 +276,7 @@ func (l logouts) logout(c *web.Call, q url.Values, confirmed bool) (web.HTML, er
 	if reply.Location != "" {
 		return web.HTML{To: reply.Location}, nil
 	}
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.SignedOutTitle,
-		note{Lines: []string{w.SignedOutText}, Link: "/login", LinkText: w.SignInAgain}, b)
-}
-
-// when is how pages write a time: in the form that every language reads alike.
-func when(i core.Instant) string { return i.Time().Format("2006-01-02, 15:04") + " UTC" }
-
-// ago is how pages write how long ago something was used.
-func (w *pageWords) ago(now, then core.Instant) string {
-	switch d := now.Sub(then); {
-	case d < 2*time.Minute:
-		return w.UsedNow
-	case d < 24*time.Hour:
-		return w.UsedToday
-	}
-	return fillIn(w.UsedAt, "when", when(then))
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.SignedOutTitle,
+		page.Note{Lines: []string{w.SignedOutText}, Link: "/login", LinkText: w.SignInAgain}, b)
 }

@@ -35,17 +35,17 @@ func (h *Handler) providerEventRoutes(t *web.Table) {
 		"Accept events from a mail provider in the provider's format; for kind generic, a ProviderEvent").
 		Named("receiveProviderEvents").
 		Example(web.Object{
-			"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID,
+			"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": web.ExampleID,
 			"email":       "reader@example.org",
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			refused("", "The body isn't in the provider's format"),
-			refused("event_type", "Missing or unknown"),
-			refused("message_id",
+			web.Refused("", "The body isn't in the provider's format"),
+			web.Refused("event_type", "Missing or unknown"),
+			web.Refused("message_id",
 				"Missing or too long"),
-			refused("occurred_at", "Missing"),
-			badEmail,
+			web.Refused("occurred_at", "Missing"),
+			web.BadEmail,
 		)
 }
 
@@ -165,4 +165,10 @@ func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
 		return core.Forbiddenf("Tenant not found. It may have been deleted, or you don't have access.")
 	}
 	return err
+}
+
+// mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
+func (h *Handler) mailProvider() web.Access {
+	return web.Proved("provider", "mail providers, authenticated as their kind requires", report.HeaderSignature,
+		h.admitProvider)
 }

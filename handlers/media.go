@@ -23,7 +23,7 @@ import (
 // media serves /api/media, and the pictures themselves.
 type media struct {
 	store   *store.Store
-	uploads *uploads
+	uploads *web.Uploads
 	limits  core.MediaLimits
 	memory  *semaphore.Weighted // of pictures that are decoded
 	turns   *pictureTurns
@@ -33,36 +33,36 @@ type media struct {
 func (h *Handler) mediaRoutes(t *web.Table) {
 	a := media{h.options.Store, h.uploads, h.options.MediaLimits, h.pictures, newPictureTurns()}
 	const all = "/api/media"
-	t.Add("POST", all, sent(core.ActionMediaWrite), web.Send,
+	t.Add("POST", all, web.Sent(core.ActionMediaWrite), web.Send,
 		web.Stream(a.create).DescribesMedia("application/octet-stream",
-			"*/*").NeedsRoom(maxWrite).Created().Fails(core.NotFound, core.TooLarge, core.TooMany),
+			"*/*").NeedsRoom(web.MaxWrite).Created().Fails(core.NotFound, core.TooLarge, core.TooMany),
 		"Upload an image or a PDF, as the body or as the part file of multipart/form-data").
 		Named("uploadMedia").
 		Refuses(
-			tenantNamed,
-			notAnAsset,
-			coded("unsupported_picture", "file",
+			web.TenantNamed,
+			web.NotAFile,
+			web.Coded("unsupported_picture", "file",
 				"The file type isn't supported, or the image is too large"),
-			coded("invalid_picture", "file", "The file is broken or incomplete"),
-			refused("alt", "Decorative images need an empty alt text"),
-			refused("name", "Empty"),
-			refused("file", "Missing or repeated"),
+			web.Coded("invalid_picture", "file", "The file is broken or incomplete"),
+			web.Refused("alt", "Decorative images need an empty alt text"),
+			web.Refused("name", "Empty"),
+			web.Refused("file", "Missing or repeated"),
 		)
-	t.Add("GET", all, sent(core.ActionMediaRead), web.Send,
+	t.Add("GET", all, web.Sent(core.ActionMediaRead), web.Send,
 		web.List(a.list, func(m core.MediaView) string { return m.ID }).Fails(core.Invalid),
 		"List media, newest first").
 		Named("listMedia").
-		Refuses(tenantNamed)
+		Refuses(web.TenantNamed)
 	const item = "/api/media/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
-	t.Add("GET", item, sent(core.ActionMediaRead), web.Send, one(web.Path(a.show)), "Show an image").Named("getMedia")
-	t.Add("PATCH", item, sent(core.ActionMediaWrite), web.Send, one(web.JSON(a.update)),
+	t.Add("GET", item, web.Sent(core.ActionMediaRead), web.Send, one(web.Path(a.show)), "Show an image").Named("getMedia")
+	t.Add("PATCH", item, web.Sent(core.ActionMediaWrite), web.Send, one(web.JSON(a.update)),
 		"Update an image's name and alt text; fields you leave out stay unchanged").Named("updateMedia").
 		Example(web.Object{"name": "Our logo", "alt": "Acme"}).
-		Refuses(refused("alt", "Decorative images need an empty alt text"))
-	t.Add("DELETE", item, sent(core.ActionMediaWrite), web.Send, one(web.Query(a.remove)).Fails(core.Conflict),
+		Refuses(web.Refused("alt", "Decorative images need an empty alt text"))
+	t.Add("DELETE", item, web.Sent(core.ActionMediaWrite), web.Send, one(web.Query(a.remove)).Fails(core.Conflict),
 		"Delete an image; set force if a template or a send job uses it").Named("deleteMedia").
-		Refuses(clashing("media_in_use", "", "The image is in use; set force to delete it anyway"))
+		Refuses(web.Clashing("media_in_use", "", "The image is in use; set force to delete it anyway"))
 	t.Add("GET", core.MediaPath+":digits/:name", web.Public(), web.Page,
 		web.Serve(a.serve).Answers("image/jpeg", "image/png", "image/gif", "application/pdf").Fails(core.NotFound),
 		"Show an image of an email").Named("getPicture")
@@ -76,7 +76,7 @@ func (a media) origin(c *web.Call, tenantID string) (string, error) {
 
 func (a media) find(c *web.Call) error {
 	m, err := a.store.Media(c, c.ID())
-	return ownRecord(c, m.TenantID, core.ActionMediaRead, err, web.ErrNotFound)
+	return web.OwnRecord(c, m.TenantID, core.ActionMediaRead, err, web.ErrNotFound)
 }
 
 // mediaFilter narrows the list of pictures.
@@ -85,10 +85,10 @@ type mediaFilter struct {
 	Q        string `query:"q" max:"200"` // in the name, or in the alt
 }
 
-func (in *mediaFilter) CheckInput() error { return checkQuery(in.Q) }
+func (in *mediaFilter) CheckInput() error { return web.CheckQuery(in.Q) }
 
 func (a media) list(c *web.Call, in mediaFilter, page core.Page) ([]core.MediaView, error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (a media) list(c *web.Call, in mediaFilter, page core.Page) ([]core.MediaVi
 		return nil, err
 	}
 	found, err := a.store.MediaOf(c, tenant, in.Q, page)
-	return rowsOf(found, func(m *core.Media) core.MediaView { return m.View(origin) }), err
+	return web.RowsOf(found, func(m *core.Media) core.MediaView { return m.View(origin) }), err
 }
 
 func (a media) show(c *web.Call, id string) (core.MediaView, error) {
@@ -118,7 +118,7 @@ func (a media) view(c *web.Call, m *core.Media) (core.MediaView, error) {
 }
 
 func (a media) update(c *web.Call, in core.MediaInput) (core.MediaView, error) {
-	m, err := a.store.UpdateMedia(c, c.ID(), actor(c), c.Now, func(m *core.Media) error { return m.Change(in, c.Now) })
+	m, err := a.store.UpdateMedia(c, c.ID(), web.Actor(c), c.Now, func(m *core.Media) error { return m.Change(in, c.Now) })
 	if err != nil {
 		return core.MediaView{}, err
 	}
@@ -131,7 +131,7 @@ type mediaRemoval struct {
 }
 
 func (a media) remove(c *web.Call, in mediaRemoval) (web.None, error) {
-	return web.None{}, a.store.DeleteMedia(c, c.ID(), in.Force, actor(c), c.Now)
+	return web.None{}, a.store.DeleteMedia(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
 // mediaQuery is what may be said about a picture next to it; parts of a multipart body take precedence.
@@ -144,15 +144,15 @@ type mediaQuery struct {
 }
 
 func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return r, err
 	}
 	origin, err := a.origin(c, tenant)
 	if err != nil {
-		return r, unknownTenant(err)
+		return r, web.UnknownTenant(err)
 	}
-	done, err := a.uploads.begin(actor(c), c.Remote)
+	done, err := a.uploads.Begin(web.Actor(c), c.Remote)
 	if err != nil {
 		return r, err
 	}
@@ -165,15 +165,15 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 	if err != nil {
 		return r, err
 	}
-	m, err := core.NewMedia(tenant, actor(c), about, c.Now)
+	m, err := core.NewMedia(tenant, web.Actor(c), about, c.Now)
 	if err != nil {
 		return r, err
 	}
 	if m.Full, m.Mail, err = a.decode(c, own, file); err != nil {
 		return r, err
 	}
-	if m, err = a.store.AddMedia(c, m, a.limits, actor(c)); err != nil {
-		return r, unknownTenant(err)
+	if m, err = a.store.AddMedia(c, m, a.limits, web.Actor(c)); err != nil {
+		return r, web.UnknownTenant(err)
 	}
 	return m.View(origin), nil
 }
@@ -184,17 +184,17 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *co
 ) {
 	kind, params, _ := mime.ParseMediaType(contentType)
 	form := kind == "multipart/form-data"
-	in := received{grow: own.grow(c, a.uploads.grow(c)), limit: a.limits.Bytes}
+	in := received{grow: own.grow(c, a.uploads.Grow(c)), limit: a.limits.Bytes}
 	switch size := c.Request.ContentLength; {
 	case size == 0:
 		return nil, in.release, core.Invalidf("",
 			"The body is empty. Send the image as the body, or as multipart/form-data with a part named file.")
-	case size > in.limit && (!form || size > in.limit+multipartSlack):
+	case size > in.limit && (!form || size > in.limit+web.MultipartSlack):
 		return nil, in.release, a.limits.TooLarge()
 	}
-	body := &arriving{c: c, r: c.Request.Body}
+	body := web.NewArriving(c)
 	if form {
-		err = readParts(body, params["boundary"], func(part *multipart.Part) error {
+		err = web.ReadParts(body, params["boundary"], func(part *multipart.Part) error {
 			if name := part.FileName(); about.Name == nil && name != "" {
 				about.Name = &name
 			}
@@ -204,7 +204,7 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *co
 		err = in.read(body)
 	}
 	if err != nil {
-		err = body.explain(err)
+		err = body.Explain(err)
 	}
 	return in.bytes, in.release, err
 }
@@ -306,10 +306,10 @@ func (a media) serve(c *web.Call) error {
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	h.Set("Cache-Control", pictureCache)
 	h.Set("Etag", `"`+f.SHA256+`"`)
-	onlyByteRanges(c.Request.Header)
+	web.OnlyByteRanges(c.Request.Header)
 	_ = c.Control().SetReadDeadline(time.Time{})
 	file := a.store.OpenMedia(c, &f)
-	http.ServeContent(rangeWriter{c.Stream()}, c.Request, "", since.Time(), file)
+	http.ServeContent(web.RangeWriter{ResponseWriter: c.Stream()}, c.Request, "", since.Time(), file)
 	if err := file.Err(); err != nil {
 		c.Cut(fmt.Errorf("picture: %w", err)) // the head is out: only a cut connection shows it
 	}

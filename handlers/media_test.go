@@ -120,7 +120,7 @@ func TestPicturesAreServedWholeAndInParts(t *testing.T) {
 		{"GET", "If-Match", `"other"`, 412, ""},
 		{"GET", "If-Range", `"other"`, 200, content},
 		{"HEAD", "Accept", "*/*", 200, ""},
-		{"GET", "Range", "bytes=0-0" + strings.Repeat(",2-2", maxRanges), 200, content},
+		{"GET", "Range", "bytes=0-0" + strings.Repeat(",2-2", 8), 200, content},
 	} {
 		res := client.Send(c.method, path, nil, c.header, c.value)
 		if res.StatusCode != c.status || res.Text != c.body {

@@ -16,7 +16,7 @@ const (
 	// turnWait is how long a picture waits for its turn and for memory.
 	turnWait = 10 * time.Second
 	// tenantUploads is how much memory the pictures of one tenant may hold that arrive or wait: half of what all have.
-	tenantUploads = uploadMemory / 2
+	tenantUploads = web.UploadMemory / 2
 )
 
 // pictureTurns let one picture of a tenant be decoded at a time, and bound what its others hold meanwhile, so that a

@@ -197,14 +197,19 @@ func TestMultipartUploads(t *testing.T) {
 		},
 		{
 			"a field that is too long",
-			[]string{"name", strings.Repeat("x", maxPartText+1), "file=c.stl", "solid"},
+			[]string{"name", strings.Repeat("x", 16<<10+1), "file=c.stl", "solid"},
 			400,
 			`"field":"name"`,
 		},
 		{"a field that is no text", []string{"name", "\xff", "file=c.stl", "solid"}, 400, `"field":"name"`},
 		{"a file that is too large", []string{"file=c.stl", strings.Repeat("x", 2001)}, 413, `"code":"payload_too_large"`},
-		{"too many parts", strings.Split(strings.Repeat("a,b,", maxParts+1)+"file=c,d", ","), 400, "valid multipart/form-data"},
-		{"a head without end", []string{"file=" + strings.Repeat("x", maxPartHead+100), "solid"}, 400, "valid multipart/form-data"},
+		{"too many parts", strings.Split(strings.Repeat("a,b,", 21)+"file=c,d", ","), 400, "valid multipart/form-data"},
+		{
+			"a head without end",
+			[]string{"file=" + strings.Repeat("x", 64<<10+100), "solid"},
+			400,
+			"valid multipart/form-data",
+		},
 	} {
 		body, contentType := form(t, tt.parts...)
 		res, b := e.ask("POST", "/api/models", "ann", body, "Content-Type", contentType)
@@ -270,8 +275,7 @@ func TestDownloadsAreHarmless(t *testing.T) {
 
 // TestUploadsThatBreakOffLeaveNothing cuts the connection in the middle of an upload.
 func TestUploadsThatBreakOffLeaveNothing(t *testing.T) {
-	e := newEnv(t)
-	e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
+	e := newEnv(t, modelLimits(core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}))
 	e.step("person ann")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
 	e.must(err)
@@ -304,8 +308,7 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 	} {
 		for _, first := range []int{0, 1000, 3 << 20} {
 			synctest.Test(t, func(t *testing.T) {
-				e := unservedEnv(t, storetest.Open(t))
-				e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
+				e := unservedEnv(t, storetest.Open(t), modelLimits(core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}))
 				e.step("person ann")
 				c := webtest.Serve(t, web.Server(e.handler)).Dial()
 				start, sent := time.Now(), make(chan struct{})
@@ -340,8 +343,7 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 // room for others'.
 func TestStalledUploadsLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := unservedEnv(t, storetest.Open(t))
-		e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
+		e := unservedEnv(t, storetest.Open(t), modelLimits(core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}))
 		e.step("person ann")
 		e.step("person bob")
 		const strangers = 8
@@ -366,14 +368,15 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 				begin(e.value(stranger(i)))
 			}
 		}
-		for range uploadsPerUser {
+		for range web.UploadsPerUser {
 			begin(e.value("ann"))
 		}
 		synctest.Wait()
-		if !e.handler.uploads.memory.TryAcquire(uploadMemory - uploadsPerUser*files.ChunkSize) {
-			t.Error("the memory of uploads is held by more than one user")
+		const rest = web.UploadMemory - web.UploadsPerUser*files.ChunkSize
+		if err := e.handler.uploads.Grow(t.Context())(rest); err != nil {
+			t.Error("the memory of uploads is held by more than one user", err)
 		}
-		e.handler.uploads.memory.Release(uploadMemory - uploadsPerUser*files.ChunkSize)
+		e.must(e.handler.uploads.Grow(t.Context())(-rest))
 		for who, want := range map[string]string{"bob": "HTTP/1.1 201 ", "stranger0": "HTTP/1.1 403 "} {
 			c := pipes.Dial()
 			go fmt.Fprintf(c,
@@ -393,18 +396,17 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 // A slow upload may take as long as it needs.
 func TestSlowUploadsArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := unservedEnv(t, storetest.Open(t))
-		e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
+		e := unservedEnv(t, storetest.Open(t), modelLimits(core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}))
 		e.step("person ann")
 		c := webtest.Serve(t, web.Server(e.handler)).Dial()
 		defer c.Close()
-		const steps = 12
+		const steps, step = 12, 64 << 10 // the next must arrive within web.ProgressTimeout
 		go func() {
 			fmt.Fprintf(c,
 				"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n"+
-					"Content-Length: %d\r\n\r\n", e.value("ann"), steps*progressStep)
+					"Content-Length: %d\r\n\r\n", e.value("ann"), steps*step)
 			for range steps {
-				_, _ = c.Write(make([]byte, progressStep))
+				_, _ = c.Write(make([]byte, step))
 				time.Sleep(web.ProgressTimeout - time.Second)
 			}
 		}()
@@ -433,20 +435,21 @@ func (e *env) noUploadLeft(person string) {
 	if found, err := e.store.Check(e.t.Context()); err != nil || len(found) > 0 {
 		e.t.Error(found, err)
 	}
-	for busy := true; busy; { // the answer may be out before the last of it
-		e.handler.uploads.mu.Lock()
-		busy = e.handler.uploads.byUser[e.value(person)] > 0
-		e.handler.uploads.mu.Unlock()
+	var places []func()
+	for len(places) < web.UploadsPerUser { // its place is free again, if the answer was out before the last of it
+		done, err := e.handler.uploads.Begin(e.value(person), netip.Addr{})
+		if err == nil {
+			places = append(places, done)
+		}
 	}
-	for range uploadsPerUser { // its place is free again
-		done, err := e.handler.uploads.begin(e.value(person), netip.Addr{})
-		e.must(err)
-		defer done()
+	for _, done := range places {
+		done()
 	}
-	if !e.handler.uploads.memory.TryAcquire(uploadMemory) {
-		e.t.Error("its memory is not given back")
+	if err := e.handler.uploads.Grow(e.t.Context())(web.UploadMemory); err != nil {
+		e.t.Error("its memory is not given back", err)
+		return
 	}
-	e.handler.uploads.memory.Release(uploadMemory)
+	e.must(e.handler.uploads.Grow(e.t.Context())(-web.UploadMemory))
 }
 
 // TestRepliesHaveNoAddressField walks over the types that area C answers with: an address stands in a share alone.
@@ -491,8 +494,8 @@ func TestUploadsOfOneAddress(t *testing.T) {
 		e.step("person " + person)
 	}
 	var done []func()
-	for i := range uploadsPerAddress {
-		free, err := e.handler.uploads.begin([]string{"ann", "bob"}[i%2],
+	for i := range web.UploadsPerAddress {
+		free, err := e.handler.uploads.Begin([]string{"ann", "bob"}[i%2],
 			netip.MustParseAddr(fmt.Sprintf("2001:db8::%d", i)))
 		e.must(err)
 		done = append(done, free)

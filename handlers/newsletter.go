@@ -31,8 +31,8 @@ type newsletter struct {
 	store   *store.Store
 	sealer  *auth.Sealer
 	options NewsletterOptions
-	limits  *originLimits // of requests to subscribe
-	leaves  *originLimits // of requests for unsubscribe tokens
+	limits  *web.OriginLimits // of requests to subscribe
+	leaves  *web.OriginLimits // of requests for unsubscribe tokens
 }
 
 // meansReceipt marks a token that has the form of one that confirms, and confirms nothing.
@@ -50,45 +50,45 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 	news := newsletter{h.options.Store, h.sealer, h.options.Newsletter, h.subscribes, h.leaves}
 	open := func(e web.Endpoint) web.Endpoint { return e.CORS(news.tenantOrigin) }
 	t.Add("POST", "/api/newsletter/subscribe", web.Optional(), web.Member,
-		open(web.JSON(news.subscribe)).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany),
+		open(web.JSON(news.subscribe)).NeedsRoom(web.MaxWrite).Fails(core.NotFound, core.TooMany),
 		"Sign up for a list and email a confirmation link").Named("subscribe").
 		Example(web.Object{
-			"list_id": exampleID, "email": "reader@example.org", "preferences": web.Object{"first_name": "Ada"},
+			"list_id": web.ExampleID, "email": "reader@example.org", "preferences": web.Object{"first_name": "Ada"},
 			"source": "website",
 		}).
 		Refuses(
-			badEmail,
-			coded("list_inactive", "", "The list isn't accepting signups"),
-			refused("preferences", "Too large or nested too deeply"),
-			refused("source", "Too long, or contains control characters"),
+			web.BadEmail,
+			web.Coded("list_inactive", "", "The list isn't accepting signups"),
+			web.Refused("preferences", "Too large or nested too deeply"),
+			web.Refused("source", "Too long, or contains control characters"),
 		)
 	t.Add("GET", "/api/newsletter/confirm", web.Public(), web.Member,
 		open(web.Query(news.confirm)).Changes().Fails(core.NotFound), "Confirm a subscription").
 		Named("confirmSubscription").
-		Refuses(unusedToken, pastToken, coded("list_inactive", "", "The list isn't accepting signups"))
+		Refuses(web.UnusedToken, web.PastToken, web.Coded("list_inactive", "", "The list isn't accepting signups"))
 	t.Add("POST", "/api/newsletter/unsubscribe", web.Public(), web.Member,
 		open(oneClick(web.JSON(news.unsubscribe), news.leave)),
 		"Unsubscribe with a token in the body or, for one-click (RFC 8058), in the query").Named("unsubscribe").
 		Example(web.Object{"token": "u.q7Xk…"}).
-		Refuses(unusedToken, pastToken)
+		Refuses(web.UnusedToken, web.PastToken)
 	t.Add("POST", "/api/newsletter/unsubscribe-token", web.Optional(), web.Member,
-		web.JSON(news.unsubscribeToken).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany),
+		web.JSON(news.unsubscribeToken).NeedsRoom(web.MaxWrite).Fails(core.NotFound, core.TooMany),
 		"Request an unsubscribe token").
 		Named("createUnsubscribeToken").
-		Example(web.Object{"list_id": exampleID, "email": "reader@example.org"}).
-		Refuses(badEmail)
-	t.Add("GET", "/api/newsletter/preferences", subscription(core.ScopeListRead), web.Member,
+		Example(web.Object{"list_id": web.ExampleID, "email": "reader@example.org"}).
+		Refuses(web.BadEmail)
+	t.Add("GET", "/api/newsletter/preferences", web.Subscription(core.ScopeListRead), web.Member,
 		web.Query(news.preferences).Fails(core.NotFound), "Show an address's subscription to a list").
 		Named("getPreferences").
-		Refuses(badEmail)
-	t.Add("POST", "/api/newsletter/preferences", subscription(core.ScopeEventsWrite), web.Member,
+		Refuses(web.BadEmail)
+	t.Add("POST", "/api/newsletter/preferences", web.Subscription(core.ScopeEventsWrite), web.Member,
 		web.JSON(news.setPreferences).Fails(core.NotFound), "Replace the preferences of a subscription").
 		Named("setPreferences").
 		Example(web.Object{
-			"list_id": exampleID, "email": "reader@example.org",
+			"list_id": web.ExampleID, "email": "reader@example.org",
 			"preferences": web.Object{"first_name": "Ada", "city": "Bonn"},
 		}).
-		Refuses(badEmail, refused("preferences", "Too large or nested too deeply"))
+		Refuses(web.BadEmail, web.Refused("preferences", "Too large or nested too deeply"))
 	t.Add("GET", "/api/newsletter/subscriptions", web.Bearer(core.ScopeListRead), web.Member,
 		web.List(news.subscriptions, func(s core.Subscription) string { return s.ID }).Fails(core.NotFound),
 		"List the subscriptions of a list").Named("listSubscriptions")
@@ -107,12 +107,12 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(disabling...)
-	t.Add("POST", "/api/admin/newsletter-lists/:id/full-sync", admin(core.ActionListSettings), web.Member,
+	t.Add("POST", "/api/admin/newsletter-lists/:id/full-sync", web.Admin(core.ActionListSettings), web.Member,
 		web.JSON(news.fullSync).BodyOptional().Accepted().Find(lists{store: h.options.Store}.find).
 			Missing(core.ErrListNotFound).Fails(core.Conflict),
 		"Start a full sync of a list to the send service").Named("startFullSync").
 		Example(web.Object{"take_over": false}).
-		Refuses(clash("A sync of the list is already running, or another service feeds the list"))
+		Refuses(web.Clash("A sync of the list is already running, or another service feeds the list"))
 }
 
 func (r *subscribeRequest) CheckInput() error { return checkListAnd(r.ListID, r.Preferences) }
@@ -136,7 +136,7 @@ func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubs
 		return out, err
 	}
 	hideFromOrigin(c, list)
-	if err := a.limits.check(c, maintains(c, list)); err != nil {
+	if err := a.limits.Check(c, maintains(c, list)); err != nil {
 		return out, err
 	}
 	request := members.SubscribeRequest{
@@ -282,7 +282,7 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 			return out, err
 		}
 	}
-	if err := a.leaves.check(c, maintains(c, list)); err != nil {
+	if err := a.leaves.Check(c, maintains(c, list)); err != nil {
 		return out, err
 	}
 	wait, err := a.store.Throttle(c, "unsubscribe-token:"+in.Email.Key(), unsubscribeTokens,
@@ -435,7 +435,7 @@ func (a newsletter) disable(c *web.Call, in disableRequest) (out disabled, err e
 	}
 	d := members.DisableRequest{
 		Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt,
-		Actor: actor(c),
+		Actor: web.Actor(c),
 	}
 	scopes, err := a.disableIn(in.Scope, tenants, all)
 	if err != nil {
@@ -467,11 +467,11 @@ type fullSyncInput struct {
 // fullSync asks for a list to be copied to the send service as a whole.
 func (a newsletter) fullSync(c *web.Call, in fullSyncInput) (out syncStarted, err error) {
 	if in.TakeOver {
-		if err = a.store.TakeOver(c, c.ID(), actor(c), c.Now); err != nil && core.KindOf(err) != core.NotFound {
+		if err = a.store.TakeOver(c, c.ID(), web.Actor(c), c.Now); err != nil && core.KindOf(err) != core.NotFound {
 			return out, err
 		}
 	}
-	out.SyncID, err = a.store.RequestSync(db.By(c, actor(c), c.Now), c.ID(), c.Now)
+	out.SyncID, err = a.store.RequestSync(db.By(c, web.Actor(c), c.Now), c.ID(), c.Now)
 	return out, err
 }
 
@@ -511,4 +511,14 @@ func (a newsletter) tenantOrigin(r *http.Request, origin string) bool {
 	}
 	ok, err := a.store.HasDomain(r.Context(), host)
 	return err == nil && ok
+}
+
+// maintains reports whether the caller may write the events of a list.
+func maintains(c *web.Call, list *core.ListWithTenant) bool {
+	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.May(core.ActionPeopleAdd, list.TenantID)
+}
+
+// disabling are refusals of switching an address off.
+var disabling = []web.Refusal{
+	web.Refused("disable_scope", "Callers bound to a tenant can only use tenant"), web.BadEmail,
 }

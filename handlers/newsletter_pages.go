@@ -1,12 +1,12 @@
 package handlers
 
 import (
-	"errors"
 	"strings"
 	"time"
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/members"
 	"newsletterd/store/people"
@@ -19,8 +19,8 @@ type newsletterPages struct{ newsletter }
 // press is the Data of a page with one button (pages/press.html).
 type press struct {
 	Text, Action, Token, Button string
-	Reasons                     []reason // that may be given
-	Named                       bool     // the reader may withdraw the agreement to be named instead
+	Reasons                     []page.Reason // that may be given
+	Named                       bool          // the reader may withdraw the agreement to be named instead
 }
 
 type linkForm struct {
@@ -40,13 +40,13 @@ func (h *Handler) newsletterPageRoutes(t *web.Table) {
 		web.Path(mailed.askSubscribe).Missing(core.ErrListNotFound).Fails(core.Invalid),
 		"Show the signup page of a list").Named("showSubscribeForm")
 	t.Add("POST", "/l/:id", web.Public(), web.Page,
-		web.Values(mailed.subscribe).NeedsRoom(maxWrite).Missing(core.ErrListNotFound).
+		web.Values(mailed.subscribe).NeedsRoom(web.MaxWrite).Missing(core.ErrListNotFound).
 			Fails(core.NotFound, core.TooMany),
 		"Sign up for a list with an HTML form, on the signup page or any site").Named("subscribeByForm")
 	t.Add("GET", "/preferences", web.Public(), web.Page,
 		web.Query(mailed.askPreferences).Fails(core.NotFound),
 		"Show the preference page; without a token, the form to request a link").
-		Refuses(badEmail)
+		Refuses(web.BadEmail)
 	t.Add("POST", "/preferences", web.Public(), web.Page,
 		web.Values(mailed.changePreferences).
 			Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour),
@@ -72,10 +72,13 @@ func (h *Handler) newsletterPageRoutes(t *web.Table) {
 func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Email) *core.ListWithTenant {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
-		*styleOf(c) = pageStyle{list: wordsOf(c).ThisNewsletter, lang: styleOf(c).lang, tenant: ownName, email: email}
+		*page.StyleOf(c) = page.Style{
+			List: page.WordsOf(c).ThisNewsletter, Lang: page.StyleOf(c).Lang,
+			Tenant: page.OwnName, Email: email,
+		}
 		return nil
 	}
-	applyList(c, list, email)
+	page.ApplyList(c, list, email)
 	return list
 }
 
@@ -83,8 +86,9 @@ func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Emai
 func (p newsletterPages) asked(c *web.Call, token string) (*core.ListWithTenant, error) {
 	list, email, err := p.store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
-		applyList(c, list, email)
-		styleOf(c).link, styleOf(c).linkText = subscribePath(list.ID), styleOf(c).expand(wordsOf(c).SubscribeTitle)
+		page.ApplyList(c, list, email)
+		page.StyleOf(c).Link, page.StyleOf(c).LinkText = page.SubscribePath(list.ID),
+			page.StyleOf(c).Expand(page.WordsOf(c).SubscribeTitle)
 	}
 	return list, err
 }
@@ -92,22 +96,23 @@ func (p newsletterPages) asked(c *web.Call, token string) (*core.ListWithTenant,
 func (p newsletterPages) askConfirm(c *web.Call, in tokenQuery) (web.HTML, error) {
 	list, err := p.asked(c, in.Token)
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
 	was, err := p.store.Confirmed(c, in.Token)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	if was.Left {
 		return web.HTML{}, leftSince(c)
 	}
 	if was.Done {
-		return renderMessage(c, 0, w.AlreadyTitle, note{Lines: []string{styleOf(c).expand(w.AlreadyText)}}, brand{})
+		return page.RenderMessage(c, 0, w.AlreadyTitle, page.Note{Lines: []string{page.StyleOf(c).Expand(w.AlreadyText)}},
+			page.Brand{})
 	}
-	return render(c, 0, "press", view{Title: w.ConfirmTitle, Data: press{
-		Text: styleOf(c).expand(w.ConfirmText), Action: "/confirm", Token: in.Token, Button: w.ConfirmButton,
-	}}, redirectSource(list.ConfirmRedirectURL)...)
+	return page.Render(c, 0, "press", page.View{Title: w.ConfirmTitle, Data: press{
+		Text: page.StyleOf(c).Expand(w.ConfirmText), Action: "/confirm", Token: in.Token, Button: w.ConfirmButton,
+	}}, page.RedirectSource(list.ConfirmRedirectURL)...)
 }
 
 func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
@@ -126,47 +131,30 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 		_, err = p.store.Confirm(c, in.Token, requestOrigin(c, "page"), c.Now)
 	}
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
 	if list.ConfirmRedirectURL != "" {
 		return web.HTML{To: list.ConfirmRedirectURL}, nil
 	}
-	w := wordsOf(c)
-	title, said := w.ConfirmedTitle, note{Lines: []string{styleOf(c).expand(w.ConfirmedText)}}
+	w := page.WordsOf(c)
+	title, said := w.ConfirmedTitle, page.Note{Lines: []string{page.StyleOf(c).Expand(w.ConfirmedText)}}
 	if was.Done {
-		title, said.Lines[0] = w.AlreadyTitle, styleOf(c).expand(w.AlreadyText)
+		title, said.Lines[0] = w.AlreadyTitle, page.StyleOf(c).Expand(w.AlreadyText)
 	}
-	v := view{Title: title}
+	v := page.View{Title: title}
 	if list.Archive {
-		said.Link, said.LinkText = archiveURL(list, c.PublicURL()), w.ArchiveRead
-		v.Feed = said.Link + feedName
+		said.Link, said.LinkText = page.ArchiveURL(list, c.PublicURL()), w.ArchiveRead
+		v.Feed = said.Link + page.FeedName
 	}
 	v.Data = said
-	return render(c, 0, "message", v)
+	return page.Render(c, 0, "message", v)
 }
 
 // leftSince says that who a confirm link is for has left by now; the page leads to the form.
 func leftSince(c *web.Call) error {
 	said := *core.ErrInvalidToken
-	said.Message = styleOf(c).expand(wordsOf(c).LinkLeft)
+	said.Message = page.StyleOf(c).Expand(page.WordsOf(c).LinkLeft)
 	return &said
-}
-
-// redirectSource is what a page's policy must allow for its form to lead to a tenant's page.
-func redirectSource(to string) []string {
-	if to == "" {
-		return nil
-	}
-	return []string{web.SourceOf(to)}
-}
-
-// reason is one that a leaver may choose.
-type reason struct{ Word, Text string }
-
-func (w *pageWords) reasons() []reason {
-	return []reason{
-		{"too_many", w.WhyTooMany}, {"content", w.WhyContent}, {"never_asked", w.WhyNeverAsked}, {"other", w.WhyOther},
-	}
 }
 
 type leaveForm struct {
@@ -194,7 +182,7 @@ func (p newsletterPages) leaving(c *web.Call, token string) (auth.UnsubscribeTok
 	}
 	list := p.applyListID(c, t.ListID, t.Email)
 	if list != nil {
-		styleOf(c).link, styleOf(c).linkText = preferencesPath(list.ID), wordsOf(c).LinkNew
+		page.StyleOf(c).Link, page.StyleOf(c).LinkText = page.PreferencesPath(list.ID), page.WordsOf(c).LinkNew
 	}
 	return t, list, err
 }
@@ -202,16 +190,16 @@ func (p newsletterPages) leaving(c *web.Call, token string) (auth.UnsubscribeTok
 func (p newsletterPages) askUnsubscribe(c *web.Call, in tokenQuery) (web.HTML, error) {
 	t, list, err := p.leaving(c, in.Token)
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
-	w, to := wordsOf(c), ""
+	w, to := page.WordsOf(c), ""
 	if list != nil {
 		to = list.UnsubscribeRedirectURL
 	}
-	return render(c, 0, "press", view{Title: w.LeaveTitle, Data: press{
-		Text: styleOf(c).expand(w.LeaveText), Action: "/unsubscribe", Token: in.Token, Button: w.LeaveButton,
-		Reasons: w.reasons(), Named: p.named(c, list, t),
-	}}, redirectSource(to)...)
+	return page.Render(c, 0, "press", page.View{Title: w.LeaveTitle, Data: press{
+		Text: page.StyleOf(c).Expand(w.LeaveText), Action: "/unsubscribe", Token: in.Token, Button: w.LeaveButton,
+		Reasons: w.Reasons(), Named: p.named(c, list, t),
+	}}, page.RedirectSource(to)...)
 }
 
 func (p newsletterPages) unsubscribe(c *web.Call, in leaveForm) (web.HTML, error) {
@@ -220,11 +208,11 @@ func (p newsletterPages) unsubscribe(c *web.Call, in leaveForm) (web.HTML, error
 	}
 	t, list, err := p.leaving(c, in.Token)
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
 	_, leftAt, err := p.leaveBy(c, t, "page", in.why())
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
 	if list != nil && list.UnsubscribeRedirectURL != "" {
 		return web.HTML{To: list.UnsubscribeRedirectURL}, nil
@@ -242,10 +230,10 @@ type left struct {
 func (p newsletterPages) left(c *web.Call, t auth.UnsubscribeToken, leftAt core.Instant, back string) (web.HTML,
 	error,
 ) {
-	w := wordsOf(c)
-	said := left{Lines: []string{styleOf(c).expand(w.LeftText)}, Back: back}
+	w := page.WordsOf(c)
+	said := left{Lines: []string{page.StyleOf(c).Expand(w.LeftText)}, Back: back}
 	if t.Kind == auth.UnsubscribeRequested {
-		said.Lines = append(said.Lines, styleOf(c).expand(w.LeftAsked))
+		said.Lines = append(said.Lines, page.StyleOf(c).Expand(w.LeftAsked))
 	}
 	if leftAt > 0 {
 		undo, err := p.undoToken(c, t, leftAt)
@@ -254,7 +242,7 @@ func (p newsletterPages) left(c *web.Call, t auth.UnsubscribeToken, leftAt core.
 		}
 		said.Undo = undo
 	}
-	return render(c, 0, "left", view{Title: w.LeftTitle, Data: said})
+	return page.Render(c, 0, "left", page.View{Title: w.LeftTitle, Data: said})
 }
 
 // undoToken takes back what t has done at leftAt; empty where that can't be.
@@ -273,7 +261,8 @@ func (p newsletterPages) openUndo(c *web.Call, token string) (u people.UndoReque
 		return u, err
 	}
 	if list := p.applyListID(c, t.ListID, t.Email); list != nil {
-		styleOf(c).link, styleOf(c).linkText = subscribePath(list.ID), styleOf(c).expand(wordsOf(c).SubscribeTitle)
+		page.StyleOf(c).Link, page.StyleOf(c).LinkText = page.SubscribePath(list.ID),
+			page.StyleOf(c).Expand(page.WordsOf(c).SubscribeTitle)
 	}
 	if t.Expired(c.Now) {
 		err = core.ErrTokenExpired
@@ -297,11 +286,11 @@ func (p newsletterPages) askUndo(c *web.Call, in tokenQuery) (web.HTML, error) {
 		_, err = p.store.CanUndo(c, u, c.Now)
 	}
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
-	w := wordsOf(c)
-	return render(c, 0, "press", view{Title: w.UndoTitle, Data: press{
-		Text: styleOf(c).expand(w.UndoText), Action: "/undo", Token: in.Token, Button: w.UndoButton,
+	w := page.WordsOf(c)
+	return page.Render(c, 0, "press", page.View{Title: w.UndoTitle, Data: press{
+		Text: page.StyleOf(c).Expand(w.UndoText), Action: "/undo", Token: in.Token, Button: w.UndoButton,
 	}})
 }
 
@@ -318,7 +307,7 @@ func (p newsletterPages) undo(c *web.Call, in linkForm) (web.HTML, error) {
 			_, err = p.store.Undo(c, u, c.Now)
 		}
 		if err == nil {
-			lists = append(lists, styleOf(c).list)
+			lists = append(lists, page.StyleOf(c).List)
 			continue
 		}
 		if failed = err; !isRefusal(err) { // the form sent again does the rest
@@ -326,33 +315,10 @@ func (p newsletterPages) undo(c *web.Call, in linkForm) (web.HTML, error) {
 		}
 	}
 	if len(lists) == 0 {
-		return web.HTML{}, linkError(c, failed)
+		return web.HTML{}, page.LinkError(c, failed)
 	}
-	styleOf(c).list = strings.Join(lists, ", ")
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.UndoneTitle, note{Lines: []string{styleOf(c).expand(w.UndoneText)}}, brand{})
-}
-
-// linkError says in a reader's words what is wrong with the link of a mail. Where nothing is wrong with it, the page
-// that shows the error offers no other way.
-func linkError(c *web.Call, err error) error {
-	e, ok := errors.AsType[*core.Error](err)
-	if !ok {
-		return err
-	}
-	said, w := *e, wordsOf(c)
-	said.Field = ""
-	switch {
-	case errors.Is(err, core.ErrTokenExpired):
-		said.Message = w.LinkExpired
-	case errors.Is(err, core.ErrInvalidToken):
-		said.Message = w.LinkBroken
-	case errors.Is(err, core.ErrListInactive):
-		said.Message, styleOf(c).link = w.ListInactive, ""
-	case e.Kind == core.NotFound:
-		said.Message = w.LinkGone
-	default:
-		styleOf(c).link = ""
-	}
-	return &said
+	page.StyleOf(c).List = strings.Join(lists, ", ")
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.UndoneTitle, page.Note{Lines: []string{page.StyleOf(c).Expand(w.UndoneText)}},
+		page.Brand{})
 }

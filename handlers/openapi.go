@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/devices"
 	"newsletterd/handlers/web"
 )
 
@@ -16,10 +17,8 @@ var api = web.API{
 	Version: apiVersion, Documents: documents, DocumentOf: documentOf, TypeNames: typeNames,
 	Forms: inputForms, Limits: limitsOf, Twins: twins, Twinned: twinned,
 	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords,
-	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: exampleID,
+	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: web.ExampleID,
 }
-
-const exampleID = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
 
 // documents are the OpenAPI descriptions that the table makes, and where they are served.
 var documents = []web.Document{
@@ -71,14 +70,14 @@ func (h *Handler) openAPI(name string) func(*web.Call) (web.Text, error) {
 
 // typeNames are the types whose name in the documents is another than in Go.
 var typeNames = map[reflect.Type]string{
-	reflect.TypeFor[core.List]():    "NewsletterList",
-	reflect.TypeFor[core.Client]():  "OAuthClient",
-	reflect.TypeFor[clientReply]():  "OAuthClientWithSecret",
-	reflect.TypeFor[modelProfile](): "ModelProfile",
+	reflect.TypeFor[core.List]():            "NewsletterList",
+	reflect.TypeFor[core.Client]():          "OAuthClient",
+	reflect.TypeFor[clientReply]():          "OAuthClientWithSecret",
+	reflect.TypeFor[devices.ModelProfile](): "ModelProfile",
 
-	reflect.TypeFor[core.MediaView]():     "Media",
-	reflect.TypeFor[core.MediaFileView](): "MediaFile",
-	reflect.TypeFor[libraryReply]():       "Library",
+	reflect.TypeFor[core.MediaView]():       "Media",
+	reflect.TypeFor[core.MediaFileView]():   "MediaFile",
+	reflect.TypeFor[devices.LibraryReply](): "Library",
 
 	// The words of the specification.
 	reflect.TypeFor[pendingSubscription]():  "PendingSubscriptionResponse",

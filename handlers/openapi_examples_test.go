@@ -31,42 +31,42 @@ func exampleEnv(t *testing.T) *env {
 	e := newEnv(t)
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, 1)
 	e.must(err)
-	tenant.ID = exampleID
+	tenant.ID = web.ExampleID
 	e.must(e.store.AddTenant(t.Context(), tenant, "command"))
-	list, err := core.NewList(core.ListInput{Name: new("Monthly news"), TenantID: new(exampleID)}, 1)
+	list, err := core.NewList(core.ListInput{Name: new("Monthly news"), TenantID: new(web.ExampleID)}, 1)
 	e.must(err)
-	list.ID = exampleID
+	list.ID = web.ExampleID
 	e.must(e.store.AddList(t.Context(), list, "command"))
-	client, _, err := core.NewClient(core.ClientInput{Name: new("Shop"), TenantID: new(exampleID)}, true, 1)
+	client, _, err := core.NewClient(core.ClientInput{Name: new("Shop"), TenantID: new(web.ExampleID)}, true, 1)
 	e.must(err)
-	client.ID = exampleID
+	client.ID = web.ExampleID
 	e.must(e.store.AddClient(t.Context(), client, "command"))
-	frame, err := core.NewTemplate(exampleID, core.TemplateInput{Name: new("plain"), BodyText: new("{{content}}")}, 1)
+	frame, err := core.NewTemplate(web.ExampleID, core.TemplateInput{Name: new("plain"), BodyText: new("{{content}}")}, 1)
 	e.must(err)
-	frame.ID = exampleID
+	frame.ID = web.ExampleID
 	e.must(e.store.AddTemplate(t.Context(), frame, "command"))
 	_, err = e.store.Suppress(t.Context(), members.DisableRequest{
-		Email: "off@example.org", TenantID: exampleID, Reason: "asked by telephone", OccurredAt: 1,
+		Email: "off@example.org", TenantID: web.ExampleID, Reason: "asked by telephone", OccurredAt: 1,
 	}, "command", 1)
 	e.must(err)
 	e.must(e.store.AddEndpoint(t.Context(), core.Endpoint{
-		ID: exampleID, TenantID: exampleID, Name: "crm", URL: "https://crm.example.org/hook",
+		ID: web.ExampleID, TenantID: web.ExampleID, Name: "crm", URL: "https://crm.example.org/hook",
 	}, make([]byte, 32), "command"))
 	for _, step := range []string{
-		"user op operator", "account pia verified tenant_admin=" + exampleID,
+		"user op operator", "account pia verified tenant_admin=" + web.ExampleID,
 		"account gone email=gone@example.org verified",
 		`account reader email=reader@example.org verified password="a long password"`, "person ann",
 		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann",
 		"share given model=vase email=other@example.org",
-		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID,
-		"job issue list=" + exampleID, "campaign letter list=" + exampleID, "campaign approved list=" + exampleID,
-		"sent-issue mails list=" + exampleID + " email=ann@example.org", "campaign outgoing list=" + exampleID,
-		"media pic tenant=" + exampleID,
-		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
-		"endpoint receiver tenant=" + exampleID, "oauth-client shop confidential tenant=" + exampleID, "dkim rsa tenant=",
-		"theme ours tenant=" + exampleID,
-		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
-			" email=reader@example.org", "event confirmed list=" + exampleID,
+		"webhook-client hook tenant=" + web.ExampleID, "provider anymail tenant=" + web.ExampleID,
+		"job issue list=" + web.ExampleID, "campaign letter list=" + web.ExampleID, "campaign approved list=" + web.ExampleID,
+		"sent-issue mails list=" + web.ExampleID + " email=ann@example.org", "campaign outgoing list=" + web.ExampleID,
+		"media pic tenant=" + web.ExampleID,
+		"import file list=" + web.ExampleID, "webhook-client spare tenant=" + web.ExampleID,
+		"endpoint receiver tenant=" + web.ExampleID, "oauth-client shop confidential tenant=" + web.ExampleID, "dkim rsa tenant=",
+		"theme ours tenant=" + web.ExampleID,
+		"subscription sub list=" + web.ExampleID + " email=reader@example.org", "subscriber copy list=" + web.ExampleID +
+			" email=reader@example.org", "event confirmed list=" + web.ExampleID,
 	} {
 		e.step(step)
 	}
@@ -76,7 +76,7 @@ func exampleEnv(t *testing.T) *env {
 // send posts a body to an operation as a caller who may, and returns the status.
 func (e *env) send(r *web.Route, body web.Object) int {
 	e.t.Helper()
-	path, id := r.Path, exampleID
+	path, id := r.Path, web.ExampleID
 	longest := ""
 	for prefix, name := range map[string]string{
 		"/api/campaigns": "letter", "/api/campaigns/:id/approve": "approved",

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -78,7 +79,7 @@ func (h *Handler) newOpenAPIFiles() openAPIFiles {
 		if err != nil {
 			return nil, err
 		}
-		page, err := fill(0, "openapi", referenceView(data))
+		page, err := page.Fill(0, "openapi", referenceView(data))
 		return web.NewFile("text/html; charset=utf-8", page.Body), err
 	})
 	return f
@@ -90,14 +91,14 @@ const openAPICache = "max-age=300"
 // reference is the page that shows every operation, or those in which all words of a search stand, for people;
 // programs read the documents that it is made of.
 func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
-	styleOf(c).lang = core.Languages[0] // as its texts are, whatever the browser likes
-	q := truncate(in.Q, maxSearch)
+	page.StyleOf(c).Lang = core.Languages[0] // as its texts are, whatever the browser likes
+	q := web.Truncate(in.Q, maxSearch)
 	if strings.TrimSpace(q) != "" {
 		data, err := h.referenceOf(q)
 		if err != nil {
 			return web.HTML{}, err
 		}
-		return render(c, http.StatusOK, "openapi", referenceView(data))
+		return page.Render(c, http.StatusOK, "openapi", referenceView(data))
 	}
 	page, err := h.openapi.page()
 	if err != nil {
@@ -109,9 +110,9 @@ func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 }
 
 // referenceView is the page of the daemon's own, in the language that its texts are in.
-func referenceView(data referenceData) view {
-	return view{
-		Title: "API reference", Data: data, Brand: ownBrand(), style: &pageStyle{lang: core.Languages[0]},
+func referenceView(data referenceData) page.View {
+	return page.View{
+		Title: "API reference", Data: data, Brand: page.OwnBrand(), Style: &page.Style{Lang: core.Languages[0]},
 	}
 }
 
@@ -146,7 +147,7 @@ func (o *referenceOperation) holds(words []string) bool {
 func (o *referenceOperation) write() error {
 	for block, to := range map[string]*template.HTML{"row": &o.Row, "whole": &o.Whole} {
 		var b strings.Builder
-		if err := pages.Execute(&b, "openapi", block, o); err != nil {
+		if err := page.Block(&b, "openapi", block, o); err != nil {
 			return err
 		}
 		*to = template.HTML(b.String()) // of a template that has escaped all

@@ -20,7 +20,7 @@ const revivedAtOnce = 10_000
 func (h *Handler) outboxRoutes(t *web.Table) {
 	o := outbox{h.options.Store}
 	const events, item, mails = "/api/admin/outbox", "/api/admin/outbox/:id", "/api/admin/mails"
-	may := admin(core.ActionOutboxManage)
+	may := web.Admin(core.ActionOutboxManage)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(o.find).Missing(web.ErrNotFound) }
 	t.Add("GET", events, may, web.Member, web.List(o.list, outboxEvent.key),
 		"List queued events and dead letters, oldest first").Named("listOutboxEvents")
@@ -28,19 +28,19 @@ func (h *Handler) outboxRoutes(t *web.Table) {
 		"Show an event with its payload, once per pending endpoint").Named("getOutboxEvent")
 	t.Add("POST", item+"/retry", may, web.Member, one(web.JSON(o.retry).BodyOptional()).Fails(core.Conflict),
 		"Retry an event now").Named("retryOutboxEvent").
-		Example(web.Object{"endpoint_id": exampleID}).
-		Refuses(clash("Too many events are queued for the endpoint"))
+		Example(web.Object{"endpoint_id": web.ExampleID}).
+		Refuses(web.Clash("Too many events are queued for the endpoint"))
 	t.Add("POST", events+"/retry", may, web.Member, web.JSON(o.retryAll).BodyOptional(),
 		"Retry dead letters, at most 10,000").Named("retryDeadLetters").
-		Example(web.Object{"tenant_id": exampleID, "event_type": "subscription.activated"})
+		Example(web.Object{"tenant_id": web.ExampleID, "event_type": "subscription.activated"})
 	t.Add("GET", mails, may, web.Member,
 		web.List(o.mails, func(m core.QueuedMail) string { return strconv.FormatInt(m.ID, 10) }),
 		"List transactional emails that are queued or failed, oldest first").Named("listQueuedMails")
 	t.Add("POST", mails+"/retry", may, web.Member,
 		web.JSON(o.retryMails).BodyOptional().Fails(core.NotFound, core.Conflict),
 		"Retry one email or all failed ones, at most 10,000").Named("retryMails").
-		Example(web.Object{"tenant_id": exampleID, "kind": "confirm"}).
-		Refuses(clash("The link in the email has expired"))
+		Example(web.Object{"tenant_id": web.ExampleID, "kind": "confirm"}).
+		Refuses(web.Clash("The link in the email has expired"))
 }
 
 // find looks whether anything of the event of the path is still to be delivered.
@@ -103,7 +103,7 @@ func (a outbox) list(c *web.Call, in outboxFilter, page core.Page) ([]outboxEven
 	found, err := a.store.OutboxEvents(c, tenants.OutboxFilter{
 		TenantID: in.TenantID, ListID: in.ListID, Type: in.Type, State: in.State, EndpointID: in.EndpointID,
 	}, numberOf(page.After), page.Limit)
-	return rowsOf(found, outboxEventOf), err
+	return web.RowsOf(found, outboxEventOf), err
 }
 
 // oneReceiver narrows an event to one endpoint.
@@ -114,7 +114,7 @@ type oneReceiver struct {
 // show reads what is still to be delivered of an event: a row for each receiver.
 func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 	found, err := a.store.OutboxEvent(c, c.ID(), in.EndpointID)
-	return rowsOf(found, func(e *core.OutboxEvent) outboxEvent {
+	return web.RowsOf(found, func(e *core.OutboxEvent) outboxEvent {
 		row := outboxEventOf(e)
 		row.Event = json.RawMessage(e.Body)
 		return row
@@ -136,7 +136,7 @@ func (a outbox) retry(c *web.Call, in retryEvent) (r revived, err error) {
 	found, err := a.store.OutboxEvent(c, c.ID(), in.EndpointID)
 	for i := range found {
 		if err == nil {
-			err = a.store.RetryEvent(c, found[i].ID, actor(c), c.Now)
+			err = a.store.RetryEvent(c, found[i].ID, web.Actor(c), c.Now)
 			r.Retried++
 		}
 	}
@@ -153,7 +153,7 @@ type retryEvents struct {
 
 func (a outbox) retryAll(c *web.Call, in retryEvents) (r revived, err error) {
 	f := tenants.OutboxFilter{TenantID: in.TenantID, ListID: in.ListID, Type: in.Type, EndpointID: in.EndpointID}
-	return revive(func(limit int) (int64, error) { return a.store.RetryDead(c, f, limit, actor(c), c.Now) })
+	return revive(func(limit int) (int64, error) { return a.store.RetryDead(c, f, limit, web.Actor(c), c.Now) })
 }
 
 // revive calls retry until it brings back less than it may, or revivedAtOnce were.
@@ -201,8 +201,8 @@ func (in *retryMails) CheckInput() error {
 
 func (a outbox) retryMails(c *web.Call, in retryMails) (r revived, err error) {
 	if in.ID != 0 {
-		return revived{Retried: 1}, a.store.RetryMail(c, int64(in.ID), actor(c), c.Now)
+		return revived{Retried: 1}, a.store.RetryMail(c, int64(in.ID), web.Actor(c), c.Now)
 	}
 	f := tenants.MailFilter{TenantID: in.TenantID, Kind: in.Kind}
-	return revive(func(limit int) (int64, error) { return a.store.RetryFailedMails(c, f, limit, actor(c), c.Now) })
+	return revive(func(limit int) (int64, error) { return a.store.RetryFailedMails(c, f, limit, web.Actor(c), c.Now) })
 }

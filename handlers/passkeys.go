@@ -3,12 +3,12 @@ package handlers
 import (
 	_ "embed"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -20,11 +20,11 @@ const (
 	passkeyCookieTTL = 24 * time.Hour
 )
 
-//go:embed pages/passkey.js
+//go:embed passkey.js
 var passkeyJS string
 
 // passkeyScript asks the browser for passkeys.
-var passkeyScript = script{"/passkey.js", passkeyJS}
+var passkeyScript = page.Script{Path: "/passkey.js", Body: passkeyJS}
 
 // passkeyBrowser returns the secret of the browser, and makes one where it has none.
 func passkeyBrowser(c *web.Call) string {
@@ -69,7 +69,7 @@ func (a authorizations) passkey(c *web.Call, in passkeyForm) (web.HTML, error) {
 		BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote, UserAgent: c.UserAgent(),
 	}, c.Now)
 	if err != nil {
-		text, status, ok := faultOf(c, err)
+		text, status, ok := page.FaultOf(c, err)
 		if !ok {
 			return web.HTML{}, err
 		}
@@ -95,7 +95,7 @@ func (a accountPages) passkeysPage(c *web.Call, who core.Visitor, _ struct{}) (w
 
 // changePasskeys does what a button of the page says.
 func (a accountPages) changePasskeys(c *web.Call, who core.Visitor, in passkeysForm) (web.HTML, error) {
-	w, name := wordsOf(c), strings.TrimSpace(in.Name)
+	w, name := page.WordsOf(c), strings.TrimSpace(in.Name)
 	var err error
 	notice := ""
 	switch in.Action {
@@ -116,9 +116,9 @@ func (a accountPages) changePasskeys(c *web.Call, who core.Visitor, in passkeysF
 }
 
 func (a accountPages) showPasskeys(c *web.Call, who core.Visitor, notice string, fault error) (web.HTML, error) {
-	w := wordsOf(c)
-	v := view{Title: w.PasskeysTitle, Brand: ownBrand()}
-	status, err := v.blame(c, fault)
+	w := page.WordsOf(c)
+	v := page.View{Title: w.PasskeysTitle, Brand: page.OwnBrand()}
+	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -132,14 +132,14 @@ func (a accountPages) showPasskeys(c *web.Call, who core.Visitor, notice string,
 	data := struct {
 		Rows                        []accountRow
 		Missing, Options, Suggested string
-	}{Missing: w.passkeysMissing(a.auth), Suggested: w.browserName(c.UserAgent())}
+	}{Missing: w.PasskeysMissing(a.auth), Suggested: w.BrowserName(c.UserAgent())}
 	for _, k := range keys {
 		used := w.PasskeyUnused
 		if k.UsedAt != 0 {
-			used = w.ago(c.Now, k.UsedAt)
+			used = w.Ago(c.Now, k.UsedAt)
 		}
 		data.Rows = append(data.Rows, accountRow{
-			ID: k.ID, Name: k.Name, Where: joined(fillIn(w.Since, "when", when(k.CreatedAt)), used),
+			ID: k.ID, Name: k.Name, Where: joined(page.FillIn(w.Since, "when", page.When(k.CreatedAt)), used),
 		})
 	}
 	if !who.User.EmailVerified && data.Missing == "" {
@@ -149,27 +149,8 @@ func (a accountPages) showPasskeys(c *web.Call, who core.Visitor, notice string,
 		if data.Options, err = a.auth.NewPasskeyOptions(c, who.User, passkeyBrowser(c), c.Now); err != nil {
 			return web.HTML{}, err
 		}
-		v.Script = passkeyScript.address()
+		v.Script = passkeyScript.Address()
 	}
 	v.Data = data
-	return render(c, status, "passkeys", v)
-}
-
-// passkeysMissing says why passkeys are not offered; empty: they are.
-func (w *pageWords) passkeysMissing(p *auth.Provider) string {
-	switch p.PasskeysMissing() {
-	case auth.PasskeysNeedHost:
-		return w.PasskeysNeedHost
-	case auth.PasskeysNeedHTTPS:
-		return w.PasskeysNeedHTTPS
-	}
-	return ""
-}
-
-// passkeyCount is what the link to the page says on the account's page.
-func (w *pageWords) passkeyCount(keys []core.Passkey) string {
-	if len(keys) == 0 {
-		return w.PasskeyAdd
-	}
-	return fillIn(w.PasskeysCount, "count", strconv.Itoa(len(keys)))
+	return page.Render(c, status, "passkeys", v)
 }

@@ -43,7 +43,7 @@ func newPasskeyEnv(t *testing.T) (*pageEnv, *authtest.Passkey) {
 	e, k := pageEnvLater(t), authtest.NewPasskey(t, passkeyOrigin, "news.example.org")
 	e.verifyAnn()
 	e.login()
-	if code, page := e.addPasskey(k); code != 200 || !strings.Contains(page, words()["en"].DidPasskeyAdd) {
+	if code, page := e.addPasskey(k); code != 200 || !strings.Contains(page, wordsOfPages()["en"].DidPasskeyAdd) {
 		t.Fatal(code, textOf(page))
 	}
 	e.cookies = map[string]string{}
@@ -78,18 +78,18 @@ func TestPasskeySignIn(t *testing.T) {
 		if code, fault := e.by(answer); code != 303 || !e.in() {
 			t.Fatal(code, fault)
 		}
-		if code, fault := e.by(answer); code != 400 || fault != words()["en"].FaultPasskey {
+		if code, fault := e.by(answer); code != 400 || fault != wordsOfPages()["en"].FaultPasskey {
 			t.Error("an answer again:", code, fault)
 		}
 		late := k.Get(t, e.passkeyOptions("/login"))
 		time.Sleep(auth.ChallengeTTL)
-		if code, fault := e.by(late); code != 400 || fault != words()["en"].FaultOver {
+		if code, fault := e.by(late); code != 400 || fault != wordsOfPages()["en"].FaultOver {
 			t.Error("too late:", code, fault)
 		}
 		other := k.Get(t, e.passkeyOptions("/login"))
 		e.cookies = map[string]string{}
 		for range 2 {
-			if code, fault := e.by(other); code != 400 || fault != words()["en"].FaultPasskey || e.in() {
+			if code, fault := e.by(other); code != 400 || fault != wordsOfPages()["en"].FaultPasskey || e.in() {
 				t.Error("in another browser:", code, fault)
 			}
 			e.passkeyOptions("/login") // now with a secret of its own
@@ -117,19 +117,19 @@ func TestPasskeyRefusals(t *testing.T) {
 			copied := k.Copy()
 			change(copied)
 			if code, fault := e.by(copied.Get(t, e.passkeyOptions("/login"))); code != 400 ||
-				fault != words()["en"].FaultPasskey || e.in() {
+				fault != wordsOfPages()["en"].FaultPasskey || e.in() {
 				t.Errorf("%s: %d %q", name, code, fault)
 			}
 		}
 		for _, text := range []string{"", "{}", "x", `{"id":"","rawId":"","type":"public-key","response":{}}`} {
-			if code, fault := e.by(text); code != 400 || fault != words()["en"].FaultPasskey {
+			if code, fault := e.by(text); code != 400 || fault != wordsOfPages()["en"].FaultPasskey {
 				t.Errorf("%q: %d %q", text, code, fault)
 			}
 		}
 		for range 3 {
 			e.by(stranger.Get(t, e.passkeyOptions("/login")))
 		}
-		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 429 || fault != words()["en"].LoginsText {
+		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 429 || fault != wordsOfPages()["en"].LoginsText {
 			t.Error("after ten failures:", code, fault)
 		}
 		time.Sleep(time.Hour)
@@ -152,7 +152,7 @@ func TestCopiedPasskey(t *testing.T) {
 		}
 		e.cookies = map[string]string{}
 		if code, fault := e.by(copied.Get(t, e.passkeyOptions("/login"))); code != 400 ||
-			fault != words()["en"].FaultPasskeyCopied || e.in() || !e.audited("user.passkey.copied") {
+			fault != wordsOfPages()["en"].FaultPasskeyCopied || e.in() || !e.audited("user.passkey.copied") {
 			t.Error(code, fault)
 		}
 		silent := authtest.NewPasskey(t, passkeyOrigin, "news.example.org")
@@ -188,7 +188,7 @@ func TestPasskeysPage(t *testing.T) {
 			t.Fatal(res.StatusCode, res.Header)
 		}
 		if code, page := e.page("POST", "/login/confirm", url.Values{"password": {"wrong"}}); code != 400 ||
-			!strings.Contains(page, words()["en"].FaultPassword) {
+			!strings.Contains(page, wordsOfPages()["en"].FaultPassword) {
 			t.Error(code, textOf(page))
 		}
 		answer := k.Get(t, e.passkeyOptions("/login")) // made for another purpose
@@ -200,7 +200,7 @@ func TestPasskeysPage(t *testing.T) {
 			t.Error(code, textOf(page))
 		}
 		if code, page := e.page("POST", passkeysPath, rename); code != 200 || strings.Contains(page, `name="password"`) ||
-			!strings.Contains(page, words()["en"].FaultPasskeyNeeded) {
+			!strings.Contains(page, wordsOfPages()["en"].FaultPasskeyNeeded) {
 			t.Fatal("a password has proved an account with a passkey:", code, textOf(page))
 		}
 		code, page := e.page("POST", passkeysPath, rename)
@@ -230,16 +230,16 @@ func TestPasskeysPage(t *testing.T) {
 		if code, page := e.page("POST", passkeysPath, rename); code != 400 {
 			t.Error("a long name:", code, textOf(page))
 		}
-		if code, page := e.addPasskey(k); code != 400 || !strings.Contains(page, words()["en"].FaultPasskeyKnown) {
+		if code, page := e.addPasskey(k); code != 400 || !strings.Contains(page, wordsOfPages()["en"].FaultPasskeyKnown) {
 			t.Error("a key again:", code, textOf(page))
 		}
 		wrong := authtest.NewPasskey(t, "https://evil.example", "news.example.org")
-		if code, page := e.addPasskey(wrong); code != 400 || !strings.Contains(page, words()["en"].FaultPasskey) {
+		if code, page := e.addPasskey(wrong); code != 400 || !strings.Contains(page, wordsOfPages()["en"].FaultPasskey) {
 			t.Error("a key of another origin:", code, textOf(page))
 		}
 		remove := url.Values{"action": {"remove"}, "id": {e.passkeyID()}}
 		if code, page := e.page("POST", passkeysPath, remove); code != 200 ||
-			!strings.Contains(page, words()["en"].PasskeysNone) || !e.audited("user.passkey.remove") ||
+			!strings.Contains(page, wordsOfPages()["en"].PasskeysNone) || !e.audited("user.passkey.remove") ||
 			!e.audited("user.passkey.rename") {
 			t.Error(code, textOf(page))
 		}
@@ -273,7 +273,7 @@ func TestPasskeyRemovedAtTheProof(t *testing.T) {
 		}
 		code, page := e.page("POST", proofPath, kept)
 		left := formOf(t, page)
-		if code != 400 || !strings.Contains(page, words()["en"].FaultPasskeyGone) ||
+		if code != 400 || !strings.Contains(page, wordsOfPages()["en"].FaultPasskeyGone) ||
 			left.Get("form") != begin.Encode() ||
 			!strings.Contains(page, `name="password"`) || strings.Contains(page, "data-passkey") {
 			t.Fatal(code, textOf(page))
@@ -307,8 +307,9 @@ func (e *pageEnv) passkeyID() string {
 func TestPasskeysAreOffered(t *testing.T) {
 	for origin, missing := range map[string]string{
 		passkeyOrigin: "", "http://localhost:8080": "",
-		"http://news.example.org": words()["en"].PasskeysNeedHTTPS, "https://192.0.2.1": words()["en"].PasskeysNeedHost,
-		"https://[2001:db8::1]:8443": words()["en"].PasskeysNeedHost,
+		"http://news.example.org":    wordsOfPages()["en"].PasskeysNeedHTTPS,
+		"https://192.0.2.1":          wordsOfPages()["en"].PasskeysNeedHost,
+		"https://[2001:db8::1]:8443": wordsOfPages()["en"].PasskeysNeedHost,
 	} {
 		e := newPageEnv(t, origin)
 		res := e.ask("GET", "/login", nil)
@@ -321,7 +322,7 @@ func TestPasskeysAreOffered(t *testing.T) {
 		if want := missing; code != 200 || !strings.Contains(html.UnescapeString(page), want) {
 			t.Error(origin, code, textOf(page))
 		}
-		if missing == "" && !strings.Contains(html.UnescapeString(page), words()["en"].FaultUnverified) {
+		if missing == "" && !strings.Contains(html.UnescapeString(page), wordsOfPages()["en"].FaultUnverified) {
 			t.Error("an address that isn't verified is offered a passkey:", textOf(page))
 		}
 	}
@@ -353,7 +354,7 @@ func TestPasswordOfAPasskeyAccount(t *testing.T) {
 		}
 		login := url.Values{"email": {"ann@user.example"}, "password": {"correct horse battery"}}
 		code, page = e.page("POST", "/login", login)
-		if code != 400 || e.in() || !strings.Contains(page, words()["en"].FaultPasskeyNeeded) {
+		if code != 400 || e.in() || !strings.Contains(page, wordsOfPages()["en"].FaultPasskeyNeeded) {
 			t.Error("by the password alone:", code, textOf(page))
 		}
 		_, err := e.handler.options.Auth.PasswordGrant(t.Context(), auth.GrantRequest{
@@ -394,13 +395,13 @@ func TestPasswordChangesNoFactor(t *testing.T) {
 			passkeysPath: {"action": {"remove"}, "id": {e.passkeyID()}},
 		} {
 			if code, page := e.page("POST", path, form); code != 200 ||
-				!strings.Contains(page, words()["en"].ProveTitle) {
+				!strings.Contains(page, wordsOfPages()["en"].ProveTitle) {
 				t.Error("by a password:", path, code, textOf(page))
 			}
 		}
 		if code, page := e.page("POST", "/account", url.Values{
 			"action": {"password"}, "new_password": {"another horse battery"},
-		}); code != 400 || !strings.Contains(page, words()["en"].FaultPassword) {
+		}); code != 400 || !strings.Contains(page, wordsOfPages()["en"].FaultPassword) {
 			t.Error("without the present password:", code, textOf(page))
 		}
 		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 303 {
@@ -419,7 +420,7 @@ func TestPasswordChangesNoFactor(t *testing.T) {
 			t.Error("by a passkey:", code, textOf(page))
 		}
 		time.Sleep(core.ProofAge + time.Minute)
-		if _, page := e.page("GET", "/account", nil); !strings.Contains(page, words()["en"].ProvePasskey) ||
+		if _, page := e.page("GET", "/account", nil); !strings.Contains(page, wordsOfPages()["en"].ProvePasskey) ||
 			!strings.Contains(page, `name="password"`) {
 			t.Error("later:", textOf(page))
 		}

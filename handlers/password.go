@@ -10,6 +10,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/identity"
 )
@@ -18,7 +19,7 @@ import (
 // for scanners open every link; a button does.
 type mailedLinks struct {
 	auth    *auth.Provider
-	forgets *originLimits
+	forgets *web.OriginLimits
 }
 
 type emailForm struct {
@@ -30,13 +31,13 @@ type emailForm struct {
 // back there.
 type forgotten struct {
 	Email, Continue, Back string
-	brand                 brand
+	brand                 page.Brand
 	tenantID, client      string
 }
 
 func (m mailedLinks) forgotten(c *web.Call, continueTo string) (f forgotten, err error) {
 	p := purposeOf(continueTo)
-	f.brand = ownBrand()
+	f.brand = page.OwnBrand()
 	request, err := requested(c, p)
 	if _, faulty := errors.AsType[*auth.AuthorizeError](err); faulty || request == nil && err == nil {
 		return f, nil
@@ -48,7 +49,7 @@ func (m mailedLinks) forgotten(c *web.Call, continueTo string) (f forgotten, err
 	if !request.Client.Suspended {
 		f.tenantID = request.Client.TenantID
 	}
-	f.brand, err = clientBrand(c, &request.Client)
+	f.brand, err = page.ClientBrand(c, &request.Client)
 	return f, err
 }
 
@@ -62,7 +63,7 @@ func (m mailedLinks) forgotPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return render(c, 0, "forgot", view{Title: wordsOf(c).ForgotLink, Brand: f.brand, Data: f})
+	return page.Render(c, 0, "forgot", page.View{Title: page.WordsOf(c).ForgotLink, Brand: f.brand, Data: f})
 }
 
 // forgot gives every address the same answer.
@@ -73,21 +74,21 @@ func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	}
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
-		f.Email = truncate(in.Email, maxShown)
-		return render(c, 400, "forgot", view{
-			Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand,
+		f.Email = web.Truncate(in.Email, maxShown)
+		return page.Render(c, 400, "forgot", page.View{
+			Title: page.WordsOf(c).ForgotLink, Fault: page.WordsOf(c).FaultEmail, Brand: f.brand,
 			Data: f,
 		})
 	}
-	if err := m.forgets.check(c, false); err != nil {
+	if err := m.forgets.Check(c, false); err != nil {
 		return web.HTML{}, err
 	}
 	if err := m.auth.Forgot(c, email, f.mailStyle(c), c.Now); err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.CheckTitle, note{
-		Lines: []string{fillIn(w.ForgotSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back,
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.CheckTitle, page.Note{
+		Lines: []string{page.FillIn(w.ForgotSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back,
 		LinkText: w.BackSignIn,
 	}, f.brand)
 }
@@ -114,7 +115,7 @@ func linkOpened(c *web.Call, token string, email *string) error {
 	hash := core.HashToken(token)
 	tenantID, err := c.Store().MailedTenant(c, hash)
 	if err == nil {
-		_, err = brandOf(c, tenantID)
+		_, err = page.BrandOf(c, tenantID)
 	}
 	if err != nil || *email != "" {
 		return err
@@ -151,9 +152,9 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 	if err != nil {
 		return m.linkFault(c, err)
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	p := passwordPage{
-		Text: strong(w.NewPasswordFor, "email", email), Email: string(email), Token: in.Token, Action: "/password/reset",
+		Text: page.Strong(w.NewPasswordFor, "email", email), Email: string(email), Token: in.Token, Action: "/password/reset",
 		Label: w.NewPassword, Hint: w.NewPasswordHint, Button: w.NewPasswordButton,
 	}
 	if purpose == identity.TokenReset {
@@ -167,19 +168,19 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 	}
 	title := w.NewPassword
 	if purpose == identity.TokenClaim {
-		p.Text, p.Action, title = strong(w.ClaimText, "email", email), verifyPath, w.VerifyTitle
-		p.Begins, p.Name = true, truncate(in.Name, maxShown)
+		p.Text, p.Action, title = page.Strong(w.ClaimText, "email", email), verifyPath, w.VerifyTitle
+		p.Begins, p.Name = true, web.Truncate(in.Name, maxShown)
 	}
 	return m.renderPassword(c, title, p, fault)
 }
 
 func (m mailedLinks) renderPassword(c *web.Call, title string, p passwordPage, fault error) (web.HTML, error) {
-	v := view{Title: title, Data: p}
-	status, err := v.blame(c, fault)
+	v := page.View{Title: title, Data: p}
+	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return render(c, status, "password", v)
+	return page.Render(c, status, "password", v)
 }
 
 // linkFault makes the page for a link that works no more.
@@ -188,9 +189,9 @@ func (m mailedLinks) linkFault(c *web.Call, err error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	c.LogError(err)
-	w := wordsOf(c)
-	return renderMessage(c, 400, w.OverTitle,
-		note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 400, w.OverTitle,
+		page.Note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, page.Brand{})
 }
 
 func (m mailedLinks) reset(c *web.Call, in mailedForm) (web.HTML, error) {
@@ -236,12 +237,13 @@ func (m mailedLinks) passwordSet(c *web.Call, created string) (web.HTML, error) 
 	if err := c.EndSession(); err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	lines := []string{w.PasswordSetText}
 	if created != "" {
-		lines = append(lines, fillIn(w.ClientsStay, "clients", created))
+		lines = append(lines, page.FillIn(w.ClientsStay, "clients", created))
 	}
-	return renderMessage(c, 0, w.PasswordSetTitle, note{Lines: lines, Link: "/login", LinkText: w.SignIn}, brand{})
+	return page.RenderMessage(c, 0, w.PasswordSetTitle, page.Note{Lines: lines, Link: "/login", LinkText: w.SignIn},
+		page.Brand{})
 }
 
 // verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress)
@@ -280,18 +282,18 @@ func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 // askPassword asks for the password that stands or a new one: the address may have been registered by someone else
 // than its owner.
 func (m mailedLinks) askPassword(c *web.Call, email core.Email, in mailedForm, fault error) (web.HTML, error) {
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
-		Text: strong(w.VerifyText, "email", email), Email: string(email), Token: in.Token, Action: verifyPath,
-		Label: w.Password, Hint: w.VerifyHint, Button: w.VerifyButton, Begins: true, Name: truncate(in.Name, maxShown),
+		Text: page.Strong(w.VerifyText, "email", email), Email: string(email), Token: in.Token, Action: verifyPath,
+		Label: w.Password, Hint: w.VerifyHint, Button: w.VerifyButton, Begins: true, Name: web.Truncate(in.Name, maxShown),
 	}, fault)
 }
 
 func (m mailedLinks) tellVerified(c *web.Call, email core.Email) (web.HTML, error) {
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.VerifiedTitle,
-		note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount},
-		brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.VerifiedTitle,
+		page.Note{Lines: []string{page.FillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount},
+		page.Brand{})
 }
 
 func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {
@@ -326,14 +328,14 @@ func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in 
 		return web.HTML{}, err
 	}
 	if err == nil && who.User.ID == whose {
-		return render(c, status, "change", view{Title: wordsOf(c).ChangeTitle, Data: in})
+		return page.Render(c, status, "change", page.View{Title: page.WordsOf(c).ChangeTitle, Data: in})
 	}
 	link := url.Values{"continue": {verifyPath + "?" + url.Values{"token": {in.Token}, "email": {in.Email}}.Encode()}}
-	w := wordsOf(c)
-	return renderMessage(c, status, w.ChangeTitle, note{
-		Lines: []string{fillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: "/login?" + link.Encode(),
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, status, w.ChangeTitle, page.Note{
+		Lines: []string{page.FillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: "/login?" + link.Encode(),
 		LinkText: w.SignIn,
-	}, brand{})
+	}, page.Brand{})
 }
 
 func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
@@ -393,7 +395,7 @@ func (m mailedLinks) begin(c *web.Call, email core.Email, in mailedForm,
 			return web.HTML{}, err
 		}
 	}
-	if styleOf(c).tenant != "" {
+	if page.StyleOf(c).Tenant != "" {
 		return tell(c, "")
 	}
 	html, err := signIn(c, m.auth, purpose{path: console.Path}, string(email), in.Password)
@@ -416,7 +418,8 @@ func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in
 	if err != nil {
 		return m.linkFault(c, err)
 	}
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.ChangedTitle,
-		note{Lines: []string{fillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.ChangedTitle,
+		page.Note{Lines: []string{page.FillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount},
+		page.Brand{})
 }

@@ -8,12 +8,10 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/members"
 )
-
-// preferencesPath is the page where a reader without a link asks for one.
-func preferencesPath(listID string) string { return "/preferences?list=" + listID }
 
 // holder is a reader at the page of preferences. The token of any newsletter opens the subscription that it belongs
 // to. What else a tenant holds, and to take it away or erase it, needs the link that the mailbox alone gets: mails
@@ -29,15 +27,15 @@ type holder struct {
 // manageData is the Data of pages/preferences.html.
 type manageData struct {
 	Token, List string
-	Fields      []formField
+	Fields      []page.FormField
 	Held        []heldRow
 	Manages     bool
 	Sent        bool // the link to the rest is on its way
 	Leave       bool // there is something to leave
 	Others      bool // more than one list may be left
 	Subscribe   string
-	Named       bool         // the reader agrees to be named in openings and clicks
-	Tracking    *trackingBox // by which the reader may agree
+	Named       bool              // the reader agrees to be named in openings and clicks
+	Tracking    *page.TrackingBox // by which the reader may agree
 }
 
 // heldRow is a list of the tenant that the address is, or was, on.
@@ -53,19 +51,19 @@ type preferencesQuery struct {
 
 func (p newsletterPages) askPreferences(c *web.Call, in preferencesQuery) (web.HTML, error) {
 	if list, ok := core.ParseID(in.List); ok && in.Token == "" && p.options.MemberURL != "" {
-		return web.HTML{To: p.options.MemberURL + preferencesPath(list)}, nil
+		return web.HTML{To: p.options.MemberURL + page.PreferencesPath(list)}, nil
 	}
 	if in.Token == "" {
 		return p.askLink(c, in.List, "", "")
 	}
 	h, err := p.holder(c, in.Token, in.List)
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
 	if p.options.MemberURL != "" { // which can't read our token
-		return web.HTML{To: p.options.MemberURL + preferencesPath(h.list.ID)}, nil
+		return web.HTML{To: p.options.MemberURL + page.PreferencesPath(h.list.ID)}, nil
 	}
-	return p.showPreferences(c, h, view{}, 0, nil, "")
+	return p.showPreferences(c, h, page.View{}, 0, nil, "")
 }
 
 // holder opens a token of the page. listID, where it is given, is another list of the same tenant.
@@ -77,7 +75,7 @@ func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, er
 		return h, err
 	}
 	if h.list = p.applyListID(c, h.ListID, h.Email); h.list != nil {
-		styleOf(c).link, styleOf(c).linkText = preferencesPath(h.list.ID), wordsOf(c).LinkNew
+		page.StyleOf(c).Link, page.StyleOf(c).LinkText = page.PreferencesPath(h.list.ID), page.WordsOf(c).LinkNew
 	}
 	switch {
 	case h.Kind == auth.UnsubscribeRequested: // anyone may ask for one
@@ -95,22 +93,22 @@ func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, er
 	}
 	h.list = other
 	h.ListID, h.SubscriptionID = other.ID, p.store.SubscriptionID(other.ID, h.Email.Key())
-	applyList(c, other, h.Email)
+	page.ApplyList(c, other, h.Email)
 	return h, nil
 }
 
 // showPreferences shows the page. filled is what a form that was refused had in it, wrong the field at fault.
-func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status int, filled map[string]string,
+func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, status int, filled map[string]string,
 	wrong string,
 ) (web.HTML, error) {
 	held, err := p.store.SubscriptionsAt(c, h.list.TenantID, h.Email)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	data := manageData{
 		Token: h.token, List: h.list.ID, Manages: h.manages, Sent: h.sent,
-		Subscribe: subscribePath(h.list.ID),
+		Subscribe: page.SubscribePath(h.list.ID),
 	}
 	statuses := map[string]string{
 		core.SubscriptionActive: w.StatusActive, core.SubscriptionPending: w.StatusPending,
@@ -130,7 +128,7 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status i
 			here = row
 			if data.Named = namedBy(h.list, s.Status, s.Preferences); !data.Named && h.manages &&
 				s.Status == core.SubscriptionActive {
-				data.Tracking = trackingBoxOf(&h.list.Tenant, styleOf(c))
+				data.Tracking = page.TrackingBoxOf(&h.list.Tenant, page.StyleOf(c))
 			}
 			if row.Active {
 				data.Fields = fieldsOfList(h.list, s.Preferences, filled, wrong)
@@ -156,16 +154,16 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status i
 		data.Others = here.Active && len(lists) > 1
 	}
 	v.Data = data
-	return render(c, status, "preferences", v)
+	return page.Render(c, status, "preferences", v)
 }
 
 // fieldsOfList are the fields of a list, with what a subscriber has said.
 func fieldsOfList(list *core.ListWithTenant, preferences core.Preferences, filled map[string]string,
 	wrong string,
-) (fields []formField) {
+) (fields []page.FormField) {
 	said := preferences.Values()
 	for _, f := range list.Fields.Holding(preferences) {
-		ff := formField{Field: f, Wrong: f.Name == wrong}
+		ff := page.FormField{Field: f, Wrong: f.Name == wrong}
 		if raw, ok := said[f.Name]; ok {
 			_ = json.Unmarshal(raw, &ff.Value) // what is no text stands as nothing
 			_ = json.Unmarshal(raw, &ff.Checked)
@@ -197,7 +195,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 	}
 	h, err := p.holder(c, form["token"], form["list"])
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
 	switch form["action"] {
 	case actSave:
@@ -206,7 +204,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 		h.Kind = auth.UnsubscribeMailed // as good a proof
 		_, leftAt, err := p.leaveBy(c, h.UnsubscribeToken, "preferences", "")
 		if err != nil {
-			return web.HTML{}, linkError(c, err)
+			return web.HTML{}, page.LinkError(c, err)
 		}
 		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
 	case actTrack, actUntrack:
@@ -224,7 +222,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 			return web.HTML{}, err
 		}
 		h.sent = true
-		return p.showPreferences(c, h, view{Notice: styleOf(c).expand(wordsOf(c).LinkSent)}, 0, nil, "")
+		return p.showPreferences(c, h, page.View{Notice: page.StyleOf(c).Expand(page.WordsOf(c).LinkSent)}, 0, nil, "")
 	}
 	return web.HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, track, untrack, link.")
 }
@@ -234,8 +232,8 @@ const undoTokens = 12 * web.KiB
 
 // leftAll offers to take all of it back at once: the form carries a token for each list.
 func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription) (web.HTML, error) {
-	w := wordsOf(c)
-	said := left{Lines: []string{styleOf(c).expand(w.LeftAll)}, Back: backTo(h)}
+	w := page.WordsOf(c)
+	said := left{Lines: []string{page.StyleOf(c).Expand(w.LeftAll)}, Back: backTo(h)}
 	var tokens strings.Builder
 	for i := range gone {
 		token, err := p.undoToken(c, auth.UnsubscribeToken{
@@ -250,7 +248,7 @@ func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription
 		}
 	}
 	said.Undo = strings.TrimSpace(tokens.String())
-	return render(c, 0, "left", view{Title: w.LeftTitle, Data: said})
+	return page.Render(c, 0, "left", page.View{Title: w.LeftTitle, Data: said})
 }
 
 func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.token) }
@@ -258,7 +256,7 @@ func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.
 func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]string) (web.HTML, error) {
 	sub, err := p.store.Subscription(c, h.ListID, h.Email)
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
 	values, err := h.list.Fields.Holding(sub.Preferences).Read(func(name string) string { return strings.TrimSpace(form[fieldPrefix+name]) })
 	if wrong, ok := formFault(c, err); ok {
@@ -266,12 +264,12 @@ func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]
 		for _, f := range h.list.Fields {
 			filled[f.Name] = form[fieldPrefix+f.Name]
 		}
-		return p.showPreferences(c, h, view{Fault: styleOf(c).fault}, http.StatusBadRequest, filled, wrong)
+		return p.showPreferences(c, h, page.View{Fault: page.StyleOf(c).Fault}, http.StatusBadRequest, filled, wrong)
 	}
 	if _, err := p.store.SetFields(c, h.ListID, h.Email, values, c.Now); err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
-	return p.showPreferences(c, h, view{Notice: wordsOf(c).Saved}, 0, nil, "")
+	return p.showPreferences(c, h, page.View{Notice: page.WordsOf(c).Saved}, 0, nil, "")
 }
 
 // fieldPrefix keeps the fields of a list apart from the page's own, whatever they are called.
@@ -281,33 +279,33 @@ const fieldPrefix = "p."
 func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web.HTML, error) {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
-	applyList(c, list, styleOf(c).email)
-	w, status := wordsOf(c), 0
+	page.ApplyList(c, list, page.StyleOf(c).Email)
+	w, status := page.WordsOf(c), 0
 	if fault != "" {
 		status = http.StatusBadRequest
 	}
-	return render(c, status, "asklink", view{Title: w.AskTitle, Fault: fault, Notice: notice, Data: list.ID})
+	return page.Render(c, status, "asklink", page.View{Title: w.AskTitle, Fault: fault, Notice: notice, Data: list.ID})
 }
 
 // sendLink answers the same whether or not the address is known.
 func (p newsletterPages) sendLink(c *web.Call, listID, address string) (web.HTML, error) {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
-	applyList(c, list, "")
+	page.ApplyList(c, list, "")
 	email, err := core.ParseEmail(address)
 	if err != nil {
 		c.LogError(err)
-		return p.askLink(c, listID, wordsOf(c).FaultEmail, "")
+		return p.askLink(c, listID, page.WordsOf(c).FaultEmail, "")
 	}
-	styleOf(c).email = email
+	page.StyleOf(c).Email = email
 	if err := p.store.RequestPreferencesLink(c, list.ID, email, c.Now); err != nil {
 		return web.HTML{}, err
 	}
-	return p.askLink(c, listID, "", styleOf(c).expand(wordsOf(c).LinkSent))
+	return p.askLink(c, listID, "", page.StyleOf(c).Expand(page.WordsOf(c).LinkSent))
 }
 
 // manager opens a token that may take away and erase.
@@ -320,7 +318,7 @@ func (p newsletterPages) manager(c *web.Call, token string) (holder, core.Person
 		err = core.ErrInvalidToken
 	}
 	if err != nil {
-		return h, core.Person{}, linkError(c, err)
+		return h, core.Person{}, page.LinkError(c, err)
 	}
 	return h, core.Person{Email: h.Email, TenantID: h.list.TenantID}, nil
 }
@@ -363,12 +361,13 @@ func (p newsletterPages) erase(c *web.Call, in eraseForm) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	if in.Sure != "yes" {
-		return p.showPreferences(c, h, view{Fault: w.EraseUnsure}, http.StatusBadRequest, nil, "")
+		return p.showPreferences(c, h, page.View{Fault: w.EraseUnsure}, http.StatusBadRequest, nil, "")
 	}
 	if _, err := p.store.ErasePerson(c, person, "subscriber", c.Now); err != nil {
 		return web.HTML{}, err
 	}
-	return renderMessage(c, 0, w.ErasedTitle, note{Lines: []string{styleOf(c).expand(w.ErasedText)}}, brand{})
+	return page.RenderMessage(c, 0, w.ErasedTitle, page.Note{Lines: []string{page.StyleOf(c).Expand(w.ErasedText)}},
+		page.Brand{})
 }

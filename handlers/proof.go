@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -97,13 +98,13 @@ func sendOn(c *web.Call, p purpose, form string) (web.HTML, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		fields = append(fields, [2]string{name, values.Get(name)})
 	}
-	return renderPost(c, "", p.path, fields, ownBrand())
+	return renderPost(c, "", p.path, fields, page.OwnBrand())
 }
 
 // renderPost makes a page whose form sends fields to an address, by itself where scripts run. client is whose address
 // that is; empty: our own.
-func renderPost(c *web.Call, client, address string, fields [][2]string, b brand) (web.HTML, error) {
-	v := view{Title: wordsOf(c).PostTitle, Brand: b, Data: struct {
+func renderPost(c *web.Call, client, address string, fields [][2]string, b page.Brand) (web.HTML, error) {
+	v := page.View{Title: page.WordsOf(c).PostTitle, Brand: b, Data: struct {
 		Client string
 		Action template.URL
 		Fields [][2]string
@@ -112,18 +113,18 @@ func renderPost(c *web.Call, client, address string, fields [][2]string, b brand
 		//nolint:gosec // the caller has checked the address
 		client, template.URL(address), fields, template.HTML("<script>" + submitScript + "</script>"),
 	}}
-	v.style = styleOf(c)
+	v.Style = page.StyleOf(c)
 	var targets []string
 	if client != "" {
 		targets = append(targets, web.SourceOf(address))
 	}
-	c.PageHeaders(b.source(), submitScriptHash, targets...)
-	return fill(0, "post", v)
+	c.PageHeaders(b.Source(), submitScriptHash, targets...)
+	return page.Fill(0, "post", v)
 }
 
 func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, form string, fault error) (web.HTML, error) {
-	v := view{Title: wordsOf(c).ProveTitle, Brand: ownBrand()}
-	status, err := v.blame(c, fault)
+	v := page.View{Title: page.WordsOf(c).ProveTitle, Brand: page.OwnBrand()}
+	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -145,27 +146,8 @@ func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, form s
 		return web.HTML{}, err
 	}
 	if data.Options != "" {
-		v.Script = passkeyScript.address()
+		v.Script = passkeyScript.Address()
 	}
 	v.Data = data
-	return render(c, status, "prove", v)
-}
-
-// blame says on the page what was wrong with a form that a user who is signed in has sent, and returns the status. An
-// error that the user can't mend is returned.
-func (v *view) blame(c *web.Call, fault error) (status int, err error) {
-	if fault == nil {
-		return 0, nil
-	}
-	var ok bool
-	if v.Fault, status, ok = faultOf(c, fault); !ok {
-		return 0, fault
-	}
-	if fault == error(auth.ErrBadCredentials) { // no address was typed in
-		v.Fault = wordsOf(c).FaultPassword
-	}
-	if e, is := errors.AsType[*core.Error](fault); is {
-		v.field = e.Field
-	}
-	return status, nil
+	return page.Render(c, status, "prove", v)
 }

@@ -25,8 +25,7 @@ func (h *Handler) providerRoutes(t *web.Table) {
 			Fails(core.Invalid),
 		"Request an authorization code (RFC 6749 section 4.1.1)").Named("authorize")
 	t.Add("POST", "/api/oauth/authorize", web.Public(), web.Page,
-		web.Raw(a.authorizePost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid),
-		"Same with POST; redirects to GET").
+		web.Raw(a.authorizePost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "Same with POST; redirects to GET").
 		Named("authorizeByForm")
 	t.Add("GET", "/api/oauth/userinfo", web.Bearer(core.ScopeOpenID), web.Member,
 		open(web.Get(e.userinfo)), "Show claims about the user (OpenID Connect Core section 5.3)").Named("getUserInfo")
@@ -37,20 +36,19 @@ func (h *Handler) providerRoutes(t *web.Table) {
 		open(web.Form(e.revoke)).Answers("application/json").Fails(core.Unauthenticated),
 		"Revoke a token and all other tokens of its sign-in (RFC 7009)").
 		Named("revokeToken").
-		Example(web.Object{"token": "Zc3o…", "client_id": exampleID}).
-		Refuses(refused("client_id", "The client authenticates in two ways at once"))
+		Example(web.Object{"token": "Zc3o…", "client_id": web.ExampleID}).
+		Refuses(web.Refused("client_id", "The client authenticates in two ways at once"))
 	t.Add("POST", "/api/oauth/introspect", web.Public(), web.OAuth,
 		web.Form(e.introspect).Fails(core.Unauthenticated), "Introspect a token (RFC 7662)").
 		Named("introspectToken").
-		Example(web.Object{"token": "Zc3o…", "client_id": exampleID, "client_secret": "q7Xk…"}).
-		Refuses(refused("client_id", "The client authenticates in two ways at once"))
+		Example(web.Object{"token": "Zc3o…", "client_id": web.ExampleID, "client_secret": "q7Xk…"}).
+		Refuses(web.Refused("client_id", "The client authenticates in two ways at once"))
 	t.Add("GET", "/api/oauth/logout", web.Public(), web.Page,
 		web.Query(web.Visited(l.relyingParty)).Changes().DescribesQuery(reflect.TypeFor[logoutQuery]()).
 			Fails(core.Invalid),
 		"Sign a user out of a connected app (RP-Initiated Logout)").Named("endSession")
 	t.Add("POST", "/api/oauth/logout", web.Public(), web.Page,
-		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid),
-		"Same with POST; redirects to GET").
+		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "Same with POST; redirects to GET").
 		Named("endSessionByForm")
 	t.Add("GET", "/api/.well-known/openid-configuration", web.Public(), web.Member,
 		open(web.Get(e.describe)).Answers("application/json"),

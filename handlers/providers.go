@@ -41,7 +41,7 @@ type provider struct {
 func (h *Handler) mailProviderRoutes(t *web.Table) {
 	p := providers{h.options.Store, h.options.Providers, h.publicURL}
 	const all, item = "/api/admin/mail-providers", "/api/admin/mail-providers/:provider"
-	may := admin(core.ActionProviderManage)
+	may := web.Admin(core.ActionProviderManage)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(p.find).Missing(web.ErrNotFound) }
 	t.Add("GET", all, may, web.Member, web.List(p.list, provider.key), "List mail providers").
 		Named("listMailProviders")
@@ -49,37 +49,37 @@ func (h *Handler) mailProviderRoutes(t *web.Table) {
 		"Create a mail provider").Named("createMailProvider").
 		Example(web.Object{"name": "eu-mailer", "kind": "generic"}).
 		Refuses(
-			thereIsOne,
-			clash("A provider in the configuration file has this name"),
-			refused("name", "The name is used by another webhook"),
-			refused("secret", "Not valid for this kind of provider"),
-			refused("topics[]", "Not valid for this kind of provider"),
-			refused("topics", "Not valid for this kind of provider"),
+			web.ThereIsOne,
+			web.Clash("A provider in the configuration file has this name"),
+			web.Refused("name", "The name is used by another webhook"),
+			web.Refused("secret", "Not valid for this kind of provider"),
+			web.Refused("topics[]", "Not valid for this kind of provider"),
+			web.Refused("topics", "Not valid for this kind of provider"),
 		)
 	t.Add("GET", item, may, web.Member, one(web.Query(p.show)), "Show a mail provider").Named("getMailProvider")
 	t.Add("PUT", item, may, web.Member, one(web.JSON(p.update)).Fails(core.Conflict),
 		"Update a mail provider; fields you leave out stay unchanged").Named("updateMailProvider").
 		Example(web.Object{"disabled": false}).
 		Refuses(
-			refused("topics", "This kind of provider takes no topics, or needs at least one"),
-			refused("topics[]", "Not valid for this kind of provider"),
-			clash("The provider is set in the configuration file, or its kind is unknown"),
+			web.Refused("topics", "This kind of provider takes no topics, or needs at least one"),
+			web.Refused("topics[]", "Not valid for this kind of provider"),
+			web.Clash("The provider is set in the configuration file, or its kind is unknown"),
 		)
 	t.Add("DELETE", item, may, web.Member, one(web.Query(p.remove)).Fails(core.Conflict), "Delete a mail provider").
 		Named("deleteMailProvider").
-		Refuses(clash("The provider is set in the configuration file or created at startup"))
+		Refuses(web.Clash("The provider is set in the configuration file or created at startup"))
 	t.Add("POST", item+"/rotate-secret", may, web.Member, one(web.JSON(p.rotate).BodyOptional()).Fails(core.Conflict),
 		"Rotate the secret of a mail provider; the previous one stays valid until you end it").
 		Named("rotateMailProviderSecret").
 		Example(web.Object{"secret": "whsec_bmV3c2xldHRlcmQtZXhhbXBsZS1zZWNyZXQtMzJiISE="}).
 		Refuses(
-			twoSecrets,
-			refused("secret", "Not valid for this kind, or missing although the provider issues it"),
-			clash("This kind has no secret, or the configuration file sets it"),
+			web.TwoSecrets,
+			web.Refused("secret", "Not valid for this kind, or missing although the provider issues it"),
+			web.Clash("This kind has no secret, or the configuration file sets it"),
 		)
 	t.Add("POST", item+"/end-old-secret", may, web.Member, one(web.Query(p.endOld)).Fails(core.Conflict),
 		"End the previous secret of a mail provider").Named("endOldMailProviderSecret").
-		Refuses(clash("The provider is set in the configuration file"))
+		Refuses(web.Clash("The provider is set in the configuration file"))
 }
 
 func (a providers) row(p *core.Provider, source, secret string) provider {
@@ -141,7 +141,7 @@ func (a providers) find(c *web.Call) (err error) {
 	if name := c.Param("provider"); a.configured[name] == nil {
 		_, err = a.store.ProviderSecrets(c, name)
 	}
-	return ownRecord(c, core.TenantNone, core.ActionProviderManage, err, web.ErrNotFound)
+	return web.OwnRecord(c, core.TenantNone, core.ActionProviderManage, err, web.ErrNotFound)
 }
 
 func (a providers) show(c *web.Call, in providerName) (provider, error) {
@@ -213,9 +213,9 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 	}
 	err = a.store.AddProvider(c, core.Provider{
 		Name: in.Name, Kind: kind.Name, TenantID: in.TenantID, Topics: in.Topics,
-	}, secret, actor(c), c.Now)
+	}, secret, web.Actor(c), c.Now)
 	if err != nil {
-		return out, unknownTenant(err)
+		return out, web.UnknownTenant(err)
 	}
 	return a.with(c, in.Name, fresh)
 }
@@ -249,14 +249,14 @@ func (a providers) update(c *web.Call, in providerChange) (out provider, err err
 	}
 	if err == nil && in.TenantID != nil && *in.TenantID != "" {
 		_, err = a.store.Tenant(c, *in.TenantID)
-		err = unknownTenant(err)
+		err = web.UnknownTenant(err)
 	}
 	if err != nil {
 		return out, err
 	}
 	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{
 		TenantID: in.TenantID, Topics: in.Topics, Disabled: in.Disabled,
-	}, actor(c), c.Now)
+	}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
 }
 
@@ -264,7 +264,7 @@ func (a providers) remove(c *web.Call, in providerName) (web.None, error) {
 	if _, _, err := a.kept(c, in.Provider); err != nil {
 		return web.None{}, err
 	}
-	return web.None{}, a.store.DeleteProvider(c, in.Provider, actor(c), c.Now)
+	return web.None{}, a.store.DeleteProvider(c, in.Provider, web.Actor(c), c.Now)
 }
 
 // anotherSecret is the body of POST /api/admin/mail-providers/:provider/rotate-secret.
@@ -286,7 +286,7 @@ func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err erro
 	if err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{NewSecret: &secret}, actor(c), c.Now)
+	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{NewSecret: &secret}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, fresh), err
 }
 
@@ -294,6 +294,6 @@ func (a providers) endOld(c *web.Call, in providerName) (out provider, err error
 	if _, _, err := a.kept(c, in.Provider); err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{EndOldSecret: true}, actor(c), c.Now)
+	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{EndOldSecret: true}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
 }

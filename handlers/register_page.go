@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -32,18 +33,18 @@ func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (we
 	if m.auth.ClosedRegistration {
 		return web.HTML{}, core.Forbiddenf("Registration is closed. Ask an administrator for an invitation.")
 	}
-	v := view{
-		Title: wordsOf(c).SignUp, Brand: f.brand,
-		Data: registering{Client: f.client, Continue: f.Continue, Email: truncate(in.Email, maxShown), Back: f.Back},
+	v := page.View{
+		Title: page.WordsOf(c).SignUp, Brand: f.brand,
+		Data: registering{Client: f.client, Continue: f.Continue, Email: web.Truncate(in.Email, maxShown), Back: f.Back},
 	}
 	status := 0
 	if errors.Is(fault, core.ErrConflict) {
-		v.Fault, v.field, status = wordsOf(c).FaultExists, "email", http.StatusConflict
-	} else if status, err = v.blame(c, fault); err != nil {
+		v.Fault, v.Field, status = page.WordsOf(c).FaultExists, "email", http.StatusConflict
+	} else if status, err = v.Blame(c, fault); err != nil {
 		return web.HTML{}, err
 	}
-	v.AtField = v.field != ""
-	return render(c, status, "register", v)
+	v.AtField = v.Field != ""
+	return page.Render(c, status, "register", v)
 }
 
 // register creates an account by the rules of POST /api/auth/register: every address gets the same answer.
@@ -59,9 +60,9 @@ func (m mailedLinks) register(c *web.Call, in registerForm) (web.HTML, error) {
 	if err != nil {
 		return m.showRegister(c, in, err)
 	}
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.CheckTitle, note{
-		Lines: []string{fillIn(w.SignUpSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back,
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.CheckTitle, page.Note{
+		Lines: []string{page.FillIn(w.SignUpSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back,
 		LinkText: w.BackSignIn,
 	}, f.brand)
 }

@@ -39,19 +39,18 @@ type relays struct {
 // relayRoutes are how mails leave, and how that is tried.
 func (h *Handler) relayRoutes(t *web.Table) {
 	a := relays{h.options.Store, &h.options.Relay}
-	may := admin(core.ActionTenantSettings)
+	may := web.Admin(core.ActionTenantSettings)
 	t.Add("GET", "/api/admin/relay", may, web.Member, web.Get(a.show),
 		"Show the default mail server; only server administrators see its address").
 		Named("getRelay")
 	t.Add("POST", "/api/admin/relay/test", may, web.Member,
 		web.JSON(a.try).Fails(core.NotFound, core.Conflict, core.TooMany),
-		"Send a test email through a tenant's relay or the default mail server, and show the response").
-		Named("testRelay").
+		"Send a test email through a tenant's relay or the default mail server, and show the response").Named("testRelay").
 		Example(web.Object{"email": "ann@acme.example"}).
 		Refuses(
-			refused("relay_id", "Not one of the tenant's relays"),
-			badEmail,
-			clashing("suppressed", "email", "The address is blocked"),
+			web.Refused("relay_id", "Not one of the tenant's relays"),
+			web.BadEmail,
+			web.Clashing("suppressed", "email", "The address is blocked"),
 		)
 }
 
@@ -79,7 +78,7 @@ const (
 
 // try sends the mail while the caller waits.
 func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
 	}
@@ -87,7 +86,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	if tenant != core.TenantNone {
 		t, err := a.store.Tenant(c, tenant)
 		if err != nil {
-			return out, unknownTenant(err)
+			return out, web.UnknownTenant(err)
 		}
 		mailFrom = t.MailFrom
 		from = cmp.Or(mailFrom, from)
@@ -121,7 +120,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 		return core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}, nil
 	}
 	out = by(c, r, core.RelayMail{From: from, To: string(in.Email), Data: TestMail(from, string(in.Email), c.Now)})
-	err = a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, actor(c), c.Now)
+	err = a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, web.Actor(c), c.Now)
 	if err != nil {
 		return out, err
 	}
@@ -197,7 +196,7 @@ newsletterd can send emails through this mail server.
 // mailServerRoutes set the daemon's own mail server.
 func (h *Handler) mailServerRoutes(t *web.Table) {
 	a := relays{h.options.Store, &h.options.Relay}
-	may := admin(core.ActionRelayManage)
+	may := web.Admin(core.ActionRelayManage)
 	t.Add("PUT", "/api/admin/relay", may, web.Member,
 		web.JSON(a.setServer).Fails(core.Conflict, core.TooMany),
 		"Send a test email and, if it is accepted, save the default mail server").Named("setRelay").
@@ -209,15 +208,15 @@ func (h *Handler) mailServerRoutes(t *web.Table) {
 			"from": "news@example.com", "test_to": "ann@example.com",
 		}).
 		Refuses(
-			refused("relay.host", "Not a host name"),
-			refused("relay.password", "The username has no password, and no saved one can be reused"),
-			badEmail,
-			clash("The test email was rejected, or the configuration file sets the mail server"),
-			clashing("suppressed", "test_to", "The address is on the suppression list"),
+			web.Refused("relay.host", "Not a host name"),
+			web.Refused("relay.password", "The username has no password, and no saved one can be reused"),
+			web.BadEmail,
+			web.Clash("The test email was rejected, or the configuration file sets the mail server"),
+			web.Clashing("suppressed", "test_to", "The address is on the suppression list"),
 		)
 	t.Add("DELETE", "/api/admin/relay", may, web.Member, web.Query(a.removeServer).Fails(core.NotFound, core.Conflict),
 		"Remove the default mail server; emails are then saved to a folder").Named("removeRelay").
-		Refuses(clash("The configuration file sets the mail server"))
+		Refuses(web.Clash("The configuration file sets the mail server"))
 }
 
 // Now returns how emails leave that have no relay of their own.
@@ -269,15 +268,6 @@ func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tena
 	return nil
 }
 
-// sender returns the address that emails of a tenant come from.
-func (k *Checks) sender(ctx context.Context, s *store.Store, t *core.Tenant) (string, error) {
-	if t.MailFrom != "" || !k.Kept {
-		return cmp.Or(t.MailFrom, k.Sender), nil
-	}
-	m, err := s.MailServer(ctx)
-	return cmp.Or(string(m.From), k.Sender), err
-}
-
 // newMailServer is the body of PUT /api/admin/relay.
 type newMailServer struct {
 	Relay  core.Relay `json:"relay" is:"required"`
@@ -297,7 +287,7 @@ func (a relays) setServer(c *web.Call, in newMailServer) (out core.RelayTest, er
 	if err := a.throttle(c, core.TenantNone); err != nil {
 		return out, err
 	}
-	return a.SetServer(c, a.store, &m, in.TestTo, actor(c), c.Now)
+	return a.SetServer(c, a.store, &m, in.TestTo, web.Actor(c), c.Now)
 }
 
 // CheckServer judges a mail server that is to become the daemon's own, and fills in what it lacks. Conflict: the
@@ -352,7 +342,7 @@ func (o *RelayOptions) RemoveServer(ctx context.Context, s *store.Store, actor s
 }
 
 func (a relays) removeServer(c *web.Call, _ struct{}) (web.None, error) {
-	return web.None{}, a.RemoveServer(c, a.store, actor(c), c.Now)
+	return web.None{}, a.RemoveServer(c, a.store, web.Actor(c), c.Now)
 }
 
 // editable returns a conflict where the configuration sets the server, or forbids to set it here.

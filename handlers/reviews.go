@@ -9,13 +9,12 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store/campaigns"
 )
-
-// reviewPath is the page on which a campaign is approved or sent back, which fits a phone.
-const reviewPath = "/review"
 
 // reviewPages serve the page that mails about reviews lead to.
 type reviewPages struct {
@@ -42,7 +41,7 @@ func (in *reviewForm) CheckInput() error { return checkNote(in.Note) }
 
 // reviewView is the Data of the page.
 type reviewView struct {
-	W              *pageWords
+	W              *page.Words
 	Asks, SendText string // who asks, and the button that sends
 
 	ID, Subject, From, List, By, Note string
@@ -74,14 +73,8 @@ func (in *reviewQuery) address() string {
 	return reviewAddress(in.Campaign)
 }
 
-func reviewAddress(id string) string { return reviewPath + "?" + url.Values{"campaign": {id}}.Encode() }
-
-// visitorCaller is what a user who is signed in may do on our own pages: all that the roles allow.
-func visitorCaller(who core.Visitor) core.Caller {
-	return core.Caller{
-		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
-		Scopes: core.AllScopes, Roles: who.User.Roles,
-	}
+func reviewAddress(id string) string {
+	return page.ReviewPath + "?" + url.Values{"campaign": {id}}.Encode()
 }
 
 // reviewed reads the campaign that a visitor may see.
@@ -91,7 +84,7 @@ func (a reviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core
 		return of, web.ErrNotFound
 	}
 	of, err = a.store.Campaign(c, parsed)
-	if err == nil && !visitorCaller(who).May(core.ActionCampaignRead, of.TenantID) ||
+	if err == nil && !web.VisitorCaller(who).May(core.ActionCampaignRead, of.TenantID) ||
 		core.KindOf(err) == core.NotFound {
 		return of, web.ErrNotFound
 	}
@@ -125,7 +118,7 @@ func (a reviewPages) page(c *web.Call, in reviewQuery) (web.HTML, error) {
 func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, fault error) (web.HTML,
 	error,
 ) {
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	v := console.Review{Title: w.ReviewTitle}
 	if fault != nil {
 		var ok bool
@@ -138,11 +131,11 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 		return web.HTML{}, err
 	}
 	data := reviewView{
-		ID: of.ID, Subject: of.Subject, State: w.reviewState(of.State), Changes: changesOf(w, fault),
+		ID: of.ID, Subject: of.Subject, State: w.StateOf(of.State), Changes: page.ChangesOf(w, fault),
 	}
 	if r := of.View().Review; r != nil {
 		if data.Note = r.Note; r.WantedAt != 0 {
-			data.Wanted, data.Passed = when(r.WantedAt), r.WantedAt <= c.Now
+			data.Wanted, data.Passed = page.When(r.WantedAt), r.WantedAt <= c.Now
 		}
 		if data.By, err = a.nameOf(c, r.By); err != nil {
 			return web.HTML{}, err
@@ -153,17 +146,18 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 		return web.HTML{}, err
 	}
 	if faulty != nil && v.Fault == "" {
-		v.Fault = fillIn(w.ReviewFaulty, "message", explain(c, faulty.Sentence()))
+		v.Fault = page.FillIn(w.ReviewFaulty, "message", page.Explain(c, faulty.Sentence()))
 	}
-	caller := visitorCaller(who)
+	caller := web.VisitorCaller(who)
 	if of.State == core.CampaignInReview && caller.May(core.ActionCampaignApprove, of.TenantID) {
 		data.NotYou = t.Accepts(of, core.UserActor(who.User.ID)) != nil
 		data.Approves, data.Rejects = faulty == nil && !data.NotYou, true
 		data.Sends = data.Approves && data.Wanted != "" && !data.Passed &&
 			caller.May(core.ActionCampaignSend, of.TenantID)
 	}
-	data.W, data.Asks, data.SendText = w, fillIn(w.ReviewAsks, "by", data.By), fillIn(w.ReviewSend, "when", data.Wanted)
-	v.Tenant, v.Lang, v.Data = t, styleOf(c).lang, data
+	data.W, data.Asks, data.SendText = w, page.FillIn(w.ReviewAsks, "by", data.By), page.FillIn(w.ReviewSend, "when",
+		data.Wanted)
+	v.Tenant, v.Lang, v.Data = t, page.StyleOf(c).Lang, data
 	return a.console.ShowReview(c, who, v)
 }
 
@@ -203,7 +197,7 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 }
 
 // fillParts fills in what is shown of the mail itself: the address of its HTML, and as text what that leaves out.
-func fillParts(c *web.Call, data *reviewView, d Drafts, l *Look) error {
+func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) error {
 	if l.Bulk == nil {
 		return nil
 	}
@@ -240,14 +234,14 @@ func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 
 // faultOf returns what the page says of a decision that came too late, or isn't the visitor's to take.
 func (a reviewPages) faultOf(c *web.Call, err error) (text string, status int, ok bool) {
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	switch kind := core.KindOf(err); {
 	case errors.Is(err, core.ErrApprovalRequired):
 		return w.ReviewNotYou, web.StatusOf(web.Page, kind), true
 	case kind == core.PreconditionFailed, kind == core.Conflict:
 		return w.ReviewChanged, web.StatusOf(web.Page, kind), true
 	}
-	return faultOf(c, err)
+	return page.FaultOf(c, err)
 }
 
 // decide approves a campaign, sends it back, or approves it and has it sent when that is wanted.
@@ -256,7 +250,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	if err != nil {
 		return web.HTML{}, err
 	}
-	caller := visitorCaller(who)
+	caller := web.VisitorCaller(who)
 	if !caller.May(core.ActionCampaignApprove, of.TenantID) {
 		return web.HTML{}, core.Lacking(core.ActionCampaignApprove)
 	}
@@ -271,7 +265,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	if _, err := a.sameAgain(c, &of, &e, []campaignTag{seen}); err != nil {
 		return web.HTML{}, err
 	}
-	w, done := wordsOf(c), ""
+	w, done := page.WordsOf(c), ""
 	switch in.Action {
 	case "approve":
 		done = w.ReviewApproved
@@ -286,7 +280,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		if err := a.relay.Reaches(c, a.store, &t, false); err != nil {
 			return web.HTML{}, err
 		}
-		done = fillIn(w.ReviewSent, "when", when(of.ReviewWantedAt))
+		done = page.FillIn(w.ReviewSent, "when", page.When(of.ReviewWantedAt))
 		err = a.approveSeen(c, &t, &of, e, func(r campaigns.CampaignSending) error {
 			n := core.NewJob{ScheduledAt: of.ReviewWantedAt}
 			if of.ReviewWantedAt == 0 || n.ScheduledInPast(c.Now) {
@@ -307,9 +301,9 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		}
 		return a.show(c, who, &of, a.nameChanges(c, &of, err))
 	}
-	return renderMessage(c, 0, w.ReviewDone, note{
+	return page.RenderMessage(c, 0, w.ReviewDone, page.Note{
 		Lines: []string{done}, Link: accountPath, LinkText: w.ToAccount, Quiet: true,
-	}, tenantBrand(ownBrand(), &t))
+	}, page.TenantBrand(page.OwnBrand(), &t))
 }
 
 // approveSeen compiles the revision that was shown, for its approval by another person than its writers.

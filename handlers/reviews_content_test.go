@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/mail/markup"
 	"newsletterd/store/campaigns"
 )
@@ -82,7 +83,7 @@ func TestReviewOfWhatHasChanged(t *testing.T) {
 			e.review(0)
 			seen := e.look()
 			e.must(change.do())
-			status, page := e.page("POST", reviewPath, url.Values{
+			status, page := e.page("POST", page.ReviewPath, url.Values{
 				"campaign": {e.campaign.ID}, "tag": {seen}, "action": {"approve"},
 			})
 			if status != http.StatusPreconditionFailed || !strings.Contains(textOf(page), change.says) ||
@@ -154,7 +155,7 @@ func TestReviewShowsTheTextPart(t *testing.T) {
 			if strings.Contains(part, "Buy at &lt;evil.example&gt;") != show.text || (part != "") != show.text {
 				t.Errorf("%s: %s", show.content.Kind, part)
 			}
-			for _, want := range []string{"May, reader@example.org", words()["en"].ReviewPreheader + "</dt><dd>Fine"} {
+			for _, want := range []string{"May, reader@example.org", wordsOfPages()["en"].ReviewPreheader + "</dt><dd>Fine"} {
 				if !strings.Contains(page, want) {
 					t.Errorf("%s: no %q in %s", show.content.Kind, want, page)
 				}
@@ -190,7 +191,7 @@ func TestReviewByWhoeverDesigned(t *testing.T) {
 				change()
 			}
 			_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-			if strings.Contains(page, `value="approve"`) || !strings.Contains(textOf(page), words()["en"].ReviewNotYou) {
+			if strings.Contains(page, `value="approve"`) || !strings.Contains(textOf(page), wordsOfPages()["en"].ReviewNotYou) {
 				t.Errorf("before: %t, %s", before, textOf(page))
 			}
 			if status, state := e.send("approve", e.look()); status != http.StatusForbidden || state != core.CampaignInReview {
@@ -286,11 +287,11 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			"utm_source=letter", "utm_campaign=may",
 		}
 		for _, lang := range core.Languages {
-			w := words()[lang]
+			w := wordsOfPages()[lang]
 			e.campaign = full
 			got := facts(reviewAddress(full.ID), lang)
 			for _, want := range append(console, w.ReviewPreheader, "In short", w.ReviewReplyTo, w.ReviewAttachments,
-				w.ReviewExcluded, w.ReviewExcludedSent, fillIn(w.ReviewOnlyUnopened, "campaign", "March"), w.ReviewTracking,
+				w.ReviewExcluded, w.ReviewExcludedSent, page.FillIn(w.ReviewOnlyUnopened, "campaign", "March"), w.ReviewTracking,
 				w.ReviewPersons, w.ReviewUTM) {
 				if !strings.Contains(got, want) {
 					t.Errorf("%s: no %q in %s", lang, want, got)
@@ -310,7 +311,7 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			}
 		}
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{NoTracking: new(true)})
-		if got := facts(reviewAddress(full.ID), "en"); strings.Contains(got, words()["en"].ReviewTracking) {
+		if got := facts(reviewAddress(full.ID), "en"); strings.Contains(got, wordsOfPages()["en"].ReviewTracking) {
 			t.Errorf("the tenant tracks nothing: %s", got)
 		}
 	})
@@ -350,7 +351,7 @@ func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 		for _, path := range []string{link[1], inner[1]} {
 			status, shown := e.page("GET", path, nil)
 			if status != http.StatusPreconditionFailed || strings.Contains(shown, "Clean") || strings.Contains(shown, "Hello") ||
-				!strings.Contains(shown, words()["en"].OutdatedText) ||
+				!strings.Contains(shown, wordsOfPages()["en"].OutdatedText) ||
 				!strings.Contains(shown, `href="https://news.example.org`+reviewAddress(e.campaign.ID)+`"`) {
 				t.Errorf("changed: %d, %s", status, shown)
 			}
@@ -363,7 +364,7 @@ func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 			t.Fatalf("%d, %s", status, state)
 		}
 		if status, shown := e.page("GET", link[1], nil); status != http.StatusPreconditionFailed ||
-			!strings.Contains(shown, words()["en"].ReviewIsApproved) {
+			!strings.Contains(shown, wordsOfPages()["en"].ReviewIsApproved) {
 			t.Errorf("approved: %d, %s", status, shown)
 		}
 		_, page = e.page("GET", reviewAddress(e.campaign.ID), nil)
@@ -392,7 +393,7 @@ func TestReviewShowsWhatSomeReadersGet(t *testing.T) {
 		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
 		_, part, _ := strings.Cut(page, `<details id="some" open>`)
 		part, _, _ = strings.Cut(part, "</details>")
-		for _, want := range []string{words()["en"].ReviewSome, `if preferences.city == &#34;Bonn&#34;`, "Send &lt;money&gt;"} {
+		for _, want := range []string{wordsOfPages()["en"].ReviewSome, `if preferences.city == &#34;Bonn&#34;`, "Send &lt;money&gt;"} {
 			if !strings.Contains(part, want) {
 				t.Errorf("no %q in %s", want, part)
 			}

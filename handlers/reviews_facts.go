@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -12,12 +14,12 @@ import (
 type reviewFact struct{ Name, Text string }
 
 // fillFacts fills in what recipients get that the body of the mail doesn't show, and who is left out.
-func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *Look) (err error) {
-	w, f, t := wordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
+func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (err error) {
+	w, f, t := page.WordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
 	data.From = cmp.Or(f.FromName, t.SenderName())
 	address := t.MailFrom
 	if a.checks != nil {
-		if address, err = a.checks.sender(c, a.store, t); err != nil {
+		if address, err = a.checks.SenderOf(c, a.store, t); err != nil {
 			return err
 		}
 	}
@@ -48,9 +50,9 @@ func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *Look) (err erro
 		if err != nil {
 			return err
 		}
-		facts = append(facts, reviewFact{w.ReviewOnly, fillIn(w.reviewOnly(f.Audience.Who), "campaign", name)})
+		facts = append(facts, reviewFact{w.ReviewOnly, page.FillIn(w.OnlyTo(f.Audience.Who), "campaign", name)})
 	}
-	facts = append(facts, reviewFact{w.ReviewTracking, w.reviewTracking(t, f.Tracking)},
+	facts = append(facts, reviewFact{w.ReviewTracking, w.TracksAs(t, f.Tracking)},
 		reviewFact{w.ReviewUTM, strings.ReplaceAll(f.UTM.Query(), "&", ", ")})
 	before := ""
 	for _, fact := range facts {
@@ -83,28 +85,4 @@ func (a reviewPages) campaignName(c *web.Call, tenant, id string) (string, error
 		return id, nil
 	}
 	return cmp.Or(of.Name, core.ListedText(of.Subject, nil), id), err
-}
-
-// reviewOnly says to which recipients of another campaign one goes.
-func (w *reviewWords) reviewOnly(who string) string {
-	switch who {
-	case core.FollowJoined:
-		return w.ReviewOnlyJoined
-	case core.FollowUnopened:
-		return w.ReviewOnlyUnopened
-	}
-	return w.ReviewOnlySame
-}
-
-// reviewTracking says what is tracked of a campaign, as far as its tenant allows it; empty: nothing.
-func (w *reviewWords) reviewTracking(t *core.Tenant, tracking string) string {
-	switch {
-	case tracking == core.TrackingOff || t.NoTracking:
-		return ""
-	case tracking == core.TrackingTotals || t.TotalsOnly:
-		return w.ReviewTotals
-	case t.TrackingConsent:
-		return w.ReviewConsent
-	}
-	return w.ReviewPersons
 }

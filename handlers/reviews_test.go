@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
@@ -75,7 +76,7 @@ func (e *reviewEnv) press(action string) (int, core.CampaignState) {
 
 func (e *reviewEnv) send(action, tag string) (int, core.CampaignState) {
 	e.Helper()
-	status, _ := e.page("POST", reviewPath, url.Values{
+	status, _ := e.page("POST", page.ReviewPath, url.Values{
 		"campaign": {e.campaign.ID}, "tag": {tag}, "action": {action}, "note": {"Another picture, please."},
 	})
 	c, err := e.store.Campaign(e.Context(), e.campaign.ID)
@@ -113,7 +114,7 @@ func TestReviewIsApproved(t *testing.T) {
 			t.Errorf("the login leads to %s", to)
 		}
 		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-		for _, want := range []string{"Bob needs your approval", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/", "<dt>Recipients</dt><dd><strong>2<", words()["en"].ReviewBack} {
+		for _, want := range []string{"Bob needs your approval", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/", "<dt>Recipients</dt><dd><strong>2<", wordsOfPages()["en"].ReviewBack} {
 			if !strings.Contains(page, want) {
 				t.Errorf("no %q in %s", want, textOf(page))
 			}

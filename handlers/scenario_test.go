@@ -116,6 +116,9 @@ var steps = map[string]func(e *env, name string, args map[string]string){
 // setups change the options that scenarios are served with; areas add theirs.
 var setups []func(e *env, o *Options)
 
+// modelLimits serves with limits of models.
+func modelLimits(l core.ModelLimits) func(*Options) { return func(o *Options) { o.ModelLimits = l } }
+
 func argOr(args map[string]string, key, def string) string {
 	if v := args[key]; v != "" {
 		return v
@@ -123,10 +126,12 @@ func argOr(args map[string]string, key, def string) string {
 	return def
 }
 
-func newEnv(t *testing.T) *env { return newEnvOn(t, storetest.Open(t)) }
+func newEnv(t *testing.T, change ...func(*Options)) *env {
+	return newEnvOn(t, storetest.Open(t), change...)
+}
 
-func newEnvOn(t *testing.T, s *store.Store) *env {
-	e := unservedEnv(t, s)
+func newEnvOn(t *testing.T, s *store.Store, change ...func(*Options)) *env {
+	e := unservedEnv(t, s, change...)
 	srv := httptest.NewUnstartedServer(e.handler)
 	srv.Config = web.Server(e.handler)
 	srv.Start()
@@ -136,7 +141,7 @@ func newEnvOn(t *testing.T, s *store.Store) *env {
 }
 
 // unservedEnv has no listener: for bubbles, whose clock stands still while a goroutine waits for a socket.
-func unservedEnv(t *testing.T, s *store.Store) *env {
+func unservedEnv(t *testing.T, s *store.Store, change ...func(*Options)) *env {
 	e := &env{t: t, store: s, callers: map[string]core.Caller{}, names: map[string]string{}, counts: map[string]int{}}
 	o := Options{
 		Store: e.store, PublicURL: "http://news.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
@@ -157,6 +162,9 @@ func unservedEnv(t *testing.T, s *store.Store) *env {
 	}
 	for _, f := range setups {
 		f(e, &o)
+	}
+	for _, f := range change {
+		f(&o)
 	}
 	h, err := New(o)
 	e.must(err)

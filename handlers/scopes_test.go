@@ -91,8 +91,8 @@ func TestEveryRouteAsksForItsScope(t *testing.T) {
 // TestEveryScopeIsInWords: the consent page shows what each scope opens.
 func TestEveryScopeIsInWords(t *testing.T) {
 	for _, scope := range core.AllScopes {
-		for lang, w := range words() {
-			if got := w.scope(scope); got == scope || got == "" {
+		for lang, w := range wordsOfPages() {
+			if got := w.Scope(scope); got == scope || got == "" {
 				t.Errorf("%s has no words in %s", scope, lang)
 			}
 		}

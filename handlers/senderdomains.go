@@ -30,30 +30,30 @@ func (h *Handler) senderDomainRoutes(t *web.Table) {
 	}
 	d := senderDomains{h.options.Store, h.options.LookupTXT, new(singleflight.Group), r}
 	const all, item = "/api/admin/sender-domains", "/api/admin/sender-domains/:id"
-	may := admin(core.ActionDomainPropose)
+	may := web.Admin(core.ActionDomainPropose)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(d.find).Missing(web.ErrNotFound) }
 	t.Add("GET", all, may, web.Member, web.List(d.list, senderDomainKey), "List sender domains, proposed and verified").
 		Named("listSenderDomains")
 	t.Add("POST", all, may, web.Member, web.JSON(d.create).Created().Fails(core.NotFound, core.Conflict),
 		"Propose a sender domain; the response has the TXT record that verifies it").Named("proposeSenderDomain").
-		Example(web.Object{"tenant_id": exampleID, "domain": "news.acme.example"}).
+		Example(web.Object{"tenant_id": web.ExampleID, "domain": "news.acme.example"}).
 		Refuses(
-			tenantNamed,
-			refused("domain", "Not a domain name, a public suffix, or too long"),
-			thereIsOne,
-			clash("The tenant has reached its limit for domains"),
-			clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
-			clashing("domain_taken", "domain", "The domain or its parent is verified for another tenant"),
+			web.TenantNamed,
+			web.Refused("domain", "Not a domain name, a public suffix, or too long"),
+			web.ThereIsOne,
+			web.Clash("The tenant has reached its limit for domains"),
+			web.Clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
+			web.Clashing("domain_taken", "domain", "The domain or its parent is verified for another tenant"),
 		)
 	t.Add("GET", item, may, web.Member, one(web.Path(d.show)), "Show a sender domain").Named("getSenderDomain")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(d.remove).Fails(core.Conflict)), "Delete a sender domain").
 		Named("deleteSenderDomain").
-		Refuses(clashing("domain_in_use", "", "mail_from or an unfinished send job uses the domain"))
+		Refuses(web.Clashing("domain_in_use", "", "mail_from or an unfinished send job uses the domain"))
 	t.Add("POST", item+"/check", may, web.Member, one(web.Path(d.check).Fails(core.Conflict, core.TooMany)),
 		"Check the TXT record now and verify the domain if it is found").Named("checkSenderDomain").
 		Refuses(
-			clash("The tenant has reached its limit for domains"),
-			clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
+			web.Clash("The tenant has reached its limit for domains"),
+			web.Clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
 		)
 	t.Add("GET", item+"/records", may, web.Member, one(web.Path(r.show)),
 		"Check every DNS record that a sender domain needs").
@@ -63,25 +63,25 @@ func (h *Handler) senderDomainRoutes(t *web.Table) {
 		Named("linkSenderDomainRecords")
 	t.Add("GET", "/api/sender-domain-records", web.Public(), web.Member, web.Query(r.forwarded),
 		"Show a sender domain's DNS records through such a link").Named("getLinkedDomainRecords").
-		Refuses(refused("token", "The token is unknown or no longer valid"))
-	t.Add("POST", item+"/verify", admin(core.ActionDomainVerify), web.Member,
+		Refuses(web.Refused("token", "The token is unknown or no longer valid"))
+	t.Add("POST", item+"/verify", web.Admin(core.ActionDomainVerify), web.Member,
 		one(web.Path(d.verify).Fails(core.Conflict)), "Verify a sender domain without checking DNS").
 		Named("verifySenderDomain").
 		Refuses(
-			clash("The tenant has reached its limit for domains"),
-			clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
+			web.Clash("The tenant has reached its limit for domains"),
+			web.Clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
 		)
 }
 
 func (a senderDomains) find(c *web.Call) error {
 	d, err := a.store.SenderDomain(c, c.ID())
-	return ownRecord(c, d.TenantID, core.ActionDomainPropose, err, web.ErrNotFound)
+	return web.OwnRecord(c, d.TenantID, core.ActionDomainPropose, err, web.ErrNotFound)
 }
 
 func senderDomainKey(d core.SenderDomainView) string { return d.ID }
 
-func (a senderDomains) list(c *web.Call, in tenantFilter, page core.Page) ([]core.SenderDomainView, error) {
-	found, err := pageFor(c, in, page, a.store.SenderDomains)
+func (a senderDomains) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.SenderDomainView, error) {
+	found, err := web.PageFor(c, in, page, a.store.SenderDomains)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ type newSenderDomain struct {
 }
 
 func (a senderDomains) create(c *web.Call, in newSenderDomain) (out core.SenderDomainView, err error) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
 	}
@@ -115,7 +115,7 @@ func (a senderDomains) create(c *web.Call, in newSenderDomain) (out core.SenderD
 	if err != nil {
 		return out, err
 	}
-	return d.View(), unknownTenant(a.store.ProposeSenderDomain(c, d, actor(c)))
+	return d.View(), web.UnknownTenant(a.store.ProposeSenderDomain(c, d, web.Actor(c)))
 }
 
 func (a senderDomains) show(c *web.Call, id string) (core.SenderDomainView, error) {
@@ -136,7 +136,7 @@ func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView,
 	})
 	l := found.(look)
 	a.records.forget(d.Domain)
-	if d, err = a.store.EndDomainCheck(c, id, l.result, l.foundAt, actor(c), c.Now); err != nil {
+	if d, err = a.store.EndDomainCheck(c, id, l.result, l.foundAt, web.Actor(c), c.Now); err != nil {
 		return out, err
 	}
 	if d.Check == core.DomainTaken {
@@ -146,10 +146,10 @@ func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView,
 }
 
 func (a senderDomains) verify(c *web.Call, id string) (core.SenderDomainView, error) {
-	d, err := a.store.VerifySenderDomain(c, id, actor(c), c.Now)
+	d, err := a.store.VerifySenderDomain(c, id, web.Actor(c), c.Now)
 	return a.view(c, d, err)
 }
 
 func (a senderDomains) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteSenderDomain(c, id, actor(c), c.Now)
+	return web.None{}, a.store.DeleteSenderDomain(c, id, web.Actor(c), c.Now)
 }

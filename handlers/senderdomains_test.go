@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store/storetest"
 )
 
@@ -141,8 +142,8 @@ func TestKeysAskedForAtOnce(t *testing.T) {
 	if made.Load() != 10 || refused.Load() != 10 {
 		t.Errorf("%d made, %d refused", made.Load(), refused.Load())
 	}
-	keys := dkimKeys{turn: newTurn()}
-	if err := keys.turn.take(t.Context()); err != nil {
+	keys := dkimKeys{turn: web.NewTurn()}
+	if err := keys.turn.Take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -38,81 +38,81 @@ type tracking struct {
 func (h *Handler) sendJobRoutes(t *web.Table) {
 	jobs := sendjobs{h.options.Store, h.sealer, h.options.DuplicateGuard}
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
-	t.Add("POST", "/api/send-jobs", sending(core.ActionCampaignSend), web.Send,
+	t.Add("POST", "/api/send-jobs", web.Sending(core.ActionCampaignSend), web.Send,
 		web.JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job").
 		Named("createJob").
 		Example(web.Object{
-			"list_id": exampleID, "name": "May", "subject": "Our news in May",
+			"list_id": web.ExampleID, "name": "May", "subject": "Our news in May",
 			"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>",
 			"tracking":  web.Object{"open": false, "click": false},
 		}).
 		Refuses(times...).
 		Refuses(
-			refused("list_id", "The list doesn't exist"),
-			refused("tenant_id", "The list belongs to another tenant"),
-			refused("body_html", "The placeholders are malformed"),
-			refused("body_text", "The placeholders are malformed"),
-			refused("subject", "The placeholders are malformed"),
-			refused("template.mailer_template_name", "Not a string, or no template has this name"),
-			refused("template.preheader", "Not a string"),
-			refused("template.unsubscribe_url", "Not an absolute URL, or {{unsubscribe_token}} is missing"),
-			clash("The same job was created shortly before"),
-			clashing("list_inactive", "", "The list isn't active"),
-			clashing("tenant_suspended", "", "The tenant is suspended"),
+			web.Refused("list_id", "The list doesn't exist"),
+			web.Refused("tenant_id", "The list belongs to another tenant"),
+			web.Refused("body_html", "The placeholders are malformed"),
+			web.Refused("body_text", "The placeholders are malformed"),
+			web.Refused("subject", "The placeholders are malformed"),
+			web.Refused("template.mailer_template_name", "Not a string, or no template has this name"),
+			web.Refused("template.preheader", "Not a string"),
+			web.Refused("template.unsubscribe_url", "Not an absolute URL, or {{unsubscribe_token}} is missing"),
+			web.Clash("The same job was created shortly before"),
+			web.Clashing("list_inactive", "", "The list isn't active"),
+			web.Clashing("tenant_suspended", "", "The tenant is suspended"),
 		)
-	t.Add("GET", "/api/send-jobs", sent(core.ActionFiguresRead), web.Send,
+	t.Add("GET", "/api/send-jobs", web.Sent(core.ActionFiguresRead), web.Send,
 		web.List(jobs.list, sendJob.key), "List send jobs, newest first").Named("listJobs")
-	t.Add("GET", "/api/send-jobs/:id", sent(core.ActionFiguresRead), web.Send,
+	t.Add("GET", "/api/send-jobs/:id", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.show)), "Show a send job").Named("getJob")
-	t.Add("PATCH", "/api/send-jobs/:id", sending(core.ActionCampaignSend).Fresh(), web.Send,
+	t.Add("PATCH", "/api/send-jobs/:id", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.JSON(jobs.move)).Fails(core.Conflict),
 		"Reschedule a send job that hasn't started; fields you leave out stay unchanged, empty fields are removed").
 		Named("moveJob").
 		Example(web.Object{"scheduled_at": "2099-01-31T08:00:00Z"}).
-		Refuses(append(times, noZone, clash("The job has started or ended"))...)
-	t.Add("POST", "/api/send-jobs/:id/cancel", sending(core.ActionCampaignSend), web.Send,
+		Refuses(append(times, web.NoZone, web.Clash("The job has started or ended"))...)
+	t.Add("POST", "/api/send-jobs/:id/cancel", web.Sending(core.ActionCampaignSend), web.Send,
 		one(web.Path(jobs.cancel)), "Cancel a send job").Named("cancelJob")
-	t.Add("GET", "/api/send-jobs/:id/stats", sent(core.ActionFiguresRead), web.Send,
+	t.Add("GET", "/api/send-jobs/:id/stats", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.stats)), "Show a send job's counts").Named("getJobStats")
-	t.Add("GET", "/api/send-jobs/:id/failures", sent(core.ActionFiguresRead), web.Send,
+	t.Add("GET", "/api/send-jobs/:id/failures", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.failures)), "Count a send job's undelivered emails by reason").Named("listJobFailures")
-	t.Add("GET", "/api/send-jobs/:id/recipients", sent(core.ActionPeopleRead), web.Send,
-		one(web.Search(jobs.recipients)),
-		"List the recipients of a send job with their status").Named("listJobRecipients").
-		Refuses(refused("search", "Too long"))
-	t.Add("GET", "/api/send-jobs/:id/recipients/export", sent(core.ActionPeopleExport).Fresh(), web.Send,
+	t.Add("GET", "/api/send-jobs/:id/recipients", web.Sent(core.ActionPeopleRead), web.Send,
+		one(web.Search(jobs.recipients)), "List the recipients of a send job with their status").Named("listJobRecipients").
+		Refuses(web.Refused("search", "Too long"))
+	t.Add("GET", "/api/send-jobs/:id/recipients/export", web.Sent(core.ActionPeopleExport).Fresh(), web.Send,
 		one(web.Write(jobs.exportRecipients).Answers("text/csv")),
 		"Export the recipients of a send job as CSV").Named("exportRecipients").
-		Refuses(refused("search", "Too long"))
-	t.Add("GET", "/api/send-jobs/:id/links", sent(core.ActionFiguresRead), web.Send,
-		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").Named("listJobLinks")
-	t.Add("GET", "/api/send-jobs/history", sent(core.ActionPeopleRead), web.Send,
+		Refuses(web.Refused("search", "Too long"))
+	t.Add("GET", "/api/send-jobs/:id/links", web.Sent(core.ActionFiguresRead), web.Send,
+		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").
+		Named("listJobLinks")
+	t.Add("GET", "/api/send-jobs/history", web.Sent(core.ActionPeopleRead), web.Send,
 		web.List(jobs.history, mailed.key).Fails(core.Forbidden), "List all emails sent to an address, newest first").
 		Named("listMailsToAddress").
-		Refuses(badEmail)
-	t.Add("POST", "/api/send-jobs/:id/preview", sent(core.ActionCampaignRead), web.Send,
+		Refuses(web.BadEmail)
+	t.Add("POST", "/api/send-jobs/:id/preview", web.Sent(core.ActionCampaignRead), web.Send,
 		one(web.JSON(jobs.preview).BodyOptional()), "Preview a send job's email").Named("previewJob").
 		Example(web.Object{"email": "reader@example.org"}).
 		Refuses(
-			refused("email", "Not a subscriber of the list, or different from the address in the URL"),
-			badEmail,
+			web.Refused("email", "Not a subscriber of the list, or different from the address in the URL"),
+			web.BadEmail,
 		)
-	t.Add("POST", "/api/send-jobs/:id/test", sent(core.ActionTestSend), web.Send,
-		one(web.JSON(jobs.test)).Fails(core.TooMany),
-		"Send a test of a send job; editors can only use the team's addresses").Named("sendTestMail").
+	t.Add("POST", "/api/send-jobs/:id/test", web.Sent(core.ActionTestSend), web.Send,
+		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send a test of a send job; editors can only use the team's addresses").
+		Named("sendTestMail").
 		Example(web.Object{"email": "reader@example.org"}).
-		Refuses(refused("email", "The address is blocked"), badEmail)
-	t.Add("POST", "/api/send-jobs/:id/pause", sending(core.ActionCampaignSend), web.Send,
+		Refuses(web.Refused("email", "The address is blocked"), web.BadEmail)
+	t.Add("POST", "/api/send-jobs/:id/pause", web.Sending(core.ActionCampaignSend), web.Send,
 		one(web.Path(jobs.pause)).Fails(core.Conflict), "Pause a send job; emails in progress are finished").
 		Named("pauseJob").
-		Refuses(clash("The job has ended or is paused"))
-	t.Add("POST", "/api/send-jobs/:id/resume", sending(core.ActionCampaignSend).Fresh(), web.Send,
+		Refuses(web.Clash("The job has ended or is paused"))
+	t.Add("POST", "/api/send-jobs/:id/resume", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.Path(jobs.resume)).Fails(core.Conflict), "Resume a paused send job").Named("resumeJob").
-		Refuses(clash("The job has ended, isn't paused, or is waiting for something else"))
-	t.Add("POST", "/api/send-jobs/:id/retry-failed", sending(core.ActionCampaignSend).Fresh(), web.Send,
+		Refuses(web.Clash("The job has ended, isn't paused, or is waiting for something else"))
+	t.Add("POST", "/api/send-jobs/:id/retry-failed", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.Path(jobs.retry)).Created().Fails(core.Conflict),
 		"Resend an ended send job to the recipients it didn't reach").Named("retryJob").
-		Refuses(clash("The job hasn't ended, reached everyone, or was already retried"))
+		Refuses(web.Clash("The job hasn't ended, reached everyone, or was already retried"))
 }
 
 // JudgeKeys implements keyJudge.
@@ -263,11 +263,11 @@ func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err er
 		return out, err
 	}
 	if n.TenantID != "" {
-		if err := mayFor(c, n.TenantID); err != nil {
+		if err := web.MayFor(c, n.TenantID); err != nil {
 			return out, err
 		}
 	}
-	r := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c), DuplicateGuard: a.guard}
+	r := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: web.Actor(c), DuplicateGuard: a.guard}
 	if in.IdempotencyID != nil {
 		sum := sha256.Sum256(c.Body())
 		r.IdempotencyKey, r.BodyHash = *in.IdempotencyID, sum[:]
@@ -319,7 +319,7 @@ func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 // find is the 404 of a job that isn't the caller's to see.
 func (a sendjobs) find(c *web.Call) error {
 	j, err := a.store.SendJob(c, c.ID())
-	return ownRecord(c, j.TenantID, core.ActionFiguresRead, err, core.ErrJobNotFound)
+	return web.OwnRecord(c, j.TenantID, core.ActionFiguresRead, err, core.ErrJobNotFound)
 }
 
 func (a sendjobs) show(c *web.Call, id string) (sendJob, error) {
@@ -334,7 +334,7 @@ type jobStatus struct {
 }
 
 func (a sendjobs) cancel(c *web.Call, id string) (jobStatus, error) {
-	j, err := a.store.CancelSendJob(db.By(c, actor(c), c.Now), id, c.Now)
+	j, err := a.store.CancelSendJob(db.By(c, web.Actor(c), c.Now), id, c.Now)
 	return jobStatus{j.ID, j.Status}, err
 }
 
@@ -388,14 +388,14 @@ func (a sendjobs) move(c *web.Call, in jobTimes) (sendJob, error) {
 		}
 		*f.to = &at
 	}
-	if _, err := a.store.MoveSendJob(c, j.ID, actor(c), to, c.Now); err != nil {
+	if _, err := a.store.MoveSendJob(c, j.ID, web.Actor(c), to, c.Now); err != nil {
 		return sendJob{}, err
 	}
 	return a.show(c, j.ID)
 }
 
 func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
-	if _, err := a.store.PauseSendJobBy(c, id, actor(c), c.Now); err != nil {
+	if _, err := a.store.PauseSendJobBy(c, id, web.Actor(c), c.Now); err != nil {
 		return sendJob{}, err
 	}
 	return a.show(c, id)
@@ -406,7 +406,7 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	err := a.mayGoOn(c, id)
 	if err == nil {
-		_, err = a.store.ResumeSendJob(c, id, actor(c), c.Now)
+		_, err = a.store.ResumeSendJob(c, id, web.Actor(c), c.Now)
 	}
 	if err != nil {
 		return sendJob{}, err
@@ -416,7 +416,7 @@ func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 
 func (a sendjobs) mayGoOn(c *web.Call, id string) error {
 	j, err := a.store.SendJob(c, id)
-	if err == nil && j.PausedForHarm() && !isOperator(c) {
+	if err == nil && j.PausedForHarm() && !web.IsOperator(c) {
 		err = core.Forbiddenf("Only server administrators can resume this send job. It is paused: %s.", j.PauseReason)
 	}
 	return err
@@ -428,7 +428,7 @@ func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 	if err := a.mayGoOn(c, id); err != nil {
 		return sendJob{}, err
 	}
-	j, err := a.store.RetryFailed(c, id, actor(c), c.Now)
+	j, err := a.store.RetryFailed(c, id, web.Actor(c), c.Now)
 	if err != nil {
 		return sendJob{}, err
 	}
@@ -464,14 +464,14 @@ func (in *jobFilter) campaigns() []string {
 }
 
 func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, error) {
-	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
+	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {
 		return nil, err
 	}
 	jobs, err := a.store.JobViews(c, campaigns.JobFilter{
 		Tenants: tenants, All: all, Status: in.Status, ListID: in.ListID, CampaignIDs: in.campaigns(),
 	}, page)
-	return rowsOf(jobs, sendJobOf), err
+	return web.RowsOf(jobs, sendJobOf), err
 }
 
 func (a sendjobs) stats(c *web.Call, id string) (core.Stats, error) {

@@ -17,10 +17,10 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	if err != nil {
 		return err
 	}
-	page := core.Page{Limit: exportPage}
+	page := core.Page{Limit: web.ExportPage}
 	rows, err := a.store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
 	if err == nil {
-		err = a.store.NoteJobExport(c, &j, actor(c), c.Now)
+		err = a.store.NoteJobExport(c, &j, web.Actor(c), c.Now)
 	}
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 		if w.Flush(); err == nil {
 			err = w.Error()
 		}
-		if err != nil || len(rows) < exportPage {
+		if err != nil || len(rows) < web.ExportPage {
 			break
 		}
 		page.After = strconv.FormatInt(rows[len(rows)-1].Seq, 10)

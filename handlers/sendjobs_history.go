@@ -59,7 +59,7 @@ func (m mailed) key() string { return strconv.FormatInt(m.no, 10) }
 
 // history lists what was ever sent to an address, the newest first.
 func (a sendjobs) history(c *web.Call, in historyOf, page core.Page) ([]mailed, error) {
-	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
+	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +93,13 @@ type whyAnswer struct {
 
 // why shows all that tells why an address got no email.
 func (a subscribers) why(c *web.Call, in historyOf) (out whyAnswer, err error) {
-	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
+	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {
 		return out, err
 	}
 	w, err := a.store.Why(c, in.Email, tenants, all)
 	out = whyAnswer{
-		w.Email, w.Subscriptions, rowsOf(w.Blocks, func(s *core.Suppressed) block { return blockOf(c, s) }), w.Mails,
+		w.Email, w.Subscriptions, web.RowsOf(w.Blocks, func(s *core.Suppressed) block { return blockOf(c, s) }), w.Mails,
 		mailedRows(w.Campaigns),
 	}
 	return out, err

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -40,16 +41,16 @@ func (a setupPages) show(c *web.Call, in setupForm, fault error) (web.HTML, erro
 	if err := a.auth.CheckSetup(c, in.Token, c.Now); err != nil {
 		return a.over(c, err)
 	}
-	v := view{
-		Title: wordsOf(c).SetupTitle,
-		Data:  setupForm{Token: in.Token, Name: truncate(in.Name, maxShown), Email: truncate(in.Email, maxShown)},
+	v := page.View{
+		Title: page.WordsOf(c).SetupTitle,
+		Data:  setupForm{Token: in.Token, Name: web.Truncate(in.Name, maxShown), Email: web.Truncate(in.Email, maxShown)},
 	}
-	status, err := v.blame(c, fault)
+	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v.AtField = v.field != ""
-	return render(c, status, "setup", v)
+	v.AtField = v.Field != ""
+	return page.Render(c, status, "setup", v)
 }
 
 func (a setupPages) over(c *web.Call, err error) (web.HTML, error) {
@@ -57,10 +58,10 @@ func (a setupPages) over(c *web.Call, err error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	c.LogError(err)
-	w := wordsOf(c)
-	return renderMessage(c, http.StatusBadRequest, w.OverTitle, note{
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, http.StatusBadRequest, w.OverTitle, page.Note{
 		Lines: []string{w.SetupOver}, Link: "/login", LinkText: w.SignIn, Quiet: true,
-	}, brand{})
+	}, page.Brand{})
 }
 
 // make makes the account and signs its browser in.

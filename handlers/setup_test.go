@@ -48,7 +48,7 @@ func TestSetup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, token := setupEnv(t)
 		code, page := e.page("GET", SetupPath(token), nil)
-		if code != 200 || !strings.Contains(page, words()["en"].SetupButton) {
+		if code != 200 || !strings.Contains(page, wordsOfPages()["en"].SetupButton) {
 			t.Fatal(code, textOf(page))
 		}
 		form := url.Values{"token": {token}, "name": {"Lisa"}, "email": {"lisa@example.org"}, "password": {"short"}}

@@ -41,7 +41,7 @@ func (a signingKeys) list(c *web.Call) ([]signingKey, error) {
 
 // rotate makes the next keys. They are published at once and sign a day later.
 func (a signingKeys) rotate(c *web.Call) ([]signingKey, error) {
-	made, err := auth.RotateKeys(db.By(c, actor(c), c.Now), a.store, c.Now)
+	made, err := auth.RotateKeys(db.By(c, web.Actor(c), c.Now), a.store, c.Now)
 	if err == nil && len(made) == 0 {
 		err = core.Conflictf("conflict", "The next signing keys already exist. They take over automatically.")
 	}

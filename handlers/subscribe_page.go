@@ -5,15 +5,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/members"
 )
-
-// subscribePath is the page with the subscribe form of a list.
-func subscribePath(listID string) string { return "/l/" + listID }
 
 // honeypot is a field that people don't see. A program that fills it in gets the answer that people get, and nothing
 // is stored.
@@ -22,21 +19,13 @@ const honeypot = "_website"
 // Undeclared fields of a form become preferences too, so many at the most.
 const maxFreeFields = 20
 
-// formField is a field of a list as a form shows it (pages/layout.html, "fields").
-type formField struct {
-	core.Field
-	Value   string
-	Checked bool
-	Wrong   bool
-}
-
 // subscribeData is the Data of pages/subscribe.html.
 type subscribeData struct {
 	Action, Email, Source string
 	Description, Consent  []string // paragraphs
-	Fields                []formField
+	Fields                []page.FormField
 	WrongEmail            bool
-	Tracking              *trackingBox
+	Tracking              *page.TrackingBox
 }
 
 // subscribeList finds the list of the page, and applies its style.
@@ -45,16 +34,16 @@ func (p newsletterPages) subscribeList(c *web.Call, id string) (*core.ListWithTe
 	if err != nil {
 		return nil, err
 	}
-	applyList(c, list, "")
+	page.ApplyList(c, list, "")
 	if !list.Active() {
-		return nil, linkError(c, core.ErrListInactive)
+		return nil, page.LinkError(c, core.ErrListInactive)
 	}
 	return list, nil
 }
 
 func (p newsletterPages) askSubscribe(c *web.Call, id string) (web.HTML, error) {
 	if p.options.MemberURL != "" {
-		return web.HTML{To: p.options.MemberURL + subscribePath(id)}, nil
+		return web.HTML{To: p.options.MemberURL + page.SubscribePath(id)}, nil
 	}
 	list, err := p.subscribeList(c, id)
 	if err != nil {
@@ -67,33 +56,24 @@ func (p newsletterPages) askSubscribe(c *web.Call, id string) (web.HTML, error) 
 func (p newsletterPages) showSubscribe(c *web.Call, list *core.ListWithTenant, filled map[string]string,
 	wrong string,
 ) (web.HTML, error) {
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	data := subscribeData{
-		Action: subscribePath(list.ID), Email: filled["email"], Source: filled["source"], WrongEmail: wrong == "email",
-		Description: paragraphs(list.Description), Consent: paragraphs(list.ConsentText),
+		Action: page.SubscribePath(list.ID), Email: filled["email"], Source: filled["source"], WrongEmail: wrong == "email",
+		Description: page.Paragraphs(list.Description), Consent: page.Paragraphs(list.ConsentText),
 	}
 	for _, f := range list.Fields {
 		v := filled[f.Name]
-		data.Fields = append(data.Fields, formField{Field: f, Value: v, Checked: v != "", Wrong: wrong == f.Name})
+		data.Fields = append(data.Fields, page.FormField{Field: f, Value: v, Checked: v != "", Wrong: wrong == f.Name})
 	}
-	if data.Tracking = trackingBoxOf(&list.Tenant, styleOf(c)); data.Tracking != nil {
+	if data.Tracking = page.TrackingBoxOf(&list.Tenant, page.StyleOf(c)); data.Tracking != nil {
 		data.Tracking.Checked = filled[core.TrackingMember] != ""
 	}
-	v := view{Title: styleOf(c).expand(w.SubscribeTitle), Data: data}
+	v := page.View{Title: page.StyleOf(c).Expand(w.SubscribeTitle), Data: data}
 	status := 0
 	if wrong != "" {
-		v.Fault, status = styleOf(c).fault, http.StatusBadRequest
+		v.Fault, status = page.StyleOf(c).Fault, http.StatusBadRequest
 	}
-	return render(c, status, "subscribe", v, redirectSource(list.SubscribeRedirectURL)...)
-}
-
-func paragraphs(s string) (all []string) {
-	for p := range strings.SplitSeq(s, "\n\n") {
-		if p = strings.TrimSpace(p); p != "" {
-			all = append(all, p)
-		}
-	}
-	return all
+	return page.Render(c, status, "subscribe", v, page.RedirectSource(list.SubscribeRedirectURL)...)
 }
 
 // subscribe takes the form, also from a page of another site: it reads no cookie, and an address proves itself by its
@@ -105,11 +85,11 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 	}
 	email, err := core.ParseEmail(form["email"])
 	if err != nil {
-		styleOf(c).fault = wordsOf(c).FaultEmail
+		page.StyleOf(c).Fault = page.WordsOf(c).FaultEmail
 		c.LogError(err)
 		return p.showSubscribe(c, list, form, "email")
 	}
-	styleOf(c).email = email
+	page.StyleOf(c).Email = email
 	values, err := list.Fields.Read(func(name string) string { return form[name] })
 	if wrong, ok := formFault(c, err); ok {
 		return p.showSubscribe(c, list, form, wrong)
@@ -119,7 +99,7 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 	if err := preferences.Check("fields"); err != nil {
 		return web.HTML{}, err
 	}
-	if err := p.limits.check(c, maintains(c, list)); err != nil {
+	if err := p.limits.Check(c, maintains(c, list)); err != nil {
 		return web.HTML{}, err
 	}
 	if form[honeypot] == "" {
@@ -140,11 +120,12 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 	if list.SubscribeRedirectURL != "" {
 		return web.HTML{To: list.SubscribeRedirectURL}, nil
 	}
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.CheckTitle, note{
-		Lines: []string{styleOf(c).expand(w.CheckText)}, Hint: w.CheckHint, Link: subscribePath(list.ID), LinkText: w.Again,
-		Quiet: true,
-	}, brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.CheckTitle, page.Note{
+		Lines: []string{page.StyleOf(c).Expand(w.CheckText)}, Hint: w.CheckHint, Link: page.SubscribePath(list.ID),
+		LinkText: w.Again,
+		Quiet:    true,
+	}, page.Brand{})
 }
 
 // formFault says what is wrong with a field of a form, in the reader's language, and which it is.
@@ -153,10 +134,10 @@ func formFault(c *web.Call, err error) (name string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	w := wordsOf(c)
-	styleOf(c).field = fault.Label
+	w := page.WordsOf(c)
+	page.StyleOf(c).Field = fault.Label
 	c.LogError(err)
-	styleOf(c).fault = styleOf(c).expand(map[string]string{
+	page.StyleOf(c).Fault = page.StyleOf(c).Expand(map[string]string{
 		core.FaultMissing: w.FaultMissing, core.FaultChoice: w.FaultChoice, core.FaultText: w.FaultText,
 	}[fault.Fault])
 	return fault.Name, true

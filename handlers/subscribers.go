@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -41,63 +40,63 @@ func (h *Handler) subscriberRoutes(t *web.Table) {
 	s := subscribers{h.options.Store}
 	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
-	t.Add("GET", "/api/admin/why", admin(core.ActionPeopleRead), web.Member, web.Query(s.why),
+	t.Add("GET", "/api/admin/why", web.Admin(core.ActionPeopleRead), web.Member, web.Query(s.why),
 		"Show why an address got no email: its subscriptions, blocks, last emails and server responses").
 		Named("explainDelivery").
-		Refuses(badEmail)
-	t.Add("GET", all, admin(core.ActionPeopleMasked), web.Member, web.Search(s.list).Fails(core.NotFound),
+		Refuses(web.BadEmail)
+	t.Add("GET", all, web.Admin(core.ActionPeopleMasked), web.Member, web.Search(s.list).Fails(core.NotFound),
 		"List subscribers; a page can be short even if another follows").Named("listSubscribers").
 		Refuses(
-			refused("field", "Missing although value is set, or contains quotes or backslashes"),
-			refused("email_prefix", "Too long"),
-			refused("search", "Too long"),
-			refused("sort", "More than 10,000 subscribers to sort"),
-			badEmail,
+			web.Refused("field", "Missing although value is set, or contains quotes or backslashes"),
+			web.Refused("email_prefix", "Too long"),
+			web.Refused("search", "Too long"),
+			web.Refused("sort", "More than 10,000 subscribers to sort"),
+			web.BadEmail,
 		)
-	t.Add("POST", all, admin(core.ActionPeopleAdd), web.Member,
+	t.Add("POST", all, web.Admin(core.ActionPeopleAdd), web.Member,
 		web.JSON(s.create).Created().Fails(core.NotFound, core.Conflict).
 			DescribesFailure(200, "The address is already on the list; nothing changed"),
 		"Add an address to a list; without recorded consent it gets a confirmation email").Named("addSubscriber").
 		Example(web.Object{
-			"list_id": exampleID, "email": "new@example.org", "status": "pending",
+			"list_id": web.ExampleID, "email": "new@example.org", "status": "pending",
 			"source": "signed at the fair",
 		}).
 		Refuses(
-			badEmail,
-			coded("list_inactive", "", "The list isn't accepting signups"),
-			refused("preferences", "Too large or nested too deeply"),
-			clashing("suppressed", "", "The address is blocked"),
-			thereIsOne,
-			clashing("unsubscribed", "", "The subscriber has unsubscribed"),
-			clash("Another service manages the list"),
+			web.BadEmail,
+			web.Coded("list_inactive", "", "The list isn't accepting signups"),
+			web.Refused("preferences", "Too large or nested too deeply"),
+			web.Clashing("suppressed", "", "The address is blocked"),
+			web.ThereIsOne,
+			web.Clashing("unsubscribed", "", "The subscriber has unsubscribed"),
+			web.Clash("Another service manages the list"),
 		)
-	t.Add("GET", all+"/export", admin(core.ActionPeopleExport), web.Member,
+	t.Add("GET", all+"/export", web.Admin(core.ActionPeopleExport), web.Member,
 		web.Write(s.export).Answers("text/csv").Fails(core.NotFound),
 		"Export the subscriptions of a list, or of all lists of a tenant, as CSV").Named("exportSubscribers").
-		Refuses(refused("list_id", "Missing, and tenant_id too"))
-	t.Add("GET", item, admin(core.ActionPeopleMasked), web.Member,
+		Refuses(web.Refused("list_id", "Missing, and tenant_id too"))
+	t.Add("GET", item, web.Admin(core.ActionPeopleMasked), web.Member,
 		one(web.Path(s.show)), "Show a subscriber with its consent history").Named("getSubscriber")
-	t.Add("PUT", item, admin(core.ActionPeopleChange), web.Member,
+	t.Add("PUT", item, web.Admin(core.ActionPeopleChange), web.Member,
 		one(web.JSON(s.update)).Fails(core.Conflict), "Update a subscriber; fields you leave out stay unchanged").
 		Named("updateSubscriber").
 		Example(web.Object{"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}}).
 		Refuses(
-			refused("preferences", "Too large or nested too deeply"),
-			clash("Another service manages the subscription"),
+			web.Refused("preferences", "Too large or nested too deeply"),
+			web.Clash("Another service manages the subscription"),
 		)
-	t.Add("POST", item+"/unsubscribe", admin(core.ActionPeopleChange), web.Member,
+	t.Add("POST", item+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member,
 		one(web.Path(s.unsubscribe)), "Unsubscribe").Named("unsubscribeSubscriber")
-	t.Add("POST", all+"/unsubscribe", admin(core.ActionPeopleChange), web.Member, web.JSON(s.unsubscribeAll),
+	t.Add("POST", all+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member, web.JSON(s.unsubscribeAll),
 		"Unsubscribe an address from all lists of a tenant").Named("unsubscribeEverywhere").
-		Example(web.Object{"email": "reader@example.org", "tenant_id": exampleID}).
-		Refuses(tenantNamed, badEmail)
-	t.Add("POST", item+"/erase", admin(core.ActionPeopleErase), web.Member,
+		Example(web.Object{"email": "reader@example.org", "tenant_id": web.ExampleID}).
+		Refuses(web.TenantNamed, web.BadEmail)
+	t.Add("POST", item+"/erase", web.Admin(core.ActionPeopleErase), web.Member,
 		one(web.Path(s.erase)), "Erase all data that a tenant has about an address").
 		Named("eraseSubscriber")
-	t.Add("GET", item+"/export", admin(core.ActionPeopleExport), web.Member,
+	t.Add("GET", item+"/export", web.Admin(core.ActionPeopleExport), web.Member,
 		one(web.Write(s.exportPerson).Answers("application/json")),
 		"Export all data that a tenant has about an address, as JSON").Named("exportSubscriber")
-	t.Add("GET", item+"/history", admin(core.ActionPeopleRead), web.Member,
+	t.Add("GET", item+"/history", web.Admin(core.ActionPeopleRead), web.Member,
 		one(web.List(s.history, mailed.key)), "List the emails a tenant sent to an address, newest first").
 		Named("listMailsToSubscriber")
 }
@@ -183,7 +182,7 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 	tenant := in.TenantID
 	if in.ListID != "" {
 		l, err := a.store.List(c, in.ListID)
-		if err = ownRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
+		if err = web.OwnRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
 			return f, err
 		}
 		if tenant != "" && tenant != l.TenantID {
@@ -192,7 +191,7 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 		tenant = l.TenantID
 	}
 	if tenant != "" {
-		if err := mayFor(c, tenant); err != nil {
+		if err := web.MayFor(c, tenant); err != nil {
 			return f, err
 		}
 		if !c.Caller.May(action, tenant) {
@@ -220,7 +219,7 @@ func (a subscribers) find(c *web.Call) error {
 		l, err = a.store.ListedSubscription(c, masked, tenants, all)
 	}
 	c.Keep(subscriptionKey{}, &l)
-	return ownRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrSubscriptionNotFound)
+	return web.OwnRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrSubscriptionNotFound)
 }
 
 // found returns what find has read.
@@ -251,7 +250,7 @@ type block struct {
 // tenants, and why, may be another tenant's word.
 func blockOf(c *web.Call, s *core.Suppressed) block {
 	b := block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt}
-	if s.TenantID == core.TenantNone && !isOperator(c) {
+	if s.TenantID == core.TenantNone && !web.IsOperator(c) {
 		b.Reason, b.DisabledBy = "", ""
 	}
 	return b
@@ -276,12 +275,12 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 		}
 	}
 	r.Consents = append(r.Consents, consents...)
-	if err != nil || isOperator(c) {
+	if err != nil || web.IsOperator(c) {
 		return r, err
 	}
 	outside, err := outsiders(c, a.store, l.TenantID)
 	for i := range r.Consents {
-		if k := &r.Consents[i]; k.Proof == core.ProofAdmin && k.Source != actor(c) && outside(k.Source) {
+		if k := &r.Consents[i]; k.Proof == core.ProofAdmin && k.Source != web.Actor(c) && outside(k.Source) {
 			k.Remote, k.UserAgent = "", ""
 		}
 	}
@@ -300,32 +299,21 @@ type newSubscriber struct {
 
 // CheckInput refuses a source that the record of consents would cut, and preferences that are no object, or too large.
 func (in *newSubscriber) CheckInput() error {
-	if err := checkText("source", in.Source); err != nil {
+	if err := web.CheckText("source", in.Source); err != nil {
 		return err
 	}
 	return in.Preferences.Check("preferences")
 }
 
-// checkText refuses a text for the record that is too long for it.
-func checkText(field, text string) error {
-	if len(text) > core.MaxOrigin {
-		return core.Invalidf(field, "%s must have at most %d bytes.", field, core.MaxOrigin)
-	}
-	if strings.ContainsFunc(text, unicode.IsControl) {
-		return core.Invalidf(field, "%s must not contain control characters.", field)
-	}
-	return nil
-}
-
 func (a subscribers) create(c *web.Call, in newSubscriber) (subscriber, error) {
 	list, err := a.store.List(c, in.ListID)
-	if err = ownRecord(c, list.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
+	if err = web.OwnRecord(c, list.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
 		return subscriber{}, err
 	}
 	sub, changed, err := a.store.AddSubscription(c, imports.SubscriptionInput{
 		ListID: in.ListID, Email: in.Email, Status: cmp.Or(in.Status, core.SubscriptionPending),
-		Source: cmp.Or(in.Source, actor(c)), Preferences: in.Preferences,
-	}, actor(c), c.Now)
+		Source: cmp.Or(in.Source, web.Actor(c)), Preferences: in.Preferences,
+	}, web.Actor(c), c.Now)
 	if err == nil && !changed {
 		c.SetStatus(200)
 	}
@@ -350,7 +338,7 @@ func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error
 	if in.Preferences == nil {
 		return a.shown(c, l), nil
 	}
-	sub, err := a.store.SetPreferences(db.By(c, actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
+	sub, err := a.store.SetPreferences(db.By(c, web.Actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
 	if l.Mirrored && core.KindOf(err) == core.NotFound {
 		return subscriber{}, core.Conflictf("conflict", "Another service manages this subscription. Change it there.")
 	}
@@ -360,8 +348,8 @@ func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error
 func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 	l := a.found(c)
 	sub, err := a.store.Unsubscribe(c, members.UnsubscribeRequest{
-		ListID: l.ListID, SubscriptionID: l.ID, Email: l.Email, Proof: core.ProofAdmin, Actor: actor(c),
-		Origin: core.Origin{Source: actor(c), Remote: remoteOf(c), UserAgent: c.UserAgent()},
+		ListID: l.ListID, SubscriptionID: l.ID, Email: l.Email, Proof: core.ProofAdmin, Actor: web.Actor(c),
+		Origin: core.Origin{Source: web.Actor(c), Remote: web.RemoteOf(c), UserAgent: c.UserAgent()},
 	}, c.Now)
 	if l.Mirrored && core.KindOf(err) == core.NotFound { // another member service has the subscription
 		*l, err = a.store.ListedSubscription(c, l.ID, []string{l.TenantID}, false)
@@ -370,17 +358,9 @@ func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 	return a.shown(c, &people.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
 }
 
-// remoteOf is the caller's address as records keep it; empty where it is not known.
-func remoteOf(c *web.Call) string {
-	if !c.Remote.IsValid() {
-		return ""
-	}
-	return c.Remote.String()
-}
-
 func (a subscribers) erase(c *web.Call, _ string) (web.None, error) {
 	l := a.found(c)
-	_, err := a.store.ErasePerson(c, core.Person{Email: l.Email, TenantID: l.TenantID}, actor(c), c.Now)
+	_, err := a.store.ErasePerson(c, core.Person{Email: l.Email, TenantID: l.TenantID}, web.Actor(c), c.Now)
 	return web.None{}, err
 }
 
@@ -396,7 +376,7 @@ func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 	l := a.found(c)
 	data, err := a.store.ExportPerson(c, core.Person{Email: l.Email, TenantID: l.TenantID})
 	if err == nil {
-		err = a.store.NotePersonExport(c, l.TenantID, l.Email, actor(c), c.Now)
+		err = a.store.NotePersonExport(c, l.TenantID, l.Email, web.Actor(c), c.Now)
 	}
 	if err != nil {
 		return err
@@ -436,7 +416,7 @@ func (a subscribers) exportedLists(c *web.Call, in *exported) (lists []core.List
 		l, err := a.store.List(c, in.ListID)
 		return []core.List{l}, err
 	}
-	page := core.Page{Limit: exportPage}
+	page := core.Page{Limit: web.ExportPage}
 	for {
 		some, err := a.store.Lists(c, []string{in.TenantID}, false, page)
 		if err != nil {
@@ -510,18 +490,18 @@ func (a subscribers) export(c *web.Call, in exported) error {
 		return err
 	}
 	for i := range lists {
-		if err := a.store.NoteExport(c, lists[i].ID, actor(c), c.Now); err != nil {
+		if err := a.store.NoteExport(c, lists[i].ID, web.Actor(c), c.Now); err != nil {
 			return err
 		}
 	}
-	page := core.Page{Limit: exportPage}
+	page := core.Page{Limit: web.ExportPage}
 	rows, next, err := a.store.MatchingSubscriptions(c, f, page)
 	if err != nil {
 		return err
 	}
 	h := c.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", attachment(name))
+	h.Set("Content-Disposition", web.Attachment(name))
 	write, end, err := a.exportWriter(c, &in, lists)
 	if err != nil {
 		return err
@@ -546,6 +526,3 @@ func (a subscribers) export(c *web.Call, in exported) error {
 	}
 	return nil
 }
-
-// exportPage is how many subscriptions an export reads at once.
-const exportPage = 500

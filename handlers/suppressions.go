@@ -23,22 +23,22 @@ type suppression struct {
 func (h *Handler) suppressionRoutes(t *web.Table) {
 	p := suppressions{h.options.Store}
 	const off = "/api/admin/suppressions"
-	may := admin(core.ActionSuppressionManage)
+	may := web.Admin(core.ActionSuppressionManage)
 	t.Add("GET", off, may, web.Member, web.Search(p.list), "List the blocked addresses of a tenant with the reasons").
 		Named("listSuppressions").
-		Refuses(badEmail)
+		Refuses(web.BadEmail)
 	t.Add("POST", off, may, web.Member, web.JSON(p.create).Created().Fails(core.NotFound),
 		"Block an address").Named("createSuppression").
-		Example(web.Object{"email": "gone@example.org", "tenant_id": exampleID, "reason": "asked by telephone"}).
-		Refuses(tenantNamed, badEmail)
+		Example(web.Object{"email": "gone@example.org", "tenant_id": web.ExampleID, "reason": "asked by telephone"}).
+		Refuses(web.TenantNamed, web.BadEmail)
 	t.Add("PUT", off, may, web.Member, web.JSON(p.update).Fails(core.NotFound),
 		"Update the reason for blocking an address").Named("updateSuppression").
-		Example(web.Object{"email": "off@example.org", "tenant_id": exampleID, "reason": "asked by letter"}).
-		Refuses(tenantNamed, badEmail)
+		Example(web.Object{"email": "off@example.org", "tenant_id": web.ExampleID, "reason": "asked by letter"}).
+		Refuses(web.TenantNamed, web.BadEmail)
 	t.Add("POST", off+"/lift", may, web.Member, web.JSON(p.lift).Fails(core.NotFound), "Unblock an address").
 		Named("liftSuppression").
-		Example(web.Object{"email": "off@example.org", "tenant_id": exampleID}).
-		Refuses(tenantNamed, badEmail)
+		Example(web.Object{"email": "off@example.org", "tenant_id": web.ExampleID}).
+		Refuses(web.TenantNamed, web.BadEmail)
 }
 
 func suppressionRows(c *web.Call, found []core.Suppressed) []suppression {
@@ -68,7 +68,7 @@ const (
 func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (rows []suppression, next string,
 	err error,
 ) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -120,7 +120,7 @@ type newSuppression struct {
 }
 
 // CheckInput refuses a reason that the record would cut.
-func (in *newSuppression) CheckInput() error { return checkText("reason", in.Reason) }
+func (in *newSuppression) CheckInput() error { return web.CheckText("reason", in.Reason) }
 
 // suppressedAddress says what switching an address off has done.
 type suppressedAddress struct {
@@ -130,15 +130,15 @@ type suppressedAddress struct {
 }
 
 func (a suppressions) create(c *web.Call, in newSuppression) (s suppressedAddress, err error) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return s, err
 	}
 	n, err := a.store.Suppress(c, members.DisableRequest{
-		Email: in.Email, TenantID: tenant, Reason: cmp.Or(in.Reason, "by "+actor(c)), DisabledBy: actor(c),
+		Email: in.Email, TenantID: tenant, Reason: cmp.Or(in.Reason, "by "+web.Actor(c)), DisabledBy: web.Actor(c),
 		OccurredAt: c.Now,
-	}, actor(c), c.Now)
-	return suppressedAddress{in.Email, true, n}, unknownTenant(err)
+	}, web.Actor(c), c.Now)
+	return suppressedAddress{in.Email, true, n}, web.UnknownTenant(err)
 }
 
 // suppressionChange is the body of PUT /api/admin/suppressions.
@@ -148,22 +148,22 @@ type suppressionChange struct {
 }
 
 // CheckInput refuses a reason that the record would cut.
-func (in *suppressionChange) CheckInput() error { return checkText("reason", in.Reason) }
+func (in *suppressionChange) CheckInput() error { return web.CheckText("reason", in.Reason) }
 
 func (a suppressions) update(c *web.Call, in suppressionChange) ([]suppression, error) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return nil, err
 	}
-	changed, err := a.store.SetSuppressionReason(c, in.Email, tenant, in.Reason, actor(c), c.Now)
+	changed, err := a.store.SetSuppressionReason(c, in.Email, tenant, in.Reason, web.Actor(c), c.Now)
 	return suppressionRows(c, changed), err
 }
 
 func (a suppressions) lift(c *web.Call, in suppressionInput) ([]suppression, error) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return nil, err
 	}
-	lifted, err := a.store.Lift(c, in.Email, tenant, actor(c), c.Now)
+	lifted, err := a.store.Lift(c, in.Email, tenant, web.Actor(c), c.Now)
 	return suppressionRows(c, lifted), err
 }

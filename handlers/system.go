@@ -52,44 +52,27 @@ type system struct {
 	snapshot func() SnapshotState // nil: off
 	doctor   func(ctx context.Context, dns bool) []core.Finding
 	versions Versions
-	turn     turn // held while queues are counted, or the machine is looked at
+	turn     web.Turn // held while queues are counted, or the machine is looked at
 }
-
-// turn is held by one request at a time of those that read much.
-type turn chan struct{}
 
 // systemRoutes are what happens in the daemon, and by whom.
 func (h *Handler) systemRoutes(t *web.Table) {
 	trail := audit{h.options.Store}
-	t.Add("GET", "/api/admin/audit", admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
+	t.Add("GET", "/api/admin/audit", web.Admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
 		"List audit log entries, newest first; a page can be short even if another follows").Named("listAudit")
 	s := system{h.options.Store, h.options.Snapshot, h.options.Doctor, h.options.Versions, h.queues}
-	t.Add("GET", "/api/admin/status", admin(core.ActionSystemRead), web.Member, web.Get(s.status),
+	t.Add("GET", "/api/admin/status", web.Admin(core.ActionSystemRead), web.Member, web.Get(s.status),
 		"Show the status of send jobs, queues, disk and backup").Named("getSystemStatus")
-	t.Add("GET", "/api/admin/doctor", admin(core.ActionSystemRead), web.Member, web.Query(s.examine),
+	t.Add("GET", "/api/admin/doctor", web.Admin(core.ActionSystemRead), web.Member, web.Query(s.examine),
 		"Diagnose configuration and deliverability problems").Named("examine")
 	keys := signingKeys{h.options.Store}
-	may := admin(core.ActionKeyManage)
+	may := web.Admin(core.ActionKeyManage)
 	t.Add("GET", "/api/admin/signing-keys", may, web.Member, web.Get(keys.list),
 		"List token signing keys, oldest first").Named("listSigningKeys")
 	t.Add("POST", "/api/admin/signing-keys/rotate", may, web.Member, web.Get(keys.rotate).Created().Fails(core.Conflict),
 		"Create the next signing keys; they take effect tomorrow").Named("rotateSigningKeys").
-		Refuses(clash("The next keys already exist"))
+		Refuses(web.Clash("The next keys already exist"))
 }
-
-func newTurn() turn { return make(turn, 1) }
-
-// take waits for the turn; its error is that of a request that has ended meanwhile.
-func (t turn) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t turn) end() { <-t }
 
 // doctorQuery says what doctor looks at beyond the machine.
 type doctorQuery struct {
@@ -98,10 +81,10 @@ type doctorQuery struct {
 
 // examine looks for what is wrong. It asks other machines and tries the disk, so that requests take turns.
 func (a system) examine(c *web.Call, in doctorQuery) ([]core.Finding, error) {
-	if err := a.turn.take(c); err != nil {
+	if err := a.turn.Take(c); err != nil {
 		return nil, err
 	}
-	defer a.turn.end()
+	defer a.turn.End()
 	if a.doctor == nil {
 		return []core.Finding{}, nil
 	}
@@ -110,10 +93,10 @@ func (a system) examine(c *web.Call, in doctorQuery) ([]core.Finding, error) {
 
 // status reads the figures. It counts whole queues, so that requests take turns.
 func (a system) status(c *web.Call) (s SystemStatus, err error) {
-	if err := a.turn.take(c); err != nil {
+	if err := a.turn.Take(c); err != nil {
 		return s, err
 	}
-	defer a.turn.end()
+	defer a.turn.End()
 	if a.snapshot != nil {
 		s.Snapshot = a.snapshot()
 	}

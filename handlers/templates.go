@@ -2,9 +2,9 @@ package handlers
 
 import (
 	"errors"
-	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -27,34 +27,34 @@ func (h *Handler) templateRoutes(t *web.Table) {
 	a := templates{h.options.Store}
 	const all = "/api/admin/templates"
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	r := crud(t, all, "Template", "a template", "templates, without their bodies", resource{
-		a.find, web.ErrNotFound, web.List(a.list, templateHead.key),
-		web.JSON(a.create).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict), web.Path(a.show),
-		web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict), web.Query(a.remove).Fails(core.Conflict),
-		rights{read, write, write, write},
+	r := web.Crud(t, all, "Template", "a template", "templates, without their bodies", web.Resource{
+		Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, templateHead.key),
+		Create: web.JSON(a.create).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict), Show: web.Path(a.show),
+		Update: web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict), Remove: web.Query(a.remove).Fails(core.Conflict),
+		May: web.Rights{Read: read, Create: write, Change: write, Remove: write},
 	})
-	r.list.Refuses(tenantNamed)
-	r.create.Requires("name").
+	r.List.Refuses(web.TenantNamed)
+	r.Create.Requires("name").
 		Limits(never(web.Object{"not": oneOf("body_html", "body_text")})).
 		Example(web.Object{
-			"tenant_id": exampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}",
+			"tenant_id": web.ExampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}",
 			"body_text": "Acme\n\n{{content}}",
 		}).
 		Refuses(saidByTemplate...)
-	r.update.Example(web.Object{"body_html": "<h1>Acme Gardens</h1>{{content}}"}).
+	r.Update.Example(web.Object{"body_html": "<h1>Acme Gardens</h1>{{content}}"}).
 		Refuses(saidByTemplate...)
-	r.remove.Refuses(clashing("template_in_use", "", "The template is in use; set force to delete it anyway"))
-	t.Add("GET", all+"/:id/uses", admin(read), web.Member, web.Path(a.uses).Find(a.find).Missing(web.ErrNotFound),
+	r.Remove.Refuses(web.Clashing("template_in_use", "", "The template is in use; set force to delete it anyway"))
+	t.Add("GET", all+"/:id/uses", web.Admin(read), web.Member, web.Path(a.uses).Find(a.find).Missing(web.ErrNotFound),
 		"List where a template is used").Named("listTemplateUses")
-	t.Add("POST", "/api/admin/template-preview", admin(read), web.Member,
+	t.Add("POST", "/api/admin/template-preview", web.Admin(read), web.Member,
 		web.JSON(a.try).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict),
 		"Render an unsaved template with its layout").Named("tryTemplate").
-		Example(web.Object{"tenant_id": exampleID, "layout": "", "body_html": "<p>Hello {{email}}</p>"}).
+		Example(web.Object{"tenant_id": web.ExampleID, "layout": "", "body_html": "<p>Hello {{email}}</p>"}).
 		Refuses(saidByTemplate...)
-	t.Add("POST", all+"/:id/preview", admin(read), web.Member,
+	t.Add("POST", all+"/:id/preview", web.Admin(read), web.Member,
 		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict),
 		"Render a template with its layout").Named("previewTemplate").
-		Refuses(clashing("layout_missing", "", "The layout isn't one of the tenant's templates"))
+		Refuses(web.Clashing("layout_missing", "", "The layout isn't one of the tenant's templates"))
 }
 
 func (in *templateInput) record() core.TemplateInput {
@@ -75,20 +75,11 @@ func (t templateHead) key() string { return t.Name }
 
 func (a templates) find(c *web.Call) error {
 	t, err := a.store.TemplateByID(c, c.ID())
-	return ownRecord(c, t.TenantID, core.ActionTemplateRead, err, web.ErrNotFound)
+	return web.OwnRecord(c, t.TenantID, core.ActionTemplateRead, err, web.ErrNotFound)
 }
 
-// oneTenant is theTenant for records that no tenant has in common.
-func oneTenant(c *web.Call, named string) (string, error) {
-	tenant, err := theTenant(c, named)
-	if err == nil && tenant == core.TenantNone {
-		err = core.Invalidf("tenant_id", "tenant_id is missing.")
-	}
-	return tenant, err
-}
-
-func (a templates) list(c *web.Call, in tenantFilter, page core.Page) ([]templateHead, error) {
-	tenant, err := oneTenant(c, in.TenantID)
+func (a templates) list(c *web.Call, in web.TenantFilter, page core.Page) ([]templateHead, error) {
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -101,17 +92,17 @@ func (a templates) list(c *web.Call, in tenantFilter, page core.Page) ([]templat
 }
 
 func (a templates) create(c *web.Call, in templateInput) (t core.Template, err error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return t, err
 	}
 	if t, err = core.NewTemplate(tenant, in.record(), c.Now); err == nil {
-		err = memberFault(TryTemplate(&t))
+		err = memberFault(drafts.TryTemplate(&t))
 	}
 	if err != nil {
 		return t, err
 	}
-	return t, unknownTenant(a.store.AddTemplate(c, t, actor(c)))
+	return t, web.UnknownTenant(a.store.AddTemplate(c, t, web.Actor(c)))
 }
 
 func (a templates) show(c *web.Call, id string) (core.Template, error) {
@@ -119,11 +110,11 @@ func (a templates) show(c *web.Call, id string) (core.Template, error) {
 }
 
 func (a templates) update(c *web.Call, in templateInput) (core.Template, error) {
-	return a.store.UpdateTemplate(c, c.ID(), actor(c), func(t *core.Template) error {
+	return a.store.UpdateTemplate(c, c.ID(), web.Actor(c), func(t *core.Template) error {
 		if err := t.Change(in.record(), c.Now); err != nil {
 			return err
 		}
-		return memberFault(TryTemplate(t))
+		return memberFault(drafts.TryTemplate(t))
 	})
 }
 
@@ -144,7 +135,7 @@ type templateRemoval struct {
 }
 
 func (a templates) remove(c *web.Call, in templateRemoval) (web.None, error) {
-	return web.None{}, a.store.DeleteTemplate(c, c.ID(), in.Force, actor(c), c.Now)
+	return web.None{}, a.store.DeleteTemplate(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
 // maxTemplateUses is how many uses of each kind are listed.
@@ -165,7 +156,7 @@ func (a templates) preview(c *web.Call, id string) (out preview, err error) {
 
 // try is the preview of a template that isn't kept. It needs no name.
 func (a templates) try(c *web.Call, in templateInput) (out preview, err error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
 	}
@@ -174,18 +165,18 @@ func (a templates) try(c *web.Call, in templateInput) (out preview, err error) {
 	}
 	t, err := core.NewTemplate(tenant, in.record(), c.Now)
 	if err == nil {
-		err = memberFault(TryTemplate(&t))
+		err = memberFault(drafts.TryTemplate(&t))
 	}
 	if err != nil {
 		return out, err
 	}
 	out, err = a.rendered(c, &t)
-	return out, unknownTenant(err)
+	return out, web.UnknownTenant(err)
 }
 
 // rendered returns a mail of a template with its layout.
 func (a templates) rendered(c *web.Call, t *core.Template) (out preview, err error) {
-	content := SampleContent(t)
+	content := drafts.SampleContent(t)
 	if content.Tenant, err = a.store.Tenant(c, t.TenantID); err != nil {
 		return out, err
 	}
@@ -203,27 +194,15 @@ func (a templates) rendered(c *web.Call, t *core.Template) (out preview, err err
 	if err != nil {
 		return out, err
 	}
-	r := SampleRecipient(c.PublicURL(), c.Now)
+	r := drafts.SampleRecipient(c.PublicURL(), c.Now)
 	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err
 }
 
-// TryTemplate compiles a template as a job without recipients would. What is faulty is Invalid.
-func TryTemplate(t *core.Template) error {
-	content := SampleContent(t)
-	_, err := mail.CompileShown(t.ID, &content)
-	return err
-}
-
-// SampleContent returns the content of a job with a template, whose body is made up where the template stands around
-// one.
-func SampleContent(t *core.Template) core.Content {
-	content := core.Content{
-		Template: *t, Copy: core.CampaignCopy{ID: t.ID, Subject: t.Name},
-		List: core.List{ID: t.ID, Name: "list"},
-	}
-	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
-		content.Copy.BodyHTML, content.Copy.BodyText = "<p>The body of the job.</p>", "The body of the job."
-	}
-	return content
+// saidByTemplate are refusals of what a template says.
+var saidByTemplate = []web.Refusal{
+	web.TenantNamed, web.FixedTenant, web.Refused("layout", "No other template has this name"),
+	web.Refused("body_html", "The placeholders are malformed, or the template would have no body"),
+	web.Refused("body_text", "The placeholders are malformed"),
+	web.Refused("subject", "The placeholders are malformed"), web.ThereIsOne,
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/markup"
@@ -18,42 +19,44 @@ func (h *Handler) themeRoutes(t *web.Table) {
 	a := themes{h.options.Store}
 	const all = "/api/admin/themes"
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	r := crud(t, all, "Theme", "a theme", "the tenants' own themes",
-		resource{
-			a.find, web.ErrNotFound, web.List(a.list, func(t core.Theme) string { return t.ID }),
-			web.JSON(a.create).Fails(core.NotFound, core.Conflict), web.Path(a.show), web.JSON(a.update).Fails(core.Conflict),
-			web.Path(a.remove).Fails(core.Conflict),
-			rights{read, write, write, write},
+	r := web.Crud(t, all, "Theme", "a theme", "the tenants' own themes",
+		web.Resource{
+			Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, func(t core.Theme) string { return t.ID }),
+			Create: web.JSON(a.create).Fails(core.NotFound, core.Conflict), Show: web.Path(a.show),
+			Update: web.JSON(a.update).Fails(core.Conflict),
+			Remove: web.Path(a.remove).Fails(core.Conflict),
+			May:    web.Rights{Read: read, Create: write, Change: write, Remove: write},
 		})
-	r.list.Refuses(tenantNamed)
-	r.create.Requires("name").
+	r.List.Refuses(web.TenantNamed)
+	r.Create.Requires("name").
 		Example(web.Object{
-			"tenant_id": exampleID, "name": "Ours", "base": "journal", "font": "georgia", "radius": 4,
+			"tenant_id": web.ExampleID, "name": "Ours", "base": "journal", "font": "georgia", "radius": 4,
 			"light":  web.Object{"accent": "#7a1f3d", "link": "#7a1f3d"},
 			"social": []web.Object{{"name": "Mastodon", "url": "https://social.example/@acme"}},
 		}).
 		Refuses(ofTheme...)
-	r.update.Example(web.Object{"footer_text": "Sent with care by Acme.", "width": 620}).
+	r.Update.Example(web.Object{"footer_text": "Sent with care by Acme.", "width": 620}).
 		Refuses(ofTheme...)
-	r.remove.Refuses(clashing("theme_in_use", "", "A draft or a campaign in review uses the theme"))
-	t.Add("POST", all+"/:id/preview", admin(read), web.Member, web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound),
+	r.Remove.Refuses(web.Clashing("theme_in_use", "", "A draft or a campaign in review uses the theme"))
+	t.Add("POST", all+"/:id/preview", web.Admin(read), web.Member,
+		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound),
 		"Preview a sample newsletter in a theme").Named("previewTheme")
-	t.Add("POST", "/api/admin/theme-preview", admin(read), web.Member, web.JSON(a.try).Fails(core.NotFound),
+	t.Add("POST", "/api/admin/theme-preview", web.Admin(read), web.Member, web.JSON(a.try).Fails(core.NotFound),
 		"Preview a sample newsletter in a built-in or unsaved theme").
 		Named("tryTheme").
 		Example(web.Object{
-			"base": "lantern", "light": web.Object{"accent": "#7a1f3d"}, "tenant_id": exampleID,
+			"base": "lantern", "light": web.Object{"accent": "#7a1f3d"}, "tenant_id": web.ExampleID,
 		}).
 		Refuses(ofTheme...)
 }
 
 func (a themes) find(c *web.Call) error {
 	t, err := a.store.Theme(c, c.ID())
-	return ownRecord(c, t.TenantID, core.ActionTemplateRead, err, web.ErrNotFound)
+	return web.OwnRecord(c, t.TenantID, core.ActionTemplateRead, err, web.ErrNotFound)
 }
 
-func (a themes) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Theme, error) {
-	return pageFor(c, in, page, a.store.Themes)
+func (a themes) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Theme, error) {
+	return web.PageFor(c, in, page, a.store.Themes)
 }
 
 // newTheme is the body of POST /api/admin/themes.
@@ -63,7 +66,7 @@ type newTheme struct {
 }
 
 func (a themes) create(c *web.Call, in newTheme) (t core.Theme, err error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return t, err
 	}
@@ -72,19 +75,19 @@ func (a themes) create(c *web.Call, in newTheme) (t core.Theme, err error) {
 		t, err = NewTheme(&of, in.ThemeInput, c.Now)
 	}
 	if err == nil {
-		err = a.store.AddTheme(c, t, actor(c))
+		err = a.store.AddTheme(c, t, web.Actor(c))
 	}
-	return t, unknownTenant(err)
+	return t, web.UnknownTenant(err)
 }
 
 func (a themes) show(c *web.Call, id string) (core.Theme, error) { return a.store.Theme(c, id) }
 
 func (a themes) update(c *web.Call, in core.ThemeInput) (core.Theme, error) {
-	return a.store.UpdateTheme(c, c.ID(), actor(c), c.Now, func(t *core.Theme) error { return t.Change(in, c.Now) })
+	return a.store.UpdateTheme(c, c.ID(), web.Actor(c), c.Now, func(t *core.Theme) error { return t.Change(in, c.Now) })
 }
 
 func (a themes) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteTheme(c, id, actor(c), c.Now)
+	return web.None{}, a.store.DeleteTheme(c, id, web.Actor(c), c.Now)
 }
 
 // themePreview is a newsletter in a theme.
@@ -107,13 +110,13 @@ func (a themes) preview(c *web.Call, id string) (out themePreview, err error) {
 
 // try is the preview of a theme that isn't kept. It needs no name.
 func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
 	}
 	of, err := a.store.Tenant(c, tenant)
 	if err != nil {
-		return out, unknownTenant(err)
+		return out, web.UnknownTenant(err)
 	}
 	if in.Name == nil {
 		in.Name = new("Theme")
@@ -131,7 +134,7 @@ func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err 
 	if err != nil {
 		return out, err
 	}
-	r := SampleRecipient(c.PublicURL(), c.Now)
+	r := drafts.SampleRecipient(c.PublicURL(), c.Now)
 	out.Warnings = append([]string{}, moved...)
 	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err
@@ -167,7 +170,7 @@ func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []st
 	if err != nil {
 		return nil, nil, err
 	}
-	content := SampleContent(&core.Template{Name: theme.Name, BodyHTML: r.HTML, BodyText: r.Text})
+	content := drafts.SampleContent(&core.Template{Name: theme.Name, BodyHTML: r.HTML, BodyText: r.Text})
 	bulk, err = mail.CompileShown("preview", &content)
 	return bulk, moved, err
 }
@@ -196,3 +199,14 @@ A box with a [link](https://example.org/).
 - a list
 - of two
 `
+
+// ofTheme are refusals of what a theme says.
+var ofTheme = []web.Refusal{
+	web.TenantNamed,
+	web.Refused("name", "The name is an ID or the name of a built-in theme"),
+	web.Refused("base", "This field can't be changed"),
+	web.Refused("social[].name", "Blank, or contains placeholders"),
+	web.Refused("social[].url", "Not an absolute URL"),
+	web.Refused("logo_url", "Not an absolute URL"),
+	web.Clash("The tenant has reached its limit for themes"), web.ThereIsOne,
+}

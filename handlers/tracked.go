@@ -9,6 +9,8 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -96,7 +98,7 @@ type mailedToken struct {
 func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	job, seq, no, ok := a.ident.ParseTrack(in.Token)
 	if !ok || no == 0 {
-		return web.Redirect{}, linkError(c, core.ErrInvalidToken)
+		return web.Redirect{}, page.LinkError(c, core.ErrInvalidToken)
 	}
 	shown := no
 	if no == core.CanaryLink {
@@ -104,7 +106,7 @@ func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	}
 	target, err := a.store.LinkTarget(c, job, shown)
 	if err != nil {
-		return web.Redirect{}, linkError(c, err)
+		return web.Redirect{}, page.LinkError(c, err)
 	}
 	if a.store.Room(maxEngagement) == nil { // else it is not counted, and the reader gets there all the same
 		a.count(c, job, seq, no)
@@ -128,7 +130,7 @@ func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	}
 	if kind := core.KindOf(err); errors.Is(err, core.ErrInvalidToken) || errors.Is(err, core.ErrTokenExpired) ||
 		kind == core.NotFound {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
 	if err != nil {
 		return web.HTML{}, err
@@ -188,8 +190,8 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := Drafts{Store: a.store, Sealer: a.sealer, Origin: a.origin}
-	l, err := d.compile(c, &of, t.Version, c.Now)
+	d := drafts.Drafts{Store: a.store, Sealer: a.sealer, Origin: a.origin}
+	l, err := d.Compile(c, &of, t.Version, c.Now)
 	if err == nil && t.Seen != "" && !t.Seen.Same(l.Draft.Digest) {
 		return nil, &outdatedView{of}
 	}
@@ -232,7 +234,7 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 		}
 		mended = found
 	}
-	spec, content, err := mendedSpec(c, a.store, &mended, j, listID)
+	spec, content, err := drafts.MendedSpec(c, a.store, &mended, j, listID)
 	if err != nil {
 		return nil, err
 	}

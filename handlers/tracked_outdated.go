@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -16,12 +17,12 @@ func (a tracked) showOutdated(c *web.Call, of *core.Campaign) (web.HTML, error) 
 	if err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	said := w.OutdatedText
 	if of.State == core.CampaignApproved || !of.Written() {
-		said = w.reviewState(of.State)
+		said = w.StateOf(of.State)
 	}
-	return renderMessage(c, web.StatusOf(web.Page, core.PreconditionFailed), w.OutdatedTitle, note{
+	return page.RenderMessage(c, web.StatusOf(web.Page, core.PreconditionFailed), w.OutdatedTitle, page.Note{
 		Lines: []string{said}, Link: a.origin + reviewAddress(of.ID), LinkText: w.OutdatedLink,
-	}, tenantBrand(ownBrand(), &t))
+	}, page.TenantBrand(page.OwnBrand(), &t))
 }

@@ -5,38 +5,10 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/members"
 )
-
-// trackingWords are those of the agreement to be named in openings and clicks.
-type trackingWords struct {
-	TrackingText      string `json:"tracking_text"`
-	TrackingTitle     string `json:"tracking_title"`
-	TrackingNamed     string `json:"tracking_named"`
-	TrackingWithdraw  string `json:"tracking_withdraw"`
-	TrackingAgree     string `json:"tracking_agree"`
-	TrackingWithdrawn string `json:"tracking_withdrawn"`
-	TrackingAgreed    string `json:"tracking_agreed"`
-	TrackingUnticked  string `json:"tracking_unticked"`
-	TrackingInstead   string `json:"tracking_instead"`
-}
-
-// trackingBox is the box of a form by which a subscriber agrees to be named in openings and clicks; nil where the
-// tenant asks for no agreement. It is never ticked but where the form was sent with it, and refused.
-type trackingBox struct {
-	Name, Text, Version string
-	Checked             bool
-}
-
-// trackingBoxOf returns the box of a tenant's form in a language; nil where it has none.
-func trackingBoxOf(t *core.Tenant, s *pageStyle) *trackingBox {
-	if !t.AsksForTracking() {
-		return nil
-	}
-	text := s.expand(s.words().TrackingText)
-	return &trackingBox{Name: core.TrackingMember, Text: text, Version: core.TextVersion(text)}
-}
 
 // agreeing returns the preferences with the agreement that a form of ours came with. The value of its box is the
 // version of its text; of one that is not known, as a form of the tenant's own has it, the agreement alone is kept.
@@ -47,9 +19,9 @@ func (p newsletterPages) agreeing(c *web.Call, list *core.ListWithTenant, said s
 		return preferences, nil
 	}
 	for _, lang := range core.Languages {
-		s := *styleOf(c)
-		s.lang = lang
-		if box := trackingBoxOf(&list.Tenant, &s); box.Version == said {
+		s := *page.StyleOf(c)
+		s.Lang = lang
+		if box := page.TrackingBoxOf(&list.Tenant, &s); box.Version == said {
 			version, err := p.store.KeepConsentText(c, list.ID, box.Text, c.Now)
 			return preferences.AgreeingToTracking(version), err
 		}
@@ -63,19 +35,19 @@ func (p newsletterPages) agreeing(c *web.Call, list *core.ListWithTenant, said s
 // setTracking takes what a reader says on the page of preferences. The link of any mail withdraws; to agree needs the
 // one that the mailbox alone gets: a mail that was passed on lets no one agree for its reader.
 func (p newsletterPages) setTracking(c *web.Call, h holder, action, ticked string) (web.HTML, error) {
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	r := members.TrackingRequest{
 		ListID: h.ListID, Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences"),
 		JobNo: h.JobNo,
 	}
 	said := w.TrackingWithdrawn
 	if action == actTrack {
-		box := trackingBoxOf(&h.list.Tenant, styleOf(c))
+		box := page.TrackingBoxOf(&h.list.Tenant, page.StyleOf(c))
 		switch {
 		case box == nil || !h.manages:
-			return web.HTML{}, linkError(c, core.ErrInvalidToken)
+			return web.HTML{}, page.LinkError(c, core.ErrInvalidToken)
 		case ticked == "":
-			return p.showPreferences(c, h, view{Fault: w.TrackingUnticked}, http.StatusBadRequest, nil, "")
+			return p.showPreferences(c, h, page.View{Fault: w.TrackingUnticked}, http.StatusBadRequest, nil, "")
 		}
 		var err error
 		if r.TextVersion, err = p.store.KeepConsentText(c, h.ListID, box.Text, c.Now); err != nil {
@@ -84,9 +56,9 @@ func (p newsletterPages) setTracking(c *web.Call, h holder, action, ticked strin
 		r.Agrees, said = true, w.TrackingAgreed
 	}
 	if _, err := p.store.SetTracking(c, r, c.Now); err != nil {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
-	return p.showPreferences(c, h, view{Notice: said}, 0, nil, "")
+	return p.showPreferences(c, h, page.View{Notice: said}, 0, nil, "")
 }
 
 // named reports whether the reader of an unsubscribe link has agreed to be named in openings and clicks.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 )
 
 var trackingInput = regexp.MustCompile(`<label[^>]*>` +
@@ -41,7 +42,7 @@ func TestTrackingBox(t *testing.T) {
 			t.Fatal(res.Status)
 		}
 	}
-	boxes := func(list string) (page, own []string) {
+	boxes := func(list string) (ours, own []string) {
 		res, err := http.Get(e.url + "/l/" + list)
 		e.must(err)
 		defer res.Body.Close()
@@ -50,7 +51,7 @@ func TestTrackingBox(t *testing.T) {
 		l, err := e.store.ListWithTenant(t.Context(), list)
 		e.must(err)
 		var form strings.Builder
-		e.must(WriteForm(&form, l, e.url))
+		e.must(page.WriteForm(&form, l, e.url))
 		return trackingInput.FindStringSubmatch(string(b)), trackingInput.FindStringSubmatch(form.String())
 	}
 	ask := func(name string, asks bool) {

@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/identity"
 )
@@ -71,12 +72,12 @@ func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 
 // codeView is the page's frame, in the brand of the client that the sign-in is for, and the origins that its form leads
 // to: that of the client, where the user need not be asked.
-func (a authorizations) codeView(c *web.Call, p purpose) (v view, targets []string, err error) {
-	v = view{Brand: ownBrand()}
+func (a authorizations) codeView(c *web.Call, p purpose) (v page.View, targets []string, err error) {
+	v = page.View{Brand: page.OwnBrand()}
 	request, err := requested(c, p)
 	if err == nil && request != nil {
 		targets = append(targets, web.SourceOf(request.RedirectURI))
-		v.Brand, err = clientBrand(c, &request.Client)
+		v.Brand, err = page.ClientBrand(c, &request.Client)
 	}
 	return v, targets, err
 }
@@ -85,7 +86,7 @@ func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML,
 	pending, err := auth.ParsePendingSignIn(c.Pending(), c.Now)
 	if err != nil {
 		if fault != nil {
-			return a.showLogin(c, p, "", wordsOf(c).FaultOver, web.StatusOf(web.Page, core.Invalid))
+			return a.showLogin(c, p, "", page.WordsOf(c).FaultOver, web.StatusOf(web.Page, core.Invalid))
 		}
 		return web.HTML{To: c.PublicURL() + "/login" + p.asContinue()}, nil
 	}
@@ -96,20 +97,20 @@ func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML,
 	status := 0
 	if fault != nil {
 		var ok bool
-		if v.Fault, status, ok = faultOf(c, fault); !ok {
+		if v.Fault, status, ok = page.FaultOf(c, fault); !ok {
 			return web.HTML{}, fault
 		}
 	}
 	data := twoStepView{Continue: p.path, Email: pending.Email, Action: codePath}
-	v.Title = wordsOf(c).CodeTitle
+	v.Title = page.WordsOf(c).CodeTitle
 	if pending.SetUp {
-		v.Title = wordsOf(c).TwoStepTitle
+		v.Title = page.WordsOf(c).TwoStepTitle
 		if data.Setup, data.QR, err = newApp(c, a.auth, pending.UserID, pending.Email); err != nil {
 			return web.HTML{}, err
 		}
 	}
 	v.Data = data
-	return render(c, status, "code", v, targets...)
+	return page.Render(c, status, "code", v, targets...)
 }
 
 // newApp reads the key of an app that is set up, and draws it.
@@ -123,10 +124,10 @@ func newApp(c *web.Call, p *auth.Provider, userID string, email core.Email) (aut
 }
 
 // showRecovery shows recovery codes, this once.
-func showRecovery(c *web.Call, v view, codes []string, next string) (web.HTML, error) {
-	v.Title, v.Data = wordsOf(c).RecoveryTitle, twoStepView{Recovery: codes, Next: next}
+func showRecovery(c *web.Call, v page.View, codes []string, next string) (web.HTML, error) {
+	v.Title, v.Data = page.WordsOf(c).RecoveryTitle, twoStepView{Recovery: codes, Next: next}
 	c.Header().Set("Cache-Control", "no-store")
-	return render(c, 0, "recovery", v)
+	return page.Render(c, 0, "recovery", v)
 }
 
 // twoStepForm is a form of a user's own page about the second factor.
@@ -160,7 +161,7 @@ func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepFor
 	case "codes":
 		recovery, err = a.auth.RenewRecoveryCodes(c, who.User.ID, look, c.Now)
 	case "remove":
-		err, notice = c.Store().RemoveSecondFactor(c, who.User.ID, look, c.Now), wordsOf(c).DidTwoStepOff
+		err, notice = c.Store().RemoveSecondFactor(c, who.User.ID, look, c.Now), page.WordsOf(c).DidTwoStepOff
 	}
 	if errors.Is(err, core.ErrNotFound) || errors.Is(err, identity.ErrFactorSet) {
 		err, notice = nil, "" // done in another window: the page shows what is
@@ -169,15 +170,15 @@ func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepFor
 		return a.showTwoStep(c, who, "", err)
 	}
 	if recovery != nil {
-		return showRecovery(c, view{Brand: ownBrand()}, recovery, accountPath)
+		return showRecovery(c, page.View{Brand: page.OwnBrand()}, recovery, accountPath)
 	}
 	return a.showTwoStep(c, who, notice, nil)
 }
 
 func (a accountPages) showTwoStep(c *web.Call, who core.Visitor, notice string, fault error) (web.HTML, error) {
-	w := wordsOf(c)
-	v := view{Title: w.TwoStepTitle, Notice: notice, Brand: ownBrand()}
-	status, err := v.blame(c, fault)
+	w := page.WordsOf(c)
+	v := page.View{Title: w.TwoStepTitle, Notice: notice, Brand: page.OwnBrand()}
+	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -187,11 +188,11 @@ func (a accountPages) showTwoStep(c *web.Call, who core.Visitor, notice string, 
 	}
 	data := twoStepView{Email: who.User.Email, Left: factor.RecoveryCodes}
 	if factor.Set() {
-		data.Since = when(factor.TOTPAt)
+		data.Since = page.When(factor.TOTPAt)
 	} else if data.Setup, data.QR, err = newApp(c, a.auth, who.User.ID, who.User.Email); err != nil &&
 		!errors.Is(err, core.ErrNotFound) {
 		return web.HTML{}, err
 	}
 	v.Data = data
-	return render(c, status, "twostep", v)
+	return page.Render(c, status, "twostep", v)
 }

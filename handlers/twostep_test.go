@@ -101,7 +101,7 @@ func TestTwoStepSignIn(t *testing.T) {
 			t.Fatal(code, textOf(page))
 		}
 		if code, page := e.page("POST", twoStepPath, url.Values{"action": {"confirm"}, "code": {"1"}}); code != 400 ||
-			!strings.Contains(page, words()["en"].FaultCode) {
+			!strings.Contains(page, wordsOfPages()["en"].FaultCode) {
 			t.Error("a wrong code:", code, textOf(page))
 		}
 		code, page = e.page("POST", twoStepPath, url.Values{"action": {"confirm"}, "code": {authenticator(t, page)}})
@@ -147,7 +147,7 @@ func TestTwoStepSignIn(t *testing.T) {
 			t.Error(code, textOf(page))
 		}
 		if code, page := e.page("POST", twoStepPath, off); code != 200 ||
-			!strings.Contains(page, words()["en"].DidTwoStepOff) {
+			!strings.Contains(page, wordsOfPages()["en"].DidTwoStepOff) {
 			t.Error(code, textOf(page))
 		}
 		e.cookies = map[string]string{}
@@ -196,7 +196,7 @@ func TestSignInDemandsASecondStep(t *testing.T) {
 			t.Fatal(again)
 		}
 		code, page = e.page("POST", codePath, url.Values{"code": {authenticator(t, page)}})
-		if code != 200 || !strings.Contains(page, words()["en"].RecoveryTitle) || !e.in() {
+		if code != 200 || !strings.Contains(page, wordsOfPages()["en"].RecoveryTitle) || !e.in() {
 			t.Fatal(code, textOf(page))
 		}
 	})
@@ -210,7 +210,7 @@ func TestCodePageWithoutASignIn(t *testing.T) {
 		t.Error(res.StatusCode, res.Header)
 	}
 	if code, page := e.page("POST", codePath, url.Values{"code": {"123456"}}); code != 400 ||
-		!strings.Contains(page, words()["en"].FaultOver) {
+		!strings.Contains(page, wordsOfPages()["en"].FaultOver) {
 		t.Error(code, textOf(page))
 	}
 }

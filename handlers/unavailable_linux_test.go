@@ -28,8 +28,7 @@ type outage struct {
 
 func newOutage(t *testing.T, dir string) *outage {
 	path := filepath.Join(dir, "newsletterd.db")
-	e := newEnvOn(t, storetest.OpenAt(t, path))
-	e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
+	e := newEnvOn(t, storetest.OpenAt(t, path), modelLimits(core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}))
 	e.step("person ann")
 	e.step("device lamp owner=ann")
 	e.step("model cube owner=ann")
@@ -339,7 +338,7 @@ func TestDiskReserve(t *testing.T) {
 		body                   []string // and its media type
 		want                   int
 	}{
-		{"register", "POST", "/api/auth/register", "", jsonBody(`{"email":"new@user.example","password":"correct horse battery"}`), 503},
+		{"register", "POST", "/api/auth/register", "", jsonBody(`{"email":"n@user.example","password":"correct horse"}`), 503},
 		{
 			"subscribe", "POST", "/api/newsletter/subscribe", "",
 			jsonBody(`{"list_id":"` + list + `","email":"new@user.example"}`), 503,

@@ -13,11 +13,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"newsletterd/core"
 	"newsletterd/store/files"
-	"newsletterd/store/storetest"
 )
 
 // breaks begins an upload under a key, and breaks the line after some bytes.
@@ -36,15 +34,22 @@ func (e *env) breaks(as, key string, offset int, body []byte, whole int) {
 	}
 }
 
+// uploaded is the answer about an upload.
+type uploaded struct {
+	Offset   int64  `json:"offset"`
+	UnderWay bool   `json:"under_way"`
+	ModelID  string `json:"model_id"`
+}
+
 // uploaded asks where an upload goes on, once the daemon has seen the break.
-func (e *env) uploaded(as, key string) (s uploadState) {
+func (e *env) uploaded(as, key string) (s uploaded) {
 	e.t.Helper()
 	for {
 		res, b := e.ask("GET", "/api/models/upload?key="+key, as, nil)
 		if res.StatusCode != http.StatusOK {
 			e.t.Fatalf("%s %s", res.Status, b)
 		}
-		s = uploadState{}
+		s = uploaded{}
 		if e.must(json.Unmarshal(b, &s)); !s.UnderWay {
 			return s
 		}
@@ -54,7 +59,7 @@ func (e *env) uploaded(as, key string) (s uploadState) {
 // waits asks until so many bytes wait for the rest.
 func (e *env) waits(as, key string, want int64) {
 	e.t.Helper()
-	var s uploadState
+	var s uploaded
 	for range 5000 { // the daemon may not even have read the head of the request yet
 		if s = e.uploaded(as, key); s.Offset == want {
 			return
@@ -78,18 +83,17 @@ func sumOf(b []byte) string {
 
 // An upload whose line breaks, twice, goes on where it stood, and makes one model, whose file is that of the sender.
 func TestUploadsGoOn(t *testing.T) {
-	e := newEnv(t)
-	e.handler.options.ModelLimits = core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 16 << 20}
+	e := newEnv(t, modelLimits(core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 16 << 20}))
 	e.step("person ann")
 	e.step("person bob")
 	const mib = files.ChunkSize
 	file := noise(4*mib + 12345)
-	if s := e.uploaded("ann", "k-1"); s != (uploadState{}) {
+	if s := e.uploaded("ann", "k-1"); s != (uploaded{}) {
 		t.Errorf("before: %+v", s)
 	}
 	e.breaks("ann", "k-1", 0, file[:mib+100], len(file))
 	e.waits("ann", "k-1", mib)
-	if s := e.uploaded("bob", "k-1"); s != (uploadState{}) {
+	if s := e.uploaded("bob", "k-1"); s != (uploaded{}) {
 		t.Errorf("another user sees %+v", s)
 	}
 	for _, wrong := range []int{0, mib - 1, 2 * mib} {
@@ -141,10 +145,9 @@ func TestUploadsGoOn(t *testing.T) {
 
 // What waits for the rest is bounded: four uploads of a user, within the bytes that the owner may have.
 func TestUploadsThatWaitAreBounded(t *testing.T) {
-	e := newEnv(t)
-	e.handler.options.ModelLimits = core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 6 << 20}
+	e := newEnv(t, modelLimits(core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 6 << 20}))
 	e.step("person ann")
-	const mib = files.ChunkSize
+	const mib, uploadsWaiting = files.ChunkSize, 4
 	file := noise(2 * mib)
 	for i := range uploadsWaiting + 2 {
 		key := fmt.Sprintf("k%d", i)
@@ -181,34 +184,4 @@ func TestUploadsThatWaitAreBounded(t *testing.T) {
 			t.Errorf("the key %q: %s %s", key, res.Status, b)
 		}
 	}
-}
-
-// What waited too long is forgotten, before housekeeping removes it.
-func TestUploadsThatWaitAreForgotten(t *testing.T) {
-	u := newUploads()
-	s := storetest.Open(t)
-	limits := core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 16 << 20}
-	ann := storetest.Seed(t, s).NewUser("ann@user.example", "")
-	up := s.NewUpload(ann.ID, limits)
-	if err := up.ReadFrom(t.Context(), bytes.NewReader(noise(10)), nil, func() core.Instant {
-		return core.At(time.Now())
-	}); err != nil {
-		t.Fatal(err)
-	}
-	k := uploadKey{ann.ID, "k"}
-	u.keyed[k] = keyedUpload{up, time.Now().Add(-files.UploadKept + time.Minute)}
-	if is, err := u.find(k); is != up || err != nil {
-		t.Errorf("%v %v", is, err)
-	}
-	// A file that has ended is not gone on with.
-	if err := up.ReadFrom(t.Context(), strings.NewReader("more"), nil, func() core.Instant {
-		return core.At(time.Now())
-	}); err == nil {
-		t.Error("a file goes on after its end")
-	}
-	u.keyed[k] = keyedUpload{up, time.Now().Add(-files.UploadKept - time.Second)}
-	if is, err := u.find(k); is != nil || err != nil || len(u.keyed) > 0 {
-		t.Errorf("%v %v %v", is, err, u.keyed)
-	}
-	up.Close(t.Context())
 }

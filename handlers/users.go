@@ -23,49 +23,53 @@ type userFilter struct {
 func (h *Handler) teamRoutes(t *web.Table) {
 	m := team{h.options.Store}
 	const all, one = "/api/admin/team", "/api/admin/team/:id"
-	t.Add("GET", all, admin(core.ActionTeamRead), web.Member,
+	t.Add("GET", all, web.Admin(core.ActionTeamRead), web.Member,
 		web.List(m.list, func(m core.Teammate) string { return m.ID }), "List the members of a tenant").
 		Named("listTeam").
-		Refuses(tenantNamed)
-	t.Add("PUT", one, admin(core.ActionTeamManage), web.Member,
+		Refuses(web.TenantNamed)
+	t.Add("PUT", one, web.Admin(core.ActionTeamManage), web.Member,
 		web.JSON(m.update).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict),
 		"Update a member's role in a tenant").Named("updateTeammate").
-		Example(web.Object{"tenant_id": exampleID, "role": "publisher"}).
-		Refuses(tenantNamed, clash("The member is the caller, or has no role in a tenant"))
-	t.Add("DELETE", one, admin(core.ActionTeamManage), web.Member,
+		Example(web.Object{"tenant_id": web.ExampleID, "role": "publisher"}).
+		Refuses(web.TenantNamed, web.Clash("The member is the caller, or has no role in a tenant"))
+	t.Add("DELETE", one, web.Admin(core.ActionTeamManage), web.Member,
 		web.Query(m.remove).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict),
 		"Remove a member from a tenant").Named("removeTeammate").
-		Refuses(tenantNamed, clash("The member is the caller, or has no role in a tenant"))
+		Refuses(web.TenantNamed, web.Clash("The member is the caller, or has no role in a tenant"))
 }
 
 // userRoutes are the accounts of people, for operators.
 func (h *Handler) userRoutes(t *web.Table) {
 	u := users{h.options.Store}
 	const all, item = "/api/admin/users", "/api/admin/users/:id"
-	may := admin(core.ActionUserManage)
+	may := web.Admin(core.ActionUserManage)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(u.find).Missing(web.ErrNotFound) }
-	r := crud(t, all, "User", "a user", "users", resource{
-		u.find, web.ErrNotFound, web.List(u.list, func(u core.User) string { return u.ID }),
-		web.JSON(u.create).Fails(core.NotFound, core.Conflict), web.Path(u.show), web.JSON(u.update).Fails(core.Conflict),
-		web.Query(u.remove).Fails(core.Conflict),
-		rights{core.ActionUserManage, core.ActionUserManage, core.ActionUserManage, core.ActionUserManage},
+	r := web.Crud(t, all, "User", "a user", "users", web.Resource{
+		Find: u.find, Missing: web.ErrNotFound, List: web.List(u.list, func(u core.User) string { return u.ID }),
+		Create: web.JSON(u.create).Fails(core.NotFound, core.Conflict), Show: web.Path(u.show),
+		Update: web.JSON(u.update).Fails(core.Conflict),
+		Remove: web.Query(u.remove).Fails(core.Conflict),
+		May: web.Rights{
+			Read: core.ActionUserManage, Create: core.ActionUserManage, Change: core.ActionUserManage,
+			Remove: core.ActionUserManage,
+		},
 	})
-	r.create.
-		Example(web.Object{"email": "max@acme.example", "name": "Max", "role": "publisher", "tenant_id": exampleID}).
-		Refuses(badEmail, clashing("already_exists", "email", "Another user has this address"))
-	r.update.Example(web.Object{"name": "Maximilian"}).
+	r.Create.
+		Example(web.Object{"email": "max@acme.example", "name": "Max", "role": "publisher", "tenant_id": web.ExampleID}).
+		Refuses(web.BadEmail, web.Clashing("already_exists", "email", "Another user has this address"))
+	r.Update.Example(web.Object{"name": "Maximilian"}).
 		Refuses(
-			badEmail,
-			clashing("already_exists", "email", "Another user has this address"),
-			clash("The user is the caller or the last server administrator"),
+			web.BadEmail,
+			web.Clashing("already_exists", "email", "Another user has this address"),
+			web.Clash("The user is the caller or the last server administrator"),
 		)
-	r.remove.Refuses(clash("The user is the caller or the last server administrator"))
+	r.Remove.Refuses(web.Clash("The user is the caller or the last server administrator"))
 	t.Add("POST", item+"/roles", may, web.Member, one(web.JSON(u.grant)), "Grant a role to a user").Named("grantRole").
-		Example(web.Object{"role": "editor", "tenant_id": exampleID})
+		Example(web.Object{"role": "editor", "tenant_id": web.ExampleID})
 	t.Add("POST", item+"/roles/revoke", may, web.Member,
 		one(web.JSON(u.revoke).Fails(core.Conflict)), "Revoke a role from a user").Named("revokeRole").
-		Example(web.Object{"role": "editor", "tenant_id": exampleID}).
-		Refuses(clash("The user is the caller or the last server administrator"))
+		Example(web.Object{"role": "editor", "tenant_id": web.ExampleID}).
+		Refuses(web.Clash("The user is the caller or the last server administrator"))
 	t.Add("GET", item+"/sessions", may, web.Member, one(web.Path(u.sessions)), "List a user's sessions").
 		Named("getUserSessions")
 	t.Add("POST", item+"/logout-everywhere", may, web.Member,
@@ -76,7 +80,7 @@ func (h *Handler) userRoutes(t *web.Table) {
 	t.Add("POST", item+"/reset-second-factor", may, web.Member,
 		one(web.Path(u.resetFactor).Fails(core.Conflict)), "Turn off two-factor authentication for a user").
 		Named("resetSecondFactor").
-		Refuses(clash("The user has no two-factor authentication, or is the caller"))
+		Refuses(web.Clash("The user has no two-factor authentication, or is the caller"))
 	t.Add("GET", item+"/passkeys", may, web.Member, one(web.Path(u.passkeys)), "List the passkeys of a user").
 		Named("listUserPasskeys")
 	t.Add("DELETE", item+"/passkeys/:passkey_id", may, web.Member, one(web.Query(u.removePasskey)),
@@ -90,7 +94,7 @@ func (h *Handler) userRoutes(t *web.Table) {
 		one(web.JSON(u.erase).BodyOptional().Fails(core.Conflict)), "Erase all data about a person").
 		Named("eraseUser").
 		Example(web.Object{"disable_clients": true}).
-		Refuses(clash("The user is the caller or the last server administrator"))
+		Refuses(web.Clash("The user is the caller or the last server administrator"))
 }
 
 func (a users) find(c *web.Call) error {
@@ -111,7 +115,7 @@ func another(c *web.Call, id string) error {
 
 // behalf is the context of a change to the account of a user.
 func behalf(c *web.Call) *web.Call {
-	c.Context = db.By(c.Context, actor(c), c.Now)
+	c.Context = db.By(c.Context, web.Actor(c), c.Now)
 	return c
 }
 
@@ -167,7 +171,7 @@ func (a users) create(c *web.Call, in newUser) (core.User, error) {
 	if err := u.Validate(); err != nil {
 		return u, err
 	}
-	if err := unknownTenant(a.store.AddUser(behalf(c), u, "", c.Now)); err != nil {
+	if err := web.UnknownTenant(a.store.AddUser(behalf(c), u, "", c.Now)); err != nil {
 		return u, err
 	}
 	return a.show(c, u.ID)
@@ -248,7 +252,7 @@ type grantInput struct {
 
 func (a users) grant(c *web.Call, in grantInput) (core.User, error) {
 	role := core.Role{Role: in.Role, TenantID: in.TenantID}
-	if err := unknownTenant(a.store.GrantRole(behalf(c), c.ID(), role, in.EmailVerified, c.Now)); err != nil {
+	if err := web.UnknownTenant(a.store.GrantRole(behalf(c), c.ID(), role, in.EmailVerified, c.Now)); err != nil {
 		return core.User{}, err
 	}
 	return a.show(c, c.ID())
@@ -365,7 +369,7 @@ func (a users) erase(c *web.Call, in endingSessions) (made madeClients, err erro
 		made, err = endClients(c, a.store, c.ID(), "", in.DisableClients)
 	}
 	if err == nil {
-		_, err = a.store.ErasePerson(c, core.Person{Email: u.Email, Account: true}, actor(c), c.Now)
+		_, err = a.store.ErasePerson(c, core.Person{Email: u.Email, Account: true}, web.Actor(c), c.Now)
 	}
 	return made, err
 }
@@ -373,8 +377,8 @@ func (a users) erase(c *web.Call, in endingSessions) (made madeClients, err erro
 // team serves /api/admin/team: who has a role in a tenant.
 type team struct{ store *store.Store }
 
-func (a team) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Teammate, error) {
-	tenant, err := oneTenant(c, in.TenantID)
+func (a team) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Teammate, error) {
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -412,7 +416,7 @@ func (a team) find(c *web.Call) error {
 
 // teammate returns the tenant whose team is changed; web.ErrNotFound: the user of the path isn't on it.
 func (a team) teammate(c *web.Call, named string) (string, error) {
-	tenant, err := oneTenant(c, named)
+	tenant, err := web.OneTenant(c, named)
 	switch tenants, _ := c.Value(teamsKey{}).([]string); {
 	case err != nil:
 	case !slices.Contains(tenants, tenant):
@@ -434,13 +438,13 @@ func (a team) update(c *web.Call, in teamChange) (core.Teammate, error) {
 	if err != nil {
 		return core.Teammate{}, err
 	}
-	return a.store.SetTeamRole(c, tenant, c.ID(), in.Role, actor(c), c.Now)
+	return a.store.SetTeamRole(c, tenant, c.ID(), in.Role, web.Actor(c), c.Now)
 }
 
 func (a team) remove(c *web.Call, in teamQuery) (madeClients, error) {
 	tenant, err := a.teammate(c, in.TenantID)
 	if err == nil {
-		err = a.store.LeaveTeam(c, tenant, c.ID(), actor(c), c.Now)
+		err = a.store.LeaveTeam(c, tenant, c.ID(), web.Actor(c), c.Now)
 	}
 	if err != nil {
 		return madeClients{}, err

@@ -27,20 +27,21 @@ func (h *Handler) webhookClientRoutes(t *web.Table) {
 	w := webhookClients{h.options.Store}
 	const all, item = "/api/admin/webhook-clients", "/api/admin/webhook-clients/:id"
 	may := core.ActionWebhookManage
-	r := crud(t, all, "WebhookClient", "a webhook source", "webhook sources", resource{
-		w.find, web.ErrNotFound, web.List(w.list, webhookClient.key), web.JSON(w.create).Fails(core.NotFound, core.Conflict),
-		web.Path(w.show), web.JSON(w.update), web.Path(w.remove),
-		rights{may, may, may, may},
+	r := web.Crud(t, all, "WebhookClient", "a webhook source", "webhook sources", web.Resource{
+		Find: w.find, Missing: web.ErrNotFound, List: web.List(w.list, webhookClient.key),
+		Create: web.JSON(w.create).Fails(core.NotFound, core.Conflict),
+		Show:   web.Path(w.show), Update: web.JSON(w.update), Remove: web.Path(w.remove),
+		May: web.Rights{Read: may, Create: may, Change: may, Remove: may},
 	})
-	r.create.Example(web.Object{"tenant_id": exampleID, "name": "member service"}).
-		Refuses(clash("The tenant has reached its limit for webhook sources"))
-	r.update.Example(web.Object{"name": "Shop", "disabled": false})
-	t.Add("POST", item+"/rotate-secret", admin(may), web.Member,
+	r.Create.Example(web.Object{"tenant_id": web.ExampleID, "name": "member service"}).
+		Refuses(web.Clash("The tenant has reached its limit for webhook sources"))
+	r.Update.Example(web.Object{"name": "Shop", "disabled": false})
+	t.Add("POST", item+"/rotate-secret", web.Admin(may), web.Member,
 		web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound).Fails(core.Conflict),
 		"Rotate the secret of a webhook source; the previous one stays valid until you end it").
 		Named("rotateWebhookClientSecret").
-		Refuses(twoSecrets)
-	t.Add("POST", item+"/end-old-secret", admin(may), web.Member,
+		Refuses(web.TwoSecrets)
+	t.Add("POST", item+"/end-old-secret", web.Admin(may), web.Member,
 		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the previous secret of a webhook source").
 		Named("endOldWebhookClientSecret")
 }
@@ -53,12 +54,12 @@ func (w webhookClient) key() string { return w.ID }
 
 func (a webhookClients) find(c *web.Call) error {
 	w, err := a.store.WebhookClient(c, c.ID())
-	return ownRecord(c, w.TenantID, core.ActionWebhookManage, err, web.ErrNotFound)
+	return web.OwnRecord(c, w.TenantID, core.ActionWebhookManage, err, web.ErrNotFound)
 }
 
-func (a webhookClients) list(c *web.Call, in tenantFilter, page core.Page) ([]webhookClient, error) {
-	found, err := pageFor(c, in, page, a.store.WebhookClientsAmong)
-	return rowsOf(found, func(w *core.WebhookClient) webhookClient { return webhookClientOf(w, "") }), err
+func (a webhookClients) list(c *web.Call, in web.TenantFilter, page core.Page) ([]webhookClient, error) {
+	found, err := web.PageFor(c, in, page, a.store.WebhookClientsAmong)
+	return web.RowsOf(found, func(w *core.WebhookClient) webhookClient { return webhookClientOf(w, "") }), err
 }
 
 // newWebhookClient is the body of POST /api/admin/webhook-clients. Operators may leave the tenant out: the sender
@@ -73,11 +74,11 @@ func (in *newWebhookClient) CheckInput() error {
 	if in.Name == "" {
 		return core.Invalidf("name", "name is missing.")
 	}
-	return checkText("name", in.Name)
+	return web.CheckText("name", in.Name)
 }
 
 func (a webhookClients) create(c *web.Call, in newWebhookClient) (out webhookClient, err error) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
 	}
@@ -86,8 +87,8 @@ func (a webhookClients) create(c *web.Call, in newWebhookClient) (out webhookCli
 	if err != nil {
 		return out, err
 	}
-	w, err := a.store.AddWebhookClient(c, tenant, in.Name, key, actor(c), c.Now)
-	return webhookClientOf(&w, secret), unknownTenant(err)
+	w, err := a.store.AddWebhookClient(c, tenant, in.Name, key, web.Actor(c), c.Now)
+	return webhookClientOf(&w, secret), web.UnknownTenant(err)
 }
 
 func (a webhookClients) show(c *web.Call, id string) (webhookClient, error) {
@@ -115,7 +116,7 @@ func (in *webhookClientChange) CheckInput() error {
 
 func (a webhookClients) update(c *web.Call, in webhookClientChange) (webhookClient, error) {
 	err := a.store.UpdateWebhookClient(c, c.ID(), tenants.WebhookClientChange{Name: in.Name, Disabled: in.Disabled},
-		actor(c), c.Now)
+		web.Actor(c), c.Now)
 	if err != nil {
 		return webhookClient{}, err
 	}
@@ -123,7 +124,7 @@ func (a webhookClients) update(c *web.Call, in webhookClientChange) (webhookClie
 }
 
 func (a webhookClients) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteWebhookClient(c, id, actor(c), c.Now)
+	return web.None{}, a.store.DeleteWebhookClient(c, id, web.Actor(c), c.Now)
 }
 
 // rotate gives a sender another secret. The one before stays good until endOld, and until then there is no third.
@@ -131,7 +132,7 @@ func (a webhookClients) rotate(c *web.Call, id string) (webhookClient, error) {
 	secret := auth.NewSecret()
 	key, err := auth.ParseSecret(secret)
 	if err == nil {
-		err = a.store.RotateWebhookSecret(c, id, key, actor(c), c.Now)
+		err = a.store.RotateWebhookSecret(c, id, key, web.Actor(c), c.Now)
 	}
 	if err != nil {
 		return webhookClient{}, err
@@ -140,7 +141,7 @@ func (a webhookClients) rotate(c *web.Call, id string) (webhookClient, error) {
 }
 
 func (a webhookClients) endOld(c *web.Call, id string) (webhookClient, error) {
-	if err := a.store.EndWebhookRotation(c, id, actor(c), c.Now); err != nil {
+	if err := a.store.EndWebhookRotation(c, id, web.Actor(c), c.Now); err != nil {
 		return webhookClient{}, err
 	}
 	return a.show(c, id)

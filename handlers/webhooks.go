@@ -24,34 +24,34 @@ func (h *Handler) webhookRoutes(t *web.Table) {
 		web.JSON(hooks.subscription).Fails(core.Conflict), "Accept a subscription event").
 		Named("receiveSubscriptionEvent").
 		Example(web.Object{
-			"event_id": exampleID, "event_type": "subscription.activated", "tenant_id": exampleID, "list_id": exampleID,
+			"event_id": web.ExampleID, "event_type": "subscription.activated", "tenant_id": web.ExampleID, "list_id": web.ExampleID,
 			"subscriber": web.Object{
-				"id": exampleID, "email": "reader@example.org", "status": "active",
+				"id": web.ExampleID, "email": "reader@example.org", "status": "active",
 				"preferences": web.Object{"first_name": "Ada"},
 			},
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			clashing("duplicate_event", "", "The event was already accepted"),
-			clashing("replayed_nonce", "", "The nonce was already used"),
-			refused("list_id", "The tenant has no such list"),
-			coded("invalid_email", "subscriber.email", "Not a valid email address"),
+			web.Clashing("duplicate_event", "", "The event was already accepted"),
+			web.Clashing("replayed_nonce", "", "The nonce was already used"),
+			web.Refused("list_id", "The tenant has no such list"),
+			web.Coded("invalid_email", "subscriber.email", "Not a valid email address"),
 		)
 	t.Add("POST", "/webhooks/lists/full-sync", web.Signed(), web.Send,
 		web.JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Accept a batch of a full sync").
 		Named("receiveFullSyncBatch").
 		Example(web.Object{
-			"sync_id": exampleID, "batch_no": 1, "batch_total": 1, "tenant_id": exampleID, "list_id": exampleID,
-			"subscribers": []web.Object{{"id": exampleID, "email": "reader@example.org", "status": "active"}},
+			"sync_id": web.ExampleID, "batch_no": 1, "batch_total": 1, "tenant_id": web.ExampleID, "list_id": web.ExampleID,
+			"subscribers": []web.Object{{"id": web.ExampleID, "email": "reader@example.org", "status": "active"}},
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			clashing("duplicate_batch", "", "The event was already accepted"),
-			clashing("replayed_nonce", "", "The nonce was already used"),
-			refused("list_id", "The tenant has no such list, or the sync belongs to another list"),
-			refused("batch_no", "Greater than batch_total"),
-			refused("batch_total", "Doesn't match the sync's number of batches"),
-			coded("invalid_email", "subscribers[].email", "Not a valid email address"),
+			web.Clashing("duplicate_batch", "", "The event was already accepted"),
+			web.Clashing("replayed_nonce", "", "The nonce was already used"),
+			web.Refused("list_id", "The tenant has no such list, or the sync belongs to another list"),
+			web.Refused("batch_no", "Greater than batch_total"),
+			web.Refused("batch_total", "Doesn't match the sync's number of batches"),
+			web.Coded("invalid_email", "subscribers[].email", "Not a valid email address"),
 		)
 }
 

@@ -3,38 +3,13 @@ package handlers
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 )
-
-// Every language says everything, with the same names in it.
-func TestWordsOfEveryLanguage(t *testing.T) {
-	names := regexp.MustCompile(`\{\{[a-z]+\}\}`)
-	of := func(s string) string {
-		found := names.FindAllString(s, -1)
-		slices.Sort(found)
-		return strings.Join(slices.Compact(found), " ")
-	}
-	en := reflect.ValueOf(*words()["en"])
-	for _, lang := range core.Languages {
-		w := reflect.ValueOf(*words()[lang])
-		for _, f := range reflect.VisibleFields(w.Type()) {
-			if f.Anonymous {
-				continue
-			}
-			got, want := w.FieldByIndex(f.Index).String(), en.FieldByIndex(f.Index).String()
-			if got == "" || of(got) != of(want) {
-				t.Errorf("%s %s: %q beside %q", lang, f.Name, got, want)
-			}
-		}
-	}
-}
 
 // A mail about an account has the language that the browser likes best among ours; what it asks for is not trusted.
 func TestMailsHaveTheBrowsersLanguage(t *testing.T) {
@@ -106,3 +81,6 @@ func TestPolicyAllowsWhereAFormLeads(t *testing.T) {
 		}
 	}
 }
+
+// wordsOfPages are the words by language.
+func wordsOfPages() map[string]*page.Words { return page.AllWords() }

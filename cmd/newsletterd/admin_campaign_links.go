@@ -8,7 +8,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store"
 	"newsletterd/store/people"
 )
@@ -39,7 +39,7 @@ func (p *program) correctCommand() *cli.Command {
 		if err != nil {
 			return missing(err, "campaign", c.String("id"))
 		}
-		d, err := drafts(c, cfg, s)
+		d, err := draftsOf(c, cfg, s)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (p *program) mendLinkCommand() *cli.Command {
 			if err != nil {
 				return missing(err, "campaign", c.String("id"))
 			}
-			target, err := handlers.MendedTarget(c.Context, s, &of, c.String("target"))
+			target, err := drafts.MendedTarget(c.Context, s, &of, c.String("target"))
 			if err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
@@ -140,18 +140,18 @@ func campaignRowOf(ctx context.Context, s *store.Store, found *core.Campaign) (r
 	return row, err
 }
 
-// drafts tries campaigns as the API does.
-func drafts(c *cli.Context, cfg *config.Config, s *store.Store) (handlers.Drafts, error) {
+// draftsOf tries campaigns as the API does.
+func draftsOf(c *cli.Context, cfg *config.Config, s *store.Store) (drafts.Drafts, error) {
 	keys, err := newMailKeys(c.Context, s)
-	return handlers.Drafts{Store: s, Sealer: keys.sealer, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}, err
+	return drafts.Drafts{Store: s, Sealer: keys.sealer, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}, err
 }
 
 // compiled compiles the campaign of --id as it is written on by one of the ways of Drafts, and tells what is probably
 // not meant.
-func (p *program) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(handlers.Drafts, context.Context,
+func (p *program) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(drafts.Drafts, context.Context,
 	*core.Campaign, int64, core.Instant) (campaigns.Draft, []string, error),
 ) (draft campaigns.Draft, err error) {
-	d, err := drafts(c, cfg, s)
+	d, err := draftsOf(c, cfg, s)
 	if err != nil {
 		return draft, err
 	}
@@ -173,7 +173,7 @@ func (p *program) previewCampaignCommand() *cli.Command {
 	return p.command("preview", "preview a campaign", previewFlags(
 		idFlag(people.NounCampaign), stringFlag("email", "preview it for the subscriber with this `ADDRESS`"),
 	), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		d, err := drafts(c, cfg, s)
+		d, err := draftsOf(c, cfg, s)
 		if err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (p *program) testCampaignCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Complete)
+		draft, err := p.compiled(c, cfg, s, drafts.Drafts.Complete)
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 // queueTests queues tests of a draft, to its test group where no address is named, and returns where they go.
 func queueTests(c *cli.Context, s *store.Store, draft *campaigns.Draft, to []core.Email) (_ []core.Email, err error) {
 	if len(to) == 0 {
-		d := handlers.Drafts{Store: s}
+		d := drafts.Drafts{Store: s}
 		if to, err = d.TestGroup(c.Context, &draft.Campaign, draft.Version.Version); err != nil {
 			return nil, err
 		}
@@ -328,7 +328,7 @@ func (p *program) approveCommand() *cli.Command {
 	return p.command("approve", "approve a campaign; exactly this version is sent later",
 		[]cli.Flag{idFlag(people.NounCampaign), forceFlag()}, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-			draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
+			draft, err := p.compiled(c, cfg, s, drafts.Drafts.Ready)
 			if err != nil {
 				return err
 			}
@@ -349,7 +349,7 @@ func (p *program) sendCampaignCommand() *cli.Command {
 		boolFlag("yes", "send to more than one recipient without asking"),
 		firstFewFlag(), forceFlag(), testingFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
+		draft, err := p.compiled(c, cfg, s, drafts.Drafts.Ready)
 		if err != nil {
 			return err
 		}
@@ -399,8 +399,9 @@ func (p *program) sendDraft(c *cli.Context, cfg *config.Config, s *store.Store, 
 
 // timeZoneFlag names the zone of times without an offset.
 func timeZoneFlag() cli.Flag {
-	return stringFlag("time-zone", "time `ZONE` for times without an offset, for example Europe/Berlin (default: the "+
-		"tenant's, then this machine's)")
+	return stringFlag("time-zone",
+		"time `ZONE` for times without an offset, for example Europe/Berlin (default: the "+
+			"tenant's, then this machine's)")
 }
 
 // notPast reads a flag with a time that is not over: in the named zone, else the tenant's, else this machine's.

@@ -8,15 +8,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/netguard"
 	"newsletterd/store"
 	"newsletterd/store/people"
 )
 
 // campaignChecks is what campaigns are checked with. Links are asked through the guard of webhooks.
-func campaignChecks(cfg *config.Config) *handlers.Checks {
-	return &handlers.Checks{
+func campaignChecks(cfg *config.Config) *drafts.Checks {
+	return &drafts.Checks{
 		LookupTXT: resolverOf(cfg.Mail.DNSServer).LookupTXT,
 		Client:    (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client(), NotPublic: netguard.ErrNotPublic,
 		Sender: cfg.Mail.From, Kept: cfg.ServerInDatabase(), BounceDomain: cfg.Mail.BounceDomain,
@@ -27,7 +27,7 @@ func (p *program) checkCampaignCommand() *cli.Command {
 	check := p.command("check", "check a campaign for errors and warnings", []cli.Flag{
 		idFlag(people.NounCampaign), boolFlag("links", "also check that the links respond"),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		d, err := drafts(c, cfg, s)
+		d, err := draftsOf(c, cfg, s)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ keeps the campaign from being sent, and with 0 if there are only warnings.
 	return check
 }
 
-func (p *program) printCheck(c *cli.Context, checked *handlers.Checked) error {
+func (p *program) printCheck(c *cli.Context, checked *drafts.Checked) error {
 	if out := p.printer(c); out.json {
 		return out.value(checked)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/page"
 	"newsletterd/store"
 	"newsletterd/store/people"
 )
@@ -22,7 +22,7 @@ func (p *program) listFormCommand() *cli.Command {
 			if err != nil {
 				return missing(err, "list", c.String("id"))
 			}
-			return handlers.WriteForm(p.out, l, cmp.Or(cfg.Send.MemberURL, cfg.Origin()))
+			return page.WriteForm(p.out, l, cmp.Or(cfg.Send.MemberURL, cfg.Origin()))
 		})
 	c.Description = `The form has the list's fields and language. You can paste it into any site
 and style it as you like. The hidden field _website keeps bots out.`

@@ -12,7 +12,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/mail"
 	"newsletterd/store"
 	"newsletterd/store/people"
@@ -71,9 +71,9 @@ func (p *program) testJobCommand() *cli.Command {
 }
 
 // trial tries jobs as the API does.
-func trial(c *cli.Context, cfg *config.Config, s *store.Store) (t handlers.Trial, err error) {
+func trial(c *cli.Context, cfg *config.Config, s *store.Store) (t drafts.Trial, err error) {
 	keys, err := newMailKeys(c.Context, s)
-	return handlers.Trial{Store: s, Sealer: keys.sealer, Origin: cfg.Origin()}, err
+	return drafts.Trial{Store: s, Sealer: keys.sealer, Origin: cfg.Origin()}, err
 }
 
 func (p *program) previewTemplateCommand() *cli.Command {
@@ -84,7 +84,7 @@ func (p *program) previewTemplateCommand() *cli.Command {
 			if err != nil {
 				return missing(err, "template", c.String("id"))
 			}
-			content := handlers.SampleContent(&t)
+			content := drafts.SampleContent(&t)
 			if content.Tenant, err = s.Tenant(c.Context, t.TenantID); err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (p *program) previewTemplateCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			r := handlers.SampleRecipient(cfg.Origin(), now())
+			r := drafts.SampleRecipient(cfg.Origin(), now())
 			return p.printPreview(c, bulk, &r)
 		})
 }

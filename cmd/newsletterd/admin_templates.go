@@ -7,7 +7,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store"
 	"newsletterd/store/people"
 )
@@ -48,7 +48,7 @@ func (p *program) templateCommands() *cli.Command {
 			}
 			t, err := core.NewTemplate(c.String("tenant"), in, now())
 			if err == nil {
-				err = handlers.TryTemplate(&t)
+				err = drafts.TryTemplate(&t)
 			}
 			if err == nil {
 				err = missing(s.AddTemplate(c.Context, t, actor()), "tenant", c.String("tenant"))
@@ -92,7 +92,7 @@ func (p *program) templateCommands() *cli.Command {
 				if err := t.Change(in, at); err != nil {
 					return err
 				}
-				return handlers.TryTemplate(t)
+				return drafts.TryTemplate(t)
 			})
 			if err != nil {
 				return missing(err, "template", c.String("id"))

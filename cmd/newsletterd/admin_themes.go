@@ -8,6 +8,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store"
 	"newsletterd/store/people"
 )
@@ -129,7 +130,7 @@ func (p *program) previewThemeCommand() *cli.Command {
 			for _, w := range moved {
 				fmt.Fprintln(p.err, "warning:", w)
 			}
-			r := handlers.SampleRecipient(cfg.Origin(), now())
+			r := drafts.SampleRecipient(cfg.Origin(), now())
 			return p.printPreview(c, bulk, &r)
 		})
 }

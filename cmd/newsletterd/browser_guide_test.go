@@ -16,7 +16,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
@@ -184,7 +184,7 @@ func (s *shop) send(title string, days int) core.Campaign {
 		f.Content.Source = "# " + title + "\n\n[How it is done](https://linden.example/how)\n\n" +
 			"[The shop](https://linden.example/shop)\n\n[The market](https://linden.example/market)\n"
 	})
-	draft, _, err := (handlers.Drafts{
+	draft, _, err := (drafts.Drafts{
 		Store: s.d.store, Sealer: s.d.keys.sealer, Origin: s.d.cfg.Origin(),
 	}).Ready(s.Context(), &c, c.Version, now())
 	s.d.Must(err)

@@ -77,7 +77,7 @@ func TestReaderInABrowser(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.lang, func(t *testing.T) {
 			r := &reader{Browser: browsertest.New(t), d: start(t, nil), email: s.email, lang: s.lang}
-			b, err := os.ReadFile("../../handlers/pages/words/" + s.lang + ".json")
+			b, err := os.ReadFile("../../handlers/page/pages/words/" + s.lang + ".json")
 			if err == nil {
 				err = json.Unmarshal(b, &r.words)
 			}

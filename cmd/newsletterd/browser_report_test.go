@@ -9,7 +9,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 )
 
 // The report of a mailing that has ended gets new figures by itself, and leaves what a reader has opened and typed. The
@@ -20,7 +20,7 @@ func TestReportInABrowser(t *testing.T) {
 	c := w.d.seed.NewCampaign(w.list, func(f *core.CampaignFields) {
 		f.Tracking, f.Content.Source = core.TrackingPersons, "[Roses]("+long+")\n"
 	})
-	draft, _, err := (handlers.Drafts{
+	draft, _, err := (drafts.Drafts{
 		Store: w.d.store, Sealer: w.d.keys.sealer, Origin: w.d.cfg.Origin(),
 	}).Ready(t.Context(), &c, c.Version, now())
 	w.d.Must(err)

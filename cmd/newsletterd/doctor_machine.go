@@ -20,7 +20,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/web"
 )
 
 // permissions looks at who may read the files that hold secrets or addresses.
@@ -129,7 +129,7 @@ func (d *doctor) origins() {
 	}
 	for _, o := range seen {
 		a, err := netip.ParseAddr(o.Remote)
-		if err != nil || !handlers.Unproxied(a, proxies(d.cfg.Server.TrustedProxies)) || a.IsLoopback() && !public(d.cfg) {
+		if err != nil || !web.Unproxied(a, proxies(d.cfg.Server.TrustedProxies)) || a.IsLoopback() && !public(d.cfg) {
 			continue
 		}
 		d.warn("subscribe limit",
@@ -137,7 +137,7 @@ func (d *doctor) origins() {
 				"use a token with the scope newsletter:events.write", o.Remote),
 			"%s came from the private address %s, which is limited to %d per hour", counted(o.Requests, "request")+
 				" to subscribe", o.Remote,
-			max(d.cfg.Limits.SubscribePerAddress, handlers.SubscribePerPrivate))
+			max(d.cfg.Limits.SubscribePerAddress, web.SubscribePerPrivate))
 		return
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/frontmatter"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
@@ -125,7 +125,7 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	if err != nil {
 		return err
 	}
-	d, err := drafts(c, cfg, s)
+	d, err := draftsOf(c, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (p *program) testIssue(c *cli.Context, s *store.Store, draft *campaigns.Dra
 		return err
 	}
 	if c.Bool("test-group") {
-		group, err := (handlers.Drafts{Store: s}).TestGroup(c.Context, &draft.Campaign, draft.Version.Version)
+		group, err := (drafts.Drafts{Store: s}).TestGroup(c.Context, &draft.Campaign, draft.Version.Version)
 		if err != nil {
 			return err
 		}

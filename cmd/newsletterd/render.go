@@ -10,7 +10,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/mail"
 	"newsletterd/mail/markup"
 	"newsletterd/store"
@@ -81,7 +81,7 @@ func (p *program) compile(c *cli.Context, o markup.Options) (*markup.Result, err
 	o.AllowHTML = c.Bool("allow-html")
 	r, err := markup.Compile(kind, source, o)
 	if err == nil {
-		sample := handlers.SampleContent(&core.Template{
+		sample := drafts.SampleContent(&core.Template{
 			Name: cmp.Or(o.Title, "Subject"), BodyHTML: r.HTML, BodyText: r.Text,
 		})
 		_, err = mail.CompileShown("preview", &sample)
@@ -153,7 +153,7 @@ func (p *program) render(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	content := handlers.SampleContent(&core.Template{
+	content := drafts.SampleContent(&core.Template{
 		Name: cmp.Or(c.String("subject"), "Subject"), BodyHTML: r.HTML, BodyText: r.Text,
 	})
 	bulk, err := mail.CompileShown("preview", &content)
@@ -165,7 +165,7 @@ func (p *program) render(c *cli.Context) error {
 	}
 	switch {
 	case c.Bool("open"):
-		to := handlers.SampleRecipient("https://localhost", now())
+		to := drafts.SampleRecipient("https://localhost", now())
 		return p.openPage(c, bulk, &to)
 	case jsonWanted(c):
 		return p.printer(c).value(r)

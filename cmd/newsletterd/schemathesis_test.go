@@ -17,6 +17,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/handlers/accesstest"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store/storetest"
 )
 
@@ -136,8 +137,8 @@ func (d *schemaTrial) tenant(s *storetest.Seeder, t *accesstest.Tenant) trialTen
 	c := s.NewCampaign(l)
 	sealer, err := auth.NewSealer(make([]byte, 32))
 	d.Must(err)
-	drafts := handlers.Drafts{Store: s.Store, Sealer: sealer, Origin: d.URL}
-	draft, _, err := drafts.Complete(d.Context(), &c, 0, s.Time())
+	tries := drafts.Drafts{Store: s.Store, Sealer: sealer, Origin: d.URL}
+	draft, _, err := tries.Complete(d.Context(), &c, 0, s.Time())
 	d.Must(err)
 	out.Paths["/a/:id"] = []string{c.ID}
 	job := s.Finish(s.SendDraft(&draft))

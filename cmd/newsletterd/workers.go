@@ -16,7 +16,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/mail"
 	"newsletterd/mail/report"
 	"newsletterd/mail/smtp"
@@ -72,7 +72,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		From: mail.Address{Email: cfg.Mail.From}, Log: log,
 		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, Own: own, Tenants: true,
 	}
-	tried := handlers.Drafts{Store: s, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}
+	tried := drafts.Drafts{Store: s, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}
 	loops := []*worker.Loop{
 		worker.Scheduler(s, sender, log),
 		worker.FirstLinks(s, tried.DeadLink, log),

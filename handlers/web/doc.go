@@ -24,6 +24,15 @@
 //	openapi.go openapi_schema.go openapi_describe.go   the OpenAPI documents, made from the table
 //	openapi_refusals.go   what they say of requests that are refused beyond their schemas
 //
+// and what the endpoints of several areas share:
+//
+//	tenant.go roles.go   whose records a caller may see and change, and which tokens are let in
+//	crud.go rows.go      the five rows of a kind of record; refusals and examples that several rows have
+//	checks.go secrets.go inputs that several areas have
+//	turn.go limit_origin.go   requests that take turns, and how often strangers may ask for something
+//	uploads.go multipart.go   places and memory of uploads; how their bodies are read
+//	ranges.go            parts of files, and what they are called when they are saved
+//
 // # The life of a request
 //
 //	ServeHTTP        id, headers that every answer has

@@ -1,0 +1,127 @@
+package handlers
+
+import (
+	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+)
+
+// campaignCheckRoutes are how a campaign is looked at before it is sent.
+func (h *Handler) campaignCheckRoutes(t *web.Table) {
+	a := h.campaigns()
+	const item = "/api/campaigns/:id"
+	read := web.Sent(core.ActionCampaignRead)
+	t.Add("POST", item+"/preview", read, web.Send, a.one(web.JSON(a.preview).BodyOptional()).Fails(core.Conflict),
+		"Preview a campaign's email").Named("previewCampaign").
+		Example(web.Object{"version": 1}).
+		Refuses(saidByCampaign...).
+		Refuses(
+			web.Refused("email", "Not a subscriber of the list"),
+			web.BadEmail,
+			web.Refused("correction.source", "The placeholders or blocks are malformed"),
+			web.Refused("correction.text", "The placeholders are malformed, or the kind has no text part"),
+			web.Refused("correction.subject", "The placeholders are malformed"),
+		)
+	t.Add("GET", item+"/audience", read, web.Send, a.one(web.Query(a.countAudience)),
+		"Count a campaign's recipients and the people it would skip, with reasons").Named("countCampaignAudience")
+	t.Add("POST", item+"/check", read, web.Send, a.one(web.JSON(a.check).BodyOptional()).Fails(core.TooMany),
+		"Check a campaign for errors and warnings").Named("checkCampaign").
+		Example(web.Object{"version": 1}).
+		Refuses(saidByCampaign...)
+	t.Add("POST", item+"/test", web.Sent(core.ActionTestSend), web.Send,
+		a.one(web.JSON(a.test).BodyOptional()).Fails(core.TooMany),
+		"Send a test of a campaign; editors can only use test addresses and the team's addresses").
+		Named("testCampaign").
+		Example(web.Object{"to": []string{"reader@example.org"}}).
+		Refuses(readyToSend...).
+		Refuses(web.Refused("to", "An address is blocked, or there are no addresses"))
+}
+
+// draftCheck asks for the check of a campaign.
+type draftCheck struct {
+	Version int64 `json:"version" like:"whole" about:"0 means the version being edited"`
+	Links   bool  `json:"links" about:"Also check whether the links respond"`
+}
+
+// check looks for what is wrong with a campaign, or probably not meant.
+func (a campaignsAPI) check(c *web.Call, in draftCheck) (drafts.Checked, error) {
+	if in.Links {
+		if err := a.checks.MayAsk(c, a.found(c).TenantID); err != nil {
+			return drafts.Checked{}, err
+		}
+	}
+	return a.drafts(c).Check(c, a.found(c), in.Version, in.Links, c.Now)
+}
+
+// draftPreview asks for the mail of a campaign.
+type draftPreview struct {
+	Version int64      `json:"version" like:"whole"`
+	Email   core.Email `json:"email"` // of a subscriber; empty: a reader of whom nothing is known
+
+	// Placeholders stay as they stand, so that the parts are templates: what the text of the campaign becomes.
+	Placeholders bool `json:"placeholders"`
+
+	Correction *correctionInput `json:"correction" like:"corrected"`
+}
+
+// previewedDraft are the rendered parts of a campaign's mail.
+type previewedDraft struct {
+	Version  int64         `json:"version"`
+	Subject  string        `json:"subject"`
+	Text     string        `json:"text"`
+	HTML     string        `json:"html"`
+	Bytes    int           `json:"html_bytes"` // programs cut what is longer than about 102,400
+	ViewURL  string        `json:"view_url"`   // for anyone who has the address, 14 days
+	Missing  string        `json:"missing,omitempty"`
+	Warnings []string      `json:"warnings"`
+	Looks    *drafts.Looks `json:"looks,omitempty"` // of its theme, where it has one
+
+	Beginning string `json:"beginning"` // what an inbox shows next to the subject
+}
+
+// preview renders a campaign's mail. Another person's look ends the version: the writer's next save begins another one.
+func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft, err error) {
+	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
+		return out, core.Lacking(core.ActionPeopleRead)
+	}
+	d := a.drafts(c)
+	var l drafts.Look
+	if in.Correction != nil {
+		l, err = d.Corrected(c, a.found(c), in.Correction.change, c.Now)
+	} else {
+		l, err = d.Look(c, a.found(c), in.Version, c.Now)
+	}
+	if err == nil {
+		err = l.Fault
+	}
+	if err != nil {
+		return out, err
+	}
+	r, err := d.Recipient(c, &l, in.Email, c.Now)
+	if err != nil {
+		return out, err
+	}
+	draft, bulk := &l.Draft, l.Bulk
+	out = previewedDraft{Version: draft.Version.Version, ViewURL: r.ViewURL, Warnings: l.Warnings(), Looks: l.Looks}
+	if err := draft.Fields.Complete(); err != nil {
+		out.Missing = err.(*core.Error).Message
+	}
+	if out.Subject, out.Text, out.HTML, err = bulk.Parts(&r); err != nil {
+		return out, err
+	}
+	if in.Placeholders {
+		out.Text, out.HTML = draft.Content.Copy.BodyText, draft.Content.Copy.BodyHTML
+	}
+	out.Bytes, out.Beginning = len(out.HTML), mail.Beginning(out.HTML, out.Text)
+	if in.Correction == nil && draft.Version.Version == a.found(c).Version {
+		t := campaignTag{a.found(c).Revision, draft.Digest}
+		c.Header().Set("ETag", `"`+t.String()+`"`)
+	} else if err := a.setTag(c, a.found(c)); err != nil {
+		return out, err
+	}
+	if in.Correction != nil {
+		return out, nil
+	}
+	return out, a.store.SawVersion(c, a.found(c), &draft.Version, web.Actor(c))
+}

@@ -1,0 +1,144 @@
+package devices
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// uploadQuery is what may be said about a file next to it; parts of a multipart body take precedence.
+type uploadQuery struct {
+	Name        string `query:"name"`
+	Description string `query:"description"`
+	Visibility  string `query:"visibility"`
+	ContentType string `header:"Content-Type"`
+
+	Key    *string `header:"Upload-Key" like:"upload_key" min:"1" max:"64"`
+	Offset int64   `header:"Upload-Offset" min:"0"`
+}
+
+// CheckInput looks at what makes an upload one that goes on.
+func (in *uploadQuery) CheckInput() error {
+	if in.Offset < 0 || in.Offset > 0 && in.Key == nil {
+		return core.Invalidf("Upload-Offset", "Upload-Offset must be 0 or more and needs an Upload-Key.")
+	}
+	if in.Key == nil {
+		return nil
+	}
+	return checkUploadKey("Upload-Key", *in.Key)
+}
+
+// mayUpload refuses, before the body is read, an account whose address is not verified and an owner of too many models.
+func (r *Room) mayUpload(c *web.Call) error {
+	if !c.Caller.EmailVerified {
+		return core.ErrUnverifiedUpload
+	}
+	return r.Store.MayAddModel(c, c.Caller.UserID, r.Limits)
+}
+
+// upload takes a file in: the body as it is, or the part "file" of a multipart/form-data body.
+func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
+	if err := r.mayUpload(c); err != nil {
+		return m, err
+	}
+	done, err := r.Uploads.Begin(c.Caller.UserID, c.Remote)
+	if err != nil {
+		return m, err
+	}
+	defer done()
+	limits := r.Limits
+	media, params, _ := mime.ParseMediaType(in.ContentType)
+	form := media == "multipart/form-data"
+	if c.Request.ContentLength == 0 && in.Offset == 0 {
+		return m, core.Invalidf("",
+			"The body is empty. Send the file as the body, or as multipart/form-data with a part named file.")
+	}
+	if allowed := limits.Bytes; c.Request.ContentLength > allowed &&
+		(!form || c.Request.ContentLength > allowed+web.MultipartSlack) {
+		return m, limits.TooLarge()
+	}
+	meta := core.ModelInput{
+		Name: in.Name, Description: in.Description, Visibility: in.Visibility,
+		ContentType: in.ContentType,
+	}
+	up := r.Store.NewUpload(c.Caller.UserID, limits)
+	body := web.NewArriving(c)
+	// What broke off is cleared away, or kept, even if the caller has gone.
+	after := context.WithoutCancel(c)
+	if in.Key == nil {
+		defer func() { up.Close(after) }()
+	} else {
+		k := uploadKey{c.Caller.UserID, *in.Key}
+		if up, err = r.keyed.goOn(k, up); err != nil {
+			return m, err
+		}
+		defer func() { r.keyed.ended(after, k, up, err != nil && (body.Broke() || errors.Is(err, errOffset))) }()
+		if made, err := r.madeBy(c, k); err == nil || !errors.Is(err, core.ErrNotFound) {
+			return made.Model, err
+		}
+		if up.Size() != in.Offset {
+			return m, errOffset
+		}
+	}
+	read := func(file io.Reader) error {
+		// A chunk that has arrived is written, whether or not the line still stands.
+		return up.ReadFrom(after, file, r.Uploads.Grow(c), func() core.Instant { return core.At(time.Now()) })
+	}
+	if form {
+		meta.ContentType = ""
+		err = web.ReadParts(body, params["boundary"], filePart(&meta, read), modelField(&meta))
+	} else if _, err = core.NewModel(c.Caller.UserID, meta, c.Now); err == nil {
+		err = read(body)
+	}
+	if err != nil {
+		return m, body.Explain(err)
+	}
+	if m, err = core.NewModel(c.Caller.UserID, meta, core.At(time.Now())); err != nil {
+		return m, err
+	}
+	if in.Key != nil {
+		m.ID = uploadKey{c.Caller.UserID, *in.Key}.modelID()
+	}
+	return up.Commit(c, m, web.Actor(c))
+}
+
+// filePart reads the file of a model, whose name and type count where nothing else is said.
+func filePart(meta *core.ModelInput, read func(io.Reader) error) func(*multipart.Part) error {
+	return func(part *multipart.Part) error {
+		if meta.Name == "" {
+			meta.Name = part.FileName()
+		}
+		if meta.ContentType == "" {
+			meta.ContentType = part.Header.Get("Content-Type")
+		}
+		return read(part)
+	}
+}
+
+// modelField takes a field of text over.
+func modelField(meta *core.ModelInput) func(name, text string) error {
+	return func(name, text string) error {
+		switch name {
+		case "name":
+			meta.Name = text
+		case "description":
+			meta.Description = text
+		case "visibility":
+			meta.Visibility = text
+		case "content_type":
+			meta.ContentType = text
+		default:
+			// forms send more than they ask about, such as their button
+			if known := []string{"name", "description", "visibility", "content_type", "file"}; core.MeantKey(known, name) != "" {
+				return core.JudgeKeys(known, []string{name})
+			}
+		}
+		return nil
+	}
+}

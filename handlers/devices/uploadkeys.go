@@ -1,0 +1,162 @@
+package devices
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store/devices"
+	"newsletterd/store/files"
+)
+
+// uploadKey names an upload for its user. What arrived of it waits for the rest in case the line breaks.
+type uploadKey struct{ user, key string }
+
+// keyedUpload is an upload that is under way, where up is nil, or waits since a time.
+type keyedUpload struct {
+	up    *devices.Upload
+	since time.Time
+}
+
+// keyedUploads are the uploads with a key.
+type keyedUploads struct {
+	mu    sync.Mutex
+	byKey map[uploadKey]keyedUpload
+}
+
+func newKeyedUploads() *keyedUploads { return &keyedUploads{byKey: map[uploadKey]keyedUpload{}} }
+
+const (
+	maxUploadKey   = 64
+	uploadsWaiting = 4 // of one user: an older one makes room
+)
+
+func checkUploadKey(field, key string) error {
+	ok := len(key) > 0 && len(key) <= maxUploadKey
+	for i := 0; i < len(key) && ok; i++ {
+		c := key[i]
+		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+	}
+	if !ok {
+		return core.Invalidf(field, "%s must have 1 to %d characters: letters, digits, - and _.", field, maxUploadKey)
+	}
+	return nil
+}
+
+// modelID is the id of the model that the upload makes. As it follows from the key, an upload whose answer was lost is
+// known by its model, however much later, and never makes a second one.
+func (k uploadKey) modelID() string {
+	sum := sha256.Sum256([]byte("model by upload\x00" + k.user + "\x00" + k.key))
+	return core.IDFromBytes(sum[:16])
+}
+
+func (r *Room) madeBy(c *web.Call, k uploadKey) (core.ModelView, error) {
+	return r.Store.Model(c, c.Caller, k.modelID())
+}
+
+var errUnderWay = &core.Error{
+	Kind: core.Conflict, Code: "upload_under_way",
+	Message: "This upload is already in progress. Wait until it is finished.", RetryAfter: 2,
+}
+
+// find returns what waits under a key. The caller holds the lock.
+func (u *keyedUploads) find(k uploadKey) (*devices.Upload, error) {
+	maps.DeleteFunc(u.byKey, func(_ uploadKey, w keyedUpload) bool {
+		return w.up != nil && time.Since(w.since) > files.UploadKept // housekeeping removes its chunks
+	})
+	w, ok := u.byKey[k]
+	if ok && w.up == nil {
+		return nil, errUnderWay
+	}
+	return w.up, nil
+}
+
+// errOffset is of a sender who leaves out other bytes than those that are kept.
+var errOffset = &core.Error{
+	Kind: core.Conflict, Code: "upload_offset", Field: "Upload-Offset",
+	Message: "Upload-Offset does not match the bytes that were received. Continue at the current offset.",
+}
+
+// goOn returns the upload that waits; without any it is fresh. ended must follow.
+func (u *keyedUploads) goOn(k uploadKey, fresh *devices.Upload) (*devices.Upload, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	up, err := u.find(k)
+	if err != nil {
+		return nil, err
+	}
+	if up == nil {
+		up = fresh
+	}
+	u.byKey[k] = keyedUpload{}
+	return up, nil
+}
+
+// ended lets go of an upload, or keeps what has arrived.
+func (u *keyedUploads) ended(ctx context.Context, k uploadKey, up *devices.Upload, keep bool) {
+	if u.release(k, &up, keep); up != nil {
+		up.Close(ctx)
+	}
+}
+
+// release gives the key back. What up is then is to be closed: the upload itself, or one that made room for it.
+func (u *keyedUploads) release(k uploadKey, up **devices.Upload, keep bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.byKey, k)
+	if !keep || (*up).Size() == 0 {
+		return
+	}
+	n, oldest := 0, uploadKey{}
+	for other, w := range u.byKey {
+		if other.user != k.user || w.up == nil {
+			continue
+		}
+		if n++; n == 1 || w.since.Before(u.byKey[oldest].since) {
+			oldest = other
+		}
+	}
+	u.byKey[k] = keyedUpload{*up, time.Now()}
+	*up = nil
+	if n >= uploadsWaiting {
+		*up = u.byKey[oldest].up
+		delete(u.byKey, oldest)
+	}
+}
+
+type uploadStateQuery struct {
+	Key string `query:"key" is:"required" like:"upload_key" min:"1" max:"64"`
+}
+
+func (in *uploadStateQuery) CheckInput() error { return checkUploadKey("key", in.Key) }
+
+// uploadState is where an upload goes on, or the model that it has made. While it is under way its offset is 0.
+type uploadState struct {
+	Offset   int64  `json:"offset"`
+	UnderWay bool   `json:"under_way"`
+	ModelID  string `json:"model_id,omitempty"`
+}
+
+func (r *Room) uploadState(c *web.Call, in uploadStateQuery) (s uploadState, err error) {
+	k := uploadKey{c.Caller.UserID, in.Key}
+	r.keyed.mu.Lock()
+	up, err := r.keyed.find(k)
+	if up != nil {
+		s.Offset = up.Size()
+	}
+	r.keyed.mu.Unlock()
+	if s.UnderWay = err != nil; s.UnderWay || up != nil {
+		return s, nil
+	}
+	made, err := r.madeBy(c, k)
+	if errors.Is(err, core.ErrNotFound) {
+		return s, nil
+	}
+	s.ModelID, s.Offset = made.ID, made.Size
+	return s, err
+}

@@ -1,0 +1,101 @@
+package drafts
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// Trial tries a send job before it goes out. The API and the command line share it.
+type Trial struct {
+	Store  *store.Store
+	Sealer *auth.Sealer // of unsubscribe tokens
+	Origin string       // of the links
+}
+
+// Preview returns the content of a job and a recipient to render it for: a subscriber of one of its lists, or, with an
+// empty to, a reader of whom nothing is known.
+func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient,
+	error,
+) {
+	j, bulk, err := t.compiled(ctx, jobID, "")
+	if err != nil {
+		return nil, mail.Recipient{}, err
+	}
+	r := SampleRecipient(t.Origin, now)
+	r.ViewURL = t.Origin + "/v/" + t.Sealer.SealPreview(auth.PreviewToken{JobNo: j.No, Email: to, IssuedAt: now})
+	if to != "" {
+		sub, err := t.Store.ReachedByJob(ctx, &j, to)
+		if core.KindOf(err) == core.NotFound {
+			return nil, r, core.Invalidf("email", "email does not belong to a subscriber of the list.")
+		}
+		if err == nil && sub.ListID != j.ListID {
+			_, bulk, err = t.compiled(ctx, jobID, sub.ListID)
+		}
+		if err != nil {
+			return nil, r, err
+		}
+		r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, string(sub.Preferences)
+	}
+	return bulk, r, nil
+}
+
+// SampleRecipient is a recipient of whom nothing is known, whose links lead nowhere.
+func SampleRecipient(origin string, now core.Instant) mail.Recipient {
+	return mail.Recipient{
+		Email: "reader@example.org", Date: now.Time(),
+		UnsubscribeToken: "preview", UnsubscribeURL: origin + "/unsubscribe?token=preview",
+		PreferencesURL: origin + "/preferences?token=preview", ViewURL: origin + "/v/preview",
+	}
+}
+
+// compiled returns a job with its content made ready for the readers of one of its lists; empty: of the first. What is
+// missing or faulty is Invalid.
+func (t Trial) compiled(ctx context.Context, id, listID string) (j core.SendJob, bulk *mail.Bulk, err error) {
+	if j, err = t.Store.SendJob(ctx, id); err != nil {
+		return j, nil, err
+	}
+	content, err := t.Store.ContentOf(ctx, &j, cmp.Or(listID, j.ListID))
+	if core.KindOf(err) == core.NotFound {
+		return j, nil, core.Invalidf("template", "The list or template of the send job no longer exists.")
+	}
+	if err != nil {
+		return j, nil, err
+	}
+	bulk, err = mail.CompileShown(j.ID, &content)
+	return j, bulk, err
+}
+
+// Test queues the mail of a job to one address, and returns the tenant whose it is.
+func (t Trial) Test(ctx context.Context, jobID string, to core.Email, now core.Instant) (tenantID string, err error) {
+	j, _, err := t.compiled(ctx, jobID, "")
+	if err != nil {
+		return "", err
+	}
+	return j.TenantID, t.Store.AddTestMail(ctx, &j, to, now)
+}
+
+// TryTemplate compiles a template as a job without recipients would. What is faulty is Invalid.
+func TryTemplate(t *core.Template) error {
+	content := SampleContent(t)
+	_, err := mail.CompileShown(t.ID, &content)
+	return err
+}
+
+// SampleContent returns the content of a job with a template, whose body is made up where the template stands around
+// one.
+func SampleContent(t *core.Template) core.Content {
+	content := core.Content{
+		Template: *t, Copy: core.CampaignCopy{ID: t.ID, Subject: t.Name},
+		List: core.List{ID: t.ID, Name: "list"},
+	}
+	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
+		content.Copy.BodyHTML, content.Copy.BodyText = "<p>The body of the job.</p>", "The body of the job."
+	}
+	return content
+}

@@ -1,0 +1,90 @@
+package handlers
+
+import (
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// listRecordRoutes are the lists of tenants.
+func (h *Handler) listRecordRoutes(t *web.Table) {
+	lists := lists{h.options.Store, h.options.Newsletter.ConfirmToken}
+	r := web.Crud(t, "/api/admin/newsletter-lists", "NewsletterList", "a list", "lists", web.Resource{
+		Find: lists.find, Missing: core.ErrListNotFound, List: web.List(lists.list, countedList),
+		Create: web.JSON(lists.create).Fails(core.NotFound), Show: web.Path(lists.show), Update: web.JSON(lists.update),
+		Remove: web.Path(lists.remove),
+		May: web.Rights{
+			Read: core.ActionListRead, Create: core.ActionListSettings, Change: core.ActionListSettings,
+			Remove: core.ActionListSettings,
+		},
+	})
+	r.Create.Requires("name", "tenant_id").
+		Example(web.Object{"tenant_id": web.ExampleID, "name": "Monthly news"}).
+		Refuses(saidByList...)
+	r.Update.Example(web.Object{
+		"language": "en", "consent_text": "I would like to get this newsletter.",
+		"fields": []web.Object{
+			{"name": "plan", "label": "Plan", "type": "choice", "options": []string{"free", "paid"}, "required": true},
+			{"name": "first_name", "label": "First name", "type": "text", "required": false},
+		},
+	}).
+		Refuses(saidByList...)
+}
+
+// lists serves /api/admin/newsletter-lists.
+type lists struct {
+	store        *store.Store
+	confirmToken string // the configured default of confirm_token
+}
+
+func (a lists) find(c *web.Call) error {
+	l, err := a.store.List(c, c.ID())
+	return web.OwnRecord(c, l.TenantID, core.ActionListRead, err, core.ErrListNotFound)
+}
+
+func (a lists) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.CountedList, error) {
+	return web.PageFor(c, in, page, a.store.CountedLists)
+}
+
+// countedList is the key that lists are ordered by.
+func countedList(l core.CountedList) string { return l.ID }
+
+func (a lists) create(c *web.Call, in core.ListInput) (core.List, error) {
+	l, err := core.NewList(in, c.Now)
+	if err != nil {
+		return l, err
+	}
+	if err := web.MayGive(c, l.TenantID); err != nil {
+		return l, err
+	}
+	if err := a.held(c, &l, core.List{}); err != nil {
+		return l, err
+	}
+	return l, web.UnknownTenant(a.store.AddList(c, l, web.Actor(c)))
+}
+
+func (a lists) show(c *web.Call, id string) (core.CountedList, error) {
+	return a.store.CountedList(c, id)
+}
+
+func (a lists) update(c *web.Call, in core.ListInput) (core.List, error) {
+	return a.store.UpdateList(c, c.ID(), web.Actor(c), func(l *core.List) error {
+		was := *l
+		if err := l.Change(in, c.Now); err != nil {
+			return err
+		}
+		return a.held(c, l, was)
+	})
+}
+
+// held holds what others than operators make of a list against the operator's setting.
+func (a lists) held(c *web.Call, l *core.List, was core.List) error {
+	if web.IsOperator(c) {
+		return nil
+	}
+	return l.HoldConfirmToken(was, a.confirmToken)
+}
+
+func (a lists) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.DeleteList(c, id, web.Actor(c), c.Now)
+}

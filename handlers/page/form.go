@@ -1,0 +1,66 @@
+package page
+
+import (
+	"cmp"
+	"html/template"
+	"io"
+
+	"newsletterd/core"
+)
+
+// embeddedForm is a form for a tenant's own site: it needs no script, no cookie and nothing of ours but the address
+// that it posts to.
+var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Action}}" method="post" accept-charset="utf-8">
+  <label>{{.W.Email}} <input type="email" name="email" autocomplete="email" maxlength="254" required></label>
+{{- range .Fields}}
+{{- if eq .Type "boolean"}}
+  <label><input type="checkbox" name="{{.Name}}" value="true"{{if .Required}} required{{end}}> {{.Label}}</label>
+{{- else if eq .Type "choice"}}
+  <label>{{.Label}} <select name="{{.Name}}"{{if .Required}} required{{end}}>
+    <option value="">{{$.W.Choose}}</option>
+{{- range .Options}}
+    <option>{{.}}</option>
+{{- end}}
+  </select></label>
+{{- else}}
+  <label>{{.Label}} <input name="{{.Name}}" maxlength="500"{{if .Required}} required{{end}}></label>
+{{- end}}
+{{- end}}
+  <input name="_website" tabindex="-1" autocomplete="off" aria-hidden="true" style="position: absolute; left: -9999px">
+{{- with .Tracking}}
+  <label><input type="checkbox" name="{{.Name}}" value="{{.Version}}"> {{.Text}}</label>
+{{- end}}
+{{- if .ConsentText}}
+  <p>{{.ConsentText}}</p>
+{{- end}}
+  <button>{{.W.SubscribeButton}}</button>
+</form>
+`))
+
+// WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to
+// the tenant's public_url, or to origin where the tenant has none.
+func WriteForm(w io.Writer, l *core.ListWithTenant, origin string) error {
+	d := Style{Lang: l.PageLanguage(), Tenant: TenantBrand(OwnBrand(), &l.Tenant).Name}
+	return embeddedForm.Execute(w, struct {
+		*core.ListWithTenant
+		W        *Words
+		Action   string
+		Tracking *TrackingBox
+	}{l, d.Words(), cmp.Or(l.Tenant.PublicURL, origin) + SubscribePath(l.ID), TrackingBoxOf(&l.Tenant, &d)})
+}
+
+// TrackingBox is the box of a form by which a subscriber agrees to be named in openings and clicks; nil where the
+// tenant asks for no agreement. It is never ticked but where the form was sent with it, and refused.
+type TrackingBox struct {
+	Name, Text, Version string
+	Checked             bool
+}
+
+// TrackingBoxOf returns the box of a tenant's form in a language; nil where it has none.
+func TrackingBoxOf(t *core.Tenant, s *Style) *TrackingBox {
+	if !t.AsksForTracking() {
+		return nil
+	}
+	text := s.Expand(s.Words().TrackingText)
+	return &TrackingBox{Name: core.TrackingMember, Text: text, Version: core.TextVersion(text)}
+}

@@ -1,0 +1,41 @@
+package page
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A field for a new password takes what the rule allows; one for the password that stands takes each that was ever set:
+// browsers count UTF-16, in which 256 characters may be 512.
+func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
+	field := regexp.MustCompile(`<input[^>]* autocomplete="(new|current)-password"[^>]*>`)
+	seen := 0
+	names, err := fs.Glob(files, "pages/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		b, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range field.FindAllStringSubmatch(string(b), -1) {
+			seen++
+			if want := map[string]string{"new": ` maxlength="256"`, "current": ` maxlength="512"`}[m[1]]; !strings.Contains(m[0],
+				want) {
+				t.Errorf("%s: no%s in %s", name, want, m[0])
+			}
+		}
+	}
+	if seen != 6 {
+		t.Errorf("%d fields", seen)
+	}
+}
+
+func TestEveryPageCanBeParsed(t *testing.T) {
+	if err := templates.Check(); err != nil {
+		t.Error(err)
+	}
+}

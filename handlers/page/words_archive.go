@@ -1,0 +1,39 @@
+package page
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+// archiveWords are what public archives say in one language.
+type archiveWords struct {
+	ArchiveNone    string `json:"archive_none"`
+	ArchiveAll     string `json:"archive_all"`
+	ArchiveOlder   string `json:"archive_older"`
+	ArchiveNewest  string `json:"archive_newest"`
+	ArchiveEarlier string `json:"archive_earlier"`
+	ArchiveLater   string `json:"archive_later"`
+	ArchiveFeed    string `json:"archive_feed"`
+	ArchiveRead    string `json:"archive_read"`
+	ArchiveMended  string `json:"archive_mended"` // {{day}}: when
+	Months         string `json:"months"`         // separated by blanks
+	Day            string `json:"day"`            // of a date: {{day}}, {{month}}, {{year}}
+}
+
+// CorrectedAt says when what is shown was corrected; empty for 0.
+func (w *archiveWords) CorrectedAt(at core.Instant) string {
+	if at == 0 {
+		return ""
+	}
+	return strings.Replace(w.ArchiveMended, "{{day}}", w.DayOf(at.Time()), 1)
+}
+
+// DayOf returns the day of a time, in UTC, in words.
+func (w *archiveWords) DayOf(t time.Time) string {
+	t = t.UTC()
+	return strings.NewReplacer("{{day}}", strconv.Itoa(t.Day()), "{{month}}", strings.Fields(w.Months)[t.Month()-1],
+		"{{year}}", strconv.Itoa(t.Year())).Replace(w.Day)
+}

@@ -1,0 +1,141 @@
+package page
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// reviewWords are those of the page of a review.
+type reviewWords struct {
+	ReviewTitle      string `json:"review_title"`
+	ReviewAsks       string `json:"review_asks"`
+	ReviewSubject    string `json:"review_subject"`
+	ReviewFrom       string `json:"review_from"`
+	ReviewTo         string `json:"review_to"`
+	ReviewReaders    string `json:"review_readers"`
+	ReviewAtLeast    string `json:"review_at_least"`
+	ReviewBack       string `json:"review_back"`
+	ReviewWanted     string `json:"review_wanted"`
+	ReviewPassed     string `json:"review_passed"`
+	ReviewLook       string `json:"review_look"`
+	ReviewText       string `json:"review_text"`
+	ReviewSome       string `json:"review_some"`
+	ReviewApprove    string `json:"review_approve"`
+	ReviewSend       string `json:"review_send"`
+	ReviewReject     string `json:"review_reject"`
+	ReviewNote       string `json:"review_note"`
+	ReviewNotYou     string `json:"review_not_you"`
+	ReviewChanged    string `json:"review_changed"`
+	ReviewChangedBy  string `json:"review_changed_by"`
+	ReviewByCommand  string `json:"review_by_command"`
+	ReviewByOther    string `json:"review_by_other"`
+	ReviewCampaign   string `json:"review_part_campaign"`
+	ReviewTheme      string `json:"review_part_theme"`
+	ReviewLayout     string `json:"review_part_layout"`
+	ReviewSettings   string `json:"review_part_settings"`
+	ReviewLists      string `json:"review_part_lists"`
+	ReviewMedia      string `json:"review_part_media"`
+	ReviewPlan       string `json:"review_part_plan"`
+	ReviewProgram    string `json:"review_part_program"`
+	ReviewFaulty     string `json:"review_faulty"`
+	ReviewDone       string `json:"review_done"`
+	ReviewApproved   string `json:"review_approved"`
+	ReviewSent       string `json:"review_sent"`
+	ReviewRejected   string `json:"review_rejected"`
+	ReviewIsDraft    string `json:"review_is_draft"`
+	ReviewIsApproved string `json:"review_is_approved"`
+	ReviewIsOver     string `json:"review_is_over"`
+
+	ReviewReplyTo      string `json:"review_reply_to"`
+	ReviewPreheader    string `json:"review_preheader"`
+	ReviewAttachments  string `json:"review_attachments"`
+	ReviewExcluded     string `json:"review_excluded"`
+	ReviewExcludedSent string `json:"review_excluded_sent"`
+	ReviewOnly         string `json:"review_only"`
+	ReviewOnlySame     string `json:"review_only_same"`
+	ReviewOnlyJoined   string `json:"review_only_joined"`
+	ReviewOnlyUnopened string `json:"review_only_unopened"`
+	ReviewTracking     string `json:"review_tracking"`
+	ReviewPersons      string `json:"review_tracks_persons"`
+	ReviewConsent      string `json:"review_tracks_consent"`
+	ReviewTotals       string `json:"review_tracks_totals"`
+	ReviewUTM          string `json:"review_utm"`
+
+	OutdatedTitle string `json:"outdated_title"`
+	OutdatedText  string `json:"outdated_text"`
+	OutdatedLink  string `json:"outdated_link"`
+}
+
+// StateOf says in words how far a campaign is that is not in review; empty for one that is.
+func (w *reviewWords) StateOf(s core.CampaignState) string {
+	switch s {
+	case core.CampaignInReview:
+		return ""
+	case core.CampaignDraft:
+		return w.ReviewIsDraft
+	case core.CampaignApproved:
+		return w.ReviewIsApproved
+	}
+	return w.ReviewIsOver
+}
+
+// ChangesOf says in lines what has changed in a campaign since it was looked at, and who changed it.
+func ChangesOf(w *Words, err error) (lines []string) {
+	fault, ok := errors.AsType[*core.Error](err)
+	if !ok {
+		return nil
+	}
+	for i := range fault.Changes {
+		one := &fault.Changes[i]
+		what := w.reviewPart(one.What)
+		switch one.What {
+		case core.ChangedTheme, core.ChangedLayout, core.ChangedLists:
+			what = strings.TrimSpace(what + " " + one.Name)
+		}
+		who := cmp.Or(one.ByName, w.ReviewByOther)
+		switch {
+		case one.By == "": // it isn't known: another version of the program, say
+			lines = append(lines, what)
+			continue
+		case strings.HasPrefix(one.By, "command"):
+			who = w.ReviewByCommand
+		}
+		lines = append(lines, FillIn(w.ReviewChangedBy, "what", what, "who", who, "when", When(one.At)))
+	}
+	return lines
+}
+
+func (w *reviewWords) reviewPart(what string) string {
+	return map[string]string{
+		core.ChangedCampaign: w.ReviewCampaign, core.ChangedTheme: w.ReviewTheme, core.ChangedLayout: w.ReviewLayout,
+		core.ChangedSettings: w.ReviewSettings, core.ChangedLists: w.ReviewLists, core.ChangedMedia: w.ReviewMedia,
+		core.ChangedPlan: w.ReviewPlan, core.ChangedProgram: w.ReviewProgram,
+	}[what]
+}
+
+// OnlyTo says to which recipients of another campaign one goes.
+func (w *reviewWords) OnlyTo(who string) string {
+	switch who {
+	case core.FollowJoined:
+		return w.ReviewOnlyJoined
+	case core.FollowUnopened:
+		return w.ReviewOnlyUnopened
+	}
+	return w.ReviewOnlySame
+}
+
+// TracksAs says what is tracked of a campaign, as far as its tenant allows it; empty: nothing.
+func (w *reviewWords) TracksAs(t *core.Tenant, tracking string) string {
+	switch {
+	case tracking == core.TrackingOff || t.NoTracking:
+		return ""
+	case tracking == core.TrackingTotals || t.TotalsOnly:
+		return w.ReviewTotals
+	case t.TrackingConsent:
+		return w.ReviewConsent
+	}
+	return w.ReviewPersons
+}

@@ -1,0 +1,35 @@
+package web
+
+import "newsletterd/core"
+
+// Rights are what the operations on a kind of record ask the caller's roles for.
+type Rights struct{ Read, Create, Change, Remove core.Action }
+
+// Resource is the five operations on one kind of admin record.
+type Resource struct {
+	Find                               func(*Call) error
+	Missing                            *core.Error
+	List, Create, Show, Update, Remove Endpoint
+	May                                Rights
+}
+
+// resourceRows are the rows of a resource, for what they say beyond it.
+type resourceRows struct{ List, Create, show, Update, Remove *Route }
+
+// Crud adds the five rows of a resource. name is a record's in the names of the operations. Its records are found
+// before a body is read, so that a foreign record is 404 whatever the body is.
+func Crud(t *Table, path, name, one, many string, r Resource) resourceRows {
+	item := path + "/:id"
+	row := func(method, path string, may core.Action, do Endpoint, summary string) *Route {
+		return t.Add(method, path, Admin(may), Member, do, summary)
+	}
+	found := func(do Endpoint) Endpoint { return do.Find(r.Find).Missing(r.Missing) }
+	return resourceRows{
+		List:   row("GET", path, r.May.Read, r.List, "List "+many).Named("list" + name + "s"),
+		Create: row("POST", path, r.May.Create, r.Create.Created(), "Create "+one).Named("create" + name),
+		show:   row("GET", item, r.May.Read, found(r.Show), "Show "+one).Named("get" + name),
+		Update: row("PUT", item, r.May.Change, found(r.Update), "Update "+one+"; fields you leave out stay unchanged").
+			Named("update" + name),
+		Remove: row("DELETE", item, r.May.Remove, found(r.Remove), "Delete "+one).Named("delete" + name),
+	}
+}

@@ -1,0 +1,129 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"mime/multipart"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+const (
+	progressStep   = 64 * KiB  // must arrive within ProgressTimeout
+	maxPartText    = 16 * KiB  // a field of a multipart body
+	maxPartHead    = 64 * KiB  // what stands between the contents of two parts
+	maxParts       = 20        // of a multipart body
+	MultipartSlack = 256 * KiB // that a multipart body may be longer than its file
+)
+
+// arriving is a body on its way in. It ends where too little of it arrives for too long.
+type arriving struct {
+	c    *Call
+	r    io.Reader
+	left int   // bytes until the deadline moves
+	err  error // of the connection
+}
+
+// NewArriving returns the body of a request.
+func NewArriving(c *Call) *arriving { return &arriving{c: c, r: c.Request.Body} }
+
+// Broke reports whether the connection did.
+func (a *arriving) Broke() bool { return a.err != nil }
+
+// Read implements io.Reader.
+func (a *arriving) Read(p []byte) (int, error) {
+	if a.left <= 0 {
+		_ = a.c.Control().SetReadDeadline(time.Now().Add(ProgressTimeout))
+		a.left = progressStep
+	}
+	n, err := a.r.Read(p)
+	a.left -= n
+	if err != nil && err != io.EOF {
+		a.err = err
+	}
+	return n, err
+}
+
+// Explain separates a caller's error from ours: what broke while the body was read is the caller's.
+func (a *arriving) Explain(err error) error {
+	if _, ours := errors.AsType[*core.Error](err); ours {
+		return err
+	}
+	if a.err != nil {
+		return BodyError(a.err)
+	}
+	return err
+}
+
+// ReadParts reads a multipart body (RFC 7578): fields of text, and one part "file".
+func ReadParts(body io.Reader, boundary string, file func(*multipart.Part) error, field func(name, text string) error) error {
+	bad := func(err error) error {
+		return core.Invalidf("", "The body is not valid multipart/form-data.").With(err)
+	}
+	if boundary == "" {
+		return bad(nil)
+	}
+	head := &headLimit{r: body, left: maxPartHead}
+	parts := multipart.NewReader(head, boundary)
+	files := 0
+	for range maxParts {
+		head.left = maxPartHead
+		part, err := parts.NextRawPart()
+		if err == io.EOF && files == 1 {
+			return nil
+		}
+		if err == io.EOF {
+			return core.Invalidf("file", "file is missing.")
+		}
+		if err != nil {
+			return bad(err)
+		}
+		if part.FormName() != "file" {
+			err = textPart(part, field)
+		} else if files++; files > 1 {
+			return core.Invalidf("file", "file is sent more than once. Send one file.")
+		} else {
+			head.left = -1
+			err = file(part)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) { // the body ends within the part
+			return bad(err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return bad(errors.New("too many parts"))
+}
+
+func textPart(part *multipart.Part, field func(name, text string) error) error {
+	name := part.FormName()
+	b, err := io.ReadAll(io.LimitReader(part, maxPartText+1))
+	if err != nil {
+		return err
+	}
+	if len(b) > maxPartText || !core.CleanText(string(b)) {
+		return core.Invalidf(name, "%s must be UTF-8 text of at most %d bytes.", name, maxPartText)
+	}
+	return field(name, strings.TrimSpace(string(b)))
+}
+
+// headLimit bounds what mime/multipart reads for the head of a part, which it would hold in memory up to 10 MiB.
+type headLimit struct {
+	r    io.Reader
+	left int // negative: the content of the file, which has its own limit
+}
+
+func (h *headLimit) Read(p []byte) (int, error) {
+	if h.left < 0 {
+		return h.r.Read(p)
+	}
+	if h.left == 0 {
+		return 0, errors.New("the head of a part is too long")
+	}
+	n, err := h.r.Read(p[:min(len(p), h.left)])
+	h.left -= n
+	return n, err
+}

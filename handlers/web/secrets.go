@@ -1,0 +1,28 @@
+package web
+
+import (
+	"time"
+
+	"newsletterd/core"
+)
+
+// SecretOverlap says how long the secret before the newest stays good.
+type SecretOverlap struct {
+	Seconds *int `json:"overlap_seconds" min:"0" max:"2592000"`
+}
+
+// CheckInput refuses a time that is negative or too long.
+func (in *SecretOverlap) CheckInput() error {
+	if in.Seconds != nil && (*in.Seconds < 0 || *in.Seconds > core.MaxSecretOverlap) {
+		return core.Invalidf("overlap_seconds", "overlap_seconds must be from 0 to %d.", core.MaxSecretOverlap)
+	}
+	return nil
+}
+
+// Or returns the time, by default that which is given.
+func (in *SecretOverlap) Or(d time.Duration) time.Duration {
+	if in.Seconds == nil {
+		return d
+	}
+	return time.Duration(*in.Seconds) * time.Second
+}

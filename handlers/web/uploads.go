@@ -1,0 +1,79 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"newsletterd/core"
+)
+
+const (
+	UploadMemory      = 32 * MiB // buffers of all uploads
+	UploadsPerUser    = 4        // at once, each with a buffer of 1 MiB at most
+	UploadsPerAddress = 8        // at once from one address of origin, of all its users together
+)
+
+// Uploads bounds what uploads take from other callers.
+type Uploads struct {
+	memory    *semaphore.Weighted
+	mu        sync.Mutex
+	byUser    map[string]int
+	byAddress map[netip.Addr]int // by AddressKey
+}
+
+// NewUploads returns the bounds of all uploads.
+func NewUploads() *Uploads {
+	return &Uploads{
+		memory: semaphore.NewWeighted(UploadMemory), byUser: map[string]int{}, byAddress: map[netip.Addr]int{},
+	}
+}
+
+// Begin takes one of the places of a user and of the address that the upload comes from; the function gives both back.
+func (u *Uploads) Begin(user string, remote netip.Addr) (func(), error) {
+	from := AddressKey(remote)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.byUser[user] >= UploadsPerUser {
+		return nil, tooManyUploads("A user", UploadsPerUser)
+	}
+	if from.IsValid() && u.byAddress[from] >= UploadsPerAddress {
+		return nil, tooManyUploads("An IP address", UploadsPerAddress)
+	}
+	u.byUser[user]++
+	u.byAddress[from]++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.byUser[user]--; u.byUser[user] == 0 {
+			delete(u.byUser, user)
+		}
+		if u.byAddress[from]--; u.byAddress[from] == 0 {
+			delete(u.byAddress, from)
+		}
+	}, nil
+}
+
+func tooManyUploads(who string, n int) error {
+	return (&core.Error{Kind: core.TooMany, Code: "rate_limited", RetryAfter: 5}).
+		Sayf("%s can upload at most %d files at the same time. Wait until one is finished.", who, n)
+}
+
+// Grow returns the function by which an upload takes memory for n more bytes, and gives back -n.
+func (u *Uploads) Grow(ctx context.Context) func(n int) error {
+	return func(n int) error {
+		if n < 0 {
+			u.memory.Release(int64(-n))
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, BodyBudgetWait)
+		defer cancel()
+		if err := u.memory.Acquire(ctx, int64(n)); err != nil {
+			return ErrBusy.With(fmt.Errorf("memory of uploads: %w", err))
+		}
+		return nil
+	}
+}
