@@ -42,7 +42,7 @@ func TestQuickStartNamesLabels(t *testing.T) {
 			}
 		})
 	}
-	add("../../handlers/pages/words/en.json", func(_, value string) { shown[value] = true })
+	add("../../handlers/page/pages/words/en.json", func(_, value string) { shown[value] = true })
 	labels := label.FindAllStringSubmatch(fenced.ReplaceAllString(guide(t, "quick-start.md"), ""), -1)
 	if len(labels) < 15 {
 		t.Errorf("the quick start names only %d labels", len(labels))

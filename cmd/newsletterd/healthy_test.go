@@ -73,7 +73,7 @@ func TestHealthyOfOthers(t *testing.T) {
 		t.Errorf("%d %q %q", code, out, said)
 	}
 	if code, _, said := healthy(t, "[server]\nlisten = '127.0.0.1:1'\n"); code != 1 ||
-		!strings.Contains(said, "does not answer") {
+		!strings.Contains(said, "doesn't respond") {
 		t.Errorf("%d %q", code, said)
 	}
 	for text, h := range map[string]health{

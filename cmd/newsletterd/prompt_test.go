@@ -102,7 +102,7 @@ func TestCtrlCAtEveryPrompt(t *testing.T) {
 			[]string{"admin", "user", "set-password", "--user", "ann@acme.example", "--password-stdin"},
 			[]string{"Password: ", ctrlC},
 		},
-		"init": {[]string{"init", "--config", made}, []string{"try it out): ", ctrlC}},
+		"init": {[]string{"init", "--config", made}, []string{"localhost to try newsletterd): ", ctrlC}},
 		"the mail server that fails": {
 			[]string{
 				"init", "--config", made, "--domain", "localhost", "--relay", "127.0.0.1:1", "--admin-email", "you@example.org",
