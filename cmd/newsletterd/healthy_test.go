@@ -56,7 +56,7 @@ func TestHealthyCommand(t *testing.T) {
 		}
 		daemontest.Await(t, "a look at the file", func() bool {
 			code, out, said := healthy(t, file)
-			return code == 1 && out == "" && strings.Contains(said, "not healthy: unavailable, database database replaced")
+			return code == 1 && out == "" && strings.Contains(said, "healthy: unavailable, database database replaced")
 		})
 		if err := os.Rename(r.cfg.Database.Path+".away", r.cfg.Database.Path); err != nil {
 			t.Fatal(err)
