@@ -13,14 +13,14 @@ func TestProgressOfAJob(t *testing.T) {
 	j.Recipients = 1000
 	at := time.Unix(1_800_000_000, 0)
 	w.look(&j, at)
-	if got := w.line(&j); got != "running  0 of 1,000 (0 %) found so far" {
+	if got := w.line(&j); got != "running  0 of 1,000 (0%) found so far" {
 		t.Error(got)
 	}
 	for i := range 40 {
 		j.Expanded, j.Recipients, j.Sent, j.Failed, j.Deferred = true, 1_000_000, int64(i)*5_000, 2, 1
 		w.look(&j, at.Add(time.Duration(i+1)*watchEvery))
 	}
-	if got := w.line(&j); got != "running  195,002 of 1,000,000 (19 %)  10,000/s  1m20s left  1 deferred  2 failed" {
+	if got := w.line(&j); got != "running  195,002 of 1,000,000 (19%)  10,000/s  1m20s left  1 deferred  2 failed" {
 		t.Error(got)
 	}
 	if n := len(w.seen); n > 22 {
@@ -28,7 +28,7 @@ func TestProgressOfAJob(t *testing.T) {
 	}
 	j.PausedAt, j.PauseReason = 1, "too many complaints: 4 of 1000"
 	w.look(&j, at.Add(time.Hour))
-	if got := w.line(&j); got != "running  195,002 of 1,000,000 (19 %)  1 deferred  2 failed  paused: too many "+
+	if got := w.line(&j); got != "running  195,002 of 1,000,000 (19%)  1 deferred  2 failed  paused: too many "+
 		"complaints: 4 of 1000" {
 		t.Error(got)
 	}

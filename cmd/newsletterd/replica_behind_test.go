@@ -32,7 +32,7 @@ func TestCommandsThatTheReplicaLacks(t *testing.T) {
 	storage.Set(noLog)
 	c := a.Cmd("admin", "tenant", "create", "--name", "acme")
 	out, err := c.CombinedOutput()
-	if c.ProcessState.ExitCode() != exitBehind || !strings.Contains(string(out), "is not in the replica yet") {
+	if c.ProcessState.ExitCode() != exitBehind || !strings.Contains(string(out), "not in the replica") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	storage.Set(objectstest.Faults{})

@@ -121,7 +121,7 @@ func TestDrillFindsWhatIsMissing(t *testing.T) {
 		return f
 	}})
 	k.drill.arrived = func(context.Context) error { return nil }
-	want(k.try(t), "what was written just before is not in")
+	want(k.try(t), "lacks the last write")
 	k.bucket.Set(objectstest.Faults{})
 	k.drill.arrived = nil
 	if d := k.try(t); !d.Whole {
@@ -141,7 +141,7 @@ func TestDrillFindsWhatIsMissing(t *testing.T) {
 			break
 		}
 	}
-	want(d, "the log")
+	want(d, "log")
 }
 
 // The command finds out by itself that a daemon of this machine serves the database, and leaves the result there.
@@ -201,17 +201,17 @@ func TestDrillMendsWhatItFinds(t *testing.T) {
 		}
 		return f
 	}})
-	if d := k.try(t); d.Whole || !strings.Contains(strings.Join(d.Findings, " "), "it could not be mended") {
+	if d := k.try(t); d.Whole || !strings.Contains(strings.Join(d.Findings, " "), "it could not be repaired") {
 		t.Errorf("%+v", d)
 	}
 	health("replica_broken")
 	refuses.Store(false)
 	d := k.try(t)
-	if !d.Whole || len(d.Findings) > 0 || !strings.Contains(strings.Join(d.Mended, " "), "the log") {
+	if !d.Whole || len(d.Findings) > 0 || !strings.Contains(strings.Join(d.Mended, " "), "log") {
 		t.Errorf("%+v", d)
 	}
 	health("ok")
-	wantFinding(t, k.replicaFindings(t, true), "restore test", core.LevelWarning, "a copy of the whole was needed")
+	wantFinding(t, k.replicaFindings(t, true), "restore test", core.LevelWarning, "a full copy was needed")
 	if d := k.try(t); !d.Whole || len(d.Mended) > 0 {
 		t.Errorf("%+v", d)
 	}

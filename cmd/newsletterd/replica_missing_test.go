@@ -32,7 +32,7 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 		late := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
 		out, err := c.CombinedOutput()
 		late.Stop()
-		if err == nil || !strings.Contains(string(out), "is empty, and this database was kept there before") ||
+		if err == nil || !strings.Contains(string(out), "is empty, but this database was kept there before") ||
 			!strings.Contains(string(out), "newsletterd replica begin") {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
@@ -81,14 +81,14 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 		t.Errorf("%d tenants, not 4", n)
 	}
 	if out, err := a.Cmd("replica", "begin").CombinedOutput(); err == nil ||
-		!strings.Contains(string(out), "the replica has a database already") {
+		!strings.Contains(string(out), "the replica already has a database") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	a.Stop()
 
 	// What was kept is lost: it begins anew when a person says so.
 	must(os.RemoveAll(folder))
-	if out, err := a.Cmd("serve").CombinedOutput(); err == nil || !strings.Contains(string(out), "is not there: mount") {
+	if out, err := a.Cmd("serve").CombinedOutput(); err == nil || !strings.Contains(string(out), "Mount its disk") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	must(os.Mkdir(folder, 0o700))
@@ -145,7 +145,7 @@ func TestAHoleInTheReplica(t *testing.T) {
 	a.Run("replica", "status")
 	a.Run("replica", "drill")
 	a.Kill()
-	if out := a.Out.String(); !strings.Contains(out, "it is whole again, by a whole copy") {
+	if out := a.Out.String(); !strings.Contains(out, "repaired by a full copy") {
 		t.Errorf("the log of the daemon:\n%s", out)
 	}
 	a.LoseDisk()

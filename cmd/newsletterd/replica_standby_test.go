@@ -45,15 +45,15 @@ func TestAStandbyIsLookedAt(t *testing.T) {
 		t.Errorf("metrics of a standby:\n%s", text)
 	}
 	out, _ := b.Cmd("doctor").CombinedOutput()
-	for _, want := range []string{"is a standby, or starts: the database comes", "503 Service Unavailable: it is a standby"} {
-		if !strings.Contains(string(out), want) || strings.Contains(string(out), "no database") {
+	for _, want := range []string{"is a standby or starting; it has no database", "503 Service Unavailable: it is a standby"} {
+		if !strings.Contains(string(out), want) || strings.Contains(string(out), "there is no database") {
 			t.Errorf("doctor next to a standby, without %q:\n%s", want, out)
 		}
 	}
 	folder := t.TempDir()
 	c := b.Cmd("init", "--config", filepath.Join(folder, "newsletterd.toml"), "--domain", "localhost", "--relay", "none",
 		"--admin-email", "a@example.org")
-	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "the replica has a database already") {
+	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "the replica already has a database") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {

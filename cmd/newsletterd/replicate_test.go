@@ -39,18 +39,18 @@ func TestCommandsAndTheReplica(t *testing.T) {
 
 	b := daemontest.NewIn(t, t.TempDir(), a.Env...)
 	if out, err := b.Cmd("admin", "tenant", "create", "--name", "x").CombinedOutput(); err == nil ||
-		!strings.Contains(string(out), "serves this database: run the command there") {
+		!strings.Contains(string(out), "serves this database") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	a.Stop()
 	b.Serve()
 	if out, err := a.Cmd("admin", "tenant", "create", "--name", "x").CombinedOutput(); err == nil ||
-		!strings.Contains(string(out), "serves this database: run the command there") {
+		!strings.Contains(string(out), "serves this database") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	a.Run("status") // without the replica
 	out, err := a.Cmd("admin", "tenant", "list").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), alone) || !strings.Contains(string(out), "another one serves") {
+	if err != nil || !strings.Contains(string(out), alone) || !strings.Contains(string(out), "another machine serves") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	b.Stop()
@@ -133,7 +133,7 @@ func TestRestoreSupersedesTheReplica(t *testing.T) {
 	}
 	b := daemontest.NewIn(t, t.TempDir(), a.Env...)
 	refused(a, "another newsletterd is serving this database")
-	refused(b, "serves this database: run the command there")
+	refused(b, "serves this database")
 	a.Stop()
 	b.Run("restore", "--from", a.Dir+"/backup.db")
 	if n := b.Number("SELECT count(*) FROM tenant"); n != 1 {

@@ -284,9 +284,9 @@ func TestMasterKeyFile(t *testing.T) {
 		want       string
 	}{
 		{"good", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", 0o600, ""},
-		{"short", "AAEC\n", 0o600, "must hold 32 bytes"},
-		{"no base64", strings.Repeat("!", 44), 0o600, "must hold 32 bytes"},
-		{"readable by others", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", 0o644, "may be read by others"},
+		{"short", "AAEC\n", 0o600, "32 bytes"},
+		{"no base64", strings.Repeat("!", 44), 0o600, "32 bytes"},
+		{"readable by others", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", 0o644, "others can read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.text), c.mode); err != nil {
