@@ -13,6 +13,21 @@ import (
 )
 
 // On its plate a dark logo is seen on a dark ground; the corners of the plate let the ground through.
+// A plate takes little more memory than its picture, whatever the shape.
+func TestPlateOfATallPicture(t *testing.T) {
+	var file bytes.Buffer
+	if err := png.Encode(&file, image.NewNRGBA(image.Rect(0, 0, 30, 3000))); err != nil {
+		t.Fatal(err)
+	}
+	plate, err := OnPlate(&file, PNG)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if on, err := png.DecodeConfig(bytes.NewReader(plate)); err != nil || on.Width != 40 || on.Height != 3010 {
+		t.Errorf("%dx%d, %v", on.Width, on.Height, err)
+	}
+}
+
 func TestOnPlate(t *testing.T) {
 	m := image.NewNRGBA(image.Rect(0, 0, 400, 120))
 	draw.Draw(m, image.Rect(20, 20, 380, 100), image.Black, image.Point{}, draw.Src)
