@@ -80,7 +80,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", proofPath, web.Public(), web.Page,
 		web.Query(web.Visited(own.provePage)), "Show the page to confirm it's you")
 	t.Add("POST", proofPath, web.Public(), web.Page,
-		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany), "Confirm it's you")
+		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany).MaxBody(64*web.KiB), "Confirm it's you")
 	t.Add("GET", passkeysPath, web.Public(), web.Page,
 		web.Query(proved(h.options.Auth, own.passkeysPage)), "Show the passkey page")
 	t.Add("POST", passkeysPath, web.Public(), web.Page,

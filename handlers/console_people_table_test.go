@@ -65,7 +65,8 @@ func TestConsolePeopleBulk(t *testing.T) {
 		erase.Set("sure", "1")
 		e.sends("/people", http.StatusOK, erase, `action="/login/confirm"`)
 		e.login()
-		e.sends("/people", http.StatusOK, erase, "Data of 2 people erased")
+		erase.Set("id."+core.NewID(), "gone@reader.example")
+		e.sends("/people", http.StatusOK, erase, "Data of 2 people erased", "1 person was left out", "gone@reader.example")
 		e.shows("/people", http.StatusOK, "-grace@", "-wilma@", "joan@reader.example")
 	})
 }

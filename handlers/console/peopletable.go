@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -52,7 +53,8 @@ var peopleSizes = []string{"50", "100", "200"}
 const (
 	columnsCookie = "newsletterd-columns"
 	columnsTTL    = 365 * 24 * time.Hour
-	maxColumns    = 1000 // bytes of it
+	maxColumns    = 1000             // bytes of it
+	bulkTime      = 10 * time.Second // of the 15 that a page has
 )
 
 // people lists those who are on the lists of the tenant. One who may not read addresses can't search by them.
@@ -83,6 +85,11 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	}
 	size, _ := strconv.Atoi(d.Size)
 	next, err := readShort(p, "/api/admin/subscribers", q, size, &d.People)
+	if e, _ := errors.AsType[*core.Error](err); sort != "" && e != nil && e.Field == "sort" { // more lists or people by now
+		q.Del("sort")
+		d.Sorts = false
+		next, err = readShort(p, "/api/admin/subscribers", q, size, &d.People)
+	}
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -415,9 +422,11 @@ func (p *Page) bulkDone(act string, n int64) string {
 	return p.N("1 person unsubscribed|{{n}} people unsubscribed", n)
 }
 
-// doBulk asks the API for each of the people. Those for whom it refuses are in Failed.
+// doBulk asks the API for each of the people. Those for whom it refuses are in Failed. If the time for the page runs out
+// or something else fails, the rest is in Failed too.
 func (p *Page) doBulk(d *bulkData) error {
-	for _, one := range d.People {
+	begun, erased := time.Now(), map[core.Email]bool{}
+	for i, one := range d.People {
 		path, body := "/api/admin/subscribers/"+url.PathEscape(one.ID)+"/"+d.Act, any(nil)
 		var is person
 		_, err := p.Get("/api/admin/subscribers/"+url.PathEscape(one.ID), nil, &is)
@@ -431,17 +440,30 @@ func (p *Page) doBulk(d *bulkData) error {
 			err = p.Do(http.MethodPost, path, body, nil)
 		}
 		if core.KindOf(err) == core.NotFound {
-			if d.Act == "erase" { // with the data of another row of theirs
+			if d.Act == "erase" && erased[one.Email] { // with another row of the same person
 				continue
 			}
 			one.Fault = p.T("This person is no longer on the list.")
 		} else if fault, _, ok := p.FaultOf(err); err != nil && ok {
 			one.Fault = fault
-		} else if err != nil {
+		} else if err != nil && i == 0 {
 			return err
+		} else if err != nil || time.Since(begun) > bulkTime {
+			if err != nil {
+				p.LogError(err)
+			} else {
+				i++
+			}
+			for _, rest := range d.People[i:] {
+				rest.Fault = p.T("Not done. Try again.")
+				d.Failed = append(d.Failed, rest)
+			}
+			return nil
 		}
 		if one.Fault != "" {
 			d.Failed = append(d.Failed, one)
+		} else {
+			erased[one.Email] = true
 		}
 	}
 	return nil

@@ -113,7 +113,7 @@ func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []str
 func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
-	if f.Sort != "" {
+	if f.Sort != "" && f.Email == "" { // an address has one subscription on each list
 		return s.sortedSubscriptions(ctx, &f, page)
 	}
 	afterList, afterID, _ := strings.Cut(page.After, " ")
