@@ -45,7 +45,7 @@ func NewCrowd(t testing.TB) *Crowd {
 const leastChecks = 200
 
 // Served runs what the crowd does, while a monitor asks for the daemon's health, over a connection of its own each
-// time. It holds the 99th percentile of those answers against a limit, and returns it.
+// time. At full length it holds the 99th percentile of those answers against a limit. It returns that percentile.
 func (c *Crowd) Served(what string, most time.Duration, do func()) (p99 time.Duration) {
 	stop, took := make(chan struct{}), make(chan []time.Duration)
 	go func() {
@@ -85,7 +85,7 @@ func (c *Crowd) Served(what string, most time.Duration, do func()) (p99 time.Dur
 	c.Most = max(c.Most, grown)
 	c.Line(what, "health check %d times, p50 %v, p99 %v, slowest %v; memory grew by %d MiB at most", len(all),
 		all[len(all)/2].Round(time.Microsecond), p99.Round(time.Microsecond), all[len(all)-1].Round(time.Microsecond), grown)
-	if p99 > most {
+	if AtLength() && p99 > most { // the plain suite may share its machine
 		c.Errorf("%s: the 99th percentile of the health check is %v, more than %v", what, p99, most)
 	}
 	return p99
