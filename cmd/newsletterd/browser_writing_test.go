@@ -220,7 +220,7 @@ func TestALineThatDropsInABrowser(t *testing.T) {
 	w.Wait(unsavedText + ` === ""`)
 	source := w.kept(c.ID).Content.Source
 	for range 200 {
-		if source = w.kept(c.ID).Content.Source; strings.Contains(source, "![](") {
+		if source = w.kept(c.ID).Content.Source; strings.Contains(source, "![](http") {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -442,7 +442,7 @@ func TestSendingByKeyboardInABrowser(t *testing.T) {
 	r.press("Enter", "\r")
 	r.Do(chromedp.WaitVisible(".editor-text"))
 	r.page("the editor")
-	r.tab("text Preview text")
+	r.tab("textbox Preview text")
 	r.types("They are red")
 	r.tab("textbox Text")
 	r.types("Hello, roses")
