@@ -93,8 +93,8 @@ type Audience struct {
 	Bounced    int64 `json:"bounced"`
 	Complaint  int64 `json:"complaint"`
 	Suppressed int64 `json:"suppressed"`
-	Duplicates int64 `json:"duplicates"` // who is on an earlier list, too
-	Excluded   int64 `json:"excluded"`   // also on an earlier list
+	Duplicates int64 `json:"duplicates"` // also on an earlier list
+	Excluded   int64 `json:"excluded"`   // by exclude_list_ids, exclude_campaign_ids and audience
 	Recipients int64 `json:"recipients"` // the rest, who get the email
 	Usual      int64 `json:"usual"`      // usual number of recipients of the first list; 0: too few sends
 	// counting took too long, so the counts are lower limits
