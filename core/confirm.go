@@ -22,7 +22,6 @@ const (
 // A token in an answer also contains a mark of its request between id and MAC, because a later request may have
 // replaced the row. The mark holds the instant in 6 bytes, and a MAC of 8 bytes each over the content and the origin
 // of the request.
-// the row's place: its instant in 6 bytes, and 8 bytes of a MAC over each of what was asked and where it came from.
 const (
 	mailedTokenBytes   = 16 + sha256.Size
 	answeredTokenBytes = 16 + requestMarkBytes + sha256.Size

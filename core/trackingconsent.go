@@ -39,7 +39,7 @@ func (p Preferences) TrackingConsent() (textVersion string, agrees bool) {
 
 // tracking returns the value of the member, or nil if there is none.
 func (p Preferences) tracking() json.RawMessage {
-	if !strings.Contains(string(p), `"`+TrackingMember+`"`) { // true for nearly all; the others are decoded for each email
+	if !strings.Contains(string(p), `"`+TrackingMember+`"`) { // nearly all; the others are decoded for each email
 		return nil
 	}
 	return p.Values()[TrackingMember]
