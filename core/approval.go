@@ -47,7 +47,7 @@ func ActorClient(actor string) string {
 	return id
 }
 
-// Approvers counts the people, other than the caller, who may approve a campaign and fix its links once it is sent.
+// Approvers says who besides the caller may approve a campaign, and fix its links once it is sent.
 type Approvers struct {
 	People int `json:"people"` // people who are emailed when approval is requested
 	// people who first need to accept their invitation or verify their address
@@ -62,7 +62,8 @@ type CampaignPermissions struct {
 	Mend    bool `json:"mend"` // fix links of sent emails and correct web pages
 }
 
-// Permissions returns what a caller may do with a campaign of the tenant. The actors are by, as in Accepts.
+// Permissions returns what a caller may do with a campaign of the tenant. by holds the acting user and others, as in
+// Accepts.
 func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignPermissions {
 	second, sends := t.Accepts(c, by...) == nil, caller.May(ActionCampaignSend, t.ID)
 	approved := c.State == CampaignApproved && t.Accepts(c, c.ApprovedBy) == nil

@@ -29,7 +29,7 @@ type AuditEntry struct {
 	ClientName string `db:"-" json:"client_name,omitempty"`
 	ObjectName string `db:"-" json:"object_name,omitempty"`
 	CampaignID string `db:"-" json:"campaign_id,omitempty"` // of a campaign or send job
-	// the record is deleted, but can still be restored
+	// the record is deleted, and removed permanently later
 	ObjectDeleted bool `db:"-" json:"object_deleted,omitempty"`
 }
 
