@@ -172,8 +172,8 @@ type CampaignVersion struct {
 	SavedAt    Instant `db:"saved_at"`
 }
 
-// TakesSave reports whether a save goes into this version instead of starting a new one. The OAuth client is client;
-// it may be empty.
+// TakesSave reports whether a save by a person goes into this version instead of starting a new one. client is the id
+// of the OAuth client that the person acts through, or "".
 func (v *CampaignVersion) TakesSave(by, client string, now Instant) bool {
 	return !v.Closed && !v.Kept && v.SavedBy == by && v.ClientID == client && now < v.BegunAt.Add(VersionSpan)
 }
@@ -256,8 +256,8 @@ func (c *Campaign) AtVersion(version int64) error {
 	return nil
 }
 
-// AskReview requests another person's approval, optionally by wantedAt (0: no time). If a review is already requested
-// and note is empty, the earlier note stays. If the campaign is neither a draft nor in review, it returns a Conflict
+// AskReview requests another person's approval by wantedAt; 0 means no deadline. If a review is already requested and
+// note is empty, the earlier note stays. If the campaign is neither a draft nor in review, it returns a Conflict
 // error.
 func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
@@ -270,7 +270,7 @@ func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	return nil
 }
 
-// Reject returns a campaign that is in review or approved to draft. It records who requested the changes and why,
+// Reject makes a campaign that is in review or approved a draft again. It records who requested the changes and why,
 // unless that person had requested the review. In any other state it returns a Conflict error.
 func (c *Campaign) Reject(note, by string, now Instant) error {
 	if c.State != CampaignInReview && c.State != CampaignApproved {
@@ -301,7 +301,8 @@ func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error 
 	return nil
 }
 
-// Written reports whether the campaign can still change with its records. Once approved, its content is frozen.
+// Written reports whether the campaign uses the current state of its records. Once it is approved, its content is
+// frozen.
 func (c *Campaign) Written() bool { return c.State == CampaignDraft || c.State == CampaignInReview }
 
 // WantedAt returns when a campaign in review is to be sent once approved. It returns 0 if there is no such time.

@@ -90,9 +90,9 @@ func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret str
 	return c, secret, err
 }
 
-// Change applies the fields of in. Only operators may set first_party, require_pkce and the scope admin. Users reach
-// a first-party client without a consent page, so only operators may change its redirects and permissions. If the
-// client becomes confidential, Change returns a secret, which can't be read again later.
+// Change applies the fields of in. Only operators may set first_party, require_pkce and the scope admin. Users aren't
+// asked for consent to a first-party client, so only operators may change where its tokens go and what they permit.
+// If the client becomes confidential, Change returns a secret, which can't be read again later.
 func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret string, err error) {
 	if in.ID != nil && *in.ID != c.ID {
 		return "", Invalidf("id", "id can't be changed.")

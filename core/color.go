@@ -46,7 +46,7 @@ func (c Color) luminance() (l float64) {
 	return l
 }
 
-// Mix returns the color at a fraction part, from 0 to 1, of the way from c to another color.
+// Mix returns a mix of c and another color. With part 0 it is c, and with part 1 the other color.
 func (c Color) Mix(to Color, part float64) Color {
 	for i := range c {
 		c[i] = uint8(math.Round(float64(c[i]) + part*(float64(to[i])-float64(c[i]))))

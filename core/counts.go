@@ -68,8 +68,8 @@ func (c ListCounts) Against(there ListCounts) string {
 	return strings.Join(words, ", ")
 }
 
-// Readers returns the maximum number of people that a job for the list reaches: the mailable subscribers of the send
-// side or, if it has not received all subscriptions yet, the active subscriptions without blocked ones.
+// Readers returns the maximum number of people that a job for the list reaches. These are the mailable subscribers of
+// the send side or, if that has not received all subscriptions yet, the active subscriptions without blocked ones.
 func (c ListCounts) Readers() int64 {
 	return max(c.Mailable, c.Active-c.Bounced-c.Complaint-c.Suppressed)
 }
