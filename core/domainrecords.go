@@ -59,7 +59,7 @@ type DomainRecords struct {
 	Records     []DomainRecord `json:"records"`
 	SPF         string         `json:"spf" enum:"needed|not_needed|unknown"` // whether it must include the relays
 	Complete    bool           `json:"complete"`                             // all records are correct
-	// how receivers treat current emails that fail DMARC; absent: no change
+	// what receivers do with current emails because they fail DMARC; absent: nothing
 	Refusal   string  `json:"refusal,omitempty" enum:"quarantine|reject"`
 	CheckedAt Instant `json:"checked_at"`
 }

@@ -21,15 +21,16 @@ type Endpoint struct {
 	DisabledReason string  `db:"disabled_reason" json:"disabled_reason"`
 	CreatedBy      string  `db:"created_by" json:"created_by,omitempty"`           // actor name as in the audit log
 	CreatedByName  string  `db:"created_by_name" json:"created_by_name,omitempty"` // name or address of that user, or name of that client
-	Keepers        Strings `db:"keepers" json:"keepers"`                           // actors who created it or changed its url or secret
+	Keepers        Strings `db:"keepers" json:"keepers"`                           // actor names of those who created it or changed its url or secret
 	CreatedAt      Instant `db:"created_at" json:"created_at"`
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
 	Waiting        int64   `db:"waiting" json:"waiting"` // events not yet delivered
 	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"`
-	Dropping       bool    `db:"dropping" json:"dropping"` // events were dropped; the report of it has not been tried yet
+	Dropping       bool    `db:"dropping" json:"dropping"` // events were dropped; their report wasn't tried yet
 }
 
-// MaxEndpoints is the maximum number of endpoints of a tenant. Each has its own goroutine and a row for each event.
+// MaxEndpoints is the maximum number of endpoints of a tenant. Each has its own delivery loop and a row for each
+// event.
 const MaxEndpoints = 20
 
 // EndpointOverlap is how long the previous secret also signs by default.

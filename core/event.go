@@ -28,7 +28,7 @@ type EventSubscriber struct {
 	Preferences Preferences `json:"preferences,omitempty"` // absent: the receiver keeps what it has
 }
 
-// Event is one change of a subscription that the member service reports to the send service.
+// Event is a change of a subscription, as the member service reports it to the send service.
 type Event struct {
 	ID         string          `json:"event_id" is:"needed" like:"uuid"`
 	Type       string          `json:"event_type" is:"needed" like:"event"`

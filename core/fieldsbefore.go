@@ -72,8 +72,8 @@ func (f FieldsBefore) Then(second FieldsBefore) FieldsBefore {
 }
 
 // Restore returns p with the members that still have the imported values set back to their earlier values. Later
-// changes stay. If the result would exceed MaxPreferences, p is returned unchanged. Consent to tracking is not
-// restored, because it may have been withdrawn again since.
+// changes stay. If the result would exceed MaxPreferences, p is returned unchanged. Withdrawn consent to tracking is
+// not restored, because the withdrawal may have been repeated since.
 func (f FieldsBefore) Restore(p Preferences) Preferences {
 	values, back := p.Values(), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(f)) {

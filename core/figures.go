@@ -101,7 +101,7 @@ type Totals struct {
 }
 
 // measureTotals sets the figures of a job whose emails identify no subscriber. The counters of the API then count
-// opens and clicks too.
+// opens and clicks as well.
 func (s *Stats) measureTotals(n *OpenCounts) {
 	t := &n.Totals
 	s.Opens, s.Clicks = &OpenFigures{}, &ClickFigures{}

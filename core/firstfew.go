@@ -26,8 +26,8 @@ func (j *SendJob) FirstThrough() bool {
 // FirstHeld reports whether the other recipients wait for the end of the hold.
 func (j *SendJob) FirstHeld(now Instant) bool { return j.First() && j.FirstUntil > now }
 
-// FirstFault returns why the rest must not follow automatically, or "" if it may. The number of first recipients
-// refused for policy reasons is refused.
+// FirstFault returns why the rest must not follow automatically, or "" if it may. refused is the number of first
+// recipients that were refused for policy reasons.
 func (j *SendJob) FirstFault(refused int64) string {
 	tried := j.Sent + j.Failed
 	switch {
