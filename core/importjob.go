@@ -96,7 +96,7 @@ type ImportCounts struct {
 	Bounced      int64 `db:"bounced" json:"bounced"`
 	Complained   int64 `db:"complained" json:"complained"`
 	Suppressed   int64 `db:"suppressed" json:"suppressed"`
-	NotPermitted int64 `db:"not_permitted" json:"not_permitted"` // skipped: unsubscribing or suppressing needs more rights
+	NotPermitted int64 `db:"not_permitted" json:"not_permitted"` // skipped: the caller may not unsubscribe or suppress
 	Evidence     int64 `db:"evidence" json:"evidence"`           // rows whose evidence from another system was stored
 	// rows with evidence that is neither a time nor an address
 	EvidenceUnreadable int64 `db:"evidence_unreadable" json:"evidence_unreadable"`

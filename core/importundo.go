@@ -10,7 +10,7 @@ const (
 type ImportUndo struct {
 	// new subscribers, and unconfirmed ones that the import activated
 	Brought     int64   `db:"brought" json:"brought"`
-	UndoUntil   Instant `db:"undo_until" json:"undo_until,omitzero"` // end of the time for undoing; absent: can't be undone
+	UndoUntil   Instant `db:"undo_until" json:"undo_until,omitzero"` // can be undone until then; absent: can't
 	UndoStatus  string  `db:"undo_status" json:"undo_status,omitempty" enum:"running|done"`
 	UndoRemoved int64   `db:"undo_removed" json:"undo_removed,omitempty"` // removed from the list
 	UndoPending int64   `db:"undo_pending" json:"undo_pending,omitempty"` // wait for confirmation again
@@ -20,11 +20,11 @@ type ImportUndo struct {
 	Replaced       int64 `db:"replaced" json:"replaced"`
 	ReplacedUnkept int64 `db:"replaced_unkept" json:"replaced_unkept,omitempty"` // those whose replaced fields were too large to store
 	UndoRestored   int64 `db:"undo_restored" json:"undo_restored,omitempty"`     // fields restored
-	UndoUnrestored int64 `db:"undo_unrestored" json:"undo_unrestored,omitempty"` // changed or deleted since, so not restored
+	UndoUnrestored int64 `db:"undo_unrestored" json:"undo_unrestored,omitempty"` // not restored: changed or deleted since
 	Barred         int64 `db:"barred" json:"barred,omitempty"`                   // addresses added to the suppression list
-	Said           int64 `db:"said" json:"-"`                                    // see ImportUndoPlan.Said; counts addresses too
+	Said           int64 `db:"said" json:"-"`                                    // see ImportUndoPlan.Said; includes addresses
 	UndoResumed    int64 `db:"undo_resumed" json:"undo_resumed,omitempty"`       // active again
-	UndoLifted     int64 `db:"undo_lifted" json:"undo_lifted,omitempty"`         // removed from the suppression list again
+	UndoLifted     int64 `db:"undo_lifted" json:"undo_lifted,omitempty"`         // no longer on the suppression list
 }
 
 // ImportUndoPlan counts what undoing an import would do to the subscribers that it added or changed.
@@ -58,7 +58,7 @@ const (
 	UndoResumes                        // active again: the import had ended it
 	UndoUnmarks                        // waits for confirmation, as before
 	UndoSaid                           // another file also says that its subscriber unsubscribed
-	UndoEnds                           // removed, but another file says that its subscriber unsubscribed, which applies again
+	UndoEnds                           // removed; another file's unsubscribe applies again
 	UndoMarks                          // waits for confirmation again, marked as unsubscribed by another file
 )
 
@@ -87,9 +87,9 @@ func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 }
 
 // ImportUndone returns what undoing an import does to a subscription that the import changed at the given instant.
-// Later changes take precedence. asked says whether the subscriber has requested the subscription since: an active
-// subscriber was told so and has nothing to confirm. resumed says whether the last event comes from undoing a later
-// import that had ended the subscription.
+// Later changes take precedence. asked says whether the subscriber has requested the subscription since. A subscriber
+// who was already active has only been told so, and has confirmed nothing. resumed says whether the last event comes
+// from undoing a later import that had ended the subscription.
 func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome {
 	switch {
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft && s.CreatedAt == at && s.Generation == 1:
@@ -129,8 +129,8 @@ func (s *Subscription) PendAgain() {
 	s.move(SubscriptionPending, s.CreatedAt)
 }
 
-// EndedByUndo returns the event that ends a subscription for the send service if its import is undone. The caller
-// must pass the subscription with its earlier fields.
+// EndedByUndo returns the event that ends a subscription for the send service if its import is undone. It changes no
+// other field of s, so the caller must set the status.
 func (s *Subscription) EndedByUndo(now Instant) *Change { return s.change(EventUnsubscribed, now) }
 
 // LeftUnlisted returns the record for a subscriber who unsubscribes from a list that no longer has a record of them.

@@ -171,8 +171,8 @@ func ShownKey(key string) string {
 }
 
 // JudgeKeys refuses the unknown keys of a request and names the known key that was probably meant. If they were
-// ignored, a typing error in a campaign could change its content or recipients, and one in a device would have no
-// effect without any notice.
+// ignored, a typing error in a campaign could change its content or recipients. A typing error in a device would
+// silently have no effect.
 func JudgeKeys(known, unknown []string) error {
 	if len(unknown) == 0 {
 		return nil
@@ -210,8 +210,8 @@ func JSONKeys[T any]() (keys []string) {
 	return keys
 }
 
-// JudgeChange is like JudgeKeys for a body of type In, but ignores keys that only Out has. Callers may so send back
-// what they read.
+// JudgeChange is like JudgeKeys for a body of type In, but ignores keys that only Out has. This lets callers send
+// back what they read.
 func JudgeChange[In, Out any](unknown []string) error {
 	read := JSONKeys[Out]()
 	unknown = slices.DeleteFunc(slices.Clone(unknown), func(key string) bool { return slices.Contains(read, key) })

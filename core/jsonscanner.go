@@ -66,7 +66,7 @@ func (s *JSONScanner) Next() byte {
 	return s.Text[s.At]
 }
 
-// Members reads an object. It calls value before each value, which value must read.
+// Members reads an object. It calls value at the start of each value; value must read it.
 func (s *JSONScanner) Members(value func(key []byte) error) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *JSONScanner) once(key []byte, base int, many map[string]struct{}) (map[
 	return many, nil
 }
 
-// Elements reads an array. It calls value before each element, which value must read.
+// Elements reads an array. It calls value at the start of each element; value must read it.
 func (s *JSONScanner) Elements(value func(i int) error) error {
 	if err := s.enter(); err != nil {
 		return err
