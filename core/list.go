@@ -47,8 +47,8 @@ const (
 )
 
 // ConfirmMode returns the effective mode of the confirm_token in answers. The list's setting applies, unless it is
-// less strict than the operator's setting for the list. Without an operator's setting, configured is the lower limit;
-// it is the daemon's default.
+// less strict than the operator's setting for the list. Without an operator's setting, configured, the daemon's
+// default, is the limit.
 func (l *List) ConfirmMode(configured string) string {
 	mode, floor := cmp.Or(l.ConfirmToken, configured, ConfirmLive), cmp.Or(l.ConfirmFloor, configured, ConfirmLive)
 	if looser(mode, floor) {
@@ -63,9 +63,9 @@ func looser(a, b string) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// HoldConfirmToken checks a change of confirm_token by a tenant_admin. The list before the change is was; it is zero
-// for a new list. A mode less strict than the operator's setting for the list, or than the configured default,
-// returns Forbidden.
+// HoldConfirmToken checks a change of confirm_token by a tenant_admin. was is the list before the change, or zero for
+// a new list. If the new mode is less strict than the operator's setting for the list, or than the configured
+// default, it returns a Forbidden error.
 func (l *List) HoldConfirmToken(was List, configured string) error {
 	l.ConfirmFloor = was.ConfirmFloor
 	if l.ConfirmToken != was.ConfirmToken && looser(cmp.Or(l.ConfirmToken, configured, ConfirmLive),

@@ -11,7 +11,7 @@ var filledIn = regexp.MustCompile(`{{-?\s*([\w.]+)\s*(?:\|\s*default:\s*("[^"]*"
 
 // ListedText returns a text with placeholders, such as a subject, in readable form for a list or an email about it.
 // Each placeholder is replaced by its fallback or, without one, by the label of its field in brackets. label returns
-// the label of a field; if it is nil, the name is used. A name without a dot other than email is not a subscriber's
+// the label of a field; if it is nil, the name is used. Except for email, a name without a dot is not a subscriber's
 // field, so its placeholder stays unchanged.
 func ListedText(text string, label func(name string) string) string {
 	if !strings.Contains(text, "{{") {

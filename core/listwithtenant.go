@@ -2,8 +2,8 @@ package core
 
 import "cmp"
 
-// ListWithTenant is a list with its tenant. Records are cached, because subscribe requests must not read rows that
-// hardly ever change. They must not be changed.
+// ListWithTenant is a list with its tenant. Values are cached and must not be changed. The cache saves subscribe
+// requests from reading rows that hardly ever change.
 type ListWithTenant struct {
 	List
 	Tenant Tenant

@@ -7,8 +7,8 @@ import (
 
 // Delays that distinguish programs from people.
 const (
-	// MachineDelay is the time after sending in which opens and clicks count as automated. Filters check emails on
-	// their way within seconds; subscribers hardly ever do.
+	// MachineDelay is the time after sending in which opens and clicks count as automated. Filters check emails in
+	// transit within seconds; subscribers are hardly ever that fast.
 	MachineDelay = 5 * time.Second
 	// OpeningDelay is the time after sending from which a fetch by a mailbox's image proxy counts as an open by a
 	// person. Before that, the proxy may have fetched the image on delivery.

@@ -77,7 +77,7 @@ type MailStyle struct {
 }
 
 // OfTeam reports whether an email goes to members of a tenant's team, or to people invited to join it. They know the
-// tenant but not the daemon, so the tenant is the sender's name.
+// tenant but not the daemon, so the email is sent in the tenant's name.
 func (m *Mail) OfTeam() bool {
 	switch m.Kind {
 	case MailInvitation, MailReview, MailReviewApproved, MailReviewRejected, MailReviewMissed, MailMending,
@@ -104,7 +104,7 @@ type ServerMail struct {
 // ReviewMail is the content of an email about the review of a campaign.
 type ReviewMail struct {
 	Subject  string  `json:"subject"` // subject of the campaign
-	By       string  `json:"by"`      // name or address of the person who requests, approves or requests changes
+	By       string  `json:"by"`      // name or address of the person who asked, approved or rejected
 	Note     string  `json:"note,omitempty"`
 	WantedAt Instant `json:"wanted_at,omitzero"`
 }

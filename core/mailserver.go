@@ -23,9 +23,9 @@ func (m *MailServer) Relays() Relays {
 	return Relays{m.Relay}
 }
 
-// Check validates the values that an administrator entered, and sets defaults. The current server with its password
-// is was. If no password is entered, that password is kept, but only for the same host, port and user with no weaker
-// security. The error is Invalid and names the field.
+// Check validates the values that an administrator entered, and sets defaults. was is the current server with its
+// password. If no password is entered, the current one is kept, but only for the same host, port and user with no
+// weaker security. The error is Invalid and names the field.
 func (m *MailServer) Check(was *MailServer) error {
 	r := &m.Relay
 	r.ID, r.HasPassword = "", r.Password != ""

@@ -7,7 +7,7 @@ import "time"
 type OpeningHour struct {
 	Hour      int64 `db:"hour"` // 0 to 167, from Thursday 00:00 UTC
 	Opened    int64 `db:"opened"`
-	Campaigns int64 `db:"campaigns"` // number of campaigns that were opened
+	Campaigns int64 `db:"campaigns"` // number of campaigns that were counted
 }
 
 // These are the minimum numbers of campaigns and opens for a best time.
@@ -16,7 +16,7 @@ const (
 	bestTimeOpenings  = 200
 )
 
-// SetBestHour sets the hour of the week with the most opens, if there are enough data.
+// SetBestHour sets the hour of the week with the most opens, if enough is known.
 func (a *Audience) SetBestHour(hours []OpeningHour) {
 	var all int64
 	var best OpeningHour
@@ -31,8 +31,8 @@ func (a *Audience) SetBestHour(hours []OpeningHour) {
 	}
 }
 
-// BestTime returns the start of the next hour after now in which most subscribers open emails. It returns 0 if there
-// are too few data.
+// BestTime returns the start of the next hour after now in which most subscribers open emails. It returns 0 if too
+// little is known.
 func (a *Audience) BestTime(now Instant) Instant {
 	const hour, week = int64(time.Hour / time.Millisecond), 168
 	if a.bestHour == 0 {
