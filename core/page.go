@@ -15,8 +15,8 @@ type Page struct {
 	Limit int
 }
 
-// CursorKey is the secret of cursors. A cursor is the key of the last returned row, encrypted and with a MAC. Clients
-// so can't request a position that no answer contained, or derive the number of rows from a key.
+// CursorKey is the secret of cursors. A cursor is the key of the last returned row, encrypted and with a MAC. This
+// keeps clients from requesting a position that no answer contained, and from deriving the number of rows from a key.
 type CursorKey []byte
 
 // ErrInvalidCursor is returned for a cursor that is malformed or belongs to another caller or filter.

@@ -61,7 +61,7 @@ type PersonSubscription struct {
 	Generation int64     `db:"gen" json:"generation"`
 	Consents   []Consent `db:"-" json:"consents"`
 
-	// fields replaced by an import, kept while the import can be undone
+	// fields that an import replaced, stored while the import can be undone
 	Replaced []PersonReplaced `db:"-" json:"replaced,omitempty"`
 }
 
@@ -71,8 +71,8 @@ type PersonReplaced struct {
 	Fields   FieldsBefore `db:"fields" json:"fields"`
 }
 
-// PersonSaid is a statement of an imported file about an address that an earlier file had made too. The kind
-// "resumed" means that the statement was withdrawn.
+// PersonSaid is a statement of an imported file about an address, if another file had already made it. The kind
+// resumed means that undoing an import reactivated the subscription.
 type PersonSaid struct {
 	TenantID string  `db:"tenant_id" json:"tenant_id"`
 	ListID   string  `db:"list_id" json:"list_id,omitempty"` // empty: the suppression list

@@ -11,7 +11,7 @@ const (
 	MaxPreferencesDepth = 8
 )
 
-// Preferences is the raw JSON text of a free-form object. It is never decoded on its way, because that would reorder
+// Preferences is the raw JSON text of a free-form object. It is never decoded in transit, because that would reorder
 // keys, damage large numbers and cost more than all other work on a subscription. An empty value means not given.
 type Preferences string
 

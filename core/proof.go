@@ -20,7 +20,8 @@ var ProofActions = []Action{
 	ActionDomainVerify, ActionProviderManage,
 }
 
-// AsksProof reports whether the action requires a fresh proof. Of the requests that only read, only the export does.
+// AsksProof reports whether the action requires a fresh proof. Of the requests that only read data, only the export
+// requires one.
 func (a Action) AsksProof(reads bool) bool {
 	return slices.Contains(ProofActions, a) && (!reads || a == ActionPeopleExport)
 }

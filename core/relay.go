@@ -98,7 +98,7 @@ func (l SendLimits) Check(field string) error {
 }
 
 // change replaces the relays by those of an input. A relay with the id of an existing one keeps that id. If it has no
-// new password, it keeps the password too, but only for the same user and host, so that no other server gets it.
+// new password and the same user and host, it keeps the password too. The password is never sent to another server.
 func (r *Relays) change(in []Relay) error {
 	if len(in) > MaxRelays {
 		return Invalidf("relays", "%s may be %d at most.", "relays", MaxRelays)

@@ -27,7 +27,7 @@ type RelayState struct {
 	Editable bool `json:"editable,omitempty"`
 	// for operators: sender of emails about accounts, and of tenants without mail_from
 	From string `json:"from,omitempty"`
-	// for operators: when it was set through the API
+	// for operators: when it was set in the console or through the API
 	ChangedAt Instant `json:"changed_at,omitzero"`
 	// for operators: the password is stored unencrypted, as the configuration has no [auth] key_file
 	KeyInDatabase bool `json:"key_in_database,omitempty"`

@@ -84,8 +84,8 @@ var (
 	byReading = []string{ScopeListRead, ScopeSend, ScopeAdmin}
 )
 
-// Permissions is the only table of permissions, from most to least common. An action without a row is refused to
-// everyone.
+// Permissions is the only table of permissions. It starts with those that most roles have. An action without a row is
+// refused to everyone.
 var Permissions = []Permission{
 	{ActionTenantRead, RoleViewer, byAdmin, false, "see the tenant's name, domains, sender and design"},
 	{ActionListRead, RoleViewer, byList, false, "see lists, their settings and counts"},
@@ -228,14 +228,15 @@ func (c Caller) permission(a Action) (Permission, bool) {
 	return p, ok && slices.ContainsFunc(p.Scopes, c.Has)
 }
 
-// Lacking returns the error for a caller who may not perform an action. It names the action and the least role for
-// it.
+// Lacking returns the error for a caller who may not perform an action. It names the action and the least role that
+// may.
 func Lacking(a Action) *Error {
 	return Forbiddenf("You need the permission %s. Ask an administrator for the role %s.", a, permissions[a].Least)
 }
 
-// AllowedScopes returns the scopes that the user's roles allow for a token. The client belongs to clientTenant, or to
-// no tenant if that is TenantNone. A role in one tenant gives no scopes to a client of another tenant.
+// AllowedScopes returns the scopes that the user's roles allow for a token. The token's client belongs to
+// clientTenant, or to no tenant if that is TenantNone. A role in one tenant gives no scopes to a client of another
+// tenant.
 func AllowedScopes(roles []Role, clientTenant string) []string {
 	var most int
 	for _, r := range roles {
