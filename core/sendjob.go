@@ -68,12 +68,12 @@ type Stats struct {
 	Ambiguous    int64 `db:"ambiguous" json:"ambiguous"` // resent once because the reply to the first try was lost
 
 	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // next try of a deferred one
-	// GivesUpAt is the latest time at which a recipient deferred so far is tried again. Later tries happen only if
-	// the relay is unavailable. It may be too late once the recipient that set it has an outcome.
+	// GivesUpAt is the time of the last try of all deferred recipients. A later try happens only if the relay is
+	// unavailable. Once the recipient with that last try has an outcome, the last tries of the others may be earlier.
 	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`
 
-	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // part of Opened without a known person
-	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // part of Clicked by machines only
+	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // part of Opened: by no known person
+	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // part of Clicked: by machines only
 
 	Opens  *OpenFigures  `db:"-" json:"opens,omitempty"`
 	Clicks *ClickFigures `db:"-" json:"clicks,omitempty"`
@@ -99,7 +99,7 @@ type SendJob struct {
 	StartedAt     Instant   `db:"started_at"`
 	FinishedAt    Instant   `db:"finished_at"`
 	FailureReason string    `db:"failure_reason"`
-	// of a running or held job; 0: not paused, even while its list or tenant is inactive
+	// of a running or held job; 0: not paused, or paused only while its list or tenant is inactive
 	PausedAt    Instant `db:"paused_at"`
 	PauseReason string  `db:"pause_reason"` // why nothing is sent at the moment; empty: not paused
 	HardBounced int64   `db:"hard_bounced"`
@@ -343,8 +343,8 @@ func (n *NewJob) ScheduledInPast(now Instant) bool {
 	return n.ScheduledAt != 0 && n.ScheduledAt.Add(ScheduleGrace) < now
 }
 
-// Job returns the job and the campaign copy that it sends. The caller must have called Validate; TenantID must be
-// that of the list.
+// Job returns the job and the campaign copy that it sends. The caller must call Validate first and set TenantID to
+// the list's tenant.
 func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	link := templateText(string(n.Template), "unsubscribe_url")
 	c := CampaignCopy{

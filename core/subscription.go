@@ -72,7 +72,7 @@ func (s *Subscription) Confirm(generation int64, proof string, now Instant) (*Ch
 		return nil, ErrInvalidToken
 	}
 	if s.Status == SubscriptionActive {
-		// This proves the mailbox, or replaces the word of a file by the subscriber's own.
+		// This proves the mailbox, or replaces the statement of a file by the subscriber's own.
 		if proof == ProofMailed || s.Proof == ProofImport {
 			s.Proof = proof
 		}
@@ -176,8 +176,8 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 	return s.change(EventActivated, now), true
 }
 
-// Vouch records that an operator manually added, as active, an address that a file had activated. Undoing the import
-// of that file then no longer affects it. It reports whether that is the case.
+// Vouch records that an operator manually added, as active, an address that a file had activated. From then on,
+// undoing the import of that file doesn't affect the address. It reports whether it recorded that.
 func (s *Subscription) Vouch(status, proof string, now Instant) bool {
 	if status != SubscriptionActive || proof != ProofAdmin || s.Status != SubscriptionActive || s.Proof != ProofImport {
 		return false

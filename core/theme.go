@@ -73,7 +73,7 @@ type Theme struct {
 	ID            string      `json:"id" db:"id"`
 	TenantID      string      `json:"tenant_id" db:"tenant_id"`
 	Name          string      `json:"name" db:"name"`
-	Base          string      `json:"base" db:"base" enum:"letter|journal|studio|lantern"` // its original base
+	Base          string      `json:"base" db:"base" enum:"letter|journal|studio|lantern"` // built-in original
 	Light         ThemeColors `json:"light" db:"light"`
 	Dark          ThemeColors `json:"dark" db:"dark"`
 	Font          string      `json:"font" db:"font"`
