@@ -15,7 +15,7 @@ type WhySubscription struct {
 	ListID    string  `json:"list_id" db:"list_id"`
 	ListName  string  `json:"list_name" db:"list_name"`
 	Status    string  `json:"status" db:"status" enum:"pending|active|unsubscribed"`
-	Block     string  `json:"block,omitempty" db:"block" enum:"bounced|complaint|suppressed"` // why the list stopped
+	Block     string  `json:"block,omitempty" db:"block" enum:"bounced|complaint|suppressed"` // why it gets no emails
 	ChangedAt Instant `json:"changed_at" db:"changed_at"`
 }
 
