@@ -18,11 +18,11 @@ type ImportUndo struct {
 	UndoneAt    Instant `db:"undone_at" json:"undone_at,omitzero"`
 	// existing subscribers whose replaced fields are stored until undo_until
 	Replaced       int64 `db:"replaced" json:"replaced"`
-	ReplacedUnkept int64 `db:"replaced_unkept" json:"replaced_unkept,omitempty"` // those whose replaced fields were too large to store
+	ReplacedUnkept int64 `db:"replaced_unkept" json:"replaced_unkept,omitempty"` // those with too many replaced fields to store
 	UndoRestored   int64 `db:"undo_restored" json:"undo_restored,omitempty"`     // fields restored
 	UndoUnrestored int64 `db:"undo_unrestored" json:"undo_unrestored,omitempty"` // not restored: changed or deleted since
 	Barred         int64 `db:"barred" json:"barred,omitempty"`                   // addresses added to the suppression list
-	Said           int64 `db:"said" json:"-"`                                    // see ImportUndoPlan.Said; includes addresses
+	Said           int64 `db:"said" json:"-"`                                    // see ImportUndoPlan.Said; with addresses
 	UndoResumed    int64 `db:"undo_resumed" json:"undo_resumed,omitempty"`       // active again
 	UndoLifted     int64 `db:"undo_lifted" json:"undo_lifted,omitempty"`         // no longer on the suppression list
 }
