@@ -125,7 +125,7 @@ func bareMessageID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(id), "<"), ">")
 }
 
-// Marks holds what is known of a recipient after the relay accepted the email, as bits of one number.
+// Marks holds the known events of a recipient since the relay accepted the email, as bits of one number.
 type Marks int
 
 // The marks of a recipient. Each is counted in the job's statistics when it is first set.

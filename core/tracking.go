@@ -107,8 +107,8 @@ const (
 	ClassPerson
 )
 
-// Class returns the class of an engagement with an email sent at sentAt, judged by itself. A sentAt of 0 means that
-// the email is still being sent.
+// Class returns the class of an engagement with an email sent at sentAt, without regard to other engagements. A
+// sentAt of 0 means that the email is still being sent.
 func (e *Engagement) Class(sentAt Instant) Class {
 	since := e.At.Sub(sentAt)
 	switch {
@@ -137,7 +137,7 @@ type Engaged struct {
 	FirstAt   Instant `db:"first_at"`
 	LastAt    Instant `db:"last_at"`
 	Times     int64   `db:"times"`
-	Machine   int64   `db:"machine"`    // part of Times that is ClassScanner by itself
+	Machine   int64   `db:"machine"`    // part of Times: ClassScanner without regard to others
 	Unclear   int64   `db:"unclear"`    // part of Times
 	FirstRead Instant `db:"first_read"` // first by a possible person; 0: never, or not recorded
 	LastRead  Instant `db:"last_read"`  //
