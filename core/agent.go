@@ -9,27 +9,27 @@ type Agent struct {
 	CreatedAt Instant `json:"created_at" db:"created_at"`
 }
 
-// AgentInput is what a caller wants an agent to be; nil leaves a field as it is.
+// AgentInput holds the fields of an agent that a caller sets. A nil field is left unchanged.
 type AgentInput struct {
 	Name    *string `json:"name" like:"name" max:"200"`
 	Version *string `json:"version" like:"line" max:"100"`
 }
 
-// JudgeKeys refuses the keys of a body that no agent has.
+// JudgeKeys refuses keys that no agent has.
 func (in *AgentInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[AgentInput, Agent](unknown)
 }
 
 const maxVersion = 100 // characters
 
-// NewAgent makes an agent of a user.
+// NewAgent returns a new agent of a user.
 func NewAgent(ownerID string, in AgentInput, now Instant) (Agent, error) {
 	a := Agent{ID: NewID(), OwnerID: ownerID, CreatedAt: now}
 	err := a.Change(in)
 	return a, err
 }
 
-// Change takes over what the input holds.
+// Change applies the fields of in.
 func (a *Agent) Change(in AgentInput) error {
 	take(&a.Name, in.Name)
 	take(&a.Version, in.Version)

@@ -2,16 +2,16 @@ package core
 
 import "strings"
 
-// Whose approval the mailings of a tenant need.
+// The approval that a tenant's campaigns need.
 const (
-	ApprovalNone         = "none"          // the sender approves along the way
-	ApprovalSecondPerson = "second_person" // that of a person who has not written on what is sent
+	ApprovalNone         = "none"          // sending approves it
+	ApprovalSecondPerson = "second_person" // approval by a person who did not edit the content
 )
 
-// Approvals are the words of Tenant.Approval.
+// Approvals lists the values of Tenant.Approval.
 var Approvals = []string{ApprovalNone, ApprovalSecondPerson}
 
-// ErrApprovalRequired is returned for a mailing that a second person has not approved, where the tenant asks for it.
+// ErrApprovalRequired is returned if the tenant requires an approval by a second person and the campaign has none.
 var ErrApprovalRequired = &Error{
 	Kind: Forbidden, Code: "approval_required",
 	Message: "This tenant requires approval by a second person who did not edit the content.",
@@ -22,10 +22,10 @@ const (
 	actorClient = "client:"
 )
 
-// UserActor returns how the audit trail names a user as an actor.
+// UserActor returns the actor name of a user in the audit log.
 func UserActor(id string) string { return actorUser + id }
 
-// ActorUser returns the id of the user whom the audit trail names as an actor; empty where it names none.
+// ActorUser returns the id of the user that an actor of the audit log stands for, or "" if it is not a user.
 func ActorUser(actor string) string {
 	id, user := strings.CutPrefix(actor, actorUser)
 	if !user {
@@ -34,10 +34,11 @@ func ActorUser(actor string) string {
 	return id
 }
 
-// ClientActor returns how the audit trail names an OAuth client as an actor.
+// ClientActor returns the actor name of an OAuth client in the audit log.
 func ClientActor(id string) string { return actorClient + id }
 
-// ActorClient returns the id of the OAuth client that the audit trail names as an actor; empty where it names none.
+// ActorClient returns the id of the OAuth client that an actor of the audit log stands for, or "" if it is not a
+// client.
 func ActorClient(actor string) string {
 	id, client := strings.CutPrefix(actor, actorClient)
 	if !client {
@@ -46,22 +47,23 @@ func ActorClient(actor string) string {
 	return id
 }
 
-// Approvers are those who may approve a campaign, and mend it once it is sent, but for the one who asks.
+// Approvers says who besides the caller may approve a campaign, and fix its links once it is sent.
 type Approvers struct {
-	People int `json:"people"` // who can, and get a mail where it is asked for
-	// who could, had they accepted their invitation or proved their address
+	People int `json:"people"` // people who are emailed when approval is requested
+	// people who first need to accept their invitation or verify their address
 	Waiting []Email `json:"waiting"`
 }
 
-// CampaignPermissions is what a caller may do with a campaign, by its role and as a second person or none. What the
-// state of the campaign allows is another matter.
+// CampaignPermissions says what a caller may do with a campaign by its role and by the rule about a second person. It
+// does not consider the state of the campaign.
 type CampaignPermissions struct {
 	Approve bool `json:"approve"`
 	Send    bool `json:"send"`
-	Mend    bool `json:"mend"` // links of what was sent, and what pages show of it
+	Mend    bool `json:"mend"` // fix links of sent emails and correct web pages
 }
 
-// Permissions returns what a caller may do with a campaign of the tenant. by are those whose act it would be.
+// Permissions returns what a caller may do with a campaign of the tenant. by holds the acting user and others, as in
+// Accepts.
 func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignPermissions {
 	second, sends := t.Accepts(c, by...) == nil, caller.May(ActionCampaignSend, t.ID)
 	approved := c.State == CampaignApproved && t.Accepts(c, c.ApprovedBy) == nil
@@ -71,13 +73,13 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignP
 	}
 }
 
-// AsksSecondPerson reports whether the tenant asks for the approval of a second person.
+// AsksSecondPerson reports whether the tenant requires approval by a second person.
 func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
 
-// Accepts returns ErrApprovalRequired if the tenant requires a second person and this is not one. by are actors as the
-// audit log names them: by[0] approves, the others are the OAuth client that by[0] acts through and the people who keep
-// it. by[0] must be a user, not a program or a command. None of by may have saved the campaign since its last approval,
-// or changed its layout or theme since someone else approved that.
+// Accepts returns ErrApprovalRequired if the tenant requires a second person and by is not one. The actors in by are
+// named as in the audit log: by[0] approves; the others are the OAuth client that by[0] acts through and the people
+// who manage that client. by[0] must be a user, not a program or a command. None of them may have saved the campaign
+// since its last approval, or changed its layout or theme since someone else approved that.
 func (t *Tenant) Accepts(c *Campaign, by ...string) error {
 	if !t.AsksSecondPerson() || len(by) > 0 && ActorUser(by[0]) != "" && !c.WrittenBy(by...) {
 		return nil

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// Most of what the mails of a campaign may bring along.
+// Limits of the attachments of a campaign.
 const (
 	MaxAttachments     = 10      // files
-	MaxAttachmentBytes = 5 << 20 // of all of them
+	MaxAttachmentBytes = 5 << 20 // of all files together
 )
 
-// Attachment is a file that the mails of a campaign bring along.
+// Attachment is a file attached to the emails of a campaign.
 type Attachment struct {
-	Name string // as readers see it: AttachmentName
+	Name string // as shown to subscribers; see AttachmentName
 	Type string // media type
 	Data []byte
 }
 
-// AttachmentsTooLarge is the error for attachments of more than MaxAttachmentBytes.
+// AttachmentsTooLarge returns the error for attachments of more than MaxAttachmentBytes.
 func AttachmentsTooLarge(bytes int64) *Error {
 	return Invalidf("attachments", "The attachments are too large: together they may have %s, but have %s. "+
 		"Remove some or use smaller files.", ByteSize(MaxAttachmentBytes), ByteSize(bytes))
@@ -27,8 +27,8 @@ func AttachmentsTooLarge(bytes int64) *Error {
 
 const maxAttachmentName = 80 // bytes, without the ending
 
-// AttachmentName returns the name of a file of media as readers see it: in its own letters, with the ending of its
-// type, and without what no file system takes.
+// AttachmentName returns the file name of an attachment: the name of the media in its own script, without characters
+// that file systems refuse, and with the ending of its type.
 func AttachmentName(name, mediaType string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || strings.ContainsRune(`/\:*?"<>|`, r) || r == utf8.RuneError {

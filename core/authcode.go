@@ -1,7 +1,7 @@
 package core
 
-// AuthCode is an authorization code: what the user allowed, and what it is bound to. Redeeming it makes the family
-// of FamilyID.
+// AuthCode is an authorization code: what the user granted, and what the code is bound to. Redeeming it creates the
+// family with the id FamilyID.
 type AuthCode struct {
 	Hash        []byte  `db:"hash"`
 	FamilyID    string  `db:"family_id"`
@@ -9,11 +9,11 @@ type AuthCode struct {
 	ClientID    string  `db:"client_id"`
 	BrowserID   string  `db:"browser_id"`
 	RedirectURI string  `db:"redirect_uri"`
-	Challenge   string  `db:"challenge"` // S256; empty: there was none
+	Challenge   string  `db:"challenge"` // S256; empty: none
 	Nonce       string  `db:"nonce"`
 	Scope       string  `db:"scope"`
-	Claims      string  `db:"claims"` // asked for by name, as Family.Claims
-	Epoch       int64   `db:"epoch"`  // of the user
+	Claims      string  `db:"claims"` // requested by name, as in Family.Claims
+	Epoch       int64   `db:"epoch"`  // epoch of the user
 	AMR         string  `db:"amr"`
 	Remote      string  `db:"remote"`
 	UserAgent   string  `db:"user_agent"`

@@ -6,49 +6,49 @@ import (
 	"strings"
 )
 
-// BounceCounts are mails that were refused or came back, by class.
+// BounceCounts counts refused and bounced emails by class.
 type BounceCounts struct {
-	Gone    int64 `json:"gone"`    // there is no such mailbox or domain, or it is closed
+	Gone    int64 `json:"gone"`    // the mailbox or domain doesn't exist, or is closed
 	Full    int64 `json:"full"`    // the mailbox is full
-	Blocked int64 `json:"blocked"` // by a rule of the provider's: spam, a list of blocked servers, a missing proof
-	Later   int64 `json:"later"`   // refused for now; it is or was tried again
-	Refused int64 `json:"refused"` // for good, for another reason
+	Blocked int64 `json:"blocked"` // by a rule of the provider: spam, a blocklist, missing authentication
+	Later   int64 `json:"later"`   // temporarily refused and retried
+	Refused int64 `json:"refused"` // permanently, for another reason
 }
 
-// Sum returns the sum of all classes.
+// Sum returns the total of all classes.
 func (c *BounceCounts) Sum() int64 { return c.Gone + c.Full + c.Blocked + c.Later + c.Refused }
 
-// DomainBounces are those of the addresses of a domain.
+// DomainBounces counts the bounces of one recipient domain.
 type DomainBounces struct {
 	Domain     string `json:"domain"`
 	Recipients int64  `json:"recipients"`
 	BounceCounts
 }
 
-// Bounces are mails of a campaign that were refused or came back.
+// Bounces summarizes the refused and bounced emails of a campaign.
 type Bounces struct {
 	Recipients int64           `json:"recipients"`
-	CameBack   int64           `json:"came_back"` // of them: after a mail server had taken them
+	CameBack   int64           `json:"came_back"` // part of Recipients: bounced after acceptance
 	Classes    BounceCounts    `json:"classes"`
-	Domains    []DomainBounces `json:"domains"` // those with most, 50 at most
-	Partial    bool            `json:"partial"` // only the first BounceSample of a kind were counted
+	Domains    []DomainBounces `json:"domains"` // domains with the most bounces, at most 50
+	Partial    bool            `json:"partial"` // only the first BounceSample of each kind were counted
 }
 
-// Figures of bounces.
+// Limits of bounce statistics.
 const (
-	BounceSample  = 5000 // mails that are looked at, of each of: refused, deferred, came back
+	BounceSample  = 5000 // emails examined of each kind: refused, deferred, bounced
 	bounceDomains = 50
 )
 
-// Bounced is a mail that was refused, or came back.
+// Bounced is an email that was refused or bounced.
 type Bounced struct {
 	EmailKey string `db:"email_key"`
-	Reason   string `db:"reason"` // of a refusal; the relay's words
-	Hard     bool   `db:"hard"`   // it came back, and the address is gone
-	Back     bool   `db:"back"`   // it came back
+	Reason   string `db:"reason"` // of a refusal: the relay's reply
+	Hard     bool   `db:"hard"`   // bounced, and the address doesn't exist
+	Back     bool   `db:"back"`   // bounced after it was accepted
 }
 
-// count returns the class that the mail counts in; nil: none, since no mail server has refused it.
+// count returns the counter of the email's class, or nil if no mail server refused it.
 func (b *Bounced) count(c *BounceCounts) *int64 {
 	code := FailureCode(b.Reason)
 	first, subject, _ := strings.Cut(code, ".")
@@ -71,7 +71,7 @@ func (b *Bounced) count(c *BounceCounts) *int64 {
 	return &c.Refused
 }
 
-// SumBounces sums up mails by class and domain.
+// SumBounces sums emails by class and domain.
 func SumBounces(all []Bounced) (sum Bounces) {
 	domains := map[string]*DomainBounces{}
 	for i := range all {

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxBrandName is the number of characters that a brand_name may have when it is set.
+// maxBrandName is the maximum length of a new brand_name, in characters.
 const maxBrandName = 60
 
-// checkBrandName refuses a brand name that could stand for an address: it is part of mails that the daemon sends in its
-// own name, and mail programs make a link of what looks like one.
+// checkBrandName refuses a brand name that looks like a URL or an address. It appears in emails that the daemon sends
+// in its own name, and email programs turn such text into links.
 func checkBrandName(s string) error {
 	switch {
 	case utf8.RuneCountInString(s) > maxBrandName:
@@ -22,8 +22,8 @@ func checkBrandName(s string) error {
 	return nil
 }
 
-// AccountBrand returns the name of the tenant as mails about accounts show it: the brand, else the name; empty where
-// neither is free of addresses.
+// AccountBrand returns the tenant's name for emails about accounts: the brand name or, failing that, the name. It
+// returns "" if neither is free of URLs and addresses.
 func (t *Tenant) AccountBrand() string {
 	for _, name := range []string{t.BrandName, t.Name} {
 		if name != "" && utf8.RuneCountInString(name) <= maxBrandName && plainName(name) {
@@ -33,8 +33,9 @@ func (t *Tenant) AccountBrand() string {
 	return ""
 }
 
-// plainName reports whether a name holds nothing that a mail program or a reader takes for an address: no "//", "www."
-// or "@", no dot between a letter or digit and two letters, no control or invisible character.
+// plainName reports whether a name contains nothing that an email program or a person could take for an address. It
+// must not contain "//", "www." or "@", a dot between a letter or digit and two letters, or control and invisible
+// characters.
 func plainName(s string) bool {
 	if strings.Contains(s, "//") || strings.Contains(s, "@") || strings.Contains(strings.ToLower(s), "www.") {
 		return false
@@ -54,7 +55,7 @@ func plainName(s string) bool {
 	return true
 }
 
-// hasHost reports whether the host of an origin is one of the tenant's domains or lies below one.
+// hasHost reports whether the host of an origin is one of the tenant's domains or a subdomain of one.
 func (t *Tenant) hasHost(origin string) bool {
 	host, _, _ := strings.Cut(OriginHost(origin), ":")
 	for _, d := range t.Domains {
@@ -65,8 +66,8 @@ func (t *Tenant) hasHost(origin string) bool {
 	return false
 }
 
-// OriginHost returns the host of an origin in lower case, with the port where that is not the scheme's own; empty where
-// there is none.
+// OriginHost returns the host of an origin in lower case, with the port unless it is the default of the scheme. If
+// the origin is invalid, it returns "".
 func OriginHost(origin string) string {
 	u, err := url.Parse(strings.ToLower(origin))
 	if err != nil {

@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// The scopes that a token may carry.
+// The scopes of tokens.
 const (
 	ScopeOpenID      = "openid"
 	ScopeProfile     = "profile"
@@ -15,48 +15,48 @@ const (
 	ScopeEventsWrite = "newsletter:events.write"
 	ScopeSend        = "newsletter:send"
 	ScopeAdmin       = "admin"
-	BuiltInClientID  = "newsletterd" // the public client of a password grant without client_id
-	TenantNone       = ""            // of a Caller or client: bound to no tenant
+	BuiltInClientID  = "newsletterd" // public client of a password grant without client_id
+	TenantNone       = ""            // of a caller or client: not bound to a tenant
 )
 
-// The scopes in two lists, each in the order in which answers name them.
+// These lists hold the scopes in the order in which answers name them.
 var (
-	// UserScopes are what every user may grant a client. A new client is registered for them.
+	// UserScopes lists the scopes that every user may grant a client. New clients have them by default.
 	UserScopes = []string{
 		ScopeOpenID, ScopeProfile, ScopeEmail, ScopeOffline, ScopeDevices, ScopeModelsRead, ScopeModelsWrite,
 	}
-	// ManagementScopes are what roles allow, and what a client may have for itself.
+	// ManagementScopes lists the scopes that depend on roles and that a client may have for itself.
 	ManagementScopes = []string{ScopeListRead, ScopeEventsWrite, ScopeSend, ScopeAdmin}
-	// AllScopes are both.
+	// AllScopes lists both.
 	AllScopes = slices.Concat(UserScopes, ManagementScopes)
 )
 
-// Caller is who authenticated a request: a user with a token, or a client by its own credentials. The zero Caller may
-// do nothing.
+// Caller is the authenticated sender of a request: a user with a token, or a client with its own credentials. The
+// zero Caller may do nothing.
 type Caller struct {
 	UserID        string
-	Email         Email // of the user; empty for a client
+	Email         Email // address of the user; empty for a client
 	EmailVerified bool
 	ClientID      string
-	SessionID     string   // sid: the refresh family or grant; its row is checked at each use
+	SessionID     string   // sid: the refresh family or grant, whose row is checked at each use
 	Scopes        []string // granted to the token
-	Roles         []Role   // of the user, those that count now
-	ClientTenant  string   // the client is bound to this tenant; empty: to none
-	// FirstParty reports that no third party holds the token: the user signed in by password without a client_id or at
-	// a first-party client, or the token was made on the command line. Other tokens are a client's.
+	Roles         []Role   // the user's roles that are active
+	ClientTenant  string   // tenant that the client is bound to; empty: none
+	// FirstParty reports that no third party holds the token. The user signed in by password without a client_id or
+	// at a first-party client, or the token was created on the command line.
 	FirstParty bool
-	// ProvedAt is when the user signed in; 0: nothing asks, since the token is a client's own or was made on the command
-	// line.
+	// ProvedAt is when the user signed in. It is 0 if no fresh proof is required: for a client's own token and for
+	// one created on the command line.
 	ProvedAt Instant
 }
 
-// CommandCaller is the caller of a command on the machine, who may do everything.
+// CommandCaller returns the caller for a command on the server, which may do everything.
 func CommandCaller(actor string) Caller {
 	return Caller{UserID: actor, Scopes: AllScopes, Roles: []Role{{Role: RoleOperator}}}
 }
 
-// Through returns the id of the OAuth client that a user acts through; empty: none, as in a session of ours, at our own
-// commands and for a client that acts for itself.
+// Through returns the id of the OAuth client that a user acts through. It is empty for newsletterd's own sessions and
+// commands, and for a client that acts for itself.
 func (c Caller) Through() string {
 	if c.UserID == "" || c.ClientID == BuiltInClientID {
 		return ""

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// CampaignState is how far a campaign has come.
+// CampaignState is the state of a campaign.
 type CampaignState string
 
-// The states of a campaign: draft → in_review → approved → scheduled → sending → sent; archived from draft and sent.
-// The states after approved follow its send job.
+// The states of a campaign: draft → in_review → approved → scheduled → sending → sent. A draft or a sent campaign can
+// be archived. The states after approved follow its send job.
 const (
 	CampaignDraft     CampaignState = "draft"
 	CampaignInReview  CampaignState = "in_review"
@@ -20,7 +20,7 @@ const (
 	CampaignArchived  CampaignState = "archived"
 )
 
-// String returns the state as a sentence says it.
+// String returns the state as used in a sentence.
 func (s CampaignState) String() string {
 	switch s {
 	case CampaignDraft:
@@ -33,52 +33,53 @@ func (s CampaignState) String() string {
 	return string(s)
 }
 
-// Figures of the rules about campaigns.
+// Limits of the rules about campaigns.
 const (
-	// VersionSpan is how long the saves of one person go into one version.
+	// VersionSpan is how long saves by the same person go into the same version.
 	VersionSpan = 30 * time.Minute
-	// VersionsKept is how many versions stay that were neither tested, approved, restored nor named.
+	// VersionsKept is the number of versions kept that were never tested, approved, restored or named.
 	VersionsKept = 50
-	// MaxUndo is how long a campaign may wait for its undo at most.
+	// MaxUndo is the longest time during which a send can be undone before it starts.
 	MaxUndo = 10 * time.Minute
 )
 
-// ErrCampaignNotFound is returned for a campaign that there is not.
+// ErrCampaignNotFound is returned if no such campaign exists.
 var ErrCampaignNotFound = &Error{
 	Kind: NotFound, Code: "campaign_not_found",
 	Message: "Campaign not found. It may have been deleted, or you don't have access.",
 }
 
-// Campaign is what is written, looked at, approved, and only then sent. What a version of it says is CampaignFields.
+// Campaign is an email that is written, reviewed and approved before it is sent. CampaignFields holds the content of
+// a version.
 type Campaign struct {
 	No       int64         `db:"no"`
 	ID       string        `db:"id"`
 	TenantID string        `db:"tenant_id"`
 	State    CampaignState `db:"state"`
-	Name     string        `db:"name"`    // of the version
-	Subject  string        `db:"subject"` // of the version
+	Name     string        `db:"name"`    // name in the current version
+	Subject  string        `db:"subject"` // subject in the current version
 	Revision int64         `db:"revision"`
-	Version  int64         `db:"version"` // what is written on
+	Version  int64         `db:"version"` // the current version
 
 	ApprovedVersion int64    `db:"approved_version"` // 0: none
 	ApprovedBy      string   `db:"approved_by"`
 	ApprovedAt      Instant  `db:"approved_at"`
-	LastApproved    int64    `db:"last_approved"`    // the version approved last, also when it was written on since
-	Writers         Strings  `db:"writers"`          // who has saved since then, or what it is, as the trail names them
-	AuditSeen       int64    `db:"audit_seen"`       // the newest entry of the trail when it was approved last, or begun
-	ApprovedBySend  bool     `db:"approved_by_send"` // no one was asked: undoing the send takes the approval back
-	Designers       []string `db:"-"`                // who has changed its layout or theme, which no one else has approved since, or keeps a client among the writers; not of one that is approved
-	CopyID          string   `db:"copy_id"`          // of the CampaignCopy of the approved version; empty: none
-	InArchive       string   `db:"archive"`          // ArchiveShown, ArchiveHidden, or empty: as the list has it
-	JobNo           int64    `db:"job_no"`           // the last job that sends it or has sent it; 0: none
-	JobID           string   `db:"job_id"`           // of that job
+	LastApproved    int64    `db:"last_approved"`    // the version approved last, even if edited since
+	Writers         Strings  `db:"writers"`          // actors who saved since that version, as the audit log names them
+	AuditSeen       int64    `db:"audit_seen"`       // newest audit log entry at the last approval, or at the start
+	ApprovedBySend  bool     `db:"approved_by_send"` // approved by sending; undoing the send undoes the approval
+	Designers       []string `db:"-"`                // people who changed its layout or theme without another's approval since, or who keep a client among the writers; empty if approved
+	CopyID          string   `db:"copy_id"`          // CampaignCopy of the approved version; empty: none
+	InArchive       string   `db:"archive"`          // ArchiveShown, ArchiveHidden, or empty: as its lists say
+	JobNo           int64    `db:"job_no"`           // the job that sends it or sent it last; 0: none
+	JobID           string   `db:"job_id"`           // id of that job
 
-	// Of a draft: who has sent it back, when and why.
-	ReviewBy       string  `db:"review_by"` // who asked for the review; empty: no one
+	// Of a draft, these say who requested changes, when and why.
+	ReviewBy       string  `db:"review_by"` // the person who requested the review; empty: none
 	ReviewWantedAt Instant `db:"review_wanted_at"`
 	ReviewNote     string  `db:"review_note"`
-	ReviewAsked    int     `db:"review_asked"`  // how many people were asked by mail
-	ReviewMissed   bool    `db:"review_missed"` // the wanted time has passed, and those people were told
+	ReviewAsked    int     `db:"review_asked"`  // number of people who were emailed
+	ReviewMissed   bool    `db:"review_missed"` // the wanted time has passed, and those people were notified
 
 	CreatedBy string  `db:"created_by"`
 	CreatedAt Instant `db:"created_at"`
@@ -86,7 +87,7 @@ type Campaign struct {
 	UpdatedAt Instant `db:"updated_at"`
 }
 
-// CampaignView is a campaign as the API and the commands show it, without what it says.
+// CampaignView is a campaign without its content, as the API and the commands show it.
 type CampaignView struct {
 	No       int64         `json:"-"`
 	ID       string        `json:"id"`
@@ -94,15 +95,15 @@ type CampaignView struct {
 	State    CampaignState `json:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived"`
 	Name     string        `json:"name"`
 	Subject  string        `json:"subject"`
-	Version  int64         `json:"version"` // what is written on
+	Version  int64         `json:"version"` // the current version
 
 	ApprovedVersion int64           `json:"approved_version,omitempty"`
 	ApprovedBy      string          `json:"approved_by,omitempty"`
 	ApprovedAt      Instant         `json:"approved_at,omitzero"`
-	JobID           string          `json:"send_job_id,omitempty"` // of the job that sends it, or has sent it last
+	JobID           string          `json:"send_job_id,omitempty"` // the job that sends it or sent it last
 	Review          *CampaignReview `json:"review,omitempty"`
 	SentBack        *SentBack       `json:"sent_back,omitempty"`
-	Archive         *bool           `json:"archive,omitempty"` // shown in the archives of its lists; absent: as they have it
+	Archive         *bool           `json:"archive,omitempty"` // shown in the archives; absent: as its lists say
 
 	CreatedBy string  `json:"created_by"`
 	CreatedAt Instant `json:"created_at"`
@@ -110,24 +111,24 @@ type CampaignView struct {
 	UpdatedAt Instant `json:"updated_at"`
 }
 
-// CampaignReview is what was asked for with a review.
+// CampaignReview is a request for approval.
 type CampaignReview struct {
 	By       string  `json:"by"`
 	WantedAt Instant `json:"wanted_at,omitzero"`
 	Note     string  `json:"note,omitempty"`
-	Asked    int     `json:"asked"`            // people who were asked by mail
+	Asked    int     `json:"asked"`            // number of people who were emailed
 	Missed   bool    `json:"missed,omitempty"` // wanted_at has passed
 }
 
-// SentBack is who has sent a campaign back to be changed, until its approval is asked for again.
+// SentBack is a request for changes. It is kept until approval is requested again.
 type SentBack struct {
 	By   string  `json:"by"`
-	Name string  `json:"name,omitempty"` // of that person; only of a campaign that is shown alone
+	Name string  `json:"name,omitempty"` // name of that person; only for a single campaign
 	At   Instant `json:"at"`
 	Note string  `json:"note,omitempty"`
 }
 
-// View returns the campaign as it is shown.
+// View returns the campaign as the API shows it.
 func (c *Campaign) View() CampaignView {
 	v := CampaignView{
 		No: c.No, ID: c.ID, TenantID: c.TenantID, State: c.State, Name: c.Name, Subject: c.Subject, Version: c.Version,
@@ -152,18 +153,18 @@ func (c *Campaign) View() CampaignView {
 	return v
 }
 
-// CampaignCompiler makes the parts of a campaign's mail of what is written. The theme is the tenant's own that the
-// campaign has; nil: it has a built-in one.
+// CampaignCompiler compiles the fields of a campaign into the HTML and text parts of its email. The theme is the
+// tenant's theme that the campaign uses, or nil if it uses a built-in one.
 type CampaignCompiler func(*CampaignFields, *Theme, *List, *Tenant) (html, text string, err error)
 
-// CampaignVersion is a version of a campaign as it was saved last.
+// CampaignVersion is a version of a campaign as last saved.
 type CampaignVersion struct {
 	No         int64   `db:"no"`
 	CampaignNo int64   `db:"campaign_no"`
 	Version    int64   `db:"version"`
-	Fields     string  `db:"fields"` // JSON of CampaignFields; empty: as the copy with the campaign's id has them
-	Closed     bool    `db:"closed"` // another person has looked at it: it is not written on
-	Kept       bool    `db:"kept"`   // it was tested, approved, restored or named: it is not dropped, either
+	Fields     string  `db:"fields"` // JSON of CampaignFields; if empty, the copy with the campaign's id holds them
+	Closed     bool    `db:"closed"` // another person has viewed it, so the next save starts a new version
+	Kept       bool    `db:"kept"`   // it was tested, approved, restored or named, so it is never deleted
 	Name       string  `db:"name"`
 	SavedBy    string  `db:"saved_by"`
 	ClientID   string  `db:"client_id"` // the OAuth client that the user acted through; empty: none
@@ -171,13 +172,13 @@ type CampaignVersion struct {
 	SavedAt    Instant `db:"saved_at"`
 }
 
-// TakesSave reports whether a save of a person, through a client or none, goes into the version, instead of beginning
-// another one.
+// TakesSave reports whether a save by a person goes into this version instead of starting a new one. client is the id
+// of the OAuth client that the person acts through, or "".
 func (v *CampaignVersion) TakesSave(by, client string, now Instant) bool {
 	return !v.Closed && !v.Kept && v.SavedBy == by && v.ClientID == client && now < v.BegunAt.Add(VersionSpan)
 }
 
-// NewCampaign makes the draft of a tenant.
+// NewCampaign returns a new draft of a tenant.
 func NewCampaign(tenantID string, f *CampaignFields, by string, now Instant) Campaign {
 	return Campaign{
 		ID: NewID(), TenantID: tenantID, State: CampaignDraft, Name: f.Name, Subject: f.Subject, Revision: 1,
@@ -186,17 +187,18 @@ func NewCampaign(tenantID string, f *CampaignFields, by string, now Instant) Cam
 	}
 }
 
-// WrittenBy reports whether one of some actors counts as a writer of the campaign.
+// WrittenBy reports whether any of the given actors counts as a writer of the campaign.
 func (c *Campaign) WrittenBy(by ...string) bool {
 	return slices.ContainsFunc(by, func(who string) bool {
 		return slices.Contains(c.Writers, who) || slices.Contains(c.Designers, who)
 	})
 }
 
-// AlsoWrittenBy counts others as writers: who copies or restores a text has not written it alone.
+// AlsoWrittenBy adds writers. Copying or restoring a text makes its authors writers too.
 func (c *Campaign) AlsoWrittenBy(others ...string) { c.Writers = c.Writers.With(others...) }
 
-// CampaignOfJob makes the campaign of a job that was asked for without one: it is approved by whom the job is made by.
+// CampaignOfJob returns the campaign of a job that was requested without one. The creator of the job counts as its
+// approver.
 func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
 	return Campaign{
 		ID: j.CampaignID, TenantID: j.TenantID, State: CampaignScheduled, Name: c.Name, Subject: c.Subject, Revision: 1,
@@ -206,7 +208,7 @@ func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
 	}
 }
 
-// Editable returns a conflict for a campaign that can't be written on.
+// Editable returns a Conflict error if the campaign can't be edited.
 func (c *Campaign) Editable() error {
 	switch c.State {
 	case CampaignDraft, CampaignInReview, CampaignApproved:
@@ -217,8 +219,8 @@ func (c *Campaign) Editable() error {
 	return Conflictf("conflict", "The campaign is %s and can't be edited. Duplicate it to continue writing.", c.State)
 }
 
-// Edited makes the campaign a draft of what a person has just saved: what was approved is no longer. A draft that was
-// sent back stays one.
+// Edited makes the campaign a draft after a person saved it, which ends an approval. Changes requested for a draft
+// stay requested. If the campaign can't be edited, it returns a Conflict error.
 func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 	if err := c.Editable(); err != nil {
 		return err
@@ -234,19 +236,19 @@ func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 	return nil
 }
 
-// back makes the campaign a draft.
+// back returns the campaign to draft.
 func (c *Campaign) back() {
 	c.State, c.ApprovedVersion, c.ApprovedBy, c.ApprovedAt, c.CopyID = CampaignDraft, 0, "", 0, ""
 	c.ApprovedBySend = false
 	c.endReview()
 }
 
-// endReview forgets what was asked for with a review, or why the draft was sent back.
+// endReview clears the review request, or the request for changes.
 func (c *Campaign) endReview() {
 	c.ReviewBy, c.ReviewWantedAt, c.ReviewNote, c.ReviewAsked, c.ReviewMissed = "", 0, "", 0, false
 }
 
-// AtVersion returns a conflict where another version is written on by now.
+// AtVersion returns a Conflict error if the current version is another one.
 func (c *Campaign) AtVersion(version int64) error {
 	if version != c.Version {
 		return Conflictf("conflict", "The campaign has changed and is now at version %d. Review it again.", c.Version)
@@ -254,8 +256,9 @@ func (c *Campaign) AtVersion(version int64) error {
 	return nil
 }
 
-// AskReview asks for another person's approval, until a wanted time or 0. Asked once more without a note, the one
-// before stays. ErrConflict: it is no draft.
+// AskReview requests another person's approval by wantedAt; 0 means no deadline. If a review is already requested and
+// note is empty, the earlier note stays. If the campaign is neither a draft nor in review, it returns a Conflict
+// error.
 func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
 		return Conflictf("conflict", "The campaign is %s. Only drafts can be reviewed.", c.State)
@@ -267,8 +270,8 @@ func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	return nil
 }
 
-// Reject makes a campaign in review, or an approved one, a draft again. It keeps who has sent it back and why, unless
-// that is the person who had asked for the review. ErrConflict: it is neither in review nor approved.
+// Reject makes a campaign that is in review or approved a draft again. It records who requested the changes and why,
+// unless that person had requested the review. In any other state it returns a Conflict error.
 func (c *Campaign) Reject(note, by string, now Instant) error {
 	if c.State != CampaignInReview && c.State != CampaignApproved {
 		return Conflictf("conflict", "The campaign is %s. There is no approval to reject or withdraw.", c.State)
@@ -281,8 +284,8 @@ func (c *Campaign) Reject(note, by string, now Instant) error {
 	return nil
 }
 
-// Approve keeps the copy of the version that a person approves. ErrConflict: another version is written on by now, or
-// it was approved or sent already.
+// Approve records a person's approval of a version and its copy. If the campaign is now at another version, or was
+// already approved or sent, it returns a Conflict error.
 func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
 		return Conflictf("conflict", "The campaign is already %s.", c.State)
@@ -298,10 +301,11 @@ func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error 
 	return nil
 }
 
-// Written reports whether the campaign is made of its records as they are now: what was approved is frozen.
+// Written reports whether the campaign uses the current state of its records. Once it is approved, its content is
+// frozen.
 func (c *Campaign) Written() bool { return c.State == CampaignDraft || c.State == CampaignInReview }
 
-// WantedAt is when what is in review is to be sent, if it is approved by its review; 0: there is no time.
+// WantedAt returns when a campaign in review is to be sent once approved. It returns 0 if there is no such time.
 func (c *Campaign) WantedAt() Instant {
 	if c.State != CampaignInReview {
 		return 0
@@ -309,10 +313,10 @@ func (c *Campaign) WantedAt() Instant {
 	return c.ReviewWantedAt
 }
 
-// Frozen reports whether a version was approved: it is sent as it was then.
+// Frozen reports whether the version was approved. It is then sent as approved.
 func (c *Campaign) Frozen(version int64) bool { return c.CopyID != "" && version == c.ApprovedVersion }
 
-// MaySend returns a conflict for a campaign that can't be sent, or not in this version.
+// MaySend returns a Conflict error if the campaign, or this version of it, can't be sent.
 func (c *Campaign) MaySend(version int64) error {
 	switch c.State {
 	case CampaignDraft, CampaignInReview, CampaignApproved:
@@ -323,14 +327,14 @@ func (c *Campaign) MaySend(version int64) error {
 	return Conflictf("conflict", "The campaign is %s. Duplicate it to send it again.", c.State)
 }
 
-// Scheduled notes the job that sends what was approved, which ends the review: where the sending is taken back, no one
-// has sent the draft back.
+// Scheduled records the job that sends the approved version, and ends the review. If the send is undone, the draft
+// has no request for changes.
 func (c *Campaign) Scheduled(jobNo int64) {
 	c.State, c.JobNo = CampaignScheduled, jobNo
 	c.endReview()
 }
 
-// ShowInArchive shows the campaign in the archives of its lists, or hides it, and reports whether that is a change.
+// ShowInArchive shows or hides the campaign in the archives of its lists, and reports whether this changed anything.
 func (c *Campaign) ShowInArchive(shown bool) bool {
 	was := c.InArchive
 	if c.InArchive = ArchiveHidden; shown {
@@ -339,7 +343,7 @@ func (c *Campaign) ShowInArchive(shown bool) bool {
 	return c.InArchive != was
 }
 
-// Archive puts a campaign away. ErrConflict: it is neither a draft nor sent.
+// Archive archives the campaign. If it is neither a draft nor sent, it returns a Conflict error.
 func (c *Campaign) Archive() error {
 	if c.State != CampaignDraft && c.State != CampaignSent {
 		return Conflictf("conflict", "The campaign is %s. Only drafts and sent campaigns can be archived.", c.State)
@@ -351,7 +355,7 @@ func (c *Campaign) Archive() error {
 	return nil
 }
 
-// Deletable returns a conflict for a campaign of which something was or will be sent.
+// Deletable returns a Conflict error if the campaign is not a draft or has a send job.
 func (c *Campaign) Deletable() error {
 	if c.State != CampaignDraft || c.JobNo != 0 {
 		return Conflictf("conflict", "Only drafts without a send job can be deleted. Archive the campaign instead.")

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Severities of a campaign's finding.
+// The severities of a campaign's finding.
 const (
 	SeverityError   = "error"   // the campaign can be neither approved nor sent
-	SeverityWarning = "warning" // probably not meant
+	SeverityWarning = "warning" // probably a mistake
 )
 
-// CampaignFinding is one thing that the check of a campaign has found.
+// CampaignFinding is one result of a campaign's checks.
 type CampaignFinding struct {
 	Severity string       `json:"severity" enum:"error|warning"`
 	Code     string       `json:"code"` // for programs; docs/reference.md lists them
@@ -21,17 +21,17 @@ type CampaignFinding struct {
 	Where    FindingPlace `json:"where"`
 	Hint     string       `json:"hint,omitempty"` // what to do
 
-	fault *Error // that it is, with its values; nil where it is none
+	fault *Error // the error that it was made from; nil: none
 }
 
-// FindingPlace is where a finding is. What is not known, or belongs to no place, is zero.
+// FindingPlace is the location of a finding. A field is zero if it is unknown or does not apply.
 type FindingPlace struct {
-	Field string `json:"field,omitempty"` // of the campaign: subject, content.source, from_email
-	Line  int    `json:"line,omitempty"`  // of the field's text, from 1
-	Block int    `json:"block,omitempty"` // of kind blocks, from 1
+	Field string `json:"field,omitempty"` // field of the campaign: subject, content.source, from_email
+	Line  int    `json:"line,omitempty"`  // line of the field's text, from 1
+	Block int    `json:"block,omitempty"` // of content of kind blocks, from 1
 }
 
-// String returns the finding with its place, as a line of text.
+// String returns the finding and its place as one line of text.
 func (f CampaignFinding) String() string {
 	switch {
 	case f.Where.Block > 0:
@@ -59,8 +59,8 @@ func Blocking(all []CampaignFinding) (faults []CampaignFinding) {
 	return faults
 }
 
-// NotReady returns the error of a campaign that is to be approved or sent, and whose check has found errors: Invalid on
-// the first one, with all of them. Without errors it is nil.
+// NotReady returns the error for a campaign whose checks found errors, so that it can't be approved or sent. It is
+// Invalid on the first finding and holds all of them. Without errors it returns nil.
 func NotReady(all []CampaignFinding) error {
 	faults := Blocking(all)
 	if len(faults) == 0 {
@@ -75,7 +75,7 @@ func NotReady(all []CampaignFinding) error {
 	return e
 }
 
-// FindingOf returns the finding that an error about a campaign's field is.
+// FindingOf returns the finding for an error about a campaign's field.
 func FindingOf(e *Error) CampaignFinding {
 	code, known := faultCodes[e.Field]
 	if !known {
@@ -102,8 +102,8 @@ var (
 	}
 )
 
-// Faults returns what keeps a campaign from being approved, as far as it is seen without compiling it: errors of what
-// is missing, and of a sender that is not the tenant's.
+// Faults returns what keeps a campaign from being approved, as far as this can be checked without compiling it:
+// missing fields, and a sender that is not the tenant's.
 func (f *CampaignFields) Faults(t *Tenant) []CampaignFinding {
 	all := f.missing()
 	if fault, ok := errors.AsType[*Error](f.HasSender(t)); ok {
@@ -112,7 +112,7 @@ func (f *CampaignFields) Faults(t *Tenant) []CampaignFinding {
 	return all
 }
 
-// missing returns what is not there yet of a campaign.
+// missing returns an error finding for each missing part of a campaign.
 func (f *CampaignFields) missing() (all []CampaignFinding) {
 	add := func(code, field, message, hint string) {
 		all = append(all, CampaignFinding{

@@ -19,56 +19,57 @@ const (
 // ContentKinds are the kinds of a campaign's content.
 var ContentKinds = []string{ContentMarkdown, ContentBlocks, ContentHTML, ContentText}
 
-// Whether a campaign's links and opens are followed.
+// The tracking of a campaign's opens and clicks.
 const (
 	TrackingOff     = "off"
-	TrackingTotals  = "totals"  // how often, by no reader
-	TrackingPersons = "persons" // by reader
+	TrackingTotals  = "totals"  // counts without subscribers
+	TrackingPersons = "persons" // by subscriber
 )
 
-// Trackings are the words of CampaignFields.Tracking.
+// Trackings lists the values of CampaignFields.Tracking.
 var Trackings = []string{TrackingOff, TrackingTotals, TrackingPersons}
 
-// Most of what a campaign may have.
+// Limits of a campaign's fields.
 const (
 	MaxPreheader     = 255  // characters
 	MaxCampaignLists = 20   // lists
 	MaxTemplateJSON  = 4096 // octets
 )
 
-// CampaignContent is what the mail of a campaign says.
+// CampaignContent is the content of a campaign's email.
 type CampaignContent struct {
 	Kind   string `json:"kind"`
 	Source string `json:"source"`
-	Text   string `json:"text,omitempty"`   // of kind html: the text part as it was written; empty: there is none
+	Text   string `json:"text,omitempty"`   // of kind html: the text part as written; empty: none
 	Layout string `json:"layout,omitempty"` // of the kinds html and text: name of a template around it
 }
 
-// CampaignFields is what is written of a campaign. A draft may be incomplete: Complete says what is still missing.
+// CampaignFields holds the content and settings of a campaign. A draft may be incomplete; Complete returns the
+// missing fields.
 type CampaignFields struct {
 	Name      string          `json:"name"`
 	ListIDs   []string        `json:"list_ids"`
 	Subject   string          `json:"subject"`
 	Preheader string          `json:"preheader"`
 	FromName  string          `json:"from_name"`
-	FromEmail string          `json:"from_email"` // empty: the tenant's
-	ReplyTo   string          `json:"reply_to"`   // empty: the tenant's
-	Language  string          `json:"language"`   // empty: the list's
+	FromEmail string          `json:"from_email"` // empty means the tenant's
+	ReplyTo   string          `json:"reply_to"`   // empty means the tenant's
+	Language  string          `json:"language"`   // empty means the list's
 	Tracking  string          `json:"tracking"`
-	Template  json.RawMessage `json:"template,omitempty"` // an object; empty: none
-	Theme     string          `json:"theme"`              // of the kinds markdown and blocks: name of a built-in one, id of an own; empty: the first
+	Template  json.RawMessage `json:"template,omitempty"` // a JSON object; empty: none
+	Theme     string          `json:"theme"`              // of markdown and blocks: name of a built-in theme or id of an own one; empty: the first
 	Content   CampaignContent `json:"content"`
-	UTM       UTM             `json:"utm,omitzero"` // added to links that have none
+	UTM       UTM             `json:"utm,omitzero"` // added to links without such parameters
 	Narrowing
 
-	Attachments   []string `json:"attachments,omitempty"`    // ids of media, as the mails bring them along
-	TestAddresses []string `json:"test_addresses,omitempty"` // where its tests go; empty: to the tenant's test group
+	Attachments   []string `json:"attachments,omitempty"`    // ids of media attached to the emails
+	TestAddresses []string `json:"test_addresses,omitempty"` // recipients of tests; empty: the tenant's test group
 }
 
-// ownKeys are the keys of a send job's template that campaigns have fields for.
+// ownKeys maps keys of a send job's template to the campaign fields that replace them.
 var ownKeys = map[string]string{"mailer_template_name": "content.layout", "preheader": "preheader"}
 
-// FieldsOf returns what a campaign says that came with its job: as its copy does.
+// FieldsOf returns the fields of a campaign that was created by its job, made from the job's copy.
 func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
 	f := CampaignFields{
 		Name: c.Name, ListIDs: []string{listID}, Subject: c.Subject, Preheader: c.Preheader(), Tracking: TrackingOff,
@@ -88,13 +89,13 @@ func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
 			delete(object, key)
 		}
 		if len(object) > 0 {
-			f.Template, _ = json.Marshal(object) // of what was JSON
+			f.Template, _ = json.Marshal(object) // object was parsed from JSON
 		}
 	}
 	return f
 }
 
-// Check judges what is written without the database, and names the first faulty field.
+// Check validates the fields without the database. Its error names the first invalid field.
 func (f *CampaignFields) Check() error {
 	if err := f.checkTexts(); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (f *CampaignFields) Check() error {
 	return f.Content.check()
 }
 
-// repeats reports whether an id stands twice.
+// repeats reports whether an id occurs twice.
 func repeats(ids []string) bool {
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
@@ -208,10 +209,11 @@ func (c *CampaignContent) check() error {
 	return nil
 }
 
-// Complete returns what is still missing before the campaign can be approved: it is Invalid on the first field.
+// Complete returns an Invalid error if anything is missing for an approval. It names the first missing field and
+// holds all findings.
 func (f *CampaignFields) Complete() error { return NotReady(f.missing()) }
 
-// HasSender returns an error on from_email where its domain is none of the tenant's.
+// HasSender returns an Invalid error on from_email if its domain is not one of the tenant's.
 func (f *CampaignFields) HasSender(t *Tenant) error {
 	domain := Email(f.FromEmail).Domain()
 	if f.FromEmail != "" && !slices.Contains(t.Domains, domain) {
@@ -223,15 +225,15 @@ func (f *CampaignFields) HasSender(t *Tenant) error {
 	return nil
 }
 
-// Copy returns the campaign as a job sends it, with the parts that the content was compiled to.
+// Copy returns the campaign as a job sends it, with the compiled HTML and text parts.
 func (f *CampaignFields) Copy(tenantID, html, text string, now Instant) CampaignCopy {
 	template := map[string]json.RawMessage{}
 	if len(f.Template) > 0 {
-		_ = json.Unmarshal(f.Template, &template) // Check has read it
+		_ = json.Unmarshal(f.Template, &template) // Check has validated it
 	}
 	for key, value := range map[string]string{"preheader": f.Preheader, "mailer_template_name": f.Content.Layout} {
 		if value != "" {
-			template[key], _ = json.Marshal(value) // a text always can
+			template[key], _ = json.Marshal(value) // a string always encodes
 		}
 	}
 	c := CampaignCopy{
@@ -240,13 +242,13 @@ func (f *CampaignFields) Copy(tenantID, html, text string, now Instant) Campaign
 		TrackOpen: f.Tracking != TrackingOff, TrackClick: f.Tracking != TrackingOff, Totals: f.Tracking == TrackingTotals,
 	}
 	if len(template) > 0 {
-		object, _ := json.Marshal(template) // of texts and what was JSON
+		object, _ := json.Marshal(template) // strings and valid JSON always encode
 		c.Template = string(object)
 	}
 	return c
 }
 
-// Override puts the campaign's own sender and language into what is frozen.
+// Override replaces the sender and language of the frozen content by those of the campaign, if set.
 func (f *CampaignFields) Override(c *FrozenContent) {
 	for _, o := range []struct {
 		own  string

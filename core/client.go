@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Types of OAuth clients (RFC 6749 section 2.1).
+// The types of OAuth clients (RFC 6749 section 2.1).
 const (
 	ClientPublic       = "public"
 	ClientConfidential = "confidential"
@@ -25,31 +25,31 @@ type Client struct {
 	ClientType   string  `json:"client_type" db:"client_type" enum:"public|confidential"`
 	Scopes       Strings `json:"scopes" db:"scopes"`
 	GrantTypes   Strings `json:"grant_types" db:"grant_types"`
-	// empty: Basic or post
+	// empty means Basic or post
 	AuthMethod             string  `json:"token_endpoint_auth_method,omitempty" db:"token_endpoint_auth_method"`
 	PostLogoutRedirectURIs Strings `json:"post_logout_redirect_uris" db:"post_logout_redirect_uris"`
 	FirstParty             bool    `json:"first_party" db:"first_party"`
 	IDTokenAlg             string  `json:"id_token_signed_response_alg" db:"id_token_signed_response_alg" enum:"RS256|ES256"`
-	// IDTokenClaims puts the name and email claims of the granted scopes into the ID token as well as into userinfo.
+	// IDTokenClaims adds the name and email claims of the granted scopes to the ID token. Userinfo always has them.
 	IDTokenClaims bool    `json:"id_token_claims" db:"id_token_claims"`
 	RequirePKCE   bool    `json:"require_pkce" db:"require_pkce"`
-	CreatedBy     string  `json:"created_by,omitempty" db:"created_by"` // as the audit log names them
+	CreatedBy     string  `json:"created_by,omitempty" db:"created_by"` // actor name as in the audit log
 	DisabledAt    Instant `json:"disabled_at,omitzero" db:"disabled_at"`
 	CreatedAt     Instant `json:"created_at" db:"created_at"`
 	UpdatedAt     Instant `json:"updated_at" db:"updated_at"`
 	SecretHash    []byte  `json:"-" db:"secret_hash"` // SHA-256; empty for a public client
 	OldSecretHash []byte  `json:"-" db:"old_secret_hash"`
-	// until when that one is good, too
+	// when the old secret expires
 	OldSecretUntil Instant `json:"old_secret_until,omitzero" db:"old_secret_until"`
-	Suspended      bool    `json:"-" db:"suspended"` // its tenant is; as store.Client reads it
-	// of the user who created it, or the address; not of clients that are read for a change
+	Suspended      bool    `json:"-" db:"suspended"` // its tenant is suspended; set by store.Client
+	// name or address of the user who created it; not set for clients read for a change
 	CreatedByName string `json:"created_by_name,omitempty" db:"created_by_name"`
-	// who created it or changed its secret, its addresses or what it may do, as the audit log names them; not of clients
-	// that are read for a change
+	// actors who created the client or changed its secret, addresses or permissions, as named in the audit log; not
+	// set for clients read for a change
 	Keepers Strings `json:"keepers,omitempty" db:"keepers"`
 }
 
-// ClientInput is what a caller wants a client to be; nil leaves a field as it is.
+// ClientInput holds the fields of a client that a caller sets. A nil field is left unchanged.
 type ClientInput struct {
 	ID                     *string   `json:"id" like:"readonly"`
 	TenantID               *string   `json:"tenant_id"`
@@ -67,11 +67,11 @@ type ClientInput struct {
 	Disabled               *bool     `json:"disabled"`
 }
 
-// ClientGrants are the grant types that a client may have.
+// ClientGrants lists the grant types that a client may have.
 var ClientGrants = []string{"authorization_code", "refresh_token", "password", "client_credentials"}
 
-// NewClient makes a client of a tenant, or the daemon's own. An id in the input is ignored. The secret
-// of a confidential client is returned once; only its hash is kept.
+// NewClient returns a new client of a tenant, or of the daemon if the input names no tenant. It ignores an id in the
+// input. The secret of a confidential client is returned only here; the database stores only its hash.
 func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret string, err error) {
 	c = Client{
 		ID: NewID(), ClientType: ClientPublic, IDTokenAlg: "RS256", RequirePKCE: true, CreatedAt: now,
@@ -90,9 +90,9 @@ func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret str
 	return c, secret, err
 }
 
-// Change takes over what the input holds. first_party, require_pkce and the scope admin are an operator's to set. Of a
-// first-party client, to which users are sent on without being asked, only an operator changes where tokens go and what
-// they may. A client that becomes confidential gets a secret, which is returned once.
+// Change applies the fields of in. Only operators may set first_party, require_pkce and the scope admin. Users aren't
+// asked for consent to a first-party client, so only operators may change where its tokens go and what they permit.
+// If the client becomes confidential, Change returns a secret, which can't be read again later.
 func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret string, err error) {
 	if in.ID != nil && *in.ID != c.ID {
 		return "", Invalidf("id", "id can't be changed.")
@@ -144,7 +144,7 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	return "", nil
 }
 
-// disable switches the client off or on again. Tokens that ended when it was disabled stay ended.
+// disable disables or enables the client. Tokens that ended when it was disabled do not become valid again.
 func (c *Client) disable(off bool, now Instant) {
 	switch {
 	case !off:
@@ -154,7 +154,7 @@ func (c *Client) disable(off bool, now Instant) {
 	}
 }
 
-// Warnings returns what the client is registered for and can't do.
+// Warnings returns warnings about settings of the client that have no effect.
 func (c *Client) Warnings() []string {
 	own := func(scope string) bool { return slices.Contains(ManagementScopes, scope) }
 	if slices.Contains(c.GrantTypes, "client_credentials") && !slices.ContainsFunc(c.Scopes, own) {
@@ -165,8 +165,8 @@ func (c *Client) Warnings() []string {
 	return nil
 }
 
-// sameDoors reports whether tokens of both clients go to the same places, by the same proofs, for the same scopes, and
-// are given at all.
+// sameDoors reports whether both clients are equal in everything that controls access: where tokens go, how the
+// client authenticates, its scopes, and whether it is disabled.
 func (c *Client) sameDoors(o Client) bool {
 	return c.DisabledAt == o.DisabledAt && c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod &&
 		c.IDTokenAlg == o.IDTokenAlg && c.IDTokenClaims == o.IDTokenClaims &&
@@ -175,23 +175,24 @@ func (c *Client) sameDoors(o Client) bool {
 		slices.Equal(c.Scopes, o.Scopes) && slices.Equal(c.GrantTypes, o.GrantTypes)
 }
 
-// OpensAs reports whether what opens the client is as it was in another state of it: its secret, its addresses and what
-// it may do. Who changes that can act through the client from then on.
+// OpensAs reports whether c has the same secret, addresses and permissions as was. A person who changes one of them
+// can act through the client from then on.
 func (c *Client) OpensAs(was Client) bool {
 	was.DisabledAt = c.DisabledAt
 	return c.sameDoors(was) && bytes.Equal(c.SecretHash, was.SecretHash)
 }
 
-// NewSecret gives the client another secret and returns it; only its hash is kept.
+// NewSecret sets a new secret and returns it. The client stores only its hash.
 func (c *Client) NewSecret() string {
 	secret := NewToken()
 	c.SecretHash = HashToken(secret)
 	return secret
 }
 
-// RotateSecret gives a confidential client another secret and returns it. The one before stays good for overlap; 0: it
-// ends at once, and an earlier one with it. It returns ErrSecretStands for an overlap while an earlier one is good, and
-// a Forbidden or Conflict error for a client whose secret the caller may not change, or that has none.
+// RotateSecret sets a new secret of a confidential client and returns it. The previous secret stays valid for
+// overlap; if overlap is 0, all earlier secrets expire immediately. If overlap is positive and an earlier secret is
+// still valid, it returns ErrSecretStands. It returns a Forbidden error if the caller may not change the secret, and
+// a Conflict error for a public client.
 func (c *Client) RotateSecret(overlap time.Duration, operator bool, now Instant) (string, error) {
 	if err := c.mayRotate(operator); err != nil {
 		return "", err
@@ -207,8 +208,8 @@ func (c *Client) RotateSecret(overlap time.Duration, operator bool, now Instant)
 	return c.NewSecret(), nil
 }
 
-// EndOldSecret ends the secret before the newest, if there is one. It returns the errors of RotateSecret about the
-// client.
+// EndOldSecret revokes the previous secret, if there is one. It returns the same Forbidden and Conflict errors as
+// RotateSecret.
 func (c *Client) EndOldSecret(operator bool, now Instant) error {
 	if err := c.mayRotate(operator); err != nil {
 		return err
@@ -259,7 +260,7 @@ func (c *Client) Validate() error {
 	return c.validateType()
 }
 
-// validateType checks what depends on whether the client can keep a secret.
+// validateType checks the fields that depend on the client type.
 func (c *Client) validateType() error {
 	methods := []string{"", "client_secret_basic", "client_secret_post"}
 	if c.ClientType == ClientPublic {
@@ -282,7 +283,7 @@ func (c *Client) validateType() error {
 	return nil
 }
 
-// checkWords refuses words that are not known, and drops those that stand twice.
+// checkWords refuses unknown words and removes duplicates.
 func checkWords(s *Strings, field string, known []string) error {
 	out := Strings{}
 	for i, w := range *s {
@@ -298,7 +299,7 @@ func checkWords(s *Strings, field string, known []string) error {
 	return nil
 }
 
-// maxURIs is the number of redirect URIs that one client may have.
+// maxURIs is the maximum number of redirect URIs of a client.
 const maxURIs = 20
 
 func checkURIs(uris Strings, field string) error {
@@ -315,8 +316,9 @@ func checkURIs(uris Strings, field string) error {
 	return nil
 }
 
-// ValidRedirectURI reports whether a URI may be registered: https, http on loopback, or a private-use scheme with a dot
-// (RFC 8252 sections 7.1 and 7.3); absolute, without fragment (RFC 6749 section 3.1.2), user, wildcard or dot segments.
+// ValidRedirectURI reports whether a redirect URI may be registered. It must be https, http on loopback, or a
+// private-use scheme with a dot (RFC 8252 sections 7.1 and 7.3). It must be absolute and have no fragment (RFC 6749
+// section 3.1.2), user, wildcard or dot segments.
 func ValidRedirectURI(s string) bool {
 	if s == "" || len(s) > maxURL || strings.ContainsAny(s, "#*\\\"<>^`{|}") ||
 		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) >= 0 {
@@ -353,7 +355,7 @@ func isLoopback(host string) bool {
 	return err == nil && a.IsLoopback()
 }
 
-// validPort reports whether a URL names no port, or one from 1 to 65535.
+// validPort reports whether a URL has no port, or a port from 1 to 65535.
 func validPort(u *url.URL) bool {
 	p := u.Port()
 	if p == "" {
@@ -368,7 +370,7 @@ func validHost(u *url.URL) bool {
 		return false
 	}
 	host := u.Hostname()
-	// a single label is a name of a local network
+	// a single label is a name on a local network
 	if plainDomain(host) || !strings.Contains(host, ".") && plainDomain(host+".test") {
 		return true
 	}

@@ -6,16 +6,16 @@ import (
 	"strconv"
 )
 
-// Color is a colour of a screen (sRGB): red, green, blue.
+// Color is an sRGB color: red, green, blue.
 type Color [3]uint8
 
-// The colours at both ends.
+// The darkest and the lightest color.
 var (
 	Black = Color{}
 	White = Color{255, 255, 255}
 )
 
-// ParseColor reads a colour of the form #rrggbb; ok reports whether it is one.
+// ParseColor parses a color of the form #rrggbb. ok is false if s has another form.
 func ParseColor(s string) (c Color, ok bool) {
 	if len(s) != 7 || s[0] != '#' {
 		return c, false
@@ -24,11 +24,10 @@ func ParseColor(s string) (c Color, ok bool) {
 	return Color{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err == nil
 }
 
-// String returns the colour in the form #rrggbb.
+// String returns the color in the form #rrggbb.
 func (c Color) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]) }
 
-// Contrast returns the ratio of the luminances of two colours, from 1 to 21 (WCAG 2.2, contrast ratio). Text can be
-// read from 4.5 on.
+// Contrast returns the contrast ratio of two colors, from 1 to 21 (WCAG 2.2). Text is readable from 4.5.
 func (c Color) Contrast(with Color) float64 {
 	x, y := c.luminance()+0.05, with.luminance()+0.05
 	return max(x, y) / min(x, y)
@@ -47,7 +46,7 @@ func (c Color) luminance() (l float64) {
 	return l
 }
 
-// Mix returns the colour that lies a part, from 0 to 1, of the way to another.
+// Mix returns a mix of c and another color. With part 0 it is c, and with part 1 the other color.
 func (c Color) Mix(to Color, part float64) Color {
 	for i := range c {
 		c[i] = uint8(math.Round(float64(c[i]) + part*(float64(to[i])-float64(c[i]))))
@@ -55,7 +54,7 @@ func (c Color) Mix(to Color, part float64) Color {
 	return c
 }
 
-// Readable returns the colour moved towards another until text in it can be read on a ground (4.5:1).
+// Readable returns c, mixed with towards as far as needed to be readable on ground (4.5:1).
 func (c Color) Readable(ground, towards Color) Color {
 	const steps = 20
 	for step := range steps {
@@ -66,7 +65,7 @@ func (c Color) Readable(ground, towards Color) Color {
 	return towards
 }
 
-// Ink returns white or black: the one that can be read better on the colour.
+// Ink returns white or black, whichever is more readable on the color.
 func (c Color) Ink() Color {
 	if c.Contrast(White) < c.Contrast(Black) {
 		return Black
@@ -74,8 +73,7 @@ func (c Color) Ink() Color {
 	return White
 }
 
-// Inverted returns the colour of the opposite lightness and the same hue, as mail programs make it for dark
-// surroundings.
+// Inverted returns the color with inverted lightness and the same hue, as email programs do in dark mode.
 func (c Color) Inverted() Color {
 	shift := 255 - int(max(c[0], c[1], c[2])) - int(min(c[0], c[1], c[2]))
 	for i := range c {

@@ -2,9 +2,9 @@ package core
 
 import "strings"
 
-// knownFields are fields of subscribers by the names that columns for them have in exports of mailing programs, shops
-// and address books, in English, German and, for names and places, French, Spanish, Italian, Dutch and Portuguese.
-// Names are in small letters, without what stands between their words.
+// knownFields maps column names to fields of subscribers. The names occur in exports of newsletter services, shops
+// and address books, in English and German. Names and places are also in French, Spanish, Italian, Dutch and
+// Portuguese. The names are in lower case, without separators between words.
 var knownFields = fieldsByName(map[string]string{
 	"first_name": "firstname fname givenname forename vorname rufname prenom prénom nombre billingfirstname nome " +
 		"primeironome voornaam roepnaam primernombre nombredepila",
@@ -35,7 +35,7 @@ func fieldsByName(fields map[string]string) map[string]string {
 	return out
 }
 
-// KnownField returns the field that a column of a file holds by its name; empty: it is not known.
+// KnownField returns the field for a column of a file by its name, or "" if the name is unknown.
 func KnownField(column string) string {
 	return knownFields[strings.ToLower(strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \t_-.:/*()\u00a0\u200b\ufeff", r) {

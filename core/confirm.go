@@ -9,41 +9,42 @@ import (
 	"github.com/google/uuid"
 )
 
-// Lifetimes of the tokens and of what waits for them.
+// Lifetimes of the tokens and of what they confirm.
 const (
 	ConfirmTTLDays = 7
 	UndoTTLDays    = 7
 )
 
-// A confirm token is the id of its row and a MAC over id and proof: 48 bytes, base64url. One row so serves
-// the token of subscribe's answer and the mailed one, neither of which can be made from the other, and the
-// database holds none of them: the mailer makes the mailed one again when it renders the mail.
+// A confirm token is the id of its row and a MAC over id and proof: 48 bytes in base64url. One row serves both the
+// token in the answer to subscribe and the emailed one. Neither can be derived from the other. The database stores
+// neither: the mailer computes the emailed token when it renders the email.
 //
-// An answered token also carries the request that it answers, between id and MAC, since a later request may have taken
-// the row's place: its instant in 6 bytes, and 8 bytes of a MAC over each of what was asked and where it came from.
+// A token in an answer also contains a mark of its request between id and MAC, because a later request may have
+// replaced the row. The mark holds the instant in 6 bytes, and a MAC of 8 bytes each over the content and the origin
+// of the request.
 const (
 	mailedTokenBytes   = 16 + sha256.Size
 	answeredTokenBytes = 16 + requestMarkBytes + sha256.Size
 	requestMarkBytes   = 6 + 8 + 8
 )
 
-// ConfirmRequest is a request to subscribe, as far as it decides what the confirmation answers and records.
+// ConfirmRequest is a subscribe request, reduced to what the confirmation answers and records.
 type ConfirmRequest struct {
-	Email       Email // as it was spelled
+	Email       Email // original spelling
 	Preferences Preferences
 	Origin      Origin
-	TextVersion string // of what the form said; empty: it was not ours
+	TextVersion string // version of the form's text; empty: not a form of newsletterd
 	At          Instant
 }
 
-// RequestMark is what an answered token says about its request.
+// RequestMark is the part of a token in an answer that describes its request.
 type RequestMark struct {
 	At      Instant
 	content [8]byte
 	origin  [8]byte
 }
 
-// Mark returns the mark of a request under a key.
+// Mark returns the mark of a request, computed with key.
 func (r *ConfirmRequest) Mark(key []byte) RequestMark {
 	return RequestMark{
 		At:      r.At,
@@ -52,8 +53,8 @@ func (r *ConfirmRequest) Mark(key []byte) RequestMark {
 	}
 }
 
-// Reduce leaves of a row's request what the request with this mark has said too. The address is then spelled in lower
-// case, the preferences are empty, and nothing is known of the origin.
+// Reduce removes from the request of a row everything that the request with mark m did not contain. The address is
+// then in lower case, the preferences are empty, or the origin is unknown.
 func (m RequestMark) Reduce(r *ConfirmRequest, key []byte) {
 	row := r.Mark(key)
 	r.At = m.At
@@ -68,7 +69,7 @@ func (m RequestMark) Reduce(r *ConfirmRequest, key []byte) {
 func markOf(key []byte, words ...string) (mark [8]byte) {
 	h := hmac.New(sha256.New, key)
 	for _, w := range words {
-		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(w)))) // so that no two lists of words are the same bytes
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(w)))) // two lists of words never produce the same bytes
 		h.Write([]byte(w))
 	}
 	copy(mark[:], h.Sum(nil))
@@ -81,8 +82,8 @@ func (m RequestMark) bytes() []byte {
 	return append(append(b, m.content[:]...), m.origin[:]...)
 }
 
-// ConfirmToken makes the token by which a row of confirm tokens is redeemed by the given proof; mark is nil for the
-// mailed one, whose row no other request takes.
+// ConfirmToken returns the token that redeems a row of confirm tokens with the given proof. For the emailed token
+// mark is nil, because no other request can replace its row.
 func ConfirmToken(key []byte, rowID, proof string, mark *RequestMark) string {
 	id, err := uuid.Parse(rowID)
 	if err != nil {
@@ -96,8 +97,8 @@ func ConfirmToken(key []byte, rowID, proof string, mark *RequestMark) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, confirmMAC(key, b, proof)...))
 }
 
-// ParseConfirmToken returns the row, the proof and the mark that a token stands for, nil where it has none;
-// ErrInvalidToken for any text that ConfirmToken did not make with this key.
+// ParseConfirmToken returns the row, proof and mark of a token. The mark is nil if the token has none. For any text
+// that ConfirmToken did not create with this key, it returns ErrInvalidToken.
 func ParseConfirmToken(key []byte, token string) (rowID, proof string, mark *RequestMark, err error) {
 	size := mailedTokenBytes
 	if len(token) == base64.RawURLEncoding.EncodedLen(answeredTokenBytes) {

@@ -1,9 +1,9 @@
 package core
 
-// Correction is what pages show of a campaign instead of what was sent: in its kind, with its layout and theme.
+// Correction is a text that web pages show instead of a sent campaign, with the same kind, layout and theme.
 type Correction struct {
 	CampaignNo int64   `db:"campaign_no" json:"-"`
-	CopyID     string  `db:"copy_id" json:"-"` // of the CampaignCopy that is shown
+	CopyID     string  `db:"copy_id" json:"-"` // id of the CampaignCopy that is shown
 	Subject    string  `db:"subject" json:"subject"`
 	Source     string  `db:"source" json:"source"`
 	Text       string  `db:"text" json:"text,omitempty"` // of kind html
@@ -11,13 +11,13 @@ type Correction struct {
 	At         Instant `db:"made_at" json:"corrected_at"`
 }
 
-// ErrNotCorrected is returned for a campaign of which pages show what was sent.
+// ErrNotCorrected is returned for a campaign without a correction.
 var ErrNotCorrected = &Error{
 	Kind: NotFound, Code: "correction_not_found",
 	Message: "This campaign has no correction. Pages show it as it was sent.",
 }
 
-// Correctable returns a conflict for a campaign of which nothing has gone out.
+// Correctable returns a Conflict error if no email of the campaign was sent.
 func (c *Campaign) Correctable() error {
 	if c.JobNo == 0 || c.State == CampaignScheduled || c.Editable() == nil {
 		return Conflictf("conflict", "The campaign is %s and has not been sent. Edit the campaign itself.", c.State)
@@ -25,9 +25,9 @@ func (c *Campaign) Correctable() error {
 	return nil
 }
 
-// Mended is what pages show otherwise than it was sent.
+// Mended holds the changes that web pages show after a campaign was sent.
 type Mended struct {
-	Links  map[string]string // where links lead, by their addresses as they were written
-	CopyID string            // of the copy that is shown; empty: the one that was sent
+	Links  map[string]string // new targets of links, by their original URLs
+	CopyID string            // id of the copy that is shown; empty: the sent one
 	At     Instant           // when it was corrected
 }

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// ListCounts says how many records of a list are in which state. Each record is counted once on its side.
+// ListCounts counts the records of a list by state. Each side counts a record at most once.
 type ListCounts struct {
-	// Of the subscriptions.
+	// Counts of the subscriptions.
 	Active       int64 `json:"active" db:"active"`
 	Pending      int64 `json:"pending" db:"pending"`           // not confirmed yet
-	Unsubscribed int64 `json:"unsubscribed" db:"unsubscribed"` // have left, or were switched off
-	// Of the subscribers, as the send side knows them. Those that have left and have no block are in none of these.
+	Unsubscribed int64 `json:"unsubscribed" db:"unsubscribed"` // including blocked ones
+	// Counts of the subscribers on the send side. Unsubscribed ones without a block are not counted.
 	Bounced    int64 `json:"bounced" db:"bounced"`
 	Complaint  int64 `json:"complaint" db:"complaint"`
 	Suppressed int64 `json:"suppressed" db:"suppressed"`
 	Mailable   int64 `json:"mailable" db:"mailable"` // active and not blocked
 }
 
-// Add adds n to the count of one state; a state that is not counted adds nothing.
+// Add adds n to the count of one state. NotCounted adds nothing.
 func (c *ListCounts) Add(s CountedState, n int64) {
 	switch s {
 	case CountActive:
@@ -38,7 +38,7 @@ func (c *ListCounts) Add(s CountedState, n int64) {
 	}
 }
 
-// Plus returns the sums of two counts.
+// Plus returns the sum of two counts.
 func (c ListCounts) Plus(d ListCounts) ListCounts {
 	return ListCounts{
 		c.Active + d.Active, c.Pending + d.Pending, c.Unsubscribed + d.Unsubscribed,
@@ -46,7 +46,7 @@ func (c ListCounts) Plus(d ListCounts) ListCounts {
 	}
 }
 
-// Against says in words by which counts c differs from what is there.
+// Against describes the differences between c and the actual counts, or returns "".
 func (c ListCounts) Against(there ListCounts) string {
 	var words []string
 	for _, one := range []struct {
@@ -68,13 +68,13 @@ func (c ListCounts) Against(there ListCounts) string {
 	return strings.Join(words, ", ")
 }
 
-// Readers returns how many people a job to the list reaches at most: those that the send side knows, or, where the news
-// of subscriptions has not reached it yet, the active ones without those that are blocked.
+// Readers returns the maximum number of people that a job for the list reaches. These are the mailable subscribers of
+// the send side or, if that has not received all subscriptions yet, the active subscriptions without blocked ones.
 func (c ListCounts) Readers() int64 {
 	return max(c.Mailable, c.Active-c.Bounced-c.Complaint-c.Suppressed)
 }
 
-// CountedState is a state that ListCounts counts.
+// CountedState is a state counted in ListCounts.
 type CountedState uint8
 
 // The counted states.
@@ -89,7 +89,8 @@ const (
 	CountMailable
 )
 
-// CountedSubscription returns what a subscription of this status counts as; an empty status is no subscription.
+// CountedSubscription returns the counted state of a subscription with this status. An empty status means no
+// subscription.
 func CountedSubscription(status string) CountedState {
 	switch status {
 	case SubscriptionActive:
@@ -102,7 +103,7 @@ func CountedSubscription(status string) CountedState {
 	return NotCounted
 }
 
-// Counted returns what a subscriber counts as. One without an address does not exist yet.
+// Counted returns the counted state of a subscriber. A subscriber without an address does not exist yet.
 func (s *Subscriber) Counted() CountedState {
 	switch {
 	case s.EmailKey == "":
@@ -125,8 +126,8 @@ type CountedList struct {
 	Counts ListCounts `json:"counts"`
 }
 
-// DayCounts are the counts of a list at the end of a day, or now on the day that has not ended.
+// DayCounts holds the counts of a list at the end of a day, or the current counts for today.
 type DayCounts struct {
-	Day string `json:"day"` // UTC, as 2026-11-23
+	Day string `json:"day"` // UTC, for example 2026-11-23
 	ListCounts
 }

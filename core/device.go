@@ -1,7 +1,6 @@
 package core
 
-// Device is a machine of a user. Registered and UnpairedAt are independent: neither operation on the one looks at
-// the other.
+// Device is a machine of a user. Registered and UnpairedAt are independent of each other.
 type Device struct {
 	ID             string  `json:"id" db:"id"`
 	OwnerID        string  `json:"owner_id" db:"owner_id"`
@@ -14,7 +13,7 @@ type Device struct {
 	UnpairedAt     Instant `json:"unpaired_at" db:"unpaired_at" is:"nullable"` // 0: paired
 }
 
-// The numbers of devices and agents that one user may have, unpaired ones left out.
+// The maximum numbers of devices and agents of a user. Unpaired devices don't count.
 const (
 	MaxDevices = 1000
 	MaxAgents  = 1000
@@ -28,27 +27,27 @@ var (
 		"device.").On("representative")
 )
 
-// DeviceInput is what a caller wants a device to be; nil leaves a field as it is.
+// DeviceInput holds the fields of a device that a caller sets. A nil field is left unchanged.
 type DeviceInput struct {
 	Name           *string `json:"name" like:"name" max:"200"`
-	AgentID        *string `json:"agent_id" like:"uuid"` // of the owner; empty: none
+	AgentID        *string `json:"agent_id" like:"uuid"` // agent of the same owner; empty: none
 	Representative *bool   `json:"representative"`
 }
 
-// JudgeKeys refuses the keys of a body that no device has.
+// JudgeKeys refuses keys that no device has.
 func (in *DeviceInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[DeviceInput, Device](unknown)
 }
 
-// NewDevice makes a device of a user: paired, not registered.
+// NewDevice returns a new device of a user, paired and not registered.
 func NewDevice(ownerID string, in DeviceInput, now Instant) (Device, error) {
 	d := Device{ID: NewID(), OwnerID: ownerID, CreatedAt: now}
 	err := d.Change(in)
 	return d, err
 }
 
-// Change takes over what the input holds. An unpaired device is core.ErrNotFound. That the agent is the owner's is
-// the store's to see.
+// Change applies the fields of in. If the device is unpaired, it returns ErrNotFound. The store checks that the agent
+// belongs to the same owner.
 func (d *Device) Change(in DeviceInput) error {
 	if d.UnpairedAt != 0 {
 		return ErrNotFound
@@ -67,8 +66,8 @@ func (d *Device) Change(in DeviceInput) error {
 	return checkName(&d.Name, "name")
 }
 
-// Register marks the device as registered. The representative device can't be, whatever its state; only then is it
-// asked whether it is registered already. Whether the caller is the owner was asked before both.
+// Register marks the device as registered. It returns ErrRepresentative for the representative device, even if that
+// is registered, and ErrRegistered for another registered device. The caller must check the owner first.
 func (d *Device) Register(now Instant) error {
 	switch {
 	case d.Representative:
@@ -80,14 +79,14 @@ func (d *Device) Register(now Instant) error {
 	return nil
 }
 
-// Unregister clears the registered state and reports whether there was anything to clear.
+// Unregister clears the registration and reports whether the device was registered.
 func (d *Device) Unregister() bool {
 	was := d.Registered
 	d.Registered, d.RegisteredAt = false, 0
 	return was
 }
 
-// Unpair takes the device out of its owner's list. A second time is core.ErrNotFound.
+// Unpair removes the device from its owner's list. If it is already unpaired, it returns ErrNotFound.
 func (d *Device) Unpair(now Instant) error {
 	if d.UnpairedAt != 0 {
 		return ErrNotFound

@@ -9,72 +9,72 @@ import (
 	"strings"
 )
 
-// The parts of what an approval covers that can change without the campaign: the words of ContentChange.What.
+// These are the values of ContentChange.What: the parts of an approval that can change without the campaign.
 const (
-	ChangedCampaign = "campaign" // what the campaign says itself
+	ChangedCampaign = "campaign" // the campaign's own content
 	ChangedTheme    = "theme"
-	ChangedLayout   = "layout"   // the template around the content, or the layout around that
+	ChangedLayout   = "layout"   // the template around the content, or the layout around the template
 	ChangedSettings = "settings" // of the tenant: its name, sender, brand, postal address, links or tracking
-	ChangedLists    = "lists"    // their names or languages, or whom they let a campaign go to
-	ChangedMedia    = "media"    // attachments and pictures
-	ChangedPlan     = "plan"     // who gets it first, and when
-	ChangedProgram  = "program"  // the same records are compiled to something else
+	ChangedLists    = "lists"    // their names or languages, or who receives emails
+	ChangedMedia    = "media"    // attachments and images
+	ChangedPlan     = "plan"     // first recipients and wanted time
+	ChangedProgram  = "program"  // the same records compile to a different result
 )
 
-// digestParts are the parts of a digest, in their order.
+// digestParts lists the parts of a digest in order.
 var digestParts = []string{
 	ChangedTheme, ChangedLayout, ChangedSettings, ChangedLists, ChangedMedia, ChangedPlan,
 }
 
-// ContentChange says what has changed in a campaign since it was looked at, and who changed it.
+// ContentChange is a change to a campaign since the caller last read it.
 type ContentChange struct {
 	What   string  `json:"what" enum:"campaign|theme|layout|settings|lists|media|plan|program"`
-	ID     string  `json:"id,omitempty"`   // of the record that was changed last; absent: it isn't known
-	Name   string  `json:"name,omitempty"` // of that record
+	ID     string  `json:"id,omitempty"`   // last changed record; absent: unknown
+	Name   string  `json:"name,omitempty"` // name of that record
 	By     string  `json:"by,omitempty"`
-	ByName string  `json:"by_name,omitempty"` // of the user whom by names
+	ByName string  `json:"by_name,omitempty"` // name of the user in by
 	At     Instant `json:"at,omitzero"`
 }
 
-// CoveredFile is a file that mails of a campaign bring along.
+// CoveredFile is a file attached to the emails of a campaign.
 type CoveredFile struct {
 	Name   string `db:"name"`
 	SHA256 string `db:"sha256"`
 }
 
-// Covered is all that an approval covers: what recipients see, and who they are. What decides who gets a mail of which
-// content stands in here as it is applied, such as a rule with its references resolved: a name alone would hide changes.
+// Covered is everything that an approval covers: what recipients see, and who they are. It holds the resolved form of
+// everything that decides on recipients and content. The name of a rule, for example, would hide changes to it.
 type Covered struct {
 	Copy        *CampaignCopy
 	Frozen      *FrozenContent // with its template resolved
 	Fields      *CampaignFields
 	Attachments []CoveredFile
-	Pictures    []string // of those of ours that mails show, the digits of the files that are there
-	MailedProof []bool   // of each list: only subscribers who confirmed by a mailed link get it
-	WantedAt    Instant  // of the review
-	FirstFew    bool     // some recipients get it first, unless the sender says otherwise
+	Pictures    []string // digits of the existing image files that emails show
+	MailedProof []bool   // for each list: only subscribers who confirmed by an emailed link get it
+	WantedAt    Instant  // wanted time of the review
+	FirstFew    bool     // some recipients get it first, unless the sender decides otherwise
 
 	Tenant *Tenant
 
-	// Only to say what has changed: the copy has what they make of it.
-	Theme *Theme // the tenant's own; nil: a built-in one
-	List  *List  // the first one
+	// These only serve to name changes; Copy already contains their effect.
+	Theme *Theme // the tenant's own theme; nil: a built-in one
+	List  *List  // the first list
 }
 
-// Digest names the bytes of what an approval covers. It has a fingerprint of each part after it, which tell what has
-// changed; they are too short to prove anything. It has the characters of base64url.
+// Digest identifies the content that an approval covers, in base64url. A fingerprint of each part follows it, to show
+// which part changed. The fingerprints are too short to prove anything.
 type Digest string
 
 const (
-	sumBytes         = 16 // of SHA-256: the editor who looks for another content of the same digest tries 2^128
+	sumBytes         = 16 // of SHA-256: finding other content with the same digest takes 2^128 tries
 	fingerprintBytes = 3
 )
 
-// lengths of the encoded parts.
+// Lengths of the encoded parts.
 var sumLength, fingerprintLength = base64.RawURLEncoding.EncodedLen(sumBytes),
 	base64.RawURLEncoding.EncodedLen(fingerprintBytes)
 
-// hashed is a hash of texts of which none can be taken for the end of another.
+// hashed is a hash of texts in which the end of one text can't be confused with the next.
 type hashed struct{ hash.Hash }
 
 func (h hashed) add(texts ...string) {
@@ -91,15 +91,15 @@ func (h hashed) list(texts []string) {
 	h.add(texts...)
 }
 
-// text returns the first bytes of the hash.
+// text returns the first n bytes of the hash in base64url.
 func (h hashed) text(n int) string { return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:n]) }
 
 func jsonOf(v any) string {
-	b, _ := json.Marshal(v) // of texts, numbers and flags
+	b, _ := json.Marshal(v) // strings, numbers and booleans always encode
 	return string(b)
 }
 
-// Digest returns the digest of what is covered.
+// Digest returns the digest of everything that c covers.
 func (c *Covered) Digest() Digest {
 	f, sum := c.Frozen, hashed{sha256.New()}
 	sum.add(c.Copy.Name, c.Copy.Subject, c.Copy.BodyHTML, c.Copy.BodyText, c.Copy.Template, c.Copy.UnsubscribeURL,
@@ -123,7 +123,7 @@ func (c *Covered) Digest() Digest {
 
 func (c *Covered) plan() string { return jsonOf([]any{int64(c.WantedAt), c.FirstFew}) }
 
-// part returns what is told apart of a part.
+// part returns the texts that the fingerprint of a part is made of.
 func (c *Covered) part(name string) []string {
 	f := c.Frozen
 	switch name {
@@ -150,7 +150,7 @@ func (c *Covered) part(name string) []string {
 	return []string{c.plan()}
 }
 
-// Same reports whether two digests name the same bytes.
+// Same reports whether two digests identify the same content. Empty digests are never the same.
 func (d Digest) Same(other Digest) bool { return d.sum() != "" && d.sum() == other.sum() }
 
 func (d Digest) sum() string {
@@ -160,7 +160,7 @@ func (d Digest) sum() string {
 	return string(d[:sumLength])
 }
 
-// Changed returns in which parts another digest differs; ChangedProgram where it is in none that is known.
+// Changed returns the parts in which two digests differ. If no known part differs, it returns ChangedProgram.
 func (d Digest) Changed(now Digest) (parts []string) {
 	before, after := strings.TrimPrefix(string(d), d.sum()), strings.TrimPrefix(string(now), now.sum())
 	for _, part := range digestParts {
@@ -176,7 +176,7 @@ func (d Digest) Changed(now Digest) (parts []string) {
 	return parts
 }
 
-// ChangedContent is the error of an approval of something that has changed since it was looked at.
+// ChangedContent returns the error for approving content that changed after it was reviewed.
 func ChangedContent(changes []ContentChange) *Error {
 	return &Error{
 		Kind: PreconditionFailed, Code: "changed_meanwhile", Changes: changes,

@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// Algorithms of DKIM keys (RFC 6376, RFC 8463) and the states of a key.
+// The algorithms of DKIM keys (RFC 6376, RFC 8463) and the states of a key.
 const (
 	DKIMRSA      = "rsa"
 	DKIMEd25519  = "ed25519"
 	DKIMActive   = "active"
-	DKIMInactive = "inactive" // kept and not used: until its record stands in the DNS, or while another takes over
+	DKIMInactive = "inactive" // not used until its record is published, or because another key took over
 )
 
-// MaxDKIMKeys is the number of keys that one tenant may have.
+// MaxDKIMKeys is the maximum number of DKIM keys of a tenant.
 const MaxDKIMKeys = 100
 
-// DKIMKey is a key that signs the mails from a domain. Its private half never leaves the store but to the signer.
+// DKIMKey is a key that signs the emails from a domain. Its private key leaves the store only for the signer.
 type DKIMKey struct {
 	ID        string  `json:"id" db:"id"`
 	TenantID  string  `json:"tenant_id" db:"tenant_id"` // empty: the daemon's own
-	Domain    string  `json:"domain" db:"domain"`       // folded A-labels
+	Domain    string  `json:"domain" db:"domain"`       // lower-case A-labels
 	Selector  string  `json:"selector" db:"selector"`
 	Algorithm string  `json:"algorithm" db:"algorithm" enum:"rsa|ed25519"`
 	Status    string  `json:"status" db:"status" enum:"active|inactive"`
-	Public    string  `json:"public" db:"public"` // p= of the record: base64 of the key
+	Public    string  `json:"public" db:"public"` // p= of the record: key in base64
 	CreatedAt Instant `json:"created_at" db:"created_at"`
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// NewDKIMKey makes a key of what its maker chose, still without its halves: by default one of RSA that is active,
-// with the selector newsletterd or, of Ed25519, newsletterd-ed.
+// NewDKIMKey returns a new key with the given settings, but without key material. By default it is an active RSA key
+// with the selector newsletterd, or newsletterd-ed for Ed25519.
 func NewDKIMKey(k DKIMKey, now Instant) (DKIMKey, error) {
 	k.ID, k.CreatedAt, k.UpdatedAt = NewID(), now, now
 	if k.Algorithm == "" {
@@ -48,7 +48,7 @@ func NewDKIMKey(k DKIMKey, now Instant) (DKIMKey, error) {
 	return k, k.Validate()
 }
 
-// DKIMPublicKey returns the public key in a DNS record of DKIM (RFC 6376 section 3.6.1); empty: it has none.
+// DKIMPublicKey returns the public key in a DKIM record (RFC 6376 section 3.6.1), or "" if it has none.
 func DKIMPublicKey(record string) string {
 	for tag := range strings.SplitSeq(record, ";") {
 		if name, value, _ := strings.Cut(tag, "="); strings.TrimSpace(name) == "p" {
@@ -58,7 +58,7 @@ func DKIMPublicKey(record string) string {
 	return ""
 }
 
-// Validate checks what the maker of a key chose and brings it into its normal form.
+// Validate checks and normalizes the settings of a key.
 func (k *DKIMKey) Validate() error {
 	domain, ok := ParseDomain(k.Domain)
 	if !ok {
@@ -94,13 +94,13 @@ func isSelector(s string) bool {
 	return true
 }
 
-// RecordName is where the public half stands in the DNS, as a TXT record.
+// RecordName returns the name of the TXT record with the public key.
 func (k *DKIMKey) RecordName() string { return k.Selector + "._domainkey." + k.Domain }
 
-// RecordValue is the text of that record (RFC 6376 section 3.6.1).
+// RecordValue returns the value of that record (RFC 6376 section 3.6.1).
 func (k *DKIMKey) RecordValue() string { return "v=DKIM1; k=" + k.Algorithm + "; p=" + k.Public }
 
-// ZoneLine is the record as a line of a zone file: a string of the DNS has 255 octets at most.
+// ZoneLine returns the record as a line of a zone file, split because a DNS string has at most 255 octets.
 func (k *DKIMKey) ZoneLine() string {
 	var b strings.Builder
 	b.WriteString(k.RecordName() + ". IN TXT (")
@@ -111,20 +111,21 @@ func (k *DKIMKey) ZoneLine() string {
 	return b.String()
 }
 
-// Aligned reports whether the key's domain is that of a sender, or one above it (RFC 7489 section 3.1.1, relaxed).
+// Aligned reports whether the key's domain is the sender's domain or a parent of it (RFC 7489 section 3.1.1,
+// relaxed).
 func (k *DKIMKey) Aligned(fromDomain string) bool {
 	return fromDomain == k.Domain || strings.HasSuffix(fromDomain, "."+k.Domain)
 }
 
-// Signs reports whether a key may sign the mails of a tenant with these domains: the daemon's own always, one of the
-// tenant's as long as its domain is among them.
+// Signs reports whether a key may sign the emails of a tenant with these domains. The daemon's own key always may; a
+// tenant's key may while its domain is one of them.
 func (k *DKIMKey) Signs(domains []string) bool {
 	return k.TenantID == "" || slices.Contains(domains, k.Domain)
 }
 
-// ChooseDKIM picks the keys that sign mails from a domain: of the nearest domain that has an active RSA key, the newest
-// of each algorithm. Ed25519 never signs alone: large receivers do not verify it. A tenant's own keys come before the
-// daemon's.
+// ChooseDKIM returns the keys that sign emails from a domain. It takes the nearest domain with an active RSA key, and
+// the newest key of each algorithm. Ed25519 never signs alone, because large receivers do not verify it. A tenant's
+// own keys take precedence over the daemon's.
 func ChooseDKIM(keys []DKIMKey, fromDomain string) []DKIMKey {
 	fit := slices.DeleteFunc(slices.Clone(keys), func(k DKIMKey) bool {
 		return k.Status != DKIMActive ||

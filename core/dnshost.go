@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// dnsHosts are companies that keep the records of domains, by what the names of their name servers end with, or have in
-// them where that begins with "*".
+// dnsHosts lists DNS providers. servers are suffixes of their name servers' names, or substrings if they start with
+// "*".
 var dnsHosts = []struct {
 	id, name string
 	servers  []string
@@ -34,7 +34,8 @@ var dnsHosts = []struct {
 	{"porkbun", "Porkbun", []string{"porkbun.com"}},
 }
 
-// DNSHost returns who keeps a zone, by its name servers; id is a word of our own. ok is false where that is not known.
+// DNSHost returns the provider of a zone by its name servers. The id is newsletterd's own. ok is false if it is
+// unknown.
 func DNSHost(nameServers []string) (id, name string, ok bool) {
 	for _, server := range nameServers {
 		server = "." + strings.ToLower(strings.TrimSuffix(server, "."))
@@ -50,7 +51,7 @@ func DNSHost(nameServers []string) (id, name string, ok bool) {
 	return "", "", false
 }
 
-// relaySPF are relays with an include of their own for SPF, by what the names of their hosts end with.
+// relaySPF lists relays with an SPF include of their own, by the suffix of their host name.
 var relaySPF = []struct{ host, include string }{
 	{"amazonaws.com", "amazonses.com"},
 	{"brevo.com", "spf.brevo.com"},

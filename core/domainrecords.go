@@ -8,58 +8,58 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// What the records of a sender domain are for.
+// The purposes of a sender domain's records.
 const (
-	RecordProof = "proof" // proves that the domain is the tenant's
-	RecordDKIM  = "dkim"  // the key that signs mails (RFC 6376)
-	RecordSPF   = "spf"   // the machines that may send (RFC 7208)
-	RecordDMARC = "dmarc" // what to do with forged mails (RFC 7489)
-	RecordLink  = "link"  // leads the host of links in mails here
+	RecordProof = "proof" // verifies that the domain belongs to the tenant
+	RecordDKIM  = "dkim"  // the key that signs emails (RFC 6376)
+	RecordSPF   = "spf"   // the servers that may send (RFC 7208)
+	RecordDMARC = "dmarc" // how to handle forged emails (RFC 7489)
+	RecordLink  = "link"  // points the host of links in emails to newsletterd
 )
 
-// What stands in the DNS in the place of a record.
+// The states of a record in the DNS.
 const (
 	RecordFound     = "found"
 	RecordMissing   = "missing"
 	RecordOther     = "other"     // another value
-	RecordChange    = "change"    // one that is to be extended: two would not count
-	RecordSeveral   = "several"   // more than one, so that none counts
-	RecordMisplaced = "misplaced" // it stands at another name
-	RecordUnknown   = "unknown"   // no name server answers
+	RecordChange    = "change"    // must be extended, because a second one would not count
+	RecordSeveral   = "several"   // more than one, so none counts
+	RecordMisplaced = "misplaced" // exists under another name
+	RecordUnknown   = "unknown"   // no name server responds
 )
 
-// Whether the SPF record of a sender domain has to name machines of ours.
+// Whether the SPF record of a sender domain must include the relays.
 const (
 	SPFNeeded    = "needed"
 	SPFNotNeeded = "not_needed" // bounces go to another domain, whose record counts (RFC 7208 section 2.4)
-	SPFUnknown   = "unknown"    // it is not known which machines send
+	SPFUnknown   = "unknown"    // the sending servers are unknown
 )
 
-// DomainRecord is a record that a sender domain needs, and what stands in its place.
+// DomainRecord is a record that a sender domain needs, and what the DNS has instead.
 type DomainRecord struct {
 	Purpose string `json:"purpose" enum:"proof|dkim|spf|dmarc|link"`
 	DNSRecord
-	Label    string   `json:"label"` // the name within the zone, as it is typed where records are kept
+	Label    string   `json:"label"` // name within the zone, as entered at the DNS provider
 	State    string   `json:"state" enum:"found|missing|other|change|several|misplaced|unknown"`
-	Standing []string `json:"standing"`              // what stands at the name for the same purpose
-	FoundAt  string   `json:"found_at,omitempty"`    // where one that is misplaced stands
-	KeyID    string   `json:"dkim_key_id,omitempty"` // the key that a record of DKIM belongs to
-	Active   bool     `json:"active"`                // of DKIM: the key signs
-	Above    bool     `json:"-"`                     // of DMARC: it stands at the registered domain
+	Standing []string `json:"standing"`              // existing records of this name and purpose
+	FoundAt  string   `json:"found_at,omitempty"`    // name of a misplaced record
+	KeyID    string   `json:"dkim_key_id,omitempty"` // key of a DKIM record
+	Active   bool     `json:"active"`                // of DKIM: the key signs emails
+	Above    bool     `json:"-"`                     // of DMARC: published at the registered domain
 }
 
-// DomainRecords are the records of a sender domain with who keeps them.
+// DomainRecords holds the records of a sender domain and the provider of its DNS zone.
 type DomainRecords struct {
 	Domain      string         `json:"domain"`
 	Status      string         `json:"status" enum:"proposed|verified"`
-	Zone        string         `json:"zone"` // in which its records are made
+	Zone        string         `json:"zone"` // zone that contains its records
 	NameServers []string       `json:"name_servers"`
-	Host        string         `json:"host,omitempty"`      // who keeps the zone, in a word of ours; empty: not known
-	HostName    string         `json:"host_name,omitempty"` // as people know it
+	Host        string         `json:"host,omitempty"`      // id of the DNS provider; empty: unknown
+	HostName    string         `json:"host_name,omitempty"` // display name of the DNS provider
 	Records     []DomainRecord `json:"records"`
-	SPF         string         `json:"spf" enum:"needed|not_needed|unknown"` // whether it has to name our machines
-	Complete    bool           `json:"complete"`                             // all is as it should be
-	// what the DMARC policy has receivers do with mails that go out now, which nothing proves; absent: nothing
+	SPF         string         `json:"spf" enum:"needed|not_needed|unknown"` // whether it must include the relays
+	Complete    bool           `json:"complete"`                             // all records are correct
+	// what receivers do with current emails because they fail DMARC; absent: nothing
 	Refusal   string  `json:"refusal,omitempty" enum:"quarantine|reject"`
 	CheckedAt Instant `json:"checked_at"`
 }
@@ -67,7 +67,7 @@ type DomainRecords struct {
 // Judge sets Complete and Refusal.
 func (d *DomainRecords) Judge() {
 	signs, found := false, true
-	policy, proves := "", false // a record that was not answered for may prove mails
+	policy, proves := "", false // a record without a response may still authenticate emails
 	for i := range d.Records {
 		r := &d.Records[i]
 		stands := r.State == RecordFound || r.State == RecordUnknown
@@ -86,8 +86,8 @@ func (d *DomainRecords) Judge() {
 	}
 }
 
-// policy returns what a record of DMARC asks receivers to do with mails that nothing proves: quarantine or reject; empty:
-// nothing (RFC 7489 section 6.3).
+// policy returns what a DMARC record asks receivers to do with emails that fail authentication: quarantine or reject,
+// or "" for neither (RFC 7489 section 6.3).
 func (r *DomainRecord) policy() string {
 	tags := dmarcTags(r.Standing...)
 	p := tags["p"]
@@ -100,7 +100,7 @@ func (r *DomainRecord) policy() string {
 	return p
 }
 
-// dmarcTags returns what records of DMARC say, in small letters.
+// dmarcTags returns the tags of DMARC records in lower case.
 func dmarcTags(texts ...string) map[string]string {
 	tags := map[string]string{}
 	for _, text := range texts {
@@ -112,8 +112,8 @@ func dmarcTags(texts ...string) map[string]string {
 	return tags
 }
 
-// IsDMARC reports whether receivers take a text for a record of DMARC: it has a policy, or asks for reports, which stands
-// for the policy none (RFC 7489 section 6.6.3).
+// IsDMARC reports whether receivers accept a text as a DMARC record. It must have a policy or request reports, which
+// implies the policy none (RFC 7489 section 6.6.3).
 func IsDMARC(text string) bool {
 	const version = "v=DMARC1"
 	text = strings.Trim(text, " \t\"")
@@ -129,8 +129,8 @@ func IsDMARC(text string) bool {
 	return strings.HasPrefix(tags["rua"], "mailto:")
 }
 
-// RegisteredDomain returns the part of a domain that was registered: one label below its public suffix. It is the
-// domain itself where that is not known.
+// RegisteredDomain returns the registered part of a domain: one label below its public suffix. If that is unknown, it
+// returns domain.
 func RegisteredDomain(domain string) string {
 	top, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	if err != nil {
@@ -139,7 +139,8 @@ func RegisteredDomain(domain string) string {
 	return top
 }
 
-// LabelIn returns the name of a record as it is typed where the records of a zone are kept; "@" is the zone itself.
+// LabelIn returns the name of a record relative to its zone, as entered at a DNS provider. "@" stands for the zone
+// itself.
 func LabelIn(name, zone string) string {
 	if name == zone {
 		return "@"
@@ -147,8 +148,8 @@ func LabelIn(name, zone string) string {
 	return strings.TrimSuffix(name, "."+zone)
 }
 
-// DoubledNames lists where the record of a name may have ended up whose full name was pasted where the zone is added to
-// names: _dmarc.acme.example.acme.example.
+// DoubledNames returns names under which a record may exist if its full name was entered where the zone is appended,
+// for example _dmarc.acme.example.acme.example.
 func DoubledNames(name, domain string) (names []string) {
 	top := RegisteredDomain(domain)
 	for zone := domain; len(names) < 3; _, zone, _ = strings.Cut(zone, ".") {
@@ -162,7 +163,7 @@ func DoubledNames(name, domain string) (names []string) {
 	return names
 }
 
-// SPFMechanism returns the mechanism that lets a relay send for a domain; empty for one of the same machine.
+// SPFMechanism returns the SPF mechanism that lets a relay send for a domain, or "" for a relay on this machine.
 func SPFMechanism(relayHost string) string {
 	host := strings.ToLower(strings.Trim(relayHost, "[]"))
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -185,18 +186,18 @@ func SPFMechanism(relayHost string) string {
 	return "a:" + host
 }
 
-// isSPF reports whether a text is a record of SPF (RFC 7208 section 4.5).
+// isSPF reports whether a text is an SPF record (RFC 7208 section 4.5).
 func isSPF(text string) bool {
 	return strings.EqualFold(text, "v=spf1") || len(text) > 7 && strings.EqualFold(text[:7], "v=spf1 ")
 }
 
-// spfNames are the mechanisms of SPF, and whether each needs a value (RFC 7208 section 5).
+// spfNames maps the mechanisms of SPF to whether they need a value (RFC 7208 section 5).
 var spfNames = map[string]bool{
 	"all": false, "include": true, "a": false, "mx": false, "ptr": false, "ip4": true, "ip6": true, "exists": true,
 }
 
-// isSPFTerm reports whether a term is one of SPF. Any other one is an error of the whole record (RFC 7208 section 4.6); of
-// modifiers, which have a =, those that are not known are passed over.
+// isSPFTerm reports whether a term is valid in an SPF record. Any other term makes the whole record invalid (RFC 7208
+// section 4.6). Modifiers, which contain "=", are valid even if unknown.
 func isSPFTerm(term string) bool {
 	name := strings.ToLower(term)
 	if name != "" && strings.Contains("+-~?", name[:1]) {
@@ -214,9 +215,9 @@ func isSPFTerm(term string) bool {
 	return known && name[:end] != "all" && end+1 < len(name)
 }
 
-// MergeSPF returns the one SPF record that a domain needs at which texts stand, so that the mechanisms are in it as
-// well as what is there, but for terms that are none; state is RecordFound, RecordMissing, RecordChange or
-// RecordSeveral. A second record would be an error of both (RFC 7208 section 4.5).
+// MergeSPF returns the single SPF record that a domain with the given TXT records needs. It contains the mechanisms
+// and the existing terms, without invalid ones. The state is RecordFound, RecordMissing, RecordChange or
+// RecordSeveral. A second record would make both invalid (RFC 7208 section 4.5).
 func MergeSPF(texts, mechanisms []string) (value, state string, standing []string) {
 	standing = []string{}
 	for _, text := range texts {
@@ -251,7 +252,7 @@ func MergeSPF(texts, mechanisms []string) (value, state string, standing []strin
 	}
 	terms = append(terms, missing...)
 	switch {
-	case len(standing) > 1 && redirect != "" && all != "": // it was of one of them alone
+	case len(standing) > 1 && redirect != "" && all != "": // the redirect belongs to only one of the records
 		terms = append(terms, "include:"+redirect[len("redirect="):], all)
 	case redirect != "" && all == "":
 		terms = append(terms, redirect)
@@ -272,5 +273,5 @@ func MergeSPF(texts, mechanisms []string) (value, state string, standing []strin
 	return value, state, standing
 }
 
-// termKey is the same for terms that say the same, case and the sign for "pass" aside.
+// termKey returns the same key for equivalent terms: it ignores case and the qualifier "+".
 func termKey(term string) string { return strings.ToLower(strings.TrimPrefix(term, "+")) }

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// DomainTypo is a domain of addresses that is one letter away from that of a large mail provider.
+// DomainTypo is a domain of addresses that is one typing error away from a large email provider's.
 type DomainTypo struct {
 	Domain string `json:"domain"`
-	Likely string `json:"likely"` // what was probably meant
+	Likely string `json:"likely"` // domain that was probably meant
 	Rows   int64  `json:"rows"`
 }
 
-// DomainTypos are such domains, in the order of the file.
+// DomainTypos lists such domains in the order of the file.
 type DomainTypos []DomainTypo
 
-// Column is how they are stored.
+// Column returns the column value.
 func (t DomainTypos) Column() string { return jsonColumn(t, len(t) == 0, "[]") }
 
 // Scan implements sql.Scanner.
 func (t *DomainTypos) Scan(src any) error { return scanJSON(src, (*[]DomainTypo)(t)) }
 
-// MarshalJSON writes an array, also where there is none.
+// MarshalJSON returns a JSON array, even if t is nil.
 func (t DomainTypos) MarshalJSON() ([]byte, error) {
 	if t == nil {
 		return []byte("[]"), nil
@@ -30,7 +30,7 @@ func (t DomainTypos) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]DomainTypo(t))
 }
 
-// providerDomains are those of large mail providers, by their name before the first point.
+// providerDomains maps names of large email providers, up to the first dot, to the rest of their domains.
 var providerDomains = map[string][]string{
 	"gmail": {"com"}, "googlemail": {"com"}, "yahoo": {"com", "de", "fr", "es", "it", "co.uk", "ca", "com.br", "co.in"},
 	"hotmail": {"com", "de", "fr", "es", "it", "co.uk", "nl", "be"}, "outlook": {"com", "de", "fr", "es", "it", "pt"},
@@ -40,18 +40,18 @@ var providerDomains = map[string][]string{
 	"aol": {"com", "de"}, "msn": {"com"}, "ziggo": {"nl"}, "virgilio": {"it"}, "telefonica": {"net"},
 }
 
-// otherDomains are one letter away from a provider's, and belong to others.
+// otherDomains are one letter away from a provider's name, but belong to others.
 var otherDomains = map[string]bool{"mail": true, "ymail": true, "email": true, "fmail": true, "libera": true, "range": true}
 
-// slips are what fingers make of com, net, de and fr.
+// slips maps typing errors to com, net, de and fr.
 var slips = map[string]string{
 	"con": "com", "cmo": "com", "ocm": "com", "comm": "com", "coom": "com", "vom": "com", "xom": "com", "cim": "com",
 	"com.com": "com", "co": "com", "cm": "com", "om": "com", "cpm": "com", "c0m": "com", "nett": "net", "met": "net", "ney": "net",
 	"ed": "de", "dee": "de", "frr": "fr", "rf": "fr",
 }
 
-// LikelyDomain returns the domain of a large mail provider that was probably meant by another one, such as gmail.com by
-// gmial.com. Empty: the domain is not like one of these.
+// LikelyDomain returns the domain of a large email provider that was probably meant, such as gmail.com for gmial.com.
+// It returns "" if the domain is that of a provider or resembles none.
 func LikelyDomain(domain string) string {
 	domain = strings.ToLower(domain)
 	name, rest, ok := strings.Cut(domain, ".")
@@ -84,7 +84,7 @@ func LikelyDomain(domain string) string {
 	return ""
 }
 
-// oneSlip reports whether one letter too many, too few or wrong, or two in the wrong order, make a of b.
+// oneSlip reports whether a and b differ by one typing error: a letter added, missing or replaced, or two swapped.
 func oneSlip(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -100,7 +100,7 @@ func oneSlip(a, b string) bool {
 		return a[i:] == b[i+1:]
 	}
 	if i == len(a) {
-		return false // the same
+		return false // equal
 	}
 	swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 	return swapped || a[i+1:] == b[i+1:]

@@ -2,19 +2,19 @@ package core
 
 import "fmt"
 
-// Drill is what became of a try to restore the database from the replica.
+// Drill is the result of a restore test, which restores the database from the replica and compares it.
 type Drill struct {
-	At       Instant  `json:"at"` // when it began
+	At       Instant  `json:"at"` // start of the test
 	Whole    bool     `json:"whole"`
-	TXID     uint64   `json:"txid"`    // the last transaction that was restored
-	Bytes    int64    `json:"bytes"`   // of the restored database
-	TookMS   int64    `json:"took_ms"` // until it was restored and checked
+	TXID     uint64   `json:"txid"`    // last restored transaction
+	Bytes    int64    `json:"bytes"`   // size of the restored database
+	TookMS   int64    `json:"took_ms"` // time until it was restored and checked
 	Findings []string `json:"findings"`
-	// Mended was found before, and a copy of the whole database was put in its place.
+	// Mended lists earlier findings that were fixed by uploading a new copy of the whole database.
 	Mended []string `json:"mended,omitempty"`
 }
 
-// DrillCounts are numbers of rows that a restored database is compared by.
+// DrillCounts holds numbers of rows by which a restored database is compared.
 type DrillCounts struct {
 	Tenants       int64 `db:"tenants"`
 	Lists         int64 `db:"lists"`
@@ -24,9 +24,9 @@ type DrillCounts struct {
 	Jobs          int64 `db:"jobs"`
 }
 
-// Differ returns what of a restored database can't be, given the counts of the database that serves: before was counted
-// before the restored state, after was counted after it. What was made and removed between the two is allowed for: as
-// much as they differ by.
+// Differ returns the implausible counts of a restored database. The counts of the serving database are before and
+// after: before was counted before the restored state, and after was counted after it. Rows may have been created and
+// deleted in between, so each count may deviate by the difference between the two.
 func (c DrillCounts) Differ(before, after DrillCounts) (findings []string) {
 	for _, n := range []struct {
 		what               string

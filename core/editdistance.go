@@ -1,7 +1,7 @@
 package core
 
-// EditDistance returns the number of insertions, deletions, substitutions and swaps of neighbours that make b of a,
-// counted in bytes (the optimal string alignment distance).
+// EditDistance returns the number of insertions, deletions, substitutions and swaps of adjacent bytes that turn a
+// into b (the optimal string alignment distance).
 func EditDistance(a, b string) int {
 	row := make([][]int, len(a)+1)
 	for i := range row {

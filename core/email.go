@@ -7,12 +7,12 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Email is an address as it was given: ASCII, exactly one addr-spec, its domain in A-labels. It is
-// compared by Key alone.
+// Email is an address as given: ASCII, exactly one addr-spec, with the domain in A-labels. Compare addresses only by
+// Key.
 type Email string
 
-// Key is the form that addresses are compared and stored by: ASCII letters folded to lower case.
-// Unicode folding would merge U+212A with k, and so one person's account with another's.
+// Key returns the form in which addresses are compared and stored: ASCII letters in lower case. Unicode case folding
+// would map U+212A to k and could merge the accounts of two people.
 func (e Email) Key() string {
 	for i := 0; i < len(e); i++ {
 		if c := e[i]; 'A' <= c && c <= 'Z' {
@@ -28,13 +28,13 @@ func (e Email) Key() string {
 	return string(e)
 }
 
-// Domain is the part after the at sign, folded.
+// Domain returns the part after the at sign in lower case.
 func (e Email) Domain() string {
 	k := e.Key()
 	return k[strings.LastIndexByte(k, '@')+1:]
 }
 
-// Mask is the address as a log may show it: the first character of the local part and the domain.
+// Mask returns the address in a form for logs: the first character of the local part and the domain.
 func (e Email) Mask() string {
 	at := strings.LastIndexByte(string(e), '@')
 	if at < 1 {
@@ -45,7 +45,7 @@ func (e Email) Mask() string {
 
 var addressInText = regexp.MustCompile(`([A-Za-z0-9!#$%&'*+/=?^_{|}~-])[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]*@((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+)`)
 
-// MaskAddresses is a text in which every address is masked as by Mask.
+// MaskAddresses returns text with every address masked as by Mask.
 func MaskAddresses(text string) string {
 	if strings.IndexByte(text, '@') < 0 {
 		return text
@@ -53,16 +53,17 @@ func MaskAddresses(text string) string {
 	return addressInText.ReplaceAllString(text, "${1}***@${2}")
 }
 
-// ErrInvalidEmail is returned for every text that is no address (code invalid_email).
+// ErrInvalidEmail is returned for a text that is not an email address (code invalid_email).
 var ErrInvalidEmail = &Error{
 	Kind: Invalid, Code: "invalid_email",
 	Message: "This is not a valid email address.", Field: "email",
 }
 
-// ParseEmail reads one addr-spec (RFC 5322 section 3.4.1, dot-atom local part only): at most 64 octets
-// before the at sign and 254 in all, at least two labels in the domain, the last not numeric. Space and
-// tab around it are cut. A domain in Unicode becomes A-labels (RFC 5891, Lookup profile). Display names, quoted
-// local parts, comments and IP literals are refused: net/mail takes them, a sign-up form must not.
+// ParseEmail parses one addr-spec (RFC 5322 section 3.4.1, dot-atom local part only). It allows at most 64 octets
+// before the at sign and 254 in total. The domain needs at least two labels, and the last must not be numeric. Spaces
+// and tabs around the address are removed. A Unicode domain is converted to A-labels (RFC 5891, Lookup profile).
+// Display names, quoted local parts, comments and IP literals are refused: net/mail accepts them, but a signup form
+// must not.
 func ParseEmail(s string) (Email, error) {
 	s = strings.Trim(s, " \t")
 	at := strings.LastIndexByte(s, '@')
@@ -81,7 +82,7 @@ func ParseEmail(s string) (Email, error) {
 }
 
 func dotAtom(s string) bool {
-	dot := true // at the start, or right after a dot
+	dot := true // at the start, or directly after a dot
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '.':
@@ -103,7 +104,7 @@ func isAtext(c byte) bool {
 		strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0
 }
 
-// mailDomain checks a domain and returns it in A-labels, with the case as given where it is ASCII.
+// mailDomain checks a domain and returns it in A-labels. It keeps the case of an ASCII domain.
 func mailDomain(s string) (string, bool) {
 	if plainDomain(s) {
 		return s, true
@@ -115,14 +116,14 @@ func mailDomain(s string) (string, bool) {
 	return a, true
 }
 
-// ParseDomain reads a DNS name of a tenant and returns it folded, in A-labels.
+// ParseDomain parses a tenant's domain name and returns it in A-labels and lower case.
 func ParseDomain(s string) (string, bool) {
 	a, ok := mailDomain(strings.Trim(s, " \t"))
 	return Email(a).Key(), ok
 }
 
-// plainDomain reports whether s is a host name in ASCII with at least two labels. Labels that begin
-// with xn-- go through idna, which refuses those that no lookup could mean.
+// plainDomain reports whether s is an ASCII host name with at least two labels. It passes labels that start with xn--
+// to idna, which refuses those that are invalid for a lookup.
 func plainDomain(s string) bool {
 	if len(s) > 253 {
 		return false

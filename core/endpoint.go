@@ -7,59 +7,60 @@ import (
 	"time"
 )
 
-// Endpoint is another receiver of a tenant's events, in addition to the send service.
+// Endpoint is a webhook endpoint: another receiver of a tenant's events, in addition to the send service.
 type Endpoint struct {
 	ID             string  `db:"id" json:"id"` // X-Client-Id of its requests
 	TenantID       string  `db:"tenant_id" json:"tenant_id"`
 	ListID         string  `db:"list_id" json:"list_id"` // empty: every list
 	Name           string  `db:"name" json:"name"`
 	URL            string  `db:"url" json:"url"`
-	Events         Strings `db:"events" json:"events"`       // event types; none: all
-	OldUntil       Instant `db:"old_until" json:"old_until"` // until when the secret before the newest also signs
+	Events         Strings `db:"events" json:"events"`       // event types; empty means all
+	OldUntil       Instant `db:"old_until" json:"old_until"` // until when the previous secret also signs
 	FailingSince   Instant `db:"failing_since" json:"failing_since"`
 	DisabledAt     Instant `db:"disabled_at" json:"disabled_at"`
 	DisabledReason string  `db:"disabled_reason" json:"disabled_reason"`
-	CreatedBy      string  `db:"created_by" json:"created_by,omitempty"`           // as the audit log names them
-	CreatedByName  string  `db:"created_by_name" json:"created_by_name,omitempty"` // the name or address of that user, or the name of that client
-	Keepers        Strings `db:"keepers" json:"keepers"`                           // who created it or changed its url or secret, as the audit log names them
+	CreatedBy      string  `db:"created_by" json:"created_by,omitempty"`           // actor name as in the audit log
+	CreatedByName  string  `db:"created_by_name" json:"created_by_name,omitempty"` // name or address of that user, or name of that client
+	Keepers        Strings `db:"keepers" json:"keepers"`                           // actor names of those who created it or changed its url or secret
 	CreatedAt      Instant `db:"created_at" json:"created_at"`
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
-	Waiting        int64   `db:"waiting" json:"waiting"` // events that are to be delivered
+	Waiting        int64   `db:"waiting" json:"waiting"` // events not yet delivered
 	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"`
-	Dropping       bool    `db:"dropping" json:"dropping"` // events were dropped, and the one that says so was not tried yet
+	Dropping       bool    `db:"dropping" json:"dropping"` // events were dropped; their report wasn't tried yet
 }
 
-// MaxEndpoints is how many endpoints a tenant may have: each has a loop of its own, and a row of each event.
+// MaxEndpoints is the maximum number of endpoints of a tenant. Each has its own delivery loop and a row for each
+// event.
 const MaxEndpoints = 20
 
-// EndpointOverlap is for how long the secret before the newest signs too, unless a caller says another time.
+// EndpointOverlap is how long the previous secret also signs by default.
 const EndpointOverlap = 24 * time.Hour
 
-// MaxSecretOverlap is the longest such time that is given over HTTP, in seconds.
+// MaxSecretOverlap is the maximum overlap that HTTP requests may set, in seconds.
 const MaxSecretOverlap = 30 * 24 * 3600
 
-// Bounds of an endpoint's texts, in bytes.
+// Limits of an endpoint's texts, in bytes.
 const (
 	MaxEndpointURL  = 2000
 	MaxEndpointName = 100
 )
 
-// Wants reports whether events of a list that have one of these types go to the endpoint.
+// Wants reports whether the endpoint gets events of the list that have one of these types.
 func (e *Endpoint) Wants(listID string, eventTypes ...string) bool {
 	return (e.ListID == "" || e.ListID == listID) && (len(e.Events) == 0 ||
 		slices.ContainsFunc(eventTypes, func(t string) bool { return slices.Contains(e.Events, t) }))
 }
 
-// EndpointInput is what a caller wants an endpoint to be; nil leaves a field as it is.
+// EndpointInput holds the fields of an endpoint that a caller sets. A nil field is left unchanged.
 type EndpointInput struct {
 	Name, URL, ListID *string
 	Events            *[]string
 }
 
-// DisabledByPerson is why an endpoint is off that a person has switched off.
+// DisabledByPerson is the reason of an endpoint that a person disabled.
 const DisabledByPerson = "by a person"
 
-// Change takes over what the input says. An Invalid error names the field at fault.
+// Change applies the fields of in. An Invalid error names the field.
 func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 	if in.Name != nil && *in.Name != e.Name && hasControl(*in.Name) {
 		return Invalidf("name", "name must not contain control characters.")
@@ -86,13 +87,13 @@ func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 		return Invalidf("url", "url must be an absolute http or https URL of at most %d bytes.", MaxEndpointURL)
 	case u.User != nil || u.Fragment != "" || strings.Contains(e.URL, "#"):
 		return Invalidf("url", "url must not contain a user name, password or fragment.")
-	case in.URL != nil && !validPort(u): // one that is stored can still be switched off
+	case in.URL != nil && !validPort(u): // a stored endpoint can still be disabled
 		return Invalidf("url", "The port in url must be from 1 to 65535.")
 	}
 	return nil
 }
 
-// MaskURL is a URL as a log or a list may show it: what stands in a query is often a secret.
+// MaskURL returns a URL without its query, for logs and lists. Queries often contain secrets.
 func MaskURL(text string) string {
 	before, _, query := strings.Cut(text, "?")
 	if query {
@@ -101,7 +102,7 @@ func MaskURL(text string) string {
 	return before
 }
 
-// EndpointKeys is an endpoint with the keys that sign now, the newest first.
+// EndpointKeys is an endpoint with its current signing keys, newest first.
 type EndpointKeys struct {
 	Endpoint
 	Keys [][]byte
@@ -111,10 +112,10 @@ type EndpointKeys struct {
 const (
 	AttemptDelivered = "delivered"
 	AttemptRetry     = "retry"
-	AttemptDead      = "dead" // there is no other attempt
+	AttemptDead      = "dead" // no further attempt
 )
 
-// EndpointAttempt is a line of the delivery log.
+// EndpointAttempt is an entry of the delivery log.
 type EndpointAttempt struct {
 	ID         int64   `db:"id" json:"id"`
 	EndpointID string  `db:"endpoint_id" json:"endpoint_id"`
@@ -122,15 +123,15 @@ type EndpointAttempt struct {
 	EventType  string  `db:"event_type" json:"event_type"`
 	At         Instant `db:"at" json:"at"`
 	Outcome    string  `db:"outcome" json:"outcome"`
-	Status     int     `db:"status" json:"status"` // of the answer; 0: none came
+	Status     int     `db:"status" json:"status"` // of the response; 0: none
 	TookMS     int64   `db:"took_ms" json:"took_ms"`
 	Reason     string  `db:"reason" json:"reason"`
 }
 
-// EndpointTest is what came of a test event.
+// EndpointTest is the result of a test event.
 type EndpointTest struct {
 	EventID string `json:"event_id"`
-	Status  int    `json:"status"` // of the answer; 0: none came
+	Status  int    `json:"status"` // of the response; 0: none
 	TookMS  int64  `json:"took_ms"`
 	Reason  string `json:"reason"` // of a failure
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Kind says what went wrong in the terms that decide an answer's status. The zero Kind is Internal: an error that no
-// one thought of is a 500 whose text stays in the log.
+// Kind classifies an error and so decides the status of the answer. The zero Kind is Internal: an error that no one
+// classified is a 500, and its text stays in the log.
 type Kind uint8
 
 // The kinds of error. handlers/web/errors.go holds the only mapping from a Kind to a status.
@@ -24,7 +24,7 @@ const (
 	TooLarge
 	MediaType
 	MethodNotAllowed
-	PreconditionFailed   // If-Match names another state than the present one (RFC 9110 section 13.1.1)
+	PreconditionFailed   // If-Match does not match the current state (RFC 9110 section 13.1.1)
 	PreconditionRequired // If-Match is missing (RFC 6585 section 3)
 )
 
@@ -41,28 +41,28 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Error is the one error that crosses layers. Kind decides the status, Code is the stable word for
-// machines, Message is safe to show to a caller, Field names the faulty input, Err is for the log alone.
-// A Message with values in it is set by Sayf, which keeps them for Sentence.
+// Error is the only error type that crosses layers. Kind decides the status. Code is a stable word for programs.
+// Message is safe to show to a caller, Field names the invalid input, and Err is only logged. If Message contains
+// values, set it with Sayf, which keeps them for Sentence.
 type Error struct {
 	Kind    Kind
 	Code    string
 	Message string
 	Field   string
-	// Line and Block are where the fault is in the text that Field names, from 1; 0: not known. Line counts lines of the
-	// text as its author wrote it, Block the outermost blocks of content of kind blocks.
+	// Line and Block locate the error in the text that Field names, counted from 1; 0 means unknown. Line counts the
+	// lines that the author wrote. Block counts the outermost blocks of content of kind blocks.
 	Line, Block int
 	// RetryAfter, in seconds, goes into the Retry-After header of a 429 or 503; 0 leaves the default.
 	RetryAfter int
-	// MFARequired reports that the caller must send a code as well; the answer says so in a member of its own.
+	// MFARequired reports that the caller must also send a code. The answer has a separate member for it.
 	MFARequired bool
-	// Findings are what keeps a campaign from being approved or sent; the answer holds them.
+	// Findings are the problems that keep a campaign from being approved or sent. The answer contains them.
 	Findings []CampaignFinding
-	// Changes are what has changed in a campaign since it was looked at; the answer holds them.
+	// Changes lists what changed in a campaign since the caller last read it. The answer contains it.
 	Changes []ContentChange
 	Err     error
 
-	format string // of Message, with args; empty where Message holds no values
+	format string // format of Message, used with args; empty if Message contains no values
 	args   []any
 }
 
@@ -85,7 +85,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether the error has the target's Code, or its Kind where the target has no Code: errors.Is(err,
+// Is reports whether e and target have the same Code. If target has no Code, it compares the Kind, so errors.Is(err,
 // ErrNotFound) holds for every "not found".
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
@@ -98,38 +98,38 @@ func (e *Error) Is(target error) bool {
 	return e.Kind == t.Kind
 }
 
-// With returns a copy that carries the cause for the log.
+// With returns a copy of e with a cause for the log.
 func (e *Error) With(cause error) *Error {
 	c := *e
 	c.Err = cause
 	return &c
 }
 
-// On returns a copy that names the faulty field.
+// On returns a copy of e with Field set to field.
 func (e *Error) On(field string) *Error {
 	c := *e
 	c.Field = field
 	return &c
 }
 
-// Sayf returns a copy that says another message. The values stay known, so that Sentence has them.
+// Sayf returns a copy of e with another message. It keeps the values, so that Sentence can return them.
 func (e *Error) Sayf(format string, args ...any) *Error {
 	c := *e
 	c.Message, c.format, c.args = fmt.Sprintf(format, args...), format, args
 	return &c
 }
 
-// Sentence is a message whose values stand apart, so that another language can say it. An argument of Sayf may be a
+// Sentence is a message with its values kept separate, so that it can be translated. An argument of Sayf may be a
 // Sentence itself.
 type Sentence struct {
 	Text   string
-	Format string // as fmt takes it; empty where Text holds no values
+	Format string // format string for package fmt; empty if Text contains no values
 	Args   []any
 }
 
 func (s Sentence) String() string { return s.Text }
 
-// Sentence returns the message with its values. A Message that was set after Sayf has none.
+// Sentence returns the message with its values. If Message was set after Sayf, the Sentence has no values.
 func (e *Error) Sentence() Sentence {
 	if e.format == "" || e.Message != fmt.Sprintf(e.format, e.args...) {
 		return Sentence{Text: e.Message}
@@ -137,8 +137,8 @@ func (e *Error) Sentence() Sentence {
 	return Sentence{e.Message, e.format, e.args}
 }
 
-// Under returns a copy for a field that is a part of another: a member of an object, or an element "[0]" of an array.
-// The message names the whole field.
+// Under returns a copy of e for a field nested in another one: a member of an object, or an element "[0]" of an
+// array. Its message names the full path.
 func (e *Error) Under(name string) *Error {
 	c, args, format := *e, slices.Clone(e.args), e.format
 	if format == "" {
@@ -160,7 +160,7 @@ func (e *Error) Under(name string) *Error {
 		args[i] = c.Field
 		return c.Sayf(format, args...)
 	}
-	if rest, ok := strings.CutPrefix(format, e.Field); ok { // so that it is the sentence that names any field
+	if rest, ok := strings.CutPrefix(format, e.Field); ok { // any field name then gives the same format
 		return c.Sayf("%s"+rest, slices.Insert(args, 0, any(c.Field))...)
 	}
 	return c.Sayf("%s: "+format, slices.Insert(args, 0, any(c.Field))...)
@@ -180,7 +180,7 @@ var (
 	ErrPreconditionFailed = &Error{Kind: PreconditionFailed}
 )
 
-// ChangedMeanwhile returns the error of a change to a record that another one has changed since it was read.
+// ChangedMeanwhile returns the error for a change to a record that was changed by someone else after it was read.
 func ChangedMeanwhile(by string, at Instant) *Error {
 	e := &Error{
 		Kind: PreconditionFailed, Code: "changed_meanwhile",
@@ -189,13 +189,13 @@ func ChangedMeanwhile(by string, at Instant) *Error {
 	return e.Sayf("%s changed this at %s. Read it again before you change it.", by, at)
 }
 
-// ErrSecretStands is returned for another secret of a record that has two: a third would end the one in use.
+// ErrSecretStands is returned when a record already has two secrets. A third would invalidate the one in use.
 var ErrSecretStands = &Error{
 	Kind: Conflict, Code: "conflict",
 	Message: "The previous secret is still valid. Revoke it before you create another one.",
 }
 
-// Errors with a sharper word, shared by several packages.
+// These errors have codes of their own and are shared by several packages.
 var (
 	ErrListNotFound = &Error{
 		Kind: NotFound, Code: "list_not_found",
@@ -247,22 +247,22 @@ var (
 	}
 )
 
-// Invalidf is an Invalid error on one field (code invalid_request).
+// Invalidf returns an Invalid error about one field (code invalid_request).
 func Invalidf(field, format string, args ...any) *Error {
 	return (&Error{Kind: Invalid, Code: "invalid_request", Field: field}).Sayf(format, args...)
 }
 
-// Conflictf is a Conflict with its own code.
+// Conflictf returns a Conflict error with the given code.
 func Conflictf(code, format string, args ...any) *Error {
 	return (&Error{Kind: Conflict, Code: code}).Sayf(format, args...)
 }
 
-// Forbiddenf is a Forbidden error (code forbidden).
+// Forbiddenf returns a Forbidden error (code forbidden).
 func Forbiddenf(format string, args ...any) *Error {
 	return (&Error{Kind: Forbidden, Code: "forbidden"}).Sayf(format, args...)
 }
 
-// joined returns the errors that are not nil, joined; the error itself where it is the only one.
+// joined joins the non-nil errors. If there is only one, it returns that error unchanged.
 func joined(errs ...error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 1 {
@@ -271,7 +271,7 @@ func joined(errs ...error) error {
 	return errors.Join(errs...)
 }
 
-// Faults returns all that are in an error, in their order: those that others are made of are followed, causes are not.
+// Faults returns every Error in err, in order. It follows joined and wrapped errors, but not the Err of an Error.
 func Faults(err error) (all []*Error) {
 	switch e := err.(type) {
 	case *Error:
@@ -286,7 +286,7 @@ func Faults(err error) (all []*Error) {
 	return all
 }
 
-// KindOf returns the Kind of the first Error in the chain; Internal where there is none.
+// KindOf returns the Kind of the first Error in the chain, or Internal if there is none.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -2,14 +2,14 @@ package core
 
 import "strconv"
 
-// The words of event_type.
+// The values of event_type.
 const (
 	EventActivated    = "subscription.activated"
 	EventUnsubscribed = "subscription.unsubscribed"
 	EventPreferences  = "preferences.updated"
 )
 
-// Bounds of a full sync: what we send, and what a receiver must take.
+// Limits of a full sync: SyncBatchSize is what newsletterd sends, MaxSyncBatch what a receiver must accept.
 const (
 	SyncBatchSize = 500
 	MaxSyncBatch  = 1000
@@ -17,10 +17,10 @@ const (
 	MaxSyncBatches = 1_000_000_000 // of one sync
 )
 
-// LoopClientID names the webhook client by which the daemon posts to itself.
+// LoopClientID is the id of the webhook client through which the daemon posts to itself.
 const LoopClientID = "loop"
 
-// EventSubscriber is the subscriber of an event or batch as it stands on the wire.
+// EventSubscriber is the subscriber of an event or batch in wire form.
 type EventSubscriber struct {
 	ID          string      `json:"id" is:"needed" like:"uuid"`
 	Email       Email       `json:"email" is:"needed"`
@@ -28,7 +28,7 @@ type EventSubscriber struct {
 	Preferences Preferences `json:"preferences,omitempty"` // absent: the receiver keeps what it has
 }
 
-// Event is one change of one subscription on its way from the member to the send service.
+// Event is a change of a subscription, as the member service reports it to the send service.
 type Event struct {
 	ID         string          `json:"event_id" is:"needed" like:"uuid"`
 	Type       string          `json:"event_type" is:"needed" like:"event"`
@@ -38,7 +38,7 @@ type Event struct {
 	OccurredAt Instant         `json:"occurred_at" is:"needed"`
 }
 
-// FullSync is one batch of a list copied whole. Every batch of a sync carries the sync's start.
+// FullSync is one batch of a complete copy of a list. OccurredAt is the start of the sync in every batch.
 type FullSync struct {
 	SyncID string `json:"sync_id" is:"needed" like:"uuid"`
 	// 1 to BatchTotal
@@ -50,8 +50,8 @@ type FullSync struct {
 	OccurredAt  Instant           `json:"occurred_at" is:"needed"`
 }
 
-// Validate checks the form of a received event and brings ids into lower case and the address into its
-// normal spelling; whether tenant and list exist is the receiver's to find out. Errors name the field.
+// Validate checks the form of a received event. It converts ids to lower case and normalizes the address. It does not
+// check whether tenant and list exist. Errors name the field.
 func (e *Event) Validate() error {
 	if err := checkIDs([]wireID{{"event_id", &e.ID}}); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (e *Event) Validate() error {
 	return nil
 }
 
-// Validate checks the form of a received batch, as Event.Validate does.
+// Validate checks the form of a received batch, like Event.Validate.
 func (f *FullSync) Validate() error {
 	if err := checkIDs([]wireID{{"sync_id", &f.SyncID}}); err != nil {
 		return err
@@ -129,7 +129,7 @@ func checkIDs(ids []wireID) error {
 	return nil
 }
 
-// validate returns an *Error, always; parent prefixes its field.
+// validate always returns an *Error if it fails; parent is the prefix of its field.
 func (s *EventSubscriber) validate(parent string) error {
 	if parent != "" {
 		parent += "."
@@ -151,9 +151,9 @@ func (s *EventSubscriber) validate(parent string) error {
 	return s.Preferences.Check(parent + "preferences")
 }
 
-// AppendJSON appends the wire form. Ids, statuses and addresses hold no character that JSON escapes (an
-// address is dot-atom ASCII), and preferences are JSON already: so nothing here needs an encoder, which
-// would cost five times as much per subscriber of a full sync.
+// AppendJSON appends the wire form to b. Ids, statuses and addresses contain no characters that JSON escapes (an
+// address is dot-atom ASCII), and preferences already are JSON. So no encoder is needed, which would take five times
+// as long for each subscriber of a full sync.
 func (e *Event) AppendJSON(b []byte) []byte {
 	b = appendField(b, `{"event_id":"`, e.ID)
 	b = appendField(b, `,"event_type":"`, e.Type)
@@ -164,7 +164,7 @@ func (e *Event) AppendJSON(b []byte) []byte {
 	return appendOccurred(b, e.OccurredAt)
 }
 
-// AppendJSON appends the wire form, as Event.AppendJSON does.
+// AppendJSON appends the wire form to b, like Event.AppendJSON.
 func (f *FullSync) AppendJSON(b []byte) []byte {
 	b = appendField(b, `{"sync_id":"`, f.SyncID)
 	b = strconv.AppendInt(append(b, `,"batch_no":`...), int64(f.BatchNo), 10)

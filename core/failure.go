@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Failures say why mails of a job did not arrive, or have not yet.
+// Failures lists the reasons why emails of a job were not delivered, or not yet.
 type Failures struct {
-	Failures []Failure `json:"failures"` // the most frequent first
-	Partial  bool      `json:"partial"`  // only the first FailureSample recipients of an outcome were counted
+	Failures []Failure `json:"failures"` // most frequent first
+	Partial  bool      `json:"partial"`  // only the first FailureSample recipients of each outcome were counted
 }
 
-// FailureSample is how many recipients of each outcome are looked at for the sum.
+// FailureSample is the number of recipients of each outcome that are examined.
 const FailureSample = 2000
 
-// Failure is one reason for it.
+// Failure is one reason and its number of recipients.
 type Failure struct {
 	Status     string  `json:"status" enum:"deferred|failed|skipped"`
-	Code       string  `json:"code,omitempty"` // of the reply: an enhanced status code as 5.1.1, else the reply code
-	Reason     string  `json:"reason"`         // the words of the first one, with masked addresses
+	Code       string  `json:"code,omitempty"` // enhanced status code such as 5.1.1, or the reply code
+	Reason     string  `json:"reason"`         // text of the first reply, with masked addresses
 	Recipients int64   `json:"recipients"`
 	NextTryAt  Instant `json:"next_try_at,omitzero"` // of deferred ones: the earliest
 }
@@ -30,8 +30,8 @@ var (
 	enhancedCode = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}$`)
 )
 
-// FailureCode returns the code of a reply that a recipient's reason holds: the enhanced status code (RFC 3463) where it
-// has one, else the reply code (RFC 5321). Empty: the reason is none of a relay's.
+// FailureCode returns the code of the relay's reply in a recipient's reason: the enhanced status code (RFC 3463) or,
+// without one, the reply code (RFC 5321). If the reason is not a reply, it returns "".
 func FailureCode(reason string) string {
 	first, rest, _ := strings.Cut(reason, " ")
 	second, _, _ := strings.Cut(rest, " ")
@@ -65,7 +65,7 @@ func (f *Failures) Add(r *Recipient) {
 	f.Failures = append(f.Failures, n)
 }
 
-// Sort puts the most frequent first.
+// Sort sorts the most frequent failures first.
 func (f *Failures) Sort() {
 	slices.SortStableFunc(f.Failures, func(a, b Failure) int { return cmp.Compare(b.Recipients, a.Recipients) })
 }

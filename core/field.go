@@ -17,7 +17,7 @@ const (
 	FieldBoolean = "boolean"
 )
 
-// Bounds of the fields of a list.
+// Limits of the fields of a list.
 const (
 	MaxFields     = 30
 	maxOptions    = 100
@@ -26,26 +26,26 @@ const (
 	MaxFieldText  = 500 // characters of a value
 )
 
-// Field is something that a list asks its subscribers for, in addition to the address: on its subscribe form and on the
-// page of preferences. The value is a key of the preferences: a string, or true or false of a boolean.
+// Field is a custom field of a list: something that subscribers are asked for on the signup form and the preference
+// page. Its value is stored in the preferences under Name: a string or, for a boolean, true or false.
 type Field struct {
 	Name     string  `json:"name" is:"required" like:"key" min:"1" max:"40"`
 	Label    string  `json:"label" is:"required" like:"name" max:"200" about:"Label shown to people"`
 	Type     string  `json:"type" is:"required" enum:"text|choice|boolean"`
-	Required bool    `json:"required"` // of a boolean: must be true
+	Required bool    `json:"required"` // a required boolean must be true
 	Options  Strings `json:"options,omitzero" max:"100" each:"name max=200" about:"Required for a choice"`
 }
 
-// Fields is a column that holds JSON.
+// Fields is a list of fields, stored as a JSON column.
 type Fields []Field
 
-// Column is the form of the column.
+// Column returns the column value.
 func (f Fields) Column() string { return jsonColumn(f, len(f) == 0, "[]") }
 
-// Scan reads the column.
+// Scan reads the column value.
 func (f *Fields) Scan(src any) error { return scanJSON(src, (*[]Field)(f)) }
 
-// MarshalJSON writes an array, also where there is none.
+// MarshalJSON returns a JSON array, even if f is nil.
 func (f Fields) MarshalJSON() ([]byte, error) {
 	if f == nil {
 		return []byte("[]"), nil
@@ -59,7 +59,7 @@ func jsonColumn(v any, empty bool, none string) string {
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // made of texts alone
+		panic(err) // v contains only strings
 	}
 	return string(b)
 }
@@ -74,7 +74,7 @@ func scanJSON(src, to any) error {
 	return fmt.Errorf("JSON column of type %T", src)
 }
 
-// Check judges the fields of a list and brings their texts into normal form.
+// Check validates the fields of a list and normalizes their texts.
 func (f Fields) Check() error {
 	if len(f) > MaxFields {
 		return Invalidf("fields", "%s must have at most %d entries.", "fields", MaxFields)
@@ -133,8 +133,8 @@ func (f *Field) checkOptions(at string) error {
 	return nil
 }
 
-// IsFieldName reports whether a form's field of that name may become a key of the preferences. Names that begin with an
-// underscore are the program's own.
+// IsFieldName reports whether a form field with this name may become a key of the preferences. Names that start with
+// an underscore are reserved for newsletterd.
 func IsFieldName(s string) bool {
 	if s == "" || len(s) > maxFieldName || s[0] == '_' || '0' <= s[0] && s[0] <= '9' {
 		return false
@@ -144,20 +144,20 @@ func IsFieldName(s string) bool {
 	}) < 0
 }
 
-// The faults of a form's value.
+// The faults of a value from a form.
 const (
 	FaultMissing = "missing"
 	FaultChoice  = "choice"
 	FaultText    = "text"
 )
 
-// FormFault is what is wrong with a value that a person gave.
+// FormFault is the error for an invalid value from a form.
 type FormFault struct{ Name, Label, Fault string }
 
 func (f *FormFault) Error() string { return f.Name + ": " + f.Fault }
 
-// Read takes the values of the fields out of a form; get answers "" for what was not sent. Empty texts and choices
-// are left out (nil), a boolean that was not sent is false. The error is a *FormFault.
+// Read returns the values of the fields from a form. For a missing value, get must return "". Empty texts and choices
+// become nil, and a missing boolean is false. The error is a *FormFault.
 func (f Fields) Read(get func(name string) string) (map[string]any, error) {
 	values := map[string]any{}
 	for i := range f {
@@ -170,8 +170,8 @@ func (f Fields) Read(get func(name string) string) (map[string]any, error) {
 	return values, nil
 }
 
-// Holding returns the fields with what a subscriber has said as an option of each choice: a value that is no option any
-// more, or that came by an import, stays valid for its subscriber until it is changed.
+// Holding returns the fields with the subscriber's current value added to the options of each choice. This keeps a
+// value valid for its subscriber that is no longer an option or was imported, until it is changed.
 func (f Fields) Holding(p Preferences) Fields {
 	said, held := p.Values(), slices.Clone(f)
 	for i := range held {
@@ -207,7 +207,7 @@ func (f *Field) read(s string) (v any, fault string) {
 	return s, ""
 }
 
-// IsFieldText reports whether a text may be the value of a field.
+// IsFieldText reports whether s may be the value of a field.
 func IsFieldText(s string) bool {
 	return utf8.RuneCountInString(s) <= MaxFieldText && strings.IndexFunc(s, unicode.IsControl) < 0
 }

@@ -8,24 +8,24 @@ import (
 	"slices"
 )
 
-// FieldsBefore is what an import has replaced of a subscriber's preferences, by name.
+// FieldsBefore holds the members of a subscriber's preferences that an import replaced, by name.
 type FieldsBefore map[string]FieldBefore
 
-// FieldBefore is a member of the preferences before an import.
+// FieldBefore is one member of the preferences before an import.
 type FieldBefore struct {
-	Was  json.RawMessage `json:"was,omitempty"`  // absent: there was none
-	Made string          `json:"made,omitempty"` // digest of what the import made of it; empty: it was taken out
+	Was  json.RawMessage `json:"was,omitempty"`  // absent: none
+	Made string          `json:"made,omitempty"` // digest of the value that the import set; empty: removed
 }
 
-// digestBytes is how much of a digest is kept: it tells two values of one field apart.
+// digestBytes is the stored length of a digest. It only has to distinguish two values of one field.
 const digestBytes = 8
 
-// valueDigest returns the digest of a member's value; empty where there is none.
+// valueDigest returns the digest of a member's value, or "" if there is none.
 func valueDigest(value json.RawMessage) string {
 	if len(value) == 0 {
 		return ""
 	}
-	b, err := json.Marshal(value) // without spaces
+	b, err := json.Marshal(value) // removes spaces
 	if err != nil {
 		b = value
 	}
@@ -33,7 +33,7 @@ func valueDigest(value json.RawMessage) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:digestBytes])
 }
 
-// FieldsReplaced returns what an import has replaced that made preferences of others; nil: nothing.
+// FieldsReplaced returns the members in which was and made differ, or nil if there are none.
 func FieldsReplaced(was, made Preferences) FieldsBefore {
 	if was == made {
 		return nil
@@ -56,7 +56,7 @@ func FieldsReplaced(was, made Preferences) FieldsBefore {
 	return f
 }
 
-// Then returns what two rows of one import have replaced, of which f was the first.
+// Then returns the combined replacements of two rows of one import, f first.
 func (f FieldsBefore) Then(second FieldsBefore) FieldsBefore {
 	both := maps.Clone(f)
 	if both == nil {
@@ -71,9 +71,9 @@ func (f FieldsBefore) Then(second FieldsBefore) FieldsBefore {
 	return both
 }
 
-// Restore returns preferences with the members that are as the import has made them as they were before. What was
-// changed since stays, and so does what no longer has room. An agreement to tracking does not come back: its withdrawal
-// may have been repeated since.
+// Restore returns p with the members that still have the imported values set back to their earlier values. Later
+// changes stay. If the result would exceed MaxPreferences, p is returned unchanged. Withdrawn consent to tracking is
+// not restored, because the withdrawal may have been repeated since.
 func (f FieldsBefore) Restore(p Preferences) Preferences {
 	values, back := p.Values(), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -94,14 +94,14 @@ func (f FieldsBefore) Restore(p Preferences) Preferences {
 	return p
 }
 
-// Column is how it is stored.
+// Column returns the column value.
 func (f FieldsBefore) Column() string { return jsonColumn(f, len(f) == 0, "{}") }
 
 // Scan implements sql.Scanner.
 func (f *FieldsBefore) Scan(src any) error { return scanJSON(src, f) }
 
-// RestoreFields gives a subscription back what an import has replaced, and returns the event of an active one. changed
-// reports whether anything was restored.
+// RestoreFields restores the fields of a subscription that an import replaced. It returns the event of an active one.
+// changed reports whether anything was restored.
 func (s *Subscription) RestoreFields(f FieldsBefore, now Instant) (c *Change, changed bool) {
 	p := f.Restore(s.Preferences)
 	if p == s.Preferences {

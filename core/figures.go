@@ -2,29 +2,29 @@ package core
 
 import "fmt"
 
-// OpenFigures say who has opened the mails of a job, as far as that can be told. Of a job whose openings are not
-// measured all figures are nil: that is not the same as 0.
+// OpenFigures counts who opened the emails of a job, as far as this can be determined. If opens are not tracked, all
+// figures are nil, which is not the same as 0.
 type OpenFigures struct {
 	Measured bool `json:"measured"`
-	Totals   bool `json:"totals,omitempty"` // how often, not by how many: the mails name no reader
-	// at least so many, those among them who followed a link without the pixel
+	Totals   bool `json:"totals,omitempty"` // counts opens instead of people: the emails identify no one
+	// lower limit; includes people who clicked a link without loading the pixel
 	People   *int64 `json:"people"`
-	CantTell *int64 `json:"cant_tell"` // opened by proxies that fetch the same whether a person looks or not
-	Scanners *int64 `json:"scanners"`  // opened by programs alone
-	// People of those who got the mail and can be told; nil: there are none
+	CantTell *int64 `json:"cant_tell"` // opened by proxies that fetch images whether or not a person looks
+	Scanners *int64 `json:"scanners"`  // opened by programs only
+	// People divided by the recipients that can be judged; nil: there are none
 	Rate    *float64      `json:"rate"`
 	Unnamed *UnnamedTimes `json:"unnamed,omitempty"`
 }
 
-// UnnamedTimes say how often mails were opened, or their links followed, whose readers are not named, next to those who
-// are. There is no rate then, as times can't be shared by readers.
+// UnnamedTimes counts opens or clicks of emails that identify no subscriber, in a job where others do. In that case
+// there is no rate, because a number of opens can't be divided by a number of people.
 type UnnamedTimes struct {
 	People   int64 `json:"people"`
-	CantTell int64 `json:"cant_tell"` // of clicks: 0
+	CantTell int64 `json:"cant_tell"` // always 0 for clicks
 	Scanners int64 `json:"scanners"`
 }
 
-// words returns the figures as the end of a line of text; nothing where there are none.
+// words returns the figures as the end of a line of text. If u is nil, it returns "".
 func (u *UnnamedTimes) words() string {
 	if u == nil {
 		return ""
@@ -63,35 +63,35 @@ func percent(rate *float64) string {
 	return fmt.Sprintf(" (%.1f %%)", 100**rate)
 }
 
-// ClickFigures say who has followed links of the mails of a job.
+// ClickFigures counts who clicked links in the emails of a job.
 type ClickFigures struct {
 	Measured bool          `json:"measured"`
-	Totals   bool          `json:"totals,omitempty"` // how often, not by how many: the mails name no reader
+	Totals   bool          `json:"totals,omitempty"` // counts clicks instead of people: the emails identify no one
 	People   *int64        `json:"people"`
-	Scanners *int64        `json:"scanners"` // followed by programs alone
-	Rate     *float64      `json:"rate"`     // People of those who got the mail
+	Scanners *int64        `json:"scanners"` // clicked by programs only
+	Rate     *float64      `json:"rate"`     // People divided by the recipients who got the email
 	Unnamed  *UnnamedTimes `json:"unnamed,omitempty"`
 }
 
-// What of a job is tracked: bits of one number.
+// The tracking of a job, as bits of one number.
 const (
 	TrackedOpens   = 1
 	TrackedClicks  = 2
-	TrackedTotals  = 4 // of both: by no reader, or not by all
-	TrackedConsent = 8 // with TrackedTotals: of both, by readers who have agreed
+	TrackedTotals  = 4 // identifies no subscriber, or not all
+	TrackedConsent = 8 // with TrackedTotals: identifies subscribers who agreed
 )
 
-// OpenCounts are those of a job's recipients by who has opened its mails.
+// OpenCounts counts the recipients of a job by who opened their email.
 type OpenCounts struct {
 	Tracked    int64 `db:"tracked"`     // TrackedOpens, TrackedClicks
-	NoTracking bool  `db:"no_tracking"` // the tenant tracks nothing now
+	NoTracking bool  `db:"no_tracking"` // the tenant now tracks nothing
 	People     int64 `db:"people_opened"`
 	Unclear    int64 `db:"unclear_opened"`
 	Scanned    int64 `db:"scanner_opened"`
 	Totals
 }
 
-// Totals say how often mails that name no reader were opened and followed.
+// Totals counts opens and clicks of emails that identify no subscriber.
 type Totals struct {
 	PeopleOpened   int64 `db:"total_people_opened"`
 	UnclearOpened  int64 `db:"total_unclear_opened"`
@@ -100,7 +100,8 @@ type Totals struct {
 	ScannerClicked int64 `db:"total_scanner_clicked"`
 }
 
-// measureTotals sets the figures of a job whose mails name no reader. The counters of the API count times, too.
+// measureTotals sets the figures of a job whose emails identify no subscriber. The counters of the API then count
+// opens and clicks as well.
 func (s *Stats) measureTotals(n *OpenCounts) {
 	t := &n.Totals
 	s.Opens, s.Clicks = &OpenFigures{}, &ClickFigures{}
@@ -116,8 +117,8 @@ func (s *Stats) measureTotals(n *OpenCounts) {
 	}
 }
 
-// Measure sets the figures of openings and clicks. Where a provider reports deliveries, those who got the mail are
-// these; else all whose mail was sent.
+// Measure sets the figures of opens and clicks. The recipients who got the email are those delivered, if a provider
+// reports deliveries, otherwise those sent.
 func (s *Stats) Measure(n *OpenCounts) {
 	if n.Tracked&(TrackedTotals|TrackedConsent) == TrackedTotals && s.Opened == 0 && s.Clicked == 0 {
 		s.measureTotals(n)
@@ -150,8 +151,8 @@ func (s *Stats) Measure(n *OpenCounts) {
 	}
 }
 
-// addUnnamed adds what was opened and followed of mails whose readers are not named. The counters of the API count
-// both: readers, and times.
+// addUnnamed adds opens and clicks of emails that identify no subscriber. The counters of the API then sum people and
+// times.
 func (s *Stats) addUnnamed(t *Totals) {
 	if s.Opens.Measured {
 		s.Opens.Rate, s.Opens.Unnamed = nil, &UnnamedTimes{t.PeopleOpened, t.UnclearOpened, t.ScannerOpened}

@@ -1,6 +1,6 @@
 package core
 
-// Finding is one thing that doctor has looked at.
+// Finding is the result of one check of the doctor command.
 type Finding struct {
 	Check  string `json:"check"`
 	Level  string `json:"level" enum:"ok|warning|fault"`
@@ -8,7 +8,7 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Levels of a finding.
+// The levels of a finding.
 const (
 	LevelOK      = "ok"
 	LevelWarning = "warning"

@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Figures of the first few: a mailing to many readers goes to some of them, waits for what comes back, and then goes to
-// the rest.
+// Settings of first recipients. A send to many subscribers goes to some of them first, waits for bounces, and then
+// goes to the rest.
 const (
-	FirstFew      = 500  // readers who get it first
-	FirstFewFrom  = 2000 // … where there are more readers than this
+	FirstFew      = 500  // number of first recipients
+	FirstFewFrom  = 2000 // … if there are more subscribers than this
 	FirstFewHold  = 10 * time.Minute
-	firstBounces  = 20  // one in so many addresses that don't exist is the most that passes
-	firstPolicies = 100 // one in so many refusals for reasons of policy (5.7.x, RFC 3463 section 3.8)
+	firstBounces  = 20  // at most one in 20 addresses may not exist
+	firstPolicies = 100 // at most one in 100 may be refused for policy reasons (5.7.x, RFC 3463 section 3.8)
 )
 
-// First reports whether the job has not gone beyond its first few yet.
+// First reports whether the job is still limited to its first recipients.
 func (j *SendJob) First() bool { return j.FirstFew > 0 && !j.Expanded && j.Recipients <= j.FirstFew }
 
-// FirstThrough reports whether the first few have their outcome, or wait for another try.
+// FirstThrough reports whether all first recipients have an outcome or wait for a retry.
 func (j *SendJob) FirstThrough() bool {
 	return j.Recipients >= j.FirstFew && j.Sent+j.Failed+j.Skipped+j.Deferred >= j.Recipients
 }
 
-// FirstHeld reports whether the rest of the readers waits for the end of the hold.
+// FirstHeld reports whether the other recipients wait for the end of the hold.
 func (j *SendJob) FirstHeld(now Instant) bool { return j.First() && j.FirstUntil > now }
 
-// FirstFault says why the rest must not follow by itself; refused is how many of the first few were refused for reasons
-// of policy. Empty: it may follow.
+// FirstFault returns why the rest must not follow automatically, or "" if it may. refused is the number of first
+// recipients that were refused for policy reasons.
 func (j *SendJob) FirstFault(refused int64) string {
 	tried := j.Sent + j.Failed
 	switch {

@@ -2,8 +2,8 @@ package core
 
 import "slices"
 
-// freeMail are domains at which anyone gets a mailbox. What comes from them is theirs to send alone: most of them have
-// a DMARC policy of reject or quarantine, and large receivers refuse newsletters in their name.
+// freeMail lists domains at which anyone can get a mailbox, sorted. Only their providers may send from them: most
+// have a DMARC policy of reject or quarantine, and large receivers refuse newsletters from such addresses.
 var freeMail = []string{
 	"126.com", "139.com", "163.com", "aim.com", "aol.com", "aol.de", "arcor.de", "att.net", "bellsouth.net",
 	"bigpond.com", "bluewin.ch", "bol.com.br", "btinternet.com", "comcast.net", "cox.net", "email.de",
@@ -21,13 +21,13 @@ var freeMail = []string{
 	"yandex.com", "yandex.ru", "ymail.com", "zoho.com",
 }
 
-// IsFreeMail reports whether anyone gets a mailbox at a domain, which is folded.
+// IsFreeMail reports whether anyone can get a mailbox at the domain, which must be in lower case.
 func IsFreeMail(domain string) bool {
 	_, is := slices.BinarySearch(freeMail, domain)
 	return is
 }
 
-// freeMailSender is the error of a field with a sender at such a domain.
+// freeMailSender returns the error for a field with a sender at such a domain.
 func freeMailSender(field string) *Error {
 	return Invalidf(field,
 		"Newsletters from Gmail, GMX and similar providers are rejected or marked as spam. Use your own domain.")

@@ -5,31 +5,32 @@ import (
 	"slices"
 )
 
-// PauseSender is why a job waits whose sender is no longer the tenant's.
+// PauseSender is the reason of a job that waits because its sender is no longer the tenant's.
 const PauseSender = "sender"
 
-// FrozenContent is what a job's mails are made of besides its campaign, as it was when the job was made: what is edited
-// later does not change them. Relay, DKIM key, the origin of links and whether readers are tracked are not part of it.
+// FrozenContent holds the content of a job's emails that is not in its campaign, as it was when the job was created.
+// Later edits don't change it. It does not include the relay, the DKIM key, the origin of links and the tracking
+// settings.
 type FrozenContent struct {
 	ListName      string  `db:"list_name"`
-	ListNames     Strings `db:"list_names"` // of the further lists of a campaign, in their order
+	ListNames     Strings `db:"list_names"` // of the campaign's other lists, in order
 	TenantName    string  `db:"tenant_name"`
 	PostalAddress string  `db:"postal_address"`
 	Language      string  `db:"language"`
-	MailFrom      string  `db:"mail_from"` // empty: the daemon's
+	MailFrom      string  `db:"mail_from"` // empty means the daemon's
 	FromName      string  `db:"from_name"`
 	ReplyTo       string  `db:"reply_to"`
 
-	TemplateName string `db:"template"` // empty: the campaign's bodies are sent as they are
-	Resolved     bool   `db:"resolved"` // the template and its layout existed, and are below
+	TemplateName string `db:"template"` // empty: the campaign's bodies are sent without a template
+	Resolved     bool   `db:"resolved"` // the template and its layout existed and are stored below
 	TemplateHTML string `db:"template_html"`
 	TemplateText string `db:"template_text"`
 	LayoutHTML   string `db:"layout_html"`
 	LayoutText   string `db:"layout_text"`
 }
 
-// Freeze takes the words and the sender of a list and its tenant for a campaign. The template is still to be resolved
-// where the campaign names one.
+// Freeze returns the texts and the sender of a list and its tenant for a campaign. If the campaign uses a template,
+// the caller must still call Resolve.
 func Freeze(c *CampaignCopy, l *List, t *Tenant) FrozenContent {
 	name := c.TemplateName()
 	return FrozenContent{
@@ -38,14 +39,14 @@ func Freeze(c *CampaignCopy, l *List, t *Tenant) FrozenContent {
 	}
 }
 
-// Resolve takes the bodies of the template and of the layout around it; a zero layout is none.
+// Resolve sets the bodies of the template and of the layout around it. A zero layout means none.
 func (f *FrozenContent) Resolve(t, layout *Template) {
 	f.Resolved = true
 	f.TemplateHTML, f.TemplateText = t.BodyHTML, t.BodyText
 	f.LayoutHTML, f.LayoutText = layout.BodyHTML, layout.BodyText
 }
 
-// Restore puts the frozen words into a content that was read now. The template stays as read where it is not resolved.
+// Restore replaces the current texts of c by the frozen ones. If the template was not resolved, c keeps its own.
 func (f *FrozenContent) Restore(c *Content) {
 	c.List.Name, c.List.Language = f.ListName, f.Language
 	c.Tenant.Name, c.Tenant.PostalAddress, c.Tenant.Language = f.TenantName, f.PostalAddress, f.Language

@@ -2,23 +2,23 @@ package core
 
 import "time"
 
-// Whom a list may ask once more.
+// The subscribers of a list who may be asked again.
 const (
-	AskUnconfirmed = "unconfirmed" // who has never confirmed
-	AskSilent      = "silent"      // who gets mails, and was not heard of for long
+	AskUnconfirmed = "unconfirmed" // never confirmed
+	AskSilent      = "silent"      // get emails, but have been inactive for long
 )
 
-// Figures of the rules about asking once more.
+// Limits of the rules about asking again.
 const (
-	AskAfter     = 3 * 24 * time.Hour  // a request is not repeated before
-	AnswerWithin = 14 * 24 * time.Hour // who has not answered by then may be unsubscribed
+	AskAfter     = 3 * 24 * time.Hour  // minimum time before a request is repeated
+	AnswerWithin = 14 * 24 * time.Hour // subscribers without an answer may then be unsubscribed
 	MinSilence   = 3                   // months
 	MaxSilence   = 12
-	MinMailings  = 3 // measured ones within the silence; of fewer nothing follows
+	MinMailings  = 3 // minimum number of tracked campaigns in that time; fewer say nothing
 	monthOfDays  = 30 * 24 * time.Hour
 )
 
-// SilentSince returns the beginning of a silence of some months that ends now.
+// SilentSince returns the start of an inactive period of some months that ends now.
 func SilentSince(months int, now Instant) Instant {
 	if months == MaxSilence {
 		return now.Add(-365 * 24 * time.Hour)
@@ -26,45 +26,45 @@ func SilentSince(months int, now Instant) Instant {
 	return now.Add(-time.Duration(months) * monthOfDays)
 }
 
-// SilenceKnown reports whether the measured mailings of a list, of which the oldest began at an instant, tell who was
-// silent since another one: they reach back most of the way.
+// SilenceKnown reports whether the tracked campaigns of a list show who was inactive since the given instant. There
+// must be enough of them, and the oldest must lie in the first quarter of that time, or before.
 func SilenceKnown(mailings int, oldest, since, now Instant) bool {
 	return mailings >= MinMailings && oldest <= since.Add(now.Sub(since)/4)
 }
 
-// ReasonNoAnswer is the reason by which those leave who were asked once more and have not answered.
+// ReasonNoAnswer is the reason for unsubscribing people who were asked again and did not answer.
 const ReasonNoAnswer = "no_answer"
 
-// Hygiene says how many on a list are not reached, or perhaps not read.
+// Hygiene counts the subscribers of a list who are not reached or may be inactive.
 type Hygiene struct {
 	Bounced    int64 `json:"bounced"`
 	Complaint  int64 `json:"complaint"`
 	Suppressed int64 `json:"suppressed"`
-	Pending    int64 `json:"pending"` // have not confirmed
-	// of the pending: may be asked once more
+	Pending    int64 `json:"pending"` // not confirmed yet
+	// pending subscribers who may be reminded
 	AskPending int64 `json:"ask_pending"`
-	// of the pending: no link to confirm is valid any more, so they may be removed
+	// pending subscribers who may be removed, because all their confirmation links have expired
 	RemovePending int64 `json:"remove_pending"`
 
 	Silence Silence `json:"silence"`
 	Asked   Asked   `json:"asked"`
 }
 
-// Silence says of how many subscribers of a list nothing was heard for some months.
+// Silence counts the subscribers of a list who were inactive for some months.
 type Silence struct {
 	Months   int     `json:"months"`
 	Since    Instant `json:"since"`
-	Known    bool    `json:"known"`    // the mails of this time were measured; else the numbers are 0
-	Mailings int     `json:"mailings"` // measured ones within this time
-	Mailable int64   `json:"mailable"` // subscribers who get mails
-	Looked   int64   `json:"looked"`   // at so many of them; they are as good as chosen by chance
-	Silent   int64   `json:"silent"`   // of these
-	Ask      int64   `json:"ask"`      // of the silent: may be asked once more
+	Known    bool    `json:"known"`    // the emails of this time were tracked; otherwise the numbers are 0
+	Mailings int     `json:"mailings"` // tracked campaigns in this time
+	Mailable int64   `json:"mailable"` // subscribers who get emails
+	Looked   int64   `json:"looked"`   // number of them that were checked, practically at random
+	Silent   int64   `json:"silent"`   // checked subscribers who were inactive
+	Ask      int64   `json:"ask"`      // inactive subscribers who may be asked again
 }
 
-// Asked says what became of the subscribers who were asked once more.
+// Asked counts the subscribers who were asked again, by outcome.
 type Asked struct {
-	Waiting  int64 `db:"waiting" json:"waiting"`     // for their answer
-	Answered int64 `db:"answered" json:"answered"`   // or were heard of otherwise
-	NoAnswer int64 `db:"no_answer" json:"no_answer"` // in 14 days: may be unsubscribed
+	Waiting  int64 `db:"waiting" json:"waiting"`     // waiting for an answer
+	Answered int64 `db:"answered" json:"answered"`   // answered, or were active otherwise
+	NoAnswer int64 `db:"no_answer" json:"no_answer"` // no answer in 14 days: may be unsubscribed
 }

@@ -2,12 +2,12 @@ package core
 
 import "github.com/google/uuid"
 
-// NewID makes a UUID of version 7 in lower case: random, and ordered by time so that new rows stand
-// together in an index (RFC 9562 section 5.7). It panics when the system has no randomness.
+// NewID returns a UUID of version 7 in lower case. It is random and ordered by time, so that new rows are close to
+// each other in an index (RFC 9562 section 5.7). It panics if the system has no source of randomness.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// ParseID reads a UUID of any version in its 36-character form, in either case, and returns it in
-// lower case. ok is false for anything else, braces and URNs included.
+// ParseID parses a UUID of any version in its 36-character form, in upper or lower case, and returns it in lower
+// case. ok is false for any other form, including braces and URNs.
 func ParseID(s string) (id string, ok bool) {
 	if len(s) != 36 {
 		return "", false
@@ -19,7 +19,7 @@ func ParseID(s string) (id string, ok bool) {
 	return u.String(), true
 }
 
-// IDFromBytes makes a UUID of version 8 (RFC 9562 section 5.8) of the first 16 bytes of a MAC.
+// IDFromBytes returns a UUID of version 8 (RFC 9562 section 5.8) made from the first 16 bytes of a MAC.
 func IDFromBytes(mac []byte) string {
 	var u uuid.UUID
 	copy(u[:], mac)

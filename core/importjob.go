@@ -7,31 +7,31 @@ import (
 
 // The statuses of an ImportJob.
 const (
-	ImportUploading = "uploading" // the file is on its way in
+	ImportUploading = "uploading" // the file is being uploaded
 	ImportUploaded  = "uploaded"
-	ImportWaiting   = "waiting" // for its turn
+	ImportWaiting   = "waiting" // waits for other imports
 	ImportRunning   = "running"
-	ImportChecked   = "checked" // a dry run has ended, perhaps with a reason why it has failed
+	ImportChecked   = "checked" // a dry run ended; it may have a failure reason
 	ImportCompleted = "completed"
 	ImportFailed    = "failed"
 	ImportCancelled = "cancelled"
-	ImportDeleted   = "deleted" // its file is being removed; not shown
+	ImportDeleted   = "deleted" // its file is being deleted; not shown
 )
 
-// Reasons why an ImportJob has failed or was cancelled.
+// The reasons why an ImportJob failed or was canceled.
 const (
-	ImportNobody  = "no_line_imported" // each line is faulty
+	ImportNobody  = "no_line_imported" // every line has an error
 	ImportExpired = "expired"          // it was never run
-	ImportErased  = "person_erased"    // the file held the address of a person who was erased
+	ImportErased  = "person_erased"    // the file contained the address of a person whose data was erased
 )
 
-// MaxOpenImports is how many imports of a tenant may be uploaded and not ended.
+// MaxOpenImports is the maximum number of a tenant's imports that are uploaded and not finished.
 const MaxOpenImports = 5
 
-// DefaultImportBytes is the size, in bytes, that an uploaded file may have.
+// DefaultImportBytes is the default maximum size of an uploaded file, in bytes.
 const DefaultImportBytes = 256 << 20
 
-// ImportJob is a file of subscribers that was uploaded, and its import into a list.
+// ImportJob is an uploaded file of subscribers and its import into a list.
 type ImportJob struct {
 	ID       string `db:"id" json:"id"`
 	TenantID string `db:"tenant_id" json:"tenant_id"`
@@ -39,19 +39,19 @@ type ImportJob struct {
 	Name     string `db:"name" json:"name"`
 	Bytes    int64  `db:"bytes" json:"bytes"`
 	Status   string `db:"status" json:"status" enum:"uploading|uploaded|waiting|running|checked|completed|failed|cancelled"`
-	DryRun   bool   `db:"dry_run" json:"dry_run"` // of the run that waits, runs or was the last
-	// of new subscribers: active (they have agreed), or pending (each is mailed a link)
+	DryRun   bool   `db:"dry_run" json:"dry_run"` // of the current or last run
+	// of new subscribers: active (they have agreed), or pending (each gets a confirmation email)
 	SubscriberStatus string        `db:"subscriber_status" json:"subscriber_status" enum:"active|pending"`
-	Source           string        `db:"source" json:"source"` // for the record of consents
+	Source           string        `db:"source" json:"source"` // for the consent ledger
 	Mapping          ColumnMapping `db:"mapping" json:"mapping"`
-	// subscribers who are on the list keep their fields: who ran it may not change them, or has asked for it
+	// existing subscribers keep their fields, by choice or because the caller may not change them
 	KeepFields bool `db:"keep_fields" json:"keep_fields"`
-	KnownOnly  bool `db:"known_only" json:"known_only"` // columns of which nothing is known are left out
-	// every row is an address that must not be emailed: no one is added to the list
+	KnownOnly  bool `db:"known_only" json:"known_only"` // unknown columns are ignored
+	// every row is an address to suppress; no one is added to the list
 	Suppress bool  `db:"suppress" json:"suppress"`
-	Lines    int64 `db:"lines" json:"lines"` // of the file; 0: they were not all read yet
+	Lines    int64 `db:"lines" json:"lines"` // lines of the file; 0: not all read yet
 	ImportCounts
-	// domains of addresses that are likely typing errors; the addresses are imported as they are
+	// domains of addresses that are probably typing errors; the addresses are imported unchanged
 	Typos DomainTypos `db:"typos" json:"typos"`
 	ImportUndo
 	CreatedBy     string  `db:"created_by" json:"created_by"`
@@ -60,68 +60,68 @@ type ImportJob struct {
 	FinishedAt    Instant `db:"finished_at" json:"finished_at,omitzero"`
 	FailureReason string  `db:"failure_reason" json:"failure_reason,omitempty"`
 
-	Announced int64  `db:"announced" json:"-"` // changes that were announced one by one
-	DoneID    string `db:"done_id" json:"-"`   // of the row that the run has come to, in the order of ids
-	DoneRows  int64  `db:"done_rows" json:"-"` // rows of this id
+	Announced int64  `db:"announced" json:"-"` // changes announced in separate events
+	DoneID    string `db:"done_id" json:"-"`   // id of the last processed row, in id order
+	DoneRows  int64  `db:"done_rows" json:"-"` // processed rows with this id
 
-	ReplacedBytes int64 `db:"replaced_bytes" json:"-"` // of what is kept to take the import back
+	ReplacedBytes int64 `db:"replaced_bytes" json:"-"` // size of the data kept to undo the import
 
 	MayEnd      bool `db:"may_end" json:"-"`
 	MaySuppress bool `db:"may_suppress" json:"-"`
 }
 
-// ImportTooLarge is the error for a file of more bytes than limit.
+// ImportTooLarge returns the error for a file of more than limit bytes.
 func ImportTooLarge(limit int64) *Error {
 	return tooLargef("The file is too large: %s at most.", ByteSize(limit))
 }
 
-// Ended reports whether nothing more becomes of the import.
+// Ended reports whether the import is completed, failed or cancelled.
 func (j *ImportJob) Ended() bool {
 	return slices.Contains([]string{ImportCompleted, ImportFailed, ImportCancelled}, j.Status)
 }
 
-// ImportCounts says what an import has done so far.
+// ImportCounts counts what an import has done so far.
 type ImportCounts struct {
 	Added     int64 `db:"added" json:"added"`
 	Updated   int64 `db:"updated" json:"updated"`
 	Unchanged int64 `db:"unchanged" json:"unchanged"`
-	// have left, are switched off or erased: no file brings them back
+	// unsubscribed, blocked or erased: no file brings them back
 	Kept         int64 `db:"kept" json:"kept"`
-	Contradicted int64 `db:"contradicted" json:"contradicted"` // left out: another row says that they have left
-	Pending      int64 `db:"pending" json:"pending"`           // never joined or confirmed where the file comes from: left out
+	Contradicted int64 `db:"contradicted" json:"contradicted"` // skipped: another row says they unsubscribed
+	Pending      int64 `db:"pending" json:"pending"`           // skipped: never joined or confirmed in the other system
 	Failed       int64 `db:"failed" json:"failed"`             // lines with an error
-	NoAddress    int64 `db:"no_address" json:"no_address"`     // contacts without an e-mail address: left out
+	NoAddress    int64 `db:"no_address" json:"no_address"`     // skipped: contacts without an email address
 	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"` // imported as unsubscribed
-	// added to the tenant's suppression list, by why
+	// added to the tenant's suppression list, by reason
 	Bounced      int64 `db:"bounced" json:"bounced"`
 	Complained   int64 `db:"complained" json:"complained"`
 	Suppressed   int64 `db:"suppressed" json:"suppressed"`
-	NotPermitted int64 `db:"not_permitted" json:"not_permitted"` // unsubscribed or suppressed in the file, left out: it takes more rights
-	Evidence     int64 `db:"evidence" json:"evidence"`           // rows whose evidence of another system was kept
+	NotPermitted int64 `db:"not_permitted" json:"not_permitted"` // skipped: the caller may not unsubscribe or suppress
+	Evidence     int64 `db:"evidence" json:"evidence"`           // rows whose evidence from another system was stored
 	// rows with evidence that is neither a time nor an address
 	EvidenceUnreadable int64 `db:"evidence_unreadable" json:"evidence_unreadable"`
-	// rows with evidence of a time that is still to come
+	// rows with evidence of a time in the future
 	EvidenceFuture int64  `db:"evidence_future" json:"evidence_future"`
-	SyncID         string `db:"sync_id" json:"sync_id,omitempty"` // of the full sync that announces the import
+	SyncID         string `db:"sync_id" json:"sync_id,omitempty"` // full sync that announces the import
 }
 
-// Rows is how many lines were dealt with.
+// Rows returns the number of processed lines.
 func (c ImportCounts) Rows() int64 {
 	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Contradicted + c.Pending + c.Failed + c.Unsubscribed +
 		c.Bounced + c.Complained + c.Suppressed + c.NotPermitted + c.NoAddress
 }
 
-// ColumnMapping maps columns of a file to preferences, to "email" or to "status", which says who takes part; a column
-// with an empty name is dropped. What is not in it is told by its name.
+// ColumnMapping maps columns of a file to preferences, to "email" or to "status", the column with the subscription
+// status. A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their names.
 type ColumnMapping map[string]string
 
-// Column is how it is stored.
+// Column returns the column value.
 func (m ColumnMapping) Column() string { return jsonColumn(m, len(m) == 0, "{}") }
 
 // Scan implements sql.Scanner.
 func (m *ColumnMapping) Scan(src any) error { return scanJSON(src, m) }
 
-// MarshalJSON implements json.Marshaler: no mapping is an empty object.
+// MarshalJSON implements json.Marshaler. A nil mapping is an empty object.
 func (m ColumnMapping) MarshalJSON() ([]byte, error) {
 	if m == nil {
 		return []byte("{}"), nil
@@ -129,7 +129,7 @@ func (m ColumnMapping) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string(m))
 }
 
-// UnmarshalJSON implements json.Unmarshaler: of an object of texts.
+// UnmarshalJSON implements json.Unmarshaler. The JSON must be an object of strings.
 func (m *ColumnMapping) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, (*map[string]string)(m)); err != nil {
 		return Invalidf("", "must be an object of strings.")
@@ -137,19 +137,19 @@ func (m *ColumnMapping) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ImportInput says how an uploaded file is imported.
+// ImportInput says how to import an uploaded file.
 type ImportInput struct {
-	DryRun           bool          `json:"dry_run"` // change nothing: say what would become of the lines
+	DryRun           bool          `json:"dry_run"` // change nothing, only report the results
 	Mapping          ColumnMapping `json:"mapping"`
 	SubscriberStatus string        `json:"subscriber_status" enum:"active|pending"`
 	Source           string        `json:"source" like:"line" max:"255"`
-	// leave the fields of those who are on the list; so it is without the right people.change
+	// keep the fields of existing subscribers; always set without the permission people.change
 	KeepFields bool `json:"keep_fields"`
-	// leave out columns that are neither in mapping, nor a field of the list, nor known by their name
+	// ignore columns that are not in mapping, not a field of the list, and not known by name
 	KnownOnly bool `json:"known_only"`
 	// add every address to the tenant's suppression list and no one to the list; needs suppression.manage
 	Suppress *bool `json:"suppress,omitempty"`
 
 	MayEnd      bool `json:"-"` // the caller may end subscriptions
-	MaySuppress bool `json:"-"` // and suppress addresses
+	MaySuppress bool `json:"-"` // the caller may suppress addresses
 }

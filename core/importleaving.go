@@ -1,20 +1,20 @@
 package core
 
-// ImportLeaving is what a row of a file that calls its subscriber unsubscribed comes to.
+// ImportLeaving is the outcome of an imported row that calls its subscriber unsubscribed.
 type ImportLeaving uint8
 
 // The outcomes of Subscription.ImportLeft.
 const (
-	LeavingKept   ImportLeaving = iota // they are unsubscribed already, or have joined later: nothing changes
-	LeavingAdded                       // a record that says so
-	LeavingMarked                      // they wait for their confirmation: no file makes them active any more
-	LeavingEnded                       // they were active
+	LeavingKept   ImportLeaving = iota // already unsubscribed, or joined later: nothing changes
+	LeavingAdded                       // a new unsubscribed record
+	LeavingMarked                      // pending: no file activates them any more
+	LeavingEnded                       // was active
 )
 
-// ImportLeft applies a row that says that its subscriber has unsubscribed elsewhere; leftAt is when, as far as the file
-// says. joined is when they joined, as far as the ledger knows it of someone whom an import has brought. A change is
-// only returned with LeavingEnded. Who asks for the subscription themselves, before or after, comes back by their own
-// confirmation.
+// ImportLeft applies a row that says that its subscriber unsubscribed in another system. leftAt is when, or 0 if the
+// file doesn't say. joined is when an imported subscriber joined, as far as the consent ledger knows. A change is
+// returned only with LeavingEnded. Subscribers who request the subscription themselves, before or after, can still
+// confirm it.
 func (s *Subscription) ImportLeft(email Email, leftAt, joined, now Instant) (ImportLeaving, *Change) {
 	switch {
 	case s.Left() || s.JoinedAfter(leftAt, joined):
@@ -30,9 +30,9 @@ func (s *Subscription) ImportLeft(email Email, leftAt, joined, now Instant) (Imp
 	return LeavingAdded, nil
 }
 
-// JoinedAfter reports whether an active subscription counts more than what a file says of an earlier time, leftAt. What
-// someone did here themselves counts more than a file that gives no time. What another file said does not, unless it
-// gave a later time, joined.
+// JoinedAfter reports whether an active subscription takes precedence over a file that says the subscriber
+// unsubscribed at leftAt. The subscriber's own actions take precedence over a file without a time. An earlier import
+// does not, unless joined, the time it gave, is later.
 func (s *Subscription) JoinedAfter(leftAt, joined Instant) bool {
 	if s.Status != SubscriptionActive {
 		return false

@@ -6,64 +6,64 @@ const (
 	ImportUndoDone    = "done"
 )
 
-// ImportUndo is how far the taking back of an import has come.
+// ImportUndo is the progress of undoing an import.
 type ImportUndo struct {
-	// new subscribers, and those who had not confirmed until the import made them active
+	// new subscribers, and unconfirmed ones that the import activated
 	Brought     int64   `db:"brought" json:"brought"`
-	UndoUntil   Instant `db:"undo_until" json:"undo_until,omitzero"` // it can be taken back; absent: it can't
+	UndoUntil   Instant `db:"undo_until" json:"undo_until,omitzero"` // can be undone until then; absent: can't
 	UndoStatus  string  `db:"undo_status" json:"undo_status,omitempty" enum:"running|done"`
-	UndoRemoved int64   `db:"undo_removed" json:"undo_removed,omitempty"` // from the list
-	UndoPending int64   `db:"undo_pending" json:"undo_pending,omitempty"` // they wait for their confirmation again
-	UndoKept    int64   `db:"undo_kept" json:"undo_kept,omitempty"`       // they have left, confirmed or changed since
+	UndoRemoved int64   `db:"undo_removed" json:"undo_removed,omitempty"` // removed from the list
+	UndoPending int64   `db:"undo_pending" json:"undo_pending,omitempty"` // wait for confirmation again
+	UndoKept    int64   `db:"undo_kept" json:"undo_kept,omitempty"`       // unsubscribed, confirmed or changed since
 	UndoneAt    Instant `db:"undone_at" json:"undone_at,omitzero"`
-	// people who were on the list before, of whom what the file has replaced is kept until undo_until
+	// existing subscribers whose replaced fields are stored until undo_until
 	Replaced       int64 `db:"replaced" json:"replaced"`
-	ReplacedUnkept int64 `db:"replaced_unkept" json:"replaced_unkept,omitempty"` // and of whom it is not: it was too much
-	UndoRestored   int64 `db:"undo_restored" json:"undo_restored,omitempty"`     // they have fields again as before
-	UndoUnrestored int64 `db:"undo_unrestored" json:"undo_unrestored,omitempty"` // changed since, or gone: they stay so
+	ReplacedUnkept int64 `db:"replaced_unkept" json:"replaced_unkept,omitempty"` // those with too many replaced fields to store
+	UndoRestored   int64 `db:"undo_restored" json:"undo_restored,omitempty"`     // fields restored
+	UndoUnrestored int64 `db:"undo_unrestored" json:"undo_unrestored,omitempty"` // not restored: changed or deleted since
 	Barred         int64 `db:"barred" json:"barred,omitempty"`                   // addresses added to the suppression list
-	Said           int64 `db:"said" json:"-"`                                    // see ImportUndoPlan.Said, and addresses
+	Said           int64 `db:"said" json:"-"`                                    // see ImportUndoPlan.Said; with addresses
 	UndoResumed    int64 `db:"undo_resumed" json:"undo_resumed,omitempty"`       // active again
-	UndoLifted     int64 `db:"undo_lifted" json:"undo_lifted,omitempty"`         // off the suppression list again
+	UndoLifted     int64 `db:"undo_lifted" json:"undo_lifted,omitempty"`         // no longer on the suppression list
 }
 
-// ImportUndoPlan says what would become of those whom an import has brought or changed.
+// ImportUndoPlan counts what undoing an import would do to the subscribers that it added or changed.
 type ImportUndoPlan struct {
 	Brought int64 `json:"brought"`
-	Looked  int64 `json:"looked"`  // at so many of them; they are as good as chosen by chance
-	Remove  int64 `json:"remove"`  // from the list
-	Pending int64 `json:"pending"` // they wait for their confirmation again
-	Left    int64 `json:"left"`    // by themselves: that stays
-	Changed int64 `json:"changed"` // they have confirmed, or something of theirs has changed: they stay
-	Gone    int64 `json:"gone"`    // not on the list any more
-	Resume  int64 `json:"resume"`  // unsubscribed by the import: active again
-	Said    int64 `json:"said"`    // another file says too that they have unsubscribed: that stays
-	Lift    int64 `json:"lift"`    // addresses that the import has added to the suppression list: off it again
+	Looked  int64 `json:"looked"`  // number of them that were checked, practically at random
+	Remove  int64 `json:"remove"`  // would be removed from the list
+	Pending int64 `json:"pending"` // would wait for confirmation again
+	Left    int64 `json:"left"`    // unsubscribed themselves; stays
+	Changed int64 `json:"changed"` // confirmed or changed since; stay subscribed
+	Gone    int64 `json:"gone"`    // no longer on the list
+	Resume  int64 `json:"resume"`  // unsubscribed by the import; would be active again
+	Said    int64 `json:"said"`    // unsubscribed according to another file too; stays
+	Lift    int64 `json:"lift"`    // addresses that would be removed from the suppression list
 
-	Replaced       int64 `json:"replaced"`        // people who were on the list before, and have other fields by the file
-	ReplacedLooked int64 `json:"replaced_looked"` // at so many of them
-	Restore        int64 `json:"restore"`         // they get back what the file has replaced and was not changed since
-	Unrestored     int64 `json:"unrestored"`      // all of it was changed since, or they are gone: that stays
+	Replaced       int64 `json:"replaced"`        // existing subscribers whose fields the file replaced
+	ReplacedLooked int64 `json:"replaced_looked"` // number of them that were checked
+	Restore        int64 `json:"restore"`         // would get back replaced fields that did not change since
+	Unrestored     int64 `json:"unrestored"`      // deleted, or all replaced fields changed since; stays
 }
 
-// UndoOutcome is what taking an import back makes of a subscription.
+// UndoOutcome is what undoing an import does to a subscription.
 type UndoOutcome uint8
 
-// What becomes of a subscription that an import has moved.
+// These outcomes apply to a subscription that an import changed.
 const (
-	UndoRemoves UndoOutcome = iota + 1 // the import made it
-	UndoPends                          // it waited for its confirmation, and does so again
-	UndoLeft                           // its subscriber has left since
-	UndoChanged                        // it was confirmed or changed since
-	UndoResumes                        // the import has ended it: active again
-	UndoUnmarks                        // it waits for its confirmation, as before
-	UndoSaid                           // another file says too that its subscriber has unsubscribed
-	UndoEnds                           // it goes, and another file says that its subscriber has unsubscribed: that counts again
-	UndoMarks                          // it waits for its confirmation again, and another file says so
+	UndoRemoves UndoOutcome = iota + 1 // removed: the import created it
+	UndoPends                          // waits for confirmation again, as before
+	UndoLeft                           // its subscriber unsubscribed since
+	UndoChanged                        // confirmed or changed since
+	UndoResumes                        // active again: the import had ended it
+	UndoUnmarks                        // waits for confirmation, as before
+	UndoSaid                           // another file also says that its subscriber unsubscribed
+	UndoEnds                           // removed; another file's unsubscribe applies again
+	UndoMarks                          // waits for confirmation again, marked as unsubscribed by another file
 )
 
-// Frees reports whether a file could make the subscriber active after that, or whether they are; s is the subscription
-// as it is before.
+// Frees reports whether the subscriber is active after the outcome, or a file could activate them. s is the
+// subscription before it.
 func (o UndoOutcome) Frees(s *Subscription) bool {
 	switch o {
 	case UndoRemoves, UndoPends:
@@ -74,8 +74,8 @@ func (o UndoOutcome) Frees(s *Subscription) bool {
 	return false
 }
 
-// WithWord is what becomes of a subscription, as it is before, of which another file says that its subscriber has
-// unsubscribed, where the outcome would free them.
+// WithWord returns the outcome for a subscription if another file says that its subscriber unsubscribed, and o would
+// free them. s is the subscription before it.
 func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 	switch {
 	case s.Status != SubscriptionActive:
@@ -86,10 +86,10 @@ func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 	return UndoEnds
 }
 
-// ImportUndone says what becomes of a subscription that an import moved at an instant, when that import is taken back.
-// What has happened to it since counts more. asked reports whether the subscriber has asked for the subscription since:
-// who was active already was told so, and has not confirmed it. resumed reports whether the last event is that a later
-// import, which had ended it, was taken back.
+// ImportUndone returns what undoing an import does to a subscription that the import changed at the given instant.
+// Later changes take precedence. asked says whether the subscriber has requested the subscription since. A subscriber
+// who was already active has only been told so, and has confirmed nothing. resumed says whether the last event comes
+// from undoing a later import that had ended the subscription.
 func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome {
 	switch {
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft && s.CreatedAt == at && s.Generation == 1:
@@ -97,7 +97,7 @@ func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft:
 		return UndoUnmarks
 	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at && s.Generation == 1 &&
-		(s.EventAt == 0 || s.Proof == ""): // or the import that has brought it is undone
+		(s.EventAt == 0 || s.Proof == ""): // or the import that added it was undone
 		return UndoRemoves
 	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at && s.Proof == ProofLeft:
 		return UndoPends
@@ -117,23 +117,23 @@ func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome
 	return UndoPends
 }
 
-// EndAgain lets a subscription that an import has made be one that another file calls unsubscribed, from the same
-// instant on. The import that says so removes it when it is taken back.
+// EndAgain turns a subscription that an import created into one that another file calls unsubscribed, from the same
+// instant. Undoing the import of that other file then removes it.
 func (s *Subscription) EndAgain() {
 	s.Proof, s.Preferences, s.Status = "", NoPreferences, SubscriptionUnsubscribed
 }
 
-// PendAgain takes back that an import has made a subscription active.
+// PendAgain undoes the activation of a pending subscription by an import.
 func (s *Subscription) PendAgain() {
 	s.Proof = ""
 	s.move(SubscriptionPending, s.CreatedAt)
 }
 
-// EndedByUndo returns the event that ends a subscription for the send service when its import is taken back. The
-// subscription is to look as it did.
+// EndedByUndo returns the event that ends a subscription for the send service if its import is undone. It changes no
+// other field of s, so the caller must set the status.
 func (s *Subscription) EndedByUndo(now Instant) *Change { return s.change(EventUnsubscribed, now) }
 
-// LeftUnlisted returns the record of a subscriber who leaves a list that has none of them any more.
+// LeftUnlisted returns the record for a subscriber who unsubscribes from a list that no longer has a record of them.
 func LeftUnlisted(listID string, known *Subscriber, now Instant) Subscription {
 	return Subscription{
 		ID: known.ID, ListID: listID, Email: known.Email, Status: SubscriptionUnsubscribed, Preferences: NoPreferences,
@@ -141,7 +141,7 @@ func LeftUnlisted(listID string, known *Subscriber, now Instant) Subscription {
 	}
 }
 
-// Add counts what becomes of a subscription.
+// Add counts the outcome of one subscription.
 func (p *ImportUndoPlan) Add(o UndoOutcome) {
 	p.Looked++
 	switch o {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Instant is a point of time in integer milliseconds since 1970 UTC: the form of every column that
-// ends in _at. On the wire it is RFC 3339 in UTC with milliseconds. The zero Instant means "never".
+// Instant is a point in time in integer milliseconds since 1970 UTC. All columns that end in _at have this form. The
+// wire form is RFC 3339 in UTC with milliseconds. The zero Instant means "never".
 type Instant int64
 
 // InstantLayout is the wire form of an Instant (RFC 3339 section 5.6, always Z).
 const InstantLayout = "2006-01-02T15:04:05.000Z"
 
-// At converts a time, cutting below the millisecond.
+// At converts a time, truncated to milliseconds. The zero time becomes the zero Instant.
 func At(t time.Time) Instant {
 	if t.IsZero() {
 		return 0
@@ -21,7 +21,7 @@ func At(t time.Time) Instant {
 	return Instant(t.UnixMilli())
 }
 
-// Time is the instant as a time in UTC; the zero Instant is the zero time.
+// Time returns the instant in UTC. For the zero Instant, it returns the zero time.
 func (i Instant) Time() time.Time {
 	if i == 0 {
 		return time.Time{}
@@ -29,15 +29,15 @@ func (i Instant) Time() time.Time {
 	return time.UnixMilli(int64(i)).UTC()
 }
 
-// Add moves the instant by d, cut to milliseconds.
+// Add returns the instant i+d, with d truncated to milliseconds.
 func (i Instant) Add(d time.Duration) Instant { return i + Instant(d/time.Millisecond) }
 
-// Sub is the time from o to i.
+// Sub returns the duration i-o.
 func (i Instant) Sub(o Instant) time.Duration { return time.Duration(i-o) * time.Millisecond }
 
 func (i Instant) String() string { return i.Time().Format(InstantLayout) }
 
-// MarshalJSON writes the wire form in quotes; "never" is null.
+// MarshalJSON returns the wire form in quotes, or null for the zero Instant.
 func (i Instant) MarshalJSON() ([]byte, error) {
 	if i == 0 {
 		return []byte("null"), nil
@@ -48,7 +48,7 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads RFC 3339 with any offset and precision; null leaves "never".
+// UnmarshalJSON parses RFC 3339 with any offset and precision. It leaves i unchanged for null.
 func (i *Instant) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
@@ -65,8 +65,8 @@ func (i *Instant) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseInstant reads RFC 3339 (date-time of the specification). Years outside 1970–9999 are refused,
-// so that no instant collides with "never" or breaks the wire form.
+// ParseInstant parses an RFC 3339 date and time. It refuses years outside 1970–9999, so that no instant equals
+// "never" or breaks the wire form.
 func ParseInstant(s string) (Instant, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {

@@ -1,6 +1,6 @@
 package core
 
-// Invitation offers a role to the owner of an address. Its token is mailed, and good for the address alone.
+// Invitation offers a role to the owner of an email address. Its token is emailed and valid only for that address.
 type Invitation struct {
 	ID        string  `db:"id" json:"id"`
 	TenantID  string  `db:"tenant_id" json:"tenant_id,omitempty"`
@@ -11,10 +11,10 @@ type Invitation struct {
 	ExpiresAt Instant `db:"expires_at" json:"expires_at"`
 }
 
-// Offers is the role that the invitation gives.
+// Offers returns the role that the invitation grants.
 func (i *Invitation) Offers() Role { return Role{Role: i.Role, TenantID: i.TenantID} }
 
-// InvitationInput is what a caller says of a new invitation.
+// InvitationInput holds the fields of a new invitation.
 type InvitationInput struct {
 	Email    Email  `json:"email" is:"required"`
 	Role     string `json:"role" is:"required" enum:"viewer|editor|publisher|tenant_admin|operator"`

@@ -7,32 +7,32 @@ import (
 	"unicode"
 )
 
-// Words of Campaign.InArchive.
+// The values of Campaign.InArchive.
 const (
 	ArchiveShown  = "shown"
 	ArchiveHidden = "hidden"
 )
 
-// Issue is a campaign that was sent, as the public archive of a list shows it.
+// Issue is a sent campaign in the public archive of a list.
 type Issue struct {
 	No         int64   `db:"no"`
 	ListID     string  `db:"list_id"`
 	CampaignNo int64   `db:"campaign_no"`
-	Slug       string  `db:"slug"`         // of its address, below that of the list
-	Title      string  `db:"title"`        // its subject, as a reader of whom nothing is known sees it
-	Summary    string  `db:"summary"`      // its preheader likewise; empty: it has none
-	ChangedAt  Instant `db:"changed_at"`   // when a link was mended, or it was corrected last; 0: never
-	Corrected  Instant `db:"corrected_at"` // when what is shown was written; 0: it is as it was sent
-	SentAt     Instant `db:"sent_at"`      // when the first mail could go out; 0: not yet
+	Slug       string  `db:"slug"`         // last part of its path, after that of the list
+	Title      string  `db:"title"`        // its subject, for a subscriber with no details
+	Summary    string  `db:"summary"`      // its preview text, likewise; empty: none
+	ChangedAt  Instant `db:"changed_at"`   // when a link was fixed or the text corrected last; 0: never
+	Corrected  Instant `db:"corrected_at"` // when the shown text was written; 0: shown as sent
+	SentAt     Instant `db:"sent_at"`      // when sending could start; 0: not yet
 
 	CampaignID string `db:"campaign_id"`
-	JobNo      int64  `db:"job_no"` // the first job that sent mails of it
+	JobNo      int64  `db:"job_no"` // first job that sent emails of it
 }
 
-// maxSlug is the number of characters that the slug of a list or an issue may have.
+// maxSlug is the maximum length of the slug of a list or an issue, in characters.
 const maxSlug = 80
 
-// ArchivePath is the path of the list's public archive, with a slash at the end.
+// ArchivePath returns the path of the list's public archive, with a slash at the end.
 func (l *List) ArchivePath() string {
 	if l.Slug != "" {
 		return "/a/" + l.Slug + "/"
@@ -40,8 +40,8 @@ func (l *List) ArchivePath() string {
 	return "/a/" + l.ID + "/"
 }
 
-// checkSlug checks the slug of a list: lower-case letters and digits of ASCII, and single hyphens within. It is no id,
-// which names another list.
+// checkSlug validates the slug of a list: ASCII lower-case letters, digits, and single hyphens between them. It must
+// not have the form of an id, which could name another list.
 func checkSlug(s string) error {
 	if s == "" {
 		return nil
@@ -54,8 +54,8 @@ func checkSlug(s string) error {
 	return nil
 }
 
-// Slug makes the part of an address of a title: lower-case letters and digits of ASCII, with hyphens between words. It
-// is empty where the title has none that can be written so.
+// Slug converts a title to a part of a URL path: ASCII lower-case letters and digits, with hyphens between words. It
+// returns "" if no character of the title can be converted.
 func Slug(title string) string {
 	var b strings.Builder
 	gap := false
@@ -80,7 +80,7 @@ func Slug(title string) string {
 	return b.String()
 }
 
-// foldedLetters are letters of Latin scripts as ASCII writes them.
+// foldedLetters maps letters of Latin scripts to ASCII.
 var foldedLetters = func() map[rune]string {
 	folded := map[rune]string{
 		'ä': "ae", 'ö': "oe", 'ü': "ue", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "oe", 'å': "aa", 'þ': "th", 'ð': "d",
@@ -97,8 +97,7 @@ var foldedLetters = func() map[rune]string {
 	return folded
 }()
 
-// IssueSlug returns the slug of an issue with a title that is not taken: the first of title, title-2, title-3 and so
-// on.
+// IssueSlug returns a slug for an issue that is not in taken: title, title-2, title-3 and so on.
 func IssueSlug(title string, taken []string) string {
 	first := Slug(title)
 	if first == "" {

@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// JobObject names an object of a send job's request whose keys are judged.
+// JobObject is an object of a send job request whose keys are checked.
 type JobObject int
 
-// The objects that are judged. The object template is free-form.
+// The objects whose keys are checked. The object template is free-form.
 const (
 	JobBody     JobObject = iota // the request itself
 	JobTracking                  // its object tracking
 )
 
-// jobKeys are the known keys in their snake_case spelling.
+// jobKeys lists the known keys in snake_case.
 var jobKeys = [...][]string{
 	JobBody: {
 		"tenant_id", "list_id", "name", "subject", "body_html", "body_text", "template", "scheduled_at", "window_start",
@@ -27,8 +27,9 @@ var jobKeys = [...][]string{
 	JobTracking: {"open", "click"},
 }
 
-// jobKeyMeanings are unknown keys that would narrow or change the mailing, in their folded form, with the key that was
-// probably meant; empty: the request has none. A name that ends with * stands for all that begin so.
+// jobKeyMeanings maps unknown keys that would narrow or change the send, in folded form, to the known key that was
+// probably meant. The value is empty if there is no such key. A name that ends with * matches every key with that
+// prefix.
 var jobKeyMeanings = [...]map[string]string{
 	JobBody: {
 		"segment*": "", "filter*": "", "audience*": "", "exclude*": "", "include*": "", "recipient*": "",
@@ -70,16 +71,16 @@ var jobKeyMeanings = [...]map[string]string{
 	},
 }
 
-// Bounds of what is judged and of what an answer says about it.
+// Limits of the unknown keys that are checked and shown in answers.
 const (
 	maxUnknownKeys = 100
 	maxKeyShown    = 64 // octets of a key
 )
 
-// JudgeJobKeys judges the unknown keys of a send job's request, given in their order. One that is near a known key, or
-// that names what would narrow or change the mailing, is Invalid on that key, with the key that was probably meant:
-// left out, it would mail more people, or something else, than the caller wants. Any other is harmless: the result is a
-// warning for each. More than 100 are Invalid.
+// JudgeJobKeys checks the unknown keys of a send job request, given in their order. Some keys resemble a known key,
+// or ask to narrow or change the send. For such a key it returns an Invalid error that names the key probably meant.
+// Ignoring it would email more people, or other content, than the caller wants. All other keys are harmless and get a
+// warning each. More than 100 unknown keys are Invalid.
 func JudgeJobKeys(in JobObject, keys []string) (warnings []string, err error) {
 	if len(keys) > maxUnknownKeys {
 		return nil, Invalidf("",
@@ -101,7 +102,7 @@ func JudgeJobKeys(in JobObject, keys []string) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// judgeJobKey returns the known key that an unknown one probably means, and whether it must be refused.
+// judgeJobKey returns the known key that an unknown key probably means, and whether it must be refused.
 func judgeJobKey(in JobObject, key string) (meant string, refused bool) {
 	folded := foldKey(key)
 	best := -1
@@ -124,8 +125,9 @@ func judgeJobKey(in JobObject, key string) (meant string, refused bool) {
 	return "", false
 }
 
-// keyDistance returns how far a folded key is from a known one, and -1 where that is too far for a slip: 2 are near a
-// known key of 8 letters and more, 1 from 5 letters on, and a shorter one must be spelled right but for its form.
+// keyDistance returns the edit distance between a folded key and a known one, or -1 if it is too large for a typing
+// error. The limit is 2 for a known key of at least 8 letters and 1 for one of at least 5. A shorter key must match
+// exactly.
 func keyDistance(folded, known string) int {
 	limit := 0
 	switch {
@@ -143,7 +145,7 @@ func keyDistance(folded, known string) int {
 	return -1
 }
 
-// foldKey removes what distinguishes the spellings of a key: case, underscores, hyphens and blanks.
+// foldKey removes the differences between spellings of a key: case, underscores, hyphens and spaces.
 func foldKey(key string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -156,7 +158,7 @@ func foldKey(key string) string {
 	}, key)
 }
 
-// ShownKey returns a key as an answer may hold it.
+// ShownKey returns a key shortened for use in an answer.
 func ShownKey(key string) string {
 	if len(key) <= maxKeyShown {
 		return cmp.Or(key, `""`)
@@ -168,8 +170,9 @@ func ShownKey(key string) string {
 	return key[:cut] + "…"
 }
 
-// JudgeKeys refuses the unknown keys of a request, and names the known key that was probably meant: a typing error in a
-// campaign would mail something else, or to others, and one in a device would change nothing without a word.
+// JudgeKeys refuses the unknown keys of a request and names the known key that was probably meant. If they were
+// ignored, a typing error in a campaign could change its content or recipients. A typing error in a device would
+// silently have no effect.
 func JudgeKeys(known, unknown []string) error {
 	if len(unknown) == 0 {
 		return nil
@@ -181,7 +184,7 @@ func JudgeKeys(known, unknown []string) error {
 	return Invalidf(shown, "Unknown field %s. Remove it.", shown)
 }
 
-// MeantKey returns the known key that was probably meant by one that is not; empty: it resembles none.
+// MeantKey returns the known key that an unknown key probably means, or "" if it resembles none.
 func MeantKey(known []string, unknown string) (meant string) {
 	folded, best := foldKey(unknown), -1
 	for _, key := range known {
@@ -197,7 +200,7 @@ func MeantKey(known []string, unknown string) (meant string) {
 	return meant
 }
 
-// JSONKeys returns the keys that the tags of a struct name, with those of its embedded ones.
+// JSONKeys returns the keys in the json tags of a struct, including those of embedded structs.
 func JSONKeys[T any]() (keys []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); key != "" && key != "-" {
@@ -207,8 +210,8 @@ func JSONKeys[T any]() (keys []string) {
 	return keys
 }
 
-// JudgeChange is JudgeKeys for a body of type In where callers may send back what they have read, of type Out: keys of
-// that alone are ignored.
+// JudgeChange is like JudgeKeys for a body of type In, but ignores keys that only Out has. This lets callers send
+// back what they read.
 func JudgeChange[In, Out any](unknown []string) error {
 	read := JSONKeys[Out]()
 	unknown = slices.DeleteFunc(slices.Clone(unknown), func(key string) bool { return slices.Contains(read, key) })

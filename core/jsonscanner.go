@@ -8,46 +8,44 @@ import (
 	"unicode/utf8"
 )
 
-// MaxJSONDepth is how deep objects and arrays may stand in each other; the text itself is 1.
+// MaxJSONDepth is the maximum nesting of objects and arrays. The outermost value has depth 1.
 const MaxJSONDepth = 32
 
-// maxJSONKeys is how many keys an object may have. No object of ours has a hundredth of them.
+// maxJSONKeys is the maximum number of keys of an object. newsletterd's own objects have less than a hundredth of it.
 const maxJSONKeys = 10_000
 
-// JSONScanner reads one JSON text (RFC 8259) in a single pass, stricter than encoding/json: valid UTF-8
-// without NUL and without lone surrogates, no duplicate keys at any level, at most maxJSONKeys keys in an object and
-// MaxJSONDepth levels.
-// Its errors are those of Fail.
+// JSONScanner reads one JSON text (RFC 8259) in a single pass. It is stricter than encoding/json: the text must be
+// valid UTF-8 without NUL and lone surrogates, and have no duplicate keys at any level. An object has at most
+// maxJSONKeys keys, and values are nested at most MaxJSONDepth levels deep. All errors are made by Fail.
 type JSONScanner struct {
 	Text    []byte
-	At      int    // the byte that is read next
-	What    string // begins the messages of errors: "The body"
+	At      int    // next byte to read
+	What    string // start of error messages, for example "The body"
 	depth   int
 	deepest int
-	keys    [][]byte // of the objects that are open, innermost last
-	scratch []byte   // of the last string that had escapes
+	keys    [][]byte // keys of the open objects, innermost last
+	scratch []byte   // last string with escapes
 }
 
-// JSONMark is a place to go back to.
+// JSONMark is a position that a JSONScanner can return to.
 type JSONMark struct{ at, depth, keys int }
 
-// Mark notes where the scanner stands.
+// Mark returns the current position.
 func (s *JSONScanner) Mark() JSONMark { return JSONMark{s.At, s.depth, len(s.keys)} }
 
-// Back goes back to a mark that no object has been closed after.
+// Back returns to a mark. No object may have been closed since.
 func (s *JSONScanner) Back(m JSONMark) { s.At, s.depth, s.keys = m.at, m.depth, s.keys[:m.keys] }
 
-// Fail is the error, of Kind Invalid and Code invalid_json, that the text is no acceptable JSON where the scanner
-// stands.
+// Fail returns an error with Kind Invalid and Code invalid_json for the current position.
 func (s *JSONScanner) Fail(format string, args ...any) error {
 	args = append(slices.Insert(slices.Clone(args), 0, any(s.What)), s.At)
 	return (&Error{Kind: Invalid, Code: "invalid_json"}).Sayf("%s is not valid JSON: "+format+" (byte %d).", args...)
 }
 
-// CleanText reports whether a text is UTF-8 without NUL.
+// CleanText reports whether s is valid UTF-8 without NUL.
 func CleanText(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) }
 
-// Space passes white space.
+// Space skips white space.
 func (s *JSONScanner) Space() {
 	for s.At < len(s.Text) {
 		switch s.Text[s.At] {
@@ -59,7 +57,7 @@ func (s *JSONScanner) Space() {
 	}
 }
 
-// Next is the first byte after white space, 0 at the end.
+// Next skips white space and returns the next byte without reading it, or 0 at the end.
 func (s *JSONScanner) Next() byte {
 	s.Space()
 	if s.At == len(s.Text) {
@@ -68,7 +66,7 @@ func (s *JSONScanner) Next() byte {
 	return s.Text[s.At]
 }
 
-// Members walks over an object: value is called in front of each value and must pass it.
+// Members reads an object. It calls value at the start of each value; value must read it.
 func (s *JSONScanner) Members(value func(key []byte) error) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -112,7 +110,7 @@ func (s *JSONScanner) Members(value func(key []byte) error) error {
 	return nil
 }
 
-// once refuses a key that this object has had. Few keys are compared one by one, many by a map.
+// once refuses a duplicate key of the object. It compares a few keys one by one, and uses a map for many.
 func (s *JSONScanner) once(key []byte, base int, many map[string]struct{}) (map[string]struct{}, error) {
 	if many != nil {
 		if _, dup := many[string(key)]; dup {
@@ -142,7 +140,7 @@ func (s *JSONScanner) once(key []byte, base int, many map[string]struct{}) (map[
 	return many, nil
 }
 
-// Elements walks over an array.
+// Elements reads an array. It calls value at the start of each element; value must read it.
 func (s *JSONScanner) Elements(value func(i int) error) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -177,7 +175,7 @@ func (s *JSONScanner) enter() error {
 	return nil
 }
 
-// Skip passes one value and checks it.
+// Skip reads and checks one value.
 func (s *JSONScanner) Skip() error {
 	switch c := s.Next(); {
 	case c == '{':
@@ -196,7 +194,7 @@ func (s *JSONScanner) Skip() error {
 	return s.Fail("expected a value")
 }
 
-// Word passes w, and reports whether it stands there.
+// Word skips w if it is next in the text, and reports whether it was.
 func (s *JSONScanner) Word(w string) bool {
 	if bytes.HasPrefix(s.Text[s.At:], []byte(w)) {
 		s.At += len(w)
@@ -205,7 +203,7 @@ func (s *JSONScanner) Word(w string) bool {
 	return false
 }
 
-// Number reads a number at its first byte and returns its text.
+// Number reads the number that starts at the current byte and returns its text.
 func (s *JSONScanner) Number() ([]byte, error) {
 	start := s.At
 	if s.Text[s.At] == '-' {
@@ -239,8 +237,8 @@ func (s *JSONScanner) digits() int {
 	return s.At - start
 }
 
-// Quoted reads a string at the opening quote and returns what it means. The result is valid until the next
-// string is read.
+// Quoted reads the string that starts at the current quote and returns its unescaped content. The result is valid
+// until the next string is read.
 func (s *JSONScanner) Quoted() ([]byte, error) {
 	s.At++
 	start := s.At
@@ -273,7 +271,7 @@ func (s *JSONScanner) rune() error {
 	return nil
 }
 
-// escaped goes on with a string at its first backslash.
+// escaped reads the rest of a string from its first backslash.
 func (s *JSONScanner) escaped(start int) ([]byte, error) {
 	out := append(s.scratch[:0], s.Text[start:s.At]...)
 	for s.At < len(s.Text) {
@@ -333,7 +331,7 @@ func (s *JSONScanner) escape() (rune, error) {
 	return r, nil
 }
 
-// hex4 reads four hexadecimal digits; -1 when they are none.
+// hex4 reads four hexadecimal digits. It returns -1 if there are not four.
 func (s *JSONScanner) hex4() rune {
 	if len(s.Text)-s.At < 4 {
 		return -1

@@ -12,42 +12,43 @@ type List struct {
 	TenantID string `json:"tenant_id" db:"tenant_id"`
 	Name     string `json:"name" db:"name"`
 	Status   string `json:"status" db:"status" enum:"active|inactive"`
-	// empty: the configured default
+	// empty means the configured default
 	ConfirmToken string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted"`
-	// what an operator set last; no one else sets a looser confirm_token
+	// last value set by an operator; other callers can't set a less strict confirm_token
 	ConfirmFloor       string `json:"-" db:"confirm_floor"`
 	RequireMailedProof bool   `json:"require_mailed_proof" db:"require_mailed_proof"`
 	SyncRemovesAbsent  bool   `json:"sync_removes_absent" db:"sync_removes_absent"`
 
-	// of its pages and mails; empty: the tenant's
+	// language of its pages and emails; empty means the tenant's
 	Language    string `json:"language,omitempty" db:"language"`
-	Description string `json:"description,omitempty" db:"description"` // above its subscribe form
-	// what one agrees to there; each version is kept
+	Description string `json:"description,omitempty" db:"description"` // shown above its signup form
+	// consent text of the signup form; every version is kept
 	ConsentText string    `json:"consent_text,omitempty" db:"consent_text"`
 	Fields      Fields    `json:"fields" db:"fields"`
 	MailTexts   MailTexts `json:"mail_texts" db:"mail_texts"`
 
-	// Where a page sends the browser once it has done its work; empty: it says so itself.
+	// Redirect targets of the pages after they succeed; if empty, the page shows the result itself.
 	SubscribeRedirectURL   string `json:"subscribe_redirect_url,omitempty" db:"subscribe_redirect_url"`
 	ConfirmRedirectURL     string `json:"confirm_redirect_url,omitempty" db:"confirm_redirect_url"`
 	UnsubscribeRedirectURL string `json:"unsubscribe_redirect_url,omitempty" db:"unsubscribe_redirect_url"`
 
-	Archive bool   `json:"archive" db:"archive"`     // what was sent is shown to everyone
-	Slug    string `json:"slug,omitempty" db:"slug"` // of the archive's address; empty: the id
+	Archive bool   `json:"archive" db:"archive"`     // publishes sent campaigns in the public archive
+	Slug    string `json:"slug,omitempty" db:"slug"` // path of the archive; empty means the id
 
 	CreatedAt Instant `json:"created_at" db:"created_at"`
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// What the confirm_token in the answer of a subscribe is good for.
+// These modes say what the confirm_token in the answer to a subscribe request can do.
 const (
-	ConfirmLive    = "live"    // it confirms
-	ConfirmReceipt = "receipt" // only the mailed token confirms
-	ConfirmTrusted = "trusted" // live for callers with newsletter:events.write, else receipt
+	ConfirmLive    = "live"    // it confirms the subscription
+	ConfirmReceipt = "receipt" // it confirms nothing; only the emailed token does
+	ConfirmTrusted = "trusted" // live for callers with newsletter:events.write, otherwise receipt
 )
 
-// ConfirmMode returns what the confirm_token in answers is good for, where configured is the daemon's default: what the
-// list says, but nothing looser than the operator's word for the list or, without one, the configured default.
+// ConfirmMode returns the effective mode of the confirm_token in answers. The list's setting applies, unless it is
+// less strict than the operator's setting for the list. Without an operator's setting, configured, the daemon's
+// default, is the limit.
 func (l *List) ConfirmMode(configured string) string {
 	mode, floor := cmp.Or(l.ConfirmToken, configured, ConfirmLive), cmp.Or(l.ConfirmFloor, configured, ConfirmLive)
 	if looser(mode, floor) {
@@ -56,14 +57,15 @@ func (l *List) ConfirmMode(configured string) string {
 	return mode
 }
 
-// looser reports whether more callers can confirm by the answer under a than under b.
+// looser reports whether mode a lets more callers confirm by the answer than mode b.
 func looser(a, b string) bool {
 	order := []string{ConfirmLive, ConfirmTrusted, ConfirmReceipt}
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// HoldConfirmToken takes a change of confirm_token for that of a tenant_admin: was is the list before it (zero: there
-// was none). One that is looser than the operator's word for the list, or than the configured default, is forbidden.
+// HoldConfirmToken checks a change of confirm_token by a tenant_admin. was is the list before the change, or zero for
+// a new list. If the new mode is less strict than the operator's setting for the list, or than the configured
+// default, it returns a Forbidden error.
 func (l *List) HoldConfirmToken(was List, configured string) error {
 	l.ConfirmFloor = was.ConfirmFloor
 	if l.ConfirmToken != was.ConfirmToken && looser(cmp.Or(l.ConfirmToken, configured, ConfirmLive),
@@ -74,10 +76,10 @@ func (l *List) HoldConfirmToken(was List, configured string) error {
 	return nil
 }
 
-// Active reports whether the list takes subscriptions and send jobs, as far as it is up to the list.
+// Active reports whether the list accepts subscriptions and send jobs. It does not consider the tenant.
 func (l *List) Active() bool { return l.Status == ListActive }
 
-// ListInput is what a caller wants a list to be; nil leaves a field as it is.
+// ListInput holds the fields of a list that a caller sets. A nil field is left unchanged.
 type ListInput struct {
 	ID                 *string `json:"id" like:"readonly"`
 	TenantID           *string `json:"tenant_id"`
@@ -101,7 +103,7 @@ type ListInput struct {
 	Slug    *string `json:"slug" like:"slug" max:"80"`
 }
 
-// NewList makes a list of a tenant. An id in the input is ignored.
+// NewList returns a new list made from in. It ignores an id in the input, but requires a tenant_id.
 func NewList(in ListInput, now Instant) (List, error) {
 	l := List{ID: NewID(), Status: ListActive, SyncRemovesAbsent: true, CreatedAt: now}
 	take(&l.TenantID, in.TenantID)
@@ -113,7 +115,7 @@ func NewList(in ListInput, now Instant) (List, error) {
 	return l, err
 }
 
-// Change takes over what the input holds, as an operator's wish. A list stays with its tenant.
+// Change applies the fields of in with the rights of an operator. A list can't move to another tenant.
 func (l *List) Change(in ListInput, now Instant) error {
 	if in.ID != nil && *in.ID != l.ID {
 		return Invalidf("id", "id can't be changed.")
@@ -167,7 +169,7 @@ func (l *List) Validate() error {
 	return l.validatePages()
 }
 
-// validatePages checks what subscribers get to see.
+// validatePages checks the fields that appear on subscribers' pages.
 func (l *List) validatePages() error {
 	if err := checkLanguage(l.Language); err != nil {
 		return err
@@ -196,7 +198,7 @@ func (l *List) validatePages() error {
 	return l.MailTexts.check()
 }
 
-// isSecureURL reports whether s is an absolute https URL, or an http one of this machine, for trying things out.
+// isSecureURL reports whether s is an absolute https URL. For testing, it also accepts http on this machine.
 func isSecureURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || !isWebURL(s) {
@@ -206,7 +208,8 @@ func isSecureURL(s string) bool {
 	return u.Scheme == "https" || host == "localhost" || host == "127.0.0.1" || host == "::1"
 }
 
-// ConsentVersion names what a subscriber of the form agreed to; empty where the list says nothing.
+// ConsentVersion returns the version of the consent text that subscribers agree to, or "" if the list has no such
+// text.
 func (l *List) ConsentVersion() string {
 	if l.ConsentText == "" {
 		return ""

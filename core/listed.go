@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// filledIn matches a placeholder as {{preferences.first_name | default: "friend"}}: its name, and what stands there
-// without a value, within quotes of either kind.
+// filledIn matches a placeholder such as {{preferences.first_name | default: "friend"}}. Its groups are the name and
+// the quoted fallback, in either kind of quotes.
 var filledIn = regexp.MustCompile(`{{-?\s*([\w.]+)\s*(?:\|\s*default:\s*("[^"]*"|'[^']*')\s*)?-?}}`)
 
-// ListedText returns a text with placeholders, such as a subject, as people read it in a list or an email about it: with
-// the defaults of its placeholders in their places, or with what those are, in brackets. label names a field; nil takes
-// its name. A name without a dot that isn't the address is no field of subscribers, and stands as it is written.
+// ListedText returns a text with placeholders, such as a subject, in readable form for a list or an email about it.
+// Each placeholder is replaced by its fallback or, without one, by the label of its field in brackets. label returns
+// the label of a field; if it is nil, the name is used. Except for email, a name without a dot is not a subscriber's
+// field, so its placeholder stays unchanged.
 func ListedText(text string, label func(name string) string) string {
 	if !strings.Contains(text, "{{") {
 		return text

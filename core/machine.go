@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Times after a mail went out, and of links that are followed, by which programs are told from people.
+// Delays that distinguish programs from people.
 const (
-	// MachineDelay is how long after a mail went out an open or a click is taken for a machine's: filters that look
-	// into mails on their way do so within seconds, readers hardly.
+	// MachineDelay is the time after sending in which opens and clicks count as automated. Filters check emails in
+	// transit within seconds; subscribers are hardly ever that fast.
 	MachineDelay = 5 * time.Second
-	// OpeningDelay is from when on the proxies of mailboxes fetch a picture because a person opens the mail. Before
-	// that they may have fetched it when the mail came.
+	// OpeningDelay is the time after sending from which a fetch by a mailbox's image proxy counts as an open by a
+	// person. Before that, the proxy may have fetched the image on delivery.
 	OpeningDelay = time.Minute
 )
 
-// Program is the kind of program that has fetched a picture or a link of a mail, as it names itself.
+// Program is the kind of program that fetched an image or a link of an email, according to its User-Agent.
 type Program uint8
 
 // The kinds of programs.
 const (
-	ProgramReader  Program = iota // a browser or a mail program, or one that says so
-	ProgramOpening                // a proxy of mailboxes that fetches pictures when the mail is opened: Gmail, Yahoo
-	ProgramPrivacy                // a proxy that fetches all pictures, opened or not: Apple's Mail Privacy Protection
-	ProgramScanner                // a filter, a preview, a crawler
+	ProgramReader  Program = iota // browser or email program, or one that claims to be
+	ProgramOpening                // mailbox proxy that fetches images when the email is opened: Gmail, Yahoo
+	ProgramPrivacy                // proxy that fetches all images, opened or not: Apple's Mail Privacy Protection
+	ProgramScanner                // filter, preview or crawler
 )
 
-// openingWords stand in the user agents of proxies that fetch pictures when a person opens the mail.
+// openingWords occur in the user agents of proxies that fetch images when a person opens the email.
 var openingWords = [...]string{"googleimageproxy", "ggpht.com", "yahoomailproxy", "yahoocachesystem"}
 
-// scannerWords stand in the user agents of programs that fetch images and links of mails for no reader: filters, and
-// programs that name themselves.
+// scannerWords occur in the user agents of filters and other programs that fetch images and links without a
+// subscriber.
 var scannerWords = [...]string{
 	"barracuda", "proofpoint", "mimecast", "symantec", "messagelabs", "trendmicro", "forcepoint", "fireeye", "sophos",
 	"cloudmark", "bitdefender", "slurp", "crawler", "spider", "scanner", "linkcheck", "urlpreview", "linkpreview",
@@ -38,8 +38,8 @@ var scannerWords = [...]string{
 	"aiohttp", "axios", "node-fetch", "apache-httpclient", "facebookexternalhit",
 }
 
-// ProgramOf returns the kind of program that a User-Agent names. Apple's Mail Privacy Protection says "Mozilla/5.0" and
-// nothing else.
+// ProgramOf returns the kind of program that a User-Agent names. Apple's Mail Privacy Protection sends only
+// "Mozilla/5.0".
 func ProgramOf(userAgent string) Program {
 	s := strings.ToLower(strings.TrimSpace(userAgent))
 	has := func(words []string) bool {
@@ -61,7 +61,8 @@ func ProgramOf(userAgent string) Program {
 	return ProgramReader
 }
 
-// botWord reports whether "bot" is at the end of a word: "Googlebot/2.1", "bingbot". Cubot is a telephone.
+// botWord reports whether a word in s ends with "bot", as in "Googlebot/2.1" and "bingbot". Cubot, a phone brand, is
+// excluded.
 func botWord(s string) bool {
 	for from := 0; ; {
 		i := strings.Index(s[from:], "bot")

@@ -2,14 +2,14 @@ package core
 
 import "cmp"
 
-// Made are what a user keeps that outlives the user's sessions, but for what is disabled: the user has created it, or
-// changed its secret, its addresses or what it may do.
+// Made holds everything not disabled that a user keeps and that outlasts the user's sessions. The user created it, or
+// changed its secret, addresses or permissions.
 type Made struct {
 	Clients   []Client
-	Endpoints []Endpoint // also those that clients of the user keep
+	Endpoints []Endpoint // including those kept by clients of the user
 }
 
-// Names returns the names of all, an address where an endpoint has no name.
+// Names returns the names of all of them. An endpoint without a name is listed by its URL.
 func (m *Made) Names() (all []string) {
 	for i := range m.Clients {
 		all = append(all, m.Clients[i].Name)
@@ -20,7 +20,7 @@ func (m *Made) Names() (all []string) {
 	return all
 }
 
-// Only returns what the rules let through.
+// Only splits m into the records for which client or endpoint returns true, and the others.
 func (m *Made) Only(client func(*Client) bool, endpoint func(*Endpoint) bool) (only, others Made) {
 	for i := range m.Clients {
 		to := &others

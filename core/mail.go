@@ -1,39 +1,39 @@
 package core
 
-// The kinds of transactional mail. Each is a notice.Kind.
+// The kinds of transactional emails. Each is a notice.Kind.
 const (
 	MailConfirm           = "confirm"            // follow the link to subscribe
-	MailAlreadySubscribed = "already_subscribed" // you asked for what you have
-	MailAskAgain          = "ask_again"          // nothing was heard of you for long: follow the link to stay
-	MailUnsubscribed      = "unsubscribed"       // you have left; follow the link to take it back
-	MailPreferences       = "preferences"        // you asked for the link to your data
+	MailAlreadySubscribed = "already_subscribed" // you already have the subscription you asked for
+	MailAskAgain          = "ask_again"          // you have been inactive for long: follow the link to stay
+	MailUnsubscribed      = "unsubscribed"       // you unsubscribed; follow the link to undo it
+	MailPreferences       = "preferences"        // you requested the link to your data
 	MailVerify            = "verify"             // follow the link to verify your address
 	MailClaim             = "claim"              // a person registered your unverified address again
-	MailAlreadyRegistered = "already_registered" // you asked for an account that you have
+	MailAlreadyRegistered = "already_registered" // you already have the account you asked for
 	MailReset             = "reset"              // follow the link for a new password
-	MailChange            = "change"             // follow the link: your account has this address from then on
-	MailChangeTaken       = "change_taken"       // a person wanted your address for another account
-	MailChangeAsked       = "change_asked"       // to the old address: another one was asked for
-	MailChanged           = "changed"            // to the old address: your account has another one
-	MailPasskeyAdded      = "passkey_added"      // your account has another passkey
-	MailPasskeyRemoved    = "passkey_removed"    // your account has a passkey less
-	MailTwoStepOn         = "two_step_on"        // your account has an authenticator app
-	MailTwoStepOff        = "two_step_off"       // your account has none any more
-	MailRecoveryCodes     = "recovery_codes"     // your account has other recovery codes
-	MailInvitation        = "invitation"         // follow the link to work for a tenant
+	MailChange            = "change"             // follow the link to use this address for your account
+	MailChangeTaken       = "change_taken"       // a person wanted to use your address for another account
+	MailChangeAsked       = "change_asked"       // to the old address: a change was requested
+	MailChanged           = "changed"            // to the old address: your account now has another address
+	MailPasskeyAdded      = "passkey_added"      // your account has a new passkey
+	MailPasskeyRemoved    = "passkey_removed"    // a passkey was removed from your account
+	MailTwoStepOn         = "two_step_on"        // an authenticator app was added to your account
+	MailTwoStepOff        = "two_step_off"       // the authenticator app was removed from your account
+	MailRecoveryCodes     = "recovery_codes"     // your account has new recovery codes
+	MailInvitation        = "invitation"         // follow the link to join a tenant's team
 	MailReview            = "review"             // you are asked to approve a campaign
-	MailReviewApproved    = "review_approved"    // a campaign for which you have asked that is approved
-	MailReviewRejected    = "review_rejected"    // … is sent back to you
-	MailReviewMissed      = "review_missed"      // … was not approved when it was wanted
-	MailMending           = "mending"            // you are asked to let a link of a campaign lead elsewhere
+	MailReviewApproved    = "review_approved"    // a campaign was approved for which you requested approval
+	MailReviewRejected    = "review_rejected"    // … needs changes
+	MailReviewMissed      = "review_missed"      // … was not approved by the wanted time
+	MailMending           = "mending"            // you are asked to fix a link of a campaign
 	MailClientAdded       = "client_added"       // a tenant of yours, or the server, has a new API client
-	MailClientsAdded      = "clients_added"      // … has more of them; Params say since when
-	MailServerChanged     = "server_changed"     // the daemon's own mail server is another one; Params say which
+	MailClientsAdded      = "clients_added"      // … has several; Params say since when
+	MailServerChanged     = "server_changed"     // the daemon's mail server changed; Params name the new one
 	MailTest              = "test"               // the content of a send job; Params name it
 )
 
-// Mail is a transactional mail in the queue. It never holds a token: TokenID names the row that the mailer
-// makes the token of when it renders the mail.
+// Mail is a transactional email in the queue. It never contains a token: TokenID is the row from which the mailer
+// makes the token when it renders the email.
 type Mail struct {
 	ID        int64   `db:"id" json:"id"`
 	Kind      string  `db:"kind" json:"kind"`
@@ -47,37 +47,37 @@ type Mail struct {
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 }
 
-// AskedOnceMore are the Params of a mail that asks subscribers once more to confirm. Who has left while it waited, for
-// such mails go out one by one, doesn't get it.
+// AskedOnceMore holds the Params of an email that reminds subscribers to confirm. Such emails go out one by one. A
+// person who unsubscribes in the meantime doesn't get it.
 const AskedOnceMore = `{"once_more":true}`
 
-// The states of a mail in the queue that operators see. One that was sent is no longer shown.
+// The states of an email in the queue, as shown to operators. A sent email is no longer shown.
 const (
 	MailWaiting = "waiting"
 	MailFailed  = "failed"
 )
 
-// QueuedMail is a transactional mail that waits, or was refused for good.
+// QueuedMail is a transactional email that waits or was permanently refused.
 type QueuedMail struct {
 	Mail
 	State      string  `db:"state" json:"state" enum:"waiting|failed"`
-	FinishedAt Instant `db:"finished_at" json:"finished_at,omitzero"` // of one that was refused
+	FinishedAt Instant `db:"finished_at" json:"finished_at,omitzero"` // of a refused one
 	LastError  string  `db:"reason" json:"last_error,omitempty"`      // without addresses or tokens
 }
 
-// AboutAccount reports whether a mail is about an account: neither about a list nor a test of a send job. Such a mail
-// leaves by the daemon's relay, with the daemon's sender and Reply-To, whatever tenant it names: its token opens the
-// account.
+// AboutAccount reports whether an email is about an account, and so neither about a list nor a test of a send job.
+// Because its token gives access to the account, it always uses the daemon's relay, sender and Reply-To, even if it
+// names a tenant.
 func (m *Mail) AboutAccount() bool { return m.ListID == "" && m.Kind != MailTest }
 
-// MailStyle is how mails about an account present themselves.
+// MailStyle is the style of emails about an account.
 type MailStyle struct {
-	TenantID string // whose language, name and color they have; empty: the daemon's
-	Language string // of Languages, where the tenant has none; empty: the first
+	TenantID string // tenant whose language, name and color they use; empty: the daemon's
+	Language string // one of Languages, used if the tenant has none; empty means the first
 }
 
-// OfTeam reports whether a mail is to people of a tenant's team, or who are asked to join it. They know the tenant, and
-// not the daemon: its name is that of the sender.
+// OfTeam reports whether an email goes to members of a tenant's team, or to people invited to join it. They know the
+// tenant but not the daemon, so the email is sent in the tenant's name.
 func (m *Mail) OfTeam() bool {
 	switch m.Kind {
 	case MailInvitation, MailReview, MailReviewApproved, MailReviewRejected, MailReviewMissed, MailMending,
@@ -87,43 +87,43 @@ func (m *Mail) OfTeam() bool {
 	return false
 }
 
-// AccountMail are the Params of a mail about an account.
+// AccountMail holds the Params of an email about an account.
 type AccountMail struct {
 	Language string      `json:"language,omitempty"`
-	Review   *ReviewMail `json:"review,omitempty"` // of a mail about a review
-	Since    Instant     `json:"since,omitzero"`   // of a mail about several clients: when the first one was created
-	Server   *ServerMail `json:"server,omitempty"` // of a mail about the mail server
+	Review   *ReviewMail `json:"review,omitempty"` // of an email about a review
+	Since    Instant     `json:"since,omitzero"`   // of an email about several clients: when the first was created
+	Server   *ServerMail `json:"server,omitempty"` // of an email about the mail server
 }
 
-// ServerMail is what the mail about a changed mail server says.
+// ServerMail is the content of the email about a changed mail server.
 type ServerMail struct {
-	Address string `json:"address,omitempty"` // host and port; empty: there is none any more
-	By      string `json:"by,omitempty"`      // the name or the email address of the user who changed it; empty: a command
+	Address string `json:"address,omitempty"` // host and port; empty: removed
+	By      string `json:"by,omitempty"`      // name or email address of the user who changed it; empty: a command
 }
 
-// ReviewMail is what a mail about the review of a campaign tells.
+// ReviewMail is the content of an email about the review of a campaign.
 type ReviewMail struct {
-	Subject  string  `json:"subject"` // of the campaign
-	By       string  `json:"by"`      // the name or the address of who asks, approves or sends back
+	Subject  string  `json:"subject"` // subject of the campaign
+	By       string  `json:"by"`      // name or address of the person who asked, approved or rejected
 	Note     string  `json:"note,omitempty"`
 	WantedAt Instant `json:"wanted_at,omitzero"`
 }
 
-// InvitationMail is what the mail and the page of an invitation tell.
+// InvitationMail is the content of an invitation's email and page.
 type InvitationMail struct {
-	By   string // the name or the address of the user who invites; empty: no user
+	By   string // name or address of the inviting user; empty: no user
 	Role string
 }
 
-// ClientMail is what the mail about a new client says.
+// ClientMail is the content of the email about a new client.
 type ClientMail struct {
 	Name   string
-	By     string // the name or the address of the user, or the name of the client; empty: a command on the server
-	Scopes string // separated by commas
+	By     string // name or address of the user, or name of the client; empty: a command on the server
+	Scopes string // comma-separated
 	At     Instant
 }
 
-// ClientsMail is a mail about the clients of a tenant that are created from an instant on, due at another.
+// ClientsMail returns an email, due at due, about the clients of a tenant created since the given instant.
 func ClientsMail(email Email, tenantID string, since, due Instant) Mail {
 	return Mail{
 		Kind: MailClientsAdded, TenantID: tenantID, Email: email, DueAt: due,
@@ -131,7 +131,7 @@ func ClientsMail(email Email, tenantID string, since, due Instant) Mail {
 	}
 }
 
-// MailTo is a mail about the review of a campaign of a tenant.
+// MailTo returns an email about the review of a tenant's campaign.
 func (r ReviewMail) MailTo(email Email, kind, tenantID, campaignID string) Mail {
 	return Mail{
 		Kind: kind, TenantID: tenantID, Email: email, TokenID: campaignID,
@@ -139,7 +139,7 @@ func (r ReviewMail) MailTo(email Email, kind, tenantID, campaignID string) Mail 
 	}
 }
 
-// MailTo is a mail about an account in this look.
+// MailTo returns an email about an account in this style.
 func (l MailStyle) MailTo(email Email, kind, tokenID string) Mail {
 	return Mail{
 		Kind: kind, TenantID: l.TenantID, Email: email, TokenID: tokenID,
@@ -147,9 +147,9 @@ func (l MailStyle) MailTo(email Email, kind, tokenID string) Mail {
 	}
 }
 
-// TestMail are the Params of a mail of kind test.
+// TestMail holds the Params of an email of kind test.
 type TestMail struct {
 	JobID      string `json:"job_id,omitempty"`
-	CampaignID string `json:"campaign_id,omitempty"` // in place of a job
-	Version    int64  `json:"version,omitempty"`     // of the campaign
+	CampaignID string `json:"campaign_id,omitempty"` // instead of a job
+	Version    int64  `json:"version,omitempty"`     // version of the campaign
 }

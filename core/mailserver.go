@@ -2,9 +2,9 @@ package core
 
 import "strings"
 
-// MailServer is the daemon's own mail server as server administrators set it in the console, through the API or by
-// command. Emails of tenants without a relay of their own go through it, and all emails about accounts. The zero value
-// means that none is set: emails are saved to a folder.
+// MailServer is the daemon's mail server as set by server administrators in the console, through the API or by
+// command. It sends emails about accounts, and those of tenants without a relay of their own. The zero value means
+// that none is set, so emails are saved to a folder.
 type MailServer struct {
 	Relay Relay `json:"relay"`
 	From  Email `json:"from"` // sender of emails about accounts, and of tenants without mail_from
@@ -12,10 +12,10 @@ type MailServer struct {
 	ChangedAt Instant `json:"changed_at" like:"readonly"`
 }
 
-// Set reports whether there is one.
+// Set reports whether a mail server is set.
 func (m *MailServer) Set() bool { return m.Relay.Host != "" }
 
-// Relays returns it in the form of a tenant's relays; none where it is not set.
+// Relays returns the server in the form of a tenant's relays, or nil if none is set.
 func (m *MailServer) Relays() Relays {
 	if !m.Set() {
 		return nil
@@ -23,9 +23,9 @@ func (m *MailServer) Relays() Relays {
 	return Relays{m.Relay}
 }
 
-// Check judges what an administrator entered, and fills in defaults. was is the present server with its password: it is
-// kept where none is entered, for the same host, port and user with no weaker security. The error is Invalid and names
-// the field.
+// Check validates the values that an administrator entered, and sets defaults. was is the current server with its
+// password. If no password is entered, the current one is kept, but only for the same host, port and user with no
+// weaker security. The error is Invalid and names the field.
 func (m *MailServer) Check(was *MailServer) error {
 	r := &m.Relay
 	r.ID, r.HasPassword = "", r.Password != ""
@@ -45,11 +45,11 @@ func (m *MailServer) Check(was *MailServer) error {
 	return nil
 }
 
-// sameLogin reports whether a password for old may be used at r.
+// sameLogin reports whether the password for old may be used at r.
 func (r *Relay) sameLogin(old *Relay) bool {
 	n := *r
 	n.HasPassword = true
-	if n.check("relay") != nil { // it fills in the port
+	if n.check("relay") != nil { // check sets the default port
 		return false
 	}
 	return strings.EqualFold(n.Host, old.Host) && n.Port == old.Port && n.Username == old.Username &&

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Languages are those that pages and mails to subscribers are written in. The first is the one where nothing else is
-// said.
+// Languages lists the languages of pages and emails for subscribers. The first is the default.
 var Languages = []string{"en", "de", "fr", "es"}
 
 func checkLanguage(s string) error {
@@ -16,14 +15,15 @@ func checkLanguage(s string) error {
 	return nil
 }
 
-// MailText is a tenant's own wording of a mail to subscribers. What is empty is the built-in text.
+// MailText is a tenant's own text for an email to subscribers. For an empty field, the built-in text is used.
 type MailText struct {
 	Subject string `json:"subject,omitempty" like:"line" max:"200"`
-	// Text is what stands above the link; paragraphs are parted by an empty line.
+	// Text is placed above the link. Empty lines separate paragraphs.
 	Text string `json:"text,omitempty" like:"text" max:"4000"`
 }
 
-// MailTexts are the wordings of the mails to subscribers: of a list, else of its tenant, else built in.
+// MailTexts holds custom texts of emails to subscribers. The texts of a list come first, then those of its tenant,
+// then the built-in ones.
 type MailTexts struct {
 	Confirm      *MailText `json:"confirm,omitempty"`
 	Subscribed   *MailText `json:"subscribed,omitempty"`
@@ -31,13 +31,13 @@ type MailTexts struct {
 	Preferences  *MailText `json:"preferences,omitempty"`
 }
 
-// Column is the form of the column.
+// Column returns the column value.
 func (t MailTexts) Column() string { return jsonColumn(t, t == MailTexts{}, "{}") }
 
-// Scan reads the column.
+// Scan reads the column value.
 func (t *MailTexts) Scan(src any) error { return scanJSON(src, t) }
 
-// Of is the wording of a mail by its kind (MailConfirm and the like); zero where there is none.
+// Of returns the text for a kind of email, such as MailConfirm, or a zero MailText if there is none.
 func (t *MailTexts) Of(kind string) MailText {
 	m := map[string]*MailText{
 		MailConfirm: t.Confirm, MailAlreadySubscribed: t.Subscribed, MailUnsubscribed: t.Unsubscribed,
@@ -49,7 +49,7 @@ func (t *MailTexts) Of(kind string) MailText {
 	return *m
 }
 
-// maxMailText is the number of characters of a wording.
+// maxMailText is the maximum length of a text, in characters.
 const maxMailText = 4000
 
 func (t *MailTexts) check() error {

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// PDF is the media type of documents, which are kept as they are, to be attached to mails.
+// PDF is the media type of documents. They are stored unchanged and can be attached to emails.
 const PDF = "application/pdf"
 
-// Media is a picture, or a document, that a tenant keeps for its mails.
+// Media is an image or a document that a tenant stores for its emails.
 type Media struct {
 	ID         string    `db:"id"`
 	TenantID   string    `db:"tenant_id"`
 	Name       string    `db:"name"`
-	Mail       MediaFile `db:"mail"` // as mails show it
-	Full       MediaFile `db:"full"` // as large as it is kept; that of Mail where it isn't larger
+	Mail       MediaFile `db:"mail"` // version shown in emails
+	Full       MediaFile `db:"full"` // largest stored version; same as Mail if not larger
 	Alt        string    `db:"alt"`
-	Decorative bool      `db:"decorative"` // it says nothing, so an empty alt is the right one
+	Decorative bool      `db:"decorative"` // purely decorative, so an empty alt is correct
 	CreatedBy  string    `db:"created_by"`
 	CreatedAt  Instant   `db:"created_at"`
 	UpdatedAt  Instant   `db:"updated_at"`
 }
 
-// MediaFile is a file of a picture. One of a tenant with the same content is there once.
+// MediaFile is a stored file of an image. A tenant's files with the same content are stored once.
 type MediaFile struct {
 	No     int64  `db:"no"`
 	SHA256 string `db:"sha256"` // of the file, hex
@@ -30,11 +30,11 @@ type MediaFile struct {
 	Width  int    `db:"width"`  // pixels
 	Height int    `db:"height"`
 	Bytes  int64  `db:"bytes"`
-	Data   []byte `db:"-"` // of a new one
+	Data   []byte `db:"-"` // content of a new file
 }
 
-// MediaView is a picture as the API and the commands show it. Its address, size and number of bytes are those of the
-// file that mails show.
+// MediaView is an image as the API and the commands show it. URL, size and number of bytes describe the file that
+// emails show.
 type MediaView struct {
 	ID       string `json:"id"`
 	TenantID string `json:"tenant_id"`
@@ -43,13 +43,13 @@ type MediaView struct {
 	Type       string         `json:"type" enum:"image/jpeg|image/png|image/gif|application/pdf"`
 	Alt        string         `json:"alt"`
 	Decorative bool           `json:"decorative"`
-	Full       *MediaFileView `json:"full,omitempty"` // larger than in mails, for web pages; absent where there is none
+	Full       *MediaFileView `json:"full,omitempty"` // larger version for web pages; absent if there is none
 	CreatedBy  string         `json:"created_by"`
 	CreatedAt  Instant        `json:"created_at"`
 	UpdatedAt  Instant        `json:"updated_at"`
 }
 
-// MediaFileView is a file of a picture.
+// MediaFileView is a stored file of an image, as the API shows it.
 type MediaFileView struct {
 	URL    string `json:"url"`
 	Width  int    `json:"width"` // pixels
@@ -57,7 +57,7 @@ type MediaFileView struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// View returns the picture as it is shown, served at an origin.
+// View returns the image as the API shows it, with URLs at the given origin.
 func (m *Media) View(origin string) MediaView {
 	file := func(f *MediaFile) MediaFileView {
 		return MediaFileView{origin + f.Path(m.Name), f.Width, f.Height, f.Bytes}
@@ -73,9 +73,9 @@ func (m *Media) View(origin string) MediaView {
 	return v
 }
 
-// MediaLimits bounds the pictures of tenants.
+// MediaLimits limits the images of tenants.
 type MediaLimits struct {
-	Bytes          int64 // of one file, as it comes and as it is kept
+	Bytes          int64 // of one file, both uploaded and stored
 	BytesPerTenant int64 // of all files of a tenant
 }
 
@@ -85,36 +85,36 @@ const (
 	DefaultMediaBytesPerTenant = 1 << 30
 )
 
-// TooLarge is the error for a file of more bytes than the limit.
+// TooLarge returns the error for a file that exceeds l.Bytes.
 func (l MediaLimits) TooLarge() *Error {
 	return (&Error{Kind: TooLarge, Code: "payload_too_large", Field: "file"}).
 		Sayf("The image is too large: %s at most. Save a smaller one.", ByteSize(l.Bytes))
 }
 
-// MediaFull is the error for a file that the tenant's pictures leave no room for.
+// MediaFull returns the error for a file that would exceed l.BytesPerTenant.
 func (l MediaLimits) MediaFull(used int64) *Error {
 	return tooLargef("The image storage is full: %s are allowed and %s are used. Delete some images, or ask "+
 		"the server administrator for more.",
 		ByteSize(l.BytesPerTenant), ByteSize(used))
 }
 
-// MediaInput is what a caller wants a picture to be; nil leaves a field as it is.
+// MediaInput holds the fields of an image that a caller sets. A nil field is left unchanged.
 type MediaInput struct {
 	Name       *string `json:"name" like:"name" max:"200"`
 	Alt        *string `json:"alt" like:"line" max:"1000"`
 	Decorative *bool   `json:"decorative"`
 }
 
-// MaxAlt is the length of an alt, in characters.
+// MaxAlt is the maximum length of an alt text, in characters.
 const MaxAlt = 1000
 
-// NewMedia makes a picture of a tenant, yet without its files. One without a name is called picture.
+// NewMedia returns a new image of a tenant, without files. If it has no name, it is called picture.
 func NewMedia(tenantID, createdBy string, in MediaInput, now Instant) (Media, error) {
 	m := Media{ID: NewID(), TenantID: tenantID, Name: "picture", CreatedBy: createdBy, CreatedAt: now}
 	return m, m.Change(in, now)
 }
 
-// Change takes over what the input holds. A decorative picture has no alt: setting one takes the other back.
+// Change applies the fields of in. A decorative image has no alt text: setting one of the two clears the other.
 func (m *Media) Change(in MediaInput, now Instant) error {
 	take(&m.Name, in.Name)
 	take(&m.Alt, in.Alt)
@@ -141,29 +141,29 @@ func (m *Media) Change(in MediaInput, now Instant) error {
 	return nil
 }
 
-// MediaPath is where pictures are served.
+// MediaPath is the path under which images are served.
 const MediaPath = "/m/"
 
-// mediaDigits is how many hex digits of a file's hash are in its path: 128 bits, which can't be guessed.
+// mediaDigits is the number of hex digits of a file's hash in its path: 128 bits, which can't be guessed.
 const mediaDigits = 32
 
-// Digits returns the digits of the hash that stand in the path of the file.
+// Digits returns the digits of the hash that are part of the file's path.
 func (f *MediaFile) Digits() string { return f.SHA256[:min(mediaDigits, len(f.SHA256))] }
 
-// Path returns the path of a file of a picture of this name.
+// Path returns the path of the file of an image with this name.
 func (f *MediaFile) Path(name string) string {
 	return MediaPath + f.Digits() + "/" + MediaFileName(name, f.Type)
 }
 
-// mediaEndings are the endings of file names, by media type.
+// mediaEndings maps media types to file name endings.
 var mediaEndings = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", PDF: ".pdf"}
 
-// pictureEndings are what a name may end with that says the type.
+// pictureEndings lists the endings of a name that denote a file type.
 var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"}
 
 const maxMediaFileName = 80 // bytes
 
-// MediaFileName returns a name as it may stand in a path: letters, digits, hyphens, and the ending of the type.
+// MediaFileName returns a name that is safe in a path: letters, digits, hyphens, and the ending of the type.
 func MediaFileName(name, mediaType string) string {
 	var b strings.Builder
 	for _, r := range withoutEnding(name) {
@@ -185,7 +185,7 @@ func MediaFileName(name, mediaType string) string {
 	return name + mediaEndings[mediaType]
 }
 
-// withoutEnding returns the name of a file without the ending of a picture or a document.
+// withoutEnding returns a file name without the ending of an image or a document.
 func withoutEnding(name string) string {
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 &&
 		slices.Contains(pictureEndings, strings.ToLower(name[dot:])) {
@@ -194,18 +194,18 @@ func withoutEnding(name string) string {
 	return name
 }
 
-// IsMediaDigits reports whether a text can be the digits of a file's hash.
+// IsMediaDigits reports whether s can be the digits of a file's hash.
 func IsMediaDigits(s string) bool {
 	return len(s) == mediaDigits && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// MediaUse is a record that shows a picture.
+// MediaUse is a record that uses an image.
 type MediaUse struct {
 	Kind string `db:"kind"` // template, theme, job or campaign
 	Name string `db:"name"`
 }
 
-// ErrMediaUsed is the Conflict for the deletion of a picture that records show.
+// ErrMediaUsed returns the Conflict error for deleting an image that records still use.
 func ErrMediaUsed(uses []MediaUse) *Error {
 	more := ""
 	if len(uses) > 1 {

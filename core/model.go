@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Model is a file that a user keeps here and may let others have.
+// Model is a file that a user stores in the library and may share with others.
 type Model struct {
-	No          int64      `json:"-" db:"no"` // the place in the library: newer models have greater numbers
+	No          int64      `json:"-" db:"no"` // position in the library; newer models have higher numbers
 	ID          string     `json:"id" db:"id"`
 	OwnerID     string     `json:"owner_id" db:"owner_id"`
 	FileNo      int64      `json:"-" db:"file_no"`
@@ -22,10 +22,10 @@ type Model struct {
 	UpdatedAt   Instant    `json:"updated_at" db:"updated_at"`
 }
 
-// Visibility says who may see a model, in addition to its owner and those whom it is shared with.
+// Visibility says who may see a model, in addition to its owner and the people it is shared with.
 type Visibility string
 
-// The visibilities. A model is private unless its owner says otherwise.
+// The visibilities. A model is private unless its owner changes that.
 const (
 	Private        Visibility = "private"
 	TenantVisible  Visibility = "tenant"
@@ -33,16 +33,16 @@ const (
 	maxDescription            = 4000 // characters
 )
 
-// ErrInvalidVisibility is returned for a word that is no visibility.
+// ErrInvalidVisibility is returned for an unknown visibility.
 var ErrInvalidVisibility = &Error{
 	Kind: Invalid, Code: "invalid_visibility",
 	Message: "visibility must be private, tenant or public.", Field: "visibility",
 }
 
-// ErrNotOwner is returned to a caller who may see a model, for what only its owner may do.
+// ErrNotOwner is returned if a caller may see a model, but only its owner may perform the operation.
 var ErrNotOwner = Forbiddenf("Only the owner can do this.")
 
-// ParseVisibility reads a visibility; anything else is ErrInvalidVisibility.
+// ParseVisibility parses a visibility. For any other text it returns ErrInvalidVisibility.
 func ParseVisibility(s string) (Visibility, error) {
 	switch v := Visibility(s); v {
 	case Private, TenantVisible, PublicVisible:
@@ -51,15 +51,15 @@ func ParseVisibility(s string) (Visibility, error) {
 	return "", ErrInvalidVisibility
 }
 
-// ModelInput is what a caller tells about a file; empty texts are left out.
+// ModelInput holds the fields of an uploaded file. An empty text means not given.
 type ModelInput struct {
 	Name        string
 	Description string
-	Visibility  string // empty: private
-	ContentType string // empty or malformed: application/octet-stream
+	Visibility  string // empty means private
+	ContentType string // empty or malformed means application/octet-stream
 }
 
-// NewModel makes a model of a user, yet without its file.
+// NewModel returns a new model of a user, without its file.
 func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 	m = Model{
 		ID: NewID(), OwnerID: ownerID, Name: in.Name, Description: in.Description, Visibility: Private,
@@ -76,13 +76,13 @@ func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 	return m, checkText(&m.Description, "description", maxDescription, true)
 }
 
-// ModelChange is what an owner wants a model to be called; nil leaves a text as it is.
+// ModelChange holds the texts of a model that its owner sets. A nil text is left unchanged.
 type ModelChange struct {
 	Name        *string `json:"name" like:"name" max:"200"`
 	Description *string `json:"description" like:"text" max:"4000"`
 }
 
-// JudgeKeys refuses the keys of a body that no model has, and visibility, which is changed in another way.
+// JudgeKeys refuses keys that no model has. It also refuses visibility, which has an endpoint of its own.
 func (in *ModelChange) JudgeKeys(unknown []string) error {
 	if slices.Contains(unknown, "visibility") {
 		return Invalidf("visibility", "visibility can't be changed here. Send it to /api/models/ID/visibility.")
@@ -90,7 +90,7 @@ func (in *ModelChange) JudgeKeys(unknown []string) error {
 	return JudgeChange[ModelChange, Model](unknown)
 }
 
-// Change takes over what the input holds.
+// Change applies the fields of in.
 func (m *Model) Change(in ModelChange, now Instant) error {
 	take(&m.Name, in.Name)
 	take(&m.Description, in.Description)
@@ -101,7 +101,7 @@ func (m *Model) Change(in ModelChange, now Instant) error {
 	return checkText(&m.Description, "description", maxDescription, true)
 }
 
-// contentType is a media type as it may stand in a header.
+// contentType returns a media type in a form that is safe in a header.
 func contentType(s string) string {
 	const unknown = "application/octet-stream"
 	media, params, err := mime.ParseMediaType(s)
@@ -114,9 +114,9 @@ func contentType(s string) string {
 	return unknown
 }
 
-// CanView is the access rule for profile and download: the owner, the holder of a share, everyone where the model is
-// public, and whom the tenant rule lets in. shared reports whether who holds a share of this model. Who may not view a
-// model is answered as if it did not exist.
+// CanView reports whether the caller may see and download the model: as its owner, as the holder of a share, if the
+// model is public, or by the tenant rule. shared says whether the caller holds a share. Callers who may not view a
+// model get the same answer as if it did not exist.
 func (m *Model) CanView(who Caller, shared bool) bool {
 	return m.OwnedBy(who) || shared || m.Visibility == PublicVisible || m.tenantMayView(who)
 }
@@ -124,10 +124,11 @@ func (m *Model) CanView(who Caller, shared bool) bool {
 // OwnedBy reports whether the caller is the owner.
 func (m *Model) OwnedBy(who Caller) bool { return who.UserID != "" && who.UserID == m.OwnerID }
 
-// tenantMayView reports whether the tenant rule lets the caller in. It lets no one in: users belong to no tenant.
+// tenantMayView reports whether the tenant rule permits the caller. It never does, because users belong to no tenant.
 func (m *Model) tenantMayView(Caller) bool { return false }
 
-// CanEdit is nil for the owner, ErrNotOwner for others who may view the model, and ErrNotFound for the rest.
+// CanEdit returns nil for the owner, ErrNotOwner for others who may view the model, and ErrNotFound for everyone
+// else.
 func (m *Model) CanEdit(who Caller, shared bool) error {
 	switch {
 	case m.OwnedBy(who):
@@ -138,11 +139,11 @@ func (m *Model) CanEdit(who Caller, shared bool) error {
 	return ErrNotFound
 }
 
-// ModelLimits bounds what one upload, one owner and all owners may bring.
+// ModelLimits limits one upload, one owner and all owners.
 type ModelLimits struct {
 	Bytes         int64 // of one model
-	BytesPerOwner int64 // of all models of one owner, those on their way in included
-	BytesTotal    int64 // of all models; 0: half of the disk that the database is on
+	BytesPerOwner int64 // of all models of one owner, including running uploads
+	BytesTotal    int64 // of all models; 0: half of the database's disk
 	PerOwner      int   // number of models; 0: no limit
 }
 
@@ -153,10 +154,10 @@ const (
 	DefaultModelsPerOwner     = 1000
 )
 
-// ErrUnverifiedUpload is returned to a user who uploads before the address of the account is verified.
+// ErrUnverifiedUpload is returned if a user uploads a file before verifying the email address of the account.
 var ErrUnverifiedUpload = Forbiddenf("Verify your email address before you upload files.")
 
-// OwnerHas returns a Conflict if an owner of n models may have no more.
+// OwnerHas returns a Conflict error if an owner with n models may not have more.
 func (l ModelLimits) OwnerHas(n int) error {
 	if l.PerOwner > 0 && n >= l.PerOwner {
 		return Conflictf("conflict", "An owner can have at most %d models. Delete one first.", l.PerOwner)
@@ -164,19 +165,19 @@ func (l ModelLimits) OwnerHas(n int) error {
 	return nil
 }
 
-// TooLarge is the error for a file beyond the limit of one model.
+// TooLarge returns the error for a file that exceeds l.Bytes.
 func (l ModelLimits) TooLarge() *Error {
 	return tooLargef("The model is too large: %s at most.", ByteSize(l.Bytes))
 }
 
-// OwnerFull is the error for a file that the owner's models leave no room for.
+// OwnerFull returns the error for a file that would exceed l.BytesPerOwner.
 func (l ModelLimits) OwnerFull() *Error {
 	return tooLargef("An owner's models may have %s together. Delete one first.", ByteSize(l.BytesPerOwner))
 }
 
-// ModelView is a model as others see it: with its owner's name, never the address.
+// ModelView is a model as other users see it, with the name of its owner but not the address.
 type ModelView struct {
 	Model
 	OwnerName string `db:"owner_name"`
-	Shared    bool   `db:"shared"` // with the one who asks
+	Shared    bool   `db:"shared"` // shared with the caller
 }

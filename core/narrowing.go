@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// MaxExclusions is how many lists, and how many campaigns, a campaign may leave out the readers of.
+// MaxExclusions is the maximum number of lists, and of campaigns, whose subscribers a campaign may exclude.
 const MaxExclusions = 20
 
-// To which readers of another campaign one goes.
+// The recipients of another campaign that a follow-up goes to.
 const (
-	FollowSame     = "same"     // to whom it was sent
-	FollowJoined   = "joined"   // who were no recipients of it, for they have joined since
-	FollowUnopened = "unopened" // to whom it was sent, and of whom no opening and no click is known
+	FollowSame     = "same"     // those it was sent to
+	FollowJoined   = "joined"   // those it was not sent to because they joined since
+	FollowUnopened = "unopened" // those it was sent to, without a known open or click
 )
 
-// FollowUps are the words of FollowUp.Who.
+// FollowUps lists the values of FollowUp.Who.
 var FollowUps = []string{FollowSame, FollowJoined, FollowUnopened}
 
-// FollowUp makes a campaign go only to some readers of its lists, by what became of another campaign.
+// FollowUp limits a campaign to some subscribers of its lists, depending on what they did with another campaign.
 type FollowUp struct {
-	Of  string `json:"of"` // id of that one
+	Of  string `json:"of"` // id of the other campaign
 	Who string `json:"who" enum:"same|joined|unopened"`
 }
 
-// Narrowing says which readers of its lists a campaign leaves out. The zero value leaves out no one.
+// Narrowing says which subscribers of its lists a campaign skips. The zero value skips no one.
 type Narrowing struct {
-	ExcludeListIDs     []string `json:"exclude_list_ids,omitempty"`     // who is on one of them
-	ExcludeCampaignIDs []string `json:"exclude_campaign_ids,omitempty"` // whom one of them was sent to
+	ExcludeListIDs     []string `json:"exclude_list_ids,omitempty"`     // excludes subscribers of these lists
+	ExcludeCampaignIDs []string `json:"exclude_campaign_ids,omitempty"` // excludes recipients of these campaigns
 
-	Audience *FollowUp `json:"audience,omitempty"` // who is none of these; nil: no one
+	Audience *FollowUp `json:"audience,omitempty"` // excludes everyone else; nil: no one
 }
 
-// ParseNarrowing reads what Column returns.
+// ParseNarrowing parses the result of Column.
 func ParseNarrowing(column string) (n Narrowing, err error) {
 	if column != "" {
 		err = json.Unmarshal([]byte(column), &n)
@@ -43,16 +43,16 @@ func ParseNarrowing(column string) (n Narrowing, err error) {
 	return n, err
 }
 
-// Column returns the form in which a job keeps it: empty where no one is left out.
+// Column returns the form in which a job stores n. It is empty if n skips no one.
 func (n *Narrowing) Column() string {
 	text, err := json.Marshal(n)
-	if err != nil || string(text) == "{}" { // texts always encode
+	if err != nil || string(text) == "{}" { // strings always encode
 		return ""
 	}
 	return string(text)
 }
 
-// Searches returns for how many lists and campaigns each reader is looked for.
+// Searches returns the number of lists and campaigns in which each subscriber must be looked up.
 func (n *Narrowing) Searches() int {
 	searches := len(n.ExcludeListIDs) + len(n.ExcludeCampaignIDs)
 	if n.Audience != nil {
@@ -61,7 +61,7 @@ func (n *Narrowing) Searches() int {
 	return searches
 }
 
-// check judges it without the database; lists are those that the campaign goes to.
+// check validates n without the database. The lists are those of the campaign.
 func (n *Narrowing) check(lists []string) error {
 	for _, ids := range []struct {
 		field string
@@ -87,26 +87,26 @@ func (n *Narrowing) check(lists []string) error {
 	return nil
 }
 
-// Audience is the sum of those to whom a campaign goes.
+// Audience counts the subscribers that a campaign goes to.
 type Audience struct {
-	Active     int64 `json:"active"` // subscribers of its lists; who is on two of them counts twice
+	Active     int64 `json:"active"` // subscribers of its lists, counted once for each list
 	Bounced    int64 `json:"bounced"`
 	Complaint  int64 `json:"complaint"`
 	Suppressed int64 `json:"suppressed"`
-	Duplicates int64 `json:"duplicates"` // who is on an earlier list, too
+	Duplicates int64 `json:"duplicates"` // also on an earlier list
 	Excluded   int64 `json:"excluded"`   // by exclude_list_ids, exclude_campaign_ids and audience
-	Recipients int64 `json:"recipients"` // the rest: they get the mail
-	Usual      int64 `json:"usual"`      // recipients of the last mailings to the first list; 0: there were too few
-	// the time was over before all readers were looked at: the counts are of those that were
+	Recipients int64 `json:"recipients"` // the rest, who get the email
+	Usual      int64 `json:"usual"`      // usual number of recipients of the first list; 0: too few sends
+	// counting took too long, so the counts are lower limits
 	AtLeast bool `json:"at_least,omitempty"`
 
-	bestHour int64 // of the week, from 1 on, in which the tenant's subscribers open most; 0: not known
+	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }
 
-// AudienceBudget is how long an answer waits for the sum of an audience.
+// AudienceBudget is how long an answer waits for the counts of an audience.
 const AudienceBudget = 3 * time.Second
 
-// Expected returns how many recipients a job is told to expect; 0: they were not counted to the end.
+// Expected returns the number of recipients that a job stores as expected. It is 0 if not all were counted.
 func (a *Audience) Expected() int64 {
 	if a.AtLeast {
 		return 0
@@ -114,7 +114,7 @@ func (a *Audience) Expected() int64 {
 	return a.Recipients
 }
 
-// Unfinished says that not all readers were counted; empty: they were.
+// Unfinished returns a message if not all subscribers were counted, otherwise "".
 func (a *Audience) Unfinished() string {
 	if !a.AtLeast {
 		return ""
@@ -123,7 +123,8 @@ func (a *Audience) Unfinished() string {
 		"it goes out.", a.Recipients)
 }
 
-// Sum says how the number of recipients comes about, as "12,480 - 96 bounced - 14 suppressed"; empty where all get it.
+// Sum returns the calculation of the recipients, for example "12480 - 96 bounced - 14 suppressed". It is empty if
+// everyone gets the email.
 func (a *Audience) Sum() string {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -146,13 +147,13 @@ func (a *Audience) Sum() string {
 	return fmt.Sprint(a.Active) + b.String()
 }
 
-// Figures of the warning about an audience.
+// Limits of the warning about an audience.
 const (
-	usualOf   = 3   // mailings, of the last five, without which there is no usual number of recipients
-	usualFrom = 100 // recipients; fewer are never too many
+	usualOf   = 3   // minimum number of sends, out of the last five, for a usual number of recipients
+	usualFrom = 100 // minimum number of recipients for a warning
 )
 
-// SetUsual notes the usual number of recipients, by those of the last mailings.
+// SetUsual sets the usual number of recipients to the median of the last sends, if there are enough.
 func (a *Audience) SetUsual(last []int64) {
 	if len(last) >= usualOf {
 		last = slices.Sorted(slices.Values(last))
@@ -160,7 +161,7 @@ func (a *Audience) SetUsual(last []int64) {
 	}
 }
 
-// Warning says that there are more than twice as many recipients as usual; empty: there are not.
+// Warning returns a message if there are more than twice as many recipients as usual, otherwise "".
 func (a *Audience) Warning() string {
 	if a.Usual == 0 || a.Recipients < usualFrom || a.Recipients <= 2*a.Usual {
 		return ""

@@ -2,21 +2,21 @@ package core
 
 import "time"
 
-// OpeningHour is how many people have opened mails of a tenant's last campaigns, for the first time, in an hour of the
+// OpeningHour is the number of people who first opened an email of a tenant's recent campaigns in one hour of the
 // week.
 type OpeningHour struct {
-	Hour      int64 `db:"hour"` // 0 to 167, from Thursday 00:00 UTC on
+	Hour      int64 `db:"hour"` // 0 to 167, from Thursday 00:00 UTC
 	Opened    int64 `db:"opened"`
-	Campaigns int64 `db:"campaigns"` // of how many these are the openings
+	Campaigns int64 `db:"campaigns"` // number of campaigns that were counted
 }
 
-// Without so many campaigns and openings it is not known when subscribers open most.
+// These are the minimum numbers of campaigns and opens for a best time.
 const (
 	bestTimeCampaigns = 5
 	bestTimeOpenings  = 200
 )
 
-// SetBestHour notes the hour of the week in which most have opened, where enough is known.
+// SetBestHour sets the hour of the week with the most opens, if enough is known.
 func (a *Audience) SetBestHour(hours []OpeningHour) {
 	var all int64
 	var best OpeningHour
@@ -31,7 +31,8 @@ func (a *Audience) SetBestHour(hours []OpeningHour) {
 	}
 }
 
-// BestTime returns the beginning of the next hour, after now, in which most subscribers open; 0: too little is known.
+// BestTime returns the start of the next hour after now in which most subscribers open emails. It returns 0 if too
+// little is known.
 func (a *Audience) BestTime(now Instant) Instant {
 	const hour, week = int64(time.Hour / time.Millisecond), 168
 	if a.bestHour == 0 {

@@ -2,10 +2,11 @@ package core
 
 import "time"
 
-// EventLife is how long an event is tried; after that it is a dead letter.
+// EventLife is how long delivery of an event is tried. After that, it is a dead letter.
 const EventLife = 72 * time.Hour
 
-// OutboxEvent is an event on its way. Events of one subscription are due in the order of their ids.
+// OutboxEvent is an event that waits for delivery. Events of one subscription are delivered in the order of their
+// ids.
 type OutboxEvent struct {
 	ID             int64   `db:"id" json:"id"`
 	EventID        string  `db:"event_id" json:"event_id"`
@@ -13,28 +14,28 @@ type OutboxEvent struct {
 	TenantID       string  `db:"tenant_id" json:"tenant_id"`
 	ListID         string  `db:"list_id" json:"list_id"`
 	SubscriptionID string  `db:"subscription_id" json:"subscription_id"`
-	EndpointID     string  `db:"endpoint_id" json:"endpoint_id"` // empty: it goes to the send service
+	EndpointID     string  `db:"endpoint_id" json:"endpoint_id"` // empty: the send service
 	Body           string  `db:"body" json:"-"`
 	OccurredAt     Instant `db:"occurred_at" json:"occurred_at"`
 	DueAt          Instant `db:"due_at" json:"due_at"`
 	Tries          int     `db:"tries" json:"tries"`
 	DeadAt         Instant `db:"dead_at" json:"dead_at"` // 0: not a dead letter
-	FailedAt       Instant `db:"failed_at" json:"-"`     // when it was tried in vain last; 0: never
+	FailedAt       Instant `db:"failed_at" json:"-"`     // last failed try; 0: none
 	LastError      string  `db:"last_error" json:"last_error"`
-	// when an operator brought the dead letter back; 0: never
+	// when an operator revived the dead letter; 0: never
 	RevivedAt Instant `db:"revived_at" json:"revived_at"`
 }
 
-// The states of an event in the outbox. One that is delivered has no row.
+// The states of an event in the outbox. A delivered event has no row.
 const (
 	EventWaiting = "waiting"
 	EventDead    = "dead"
 )
 
-// Since is when the event began to wait: at its change, or at its return from the dead letters.
+// Since returns when the event started to wait: at its change, or when it was revived.
 func (e *OutboxEvent) Since() Instant { return max(e.OccurredAt, e.RevivedAt) }
 
-// State is EventWaiting or EventDead.
+// State returns EventWaiting or EventDead.
 func (e *OutboxEvent) State() string {
 	if e.DeadAt > 0 {
 		return EventDead

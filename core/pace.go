@@ -2,8 +2,8 @@ package core
 
 import "time"
 
-// PacePeriod is what went out in the parts of a gliding period.
+// PacePeriod counts the messages sent in the parts of a sliding window.
 type PacePeriod struct {
-	Width time.Duration // of a part, in whole milliseconds
-	Parts map[int64]int // messages by the part, counted from 1970
+	Width time.Duration // duration of a part, in whole milliseconds
+	Parts map[int64]int // number of messages by part, counted from 1970
 }

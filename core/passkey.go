@@ -2,27 +2,27 @@ package core
 
 import "unicode/utf8"
 
-// MaxPasskeys is how many passkeys a user may have.
+// MaxPasskeys is the maximum number of passkeys of a user.
 const MaxPasskeys = 20
 
-// maxPasskeyName is the longest name of a passkey, in characters.
+// maxPasskeyName is the maximum length of a passkey's name, in characters.
 const maxPasskeyName = 60
 
-// Passkey is a WebAuthn credential by which a user signs in without a password.
+// Passkey is a WebAuthn credential with which a user signs in without a password.
 type Passkey struct {
 	ID         string  `db:"id" json:"id"`
 	UserID     string  `db:"user_id" json:"-"`
-	RPID       string  `db:"rp_id" json:"rp_id"` // host that it was made for; it is good for no other
+	RPID       string  `db:"rp_id" json:"rp_id"` // host it was created for; it is invalid for others
 	Name       string  `db:"name" json:"name"`
-	Credential []byte  `db:"credential" json:"-"` // the authenticator's name for it
+	Credential []byte  `db:"credential" json:"-"` // the authenticator's credential id
 	PublicKey  []byte  `db:"public_key" json:"-"` // COSE (RFC 9052)
 	SignCount  int64   `db:"sign_count" json:"-"`
-	Synced     bool    `db:"synced" json:"synced"` // its maker may copy it to other devices of the user
+	Synced     bool    `db:"synced" json:"synced"` // may be copied to other devices of the user
 	CreatedAt  Instant `db:"created_at" json:"created_at"`
 	UsedAt     Instant `db:"used_at" json:"used_at" is:"nullable"` // 0: never
 }
 
-// Validate reports what is wrong with the name.
+// Validate checks the name.
 func (p *Passkey) Validate() error {
 	if n := utf8.RuneCountInString(p.Name); n == 0 || n > maxPasskeyName {
 		return Invalidf("name", "The name must have 1 to %d characters.", maxPasskeyName)
@@ -30,9 +30,9 @@ func (p *Passkey) Validate() error {
 	return nil
 }
 
-// Counts reports whether an authenticator that says it has signed count times is the one that signed before. Two with
-// the same key count apart, so one of them has the lower count; those that count nothing say 0 (WebAuthn section
-// 6.1.1).
+// Counts reports whether the signature counter of an authenticator fits that of the last sign-in. A cloned
+// authenticator counts separately, so one of the two has a lower counter. Authenticators without a counter report 0
+// (WebAuthn section 6.1.1).
 func (p *Passkey) Counts(count int64) bool {
 	return count > p.SignCount || count == 0 && p.SignCount == 0
 }

@@ -1,11 +1,12 @@
 package core
 
-// PendingDisable is an address that complained, on its way to the member service's disable operation; or, with a list,
-// one that left a list of a member service elsewhere by the link of a mail.
+// PendingDisable is a request to the member service that waits for delivery. It disables an address after a spam
+// complaint. If ListID is set, it unsubscribes an address from a list of another member service, after the link in an
+// email was used.
 type PendingDisable struct {
 	ID         int64   `db:"id"`
-	TenantID   string  `db:"tenant_id"` // whose mail it complained of
-	ListID     string  `db:"list_id"`   // that it left; empty: it complained
+	TenantID   string  `db:"tenant_id"` // tenant that sent the email
+	ListID     string  `db:"list_id"`   // list to unsubscribe from; empty: a complaint
 	Email      string  `db:"email"`
 	Reason     string  `db:"reason"`
 	OccurredAt Instant `db:"occurred_at"`

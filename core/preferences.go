@@ -5,20 +5,20 @@ import (
 	"errors"
 )
 
-// Bounds of a preferences object (of this program; the specification names none).
+// Limits of a preferences object. They are newsletterd's own; the specification has none.
 const (
 	MaxPreferences      = 16 << 10 // bytes
 	MaxPreferencesDepth = 8
 )
 
-// Preferences is the raw JSON text of a free-form object. It stays raw end to end: decoding would reorder
-// keys, damage large numbers and cost more than everything else about a subscription. Empty: not given.
+// Preferences is the raw JSON text of a free-form object. It is never decoded in transit, because that would reorder
+// keys, damage large numbers and cost more than all other work on a subscription. An empty value means not given.
 type Preferences string
 
-// NoPreferences is the object that stands where none was given.
+// NoPreferences is the object used if none was given.
 const NoPreferences Preferences = "{}"
 
-// OrEmpty is the object itself, or {} where none was given.
+// OrEmpty returns p, or {} if p is empty.
 func (p Preferences) OrEmpty() Preferences {
 	if p == "" {
 		return NoPreferences
@@ -26,10 +26,10 @@ func (p Preferences) OrEmpty() Preferences {
 	return p
 }
 
-// MarshalJSON writes the object as it stands.
+// MarshalJSON returns the raw object.
 func (p Preferences) MarshalJSON() ([]byte, error) { return []byte(p.OrEmpty()), nil }
 
-// UnmarshalJSON keeps the text; null means absent. Check judges it.
+// UnmarshalJSON stores the raw text. It treats null as absent; Check validates the text.
 func (p *Preferences) UnmarshalJSON(b []byte) error {
 	if string(b) != "null" {
 		*p = Preferences(b)
@@ -37,8 +37,8 @@ func (p *Preferences) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Check refuses what is no JSON object by the rules of JSONScanner, is larger than MaxPreferences (TooLarge) or nests
-// deeper than MaxPreferencesDepth. Absent is fine.
+// Check returns an error if p is not a JSON object by the rules of JSONScanner, exceeds MaxPreferences (TooLarge) or
+// nests deeper than MaxPreferencesDepth. An absent object is valid.
 func (p Preferences) Check(field string) error {
 	switch {
 	case p == "" || p == NoPreferences:
@@ -62,8 +62,8 @@ func (p Preferences) Check(field string) error {
 	return nil
 }
 
-// Sendable is the text as a receiver takes it: absent where Check refuses it, as it did not always. The receiver then
-// keeps what it has, and neither the rest of the event nor that of the batch is lost.
+// Sendable returns the text for a receiver. It is absent if Check refuses p, which can be older than the check. The
+// receiver then keeps its own value, and the rest of the event or batch is not lost.
 func (p Preferences) Sendable() Preferences {
 	if p.Check("") != nil {
 		return ""
@@ -71,7 +71,7 @@ func (p Preferences) Sendable() Preferences {
 	return p.OrEmpty()
 }
 
-// Values reads the members of the object; none where it can't be read.
+// Values returns the members of the object, or nil if it can't be parsed.
 func (p Preferences) Values() map[string]json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal([]byte(p.OrEmpty()), &m) != nil {
@@ -80,8 +80,8 @@ func (p Preferences) Values() map[string]json.RawMessage {
 	return m
 }
 
-// With is the object with members set, or taken out where the value is nil; the others keep their text. Keys are sorted
-// where anything changes.
+// With returns the object with the given members set. A nil value removes a member; the others keep their text. The
+// keys of the result are sorted.
 func (p Preferences) With(values map[string]any) Preferences {
 	m := p.Values()
 	if m == nil {
@@ -94,7 +94,7 @@ func (p Preferences) With(values map[string]any) Preferences {
 		}
 		b, err := json.Marshal(v)
 		if err != nil {
-			panic(err) // values are texts and booleans
+			panic(err) // values are strings and booleans
 		}
 		m[k] = b
 	}

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// ProofAge is how long a sign-in, or another proof of who a user is, counts as fresh.
+// ProofAge is how long a sign-in, or another proof of the user's identity, counts as fresh.
 const ProofAge = 15 * time.Minute
 
-// FreshProof reports whether a proof is young enough for what asks for a fresh one.
+// FreshProof reports whether a proof from at is still fresh.
 func FreshProof(at, now Instant) bool { return now.Sub(at) <= ProofAge }
 
-// ProofActions ask for a fresh proof of who the user is: what reaches many people at once, and what gives rights away or
-// outlasts the session. A route that does without says so.
+// ProofActions lists the actions that require a fresh proof of the user's identity: those that reach many people,
+// grant rights, or outlast the session. A route that needs no proof is marked explicitly.
 var ProofActions = []Action{
 	ActionCampaignApprove, ActionCampaignSend, ActionPeopleImport, ActionPeopleExport, ActionPeopleErase, ActionTeamManage,
 	ActionRelayManage, ActionDKIMManage,
@@ -20,20 +20,21 @@ var ProofActions = []Action{
 	ActionDomainVerify, ActionProviderManage,
 }
 
-// AsksProof reports whether an action asks for a fresh proof. Of what only reads, it is the export alone.
+// AsksProof reports whether the action requires a fresh proof. Of the requests that only read data, only the export
+// requires one.
 func (a Action) AsksProof(reads bool) bool {
 	return slices.Contains(ProofActions, a) && (!reads || a == ActionPeopleExport)
 }
 
-// AsksProof reports whether what a tenant was before has changed in a way that asks for a fresh proof: the second person
-// given up, a mail server, or a sender domain.
+// AsksProof reports whether the change from was to t requires a fresh proof. This is the case if it drops the
+// approval by a second person, or changes a mail server or the sender domains.
 func (t *Tenant) AsksProof(was *Tenant) bool {
 	return was.Approval == ApprovalSecondPerson && t.Approval != was.Approval || t.Relays.bringsPassword() ||
 		t.Relays.Column() != was.Relays.Column() || !slices.Equal(t.Domains, was.Domains)
 }
 
-// ErrProofOld is returned when a token's sign-in is older than ProofAge, and the operation asks for a fresh one
-// (RFC 9470).
+// ErrProofOld is returned if an operation requires a fresh proof and the token's sign-in is older than ProofAge (RFC
+// 9470).
 var ErrProofOld = &Error{
 	Kind: Unauthenticated, Code: "insufficient_user_authentication",
 	Message: "Sign in again to do this. The last sign-in must be at most 15 minutes old.",

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The words of a provider event's event_type.
+// The values of a provider event's event_type.
 const (
 	ProviderBounce      = "bounce"
 	ProviderHardBounced = "hard_bounced"
@@ -18,27 +18,27 @@ const (
 	ProviderClick       = "click"
 )
 
-// The effects of a provider event in addition to those that Subscriber.Report knows: they only count.
+// The effects of a provider event that are only counted. Subscriber.Report handles the others.
 const (
 	Open  = "open"
 	Click = "click"
 )
 
-// maxMessageID is the longest message_id that is taken, in bytes: a line of a mail (RFC 5322 section 2.1.1).
+// maxMessageID is the maximum length of a message_id in bytes: one line of an email (RFC 5322 section 2.1.1).
 const maxMessageID = 998
 
-// ProviderEvent is what a mail provider reports of one mail to one address.
+// ProviderEvent is an event that a mail provider reports about one email to one address.
 type ProviderEvent struct {
 	Type       string
-	MessageID  string // ours or the provider's, with or without angle brackets
-	TenantID   string // empty: the provider does not say, and the mail tells
+	MessageID  string // newsletterd's or the provider's, with or without angle brackets
+	TenantID   string // empty: not reported by the provider; derived from the email
 	Email      Email
 	OccurredAt Instant
 	BounceType string // HardBounce, SoftBounce or empty
 }
 
-// Validate checks the form of a received event and brings the tenant's id into lower case and the address into its
-// normal spelling. Errors name the field.
+// Validate checks the form of a received event. It converts the tenant's id to lower case and normalizes the address.
+// Errors name the field.
 func (e *ProviderEvent) Validate() error {
 	if e.Effect() == "" {
 		return Invalidf("event_type",
@@ -68,8 +68,8 @@ func (e *ProviderEvent) Validate() error {
 	return Invalidf("bounce_type", "bounce_type must be hard or soft.")
 }
 
-// Effect is what the event means; empty for an unknown event_type. A bounce of no known type counts as soft, and the
-// event_type beats the bounce_type.
+// Effect returns what the event means, or "" if event_type is unknown. A bounce of an unknown type counts as soft.
+// event_type takes precedence over bounce_type.
 func (e *ProviderEvent) Effect() string {
 	switch e.Type {
 	case ProviderHardBounced:
@@ -95,7 +95,8 @@ func (e *ProviderEvent) Effect() string {
 	return ""
 }
 
-// Effect is what the report means for the address: that of its event, unless more is known of a soft bounce.
+// Effect returns what the report means for the address: the effect of its event, unless Doubtful or Sender is set for
+// a soft bounce.
 func (r *ProviderReport) Effect() string {
 	effect := r.Event.Effect()
 	switch {
@@ -109,12 +110,12 @@ func (r *ProviderReport) Effect() string {
 	return effect
 }
 
-// Key is what makes two events of one provider the same: message_id, event_type, address and instant.
+// Key returns the identity of an event of one provider: message_id, event_type, address and instant.
 func (e *ProviderEvent) Key() []byte {
 	return ProviderKey(bareMessageID(e.MessageID), e.Type, e.Email.Key(), strconv.FormatInt(int64(e.OccurredAt), 10))
 }
 
-// ProviderKey folds the words that make two events the same into the 16 bytes that are kept.
+// ProviderKey hashes the words that identify an event to the 16 bytes that are stored.
 func ProviderKey(words ...string) []byte {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\n")))
 	return sum[:16]
@@ -124,7 +125,7 @@ func bareMessageID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(id), "<"), ">")
 }
 
-// Marks are what is known of a recipient after the relay took the mail: bits of one number.
+// Marks holds the known events of a recipient since the relay accepted the email, as bits of one number.
 type Marks int
 
 // The marks of a recipient. Each is counted in the job's statistics when it is first set.
@@ -134,14 +135,14 @@ const (
 	MarkComplained
 	MarkOpened
 	MarkClicked
-	MarkMachineOpened  // as far as is known, only machines have opened it
-	MarkMachineClicked // … have followed its links
-	MarkReadByPerson   // of openings: ClassPerson; one of the three once it is known
+	MarkMachineOpened  // opened only by machines, as far as known
+	MarkMachineClicked // … clicked only by machines
+	MarkReadByPerson   // of opens: ClassPerson; one of these three once known
 	MarkReadUnclear    // ClassUnclear
 	MarkReadByScanner  // ClassScanner
 )
 
-// Opens returns who has opened the mail. Of one that was opened before there were classes, those that said they were
+// Opens returns the class of the email's opens. For opens recorded before there were classes, those by declared
 // machines are unclear.
 func (m Marks) Opens() Class {
 	switch {
@@ -159,7 +160,7 @@ func (m Marks) Opens() Class {
 	return ClassPerson
 }
 
-// WithOpens returns the marks with another class of openings.
+// WithOpens returns the marks with the class of opens replaced.
 func (m Marks) WithOpens(c Class) Marks {
 	m &^= MarkReadByPerson | MarkReadUnclear | MarkReadByScanner
 	switch c {
@@ -173,7 +174,7 @@ func (m Marks) WithOpens(c Class) Marks {
 	return m
 }
 
-// MarkOf is the mark that an effect sets; 0: none.
+// MarkOf returns the mark that an effect sets, or 0 if it sets none.
 func MarkOf(effect string) Marks {
 	switch effect {
 	case HardBounce, SoftBounce:
@@ -190,12 +191,12 @@ func MarkOf(effect string) Marks {
 	return 0
 }
 
-// RecipientEvents are what can have become of a mail after it was sent, in the words of lists of recipients: opened and
-// clicked by people as far as is known, the others by machines alone.
+// RecipientEvents lists the events of an email after it was sent, as named in lists of recipients. Opened and clicked
+// mean by people, as far as known; the machine_ events mean by machines only.
 var RecipientEvents = []string{"bounced", "complained", "opened", "clicked", "machine_opened", "machine_clicked"}
 
-// MarksOf returns which marks of a recipient tell of an event of RecipientEvents, and what they are then; zeros for a
-// word that is none.
+// MarksOf returns the mask and the value of the marks that stand for an event of RecipientEvents. For any other word
+// it returns zeros.
 func MarksOf(event string) (mask, want Marks) {
 	switch event {
 	case "bounced":
@@ -214,7 +215,7 @@ func MarksOf(event string) (mask, want Marks) {
 	return 0, 0
 }
 
-// Names lists the marks by name, in the order in which they come about.
+// Names returns the names of the marks in the order in which they usually occur.
 func (m Marks) Names() []string {
 	words := []string{}
 	for i, w := range [...]string{
@@ -228,10 +229,11 @@ func (m Marks) Names() []string {
 	return words
 }
 
-// providerNames that can't be given: they are addresses of other webhooks.
+// takenProviderNames are reserved because they are paths of other webhooks.
 var takenProviderNames = map[string]bool{"subscriptions": true, "lists": true}
 
-// CheckProviderName reports whether a provider may be called so: its name is the last part of its webhook's address.
+// CheckProviderName returns an Invalid error if a provider can't have this name. The name is the last part of its
+// webhook's path.
 func CheckProviderName(name string) error {
 	if len(name) == 0 || len(name) > 64 {
 		return Invalidf("name", "name must have 1 to 64 characters.")
@@ -249,21 +251,20 @@ func CheckProviderName(name string) error {
 	return nil
 }
 
-// DefaultProvider is the name of the generic provider that is made at the first start.
+// DefaultProvider is the name of the generic provider that is created at the first start.
 const DefaultProvider = "mailprovider"
 
-// ProviderReport is one event that a provider, or a mail that came back, reports, with what its receiver has found out
-// about it.
+// ProviderReport is an event reported by a provider or by a bounced email, with what its receiver found out about it.
 type ProviderReport struct {
 	Event       ProviderEvent
-	Names       []string // that may identify the mail (mail.Ident.Recipient): token, Message-ID, return address
-	Key         []byte   // equal for the same event reported twice by its provider
-	Unsubscribe bool     // the recipient unsubscribed at the provider; Event has no type then
-	ByMachine   bool     // a program opened or clicked, not a person
+	Names       []string // possible ids of the email (mail.Ident.Recipient): token, Message-ID, return address
+	Key         []byte   // equal if the provider reports the same event twice
+	Unsubscribe bool     // the recipient unsubscribed at the provider; Event then has no type
+	ByMachine   bool     // opened or clicked by a program, not a person
 	Provider    string   // name of the provider
-	JobNo       int64    // the mail is of this job; 0: none of ours
-	Seq         int64    // its recipient
-	Guess       bool     // without JobNo: the newest mail to the address may be meant
-	Doubtful    bool     // of a soft bounce: the address probably does not exist (DoubtfulBounce)
-	Sender      bool     // of a soft bounce: the sender is at fault, which says nothing against the address
+	JobNo       int64    // job of the email; 0: not from a job
+	Seq         int64    // number of the recipient
+	Guess       bool     // without JobNo: may be about the newest email to the address
+	Doubtful    bool     // of a soft bounce: the address probably doesn't exist (DoubtfulBounce)
+	Sender      bool     // of a soft bounce: caused by the sender, so not held against the address
 }

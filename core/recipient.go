@@ -1,6 +1,6 @@
 package core
 
-// The states of a recipient as the column holds them.
+// The states of a recipient as stored in the column.
 const (
 	RecipientQueued   = 0
 	RecipientDeferred = 1
@@ -9,10 +9,10 @@ const (
 	RecipientSkipped  = 4
 )
 
-// RecipientStates holds the states of a recipient in words, by number.
+// RecipientStates holds the names of the recipient states, indexed by state.
 var RecipientStates = [...]string{"queued", "deferred", "sent", "failed", "skipped"}
 
-// Recipient is what became of one recipient of a job.
+// Recipient is one recipient of a job and its outcome.
 type Recipient struct {
 	Seq        int64   `db:"seq"`
 	Email      string  `db:"email"`
@@ -23,46 +23,46 @@ type Recipient struct {
 	FinishedAt Instant `db:"finished_at"`
 	Reason     string  `db:"reason"`
 	Marks      Marks   `db:"marks"`
-	Name       string  `db:"name"` // as it is known today; empty: it is not
-	ListID     string  `db:"-"`    // by which the recipient is reached
+	Name       string  `db:"name"` // current name; empty: unknown
+	ListID     string  `db:"-"`    // list through which the recipient is reached
 
 	SubscriberID string `db:"subscriber_id"` // on that list; empty: the subscriber was erased since
 }
 
-// Claim is a recipient that is to be mailed now, or to be left out for the reason in Skip.
+// Claim is a recipient to email now or, if Skip is set, to skip for that reason.
 type Claim struct {
 	Seq          int64
 	Tries        int
 	Ambiguous    int
-	DueAt        Instant // of a deferred one
+	DueAt        Instant // of a deferred recipient
 	EmailKey     string
 	SubscriberID string
 	Email        string
 	Preferences  string
 	Skip         string
-	Place        int // of its list among those of the job, from 0
+	Place        int // index of its list among the job's lists, from 0
 }
 
-// Outcome is what became of one try at one recipient.
+// Outcome is the result of one attempt for one recipient.
 type Outcome struct {
 	JobNo      int64
 	TenantID   string
 	Seq        int64
 	EmailKey   string
 	State      int     // RecipientQueued (with Ambiguous), RecipientDeferred, …
-	Tried      bool    // a try was made: it counts
+	Tried      bool    // an attempt was made and counts
 	DueAt      Instant // of RecipientDeferred
-	GivesUpAt  Instant // of RecipientDeferred: when it is tried for the last time
-	Reason     string  // why not sent, or the relay's words; kept with the recipient
-	Ambiguous  bool    // the reply to this message was lost: it is sent once more
-	HardBounce bool    // the address itself is at fault
-	Doubtful   bool    // the address probably is at fault (DoubtfulBounce)
-	SoftBounce bool    // its mailbox was full to the last
-	// of RecipientSent: what the relay's provider calls the mail; empty: not told, or not needed
+	GivesUpAt  Instant // of RecipientDeferred: time of the last try
+	Reason     string  // reason or the relay's reply; stored with the recipient
+	Ambiguous  bool    // the reply to this message was lost; it is sent once more
+	HardBounce bool    // the address itself is invalid
+	Doubtful   bool    // the address is probably invalid (DoubtfulBounce)
+	SoftBounce bool    // the mailbox was still full at the last try
+	// of RecipientSent: the id of the email at the relay's provider; empty: unknown or not needed
 	QueueID string
 }
 
-// HistoryEntry is what became of the mail of one job to one address.
+// HistoryEntry is the outcome of one job's email to one address.
 type HistoryEntry struct {
 	JobNo      int64   `db:"no"`
 	JobID      string  `db:"id"`
@@ -70,7 +70,7 @@ type HistoryEntry struct {
 	ListID     string  `db:"list_id"`
 	Name       string  `db:"name"`
 	Subject    string  `db:"subject"`
-	Seq        int64   `db:"seq"` // of the address among the job's recipients
+	Seq        int64   `db:"seq"` // number of the address among the job's recipients
 	State      int     `db:"state"`
 	Tries      int     `db:"tries"`
 	FinishedAt Instant `db:"finished_at"`

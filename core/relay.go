@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// MaxRelays is how many relays one tenant may have.
+// MaxRelays is the maximum number of relays of a tenant.
 const MaxRelays = 8
 
-// Relay takes a tenant's mails, in place of the daemon's own. The first that works is used.
+// Relay is an SMTP server for a tenant's emails, used instead of the daemon's own. The first relay that works is
+// used.
 type Relay struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name,omitempty" like:"line" max:"60" about:"Name in logs; defaults to the host"`
@@ -22,12 +23,12 @@ type Relay struct {
 	HasPassword bool       `json:"has_password" like:"readonly"`
 	Connections int        `json:"connections" min:"0" max:"64" about:"Default: 4"`
 	MailsEach   int        `json:"mails_per_connection" min:"0" max:"1000000" about:"Default: 1000"`
-	OneByOne    bool       `json:"one_by_one"` // no PIPELINING, even if it is offered
+	OneByOne    bool       `json:"one_by_one"` // no PIPELINING, even if offered
 	DKIMSkip    Strings    `json:"dkim_skip" each:"min=1 max=60" about:"Header fields that the relay changes"`
 	Limits      SendLimits `json:"limits" like:"period"`
 }
 
-// Label names the relay in logs and figures.
+// Label returns the name of the relay in logs and statistics.
 func (r *Relay) Label() string {
 	if r.Name != "" {
 		return r.Name
@@ -35,7 +36,7 @@ func (r *Relay) Label() string {
 	return r.Host
 }
 
-// Address returns host and port, as in a URL.
+// Address returns host and port in the form used in URLs.
 func (r *Relay) Address() string {
 	host := r.Host
 	if strings.Contains(host, ":") { // an IPv6 address
@@ -44,40 +45,40 @@ func (r *Relay) Address() string {
 	return host + ":" + strconv.Itoa(r.Port)
 }
 
-// Relays are those of a tenant, in the order of use.
+// Relays lists the relays of a tenant in order of use.
 type Relays []Relay
 
-// Column is the form of the column.
+// Column returns the column value.
 func (r Relays) Column() string { return jsonColumn(r, len(r) == 0, "[]") }
 
-// told reports whether any brings a new password.
+// bringsPassword reports whether any relay has a new password.
 func (r Relays) bringsPassword() bool {
 	return slices.ContainsFunc(r, func(r Relay) bool { return r.Password != "" })
 }
 
-// Scan reads the column.
+// Scan reads the column value.
 func (r *Relays) Scan(src any) error { return scanJSON(src, r) }
 
-// SendLimits bound what goes out in a time; 0: no limit.
+// SendLimits limits the number of emails sent in a time. 0 means no limit.
 type SendLimits struct {
 	PerSecond int `json:"per_second" min:"0" max:"1000000000" about:"0 means no limit"`
-	// in any PeriodSeconds, gliding
+	// in any PeriodSeconds (a sliding window)
 	PerPeriod int `json:"per_period" min:"0" max:"1000000000" about:"0 means no limit"`
 	// 1 to 86400
 	PeriodSeconds int `json:"period_seconds" min:"0" max:"86400" about:"Period in seconds; required with per_period"`
-	// by the days of UTC, counted across restarts
+	// for each UTC day, counted across restarts
 	PerDay int `json:"per_day" min:"0" max:"1000000000" about:"0 means no limit"`
 }
 
-// Column is the form of the column.
+// Column returns the column value.
 func (l SendLimits) Column() string { return jsonColumn(l, l == SendLimits{}, "{}") }
 
-// Scan reads the column.
+// Scan reads the column value.
 func (l *SendLimits) Scan(src any) error { return scanJSON(src, l) }
 
 const maxSendLimit = 1_000_000_000
 
-// Check judges the limits; field names them. Its error names the one that is wrong.
+// Check validates the limits. Its error names the invalid limit below field.
 func (l SendLimits) Check(field string) error {
 	for _, limit := range [...]struct {
 		name string
@@ -96,8 +97,8 @@ func (l SendLimits) Check(field string) error {
 	return nil
 }
 
-// change takes over the relays of an input: those that carry the id of a present one keep it, and its password if they
-// bring none: for the same user at the same host, so that it is sent nowhere else.
+// change replaces the relays by those of an input. A relay with the id of an existing one keeps that id. If it has no
+// new password and the same user and host, it keeps the password too. The password is never sent to another server.
 func (r *Relays) change(in []Relay) error {
 	if len(in) > MaxRelays {
 		return Invalidf("relays", "%s may be %d at most.", "relays", MaxRelays)
@@ -185,8 +186,8 @@ func isFieldName(s string) bool {
 	})
 }
 
-// TenantRelays is how a tenant's mails go out: by its own relays, with their passwords, or by the daemon's where there
-// are none.
+// TenantRelays holds a tenant's own relays, with their passwords, and its limits. If Relays is empty, emails go
+// through the daemon's relay.
 type TenantRelays struct {
 	Relays Relays
 	Limits SendLimits

@@ -8,7 +8,7 @@ import (
 
 // RelayState describes the server for emails of tenants without a relay of their own, and for emails about accounts.
 type RelayState struct {
-	// directory: emails are saved to a folder, and reach no one
+	// directory: emails are saved to a folder and reach no one
 	Transport string `json:"transport" enum:"smtp|directory"`
 	// of transport smtp, for operators
 	Host     string `json:"host,omitempty"`
@@ -21,19 +21,19 @@ type RelayState struct {
 	// of transport directory, for operators
 	Directory string `json:"directory,omitempty"`
 
-	// for operators: where the mail server is set; absent: it is set nowhere
+	// for operators: where the mail server is set; absent: nowhere
 	Source string `json:"source,omitempty" enum:"file|console"`
-	// for operators: it can be set by PUT /api/admin/relay
+	// for operators: can be set by PUT /api/admin/relay
 	Editable bool `json:"editable,omitempty"`
 	// for operators: sender of emails about accounts, and of tenants without mail_from
 	From string `json:"from,omitempty"`
-	// for operators: when it was set there
+	// for operators: when it was set in the console or through the API
 	ChangedAt Instant `json:"changed_at,omitzero"`
 	// for operators: the password is stored unencrypted, as the configuration has no [auth] key_file
 	KeyInDatabase bool `json:"key_in_database,omitempty"`
 }
 
-// Where the daemon's own mail server is set.
+// The places where the daemon's own mail server is set.
 const (
 	RelayFile    = "file"    // the configuration: its file, the environment or a flag
 	RelayConsole = "console" // the database, by PUT /api/admin/relay
@@ -60,8 +60,8 @@ var (
 	}
 )
 
-// MailServerRefused returns the conflict of a mail server that did not accept its test email: nothing was changed. Its
-// code is mail_server_ and the outcome.
+// MailServerRefused returns the Conflict error for a mail server that did not accept its test email. Nothing was
+// changed. The code is "mail_server_" and the outcome.
 func MailServerRefused(t *RelayTest) error {
 	return Conflictf("mail_server_"+t.Outcome, "The test email was not accepted, so nothing was changed. %s answered: %s",
 		t.Relay, cmp.Or(strings.TrimSpace(strings.Join([]string{codeWord(t.Code), t.Enhanced, t.Answer}, " ")),
@@ -75,20 +75,20 @@ func codeWord(code int) string {
 	return strconv.Itoa(code)
 }
 
-// What a test mail has come to.
+// The outcomes of a test email.
 const (
 	RelayAccepted = "accepted" // the relay accepted it
 	RelayWritten  = "written"  // it was saved to a folder
-	RelayRefused  = "refused"  // the relay works, and refuses this mail or its recipient
-	RelayConnect  = "connect"  // there is no connection, or it broke
-	RelayGreeting = "greeting" // the relay refuses the connection or the sender
-	RelayTLS      = "tls"      // TLS is missing, or the certificate isn't trusted
-	RelayAuth     = "auth"     // username and password are refused, or asked for
+	RelayRefused  = "refused"  // the relay works, but refuses this email or its recipient
+	RelayConnect  = "connect"  // no connection, or it was closed
+	RelayGreeting = "greeting" // the relay refused the connection or the sender
+	RelayTLS      = "tls"      // TLS is missing, or the certificate is not trusted
+	RelayAuth     = "auth"     // username and password were refused, or are required
 	RelayProtocol = "protocol" // the answer is not SMTP
 	RelayDisk     = "disk"     // the directory can't be written
 )
 
-// RelayOutcome reports whether a word is one of these.
+// RelayOutcome reports whether word is one of these outcomes.
 func RelayOutcome(word string) bool {
 	switch word {
 	case RelayAccepted, RelayWritten, RelayRefused, RelayConnect, RelayGreeting, RelayTLS, RelayAuth, RelayProtocol,
@@ -98,22 +98,22 @@ func RelayOutcome(word string) bool {
 	return false
 }
 
-// RelayMail is a mail that tries a relay: a message whose lines end with CRLF.
+// RelayMail is an email that tests a relay. Lines of Data end with CRLF.
 type RelayMail struct {
 	From, To string
 	Data     []byte
 }
 
-// RelayTest is what became of a test mail, with the relay's answer.
+// RelayTest is the result of a test email, with the relay's reply.
 type RelayTest struct {
 	Outcome  string `json:"outcome" enum:"accepted|written|refused|connect|greeting|tls|auth|protocol|disk"`
-	Relay    string `json:"relay,omitempty"` // host and port; absent for the daemon's own, but to operators
+	Relay    string `json:"relay,omitempty"` // host and port; of the daemon's own only for operators
 	Stage    string `json:"stage,omitempty"` // the command that failed: dial, STARTTLS, AUTH, MAIL, RCPT …
 	Code     int    `json:"code,omitempty"`  // of the reply (RFC 5321 section 4.2)
 	Enhanced string `json:"enhanced,omitempty"`
-	Answer   string `json:"answer,omitempty"` // the words of the reply, or what the machine says
+	Answer   string `json:"answer,omitempty"` // text of the reply, or the error of the operating system
 	TookMS   int64  `json:"took_ms"`
 }
 
-// Good reports whether the mail was taken.
+// Good reports whether the email was accepted or saved.
 func (t *RelayTest) Good() bool { return t.Outcome == RelayAccepted || t.Outcome == RelayWritten }

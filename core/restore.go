@@ -8,19 +8,19 @@ const RestorableFor = 30 * 24 * time.Hour
 // Deleted is a deleted tenant or list that can be restored.
 type Deleted struct {
 	ID        string  `json:"id" db:"id"`
-	TenantID  string  `json:"tenant_id" db:"tenant_id"` // of a tenant its own id
+	TenantID  string  `json:"tenant_id" db:"tenant_id"` // of a tenant: its own id
 	Name      string  `json:"name" db:"name"`
 	DeletedAt Instant `json:"deleted_at" db:"deleted_at"`
 	Until     Instant `json:"restorable_until" db:"-"`
 }
 
-// Restorable returns the record with the end of the time in which it can be restored.
+// Restorable returns d with the end of the time in which it can be restored.
 func (d Deleted) Restorable() Deleted {
 	d.Until = d.DeletedAt.Add(RestorableFor)
 	return d
 }
 
-// Kinds of what a restored record does not get back.
+// The kinds of things that a restored record does not get back.
 const (
 	LeftOutDomain    = "domain"
 	LeftOutDKIMKey   = "dkim_key"
@@ -29,18 +29,18 @@ const (
 	LeftOutMailFrom  = "mail_from"
 )
 
-// LeftOut is something that a tenant or list did not get back when it was restored: another one has it now.
+// LeftOut is something that a restored tenant or list did not get back, because another one has it now.
 type LeftOut struct {
 	Kind string `json:"kind" db:"kind" enum:"domain|dkim_key|slug|public_url|mail_from"`
-	Name string `json:"name" db:"name"` // the domain, selector._domainkey.domain, the slug, the origin or the address
+	Name string `json:"name" db:"name"` // domain, selector._domainkey.domain, slug, origin or address
 }
 
-// Restored says what came back with a restored tenant or list.
+// Restored summarizes what was restored with a tenant or list.
 type Restored struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
-	Lists     int       `json:"lists"`     // restored with a tenant; of a list 1
-	Clients   int       `json:"clients"`   // came back disabled
-	Endpoints int       `json:"endpoints"` // came back disabled
+	Lists     int       `json:"lists"`     // restored with a tenant; 1 for a list
+	Clients   int       `json:"clients"`   // restored, but disabled
+	Endpoints int       `json:"endpoints"` // restored, but disabled
 	LeftOut   []LeftOut `json:"left_out"`
 }

@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// The roles of users, the least first: each may do what those before it may, and more.
+// The roles of users, from least to most powerful. Each includes the rights of those before it.
 const (
 	RoleViewer      = "viewer"
 	RoleEditor      = "editor"
@@ -11,13 +11,13 @@ const (
 	RoleOperator    = "operator"
 )
 
-// Roles are the words of Role.Role, the least first. All but operator are roles in one tenant.
+// Roles lists the values of Role.Role, from least to most powerful. All except operator apply to one tenant.
 var Roles = []string{RoleViewer, RoleEditor, RolePublisher, RoleTenantAdmin, RoleOperator}
 
-// Action is what a caller may be let do. Routes, pages and commands ask Caller.May for it.
+// Action is something that a caller may be permitted to do. Routes, pages and commands check it with Caller.May.
 type Action string
 
-// The actions, each about the records of one tenant unless it says otherwise.
+// The actions. Each concerns the records of one tenant, unless it says otherwise.
 const (
 	ActionTenantRead   Action = "tenant.read"
 	ActionListRead     Action = "list.read"
@@ -66,14 +66,14 @@ const (
 	ActionSystemRead     Action = "system.read"
 )
 
-// Permission says who may do an action: the least role, and the scopes of tokens, one of which is enough. A client that
-// acts for itself may what a tenant_admin may, with such a scope, unless People.
+// Permission says who may perform an action: the least role and the scopes of the token. With such a scope, a client
+// that acts for itself has the rights of a tenant_admin, unless People is set.
 type Permission struct {
 	Action Action
-	Least  string   // role; those above have it too
-	Scopes []string // one of which the token needs
-	People bool     // refused to a client that acts for itself
-	Text   string   // what it lets do
+	Least  string   // least role; higher roles are permitted too
+	Scopes []string // the token needs one of these
+	People bool     // refused to clients that act for themselves
+	Text   string   // description of what it permits
 }
 
 var (
@@ -84,7 +84,8 @@ var (
 	byReading = []string{ScopeListRead, ScopeSend, ScopeAdmin}
 )
 
-// Permissions is the one table of who may do what, the widest first. What stands in no row is refused to all.
+// Permissions is the only table of permissions. It starts with those that most roles have. An action without a row is
+// refused to everyone.
 var Permissions = []Permission{
 	{ActionTenantRead, RoleViewer, byAdmin, false, "see the tenant's name, domains, sender and design"},
 	{ActionListRead, RoleViewer, byList, false, "see lists, their settings and counts"},
@@ -144,24 +145,27 @@ var permissions = func() map[Action]Permission {
 	return m
 }()
 
-// PermissionFor returns the row of an action; ok reports whether there is one.
+// PermissionFor returns the permission of an action. ok is false if there is none.
 func PermissionFor(a Action) (p Permission, ok bool) {
 	p, ok = permissions[a]
 	return p, ok
 }
 
-// Allows reports whether a role has the permission: operator for everything, the others within their tenant.
+// Allows reports whether a role has the permission. An operator has it for everything, other roles have it in their
+// tenant.
 func (p Permission) Allows(role string) bool {
 	least := slices.Index(Roles, p.Least)
 	return least >= 0 && slices.Index(Roles, role) >= least
 }
 
-// AllowsClients reports whether a client that acts for itself, with a scope of the permission, has it for its tenant.
+// AllowsClients reports whether a client that acts for itself has the permission in its tenant, if its token has the
+// scope.
 func (p Permission) AllowsClients() bool { return !p.People && p.Allows(RoleTenantAdmin) }
 
-// May reports whether the caller may do an action on the records of a tenant (TenantNone: on those of none, or to all):
-// by a role of the user or as the tenant's own client, and by a scope of the token. A user's token that was given to a
-// tenant's client is held to that tenant, where an operator may what a tenant_admin may.
+// May reports whether the caller may perform an action on the records of a tenant. TenantNone stands for records
+// without a tenant, or for all tenants. The user needs a role, or the caller must be the tenant's own client, and the
+// token needs a scope. A token that a user granted to a tenant's client is limited to that tenant; there, an operator
+// has the rights of a tenant_admin.
 func (c Caller) May(a Action, tenant string) bool {
 	p, ok := c.permission(a)
 	switch {
@@ -183,8 +187,8 @@ func (c Caller) May(a Action, tenant string) bool {
 	return false
 }
 
-// TenantsWith lists the tenants for which the caller may do an action. all is true for an operator whose client is
-// bound to no tenant, and then the list is empty.
+// TenantsWith returns the tenants for which the caller may perform an action. all is true for an operator whose
+// client is not bound to a tenant; the list is then empty.
 func (c Caller) TenantsWith(a Action) (tenants []string, all bool) {
 	switch {
 	case c.May(a, c.ClientTenant):
@@ -203,8 +207,8 @@ func (c Caller) TenantsWith(a Action) (tenants []string, all bool) {
 	return tenants, false
 }
 
-// HasRole reports whether a role of the user counts now, or the caller is a tenant's own client: there may be records
-// that it may see.
+// HasRole reports whether the user has an active role or the caller is a tenant's own client. There may then be
+// records that the caller can see.
 func (c Caller) HasRole() bool {
 	if c.UserID == "" {
 		return c.ClientTenant != TenantNone
@@ -212,25 +216,27 @@ func (c Caller) HasRole() bool {
 	return slices.ContainsFunc(c.Roles, func(r Role) bool { return !r.Pending })
 }
 
-// MaySomewhere reports whether the caller may do an action for at least one tenant.
+// MaySomewhere reports whether the caller may perform an action in at least one tenant.
 func (c Caller) MaySomewhere(a Action) bool {
 	tenants, all := c.TenantsWith(a)
 	return all || len(tenants) > 0
 }
 
-// permission returns the row of an action if the token has a scope for it.
+// permission returns the permission of an action. ok is false if there is none, or the token lacks its scopes.
 func (c Caller) permission(a Action) (Permission, bool) {
 	p, ok := permissions[a]
 	return p, ok && slices.ContainsFunc(p.Scopes, c.Has)
 }
 
-// Lacking is the error of a caller who may not do an action. It names the action, and the least role that may.
+// Lacking returns the error for a caller who may not perform an action. It names the action and the least role that
+// may.
 func Lacking(a Action) *Error {
 	return Forbiddenf("You need the permission %s. Ask an administrator for the role %s.", a, permissions[a].Least)
 }
 
-// AllowedScopes lists what the roles of a user allow a token at a client of one tenant (TenantNone: of none) to carry.
-// A client of another tenant than that of the role gives its token nothing of it.
+// AllowedScopes returns the scopes that the user's roles allow for a token. The token's client belongs to
+// clientTenant, or to no tenant if that is TenantNone. A role in one tenant gives no scopes to a client of another
+// tenant.
 func AllowedScopes(roles []Role, clientTenant string) []string {
 	var most int
 	for _, r := range roles {

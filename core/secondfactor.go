@@ -1,10 +1,10 @@
 package core
 
-// SecondFactor is what a user proves at the sign-in besides the password.
+// SecondFactor is the two-factor authentication of a user.
 type SecondFactor struct {
-	// when the authenticator app was set up; 0: it is not
+	// when the authenticator app was set up; 0: never
 	TOTPAt        Instant `db:"confirmed_at" json:"totp_at"`
-	RecoveryCodes int     `db:"recovery_codes" json:"recovery_codes"` // that were not used yet
+	RecoveryCodes int     `db:"recovery_codes" json:"recovery_codes"` // number of unused codes
 }
 
 // Set reports whether the user has a second factor.

@@ -7,53 +7,53 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// How a sender domain was verified: by its TXT record, by an operator's word, or by standing among the tenant's domains
-// before domains were verified.
+// How a sender domain was verified: by its TXT record, by an operator, or because the tenant had it before
+// verification was introduced.
 const (
 	VerifiedByDNS      = "dns"
 	VerifiedByOperator = "operator"
 	VerifiedBefore     = "before"
 )
 
-// What the last look at the TXT record of a sender domain has found.
+// The results of the last check of a sender domain's TXT record.
 const (
 	DomainFound      = "found"
-	DomainMissing    = "missing"     // no TXT record has the name
-	DomainOtherValue = "other_value" // TXT records have the name, none of them the value
+	DomainMissing    = "missing"     // no TXT record has this name
+	DomainOtherValue = "other_value" // TXT records have this name, but not the value
 	DomainMisplaced  = "misplaced"   // the record has another name
-	DomainFault      = "dns_fault"   // the name servers answer with a fault
-	DomainTimeout    = "timeout"     // no name server answers
-	DomainTaken      = "taken"       // the record is there, and the domain another tenant's
+	DomainFault      = "dns_fault"   // the name servers return an error
+	DomainTimeout    = "timeout"     // no name server responds
+	DomainTaken      = "taken"       // the record exists, but the domain belongs to another tenant
 )
 
-// Status words of sender domains.
+// The statuses of sender domains.
 const (
 	DomainProposed = "proposed"
 	DomainVerified = "verified"
 )
 
-// SenderDomain is a domain that a tenant wants to mail from, or may. Those that are verified are Tenant.Domains.
+// SenderDomain is a domain that a tenant may send from, or wants to. Tenant.Domains lists the verified ones.
 type SenderDomain struct {
 	ID         string  `json:"id" db:"id"`
 	TenantID   string  `json:"tenant_id" db:"tenant_id"`
-	Domain     string  `json:"domain" db:"domain"` // folded A-labels
+	Domain     string  `json:"domain" db:"domain"` // lower-case A-labels
 	Token      string  `json:"-" db:"token"`
 	VerifiedBy string  `json:"verified_by,omitempty" db:"verified_by" enum:"dns|operator|before"`
-	VerifiedAt Instant `json:"verified_at,omitzero" db:"verified_at"` // 0: it is proposed
+	VerifiedAt Instant `json:"verified_at,omitzero" db:"verified_at"` // 0: not verified
 	CheckedAt  Instant `json:"checked_at,omitzero" db:"checked_at"`
 	Check      string  `json:"check,omitempty" db:"check_result" enum:"found|missing|other_value|misplaced|dns_fault|timeout|taken"`
-	FoundAt    string  `json:"found_at,omitempty" db:"found_at"` // the name of the record that is misplaced
+	FoundAt    string  `json:"found_at,omitempty" db:"found_at"` // name of the misplaced record
 	CreatedAt  Instant `json:"created_at" db:"created_at"`
 	UpdatedAt  Instant `json:"updated_at" db:"updated_at"`
 }
 
-// SenderDomainView is a sender domain as it is shown, with the record that proves it.
+// SenderDomainView is a sender domain as the API shows it, with the record that verifies it.
 type SenderDomainView struct {
 	SenderDomain
 	Status  string    `json:"status" enum:"proposed|verified"`
-	Signed  bool      `json:"signed"` // a key signs what is mailed from it
+	Signed  bool      `json:"signed"` // a key signs emails from it
 	Record  DNSRecord `json:"record"`
-	Message string    `json:"message"` // what is to be done next
+	Message string    `json:"message"` // next step
 }
 
 // DNSRecord is a record that a domain needs.
@@ -63,18 +63,18 @@ type DNSRecord struct {
 	Value string `json:"value"`
 }
 
-// proofLabel is the first label of the name of the record that proves a domain, proofWord what its value begins with.
+// proofLabel is the first label of the verifying record's name. proofWord is the prefix of its value.
 const (
 	proofLabel = "_newsletterd."
 	proofWord  = "newsletterd-verification="
 )
 
-// ErrDomainTaken is returned when a domain, or one above it, is verified for another tenant.
+// ErrDomainTaken is returned if a domain, or a parent of it, is verified for another tenant.
 var ErrDomainTaken = Conflictf("domain_taken",
 	"The domain or a parent domain is already verified for another tenant.")
 
-// NewSenderDomain makes a domain of a tenant that is not verified, with a token of its own. It returns an Invalid error
-// for what is no domain name.
+// NewSenderDomain returns an unverified domain of a tenant with a new token. If domain is not a domain name, it
+// returns an Invalid error.
 func NewSenderDomain(tenantID, domain string, now Instant) (d SenderDomain, err error) {
 	d = SenderDomain{
 		ID: NewID(), TenantID: tenantID, Token: strings.ToLower(rand.Text()), CreatedAt: now, UpdatedAt: now,
@@ -86,8 +86,8 @@ func NewSenderDomain(tenantID, domain string, now Instant) (d SenderDomain, err 
 	return d, nil
 }
 
-// ProposeDomain is NewSenderDomain for one that is to be proved. It also refuses domains below which strangers register
-// their own, such as co.uk and github.io.
+// ProposeDomain is like NewSenderDomain for a domain that must be verified. It also refuses free mail providers and
+// public suffixes, under which strangers can register domains, such as co.uk and github.io.
 func ProposeDomain(tenantID, domain string, now Instant) (SenderDomain, error) {
 	d, err := NewSenderDomain(tenantID, domain, now)
 	if err != nil {
@@ -106,29 +106,30 @@ func ProposeDomain(tenantID, domain string, now Instant) (SenderDomain, error) {
 	return d, nil
 }
 
-// maxDomain is how many bytes the name of a domain may have (RFC 1035 section 2.3.4, without the lengths of labels).
+// maxDomain is the maximum length of a domain name in bytes (RFC 1035 section 2.3.4, without the length octets).
 const maxDomain = 253
 
-// Verified reports whether the tenant may mail from the domain.
+// Verified reports whether the tenant may send from the domain.
 func (d *SenderDomain) Verified() bool { return d.VerifiedAt > 0 }
 
-// Record returns the TXT record that proves the domain.
+// Record returns the TXT record that verifies the domain.
 func (d *SenderDomain) Record() DNSRecord {
 	return DNSRecord{Type: "TXT", Name: proofLabel + d.Domain, Value: proofWord + d.Token}
 }
 
-// Proves reports whether a TXT record has the value that proves the domain. Quotes that were pasted with it do no harm.
+// Proves reports whether a TXT record has the value that verifies the domain. It ignores quotes pasted with the
+// value.
 func (d *SenderDomain) Proves(text string) bool {
 	return strings.EqualFold(strings.Trim(text, " \t\""), proofWord+d.Token)
 }
 
-// Misplaced lists where the record also may have ended up: at the domain itself, and where a provider has added the
-// name of its zone to a name that had it already.
+// Misplaced returns other names under which the record may have been created: the domain itself, and the names that
+// result if a provider appended the zone to a full name.
 func (d *SenderDomain) Misplaced() []string {
 	return append([]string{d.Domain}, DoubledNames(d.Record().Name, d.Domain)...)
 }
 
-// DomainsAbove lists a domain and the domains above it, without the top one.
+// DomainsAbove returns a domain and its parents, except the top-level domain.
 func DomainsAbove(domain string) (all []string) {
 	for d, ok := domain, true; ok && strings.Contains(d, "."); _, d, ok = strings.Cut(d, ".") {
 		all = append(all, d)
@@ -136,8 +137,8 @@ func DomainsAbove(domain string) (all []string) {
 	return all
 }
 
-// DomainsAligned reports whether a domain is that in From, or one of the same organization unless strict (RFC 7489
-// section 3.1).
+// DomainsAligned reports whether a domain is aligned with the From domain. If strict, they must be equal, otherwise
+// they must belong to the same organization (RFC 7489 section 3.1).
 func DomainsAligned(domain, from string, strict bool) bool {
 	if domain == from || strict {
 		return domain == from
@@ -147,7 +148,7 @@ func DomainsAligned(domain, from string, strict bool) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// View returns the domain as it is shown.
+// View returns the domain as the API shows it.
 func (d SenderDomain) View() SenderDomainView {
 	v := SenderDomainView{SenderDomain: d, Status: DomainProposed, Record: d.Record()}
 	if d.Verified() {

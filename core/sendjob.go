@@ -12,8 +12,8 @@ import (
 // JobStatus is the state of a send job.
 type JobStatus string
 
-// The states of a send job: pending → running → completed, failed or cancelled; pending may also end
-// as cancelled or failed. The last three are final.
+// The states of a send job: pending → running → completed, failed or cancelled. A pending job may also become
+// cancelled or failed. The last three states are final.
 const (
 	JobPending   JobStatus = "pending"
 	JobRunning   JobStatus = "running"
@@ -22,21 +22,21 @@ const (
 	JobCancelled JobStatus = "cancelled"
 )
 
-// Final reports whether the state is never left.
+// Final reports whether the job can't change its state any more.
 func (s JobStatus) Final() bool { return s != JobPending && s != JobRunning }
 
-// Figures of the rules about send jobs.
+// Limits of the rules about send jobs.
 const (
 	MaxSubject      = 998     // characters (RFC 5322 section 2.1.1)
 	MaxBody         = 1 << 20 // octets of each body
 	MaxTemplateName = 100     // characters
 	DefaultTemplate = "default"
 
-	// ScheduleGrace is how long ago scheduled_at may be without a word: clocks differ, and requests take their time.
+	// ScheduleGrace is how far scheduled_at may lie in the past, because clocks differ and requests take time.
 	ScheduleGrace = time.Minute
 )
 
-// Why a recipient was left out or failed, in words that do not change: they are stored and shown.
+// The reasons why a recipient was skipped or failed. These texts are stored and shown, so they must not change.
 const (
 	ReasonUnsubscribed = "unsubscribed"
 	ReasonNoProof      = "no mailed proof"
@@ -52,12 +52,12 @@ const (
 	ReasonNoReply      = "no reply to the message, twice"
 )
 
-// Stats counts the recipients of a job by what became of them.
+// Stats counts the recipients of a job by outcome.
 type Stats struct {
 	Recipients   int64 `db:"recipients" json:"recipients"`
 	Sent         int64 `db:"sent" json:"sent"`
 	Delivered    int64 `db:"delivered" json:"delivered"`
-	Deferred     int64 `db:"deferred" json:"deferred"` // waiting for another try just now
+	Deferred     int64 `db:"deferred" json:"deferred"` // waiting for a retry
 	Failed       int64 `db:"failed" json:"failed"`
 	Skipped      int64 `db:"skipped" json:"skipped"`
 	Bounced      int64 `db:"bounced" json:"bounced"`
@@ -65,29 +65,29 @@ type Stats struct {
 	Opened       int64 `db:"opened" json:"opened"`
 	Clicked      int64 `db:"clicked" json:"clicked"`
 	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"`
-	Ambiguous    int64 `db:"ambiguous" json:"ambiguous"` // resent once, since the reply to the first was lost
+	Ambiguous    int64 `db:"ambiguous" json:"ambiguous"` // resent once because the reply to the first try was lost
 
-	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // of the deferred
-	// GivesUpAt is the last try of all that were deferred, as their replies said. No deferred recipient is tried later
-	// unless the relay is away; once the one that this was has its outcome, the others' may be earlier.
+	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // next try of a deferred one
+	// GivesUpAt is the time of the last try of all deferred recipients. A later try happens only if the relay is
+	// unavailable. Once the recipient with that last try has an outcome, the last tries of the others may be earlier.
 	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`
 
-	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // of Opened: by no one who is known to be a person
-	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // of Clicked: by machines alone
+	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // part of Opened: by no known person
+	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // part of Clicked: by machines only
 
 	Opens  *OpenFigures  `db:"-" json:"opens,omitempty"`
 	Clicks *ClickFigures `db:"-" json:"clicks,omitempty"`
 }
 
-// SendJob is one mailing of a campaign to a list, or to several.
+// SendJob is one send of a campaign to one or more lists.
 type SendJob struct {
 	No            int64     `db:"no"`
 	ID            string    `db:"id"`
 	TenantID      string    `db:"tenant_id"`
-	ListID        string    `db:"list_id"`   // the first, where there are several
-	Lists         int64     `db:"lists"`     // how many it goes to
-	Narrowing     string    `db:"narrowing"` // Narrowing's column
-	CopyID        string    `db:"copy_id"`   // of the CampaignCopy that it sends
+	ListID        string    `db:"list_id"`   // the first list if there are several
+	Lists         int64     `db:"lists"`     // number of lists
+	Narrowing     string    `db:"narrowing"` // column form of a Narrowing
+	CopyID        string    `db:"copy_id"`   // id of the CampaignCopy that it sends
 	CampaignID    string    `db:"campaign_id"`
 	Status        JobStatus `db:"status"`
 	ScheduledAt   Instant   `db:"scheduled_at"`
@@ -99,28 +99,28 @@ type SendJob struct {
 	StartedAt     Instant   `db:"started_at"`
 	FinishedAt    Instant   `db:"finished_at"`
 	FailureReason string    `db:"failure_reason"`
-	// of a running job, or a held one; 0: not paused, or as long as its list and tenant are switched off
+	// of a running or held job; 0: not paused, or paused only while its list or tenant is inactive
 	PausedAt    Instant `db:"paused_at"`
-	PauseReason string  `db:"pause_reason"` // why nothing is sent just now; empty: it is
+	PauseReason string  `db:"pause_reason"` // why nothing is sent at the moment; empty: not paused
 	HardBounced int64   `db:"hard_bounced"`
-	Unstoppable bool    `db:"unstoppable"` // a person has resumed it: the stop rule is not asked again
-	RetryOf     string  `db:"retry_of"`    // the job whose unsent recipients this one takes; empty: the list's
+	Unstoppable bool    `db:"unstoppable"` // resumed by a person, so the stop rule no longer applies
+	RetryOf     string  `db:"retry_of"`    // the job whose unsent recipients it takes; empty: the list's
 	ExpandedTo  string  `db:"expanded_to"` // email_key of the last subscriber that became a recipient
 	Expanded    bool    `db:"expanded"`
-	Expected    int64   `db:"expected"`    // recipients, as they were counted when it was sent; 0: they were not
-	FirstFew    int64   `db:"first_few"`   // how many get it before the rest; 0: all at once
-	FirstUntil  Instant `db:"first_until"` // end of the hold before the rest; 0: the first few are not through
+	Expected    int64   `db:"expected"`    // recipients counted when it was sent; 0: not counted
+	FirstFew    int64   `db:"first_few"`   // number of first recipients; 0: everyone at the same time
+	FirstUntil  Instant `db:"first_until"` // end of the pause after the first recipients; 0: not all of them are done
 	Transport   string  `db:"transport"`   // TransportFolder, TransportPartly or empty
 	Stats
 }
 
-// What SendJob.Transport says. Empty: its emails went to a mail server.
+// The values of SendJob.Transport. If it is empty, all emails went to a mail server.
 const (
-	TransportFolder = "folder" // they were saved to a folder, as no mail server was set, and reached no one
-	TransportPartly = "partly" // some of them were, as the server was set or removed while it ran
+	TransportFolder = "folder" // saved to a folder because no mail server was set; no one received them
+	TransportPartly = "partly" // some were saved to a folder because the server was set or removed during the job
 )
 
-// CampaignCopy is a campaign as a job sends it: it is never changed.
+// CampaignCopy is a campaign as a job sends it. It never changes.
 type CampaignCopy struct {
 	ID             string  `db:"id"`
 	TenantID       string  `db:"tenant_id"`
@@ -128,16 +128,16 @@ type CampaignCopy struct {
 	Subject        string  `db:"subject"`
 	BodyHTML       string  `db:"body_html"`
 	BodyText       string  `db:"body_text"`
-	Template       string  `db:"template"` // the JSON object as given; empty: none
+	Template       string  `db:"template"` // JSON object as given; empty: none
 	UnsubscribeURL string  `db:"unsubscribe_url"`
 	TrackOpen      bool    `db:"track_open"`
 	TrackClick     bool    `db:"track_click"`
-	Totals         bool    `db:"totals"` // what is tracked names no reader
+	Totals         bool    `db:"totals"` // tracking doesn't identify subscribers
 	CreatedAt      Instant `db:"created_at"`
 }
 
-// TemplateName is the named template that the campaign is sent with. It is empty where the bodies are
-// the whole content; the default template stands in for a campaign without a body.
+// TemplateName returns the name of the template that the campaign is sent with. It is empty if the bodies are the
+// whole content. Without a body, it is DefaultTemplate.
 func (c *CampaignCopy) TemplateName() string {
 	if name := templateText(c.Template, "mailer_template_name"); name != "" {
 		return name
@@ -148,12 +148,13 @@ func (c *CampaignCopy) TemplateName() string {
 	return ""
 }
 
-// Preheader is the text that mailbox lists show after the subject.
+// Preheader returns the preview text that mailboxes show after the subject.
 func (c *CampaignCopy) Preheader() string {
 	return templateText(c.Template, "preheader")
 }
 
-// templateKey reads one text of the template object; nil where it is absent or null, false where it is no text.
+// templateKey returns one text of the template object. It returns nil if the key is absent or null, and false if its
+// value is not a string.
 func templateKey(object, key string) (*string, bool) {
 	if object == "" {
 		return nil, true
@@ -169,7 +170,7 @@ func templateKey(object, key string) (*string, bool) {
 	return s, true
 }
 
-// templateText is templateKey of a template that was checked; absent is empty.
+// templateText returns a text of a validated template object, or "" if it is absent.
 func templateText(object, key string) string {
 	if s, _ := templateKey(object, key); s != nil {
 		return *s
@@ -177,7 +178,7 @@ func templateText(object, key string) string {
 	return ""
 }
 
-// NewJob is what a caller asks for, both spellings folded into one value.
+// NewJob holds the fields of a request for a send job, after both spellings were merged.
 type NewJob struct {
 	TenantID, ListID   string
 	Name, Subject      string
@@ -190,7 +191,7 @@ type NewJob struct {
 	TrackClick         bool
 }
 
-// Validate checks all that can be judged without the database, and names the first faulty field.
+// Validate checks everything that does not need the database. Its error names the first invalid field.
 func (n *NewJob) Validate(now Instant) error {
 	if err := checkBodies(n.BodyHTML, n.BodyText); err != nil {
 		return err
@@ -225,7 +226,7 @@ func (n *NewJob) validateContent() error {
 	return nil
 }
 
-// checkBodies returns a TooLarge error that names the first of two bodies with more than MaxBody octets.
+// checkBodies returns a TooLarge error naming the first body with more than MaxBody octets.
 func checkBodies(html, text string) error {
 	for _, body := range [...]struct{ field, text string }{{"body_html", html}, {"body_text", text}} {
 		if len(body.text) > MaxBody {
@@ -286,8 +287,8 @@ func validateUnsubscribeURL(link string) error {
 	return nil
 }
 
-// FillUnsubscribeURL puts a token into every {{unsubscribe_token}} of an address; blanks may stand
-// inside the braces. found is false where there is no such placeholder.
+// FillUnsubscribeURL replaces every {{unsubscribe_token}} in a URL with token. The braces may contain spaces around
+// the name. found is false if there is no such placeholder.
 func FillUnsubscribeURL(link, token string) (filled string, found bool) {
 	var b strings.Builder
 	for {
@@ -312,7 +313,7 @@ func FillUnsubscribeURL(link, token string) (filled string, found bool) {
 	return b.String(), found
 }
 
-// ValidateTimes checks the schedule and the window, and names the first faulty field.
+// ValidateTimes checks the schedule and the window. Its error names the first invalid field.
 func (n *NewJob) ValidateTimes(now Instant) error {
 	switch {
 	case n.WindowEnd != 0 && n.WindowEnd <= n.WindowStart:
@@ -326,7 +327,7 @@ func (n *NewJob) ValidateTimes(now Instant) error {
 	return nil
 }
 
-// ValidateSchedule is ValidateTimes for a campaign, whose schedule must not lie in the past.
+// ValidateSchedule is like ValidateTimes, but also refuses a schedule in the past. Campaigns use it.
 func (n *NewJob) ValidateSchedule(now Instant) error {
 	if err := n.ValidateTimes(now); err != nil {
 		return err
@@ -337,12 +338,13 @@ func (n *NewJob) ValidateSchedule(now Instant) error {
 	return nil
 }
 
-// ScheduledInPast reports whether scheduled_at is too long ago to be meant as now.
+// ScheduledInPast reports whether scheduled_at is more than ScheduleGrace ago.
 func (n *NewJob) ScheduledInPast(now Instant) bool {
 	return n.ScheduledAt != 0 && n.ScheduledAt.Add(ScheduleGrace) < now
 }
 
-// Job makes the job and its campaign. Validate has passed; the tenant is the list's.
+// Job returns the job and the campaign copy that it sends. The caller must call Validate first and set TenantID to
+// the list's tenant.
 func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	link := templateText(string(n.Template), "unsubscribe_url")
 	c := CampaignCopy{
@@ -358,12 +360,12 @@ func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	return j, c
 }
 
-// JobTimes are the times of a send job that are to change: nil leaves one as it is, 0 removes it.
+// JobTimes holds new times of a send job. Nil leaves a time unchanged and 0 removes it.
 type JobTimes struct{ ScheduledAt, WindowStart, WindowEnd *Instant }
 
 // Move changes when a pending job starts and how long it may send. A job that can still be undone does not start
-// before that time is over. What is sent, and its approval, stay as they are. Errors: Conflict if the job has started or
-// ended; Invalid names the time that doesn't fit or lies in the past.
+// before the time for undoing is over. Its content and approval stay unchanged. If the job has started or ended, Move
+// returns a Conflict error. An Invalid error names the time that doesn't fit or lies in the past.
 func (j *SendJob) Move(to JobTimes, now Instant) error {
 	if j.Status != JobPending {
 		return Conflictf("conflict", "The send job is %s. Only a pending one can be rescheduled.", j.Status)
@@ -392,10 +394,11 @@ func (j *SendJob) Move(to JobTimes, now Instant) error {
 	return nil
 }
 
-// WindowClosed reports whether the job may not send any more.
+// WindowClosed reports whether the delivery window of the job is over.
 func (j *SendJob) WindowClosed(now Instant) bool { return j.WindowEnd != 0 && now >= j.WindowEnd }
 
-// Start makes a due job run, or fail where its window is over before it began. It reports whether the state changed.
+// Start starts a job that is due. If its window is already over, the job fails instead. It reports whether the state
+// changed.
 func (j *SendJob) Start(now Instant) bool {
 	switch {
 	case j.Status != JobPending:
@@ -409,10 +412,10 @@ func (j *SendJob) Start(now Instant) bool {
 	return true
 }
 
-// Cancel ends a pending or running job and reports whether it did; in a final state it changes nothing.
+// Cancel cancels a pending or running job and reports whether it did. It doesn't change a job in a final state.
 func (j *SendJob) Cancel(now Instant) bool { return j.end(JobCancelled, now) }
 
-// Fail ends a pending or running job for a cause that hits all recipients, and reports whether it did.
+// Fail ends a pending or running job for a reason that affects all recipients, and reports whether it did.
 func (j *SendJob) Fail(reason string, now Instant) bool {
 	if !j.end(JobFailed, now) {
 		return false
@@ -421,7 +424,7 @@ func (j *SendJob) Fail(reason string, now Instant) bool {
 	return true
 }
 
-// Finish completes a running job of which every recipient has a final outcome, and reports whether it did.
+// Finish completes a running job once every recipient has a final outcome, and reports whether it did.
 func (j *SendJob) Finish(now Instant) bool {
 	if j.Status != JobRunning || !j.Expanded || j.Sent+j.Failed+j.Skipped < j.Recipients {
 		return false
@@ -437,16 +440,16 @@ func (j *SendJob) end(s JobStatus, now Instant) bool {
 	return true
 }
 
-// retrySchedule is the wait after the n-th temporary failure of a recipient; the last one repeats.
+// retrySchedule holds the wait after each temporary failure of a recipient. The last wait repeats.
 var retrySchedule = [...]time.Duration{
 	5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// RetryFor is how long a recipient is tried in all.
+// RetryFor is the total time for which a recipient is retried.
 const RetryFor = 48 * time.Hour
 
-// NextTry says when a recipient whose tries-th try has just failed for the moment is due again; ok is
-// false where its time, or the job's window, is over before that.
+// NextTry returns when a recipient is due again after tries temporary failures, the last of them just now. ok is
+// false if the time for retries or the job's window ends before that.
 func (j *SendJob) NextTry(tries int, now Instant) (at Instant, ok bool) {
 	var spent, wait time.Duration
 	for i := range tries {
@@ -460,8 +463,8 @@ func (j *SendJob) NextTry(tries int, now Instant) (at Instant, ok bool) {
 	return at, !j.WindowClosed(at)
 }
 
-// LastTry returns when a recipient that has failed tries times and is due at due is tried for the last time, if every
-// try fails.
+// LastTry returns the time of the last try of a recipient if every try fails. It has failed tries times so far and
+// its next try is at due.
 func (j *SendJob) LastTry(tries int, due Instant) Instant {
 	for {
 		next, ok := j.NextTry(tries+1, due)

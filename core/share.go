@@ -1,7 +1,7 @@
 package core
 
-// Share lets one user see a model: the one with an id, or anyone who has verified an address. A share by address never
-// reports whether there is such a user.
+// Share lets one person see a model: the user with an id, or the user who verified an address. A share by address
+// never reveals whether such a user exists.
 type Share struct {
 	ID         string  `json:"id" db:"id"`
 	ModelID    string  `json:"model_id" db:"model_id"`
@@ -11,25 +11,25 @@ type Share struct {
 	CreatedAt  Instant `json:"created_at" db:"created_at"`
 }
 
-// PermissionRead is the one permission of a share.
+// PermissionRead is the only permission of a share.
 const PermissionRead = "read"
 
-// MaxShares is the number of shares that one model may have.
+// MaxShares is the maximum number of shares of a model.
 const MaxShares = 500
 
-// ShareInput is what an owner wants a share to be; nil is not given.
+// ShareInput holds the fields of a share that an owner sets. Nil means not given.
 type ShareInput struct {
 	UserID     *string `json:"user_id" is:"uuid"`
 	Email      *Email  `json:"email"`
 	Permission *string `json:"permission" enum:"read"`
 }
 
-// JudgeKeys refuses the keys of a body that no share has.
+// JudgeKeys refuses keys that no share has.
 func (in *ShareInput) JudgeKeys(unknown []string) error {
 	return JudgeChange[ShareInput, Share](unknown)
 }
 
-// NewShare makes a share of a model, by user or by address. The owner needs none.
+// NewShare returns a new share of a model, for either a user id or an address. It refuses a share with the owner.
 func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error) {
 	s := Share{ID: NewID(), ModelID: m.ID, Permission: PermissionRead, CreatedAt: now}
 	switch {
@@ -46,7 +46,7 @@ func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error)
 	return s, s.Change(ShareInput{Permission: in.Permission})
 }
 
-// Change takes over what the input holds. A share stays with whom it was made for.
+// Change applies the fields of in. The person of a share can't be changed.
 func (s *Share) Change(in ShareInput) error {
 	if in.UserID != nil && *in.UserID != s.UserID {
 		return Invalidf("user_id", "user_id can't be changed.")
@@ -61,7 +61,7 @@ func (s *Share) Change(in ShareInput) error {
 	return nil
 }
 
-// HeldBy reports whether the share is the caller's: made for their id, or for an address that they have verified.
+// HeldBy reports whether the share is for the caller: for their id, or for an address that they have verified.
 func (s *Share) HeldBy(who Caller) bool {
 	if who.UserID == "" {
 		return false

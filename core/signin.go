@@ -1,68 +1,68 @@
 package core
 
-// The kinds of a family: how it began.
+// The kinds of a family say how it started.
 const (
 	FamilyPassword = "password"
 	FamilyCode     = "code"
 	FamilyClient   = "client" // the client acts for itself; UserID is empty
-	FamilyAdmin    = "admin"  // made on the command line
+	FamilyAdmin    = "admin"  // created on the command line
 )
 
-// Family is one sign-in of a user at a client. Its id is the sid of every token that came of it; revoking it
+// Family is one sign-in of a user at a client. Its id is the sid of all tokens issued from it. Revoking the family
 // ends them all.
 type Family struct {
 	ID        string  `db:"id" json:"id"`
 	Kind      string  `db:"kind" json:"kind"`
 	UserID    string  `db:"user_id" json:"-"`
 	ClientID  string  `db:"client_id" json:"client_id"`
-	TenantID  string  `db:"tenant_id" json:"-"` // of a token of the daemon's own: whom it acts for
+	TenantID  string  `db:"tenant_id" json:"-"` // of the daemon's own tokens: the tenant they act for
 	Scope     string  `db:"scope" json:"scope"`
-	Epoch     int64   `db:"epoch" json:"-"` // of the user at the sign-in
+	Epoch     int64   `db:"epoch" json:"-"` // epoch of the user at the sign-in
 	AMR       string  `db:"amr" json:"amr"`
 	Remote    string  `db:"remote" json:"remote"`
 	UserAgent string  `db:"user_agent" json:"user_agent"`
-	BrowserID string  `db:"browser_id" json:"browser_id"` // of the code flow: where the user was signed in
+	BrowserID string  `db:"browser_id" json:"browser_id"` // of the code flow: browser in which the user was signed in
 	AuthAt    Instant `db:"auth_at" json:"auth_at"`
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 	UsedAt    Instant `db:"used_at" json:"used_at"`
 	ExpiresAt Instant `db:"expires_at" json:"expires_at"`
 	RevokedAt Instant `db:"revoked_at" json:"revoked_at" is:"nullable"`
-	Claims    string  `db:"claims" json:"claims,omitempty"` // asked for by name: words as "id_token.email"
+	Claims    string  `db:"claims" json:"claims,omitempty"` // claims requested by name, for example id_token.email
 }
 
-// TokenState is what decides whether the tokens of a family are good at this moment, and what they may do.
+// TokenState is the data that decides whether the tokens of a family are valid now, and what they permit.
 type TokenState struct {
 	Family
 	Email         Email
 	EmailVerified bool
 	Roles         []Role
 	Client        TokenClient
-	// not revoked or expired; the user is there, enabled and of the same epoch; so is the client, its tenant active
+	// not revoked or expired; user exists, is enabled and has the same epoch; client exists and its tenant is active
 	Live bool
 }
 
-// TokenClient is what the token endpoint must know of a client. The built-in client has no row.
+// TokenClient is the data of a client that the token endpoint needs. The built-in client has no row.
 type TokenClient struct {
 	ID           string
 	TenantID     string
 	Confidential bool
 	Scopes       []string
 	GrantTypes   []string
-	AuthMethod   string // empty: basic or post
+	AuthMethod   string // empty means Basic or post
 	IDTokenAlg   string
 	SecretHash   []byte
 	FirstParty   bool
 
-	IDTokenClaims bool // its ID tokens carry the name and email claims of the granted scopes
+	IDTokenClaims bool // whether its ID tokens contain the name and email claims of the granted scopes
 
-	OldSecretHash  []byte  // of the secret before
-	OldSecretUntil Instant // until when that one is good, too
+	OldSecretHash  []byte  // of the previous secret
+	OldSecretUntil Instant // when the previous secret expires
 
-	Suspended bool // its tenant is
+	Suspended bool // its tenant is suspended
 	Disabled  bool
 }
 
-// Browser is a browser in which a user is signed in here. The data of its session hold its id.
+// Browser is a browser in which a user is signed in to newsletterd. The session data contains its id.
 type Browser struct {
 	ID        string  `db:"id" json:"id"`
 	UserID    string  `db:"user_id" json:"-"`
@@ -75,14 +75,14 @@ type Browser struct {
 	ExpiresAt Instant `db:"expires_at" json:"expires_at"`
 }
 
-// Visitor is who is signed in in a browser.
+// Visitor is the user signed in in a browser.
 type Visitor struct {
 	Browser Browser
 	User    User
-	Consent []string // scopes that the user has allowed the client asked about
+	Consent []string // scopes that the user has granted the client in question
 }
 
-// Allowance is what a user has allowed a client.
+// Allowance is a user's consent for a client.
 type Allowance struct {
 	ClientID   string  `db:"client_id" json:"client_id"`
 	ClientName string  `db:"client_name" json:"client_name"`

@@ -1,24 +1,24 @@
 package core
 
-// SigningKey is a key that signs tokens. Private is PKCS #8 in the clear; in the file it is sealed.
+// SigningKey is a key that signs tokens. Private is unencrypted PKCS #8; the database stores it encrypted.
 type SigningKey struct {
 	KID       string  `db:"kid"`
-	Alg       string  `db:"alg"` // ES256 or RS256: the only one that this key signs and verifies
+	Alg       string  `db:"alg"` // ES256 or RS256: the only algorithm for which this key is used
 	Private   []byte  `db:"private"`
 	CreatedAt Instant `db:"created_at"`
-	ActiveAt  Instant `db:"active_at"`  // signs from here on
-	RetiredAt Instant `db:"retired_at"` // signs no more from here on; 0: not planned
-	ExpiresAt Instant `db:"expires_at"` // leaves the key set; 0: not planned
+	ActiveAt  Instant `db:"active_at"`  // start of signing
+	RetiredAt Instant `db:"retired_at"` // end of signing; 0: not planned
+	ExpiresAt Instant `db:"expires_at"` // when it leaves the key set; 0: not planned
 }
 
 // The states of a signing key.
 const (
-	KeyNext    = "next"    // published, and signs later
-	KeySigns   = "signs"   // signs what is issued now
-	KeyRetired = "retired" // signs no more; published for what it has signed
+	KeyNext    = "next"    // published, signs later
+	KeySigns   = "signs"   // signs new tokens
+	KeyRetired = "retired" // no longer signs; published to verify older tokens
 )
 
-// State is what the key does at an instant: KeyNext, KeySigns or KeyRetired.
+// State returns the state of the key at now: KeyNext, KeySigns or KeyRetired.
 func (k *SigningKey) State(now Instant) string {
 	switch {
 	case k.ActiveAt > now:

@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// Why a running job sends nothing just now, in words that do not change: they are shown.
+// The reasons why a running job sends nothing at the moment. They are shown, so these texts don't change.
 const (
 	PauseTenant = "tenant suspended"
 	PauseList   = "list inactive"
 	HoldSender  = "sender refused by the relay"
 )
 
-// PauseRestored begins the reason of jobs that are held, pending ones too, because the database file is a copy of
-// another one or was restored: what they have sent since is not known.
+// PauseRestored is the prefix of the reason for jobs, pending ones too, that are held because the database was copied
+// or restored. What they sent since that copy was made is unknown.
 const PauseRestored = "restored"
 
-// HoldQuota says of a job that it waits for the next day's quota, of the tenant or of the relay.
+// HoldQuota returns the reason of a job that waits for the next day's quota of the tenant or the relay.
 func HoldQuota(whose string, until Instant) string {
 	return "daily quota of the " + whose + " used up until " + until.String()
 }
 
-// StopRule pauses a job that does harm: mailbox providers judge a sender by complaints and by mail to addresses that do
-// not exist. Its zero value never does.
+// StopRule pauses a job that harms the sender's reputation: mailbox providers count complaints and emails to
+// addresses that don't exist. The zero value never pauses a job.
 type StopRule struct {
-	Complaints  float64 // share of the sent mails, from 0 to 1; 0: not looked at
-	HardBounces float64 // share of the mails that the relay took or refused; 0: not looked at
-	Sample      int64   // mails from which on a share says something
+	Complaints  float64 // share of the sent emails, from 0 to 1; 0: not checked
+	HardBounces float64 // share of the emails that the relay accepted or refused; 0: not checked
+	Sample      int64   // number of emails from which a share is meaningful
 }
 
-// Judge says why a job must pause; empty: it may go on. So many hard bounces as would be too many of the first Sample
-// mails are too many before, complaints are judged only when Sample mails were sent.
+// Judge returns why a job must pause, or "" if it may continue. The limit of hard bounces for Sample emails also
+// applies before that many were sent. Complaints are checked only after Sample emails were sent.
 func (r StopRule) Judge(j *SendJob) string {
 	if j.Unstoppable || j.Status != JobRunning {
 		return ""
@@ -46,10 +46,10 @@ func (r StopRule) Judge(j *SendJob) string {
 	return ""
 }
 
-// PausePerson is the reason of a job that a person has paused.
+// PausePerson is the reason of a job paused by a person.
 const PausePerson = "by a person"
 
-// Pause holds a running job up; it reports whether the state changed.
+// Pause pauses a running job and reports whether the state changed.
 func (j *SendJob) Pause(reason string, now Instant) bool {
 	if j.Status != JobRunning || j.PausedAt != 0 {
 		return false
@@ -58,8 +58,8 @@ func (j *SendJob) Pause(reason string, now Instant) bool {
 	return true
 }
 
-// PauseByPerson holds up a job that has not ended, until a person resumes it. core.ErrConflict: it is paused, or has
-// ended.
+// PauseByPerson pauses a job that has not ended until a person resumes it. If the job is already paused or has ended,
+// it returns ErrConflict.
 func (j *SendJob) PauseByPerson(now Instant) error {
 	switch {
 	case j.Status.Final():
@@ -71,17 +71,18 @@ func (j *SendJob) PauseByPerson(now Instant) error {
 	return nil
 }
 
-// PauseLink begins the reason of a job one of whose links does not answer.
+// PauseLink is the prefix of the reason for a job with a link that does not respond.
 const PauseLink = "dead link"
 
-// PausedForHarm reports whether the daemon has paused the job for what it may do to others or send twice. What a person
-// has paused, a sender that was not the tenant's, or a dead link concerns its tenant alone.
+// PausedForHarm reports whether the daemon paused the job because it may harm others or send an email twice. A pause
+// by a person, a sender that is no longer the tenant's, and a dead link concern only the tenant.
 func (j *SendJob) PausedForHarm() bool {
 	return j.PausedAt != 0 && j.PauseReason != PausePerson && j.PauseReason != PauseSender &&
 		!strings.HasPrefix(j.PauseReason, PauseLink)
 }
 
-// Resume lets a paused job go on. One that the stop rule has paused goes on without it.
+// Resume resumes a paused job. If the stop rule paused the job, it no longer applies. If the job is not paused, waits
+// for something, or has ended, Resume returns ErrConflict.
 func (j *SendJob) Resume() error {
 	switch {
 	case j.Status.Final():
@@ -98,8 +99,9 @@ func (j *SendJob) Resume() error {
 	return nil
 }
 
-// Retry makes the job that sends what j has not: the same content to those of its recipients whom no mail went to, and
-// to those of the list whom it ended too early to find. ErrConflict: there can be none.
+// Retry returns a job that sends the content of j to its recipients without a successful attempt. If j ended before
+// all recipients were known, the new job also covers the remaining subscribers of the list. If there is nothing to
+// retry, or j has not ended, Retry returns ErrConflict.
 func (j *SendJob) Retry(now Instant) (SendJob, error) {
 	switch {
 	case !j.Status.Final() || j.Sent+j.Failed+j.Skipped < j.Recipients:

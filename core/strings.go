@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Strings is a list of texts that stands in one column as a JSON array. nil is written as [].
+// Strings is a list of strings, stored as a JSON array in one column. Nil is written as [].
 type Strings []string
 
-// With returns the list with others added that are not in it; empty ones are left out.
+// With returns the list with the others appended, without duplicates and empty strings.
 func (s Strings) With(others ...string) Strings {
 	all := slices.Clone(s)
 	for _, other := range others {
@@ -20,7 +20,7 @@ func (s Strings) With(others ...string) Strings {
 	return all
 }
 
-// Column is the form of the column.
+// Column returns the column value.
 func (s Strings) Column() string {
 	if len(s) == 0 {
 		return "[]"
@@ -32,7 +32,7 @@ func (s Strings) Column() string {
 	return string(b)
 }
 
-// Scan reads the column.
+// Scan reads the column value.
 func (s *Strings) Scan(src any) error {
 	switch v := src.(type) {
 	case string:
@@ -43,7 +43,7 @@ func (s *Strings) Scan(src any) error {
 	return fmt.Errorf("strings: column of type %T", src)
 }
 
-// MarshalJSON writes an array, also where there is none.
+// MarshalJSON returns a JSON array, even if s is nil.
 func (s Strings) MarshalJSON() ([]byte, error) {
 	if s == nil {
 		return []byte("[]"), nil

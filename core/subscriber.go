@@ -2,20 +2,20 @@ package core
 
 import "time"
 
-// Status is what a subscriber is on the send side, and what a subscriber payload says of it.
+// Status is the status of a subscriber on the send side and in subscriber payloads.
 type Status string
 
-// The statuses of a subscriber. The first two are the member's word, the others are blocks.
+// The statuses of a subscriber. The member side sets the first two; the others are blocks.
 const (
 	StatusActive       Status = "active"
 	StatusUnsubscribed Status = "unsubscribed"
 	StatusBounced      Status = "bounced"
 	StatusComplaint    Status = "complaint"
 	StatusSuppressed   Status = "suppressed"
-	NotBlocked         Status = "" // of Subscriber.Block
+	NotBlocked         Status = "" // zero value of Subscriber.Block
 )
 
-// strength orders the blocks: a stronger one replaces a weaker one, never the other way.
+// strength orders the blocks. A stronger block replaces a weaker one, never the reverse.
 func (s Status) strength() int {
 	switch s {
 	case StatusBounced:
@@ -28,35 +28,35 @@ func (s Status) strength() int {
 	return 0
 }
 
-// Figures of the rules about subscribers.
+// Limits of the rules about subscribers.
 const (
-	MaxClockAhead    = 300 * time.Second   // an instant further ahead counts as the time of receipt
-	MaxSoftBounces   = 5                   // in a row, without a delivery between
-	SoftBouncePeriod = 3 * 24 * time.Hour  // that they must span at least
-	DoubtPeriod      = 90 * 24 * time.Hour // within which the second doubtful bounce counts
+	MaxClockAhead    = 300 * time.Second   // an instant further ahead is replaced by the time of receipt
+	MaxSoftBounces   = 5                   // consecutive soft bounces without a delivery in between
+	SoftBouncePeriod = 3 * 24 * time.Hour  // minimum time that MaxSoftBounces must span
+	DoubtPeriod      = 90 * 24 * time.Hour // time within which the second doubtful bounce counts
 )
 
-// Subscriber is one address of one list as the send side knows it: two facts, each with its instant.
-// Word is what the member said last; Block is what stands against mailing whatever the member says.
+// Subscriber is one address of one list on the send side. MemberStatus is the last status reported by the member
+// side. Block, if set, forbids emailing the address whatever that status is. Each has its own instant.
 type Subscriber struct {
 	ListID         string      `db:"list_id"`
 	EmailKey       string      `db:"email_key"`
-	ID             string      `db:"id"` // of the subscription
+	ID             string      `db:"id"` // id of the subscription
 	Email          Email       `db:"email"`
 	MemberStatus   Status      `db:"word"`
-	MemberStatusAt Instant     `db:"word_at"` // 0: the member has said nothing yet
+	MemberStatusAt Instant     `db:"word_at"` // 0: the member side has reported nothing yet
 	Block          Status      `db:"block"`
 	BlockAt        Instant     `db:"block_at"`
 	Preferences    Preferences `db:"preferences"`
 	SoftBounces    int         `db:"soft_bounces"`
 	SoftAt         Instant     `db:"soft_at"`
-	DoubtedAt      Instant     `db:"doubted_at"` // of the first doubtful bounce; 0: there was none
-	SyncNo         int64       `db:"sync_no"`    // of the last full sync that named it
+	DoubtedAt      Instant     `db:"doubted_at"` // instant of the first doubtful bounce; 0: none
+	SyncNo         int64       `db:"sync_no"`    // number of the last full sync that contained the subscriber
 	CreatedAt      Instant     `db:"created_at"`
 	ChangedAt      Instant     `db:"changed_at"`
 }
 
-// Status is the block if there is one, else the word.
+// Status returns the block if there is one, otherwise the member status.
 func (s *Subscriber) Status() Status {
 	if s.Block != NotBlocked {
 		return s.Block
@@ -64,13 +64,14 @@ func (s *Subscriber) Status() Status {
 	return s.MemberStatus
 }
 
-// Mailable reports whether a job may mail the subscriber.
+// Mailable reports whether a job may email the subscriber.
 func (s *Subscriber) Mailable() bool { return s.MemberStatus == StatusActive && s.Block == NotBlocked }
 
-// Apply takes over one subscriber of an event or, with an empty eventType, of a full-sync batch. It reports whether
-// anything changed. The order in which events arrive does not matter to the word: the newest instant holds, and
-// unsubscribed wins between equal ones. Blocks only strengthen, but that the member's new activation clears an older
-// bounce; a batch never lifts one.
+// Apply applies one subscriber of an event or, if eventType is empty, of a full-sync batch. It reports whether
+// anything changed.
+// Events may arrive in any order: the member status with the newest instant wins, and unsubscribed wins between equal
+// Blocks only get stronger, with one exception: a later activation by the member clears a bounce. A batch never
+// clears a block., with one exception: a later activation by the member clears a bounce. A batch never clears one.
 func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now Instant) bool {
 	if occurredAt > now.Add(MaxClockAhead) {
 		occurredAt = now
@@ -102,7 +103,7 @@ func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now 
 	return changed
 }
 
-// describe takes over what the payload says in addition to the status.
+// describe copies the other fields of the payload.
 func (s *Subscriber) describe(p EventSubscriber) {
 	s.ID, s.Email = p.ID, p.Email
 	if p.Preferences != "" {
@@ -110,7 +111,8 @@ func (s *Subscriber) describe(p EventSubscriber) {
 	}
 }
 
-// block strengthens the block, and reports whether anything changed; the instant of an equal one moves forward only.
+// block sets a stronger block and reports whether anything changed. For an equal block, only a later instant is a
+// change.
 func (s *Subscriber) block(b Status, at Instant) bool {
 	switch {
 	case b.strength() > s.Block.strength():
@@ -123,8 +125,8 @@ func (s *Subscriber) block(b Status, at Instant) bool {
 	return false
 }
 
-// Absent applies a full sync that did not name the subscriber, and reports whether anything changed: a subscriber that
-// has not changed since the sync's start has left as of that start.
+// Absent applies a full sync that did not contain the subscriber, and reports whether anything changed. A subscriber
+// that has not changed since the sync started counts as unsubscribed from that time.
 func (s *Subscriber) Absent(syncNo int64, startedAt, now Instant) bool {
 	if s.SyncNo >= syncNo || s.MemberStatusAt > startedAt || s.MemberStatus == StatusUnsubscribed {
 		return false
@@ -133,20 +135,20 @@ func (s *Subscriber) Absent(syncNo int64, startedAt, now Instant) bool {
 	return true
 }
 
-// The effects of what a mail provider reports on an address.
+// The effects that a mail provider's event has on an address.
 const (
 	HardBounce  = "hard"
 	SoftBounce  = "soft"
 	Complaint   = "complaint"
 	Suppression = "suppression"
 	Delivery    = "delivery"
-	// DoubtfulBounce says that the address probably does not exist: two mails in a row tell for sure.
+	// DoubtfulBounce means that the address probably does not exist. Two in a row block it.
 	DoubtfulBounce = "doubtful"
 )
 
-// Report applies what a mail provider said of the address; it reports whether anything changed. Soft bounces count:
-// MaxSoftBounces in a row over at least SoftBouncePeriod make it bounced, and so do two doubtful ones within
-// DoubtPeriod. A delivery between clears the count.
+// Report applies a mail provider's event to the subscriber and reports whether anything changed. MaxSoftBounces
+// consecutive soft bounces over at least SoftBouncePeriod mark the address as bounced, and so do two doubtful bounces
+// within DoubtPeriod. A delivery in between resets the count.
 func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 	if occurredAt > now.Add(MaxClockAhead) {
 		occurredAt = now
@@ -160,7 +162,7 @@ func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 	case Suppression:
 		changed = s.block(StatusSuppressed, occurredAt)
 	case Delivery:
-		// One from before the first of them does not stand between.
+		// A delivery before the first bounce does not reset the count.
 		if changed = s.SoftBounces > 0 && occurredAt >= s.SoftAt; changed {
 			s.SoftBounces, s.SoftAt, s.DoubtedAt = 0, 0, 0
 		}
@@ -182,12 +184,12 @@ func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 	return changed
 }
 
-// doubt takes in a doubtful bounce.
+// doubt records a doubtful bounce and blocks the subscriber at the second one.
 func (s *Subscriber) doubt(at Instant) {
 	switch since := at.Sub(s.DoubtedAt); {
 	case s.DoubtedAt == 0 || since > DoubtPeriod:
 		s.DoubtedAt = at
-	case since < -DoubtPeriod: // reported late: it says nothing about today
+	case since < -DoubtPeriod: // reported late: it says nothing about the present
 	default:
 		s.block(StatusBounced, at)
 	}

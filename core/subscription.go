@@ -7,19 +7,19 @@ const (
 	SubscriptionUnsubscribed = "unsubscribed"
 )
 
-// The proofs by which a subscription's present state was proved.
+// The ways in which a subscription's current state was proved.
 const (
-	ProofResponse = "response" // the token of subscribe's own answer: proves nothing about the mailbox
-	ProofMailed   = "mailed"   // a token that only the mailbox has seen
+	ProofResponse = "response" // token from the answer to subscribe: proves nothing about the mailbox
+	ProofMailed   = "mailed"   // token that only the mailbox received
 	ProofImport   = "import"   // the operator vouches for it
 	ProofAdmin    = "admin"
-	ProofUndo     = "undo" // the link in the mail that told of an unsubscribe
-	// of a pending one whom a file calls unsubscribed: only their own confirmation makes them active
+	ProofUndo     = "undo" // link in the email about an unsubscribe
+	// pending, but unsubscribed according to a file: only the person's own confirmation activates it
 	ProofLeft = "left"
 )
 
-// Subscription is one address on one list, as the member service knows it. Its id is derived from both,
-// so that an answer about a stranger looks like one about a subscriber.
+// Subscription is one address on one list on the member side. Its id is derived from both, so that answers don't
+// reveal whether the address is subscribed.
 type Subscription struct {
 	ID          string      `db:"id" json:"id"`
 	ListID      string      `db:"list_id" json:"list_id"`
@@ -28,25 +28,25 @@ type Subscription struct {
 	Preferences Preferences `db:"preferences" json:"preferences"`
 	CreatedAt   Instant     `db:"created_at" json:"created_at"`
 
-	Generation int64   `db:"generation" json:"-"` // counts up with each subscription after an unsubscribe
+	Generation int64   `db:"generation" json:"-"` // incremented by each subscription after an unsubscribe
 	Proof      string  `db:"means" json:"-"`
-	ChangedAt  Instant `db:"changed_at" json:"-"` // of the status
-	EventAt    Instant `db:"event_at" json:"-"`   // occurred_at of the last event; 0: none yet
+	ChangedAt  Instant `db:"changed_at" json:"-"` // when the status changed
+	EventAt    Instant `db:"event_at" json:"-"`   // occurred_at of the last event; 0: none
 }
 
-// Subscribing says what a request to subscribe came to, which decides the mail that follows.
+// Subscribing is the outcome of a subscribe request. It decides which email follows.
 type Subscribing uint8
 
 // The outcomes of Subscribe.
 const (
-	SubscribeStarted   Subscribing = iota // a new generation
-	SubscribeRepeated                     // still pending: one more confirmation mail
-	SubscribeNotNeeded                    // active already: nothing changes
+	SubscribeStarted   Subscribing = iota // a new generation started
+	SubscribeRepeated                     // still pending: send another confirmation email
+	SubscribeNotNeeded                    // already active: nothing changes
 )
 
-// Subscribe asks for a subscription. The new and the unsubscribed become pending in a generation of their
-// own, which ends the confirm and undo tokens of the one before; the pending get the new preferences and
-// keep every token; the active stay as they are, whatever an anonymous caller sends.
+// Subscribe requests a subscription. A new or unsubscribed subscription becomes pending in a new generation, which
+// invalidates the earlier confirm and undo tokens. A pending one gets the new preferences and its tokens stay valid.
+// An active one does not change, because the caller may be anonymous.
 func (s *Subscription) Subscribe(email Email, p Preferences, now Instant) Subscribing {
 	switch s.Status {
 	case SubscriptionActive:
@@ -65,14 +65,14 @@ func (s *Subscription) Subscribe(email Email, p Preferences, now Instant) Subscr
 	return SubscribeStarted
 }
 
-// Confirm makes a pending subscription active. It takes effect once: repeated while active it returns no
-// event and no error. A token of another generation, or one used after an unsubscribe, is ErrInvalidToken.
+// Confirm activates a pending subscription. If it is already active, Confirm returns no event and no error. It
+// returns ErrInvalidToken for a token of another generation, or after an unsubscribe.
 func (s *Subscription) Confirm(generation int64, proof string, now Instant) (*Change, error) {
 	if generation != s.Generation || s.Status != SubscriptionPending && s.Status != SubscriptionActive {
 		return nil, ErrInvalidToken
 	}
 	if s.Status == SubscriptionActive {
-		// It proves the mailbox after all, whatever came first; or it is their own word after that of a file.
+		// This proves the mailbox, or replaces the statement of a file by the subscriber's own.
 		if proof == ProofMailed || s.Proof == ProofImport {
 			s.Proof = proof
 		}
@@ -83,8 +83,8 @@ func (s *Subscription) Confirm(generation int64, proof string, now Instant) (*Ch
 	return s.change(EventActivated, now), nil
 }
 
-// Unsubscribe ends a subscription, in whatever state and generation. Only an active one was ever
-// announced, so only its end is an event; nil means that there is none.
+// Unsubscribe ends a subscription in any state and generation. It returns an event only if the subscription was
+// active, since no other was ever announced; otherwise it returns nil.
 func (s *Subscription) Unsubscribe(now Instant) *Change {
 	switch s.Status {
 	case SubscriptionPending:
@@ -96,9 +96,9 @@ func (s *Subscription) Unsubscribe(now Instant) *Change {
 	return nil
 }
 
-// Resume takes back the unsubscribe that happened at left: the subscription is active again as it was, in the same
-// generation and with the proof that it had. Repeated while active it returns no event and no error. ErrInvalidToken
-// where that unsubscribe is not the last thing that happened, or ended what was never confirmed.
+// Resume undoes the unsubscribe that happened at left. The subscription is active again, in the same generation and
+// with its earlier proof. If it is already active, Resume returns no event and no error. If anything happened since
+// that unsubscribe, or the subscription was never confirmed, it returns ErrInvalidToken.
 func (s *Subscription) Resume(left, now Instant) (*Change, error) {
 	switch {
 	case s.Status == SubscriptionActive:
@@ -110,13 +110,13 @@ func (s *Subscription) Resume(left, now Instant) (*Change, error) {
 	return s.change(EventActivated, now), nil
 }
 
-// SetPreferences replaces the preferences; an event follows for the active alone.
+// SetPreferences replaces the preferences. It returns an event only for an active subscription.
 func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
 	if s.Status == "" {
 		return nil
 	}
 	if p = s.Preferences.ReplacedBy(p.OrEmpty()); s.Status != SubscriptionActive {
-		if p.AgreesToTracking() { // only subscribers agree
+		if p.AgreesToTracking() { // only active subscribers can agree to tracking
 			p = p.withTrackingOf(s.Preferences)
 		}
 		s.Preferences = p
@@ -126,24 +126,24 @@ func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
 	return s.change(EventPreferences, now)
 }
 
-// Left reports whether the address has left and not come back: anyone may ask for a subscription in the name of who has
-// left, and until it is confirmed that is no word of theirs.
+// Left reports whether the address unsubscribed and has not confirmed a new subscription. Anyone can request one for
+// that address, so a pending request is not the person's decision.
 func (s *Subscription) Left() bool {
 	return s.Status == SubscriptionUnsubscribed ||
 		s.Status == SubscriptionPending && (s.Generation > 1 || s.Proof == ProofLeft)
 }
 
-// Import applies a row of an operator's file with the wanted status, active or pending; proof is what stands for an
-// active one (ProofImport, or ProofAdmin for an address that an operator adds by hand). Importing the same row twice
-// changes nothing, and no file brings back who has left (Left). changed reports whether the record is to be written; a
-// change without event happens to those who are not active.
+// Import applies a row of an operator's file. The status is active or pending. The proof applies to an active
+// subscription: ProofImport, or ProofAdmin for an address that an operator adds manually. Importing the same row
+// twice changes nothing, and no file resubscribes an address that unsubscribed (see Left).
+// changed reports whether the record must be saved. A subscription that is not active can change without an event.
 func (s *Subscription) Import(email Email, status, proof string, p Preferences, now Instant) (c *Change, changed bool) {
 	if s.Left() {
 		return nil, false
 	}
 	agrees := p.AgreesToTracking()
 	if p != "" && s.Status != "" {
-		if p = s.Preferences.MergedWith(p); string(s.Preferences.tracking()) == "false" { // no file takes that back
+		if p = s.Preferences.MergedWith(p); string(s.Preferences.tracking()) == "false" { // withdrawals stay
 			p = p.withTrackingOf(s.Preferences)
 		}
 	}
@@ -160,7 +160,7 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 		if status != SubscriptionActive {
 			return nil, changed
 		}
-		if !agrees && s.Preferences.AgreesToTracking() { // what was asked for, and not confirmed
+		if !agrees && s.Preferences.AgreesToTracking() { // requested, but never confirmed
 			s.Preferences = s.Preferences.withTrackingOf(NoPreferences)
 		}
 	default:
@@ -176,8 +176,8 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 	return s.change(EventActivated, now), true
 }
 
-// Vouch notes that an operator adds by hand, as active, someone whom a file has made active: from now on it is the
-// operator's word, which no undo of that file takes back. It reports whether that is so.
+// Vouch records that an operator manually added, as active, an address that a file had activated. From then on,
+// undoing the import of that file doesn't affect the address. It reports whether it recorded that.
 func (s *Subscription) Vouch(status, proof string, now Instant) bool {
 	if status != SubscriptionActive || proof != ProofAdmin || s.Status != SubscriptionActive || s.Proof != ProofImport {
 		return false
@@ -186,7 +186,7 @@ func (s *Subscription) Vouch(status, proof string, now Instant) bool {
 	return true
 }
 
-// Change is what the send service must hear about: the word for it and the instant it is stamped with.
+// Change is an event for the send service: its type and its instant.
 type Change struct {
 	EventType  string
 	OccurredAt Instant
@@ -196,14 +196,14 @@ func (s *Subscription) move(status string, now Instant) {
 	s.Status, s.ChangedAt = status, now
 }
 
-// change stamps an event. Instants of one subscription rise strictly, also when the clock does not: the
-// receiver drops what is older than its last word.
+// change returns an event with its instant. The instants of a subscription always increase, even if the clock does
+// not, because receivers drop events older than the last one.
 func (s *Subscription) change(eventType string, now Instant) *Change {
 	s.EventAt = max(now, s.EventAt+1)
 	return &Change{EventType: eventType, OccurredAt: s.EventAt}
 }
 
-// Words of a consent: what was agreed to or withdrawn.
+// The kinds of consent records: given or withdrawn.
 const (
 	ConsentRequested    = "requested"
 	ConsentConfirmed    = "confirmed"
@@ -211,14 +211,14 @@ const (
 	ConsentResumed      = "resumed"
 	ConsentDisabled     = "disabled"
 	ConsentImported     = "imported"
-	// a file called someone unsubscribed who was not on the list
+	// a file called an address unsubscribed that was not on the list
 	ConsentImportedLeft = "imported_unsubscribed"
 
-	ConsentTracking          = "tracking_agreed" // to be named in openings and clicks
+	ConsentTracking          = "tracking_agreed" // to opens and clicks that identify the subscriber
 	ConsentTrackingWithdrawn = "tracking_withdrawn"
 )
 
-// Consent is one line of the append-only ledger: what, when, from where, and how it was proved.
+// Consent is one record of the append-only consent ledger.
 type Consent struct {
 	ListID         string  `db:"list_id" json:"list_id"`
 	SubscriptionID string  `db:"subscription_id" json:"subscription_id"`
@@ -228,32 +228,32 @@ type Consent struct {
 	Origin
 	TextVersion string `db:"text_version" json:"text_version"`
 	Generation  int64  `db:"generation" json:"generation"`
-	// whose mail held the link that ended it; 0: none, or not known
+	// number of the job whose email contained the unsubscribe link; 0: none or unknown
 	JobNo int64 `db:"job_no" json:"-"`
-	// that a leaver gave; of what was imported, the consent as the other system has it
+	// reason given for an unsubscribe; of an import: the consent as recorded in the other system
 	Reason string `db:"reason" json:"reason,omitempty"`
-	// of what was imported: when the person subscribed in the other system, as far as reason tells it
+	// of an import: when the person subscribed in the other system, if reason contains that
 	SubscribedAt Instant `db:"-" json:"subscribed_at,omitempty"`
-	// that the version names, where a form of ours showed it
+	// text of TextVersion, if a form of newsletterd showed it
 	Text string `db:"text" json:"text,omitempty"`
 }
 
-// Origin is where a request came from, as the ledger keeps it.
+// Origin says where a request came from, as recorded in the consent ledger.
 type Origin struct {
-	Source    string `db:"source" json:"source"` // the caller's own word, such as a form's name
+	Source    string `db:"source" json:"source"` // set by the caller, for example the name of a form
 	Remote    string `db:"remote" json:"remote"` // address of the client
 	UserAgent string `db:"user_agent" json:"user_agent"`
 }
 
-// MaxOrigin bounds, in bytes, each text of an Origin: it comes from anyone.
+// MaxOrigin is the maximum length of each text of an Origin, in bytes. These texts are untrusted.
 const MaxOrigin = 255
 
-// Trim is TrimText of each text.
+// Trim returns o with TrimText applied to each text.
 func (o Origin) Trim() Origin {
 	return Origin{Source: TrimText(o.Source), Remote: TrimText(o.Remote), UserAgent: TrimText(o.UserAgent)}
 }
 
-// TrimText cuts a text to MaxOrigin bytes at a character's edge and drops control characters.
+// TrimText removes control characters and cuts s to MaxOrigin bytes without splitting a character.
 func TrimText(s string) string {
 	plain := len(s) <= MaxOrigin
 	for i := 0; plain && i < len(s); i++ {

@@ -6,36 +6,39 @@ import (
 	"slices"
 )
 
-// Events that tell an endpoint what it is not told one by one. It gets them whatever types it has chosen.
+// These events summarize others for an endpoint. They are sent whatever types the endpoint has chosen.
 const (
-	EventDropped      = "webhook.events_dropped" // too many events waited: later ones were dropped
-	EventImported     = "import.completed"       // an import has ended that changed more than MaxImportEvents subscribers
-	EventImportUndone = "import.undone"          // the same, of undoing an import
+	EventDropped      = "webhook.events_dropped" // too many events waited, so later ones were dropped
+	EventImported     = "import.completed"       // an import that changed more than MaxImportEvents subscribers ended
+	EventImportUndone = "import.undone"          // the same for undoing an import
 )
 
-// MaxEndpointEvents is how many events may wait for an endpoint, with the one that tells of those that were dropped.
+// MaxEndpointEvents is the maximum number of events waiting for an endpoint, including the one that reports dropped
+// events.
 const MaxEndpointEvents = 100_000
 
-// MaxEndpointBytes is how many bytes of events may wait for an endpoint. Most events are some hundred bytes.
+// MaxEndpointBytes is the maximum total size of the events waiting for an endpoint. Most events have some hundred
+// bytes.
 const MaxEndpointBytes = 64 << 20
 
-// MaxImportEvents is how many subscribers of an import are announced to endpoints one by one.
+// MaxImportEvents is the maximum number of subscribers of an import that are reported to endpoints in separate
+// events.
 const MaxImportEvents = 10_000
 
-// EventTypes are the types of events in the outbox.
+// EventTypes returns the types of events in the outbox.
 func EventTypes() []string {
 	return []string{EventActivated, EventUnsubscribed, EventPreferences, EventDropped, EventImported, EventImportUndone}
 }
 
-// IsSummary reports whether events of a type tell what others don't. They are delivered after what came before them and
-// before what comes after.
+// IsSummary reports whether events of this type summarize others. They are delivered after all earlier events and
+// before all later ones.
 func IsSummary(eventType string) bool {
 	return eventType == EventDropped || eventType == EventImported || eventType == EventImportUndone
 }
 
-// Dropped counts events of an endpoint that were dropped.
+// Dropped counts the events of an endpoint that were dropped.
 type Dropped struct {
-	From   Instant          `json:"from"` // occurred_at of the first and the last
+	From   Instant          `json:"from"` // occurred_at of the first and last
 	To     Instant          `json:"to"`
 	Types  []string         `json:"types"`
 	Counts map[string]int64 `json:"counts"` // by type
@@ -46,7 +49,7 @@ func (d *Dropped) Add(eventType string, at Instant) {
 	d.Merge(Dropped{From: at, To: at, Counts: map[string]int64{eventType: 1}})
 }
 
-// Merge adds what another one has counted.
+// Merge adds the counts of o.
 func (d *Dropped) Merge(o Dropped) {
 	if len(o.Counts) == 0 {
 		return
@@ -61,7 +64,7 @@ func (d *Dropped) Merge(o Dropped) {
 	d.Types = slices.Sorted(maps.Keys(d.Counts))
 }
 
-// SummaryEvent is an event of a type that IsSummary reports, as it stands on the wire.
+// SummaryEvent is an event of a type for which IsSummary returns true, in wire form.
 type SummaryEvent struct {
 	ID       string `json:"event_id"`
 	Type     string `json:"event_type"`
@@ -79,7 +82,7 @@ type SummaryEvent struct {
 	OccurredAt Instant          `json:"occurred_at"`
 }
 
-// DroppedEvent is the event that tells of events that were dropped. It has occurred when the last one has.
+// DroppedEvent returns the event that reports dropped events. Its instant is that of the last dropped event.
 func DroppedEvent(id, tenantID string, d Dropped) *SummaryEvent {
 	return &SummaryEvent{
 		ID: id, Type: EventDropped, TenantID: tenantID, From: d.From, To: d.To, Types: d.Types, Counts: d.Counts,
@@ -87,16 +90,16 @@ func DroppedEvent(id, tenantID string, d Dropped) *SummaryEvent {
 	}
 }
 
-// Body is the wire form.
+// Body returns the wire form.
 func (e *SummaryEvent) Body() string {
 	b, err := json.Marshal(e)
-	if err != nil { // texts and numbers alone
+	if err != nil { // strings and numbers always encode
 		panic(err)
 	}
 	return string(b)
 }
 
-// Summary returns the counts that an event tells.
+// Summary returns the counts for a summary event.
 func (c ImportCounts) Summary() map[string]int64 {
 	return map[string]int64{
 		"added": c.Added, "updated": c.Updated, "unchanged": c.Unchanged, "kept": c.Kept, "contradicted": c.Contradicted,
@@ -105,7 +108,7 @@ func (c ImportCounts) Summary() map[string]int64 {
 	}
 }
 
-// Summary returns the counts that an event tells.
+// Summary returns the counts for a summary event.
 func (u *ImportUndo) Summary() map[string]int64 {
 	return map[string]int64{
 		"removed": u.UndoRemoved, "pending": u.UndoPending, "kept": u.UndoKept, "restored": u.UndoRestored,

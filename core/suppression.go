@@ -1,20 +1,20 @@
 package core
 
-// KindDisabled is the kind of an address that the member service has switched off. The other kinds are the send side's
-// blocks: StatusBounced, StatusComplaint and StatusSuppressed. What is left of an erased address has these kinds too,
-// or KindLeft.
+// KindDisabled is the kind of an address that the member service blocks. The other kinds are the blocks of the send
+// side: StatusBounced, StatusComplaint and StatusSuppressed. The record that remains of an erased address has one of
+// these kinds or KindLeft.
 const KindDisabled = "disabled"
 
-// KindLeft is the kind of an erased address: no import brings it to a list of the tenant. The person may subscribe
-// again, which counts for the lists that they confirm.
+// KindLeft is the kind of an erased address that no import can add to a list of the tenant. The person may subscribe
+// again, which affects only the lists they confirm.
 const KindLeft = "left"
 
-// Suppressed is one thing that stands against mailing an address, on the member's side or on the send side.
+// Suppressed is one reason not to email an address, on the member side or the send side.
 type Suppressed struct {
-	Email    string `db:"email" json:"email"` // folded
+	Email    string `db:"email" json:"email"` // lower case
 	Kind     string `db:"kind" json:"kind"`
-	TenantID string `db:"tenant_id" json:"tenant_id"` // empty: everywhere
-	// of a block that one list's subscriber has; empty: of all lists
+	TenantID string `db:"tenant_id" json:"tenant_id"` // empty: all tenants
+	// of a block of one list's subscriber; empty: all lists
 	ListID     string  `db:"list_id" json:"list_id"`
 	Reason     string  `db:"reason" json:"reason"`
 	DisabledBy string  `db:"disabled_by" json:"disabled_by"`

@@ -1,28 +1,29 @@
 package core
 
-// Sync is a full sync going out. Until it is planned it has no batches, and any number of changes may ask for it.
+// Sync is an outgoing full sync. Before it is planned it has no batches, so that several changes can request the same
+// one.
 type Sync struct {
 	ID         string  `db:"id" json:"sync_id"`
 	TenantID   string  `db:"tenant_id" json:"tenant_id"`
 	ListID     string  `db:"list_id" json:"list_id"`
 	BatchTotal int     `db:"batch_total" json:"batch_total"` // 0: not planned yet
-	DueAt      Instant `db:"due_at" json:"due_at"`           // when it is planned, or goes on; 0: at once
-	StartedAt  Instant `db:"started_at" json:"started_at"`   // of the plan: occurred_at of every batch
+	DueAt      Instant `db:"due_at" json:"due_at"`           // when it is planned or continued; 0: immediately
+	StartedAt  Instant `db:"started_at" json:"started_at"`   // start of the plan: occurred_at of every batch
 	FinishedAt Instant `db:"finished_at" json:"finished_at"`
 	FailedAt   Instant `db:"failed_at" json:"failed_at"`
 	Reason     string  `db:"reason" json:"reason,omitempty"`
-	Done       int     `db:"done" json:"done"` // batches delivered
+	Done       int     `db:"done" json:"done"` // number of delivered batches
 }
 
 // The states of a full sync.
 const (
-	SyncWaiting  = "waiting" // to be planned
+	SyncWaiting  = "waiting" // not planned yet
 	SyncRunning  = "running"
 	SyncFinished = "finished"
 	SyncFailed   = "failed"
 )
 
-// State is how far the sync is: SyncWaiting, SyncRunning, SyncFinished or SyncFailed.
+// State returns SyncWaiting, SyncRunning, SyncFinished or SyncFailed.
 func (y *Sync) State() string {
 	switch {
 	case y.FailedAt > 0:
@@ -35,7 +36,7 @@ func (y *Sync) State() string {
 	return SyncWaiting
 }
 
-// SyncBatch is one batch of a planned sync that is still to be delivered.
+// SyncBatch is one batch of a planned sync that is not delivered yet.
 type SyncBatch struct {
 	SyncID  string  `db:"sync_id"`
 	BatchNo int     `db:"batch_no"`

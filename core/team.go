@@ -1,6 +1,6 @@
 package core
 
-// Teammate is a user with roles in a tenant, as the tenant's administrators see one.
+// Teammate is a user with roles in a tenant, as shown to the tenant's administrators.
 type Teammate struct {
 	ID            string  `db:"id" json:"id"`
 	TenantID      string  `db:"tenant_id" json:"tenant_id"`
@@ -8,7 +8,7 @@ type Teammate struct {
 	EmailVerified bool    `db:"email_verified" json:"email_verified"`
 	Name          string  `db:"name" json:"name"`
 	Roles         Strings `db:"roles" json:"roles"`     // in the tenant
-	Pending       bool    `db:"pending" json:"pending"` // they take effect when the address is verified
+	Pending       bool    `db:"pending" json:"pending"` // roles take effect once the address is verified
 	Since         Instant `db:"since" json:"since"`
 	SecondFactor  bool    `db:"second_factor" json:"second_factor"` // an authenticator app, or a passkey
 }

@@ -1,6 +1,6 @@
 package core
 
-// Template is a named content of a tenant, or a layout that stands around one ({{content}}).
+// Template is a named content of a tenant, or a layout around other templates ({{content}}).
 type Template struct {
 	ID        string  `db:"id" json:"id"`
 	TenantID  string  `db:"tenant_id" json:"tenant_id"`
@@ -12,23 +12,24 @@ type Template struct {
 	UpdatedAt Instant `db:"updated_at" json:"updated_at"`
 }
 
-// BuiltInTemplate is the default that every tenant has until it makes its own: the job's content as it is.
+// BuiltInTemplate returns the default template of a tenant without one of its own. It contains only the job's
+// content.
 func BuiltInTemplate(tenantID string) Template {
 	return Template{TenantID: tenantID, Name: DefaultTemplate, BodyHTML: "{{content}}", BodyText: "{{content}}"}
 }
 
-// TemplateInput is what a caller wants a template to be; nil leaves a field as it is.
+// TemplateInput holds the fields of a template that a caller sets. A nil field is left unchanged.
 type TemplateInput struct {
 	Name, Layout, BodyHTML, BodyText *string
 }
 
-// NewTemplate makes a template of a tenant.
+// NewTemplate returns a new template of a tenant.
 func NewTemplate(tenantID string, in TemplateInput, now Instant) (Template, error) {
 	t := Template{ID: NewID(), TenantID: tenantID, CreatedAt: now}
 	return t, t.Change(in, now)
 }
 
-// Change takes over what the input holds. Whether the content can be compiled is for package mail to say.
+// Change applies the fields of in. Package mail checks whether the content compiles.
 func (t *Template) Change(in TemplateInput, now Instant) error {
 	take(&t.Name, in.Name)
 	take(&t.Layout, in.Layout)
@@ -50,17 +51,17 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 	return nil
 }
 
-// TemplateUse is what would lack a template if it were deleted: another template that it stands around, a campaign that
-// is written on, or a send job that has not begun and has not frozen it.
+// TemplateUse is a record that would miss a template if it were deleted: another template with this layout, an unsent
+// campaign, or a send job that has not started and has not frozen it.
 type TemplateUse struct {
 	Kind string `db:"kind" json:"kind" enum:"template|campaign|job"`
 	ID   string `db:"id" json:"id"`
-	// of a campaign without one, and of a job: the subject
+	// of a job, and of a campaign without a name: the subject
 	Name       string `db:"name" json:"name"`
 	CampaignID string `db:"campaign_id" json:"campaign_id,omitempty"` // of a job
 }
 
-// ErrTemplateUsed is the Conflict for the deletion of a template that is used.
+// ErrTemplateUsed returns the Conflict error for deleting a template that is in use.
 func ErrTemplateUsed(uses []TemplateUse) *Error {
 	more := ""
 	if len(uses) > 1 {
@@ -71,11 +72,11 @@ func ErrTemplateUsed(uses []TemplateUse) *Error {
 		uses[0].Kind, uses[0].Name, more)
 }
 
-// Content is all that a job's mails are made of.
+// Content holds everything that a job's emails are made of.
 type Content struct {
 	Copy     CampaignCopy
 	List     List
 	Tenant   Tenant
-	Template Template // zero where the campaign's bodies are sent as they are
-	Layout   Template // around it; zero: none
+	Template Template // zero if the campaign's bodies are sent without a template
+	Layout   Template // layout around the template; zero: none
 }

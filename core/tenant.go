@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Status words of tenants and lists.
+// The statuses of tenants and lists.
 const (
 	TenantActive    = "active"
 	TenantSuspended = "suspended"
@@ -18,52 +18,52 @@ const (
 	ListInactive    = "inactive"
 )
 
-// Tenant is a customer of the service. What is empty falls back to the daemon's own.
+// Tenant is a customer of the service. For an empty field, the daemon's own setting applies.
 type Tenant struct {
 	ID            string  `json:"id" db:"id"`
 	Name          string  `json:"name" db:"name"`
-	Domains       Strings `json:"domains" db:"domains"` // folded A-labels
+	Domains       Strings `json:"domains" db:"domains"` // lower-case A-labels
 	Status        string  `json:"status" db:"status" enum:"active|suspended"`
-	MailFrom      string  `json:"mail_from,omitempty" db:"mail_from"` // its domain is one of Domains
+	MailFrom      string  `json:"mail_from,omitempty" db:"mail_from"` // its domain must be one of Domains
 	MailFromName  string  `json:"mail_from_name,omitempty" db:"mail_from_name"`
 	ReplyTo       string  `json:"reply_to,omitempty" db:"reply_to"`
 	PostalAddress string  `json:"postal_address,omitempty" db:"postal_address"`
-	PublicURL     string  `json:"public_url,omitempty" db:"public_url"` // origin of links in mails
+	PublicURL     string  `json:"public_url,omitempty" db:"public_url"` // origin of links in emails
 	BrandName     string  `json:"brand_name,omitempty" db:"brand_name"`
 	BrandColor    string  `json:"brand_color,omitempty" db:"brand_color"` // #rrggbb
 	BrandLogoURL  string  `json:"brand_logo_url,omitempty" db:"brand_logo_url"`
-	PrivacyURL    string  `json:"privacy_url,omitempty" db:"privacy_url"` // linked on its pages
-	// of pages and mails of its lists; empty: English
+	PrivacyURL    string  `json:"privacy_url,omitempty" db:"privacy_url"` // linked from its pages
+	// language of its lists' pages and emails; empty means English
 	Language string `json:"language,omitempty" db:"language"`
 
 	MailTexts MailTexts `json:"mail_texts" db:"mail_texts"`
 
-	// opens and clicks are not tracked, whatever a job asks
+	// disables tracking of opens and clicks, whatever a job asks for
 	NoTracking bool `json:"no_tracking,omitempty" db:"no_tracking"`
-	// opens and clicks are counted without their readers, whatever a job asks
+	// counts opens and clicks without identifying subscribers, whatever a job asks for
 	TotalsOnly bool `json:"totals_only,omitempty" db:"totals_only"`
-	// readers are named in opens and clicks only where they have agreed; the others are counted as with totals_only
+	// identifies subscribers in opens and clicks only if they agreed; others are counted as with totals_only
 	TrackingConsent bool `json:"tracking_consent,omitempty" db:"tracking_consent"`
 
-	// where tests go that name no address, and where editors may send them
+	// recipients of test emails that name no address; editors may send tests only to these
 	TestAddresses Strings `json:"test_addresses" db:"test_addresses"`
-	// in which times without an offset are read; empty: they are refused
+	// time zone of times without an offset; if empty, such times are refused
 	TimeZone string `json:"time_zone,omitempty" db:"time_zone"`
 
-	Approval string `json:"approval" db:"approval" enum:"none|second_person"` // that a mailing needs
-	FirstFew bool   `json:"first_few" db:"first_few"`                         // whether campaigns go to some readers first
+	Approval string `json:"approval" db:"approval" enum:"none|second_person"` // approval that a campaign needs
+	FirstFew bool   `json:"first_few" db:"first_few"`                         // first recipients before the rest
 
-	Relays     Relays     `json:"relays,omitempty" db:"relays"` // none: the daemon's own
+	Relays     Relays     `json:"relays,omitempty" db:"relays"` // empty means the daemon's relay
 	SendLimits SendLimits `json:"send_limits,omitzero" db:"send_limits"`
 
 	CreatedAt Instant `json:"created_at" db:"created_at"`
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// Active reports whether the tenant may send and take subscriptions.
+// Active reports whether the tenant may send emails and accept subscriptions.
 func (t *Tenant) Active() bool { return t.Status == TenantActive }
 
-// TenantInput is what a caller wants a tenant to be; nil leaves a field as it is.
+// TenantInput holds the fields of a tenant that a caller sets. A nil field is left unchanged.
 type TenantInput struct {
 	ID            *string   `json:"id" like:"readonly"`
 	Name          *string   `json:"name" like:"name" max:"200"`
@@ -95,7 +95,7 @@ type TenantInput struct {
 	SendLimits *SendLimits `json:"send_limits" like:"period"`
 }
 
-// NewTenant makes a tenant. An id in the input is ignored.
+// NewTenant returns a new tenant made from in. It ignores an id in the input.
 func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 	t := Tenant{
 		ID: NewID(), Status: TenantActive, Domains: Strings{}, Approval: ApprovalNone, CreatedAt: now, UpdatedAt: now,
@@ -105,8 +105,8 @@ func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 	return t, err
 }
 
-// Change takes over what the input holds. Status and domains are an operator's to set; a domain that the tenant proves
-// is added by the check of it. The error joins those of all fields that are wrong.
+// Change applies the fields of in. Only operators may set the status and the domains; a domain that the tenant
+// verifies is added by its DNS check. The error joins the errors of all invalid fields.
 func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if in.ID != nil && *in.ID != t.ID {
 		return Invalidf("id", "id can't be changed.")
@@ -156,7 +156,7 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if t.BrandName != was.BrandName {
 		wrong = append(wrong, checkBrandName(t.BrandName))
 	}
-	if t.PrivacyURL != was.PrivacyURL && t.PrivacyURL != "" && !hasWholeHost(t.PrivacyURL) { // older ones stay
+	if t.PrivacyURL != was.PrivacyURL && t.PrivacyURL != "" && !hasWholeHost(t.PrivacyURL) { // old values stay valid
 		wrong = append(wrong, Invalidf("privacy_url",
 			"privacy_url must have a full host name, for example shop.example."))
 	}
@@ -185,7 +185,7 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	return nil
 }
 
-// changeRoute takes over the tenant's own relays and their pace.
+// changeRoute sets the tenant's own relays and their send limits.
 func (t *Tenant) changeRoute(in TenantInput) error {
 	if in.Relays != nil {
 		if err := t.Relays.change(*in.Relays); err != nil {
@@ -204,14 +204,13 @@ func take(to, from *string) {
 	}
 }
 
-// Origin returns the origin of links in the tenant's mails: its own, else the daemon's.
+// Origin returns the origin of links in the tenant's emails: its PublicURL or, if that is empty, the daemon's.
 func (t *Tenant) Origin(daemon string) string { return cmp.Or(t.PublicURL, daemon) }
 
-// MaxDomains is the number of domains that one tenant may have.
+// MaxDomains is the maximum number of domains of a tenant.
 const MaxDomains = 100
 
-// Validate checks every field and brings domains and addresses into their normal form. The error joins those of all
-// fields that are wrong.
+// Validate checks every field and normalizes domains and addresses. The error joins the errors of all invalid fields.
 func (t *Tenant) Validate() error {
 	wrong := []error{checkName(&t.Name, "name")}
 	if t.Status != TenantActive && t.Status != TenantSuspended {
@@ -286,7 +285,7 @@ func (t *Tenant) validateMail() error {
 	return joined(append(wrong, checkLanguage(t.Language), t.MailTexts.check())...)
 }
 
-// maxName is the number of characters that the name of a record may have.
+// maxName is the maximum length of a record's name, in characters.
 const maxName = 200
 
 func checkName(s *string, field string) error {
@@ -299,8 +298,8 @@ func checkName(s *string, field string) error {
 	return nil
 }
 
-// checkText cuts white space around a text and refuses control characters; line ends pass in a
-// multiline one, as LF.
+// checkText trims white space around a text and refuses control characters. A multiline text may contain line ends;
+// they become LF.
 func checkText(s *string, field string, limit int, multiline bool) error {
 	t := strings.TrimSpace(*s)
 	if multiline {
@@ -330,8 +329,8 @@ func checkAddress(s *string, field string) error {
 	return nil
 }
 
-// isWebURL reports whether s is an absolute http or https URL without a user in it. Its host is plain, since the policy
-// of a page may have to name it.
+// isWebURL reports whether s is an absolute http or https URL without user information. Its host must be plain,
+// because the content security policy of a page may have to name it.
 func isWebURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && len(s) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && validHost(u) &&
@@ -339,8 +338,8 @@ func isWebURL(s string) bool {
 		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) }) < 0
 }
 
-// hasWholeHost reports whether the host of a URL can be meant for the public: it has a dot, is an IP address, or is
-// this machine, for trying things out. A single label is most often an address with its half forgotten.
+// hasWholeHost reports whether the host of a URL may be public: it contains a dot, is an IP address, or is localhost,
+// for testing. A single label is usually an incomplete host name.
 func hasWholeHost(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (strings.ContainsAny(u.Hostname(), ".:") || u.Hostname() == "localhost")
@@ -352,8 +351,8 @@ func isOrigin(s string) bool {
 		!strings.HasSuffix(s, "#")
 }
 
-// maxURL is the number of bytes that a URL of a record may have.
+// maxURL is the maximum length of a record's URL, in bytes.
 const maxURL = 2000
 
-// SenderName is the name that the tenant's mails come from: its own choice, else its brand, else its name.
+// SenderName returns the sender name of the tenant's emails: MailFromName, BrandName or Name, whichever is set first.
 func (t *Tenant) SenderName() string { return cmp.Or(t.MailFromName, t.BrandName, t.Name) }

@@ -2,10 +2,10 @@ package core
 
 import "slices"
 
-// MaxTestAddresses is how many addresses the test group of a tenant or a campaign may have.
+// MaxTestAddresses is the maximum number of addresses in the test group of a tenant or a campaign.
 const MaxTestAddresses = 20
 
-// checkTestGroup checks the addresses of a test group and brings them into their normal form, each once.
+// checkTestGroup validates and normalizes the addresses of a test group and removes duplicates.
 func checkTestGroup(group []string) ([]string, error) {
 	if len(group) > MaxTestAddresses {
 		return nil, Invalidf("test_addresses", "test_addresses must have at most %d entries.", MaxTestAddresses)
@@ -27,10 +27,11 @@ func holdsAddress(group []string, email Email) bool {
 	return slices.ContainsFunc(group, func(a string) bool { return Email(a).Key() == email.Key() })
 }
 
-// Tests reports whether an address is in the test group of the tenant.
+// Tests reports whether an address is in the tenant's test group.
 func (t *Tenant) Tests(email Email) bool { return holdsAddress(t.TestAddresses, email) }
 
-// TestGroup returns where tests of a campaign go that name no address: its own test group, else that of its tenant.
+// TestGroup returns the default recipients of a campaign's tests: its own test group or, if that is empty, the
+// tenant's.
 func (f *CampaignFields) TestGroup(t *Tenant) []string {
 	if len(f.TestAddresses) > 0 {
 		return f.TestAddresses

@@ -7,92 +7,93 @@ import (
 	"strings"
 )
 
-// BuiltInThemes are the names of the themes that every tenant has, the default first.
+// BuiltInThemes lists the names of the themes that every tenant has. The first is the default.
 var BuiltInThemes = []string{"letter", "journal", "studio", "lantern"}
 
-// The shapes of the head of a mail.
+// The shapes of an email's header.
 const (
-	MastheadBar    = "bar"    // the name on the accent's colour
-	MastheadCenter = "center" // the name between two lines, in the middle
-	MastheadLeft   = "left"   // the name, plainly
+	MastheadBar    = "bar"    // name on the accent color
+	MastheadCenter = "center" // name centered between two lines
+	MastheadLeft   = "left"   // plain name on the left
 )
 
-// ThemeFonts are the words for stacks of fonts that computers have.
+// ThemeFonts lists the names of stacks of fonts that computers usually have.
 var ThemeFonts = []string{
 	"system", "helvetica", "verdana", "trebuchet", "tahoma", "georgia", "palatino", "times", "courier",
 }
 
-// Most of what a theme and a tenant's themes may have.
+// Limits of a theme and of a tenant's themes.
 const (
 	MaxThemes     = 50
 	MaxFooterText = 1000 // characters
 	MaxSocial     = 10   // links
 )
 
-// ThemeColors are the colours of a theme for light or for dark surroundings, each of the form #rrggbb.
+// ThemeColors holds the colors of a theme for light or dark mode, each in the form #rrggbb.
 type ThemeColors struct {
-	Page   string `json:"page"`   // around the mail
-	Card   string `json:"card"`   // beneath the text
-	Text   string `json:"text"`   // of paragraphs
-	Title  string `json:"title"`  // of headings
-	Muted  string `json:"muted"`  // of the footer, of captions
+	Page   string `json:"page"`   // background of the email
+	Card   string `json:"card"`   // background of the text
+	Text   string `json:"text"`   // paragraphs
+	Title  string `json:"title"`  // headings
+	Muted  string `json:"muted"`  // footer and captions
 	Link   string `json:"link"`   //
-	Accent string `json:"accent"` // of buttons, bars
+	Accent string `json:"accent"` // buttons and bars
 	On     string `json:"on"`     // text on accent
-	Tint   string `json:"tint"`   // beneath callouts, code
-	Line   string `json:"line"`   // of dividers, tables
+	Tint   string `json:"tint"`   // background of callouts and code
+	Line   string `json:"line"`   // dividers and tables
 }
 
-// Column is the colours as a column holds them.
+// Column returns the column value.
 func (c ThemeColors) Column() string { return jsonColumn(c, false, "") }
 
-// Scan reads the column.
+// Scan reads the column value.
 func (c *ThemeColors) Scan(src any) error { return scanJSON(src, c) }
 
-// SocialLink leads to the sender somewhere else.
+// SocialLink links to a profile of the sender on another site.
 type SocialLink struct {
 	Name string `json:"name" like:"social_name" min:"1" max:"60"`
 	URL  string `json:"url" like:"social_url" min:"1" max:"2000"`
 }
 
-// SocialLinks are the links in the footer of a theme.
+// SocialLinks lists the links in the footer of a theme.
 type SocialLinks []SocialLink
 
-// Column is the links as a column holds them.
+// Column returns the column value.
 func (l SocialLinks) Column() string { return jsonColumn([]SocialLink(l), len(l) == 0, "[]") }
 
-// Scan reads the column.
+// Scan reads the column value.
 func (l *SocialLinks) Scan(src any) error { return scanJSON(src, (*[]SocialLink)(l)) }
 
-// MarshalJSON writes no links as an empty list.
+// MarshalJSON returns a JSON array, even if l is nil.
 func (l SocialLinks) MarshalJSON() ([]byte, error) { return []byte(l.Column()), nil }
 
-// Theme is how the mails of a tenant look. It has all values of its own, which were those of its base when it was made.
+// Theme is the design of a tenant's emails. It has its own copy of all values, taken from its base when it was
+// created.
 type Theme struct {
 	ID            string      `json:"id" db:"id"`
 	TenantID      string      `json:"tenant_id" db:"tenant_id"`
 	Name          string      `json:"name" db:"name"`
-	Base          string      `json:"base" db:"base" enum:"letter|journal|studio|lantern"` // what it was made of
+	Base          string      `json:"base" db:"base" enum:"letter|journal|studio|lantern"` // built-in original
 	Light         ThemeColors `json:"light" db:"light"`
 	Dark          ThemeColors `json:"dark" db:"dark"`
 	Font          string      `json:"font" db:"font"`
 	HeadingFont   string      `json:"heading_font" db:"heading_font"`
-	Size          int         `json:"size" db:"size"`                     // pixels of text
+	Size          int         `json:"size" db:"size"`                     // font size in pixels
 	HeadingWeight int         `json:"heading_weight" db:"heading_weight"` // 400 to 800, in hundreds
-	Width         int         `json:"width" db:"width"`                   // pixels of the column
-	Padding       int         `json:"padding" db:"padding"`               // pixels at the column's sides
-	Radius        int         `json:"radius" db:"radius"`                 // pixels of corners
+	Width         int         `json:"width" db:"width"`                   // column width in pixels
+	Padding       int         `json:"padding" db:"padding"`               // side padding in pixels
+	Radius        int         `json:"radius" db:"radius"`                 // corner radius in pixels
 	Masthead      string      `json:"masthead" db:"masthead" enum:"bar|center|left"`
-	LogoURL       string      `json:"logo_url" db:"logo_url"`             // empty: the tenant's
+	LogoURL       string      `json:"logo_url" db:"logo_url"`             // empty means the tenant's
 	LogoWidth     int         `json:"logo_width" db:"logo_width"`         // pixels
-	FooterText    string      `json:"footer_text" db:"footer_text"`       // in lines
-	PostalAddress string      `json:"postal_address" db:"postal_address"` // empty: the tenant's
+	FooterText    string      `json:"footer_text" db:"footer_text"`       // lines of text
+	PostalAddress string      `json:"postal_address" db:"postal_address"` // empty means the tenant's
 	Social        SocialLinks `json:"social" db:"social"`
 	CreatedAt     Instant     `json:"created_at" db:"created_at"`
 	UpdatedAt     Instant     `json:"updated_at" db:"updated_at"`
 }
 
-// ThemeColorsInput is what a caller wants colours to be; nil leaves one as it is.
+// ThemeColorsInput holds the colors that a caller sets. A nil color is left unchanged.
 type ThemeColorsInput struct {
 	Page   *string `json:"page" like:"color" about:"Background of the email"`
 	Card   *string `json:"card" like:"color" about:"Background of the text"`
@@ -106,7 +107,7 @@ type ThemeColorsInput struct {
 	Line   *string `json:"line" like:"color" about:"Color of dividers and tables"`
 }
 
-// ThemeInput is what a caller wants a theme to be; nil leaves a field as it is.
+// ThemeInput holds the fields of a theme that a caller sets. A nil field is left unchanged.
 type ThemeInput struct {
 	Name          *string           `json:"name" like:"name" max:"200"`
 	Base          *string           `json:"base" enum:"letter|journal|studio|lantern" like:"base"`
@@ -127,14 +128,14 @@ type ThemeInput struct {
 	Social        *[]SocialLink     `json:"social" max:"10"`
 }
 
-// NewTheme makes a theme of a tenant out of the values of its base.
+// NewTheme returns a new theme of a tenant with the values of base, changed by in.
 func NewTheme(tenantID string, base Theme, in ThemeInput, now Instant) (Theme, error) {
 	t := base
 	t.ID, t.TenantID, t.CreatedAt = NewID(), tenantID, now
 	return t, t.Change(in, now)
 }
 
-// Change takes over what the input holds.
+// Change applies the fields of in.
 func (t *Theme) Change(in ThemeInput, now Instant) error {
 	if in.Base != nil && *in.Base != t.Base {
 		return Invalidf("base",
@@ -172,7 +173,7 @@ func (t *Theme) Change(in ThemeInput, now Instant) error {
 	return t.validate()
 }
 
-// themeSize is a number of a theme with its bounds.
+// themeSize is a number of a theme with its limits.
 type themeSize struct {
 	name        string
 	to, from    *int
@@ -190,7 +191,7 @@ func (t *Theme) sizes(in *ThemeInput) []themeSize {
 	}
 }
 
-// change takes over the colours that the input holds.
+// change applies the colors of in.
 func (c *ThemeColors) change(side string, in *ThemeColorsInput) error {
 	if in == nil {
 		return nil
@@ -242,7 +243,7 @@ func (t *Theme) validate() error {
 	return t.validateFooter()
 }
 
-// validateFooter checks what stands in the footer, which has no placeholders.
+// validateFooter checks the texts and links of the footer. They may not contain placeholders.
 func (t *Theme) validateFooter() error {
 	for _, f := range []struct {
 		text *string
@@ -277,15 +278,15 @@ func (t *Theme) validateFooter() error {
 
 func hasPlaceholder(s string) bool { return strings.Contains(s, "{{") || strings.Contains(s, "{%") }
 
-// IsBuiltInTheme reports whether a campaign's theme is a built-in one; the empty name means the default.
+// IsBuiltInTheme reports whether name is a built-in theme. An empty name means the default theme.
 func IsBuiltInTheme(name string) bool { return name == "" || slices.Contains(BuiltInThemes, name) }
 
-// NoTheme is the error of a campaign whose theme is not there.
+// NoTheme returns the error for a campaign with an unknown theme.
 func NoTheme(name string) *Error {
 	return Invalidf("theme", "Unknown theme %q. Built-in themes: %s. Themes of the tenant also "+
 		"work.", name, strings.Join(BuiltInThemes, ", "))
 }
 
-// ErrThemeInUse is returned when a theme can't go because campaigns that are written on have it.
+// ErrThemeInUse is returned if a theme can't be deleted because unsent campaigns use it.
 var ErrThemeInUse = Conflictf("theme_in_use",
 	"A campaign that is not sent uses this theme. Choose another theme there first.")

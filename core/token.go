@@ -6,15 +6,15 @@ import (
 	"encoding/base64"
 )
 
-// NewToken makes an opaque token of 256 random bits, base64url without padding (43 characters).
+// NewToken returns an opaque token of 256 random bits in base64url without padding (43 characters).
 func NewToken() string {
 	b := make([]byte, 32)
 	rand.Read(b) // never fails since Go 1.24: the process ends instead
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// HashToken is the stored form of a token: SHA-256 over its text. Tokens have 256 random bits, so a
-// slow hash would add nothing.
+// HashToken returns the stored form of a token: the SHA-256 of its text. Tokens have 256 random bits, so a slow hash
+// would add nothing.
 func HashToken(token string) []byte {
 	h := sha256.Sum256([]byte(token))
 	return h[:]

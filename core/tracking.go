@@ -8,45 +8,45 @@ import (
 	"time"
 )
 
-// Link is an address that a job's mails lead to by way of ours.
+// Link is a URL in a job's emails that newsletterd redirects to.
 type Link struct {
 	No  int64  `db:"no" json:"no"`
-	URL string `db:"url" json:"url"` // as it was written
-	// recipients who have followed it; of mails that name no reader: how often it was followed
+	URL string `db:"url" json:"url"` // original URL
+	// recipients who clicked it; number of clicks if the emails identify no one
 	Clicked        int64 `db:"clicked" json:"clicked"`
-	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // of them: machines alone
+	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // by machines only
 
-	Target   string  `db:"target" json:"target,omitempty"` // where it leads since it was mended; empty: to URL
+	Target   string  `db:"target" json:"target,omitempty"` // fixed target; empty means URL
 	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
 
-	// where it should lead, as a person says who may not mend it; empty: no one says so
+	// target suggested by a person who may not fix the link; empty: none
 	Proposed   string  `db:"proposed" json:"proposed,omitempty"`
 	ProposedBy string  `db:"proposed_by" json:"proposed_by,omitempty"`
 	ProposedAt Instant `db:"proposed_at" json:"proposed_at,omitzero"`
 }
 
-// EngagedHour is how many have opened the mails of a campaign, or followed a link, for the first time within an hour.
-// Only people count; of mails that name no reader it is how often.
+// EngagedHour counts first opens and clicks of a campaign within one hour. Only people count. If the emails identify
+// no subscribers, it counts opens and clicks instead.
 type EngagedHour struct {
-	At      Instant `db:"at" json:"at"` // its beginning
+	At      Instant `db:"at" json:"at"` // start of the hour
 	Opened  int64   `db:"opened" json:"opened"`
 	Clicked int64   `db:"clicked" json:"clicked"`
 }
 
-// ErrProposalNotFound is returned where no one has proposed that a link leads elsewhere.
+// ErrProposalNotFound is returned if no fix is suggested for a link.
 var ErrProposalNotFound = &Error{
 	Kind: NotFound, Code: "proposal_not_found", Message: "No fix is suggested for this link.",
 }
 
-// ErrLinkNotFound is returned for a link that no mail of the campaign has.
+// ErrLinkNotFound is returned for a link that is in no email of the campaign.
 var ErrLinkNotFound = &Error{
 	Kind: NotFound, Code: "link_not_found", Message: "No email of this campaign contains this tracked link.",
 }
 
-// MaxTarget is the longest address that a link may lead to by way of ours, in octets.
+// MaxTarget is the maximum length of a tracked link's target, in octets.
 const MaxTarget = 4096
 
-// CheckTarget returns an Invalid error on target for an address that no link leads to by way of ours.
+// CheckTarget returns an Invalid error on target if a tracked link can't lead to it.
 func CheckTarget(target string) error {
 	u, err := url.Parse(target)
 	switch {
@@ -59,7 +59,7 @@ func CheckTarget(target string) error {
 	return nil
 }
 
-// Propose says where the link should lead. Invalid, on target: it leads there already.
+// Propose suggests a target for the link. If the link already leads there, it returns an Invalid error on target.
 func (l *Link) Propose(target, by string, now Instant) error {
 	if target == l.Target || l.Target == "" && target == l.URL {
 		return Invalidf("target", "The link already leads to target. Choose another URL.")
@@ -68,8 +68,8 @@ func (l *Link) Propose(target, by string, now Instant) error {
 	return nil
 }
 
-// Mend makes the link lead to another address, or, where that is the one as it was written or empty, there again. It
-// reports whether that is a change.
+// Mend changes the target of the link and reports whether this is a change. An empty target, or the original URL,
+// undoes an earlier fix.
 func (l *Link) Mend(target string, now Instant) bool {
 	if target == l.URL {
 		target = ""
@@ -83,37 +83,37 @@ func (l *Link) Mend(target string, now Instant) bool {
 	return true
 }
 
-// CanaryLink is the number of a link that no person sees: a program that follows it follows all links of a mail.
+// CanaryLink is the number of a link that no person sees. A program that follows it follows every link of an email.
 const CanaryLink int64 = 1 << 20
 
-// Engagement is that a person, or some program, has opened a mail or followed a link of it, perhaps several times.
+// Engagement is one or more opens of an email, or clicks on one of its links, by a person or a program.
 type Engagement struct {
-	JobNo, Seq, LinkNo int64   // Seq 0: of a mail that names no reader; LinkNo 0: opened
-	At                 Instant // for the first time, of these
+	JobNo, Seq, LinkNo int64   // Seq 0: the email identifies no subscriber; LinkNo 0: an open
+	At                 Instant // instant of the first
 	Last               Instant
 	Times              int64
 	Program            Program
-	Network            string // of a click, to tell it from another one right after; it is not stored
+	Network            string // of a click, to distinguish it from another click shortly after; not stored
 }
 
-// Class says who has opened a mail, or followed a link.
+// Class says what opened an email or followed a link.
 type Class uint8
 
-// The classes, the least certain to be a person first.
+// The classes, from least to most likely a person.
 const (
 	ClassNone    Class = iota
-	ClassScanner       // a program, for no reader
-	ClassUnclear       // a proxy, which fetches the same whether a person opens the mail or not
+	ClassScanner       // a program that acts for no subscriber
+	ClassUnclear       // a proxy that fetches the same whether or not a person opens the email
 	ClassPerson
 )
 
-// Class returns who an engagement is of, as far as it says by itself, with a mail that went out at an instant; 0: it is
-// still on its way.
+// Class returns the class of an engagement with an email sent at sentAt, without regard to other engagements. A
+// sentAt of 0 means that the email is still being sent.
 func (e *Engagement) Class(sentAt Instant) Class {
 	since := e.At.Sub(sentAt)
 	switch {
 	case e.LinkNo > 0 && e.Program != ProgramReader || e.Program == ProgramScanner:
-		return ClassScanner // proxies of pictures follow no links
+		return ClassScanner // image proxies follow no links
 	case e.Program == ProgramPrivacy, e.Program == ProgramOpening && (sentAt == 0 || since < OpeningDelay):
 		return ClassUnclear
 	case sentAt == 0 || since < MachineDelay:
@@ -122,8 +122,8 @@ func (e *Engagement) Class(sentAt Instant) Class {
 	return ClassPerson
 }
 
-// TotalClass is Class of an engagement with mails of which it isn't known when each went out, but for the start of their
-// job and whether its first round is through. Until it is, a proxy may fetch for a mail that has just come.
+// TotalClass is like Class for emails whose individual send times are unknown. It uses the start of their job and
+// whether its first round is done. Until then, a proxy may fetch an image for an email that has just arrived.
 func (e *Engagement) TotalClass(startedAt Instant, through bool) Class {
 	if e.Program == ProgramOpening && !through {
 		startedAt = 0
@@ -131,20 +131,20 @@ func (e *Engagement) TotalClass(startedAt Instant, through bool) Class {
 	return e.Class(startedAt)
 }
 
-// Engaged is what is kept of the openings of a mail, or of the clicks on one of its links.
+// Engaged is the stored summary of an email's opens, or of the clicks on one of its links.
 type Engaged struct {
-	LinkNo    int64   `db:"link_no"` // 0: openings
+	LinkNo    int64   `db:"link_no"` // 0: opens
 	FirstAt   Instant `db:"first_at"`
 	LastAt    Instant `db:"last_at"`
 	Times     int64   `db:"times"`
-	Machine   int64   `db:"machine"`    // of Times: of ClassScanner by themselves
-	Unclear   int64   `db:"unclear"`    // of Times
-	FirstRead Instant `db:"first_read"` // by what may be a person; 0: never, or it was not noted
+	Machine   int64   `db:"machine"`    // part of Times: ClassScanner without regard to others
+	Unclear   int64   `db:"unclear"`    // part of Times
+	FirstRead Instant `db:"first_read"` // first by a possible person; 0: never, or not recorded
 	LastRead  Instant `db:"last_read"`  //
 	Class     Class   `db:"class"`      // ClassNone: not judged yet
 }
 
-// Add takes in an engagement of the same mail and link.
+// Add adds an engagement with the same email and link.
 func (g *Engaged) Add(e *Engagement, class Class) {
 	if g.Times == 0 {
 		g.LinkNo, g.FirstAt = e.LinkNo, e.At
@@ -163,8 +163,8 @@ func (g *Engaged) Add(e *Engagement, class Class) {
 	}
 }
 
-// Known returns the class under which the row was counted: that of one from before there were classes follows from its
-// times.
+// Known returns the class under which the row was counted. For a row older than the classes, it is derived from the
+// counts.
 func (g *Engaged) Known() Class {
 	switch {
 	case g.Class != ClassNone || g.Times == 0:
@@ -177,24 +177,25 @@ func (g *Engaged) Known() Class {
 	return ClassUnclear
 }
 
-// Scanners follow links faster than people, and all of them.
+// Scanners follow links faster than people, and follow all of them.
 const (
 	burstLinks = 3
 	burstSpan  = 2 * time.Second
-	scanMargin = 5 * time.Second // around a burst, what is opened and followed is the same scanner's
+	scanMargin = 5 * time.Second // opens and clicks this close to a burst belong to the same scanner
 
-	// CanarySpan is how long before and after a click on the link that no one sees all clicks are the same scanner's.
+	// CanarySpan is the time before and after a click on the canary link in which all clicks belong to the same
+	// scanner.
 	CanarySpan = 15 * time.Second
-	// SameClick is how long after a click the same link, followed from another network, is followed by a machine that
-	// goes after the reader.
+	// SameClick is how long after a click another click on the same link, from another network, counts as a machine
+	// that follows the subscriber's clicks.
 	SameClick = 5 * time.Second
 )
 
-// span is a time in which a scanner is at work.
+// span is a time during which a scanner was active.
 type span struct{ from, to Instant }
 
-// Judge sets the class of all rows of one mail, and returns those of its openings and of its clicks: the highest of
-// theirs. A person who has followed a link has also opened the mail.
+// Judge sets the class of all rows of one email. It returns the highest class of its opens and of its clicks. A
+// person who clicked a link has also opened the email.
 func Judge(rows []Engaged) (opens, clicks Class) {
 	spans := scans(rows)
 	for i := range rows {
@@ -223,7 +224,7 @@ func (g *Engaged) judged(spans []span) Class {
 		}
 	}
 	switch {
-	case g.FirstRead == 0 && g.Machine+g.Unclear < g.Times: // from before the times of reading were noted
+	case g.FirstRead == 0 && g.Machine+g.Unclear < g.Times: // older than the recorded times of reading
 		return ClassPerson
 	case g.Unclear > 0:
 		return ClassUnclear
@@ -231,13 +232,13 @@ func (g *Engaged) judged(spans []span) Class {
 	return ClassScanner
 }
 
-// LinkClick is that a link was followed.
+// LinkClick is one click on a link.
 type LinkClick struct {
 	LinkNo int64
 	At     Instant
 }
 
-// scans returns when scanners were at work on one mail.
+// scans returns when scanners were active on one email.
 func scans(rows []Engaged) []span {
 	var clicks []LinkClick
 	for _, g := range rows {
@@ -254,7 +255,8 @@ func scans(rows []Engaged) []span {
 	return scansOf(clicks)
 }
 
-// scansOf returns when scanners were at work: around clicks on the canary, and where many links were followed at once.
+// scansOf returns when scanners were active: around clicks on the canary link, and when many links were followed
+// within burstSpan.
 func scansOf(all []LinkClick) (spans []span) {
 	var clicks []LinkClick
 	for _, c := range all {
@@ -281,7 +283,7 @@ func scansOf(all []LinkClick) (spans []span) {
 	return spans
 }
 
-// Scanned reports of each of the clicks from one place whether it is a scanner's.
+// Scanned returns, for each click from the same place, whether it belongs to a scanner.
 func Scanned(clicks []LinkClick) []bool {
 	spans, scanned := scansOf(clicks), make([]bool, len(clicks))
 	for i, c := range clicks {
@@ -290,14 +292,14 @@ func Scanned(clicks []LinkClick) []bool {
 	return scanned
 }
 
-// PersonOpening is a mail that was opened, or a link of it that was followed.
+// PersonOpening is an email that was opened, or a link in it that was clicked.
 type PersonOpening struct {
-	URL     string  `db:"url" json:"url"` // as it was written; empty: the mail itself
+	URL     string  `db:"url" json:"url"` // original URL; empty: the email itself
 	FirstAt Instant `db:"first_at" json:"first_at"`
 	LastAt  Instant `db:"last_at" json:"last_at"`
 	Times   int64   `db:"times" json:"times"`
-	Machine int64   `db:"machine" json:"by_machines"` // of these
+	Machine int64   `db:"machine" json:"by_machines"` // part of Times
 
-	Target   string  `db:"target" json:"target,omitempty"` // where the link leads since it was mended; empty: to URL
+	Target   string  `db:"target" json:"target,omitempty"` // fixed target of the link; empty means URL
 	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
 }

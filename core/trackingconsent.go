@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// TrackingMember is the member of the preferences that says whether a subscriber agrees to be named in openings and
-// clicks: true, or the TextVersion of what was agreed to; false after a withdrawal. As a part of the preferences it
-// gets to the send service by every event and full sync. No field of a list and no free field of a form is called so.
+// TrackingMember is the member of the preferences that says whether a subscriber agrees to be identified in opens and
+// clicks. It is true, or the TextVersion of the text that the subscriber agreed to; false means withdrawn. As part of
+// the preferences it reaches the send service with every event and full sync. Fields of a list and free fields of a
+// form can't have this name.
 const TrackingMember = "_tracking"
 
-// AsksForTracking reports whether readers of the tenant are named in openings and clicks only where they have agreed.
+// AsksForTracking reports whether the tenant identifies subscribers in opens and clicks only if they agreed.
 func (t *Tenant) AsksForTracking() bool { return t.TrackingConsent && !t.NoTracking && !t.TotalsOnly }
 
-// AgreesToTracking reports whether the subscriber agrees to be named in openings and clicks.
+// AgreesToTracking reports whether the subscriber agrees to be identified in opens and clicks.
 func (p Preferences) AgreesToTracking() bool {
 	_, agrees := p.TrackingConsent()
 	return agrees
 }
 
-// TrackingConsent returns whether the subscriber agrees to be named in openings and clicks, and the version of the text
-// that was agreed to; empty where none is known. Any value but true and a version, such as a text in a file, is no
+// TrackingConsent returns whether the subscriber agrees to be identified in opens and clicks, and the version of the
+// text they agreed to, or "" if unknown. Any value other than true or a version, such as a text from a file, is no
 // agreement.
 func (p Preferences) TrackingConsent() (textVersion string, agrees bool) {
 	raw := p.tracking()
@@ -36,15 +37,15 @@ func (p Preferences) TrackingConsent() (textVersion string, agrees bool) {
 	return textVersion, true
 }
 
-// tracking returns the value of the member; nil where there is none.
+// tracking returns the value of the member, or nil if there is none.
 func (p Preferences) tracking() json.RawMessage {
-	if !strings.Contains(string(p), `"`+TrackingMember+`"`) { // of nearly all; the others are decoded for each mail
+	if !strings.Contains(string(p), `"`+TrackingMember+`"`) { // nearly all; the others are decoded for each email
 		return nil
 	}
 	return p.Values()[TrackingMember]
 }
 
-// AgreeingToTracking returns the object with an agreement to a text; its version is empty where it is not known.
+// AgreeingToTracking returns the object with an agreement to a text. Its version may be empty if unknown.
 func (p Preferences) AgreeingToTracking(textVersion string) Preferences {
 	if textVersion == "" {
 		return p.With(map[string]any{TrackingMember: true})
@@ -52,12 +53,12 @@ func (p Preferences) AgreeingToTracking(textVersion string) Preferences {
 	return p.With(map[string]any{TrackingMember: textVersion})
 }
 
-// RefusingTracking returns the object with the agreement withdrawn.
+// RefusingTracking returns the object with consent to tracking withdrawn.
 func (p Preferences) RefusingTracking() Preferences {
 	return p.With(map[string]any{TrackingMember: false})
 }
 
-// withTrackingOf returns the object with the member as another one has it.
+// withTrackingOf returns the object with the tracking member of another one.
 func (p Preferences) withTrackingOf(other Preferences) Preferences {
 	is, want := p.tracking(), other.tracking()
 	switch {
@@ -69,8 +70,8 @@ func (p Preferences) withTrackingOf(other Preferences) Preferences {
 	return p.With(map[string]any{TrackingMember: want})
 }
 
-// ReplacedBy returns the preferences that take the place of others. What they say of tracking stays where the new ones
-// say nothing: who replaces preferences without it did not mean to withdraw.
+// ReplacedBy returns the preferences by, which replace p. If by has no tracking member, that of p stays, because
+// leaving it out is not a withdrawal.
 func (p Preferences) ReplacedBy(by Preferences) Preferences {
 	if by.tracking() != nil {
 		return by
@@ -78,8 +79,8 @@ func (p Preferences) ReplacedBy(by Preferences) Preferences {
 	return by.withTrackingOf(p)
 }
 
-// MergedWith returns the preferences with the members of others in place of their own; what the others don't name
-// stays. Where that is too large, the others take their place.
+// MergedWith returns p with the members of by replaced or added. If the result would exceed MaxPreferences, it
+// returns p.ReplacedBy(by).
 func (p Preferences) MergedWith(by Preferences) Preferences {
 	have, values := p.Values(), map[string]any{}
 	for name, value := range by.Values() {
@@ -96,15 +97,15 @@ func (p Preferences) MergedWith(by Preferences) Preferences {
 	return p.ReplacedBy(by)
 }
 
-// MeetTracking keeps an agreement of a subscription that was just confirmed only where the confirmed request has it as
-// well: another request, which no one has confirmed, may have given the subscription other preferences since.
+// MeetTracking removes consent to tracking from a newly confirmed subscription if the confirmed request did not
+// contain it. A later request that no one confirmed may have set it.
 func (s *Subscription) MeetTracking(asked Preferences) {
 	if s.Preferences.AgreesToTracking() && !asked.AgreesToTracking() {
 		s.Preferences = s.Preferences.withTrackingOf(NoPreferences)
 	}
 }
 
-// TextVersion names a text that subscribers agree to, as the ledger does.
+// TextVersion returns the version of a text that subscribers agree to, as recorded in the consent ledger.
 func TextVersion(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:textVersionBytes])

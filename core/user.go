@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// User is a person with a login. Users belong to no tenant; what they may do comes from their roles.
-// The password's hash has no field here: it is never encoded.
+// User is a person with a login. Users belong to no tenant; their rights come from their roles. The password hash has
+// no field here, so that it is never encoded.
 type User struct {
 	ID            string  `db:"id" json:"id"`
 	Email         Email   `db:"email" json:"email"`
 	EmailVerified bool    `db:"email_verified" json:"email_verified"`
 	Name          string  `db:"name" json:"name"`
-	Epoch         int64   `db:"epoch" json:"-"` // counts up when everything issued so far ends
+	Epoch         int64   `db:"epoch" json:"-"` // incremented to revoke everything issued so far
 	DisabledAt    Instant `db:"disabled_at" json:"disabled_at" is:"nullable"`
 	LastLoginAt   Instant `db:"last_login_at" json:"last_login_at" is:"nullable"`
 	CreatedAt     Instant `db:"created_at" json:"created_at"`
@@ -22,28 +22,28 @@ type User struct {
 	Roles         []Role  `db:"-" json:"roles"`
 }
 
-// Role is one of Roles: operator, or another in one tenant. A pending one gives no rights: it waits until the address
-// of an account that registered itself is verified by mail.
+// Role is a role of a user: operator, or another one of Roles in one tenant. A pending role gives no rights. It waits
+// until the email address of a self-registered account is verified.
 type Role struct {
 	Role     string `db:"role" json:"role"`
 	TenantID string `db:"tenant_id" json:"tenant_id,omitempty"`
 	Pending  bool   `db:"pending" json:"pending,omitempty"`
 }
 
-// MaxName is the longest name of a user, in characters.
+// MaxName is the maximum length of a user's name, in characters.
 const MaxName = 100
 
-// NewUser makes a user with a fresh id and the default name. The name is never made of the address, for
-// others may see it.
+// NewUser returns a user with a new id and the default name. The name is not derived from the address, because other
+// people may see it.
 func NewUser(email Email, now Instant) User {
 	id := NewID()
 	return User{ID: id, Email: email, Name: DefaultName(id), CreatedAt: now, UpdatedAt: now}
 }
 
-// DefaultName is "User " and the last 4 characters of the id, the random end.
+// DefaultName returns "User " and the last 4 characters of the id, which are random.
 func DefaultName(id string) string { return "User " + id[max(0, len(id)-4):] }
 
-// Validate checks what a caller may set and trims the name; an empty name becomes the default.
+// Validate checks the fields that a caller may set and trims the name. An empty name becomes the default name.
 func (u *User) Validate() error {
 	u.Name = strings.TrimSpace(u.Name)
 	if u.Name == "" {
@@ -61,7 +61,7 @@ func (u *User) Validate() error {
 	return nil
 }
 
-// Validate checks that an operator's role names no tenant and every other names one.
+// Validate checks that the role operator has no tenant and that every other role has one.
 func (r Role) Validate() error {
 	switch {
 	case !slices.Contains(Roles, r.Role):
@@ -74,8 +74,8 @@ func (r Role) Validate() error {
 	return nil
 }
 
-// NameInMails returns the name by which a mail to strangers says who caused it: the one that the user has chosen, else
-// the address, as where the name could stand for an address itself.
+// NameInMails returns the name of the user for emails to people who may not know them. If the user chose no name, or
+// it could be mistaken for an address, this is the email address.
 func (u *User) NameInMails() string {
 	if u.Name == "" || u.Name == DefaultName(u.ID) || !plainName(u.Name) {
 		return string(u.Email)
@@ -83,10 +83,10 @@ func (u *User) NameInMails() string {
 	return u.Name
 }
 
-// Disabled reports whether an operator has switched the login off.
+// Disabled reports whether an operator disabled the login.
 func (u *User) Disabled() bool { return u.DisabledAt != 0 }
 
-// Operator reports whether one of the roles is operator.
+// Operator reports whether the user has the role operator.
 func (u *User) Operator() bool {
 	for _, r := range u.Roles {
 		if r.Role == RoleOperator && !r.Pending {

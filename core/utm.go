@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxUTM is how many characters a parameter of UTM may have.
+// MaxUTM is the maximum length of a UTM parameter, in characters.
 const MaxUTM = 100
 
-// UTM are the parameters by which the statistics of websites tell where a visitor comes from. They are added to the
+// UTM holds the parameters that website statistics use to find out where visitors come from. They are added to the
 // links of a campaign that have none.
 type UTM struct {
 	Source   string `json:"source,omitempty"`
@@ -27,7 +27,7 @@ func (u *UTM) parameters() []utmParameter {
 	}
 }
 
-// Query returns the parameters as they stand in an address; empty: there are none.
+// Query returns the parameters as a URL query, or "" if there are none.
 func (u *UTM) Query() string {
 	var all []string
 	for _, p := range u.parameters() {

@@ -1,20 +1,20 @@
 package core
 
-// WebhookClient is a sender of signed webhooks. Its secret is answered once, when it is made.
+// WebhookClient is a webhook source: a sender of signed webhooks. Its secret is returned only when it is created.
 type WebhookClient struct {
 	ID         string  `db:"id" json:"id"`
-	TenantID   string  `db:"tenant_id" json:"tenant_id"` // empty: it speaks for every tenant
+	TenantID   string  `db:"tenant_id" json:"tenant_id"` // empty: may send for every tenant
 	Name       string  `db:"name" json:"name"`
 	DisabledAt Instant `db:"disabled_at" json:"disabled_at"`
 	CreatedAt  Instant `db:"created_at" json:"created_at"`
 	UpdatedAt  Instant `db:"updated_at" json:"updated_at"`
 }
 
-// MaxWebhookClients is how many senders of signed webhooks a tenant may have.
+// MaxWebhookClients is the maximum number of webhook sources of a tenant.
 const MaxWebhookClients = 20
 
-// WebhookSender is a webhook client with its keys, opened: the newest first, a second one while a secret is replaced.
-// It is cached; never change one.
+// WebhookSender is a webhook client with its decrypted keys, newest first. There are two while a secret is being
+// replaced. Records are cached, so they must not be changed.
 type WebhookSender struct {
 	WebhookClient
 	Keys [][]byte

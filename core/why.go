@@ -1,12 +1,12 @@
 package core
 
-// Why is what tells why an address got no email.
+// Why holds the data that explains why an address got no email.
 type Why struct {
 	Email         Email
 	Subscriptions []WhySubscription
-	Blocks        []Suppressed   // what stands against mailing the address
-	Mails         []WhyMail      // transactional emails, the newest first
-	Campaigns     []HistoryEntry // emails of campaigns, the newest first
+	Blocks        []Suppressed   // reasons not to email the address
+	Mails         []WhyMail      // transactional emails, newest first
+	Campaigns     []HistoryEntry // emails of campaigns, newest first
 }
 
 // WhySubscription is a subscription of the address.
@@ -15,7 +15,7 @@ type WhySubscription struct {
 	ListID    string  `json:"list_id" db:"list_id"`
 	ListName  string  `json:"list_name" db:"list_name"`
 	Status    string  `json:"status" db:"status" enum:"pending|active|unsubscribed"`
-	Block     string  `json:"block,omitempty" db:"block" enum:"bounced|complaint|suppressed"` // why this list mails no more
+	Block     string  `json:"block,omitempty" db:"block" enum:"bounced|complaint|suppressed"` // why it gets no emails
 	ChangedAt Instant `json:"changed_at" db:"changed_at"`
 }
 
@@ -28,7 +28,7 @@ type WhyMail struct {
 	State      string  `json:"state" db:"state" enum:"waiting|sent|failed"`
 	Tries      int     `json:"tries" db:"tries"`
 	CreatedAt  Instant `json:"created_at" db:"created_at"`
-	DueAt      Instant `json:"due_at,omitzero" db:"due_at"` // of the next try; zero: it was sent or failed
+	DueAt      Instant `json:"due_at,omitzero" db:"due_at"` // of the next try; zero: sent or failed
 	FinishedAt Instant `json:"finished_at,omitzero" db:"finished_at"`
-	LastError  string  `json:"last_error,omitempty" db:"reason"` // the words of the receiving server
+	LastError  string  `json:"last_error,omitempty" db:"reason"` // reply of the receiving server
 }

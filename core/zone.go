@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ParseZone returns the time zone that a name of the IANA database stands for; nil for an empty one. Invalid, on
-// time_zone: there is no such zone.
+// ParseZone returns the time zone with a name from the IANA database, or nil for an empty name. If there is no such
+// zone, it returns an Invalid error on time_zone.
 func ParseZone(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil
@@ -19,14 +19,15 @@ func ParseZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// MaxZone is how long the name of a time zone may be, in bytes.
+// MaxZone is the maximum length of a time zone's name, in bytes.
 const MaxZone = 64
 
-// localLayouts are the forms of a time without an offset.
+// localLayouts lists the accepted forms of a time without an offset.
 var localLayouts = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
 
-// ParseTime reads the time of a field: RFC 3339 with an offset, or without one as the clocks in a zone show it. Empty
-// is 0. Invalid, on the field: it is neither, there is no zone (nil), or the clocks show that time never or twice.
+// ParseTime parses the time of a field in RFC 3339, or a local time of zone without an offset. An empty text is 0. If
+// the text has neither form, it returns an Invalid error on the field. The same applies if a local time has no zone
+// (nil), or does not exist or happens twice in it.
 func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 	if text == "" {
 		return 0, nil
@@ -51,7 +52,7 @@ func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 	return at, nil
 }
 
-// atWall returns when the clocks in a zone show a time, which is given in UTC.
+// atWall returns the instant of a local time in a zone. wall holds the local time as if it were UTC.
 func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, error) {
 	found := WallTimes(wall, zone)
 	switch len(found) {
@@ -70,12 +71,12 @@ func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, e
 		zone, strings.Join(offsets, " or "))
 }
 
-// WallTimes returns when the clocks in a zone show a time, which is given in UTC: once, never where they are put
-// forward then, or twice where they are put back.
+// WallTimes returns the instants at which clocks in a zone show a local time. wall holds the local time as if it were
+// UTC. The result is empty if the clocks skip that time, and has two elements if they show it twice.
 func WallTimes(wall time.Time, zone *time.Location) (found []time.Time) {
 	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
 	before, after := near.ZoneBounds()
-	for _, other := range []time.Time{before.Add(-1), near, after} { // the last is zero where no change follows
+	for _, other := range []time.Time{before.Add(-1), near, after} { // the last is zero if no change follows
 		_, offset := other.In(zone).Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second).In(zone)
 		if at.Format(time.DateTime) == wall.Format(time.DateTime) && !slices.ContainsFunc(found, at.Equal) {
@@ -85,7 +86,8 @@ func WallTimes(wall time.Time, zone *time.Location) (found []time.Time) {
 	return found
 }
 
-// ZoneOf returns the time zone in which times of a request are read: the named one, else the tenant's, else nil.
+// ZoneOf returns the time zone for times in a request: the named one or, if named is empty, the tenant's. It returns
+// nil if neither is set.
 func (t *Tenant) ZoneOf(named string) (*time.Location, error) {
 	if named == "" {
 		named = t.TimeZone

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Bubble runs a test in a bubble of testing/synctest whose time begins on 21 November 2026 at noon. Those that begin in
-// 2000, as all others do, are no place for signatures of webhooks: their timestamps have ten digits.
+// Bubble runs a test in a bubble of testing/synctest that starts at noon on 21 November 2026. Other bubbles start in
+// 2000, when Unix timestamps had nine digits; webhook signatures need ten.
 func Bubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -16,7 +16,7 @@ func Bubble(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// Settle lets time pass in a bubble, and returns when all that was to happen by then has happened.
+// Settle lets the time d pass in a bubble and waits until all goroutines are blocked.
 func Settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// CPU returns the time that this process has computed: unlike that of a clock it holds on a busy machine.
+// CPU returns the CPU time of this process. Unlike wall time, it is reliable on a busy machine.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Golden compares what a test got with a file, or writes the file (update).
+// Golden compares got with a golden file. If update is set, it writes the file instead.
 func Golden(t testing.TB, update bool, path string, got []byte) {
 	t.Helper()
 	if update {

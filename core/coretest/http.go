@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Transport is an http.RoundTripper that answers requests by itself, in fake time too.
+// Transport is an http.RoundTripper that answers requests with a function. It works in fake time.
 type Transport func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
@@ -21,17 +21,17 @@ func Response(status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// Pipe is a net.Listener whose connections are pipes in memory, for which a bubble of testing/synctest can wait.
+// Pipe is a net.Listener for in-memory connections, which a bubble of testing/synctest can wait for.
 type Pipe struct {
 	conns chan net.Conn
 	done  chan struct{}
 	once  sync.Once
 }
 
-// NewPipe returns a pipe that listens.
+// NewPipe returns a new listener.
 func NewPipe() *Pipe { return &Pipe{conns: make(chan net.Conn), done: make(chan struct{})} }
 
-// Dial connects to it, whatever the address.
+// Dial connects to the listener. It ignores the address.
 func (l *Pipe) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
@@ -54,8 +54,8 @@ func (l *Pipe) Accept() (net.Conn, error) {
 	}
 }
 
-// Close has Accept and Dial end.
+// Close ends Accept and Dial.
 func (l *Pipe) Close() error { l.once.Do(func() { close(l.done) }); return nil }
 
-// Addr returns no address that could be dialled.
+// Addr returns a placeholder address that can't be dialed.
 func (l *Pipe) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }

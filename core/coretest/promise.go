@@ -1,4 +1,4 @@
-// Package coretest gathers what the tests of all packages have tried of what the program promises.
+// Package coretest has helpers for the tests of all packages and records tests of the program's promises.
 package coretest
 
 import (
@@ -7,11 +7,12 @@ import (
 	"testing"
 )
 
-// LedgerEnv names the file that Promise writes to; empty: it only logs.
+// LedgerEnv is the environment variable with the path of the file that Promise writes to. If it is empty, Promise
+// only logs.
 const LedgerEnv = "NEWSLETTERD_PROMISES"
 
-// Promise reports that a promise (a number of Promises) was put to the test: how often, and how often it did not hold.
-// A failure fails the test. `make torture` makes a table of all reports.
+// Promise records how often a promise (a number of Promises) was tested and how often it failed. A failure fails the
+// test. `make torture` makes a table of all records.
 func Promise(t testing.TB, number, tried, failed int, what string) {
 	t.Helper()
 	if Promises[number] == "" {
@@ -35,7 +36,7 @@ func Promise(t testing.TB, number, tried, failed int, what string) {
 	}
 }
 
-// Promises are those that `make torture` measures.
+// Promises lists the promises that `make torture` measures.
 var Promises = map[int]string{
 	1:  "an acknowledged write survives kill -9",
 	2:  "an acknowledged write survives power loss: it is synced first",
@@ -59,8 +60,8 @@ var Promises = map[int]string{
 	31: "only what was approved is sent, and nothing after an undo or a cancel",
 }
 
-// Held is for the beginning of a test, deferred: it reports how often the promise was put to the test, and that it
-// failed once if the test has failed. The test counts in tried as it goes.
+// Held records the tests of a promise; defer it at the start of a test. It records *tried tests, and one failure if
+// the test has failed. The test updates *tried while it runs.
 func Held(t testing.TB, number int, tried *int, what string) {
 	t.Helper()
 	failed := 0

@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// WorkEnv switches on the tests that measure the work per byte of decoders and parsers (`make work`).
+// WorkEnv is the environment variable that enables the tests of CPU time per byte of decoders and parsers (`make
+// work`).
 const WorkEnv = "NEWSLETTERD_WORK"
 
-// The limits that Work holds a decoder to: the CPU for the largest input, and how often more for twice the bytes.
+// The limits of Work: CPU time for the largest input, and its growth for twice the bytes.
 const (
 	maxWork  = 2 * time.Second
 	maxRatio = 2.2
-	tooShort = 20 * time.Millisecond // below it a ratio says nothing
+	tooShort = 20 * time.Millisecond // shorter times give no useful ratio
 )
 
-// Work measures the CPU that a decoder or parser takes for the worst input that is known of a kind: of the largest
-// allowed size and of a quarter of it. input returns the one that is a part of the largest; do reads it. It prints one
-// row of a table, and fails the test if the largest takes too long or the time grows faster than the bytes. The ratio is
-// that of one doubling.
+// Work measures the CPU time of a decoder or parser for the worst known input of a kind. The input has the largest
+// allowed size, and then a quarter of it. input returns an input of the given part of the largest size; do processes
+// it. Work prints one row of a table. It fails the test if the largest input takes too long, or if the time grows
+// faster than the size. The ratio in the table is that of doubling the size once.
 func Work[T any](t *testing.T, kind string, input func(part float64) (in T, size int), do func(T)) {
 	t.Helper()
 	if os.Getenv(WorkEnv) == "" {
@@ -43,7 +44,7 @@ func Work[T any](t *testing.T, kind string, input func(part float64) (in T, size
 	}
 }
 
-// leastCPU returns the least CPU of a few runs, as other programs disturb them, and the size of the input.
+// leastCPU returns the least CPU time of a few runs, because other programs disturb them, and the size of the input.
 func leastCPU[T any](input func(part float64) (T, int), do func(T), part float64) (least time.Duration, size int) {
 	in, size := input(part)
 	for range 3 {
