@@ -35,8 +35,8 @@ func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, comp
 	return s.ChangedDraft(ctx, c, version, func(*core.CampaignFields) error { return nil }, compile, now)
 }
 
-// frozenDraft is Draft for the approved version. The compiler runs only for its side results: an Invalid error,
-// caused by records that have changed since, is ignored.
+// frozenDraft is Draft for the approved version. It compiles the version only to check it. An Invalid error, caused by
+// records that have changed since, is ignored; then Theme is nil.
 func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.CampaignCompiler) (d Draft, err error) {
 	d.Campaign, d.Frozen = *c, true
 	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, c.ApprovedVersion); err != nil {

@@ -88,7 +88,8 @@ func (s *Store) StartedJobs(ctx context.Context) (js []core.SendJob, err error) 
 	return js, err
 }
 
-// RunningJobs returns the running jobs that are not paused, oldest first. Its only error is core.ErrStorage.
+// RunningJobs returns the running jobs that are not paused and whose lists and tenant are active, oldest first. Its
+// only error is core.ErrStorage.
 func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
 	err = s.All(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job INDEXED BY send_job_running WHERE "+
 		"status = 'running' AND paused_at = 0 AND "+switchedOff+" = '' ORDER BY no")
