@@ -43,8 +43,9 @@ func newImportRow(id, email, preferences string, left bool) ImportRow {
 	return ImportRow{Email: e, Preferences: core.Preferences(preferences), Left: left, id: id, key: e.Key()}
 }
 
-// Import is a running import, created by NewImport. It must be used by one goroutine. Either call Put for every row,
-// then Write and Close, which sorts the rows and writes each database page once; or call Add for rows as they arrive.
+// Import is a running import, created by NewImport. It must be used by one goroutine. One way to use it is to call Put
+// for every row, then Write and Close. This sorts the rows and writes each database page once. The other way is to call
+// Add for rows as they arrive.
 type Import struct {
 	store  *Store
 	list   *core.ListWithTenant

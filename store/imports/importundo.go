@@ -350,7 +350,7 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 }
 
 // announce tells the send side and the tenant's endpoints that a subscription has ended. A local send side is updated
-// in the same operation, and events still queued for it are older.
+// in the same operation; any events still queued to it are older.
 func (u *undoing) announce(sub *core.Subscription) error {
 	if sub.Status != core.SubscriptionActive {
 		return nil
