@@ -290,8 +290,8 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 
 // EditCampaign changes the fields of a campaign by a rule and withdraws its approval. Whether archives show the
 // campaign may change at any time and does not affect the approval. A save without changes does nothing. It returns
-// core.ErrCampaignNotFound, core.ErrPreconditionFailed for another revision, core.ErrConflict if the campaign is past
-// approval, or an error from the rule or from checking its changes.
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed for another revision, or core.ErrConflict if the campaign is
+// past approval. It also returns errors of the rule and of the checks of its changes.
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {

@@ -16,7 +16,7 @@ type CampaignSending struct {
 	Copy     *core.CampaignCopy   // compiled from the fields; used if the version is not approved yet
 	Expected int64                // number of recipients counted before; 0 means not counted
 	FirstFew *bool                // whether to send to the first recipients first; nil means the tenant's default
-	Force    bool                 // skips the second person that the tenant requires
+	Force    bool                 // whether to skip the second person that the tenant requires
 	Head     IssueHead            // of the issue in archives
 }
 
@@ -180,9 +180,9 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 }
 
 // UndoCampaign cancels the job of a campaign before it starts, so that no email is sent. The campaign stays approved,
-// unless only the send had approved it; then it becomes a draft again. It returns core.ErrCampaignNotFound,
-// core.ErrPreconditionFailed for another revision, or core.ErrConflict if the campaign is not scheduled or its job
-// has started.
+// unless only the send had approved it; then it becomes a draft again. It returns core.ErrCampaignNotFound or, for
+// another revision, core.ErrPreconditionFailed. If the campaign is not scheduled or its job has started, it returns
+// core.ErrConflict.
 func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if c, err = campaignSeen(tx, &e); err != nil {

@@ -34,7 +34,7 @@ const (
 const (
 	minClaimRange   = 32 // with fewer recipients, each is looked up individually
 	maxSparseness   = 3  // most subscribers per recipient of a range
-	scatteredClaims = 16 // claims without a range after one that found none
+	scatteredClaims = 16 // claims that look for no range after one that found none
 )
 
 // claimRange is ClaimRecipients for a range of subscribers. If there is no usable range, ok is false.
@@ -75,7 +75,7 @@ func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, a
 		if err != nil {
 			return dst, false, err
 		}
-		if len(one) != 1 || one[0].Seq != c.Seq { // it has an outcome in the meantime
+		if len(one) != 1 || one[0].Seq != c.Seq { // it got an outcome meanwhile
 			return dst, false, nil
 		}
 		*c = one[0]

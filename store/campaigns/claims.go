@@ -54,7 +54,7 @@ type ClaimKey struct {
 	scattered int        // number of next claims that do not look for a range
 }
 
-// Of returns the key of the job's list with an index.
+// Of returns the key of the list at an index among the lists of the job.
 func (k *ClaimKey) Of(place int) *ClaimKey {
 	if place == 0 {
 		return k

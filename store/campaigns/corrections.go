@@ -41,7 +41,7 @@ type CampaignCorrection struct {
 	core.Correction
 	Copy  *core.CampaignCopy // shown from now on; nil means the campaign as it was sent
 	Head  IssueHead          // of the issue in archives, also without a copy
-	Force bool               // skips the second person that the tenant requires
+	Force bool               // whether to skip the second person that the tenant requires
 }
 
 // CorrectCampaign makes pages show another copy of a campaign than the one that was sent. List and tenant details

@@ -15,7 +15,7 @@ type Draft struct {
 	Fields   core.CampaignFields
 	Theme    *core.Theme  // the tenant's own theme; nil means a built-in one
 	Content  core.Content // its Copy is not stored
-	Head     IssueHead    // set where the draft is compiled
+	Head     IssueHead    // head in archives, set by the caller
 	Frozen   bool         // the version was approved, and this is the frozen content
 	Digest   core.Digest  // of what its approval covers; empty if frozen
 }

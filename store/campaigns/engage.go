@@ -126,7 +126,7 @@ func countLink(tx *db.Tx, job, link int64, was, is core.Class) error {
 	return err
 }
 
-// count returns 1 if is is true, otherwise 0.
+// count returns 1 for true and 0 for false.
 func count(is bool) int {
 	if is {
 		return 1

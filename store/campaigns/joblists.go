@@ -215,7 +215,7 @@ func (s *Store) claimAgainByList(ctx context.Context, dst []core.Claim, begin in
 		var one []core.Claim
 		of := k.Of(place)
 		one, err = s.claim(ctx, nil, claimOneDeferred, k.JobNo, k.TenantID, of.ListID, of.MailedProof, dst[i].Seq)
-		if len(one) == 1 { // otherwise it has an outcome, which the caller's does not change
+		if len(one) == 1 { // otherwise it already has an outcome, which stays
 			dst[i] = one[0]
 		}
 		dst[i].Place = place

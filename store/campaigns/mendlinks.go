@@ -93,9 +93,9 @@ func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target s
 const deleteProposal = "DELETE FROM link_proposal WHERE campaign_no = ? AND link_no = ?"
 
 // ProposeTarget records a proposed target for a link in emails that were sent. It emails the people who may fix the
-// link, except the proposer; asked is their number. It returns core.ErrCampaignNotFound, core.ErrLinkNotFound, or an
-// Invalid error if the link already leads there. After 50 requests for reviews and fixes in a day, it returns
-// core.ErrTooMany.
+// link, except the proposer, and returns their number as asked. It returns core.ErrCampaignNotFound,
+// core.ErrLinkNotFound, or an Invalid error if the link already leads there. After 50 requests for reviews and fixes
+// in a day, it returns core.ErrTooMany.
 func (s *Store) ProposeTarget(ctx context.Context, e CampaignEdit, no int64, target string) (l core.Link, asked int,
 	err error,
 ) {

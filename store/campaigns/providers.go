@@ -192,8 +192,8 @@ func saveProvider(tx *db.Tx, p core.Provider, c ProviderChange, sealed []byte, a
 	return tx.AuditUpdate(p.UpdatedAt, actor, "provider.update", p.TenantID, p.Name)
 }
 
-// DeleteProvider deletes a provider but not the events that it reported. The default provider can't be deleted. If
-// there is no such provider, it returns core.ErrNotFound.
+// DeleteProvider deletes a provider but not the events that it reported. If there is none, it returns
+// core.ErrNotFound. The default provider can't be deleted; the error is a Conflict.
 func (s *Store) DeleteProvider(ctx context.Context, name, actor string, now core.Instant) error {
 	if name == core.DefaultProvider {
 		return core.Conflictf("conflict", "newsletterd creates %s at every start. Disable it instead of deleting it.",

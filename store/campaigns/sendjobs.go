@@ -19,8 +19,8 @@ const sendJobColumns = `no, id, tenant_id, list_id, lists, narrowing, copy_id, c
 const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
 	ELSE ` + switchedOff + ` END AS pause_reason`
 
-// Deferral selects how many recipients of a running job are deferred, when the next attempt is due, and when the last
-// attempt is given up.
+// Deferral selects the number of deferred recipients of a running job. It also selects when the next attempt is due
+// and when the last recipient is given up.
 const Deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
 	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient
 	INDEXED BY recipient_deferred WHERE job_no = send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
@@ -57,7 +57,7 @@ type JobRequest struct {
 	IdempotencyKey string        // empty means none
 	BodyHash       []byte        // of the request with the key
 	DuplicateGuard time.Duration // period in which a job with the same content is refused; 0 means none
-	Force          bool          // skips the second person that the tenant requires
+	Force          bool          // whether to skip the second person that the tenant requires
 }
 
 // AddSendJob creates a job and its campaign. known reports whether the template that it names exists now.

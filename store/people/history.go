@@ -51,9 +51,9 @@ const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id)
 	LEFT JOIN recipient AS r ON ` + campaigns.IsRecipient + `
 	LIMIT +?3`
 
-// History returns a page of the emails sent to an address, newest first, by the tenants in among or, if all is true,
-// by any. page.After is the number of the previous page's last job, as text. If it is not a number, History returns
-// core.ErrInvalidCursor.
+// History returns a page of the emails sent to an address, newest first. It covers the tenants in among or, if all is
+// true, all tenants. page.After is the number of the previous page's last job, as text. If it is not a number,
+// History returns core.ErrInvalidCursor.
 func (s *Store) History(ctx context.Context, email core.Email, among []string, all bool,
 	page core.Page,
 ) (found []core.HistoryEntry, err error) {

@@ -12,9 +12,9 @@ import (
 )
 
 // Unsubscribe ends a subscription and returns it. A repeated call can only add a reason. If the subscription does not
-// exist, it returns core.ErrSubscriptionNotFound; callers should answer as if it existed. An active subscriber who
-// was unsubscribed by a token that anyone could request gets an email with an undo link, unless the address has had
-// too many.
+// exist, it returns core.ErrSubscriptionNotFound; callers should answer as if it existed. If the token was one that
+// anyone could request, an active subscriber gets an email with an undo link. No such email is sent if the address
+// has had too many.
 func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, now core.Instant) (sub core.Subscription,
 	err error,
 ) {

@@ -28,9 +28,9 @@ func (s *Store) DeletedTenants(ctx context.Context, now core.Instant, page core.
 	return restorable(ds), err
 }
 
-// DeletedLists returns a page of the lists that can be restored, ordered by id, of the tenants in among or, if all is
-// true, of any. It leaves out lists that were deleted with their tenant, because they are restored with it. Its only
-// error is core.ErrStorage.
+// DeletedLists returns a page of the lists that can be restored, ordered by id. It covers the tenants in among or, if
+// all is true, all tenants. It leaves out lists that were deleted with their tenant, because they are restored with
+// it. Its only error is core.ErrStorage.
 func (s *Store) DeletedLists(ctx context.Context, among []string, all bool, now core.Instant, page core.Page) (
 	ds []core.Deleted, err error,
 ) {
