@@ -29,7 +29,7 @@ func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription,
 ) error {
 	m := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email, DueAt: now.Add(tenants.MailDelay)}
 	state := tenants.MailLeftOut
-	fewer, wrote := 3, true // statements less than an unsubscribe; LeaveUndone or leaveAgain ran one
+	fewer, wrote := 3, true // 3 statements fewer than an unsubscribe; LeaveUndone or leaveAgain ran one
 	if sub.ID != "" && l.Reason != "" {
 		fewer-- // addReason ran one
 	}
