@@ -13,13 +13,13 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// design is a template or a theme that a campaign is compiled in.
+// design is a template or theme that a campaign is compiled with.
 type design struct {
 	ID        string `db:"id"         json:"id"`
-	AuditSeen int64  `db:"audit_seen" json:"seen"` // newest entry of the trail when someone who had not changed it approved it
+	AuditSeen int64  `db:"audit_seen" json:"seen"` // newest audit entry when a user who had not changed it approved it
 }
 
-// layoutsOf are the template that a campaign names, and the layout around that.
+// layoutsOf selects the template that a campaign names and the layout of that template.
 const layoutsOf = `SELECT id, audit_seen FROM template WHERE tenant_id = ?1 AND name = ?2
 	UNION SELECT o.id, o.audit_seen FROM template AS t JOIN template AS o ON o.tenant_id = t.tenant_id AND
 	o.name = t.layout WHERE t.tenant_id = ?1 AND t.name = ?2`
@@ -31,7 +31,7 @@ func layouts(q db.Querier, tenantID string, f *core.CampaignFields) (all []desig
 	return all, err
 }
 
-// designs are the templates and the theme of a campaign. Built-in ones have no record.
+// designs returns the templates and the theme of a campaign. Built-in ones have no record and are left out.
 func designs(q db.Querier, tenantID string, f *core.CampaignFields) (all []design, err error) {
 	all, err = layouts(q, tenantID, f)
 	if err != nil || core.IsBuiltInTheme(f.Theme) {
@@ -42,25 +42,25 @@ func designs(q db.Querier, tenantID string, f *core.CampaignFields) (all []desig
 	return append(all, theme...), err
 }
 
-// The actors of entries of the audit trail, and the clients through which they acted.
+// ofWhich selects the actors of audit entries and the API clients through which they acted.
 const ofWhich = ") SELECT actor FROM made UNION SELECT 'client:' || client_id FROM made WHERE client_id <> ''"
 
 const (
-	// designersOf are those who have changed templates and themes since someone else has approved each, or the names of
-	// attachments. Another name of a theme changes no mail.
+	// designersOf selects the actors who changed templates, themes or attachment names since another person last
+	// approved each. Renaming a theme does not count, because it changes no email.
 	designersOf = `WITH made AS MATERIALIZED (SELECT actor, client_id FROM json_each(?1) CROSS JOIN audit
 		INDEXED BY audit_object ON object = value ->> 'id' AND audit.id > value ->> 'seen' WHERE action LIKE 'template.%' OR
 		action = 'theme.create' OR action = 'theme.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key <> 'name')
 		OR action = 'media.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key = 'name')` + ofWhich
 
-	// removersOf are those who have taken a template of a name away since an entry.
+	// removersOf selects the actors who deleted or renamed a template of a given name after an audit entry.
 	removersOf = `WITH made AS MATERIALIZED (SELECT actor, client_id FROM audit INDEXED BY audit_tenant WHERE tenant_id = ?1
 		AND id > ?2 AND action IN ('template.delete', 'template.update') AND json_extract(detail, '$.name.before') = ?3` + ofWhich
 )
 
-// designers reads who has changed the layout or the theme of a campaign, as the audit trail names them, where the
-// tenant asks for a second person. A change counts until someone else has approved a campaign with it. So does another
-// name of an attachment that was given since the campaign was begun or approved last.
+// designers returns the actors who changed the layout or theme of a campaign, as the audit log names them. It returns
+// nothing unless the tenant requires a second person. A change counts until another person approves a campaign with
+// it. Renaming an attachment counts as well, if it happened since the campaign was created or last approved.
 func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
 	err = q.Get(&asks, "SELECT approval = '"+core.ApprovalSecondPerson+"' FROM tenant WHERE id = ?", c.TenantID)
@@ -81,7 +81,7 @@ func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	if err == nil {
 		err = changersOf(q, in, &all)
 	}
-	// The built-in default stands in for a template of this name that is gone: then no record is left to look at.
+	// A deleted template of this name is replaced by the built-in default, which has no record to check.
 	if err == nil && f.Content.Layout == core.DefaultTemplate {
 		var gone []string
 		err = q.All(&gone, removersOf, c.TenantID, c.AuditSeen, core.DefaultTemplate)
@@ -102,8 +102,8 @@ func changersOf(q db.Querier, in []design, all *[]string) error {
 	return q.All(all, designersOf, string(text))
 }
 
-// vouchForDesigns notes that a user has approved what a campaign is compiled in, up to an entry of the trail: what
-// others have changed until then no longer makes them writers.
+// vouchForDesigns records that a user approved the templates and the theme of a campaign, up to an audit entry.
+// Changes that other people made before that entry no longer make them writers.
 func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []string, entry int64) error {
 	in, err := designs(tx, tenantID, f)
 	if err != nil || core.ActorUser(by[0]) == "" {
@@ -131,28 +131,28 @@ func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []st
 	return nil
 }
 
-// withDesigners fills in who has designed a campaign that is not frozen.
+// withDesigners sets the designers of a campaign that is not frozen.
 func withDesigners(q db.Querier, c *core.Campaign) (err error) {
 	if !c.Written() {
 		return nil
 	}
 	c.Designers, err = designers(q, c)
-	if errors.Is(err, core.ErrNotFound) { // nothing that could be approved
+	if errors.Is(err, core.ErrNotFound) { // there is nothing to approve
 		return nil
 	}
 	return err
 }
 
-// ownPictures finds the digits of pictures of ours in the addresses of a body.
+// ownPictures matches the hash digits in the addresses of our own images.
 var ownPictures = regexp.MustCompile(core.MediaPath + `([0-9a-f]{32})/`)
 
-// pictureIsThere is Store.MediaFile without the file.
+// pictureIsThere reports whether an image exists. It finds the same images as Store.MediaFile.
 const pictureIsThere = `SELECT EXISTS (SELECT 1 FROM media_file AS f WHERE f.sha256 >= ?1 AND f.sha256 < ?1 || 'g'
 	AND f.state = ` + files.SQLFileWhole + ` AND (EXISTS (SELECT 1 FROM media WHERE mail_no = f.no)
 	OR EXISTS (SELECT 1 FROM media WHERE full_no = f.no)))`
 
-// cover reads what an approval covers besides what is compiled and frozen: the files of mails. An address of a picture
-// has the digits of its hash in it, so what it shows never changes; but it can be deleted.
+// cover reads the files that an approval covers in addition to the compiled and frozen content. The address of an
+// image contains digits of its hash, so the image can be deleted but never change.
 func cover(q db.Querier, c *core.Covered) error {
 	c.Attachments, c.Pictures = []core.CoveredFile{}, []string{}
 	for _, id := range c.Fields.Attachments {
@@ -160,7 +160,7 @@ func cover(q db.Querier, c *core.Covered) error {
 		err := q.Get(&f, attachedFiles+`m.name FROM media AS m JOIN media_file AS f ON f.no = m.full_no WHERE m.id = ?
 			AND m.tenant_id = ?`, id, c.Copy.TenantID)
 		if errors.Is(err, core.ErrNotFound) {
-			continue // it can't be approved
+			continue // the draft can't be approved
 		}
 		if err != nil {
 			return err
@@ -189,8 +189,8 @@ func cover(q db.Querier, c *core.Covered) error {
 	return nil
 }
 
-// ContentChanges reads who has changed parts of what an approval of a campaign covers last, with the names of people
-// and records. Its only error is core.ErrStorage.
+// ContentChanges returns who last changed each of the given parts of what an approval covers, with the names of
+// people and records. Its only error is core.ErrStorage.
 func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.CampaignFields, parts []string) (
 	changes []core.ContentChange, err error,
 ) {
@@ -213,7 +213,7 @@ func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.Ca
 			}
 		case core.ChangedSettings, core.ChangedPlan:
 			filters = append(filters, core.AuditFilter{Object: c.TenantID, Action: "tenant"})
-		case core.ChangedMedia: // pictures only come and go
+		case core.ChangedMedia: // images are only added and deleted
 			for _, id := range f.Attachments {
 				filters = append(filters, core.AuditFilter{Object: id, Action: "media"})
 			}
@@ -230,8 +230,8 @@ func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.Ca
 	return changes, nil
 }
 
-// lastAudited reads the newest entry of the audit trail that one of some filters lets through, with its names; the zero
-// entry where there is none.
+// lastAudited returns the newest audit entry that matches any of the filters, with its names. If none matches, it
+// returns the zero entry.
 func (s *Store) lastAudited(ctx context.Context, filters []core.AuditFilter) (last core.AuditEntry, err error) {
 	for _, f := range filters {
 		found, _, err := s.Audit(ctx, f, core.Page{Limit: 1})

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// attachedFile is a file that is attached to a mail.
+// attachedFile is a file that is attached to an email.
 type attachedFile struct {
 	core.MediaFile
 	Name string `db:"name"`
@@ -17,8 +17,7 @@ type attachedFile struct {
 
 const attachedFiles = "SELECT f.no, f.sha256, f.type, f.width, f.height, f.bytes, "
 
-// Attachments reads the files that mails of a copy of a campaign bring along, in their order. Its only error is
-// core.ErrStorage.
+// Attachments returns the attachments of a campaign copy, in order. Its only error is core.ErrStorage.
 func (s *Store) Attachments(ctx context.Context, copyID string) ([]core.Attachment, error) {
 	var found []attachedFile
 	if err := s.All(ctx, &found, attachedFiles+`a.name FROM attachment AS a JOIN media_file AS f ON f.no = a.file_no
@@ -28,8 +27,8 @@ func (s *Store) Attachments(ctx context.Context, copyID string) ([]core.Attachme
 	return s.readAttachments(ctx, found)
 }
 
-// AttachmentsOf reads the files of a tenant's media as mails bring them along, in their order. Invalid, on attachments:
-// one is not there.
+// AttachmentsOf returns media files of a tenant as email attachments, in order. If one does not exist, it returns an
+// Invalid error on attachments.
 func (s *Store) AttachmentsOf(ctx context.Context, tenantID string, ids []string) ([]core.Attachment, error) {
 	var found []attachedFile
 	for _, id := range ids {
@@ -45,8 +44,8 @@ func (s *Store) AttachmentsOf(ctx context.Context, tenantID string, ids []string
 	return s.readAttachments(ctx, found)
 }
 
-// AttachmentsOfDraft reads the files that mails of a draft bring along: those that were kept when it was approved, or
-// AttachmentsOf what it names.
+// AttachmentsOfDraft returns the attachments of a draft. If the draft was approved, these are the files kept at its
+// approval, otherwise the files that it names, as AttachmentsOf returns them.
 func (s *Store) AttachmentsOfDraft(ctx context.Context, d *Draft) ([]core.Attachment, error) {
 	if d.Frozen {
 		return s.Attachments(ctx, d.Campaign.CopyID)
@@ -75,8 +74,8 @@ func (s *Store) readAttachments(ctx context.Context, found []attachedFile) ([]co
 	return files, nil
 }
 
-// attached returns the files of media that a campaign of a tenant is to bring along. Invalid, on attachments: one is
-// not the tenant's, or they are too large together.
+// attached returns the media files to attach to a campaign of a tenant. It returns an Invalid error on attachments if
+// one is not the tenant's or if they are too large together.
 func attached(tx *db.Tx, tenantID string, ids []string) (found []attachedFile, err error) {
 	total := int64(0)
 	for _, id := range ids {
@@ -99,7 +98,7 @@ func attached(tx *db.Tx, tenantID string, ids []string) (found []attachedFile, e
 	return found, nil
 }
 
-// attach keeps the files of media for a copy of a campaign.
+// attach keeps media files for a campaign copy.
 func attach(tx *db.Tx, copyID, tenantID string, ids []string) error {
 	found, err := attached(tx, tenantID, ids)
 	for i := 0; i < len(found) && err == nil; i++ {

@@ -12,19 +12,19 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// candidate is a subscriber of a list who may be mailed.
+// candidate is a subscriber of a list who may be emailed.
 type candidate struct {
 	ID       string `db:"id"`
 	EmailKey string `db:"email_key"`
 }
 
-// candidatesOfList are those whom recipientsOfList makes recipients. The fourth number and the fifth are not used.
+// candidatesOfList selects the subscribers that recipientsOfList makes recipients. Parameters 4 and 5 are unused.
 const candidatesOfList = `SELECT s.id, s.email_key FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND
 	d.reason IS NULL ORDER BY s.id`
 
-// reachedAmong finds subscribers of a list among the recipients of a job whom that list reaches, from one seq to
-// another, and returns which they are, counted from 0; sentAmong those of them who had the mail, may have had it, or
+// reachedAmong selects, from a JSON array of subscriber ids, those that are recipients of a job within a range of
+// seqs. It returns their indexes, counted from 0. sentAmong keeps only those who got the email, may have got it or
 // will get it.
 const (
 	reachedAmong = `SELECT j.place FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id, key AS place
@@ -32,22 +32,22 @@ const (
 	sentAmong = reachedAmong + " AND (r.state <= " + SqlRecipientSent + " OR r.ambiguous > 0)"
 )
 
-// activeAmong finds active subscribers of a list, and returns which they are, counted from 0; mailableAmong those of
-// them who are not blocked.
+// activeAmong selects, from a JSON array of ids, the active subscribers of a list. It returns their indexes, counted
+// from 0. mailableAmong keeps only those without a block.
 const (
 	activeAmong = `SELECT j.key FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value AND
 		s.word = 'active'`
 	mailableAmong = activeAmong + " AND s.block = ''"
 )
 
-// fewestExpanded is how many subscribers are looked at in one operation at least. Each is looked for in the earlier
-// lists and in what is left out, some 50 µs each time, while the writer waits: so the more there is to search, the
-// fewer.
+// fewestExpanded is the least number of subscribers that one operation checks. Looking one up in an earlier list or
+// an exclusion takes about 50 µs while the writer waits. The more there is to search, the fewer subscribers a step
+// takes.
 const fewestExpanded = 10
 
-// expandLists is expand for a job that goes to several lists, one after the other, or leaves readers out. Who is a
-// recipient by an earlier list already does not become one again: that is looked up among the rows, which are written
-// with the position.
+// expandLists is expand for a job that goes to several lists in turn, or that excludes subscribers. A recipient
+// through an earlier list is not added again. The recipient rows show this, because they are written with the
+// position.
 func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (more bool, err error) {
 	parts, err := jobParts(tx, j)
 	if err != nil {
@@ -96,7 +96,7 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (mo
 		j.No)
 }
 
-// notInRetried drops the candidates whom the job that j retries has reached by a list before the one at a place.
+// notInRetried drops the candidates that the job retried by j reached through a list before the one at place.
 func notInRetried(tx *db.Tx, found []candidate, j *core.SendJob, place int) ([]candidate, error) {
 	if j.RetryOf == "" {
 		return found, nil
@@ -112,7 +112,7 @@ func notInRetried(tx *db.Tx, found []candidate, j *core.SendJob, place int) ([]c
 	return notReached(tx.DB(), tx, found, old.No, parts[:min(place, lastBegun(parts)+1)])
 }
 
-// narrow drops the candidates whom a campaign leaves out.
+// narrow drops the candidates that a campaign excludes.
 func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]candidate, error) {
 	for _, list := range n.ExcludeListIDs {
 		var err error
@@ -128,7 +128,7 @@ func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]can
 			return nil, err
 		}
 		for _, p := range parts {
-			if known, err := recipientsKnown(r, p); err != nil || !known { // rather no one than those to leave out
+			if known, err := recipientsKnown(r, p); err != nil || !known { // email no one rather than excluded people
 				return nil, err
 			}
 			if found, err = without(s, found, p.ListID, func(ids string) (places []int, err error) {
@@ -141,8 +141,8 @@ func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]can
 	return following(s, r, found, n.Audience)
 }
 
-// The recipients of a campaign whom another one goes to. Of an opening that can't be told, and of one of which only a
-// machine is known, the first is none of those who did not open.
+// sameAmong selects the recipients of an earlier campaign that a follow-up goes to, and unopenedAmong those who did
+// not open it. An unclear open counts as an open. An automated open alone does not.
 var (
 	sameAmong     = reachedAmong + " AND (r.state = " + SqlRecipientSent + " OR r.ambiguous > 0)"
 	unopenedAmong = reachedAmong + fmt.Sprintf(` AND r.state = `+SqlRecipientSent+` AND r.marks & %d = 0
@@ -151,7 +151,7 @@ var (
 		core.MarkMachineClicked)
 )
 
-// following drops the candidates whom a campaign that follows another does not go to.
+// following drops the candidates that a follow-up campaign does not go to.
 func following(s *db.DB, r db.Querier, found []candidate, f *core.FollowUp) ([]candidate, error) {
 	if f == nil || len(found) == 0 {
 		return found, nil
@@ -164,7 +164,7 @@ func following(s *db.DB, r db.Querier, found []candidate, f *core.FollowUp) ([]c
 	for i := 0; i < len(parts) && err == nil; i++ {
 		p := parts[i]
 		if f.Who == core.FollowJoined {
-			if known, err := recipientsKnown(r, p); err != nil || !known { // rather no one than all
+			if known, err := recipientsKnown(r, p); err != nil || !known { // email no one rather than everyone
 				return nil, err
 			}
 		}
@@ -185,13 +185,13 @@ func following(s *db.DB, r db.Querier, found []candidate, f *core.FollowUp) ([]c
 	return left, err
 }
 
-// recipientsKnown reports whether the recipients of a job by a list are still kept.
+// recipientsKnown reports whether the recipients of a job through a list are still stored.
 func recipientsKnown(r db.Querier, p sentPart) (there bool, err error) {
 	err = r.Get(&there, "SELECT EXISTS (SELECT 1 FROM recipient WHERE job_no = ? AND seq = ?)", p.jobNo, p.After+1)
 	return there, err
 }
 
-// mayExclude returns a conflict where it is no longer known whom a campaign was sent to that is left out.
+// mayExclude returns a conflict if the recipients of an excluded campaign are no longer stored.
 func mayExclude(tx *db.Tx, campaigns []string) error {
 	for _, id := range campaigns {
 		parts, err := campaignParts(tx, id)
@@ -212,7 +212,7 @@ func mayExclude(tx *db.Tx, campaigns []string) error {
 	return nil
 }
 
-// mayFollow returns a conflict where a campaign can't go to readers of another one, or not once more.
+// mayFollow returns a conflict if a campaign can't follow another one, or not a second time.
 func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	if f == nil {
 		return nil
@@ -254,13 +254,13 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	return nil
 }
 
-// sentPart is a list of a job that has come to it.
+// sentPart is a list that a job has reached.
 type sentPart struct {
 	jobPart
 	jobNo int64
 }
 
-// campaignParts returns all lists of all jobs of a campaign that have any recipients.
+// campaignParts returns the lists of all jobs of a campaign, without those that have no recipients.
 func campaignParts(r db.Querier, campaignID string) (parts []sentPart, err error) {
 	var jobs []core.SendJob
 	if err := r.All(&jobs, "SELECT "+sendJobColumns+" FROM send_job WHERE campaign_id = ? AND recipients > 0 ORDER BY no",
@@ -281,8 +281,8 @@ func campaignParts(r db.Querier, campaignID string) (parts []sentPart, err error
 	return parts, nil
 }
 
-// without drops the candidates that a query finds by the ids that their addresses have on a list. It gets these as a
-// JSON array, and returns which of them it has found.
+// without drops the candidates that query finds. The query gets, as a JSON array, the ids that the candidates'
+// addresses have on the list. It returns the indexes of those that it found.
 func without(s *db.DB, found []candidate, list string, query func(ids string) ([]int, error)) ([]candidate, error) {
 	if len(found) == 0 {
 		return found, nil
@@ -304,7 +304,7 @@ func without(s *db.DB, found []candidate, list string, query func(ids string) ([
 	return left, nil
 }
 
-// idsOn returns the ids that the addresses of candidates have on a list, as a JSON array.
+// idsOn returns the ids that the candidates' addresses have on a list, as a JSON array.
 func idsOn(s *db.DB, found []candidate, list string) string {
 	ids := make([]string, len(found))
 	of := s.SubscriptionIDs(list)
@@ -314,7 +314,7 @@ func idsOn(s *db.DB, found []candidate, list string) string {
 	return db.JsonOf(ids)
 }
 
-// notReached drops the candidates who are recipients of a job by one of some lists.
+// notReached drops the candidates who are recipients of a job through one of the given lists.
 func notReached(s *db.DB, r db.Querier, found []candidate, jobNo int64, parts []jobPart) (_ []candidate, err error) {
 	for _, p := range parts {
 		if p.To <= p.After {
@@ -329,7 +329,7 @@ func notReached(s *db.DB, r db.Querier, found []candidate, jobNo int64, parts []
 	return found, nil
 }
 
-// addRecipients makes candidates the next recipients of a job.
+// addRecipients appends candidates to the recipients of a job.
 func addRecipients(tx *db.Tx, j *core.SendJob, found []candidate) error {
 	if len(found) == 0 {
 		return nil
@@ -347,7 +347,7 @@ func addRecipients(tx *db.Tx, j *core.SendJob, found []candidate) error {
 	return err
 }
 
-// judgeNarrowing returns an Invalid error where a list or a campaign that is left out is not the tenant's.
+// judgeNarrowing returns an Invalid error if a list or campaign of the narrowing does not belong to the tenant.
 func judgeNarrowing(tx *db.Tx, tenantID string, n *core.Narrowing) error {
 	for _, id := range n.ExcludeListIDs {
 		l, err := tenants.ReadList(tx, id)
@@ -369,7 +369,7 @@ func judgeNarrowing(tx *db.Tx, tenantID string, n *core.Narrowing) error {
 	return campaignOf(tx, tenantID, "audience.of", n.Audience.Of)
 }
 
-// campaignOf returns an Invalid error on a field where there is no such campaign of a tenant.
+// campaignOf returns an Invalid error on field if the tenant has no such campaign.
 func campaignOf(tx *db.Tx, tenantID, field, id string) error {
 	c, err := campaign(tx, id)
 	if errors.Is(err, core.ErrCampaignNotFound) || err == nil && c.TenantID != tenantID {
@@ -378,12 +378,12 @@ func campaignOf(tx *db.Tx, tenantID, field, id string) error {
 	return err
 }
 
-// audienceStep is how many subscribers one read of CountAudience looks at, at most: the fewer, the more each is
-// searched for.
+// audienceStep is the most subscribers that one read of CountAudience checks. The more there is to search for each,
+// the fewer a read checks.
 const audienceStep = 2000
 
-// countedOfList are the active subscribers of a list: 0 for one who may be mailed, else 1 bounced, 2 complaint, 3
-// suppressed.
+// countedOfList selects the active subscribers of a list. Column why is 0 for one who may be emailed, 1 for bounced,
+// 2 for a spam complaint and 3 for suppressed.
 const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' THEN 1 WHEN s.block = 'complaint' THEN 2
 	WHEN s.block <> '' OR p.kind IS NOT NULL OR d.reason IS NOT NULL THEN 3 ELSE 0 END AS why FROM subscriber AS s ` +
 	Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' ORDER BY s.id LIMIT +?3`
@@ -391,13 +391,12 @@ const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' T
 const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND status IN ('completed', 'failed')
 	AND retry_of = '' AND recipients > 0 ORDER BY no DESC LIMIT +5`
 
-// countedOneByOne is of how many readers the sum is counted from their rows: a long list takes seconds.
+// countedOneByOne is the most recipients of a list that are counted row by row. Counting a longer list takes seconds.
 const countedOneByOne = 20_000
 
-// CountAudience counts to whom a campaign would go now that goes to lists of a tenant and leaves some readers out. Of a
-// long list from which no one is left out the counts are taken that the list keeps, whose blocked readers may have left
-// as well. Where the time of the budget is over it ends with AtLeast; 0: it takes as long as it takes. Its only error
-// is core.ErrStorage.
+// CountAudience counts the recipients that a campaign of a tenant would have now. For a long list without exclusions
+// it uses the counts that the list keeps, which may include blocked subscribers who have unsubscribed. When the
+// budget is used up, it stops and sets AtLeast; a budget of 0 means no limit. Its only error is core.ErrStorage.
 func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields, budget time.Duration) (
 	a core.Audience, err error,
 ) {

@@ -9,22 +9,22 @@ import (
 
 const (
 	bouncedColumns = "SELECT r.email_key, r.reason FROM "
-	// refusedByWord and refusedForNow read recipients of the last job of a campaign: those before have been tried
-	// again.
+	// refusedByWord and refusedForNow select recipients of the last job of a campaign. Recipients of earlier jobs
+	// were retried.
 	refusedByWord = bouncedColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
 		"AND r.seq = w.seq " +
 		"WHERE w.job_no = ?1 AND w.word = ?2 AND r.state = " + sqlRecipientFailed + " ORDER BY w.seq LIMIT +?3"
 	refusedForNow = bouncedColumns + "recipient AS r WHERE r.job_no = ?1 AND r.state = " + sqlRecipientDeferred +
 		" ORDER BY r.due_at LIMIT +?2"
-	// cameBack are the mails of a job that came back, as a provider or a mail of a server has reported.
+	// cameBack selects the emails of a job that bounced, as a provider or a bounce message reported.
 	cameBack = `SELECT r.email_key, 1 AS back, EXISTS (SELECT 1 FROM provider_event AS e WHERE e.job_no = r.job_no AND e.seq =
 		r.seq AND e.job_no > 0 AND (e.event_type = '` + core.ProviderHardBounced + `' OR e.event_type = '` + core.ProviderBounce +
 		`' AND e.bounce_type = '` + core.HardBounce + `')) AS hard FROM recipient AS r INDEXED BY recipient_bounced
 		WHERE r.job_no = ?1 AND r.marks & 2 <> 0 AND r.state = ` + SqlRecipientSent + ` ORDER BY r.seq LIMIT +?2`
 )
 
-// CampaignBounces sums up the mails of a campaign that were refused, or came back, core.BounceSample of each kind and
-// job at most. Its only error is core.ErrStorage.
+// CampaignBounces sums up the refused and bounced emails of a campaign, at most core.BounceSample of each kind and
+// job. Its only error is core.ErrStorage.
 func (s *Store) CampaignBounces(ctx context.Context, campaignID string) (core.Bounces, error) {
 	var all []core.Bounced
 	partial := false

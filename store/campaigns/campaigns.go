@@ -27,16 +27,16 @@ const newestCampaigns = " WHERE no < ?1 AND (?2 = '' OR state = ?2) AND (?3 = ''
 	"FROM campaign_list WHERE list_id = ?3 AND campaign_no = campaign.no)) AND (?4 = '' OR instr(lower(name || char(10) || " +
 	"subject), lower(?4)) > 0) "
 
-// CampaignFilter chooses campaigns.
+// CampaignFilter selects campaigns.
 type CampaignFilter struct {
-	Tenants []string           // theirs alone
-	All     bool               // of all tenants
-	State   core.CampaignState // empty: any
-	ListID  string             // that go to the list; empty: to any
-	Text    string             // in the name or the subject, whatever the case of ASCII letters; empty: any
+	Tenants []string           // only campaigns of these tenants
+	All     bool               // campaigns of all tenants
+	State   core.CampaignState // empty means any
+	ListID  string             // only campaigns that go to this list; empty means any
+	Text    string             // contained in the name or the subject, ignoring ASCII case; empty means any
 }
 
-// Campaign reads a campaign. core.ErrCampaignNotFound: there is none, or its tenant was deleted.
+// Campaign returns a campaign. If there is none or its tenant was deleted, it returns core.ErrCampaignNotFound.
 func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
 	err = s.Get(ctx, &c, "SELECT no, "+campaignTable.Columns+jobOfCampaign+` FROM campaign WHERE id = ?
 		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
@@ -61,8 +61,8 @@ func noCampaign(err error) error {
 	return err
 }
 
-// Campaigns reads a page of campaigns, the newest first. page.After is the number of the last one, as text; one that is
-// no number is core.ErrInvalidCursor.
+// Campaigns returns a page of campaigns, newest first. page.After is the number of the previous page's last campaign,
+// as text. If it is not a number, Campaigns returns core.ErrInvalidCursor.
 func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page) (cs []core.Campaign, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {
@@ -92,15 +92,15 @@ func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page)
 
 const selectCampaignList = "SELECT list_id FROM campaign_list WHERE campaign_no = ? LIMIT 1"
 
-// AddCampaign keeps a new draft. core.ErrNotFound: there is no such tenant. Invalid: a list or a layout is not the
-// tenant's, or the sender lies in none of its domains.
+// AddCampaign stores a new draft. If the tenant does not exist, it returns core.ErrNotFound. It returns an Invalid
+// error if a list or layout is not the tenant's, or if the sender is in none of its domains.
 func (s *Store) AddCampaign(ctx context.Context, c core.Campaign, f *core.CampaignFields) (core.Campaign, error) {
 	return s.AddCampaignOnce(ctx, c, f, "", nil)
 }
 
-// AddCampaignOnce is AddCampaign for a request with an Idempotency-Key (empty: none). It returns the campaign that the
-// key has made, as it is now, where the key came with the same bodyHash before. The errors are AddCampaign's, and a
-// Conflict: the key came with another body, or what it has made is deleted.
+// AddCampaignOnce is AddCampaign for a request with an Idempotency-Key; an empty key means none. If the key was used
+// before with the same bodyHash, it returns the campaign created then, in its current state. In addition to
+// AddCampaign's errors, it returns a Conflict if the key was used with another body or the campaign was deleted.
 func (s *Store) AddCampaignOnce(ctx context.Context, c core.Campaign, f *core.CampaignFields, key string,
 	bodyHash []byte,
 ) (core.Campaign, error) {
@@ -131,7 +131,8 @@ func (s *Store) AddCampaignOnce(ctx context.Context, c core.Campaign, f *core.Ca
 	return c, err
 }
 
-// madeBefore looks an Idempotency-Key up and keeps a new one. done: c is the campaign that the key made.
+// madeBefore looks up an Idempotency-Key and stores a new one. If done is true, c is the campaign that the key
+// created.
 func madeBefore(tx *db.Tx, c *core.Campaign, key string, bodyHash []byte) (done bool, err error) {
 	made, err := keyed(tx, c.TenantID, key, bodyHash, c.ID, c.CreatedAt)
 	if err != nil || made == "" {
@@ -176,7 +177,7 @@ func setCampaignLists(tx *db.Tx, no int64, lists []string) error {
 	return nil
 }
 
-// judgeCampaign holds what is written against the records of the tenant.
+// judgeCampaign checks the fields of a campaign against the tenant's records.
 func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	t, err := tenants.ReadTenant(tx, tenantID)
 	if err != nil {
@@ -208,19 +209,19 @@ func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	return f.HasSender(&t)
 }
 
-// CampaignEdit names a campaign as a person has seen it, and who changes it.
+// CampaignEdit names the campaign to change, the state in which a person saw it, and the actor.
 type CampaignEdit struct {
 	ID       string
-	Revision int64       // as seen; 0: whichever it is
-	Seen     core.Digest // of what an approval is to cover; empty: whatever it is
+	Revision int64       // revision that the person saw; 0 means any
+	Seen     core.Digest // digest of what an approval is to cover; empty means any
 	Actor    string
 	Now      core.Instant
 
-	Archive *bool     // EditCampaign: whether archives show it; nil: as it is
-	Head    IssueHead // of the issue, where Archive says so and the campaign has a job
+	Archive *bool     // for EditCampaign: whether archives show the campaign; nil means no change
+	Head    IssueHead // of the issue, if Archive is true and the campaign has a job
 }
 
-// seenAs returns an error where the campaign is at another revision than the one that was seen.
+// seenAs returns an error if the campaign has another revision than the one that was seen.
 func (e *CampaignEdit) seenAs(c *core.Campaign) error {
 	if e.Revision != 0 && e.Revision != c.Revision {
 		return core.ChangedMeanwhile(c.UpdatedBy, c.UpdatedAt)
@@ -228,7 +229,8 @@ func (e *CampaignEdit) seenAs(c *core.Campaign) error {
 	return nil
 }
 
-// campaignSeen reads a campaign that is to change, and refuses where it is at another revision than the one seen.
+// campaignSeen reads a campaign that is about to change. It returns an error if the campaign has another revision
+// than the one that was seen.
 func campaignSeen(tx *db.Tx, e *CampaignEdit) (c core.Campaign, err error) {
 	if err := tx.Watch("campaign", e.ID); err != nil {
 		return c, err
@@ -239,7 +241,8 @@ func campaignSeen(tx *db.Tx, e *CampaignEdit) (c core.Campaign, err error) {
 	return c, e.seenAs(&c)
 }
 
-// saveCampaign writes a changed campaign, whose copy goes where it is no longer approved and no job has it.
+// saveCampaign writes a changed campaign. It deletes the earlier copy if the campaign no longer uses it and no job
+// does.
 func saveCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, copyWas string) error {
 	c.Revision++
 	c.UpdatedBy, c.UpdatedAt = e.Actor, e.Now
@@ -263,8 +266,8 @@ func saveCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, copyWas string) e
 	return err
 }
 
-// changeCampaign changes a campaign by a rule, which reports whether there is anything to change, and returns it as it
-// is then.
+// changeCampaign changes a campaign by a rule and returns the result. The rule reports whether there is anything to
+// change.
 func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action string,
 	rule func(*db.Tx, *core.Campaign) (bool, error),
 ) (c core.Campaign, err error) {
@@ -285,10 +288,10 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 	return c, err
 }
 
-// EditCampaign changes what a campaign says by a rule; what was approved is no longer. Whether archives show it is no
-// part of that, and may change at any time. A save that changes nothing is none. It returns core.ErrCampaignNotFound,
-// core.ErrPreconditionFailed where the campaign is at another revision, a conflict for one that is past approval
-// (core.ErrConflict), or an error of the rule or of what it has changed.
+// EditCampaign changes the fields of a campaign by a rule and withdraws its approval. Whether archives show the
+// campaign may change at any time and does not affect the approval. A save without changes does nothing. It returns
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed for another revision, or core.ErrConflict if the campaign is
+// past approval. It also returns errors of the rule and of the checks of its changes.
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {
@@ -343,7 +346,7 @@ func editCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, rule func(*core.C
 	return true, keepVersion(tx, c, &v, string(is), e)
 }
 
-// tellFields makes the audit trail tell which fields of a campaign change; of what is long, how long it is.
+// tellFields adds the changed fields of a campaign to the audit entry. For a long value it adds only the length.
 func tellFields(tx *db.Tx, was, is []byte) error {
 	var before, after map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(was, &before), json.Unmarshal(is, &after)); err != nil {
@@ -368,7 +371,7 @@ func tellFields(tx *db.Tx, was, is []byte) error {
 	return nil
 }
 
-// ArchiveCampaign puts a draft, or a campaign that was sent, away. The errors are AskReview's.
+// ArchiveCampaign archives a draft or a sent campaign. Its errors are those of AskReview.
 func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.archive", func(_ *db.Tx, c *core.Campaign) (bool, error) {
 		err := c.Archive()
@@ -376,8 +379,8 @@ func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campa
 	})
 }
 
-// DeleteCampaign removes a draft with its versions. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
-// where the campaign is at another revision, or core.ErrConflict for one that ever had a job.
+// DeleteCampaign deletes a draft with its versions. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
+// for another revision, or core.ErrConflict if the campaign ever had a job.
 func (s *Store) DeleteCampaign(ctx context.Context, e CampaignEdit) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		c, err := campaignSeen(tx, &e)

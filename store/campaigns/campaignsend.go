@@ -8,23 +8,23 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// CampaignSending asks for a campaign's approval or sending.
+// CampaignSending is a request to approve or send a campaign.
 type CampaignSending struct {
 	CampaignEdit
-	Version  int64                // that was looked at
-	Fields   *core.CampaignFields // of the revision
-	Copy     *core.CampaignCopy   // compiled of the fields; it is taken where the version is not approved yet
-	Expected int64                // recipients, as they were counted; 0: they were not
-	FirstFew *bool                // whether it goes to some readers first; nil: as the tenant has it
-	Force    bool                 // without the second person that the tenant asks for
+	Version  int64                // version that the person saw
+	Fields   *core.CampaignFields // fields of the revision
+	Copy     *core.CampaignCopy   // compiled from the fields; used if the version is not approved yet
+	Expected int64                // number of recipients counted before; 0 means not counted
+	FirstFew *bool                // whether to send to the first recipients first; nil means the tenant's default
+	Force    bool                 // whether to skip the second person that the tenant requires
 	Head     IssueHead            // of the issue in archives
 }
 
-// ApproveCampaign freezes the copy of a campaign's version: what is sent later is that. It returns
-// core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, or what would be
-// frozen is no longer what was seen (CampaignEdit.Seen), core.ErrConflict
-// where another version is written on or the campaign is past its approval, and Invalid for a layout or a sender that
-// is no longer the tenant's; core.ErrApprovalRequired where the tenant asks for another person's approval.
+// ApproveCampaign freezes the copy of a campaign's version; later sends use the frozen copy. It returns
+// core.ErrCampaignNotFound or, if the revision or the content differs from what was seen (CampaignEdit.Seen),
+// core.ErrPreconditionFailed. It returns core.ErrConflict if another version is the current one or the campaign is
+// past approval. If a layout or sender is no longer the tenant's, it returns an Invalid error. If the tenant requires
+// approval by another person, it returns core.ErrApprovalRequired.
 func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Campaign, error) {
 	return s.changeCampaign(ctx, r.CampaignEdit, "campaign.approve", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		if err := approve(tx, c, &r); err != nil {
@@ -50,7 +50,7 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	if err := r.accepted(&tenant, c, by...); err != nil {
 		return err
 	}
-	if c.WrittenBy(by[1:]...) { // also once the tenant asks for a second person
+	if c.WrittenBy(by[1:]...) { // this counts even if the tenant requires a second person later
 		c.AlsoWrittenBy(r.Actor)
 	}
 	if err := judgeCampaign(tx, c.TenantID, r.Fields); err != nil {
@@ -60,7 +60,7 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	if err != nil {
 		return err
 	}
-	// Frozen too: what was approved without tracking is sent without it.
+	// The tracking setting is frozen too: a campaign approved without tracking is sent without it.
 	r.Copy.TrackOpen, r.Copy.TrackClick = r.Copy.TrackOpen && !tenant.NoTracking, r.Copy.TrackClick && !tenant.NoTracking
 	if _, err := db.InsertRow(tx, &copyTable, r.Copy); err != nil {
 		return err
@@ -91,7 +91,7 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	return keep(tx, c.No, r.Version)
 }
 
-// accepted returns core.ErrApprovalRequired where the approval of by is not enough.
+// accepted returns core.ErrApprovalRequired if the approval of by does not suffice.
 func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by ...string) error {
 	if r.Force {
 		return nil
@@ -99,10 +99,11 @@ func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by ...strin
 	return t.Accepts(c, by...)
 }
 
-// SendCampaign makes the job of a campaign, which it approves first where that was not done: both or neither happen.
-// Times are those of n; the start is not before the end of undo. The errors are ApproveCampaign's, core.ErrConflict for
-// a list or a tenant that is not active, an audience that can't be told or was written to and for an Idempotency-Key
-// that was used with another body, and core.Forbidden where the caller may not send to the list.
+// SendCampaign creates the job of a campaign. If the campaign is not approved yet, it approves it in the same
+// transaction. The times come from n, but the job never starts before undo, the end of the undo period. In addition
+// to ApproveCampaign's errors, it returns core.ErrConflict if a list or the tenant is not active. It also does so if
+// the audience is unknown or was already followed up, or if the Idempotency-Key was used with another body. If the
+// caller may not send to the list, the error is core.Forbidden.
 func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobRequest, undo core.Instant) (j core.SendJob,
 	err error,
 ) {
@@ -178,10 +179,10 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 	return j, err
 }
 
-// UndoCampaign cancels the job of a campaign that waits for its start; no mail of it goes out. The campaign is approved
-// still, or a draft again where nothing but its sending had approved it. It returns core.ErrCampaignNotFound,
-// core.ErrPreconditionFailed where the campaign is at another revision, or core.ErrConflict for one that is not
-// scheduled or whose job has begun.
+// UndoCampaign cancels the job of a campaign before it starts, so that no email is sent. The campaign stays approved,
+// unless only the send had approved it; then it becomes a draft again. It returns core.ErrCampaignNotFound or, for
+// another revision, core.ErrPreconditionFailed. If the campaign is not scheduled or its job has started, it returns
+// core.ErrConflict.
 func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if c, err = campaignSeen(tx, &e); err != nil {

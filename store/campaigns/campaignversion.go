@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// CampaignVersion reads a version of a campaign with what it says; version 0 is the one that is written on.
-// core.ErrNotFound: there is no such version any more.
+// CampaignVersion returns a version of a campaign with its fields. Version 0 is the current one. If the version no
+// longer exists, it returns core.ErrNotFound.
 func (s *Store) CampaignVersion(ctx context.Context, c *core.Campaign, version int64) (v core.CampaignVersion,
 	f core.CampaignFields, err error,
 ) {
@@ -45,8 +45,9 @@ func campaignFields(q db.Querier, c *core.Campaign, version int64) (v core.Campa
 	return v, core.FieldsOf(&written, listID), err
 }
 
-// CampaignVersions reads a page of the versions of a campaign without what they say, the newest first. page.After is
-// the number of the last version, as text; one that is no number is core.ErrInvalidCursor.
+// CampaignVersions returns a page of a campaign's versions without their fields, newest first. page.After is the
+// number of the previous page's last version, as text. If it is not a number, CampaignVersions returns
+// core.ErrInvalidCursor.
 func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page core.Page) (vs []core.CampaignVersion,
 	err error,
 ) {
@@ -63,7 +64,7 @@ func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page cor
 	return vs, err
 }
 
-// keepVersion keeps what was saved in the version v, or in the next one.
+// keepVersion stores the saved fields in the version v or in the next one.
 func keepVersion(tx *db.Tx, c *core.Campaign, v *core.CampaignVersion, fields string, e CampaignEdit) error {
 	if v.TakesSave(e.Actor, tx.Client(), e.Now) {
 		return tx.One("UPDATE campaign_version SET fields = ?, saved_at = ? WHERE no = ?", fields, int64(e.Now), v.No)
@@ -82,8 +83,8 @@ func keepVersion(tx *db.Tx, c *core.Campaign, v *core.CampaignVersion, fields st
 	return err
 }
 
-// RestoreVersion makes a version what is written on, as another one. core.ErrNotFound: there is no such version any
-// more; the other errors are EditCampaign's.
+// RestoreVersion makes the content of an earlier version the current one, as a new version. If that version no longer
+// exists, it returns core.ErrNotFound. Its other errors are those of EditCampaign.
 func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int64) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.restore", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		v, f, err := campaignFields(tx, c, version)
@@ -111,7 +112,7 @@ func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int6
 	})
 }
 
-// NameVersion gives a version another name, and makes it stay for good. core.ErrNotFound: there is no such version.
+// NameVersion renames a version and keeps it permanently. If there is no such version, it returns core.ErrNotFound.
 func (s *Store) NameVersion(ctx context.Context, c *core.Campaign, version int64, name string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		v, _, err := campaignFields(tx, c, version)
@@ -122,13 +123,13 @@ func (s *Store) NameVersion(ctx context.Context, c *core.Campaign, version int64
 	})
 }
 
-// keep makes a version stay for good.
+// keep marks a version as kept permanently.
 func keep(tx *db.Tx, no, version int64) error {
 	return tx.One("UPDATE campaign_version SET kept = 1 WHERE campaign_no = ? AND version = ?", no, version)
 }
 
-// SawVersion notes that a person has looked at the version that is written on. Saves of others go into another one from
-// then on. Its only error is core.ErrStorage.
+// SawVersion records that a person has viewed the current version. Later saves by other people go into a new version.
+// Its only error is core.ErrStorage.
 func (s *Store) SawVersion(ctx context.Context, c *core.Campaign, v *core.CampaignVersion, by string) error {
 	if v.Closed || v.Kept || v.SavedBy == by {
 		return nil

@@ -9,35 +9,35 @@ import (
 	"newsletterd/store/db"
 )
 
-// Most recipients of a job come in the order of their subscribers, and most of these are still to be mailed. So the
-// three tables are read range by range, each from its beginning to its end, which costs less than to look up each row
-// of two of them. Who may not be mailed, or is not as expected, is looked at again by himself.
+// Most recipients of a job are in the order of their subscribers, and most of them may still be emailed. Each of the
+// three tables is therefore read as one range, which costs less than looking up each row of two of them. A recipient
+// who may not be emailed, or whose row is unexpected, is then looked up individually.
 const (
 	selectClaimRange = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, " +
 		"tries, ambiguous, subscriber_id, email_key) AS claim " +
 		"FROM recipient WHERE job_no = ?1 AND seq > ?2 AND state = " + sqlRecipientQueued + " ORDER BY seq LIMIT +?3)"
 
-	// A line of a person who is not to be mailed is the id alone. Of the numbers, those of barred, the fifth is not
-	// used.
+	// A line holds only the id if the subscriber may not be emailed. Of the parameters of Barred, the fifth is
+	// unused.
 	selectRangeSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = " +
 		"'active' AND s.block = '' " +
 		"AND p.kind IS NULL AND d.reason IS NULL THEN concat_ws(char(31), s.id, s.email_key, s.email, " +
 		"s.preferences) ELSE s.id END AS line " +
 		"FROM subscriber AS s " + Barred + " WHERE s.list_id = ?1 AND s.id BETWEEN ?2 AND ?3 ORDER BY s.id LIMIT +?4)"
 
-	// A line of a person who subscribes is empty.
+	// A line is empty if the subscription is active.
 	selectRangeSubscriptions = "SELECT count(*) || char(30) || coalesce(group_concat(line, char(30)), '') FROM " +
 		"(SELECT CASE WHEN status != 'active' THEN id END AS line " +
 		"FROM subscription WHERE list_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT +?4)"
 )
 
 const (
-	minClaimRange   = 32 // fewer recipients are looked up one by one
-	maxSparseness   = 3  // subscribers for each recipient of a range, at most
-	scatteredClaims = 16 // claims after one that found no range
+	minClaimRange   = 32 // with fewer recipients, each is looked up individually
+	maxSparseness   = 3  // most subscribers per recipient of a range
+	scatteredClaims = 16 // claims that look for no range after one that found none
 )
 
-// claimRange is ClaimRecipients for a range of subscribers. ok is false where there is none.
+// claimRange is ClaimRecipients for a range of subscribers. If there is no usable range, ok is false.
 func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
 	limit int) (out []core.Claim, ok bool,
 	err error,
@@ -75,7 +75,7 @@ func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, a
 		if err != nil {
 			return dst, false, err
 		}
-		if len(one) != 1 || one[0].Seq != c.Seq { // it has an outcome by now
+		if len(one) != 1 || one[0].Seq != c.Seq { // it got an outcome meanwhile
 			return dst, false, nil
 		}
 		*c = one[0]
@@ -83,7 +83,7 @@ func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, a
 	return out, true, nil
 }
 
-// readText runs a query of the readers that answers one text.
+// readText runs a query that returns a single text.
 func (s *Store) readText(ctx context.Context, query string, args ...any) (text string, err error) {
 	st, err := s.Prepared(ctx, query)
 	if err == nil {
@@ -92,8 +92,8 @@ func (s *Store) readText(ctx context.Context, query string, args ...any) (text s
 	return text, err
 }
 
-// parseClaimRange appends the claims of a range; ok is false if their subscribers are not in order, or a row is no
-// claim.
+// parseClaimRange parses claims and appends them to dst. If a row is malformed or the subscribers are not in order,
+// ok is false.
 func parseClaimRange(dst []core.Claim, rows string) (out []core.Claim, ok bool) {
 	previous := ""
 	for rows != "" {
@@ -119,8 +119,8 @@ func parseClaimRange(dst []core.Claim, rows string) (out []core.Claim, ok bool) 
 	return dst, true
 }
 
-// fillClaim completes a claim by the line of its subscriber, and moves people past it. It reports whether the
-// subscriber may be mailed, is still there, and has the address of the claim.
+// fillClaim completes a claim from the line of its subscriber and advances people past that line. It reports whether
+// the subscriber exists, may be emailed and has the address of the claim.
 func fillClaim(c *core.Claim, people *string) bool {
 	for *people != "" {
 		line, rest, _ := strings.Cut(*people, "\x1e")
@@ -139,7 +139,7 @@ func fillClaim(c *core.Claim, people *string) bool {
 	return false
 }
 
-// containsID reports whether an id is in a list that is in order, and moves the list past it.
+// containsID reports whether an ordered list contains an id, and advances the list past it.
 func containsID(list *string, id string) bool {
 	for *list != "" {
 		first, rest, _ := strings.Cut(*list, "\x1e")

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// skipReasonIndex is 0 for a recipient who may be mailed, else an index of skipReasons.
+// skipReasonIndex is 0 for a recipient who may be emailed, otherwise an index into skipReasons.
 const skipReasonIndex = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' THEN 2 WHEN s.block != '' THEN 3
 	WHEN EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = r.email_key) THEN 3
 	WHEN EXISTS (SELECT 1 FROM disabled WHERE email_key = r.email_key AND tenant_id IN ('', ?2)) THEN 4
@@ -28,13 +28,14 @@ const claimJoins = `
 	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = r.subscriber_id
 	WHERE r.job_no = ?1 `
 
-// claimColumns is all of a claim in one column, since fetching a column or a row costs more than cutting it off:
-// numbers first, preferences last. No identifier, address or JSON text holds the separators, controls.
+// claimColumns joins a whole claim into one column, because fetching a column or row costs more than splitting text.
+// Numbers come first and preferences last. The separators are control characters, which no identifier, address or
+// JSON text contains.
 const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + skipReasonIndex +
 	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
 
-// The claims of one statement come as one row, in the order of the inner one. SQLite would look at the number after a
-// bare LIMIT +? to plan by it, and so prepare the statement again each time that it runs; after a sign it does not.
+// A statement returns its claims as one row, in the order of the inner query. After a bare LIMIT ? SQLite would plan
+// with the parameter's value and prepare the statement again for each run; the plus sign prevents this.
 const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
@@ -43,17 +44,17 @@ const (
 		" AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT +?8)"
 )
 
-// ClaimKey is what the claims of a job are checked against.
+// ClaimKey holds what the claims of a job are checked against.
 type ClaimKey struct {
 	JobNo            int64
 	TenantID, ListID string
-	MailedProof      bool // the list's require_mailed_proof
+	MailedProof      bool // require_mailed_proof of the list
 
-	Further   []ClaimKey // of a job to several lists: the same for those after the first
-	scattered int        // claims to come that do not look for a range
+	Further   []ClaimKey // keys of the lists after the first
+	scattered int        // number of next claims that do not look for a range
 }
 
-// Of returns the key of the list at a place among those of the job.
+// Of returns the key of the list at an index among the lists of the job.
 func (k *ClaimKey) Of(place int) *ClaimKey {
 	if place == 0 {
 		return k
@@ -61,8 +62,7 @@ func (k *ClaimKey) Of(place int) *ClaimKey {
 	return &k.Further[place-1]
 }
 
-// ClaimKey reads what the claims of a job are checked against. It returns core.ErrListNotFound where one of its lists
-// is gone.
+// ClaimKey returns the key of a job's claims. If one of its lists was deleted, it returns core.ErrListNotFound.
 func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err error) {
 	lists, err := s.JobLists(ctx, j)
 	for i, id := range lists {
@@ -80,10 +80,10 @@ func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err 
 	return k, err
 }
 
-// ClaimRecipients appends the next queued recipients of a job after a position, at most limit. A claim leaves no trace
-// in the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again
-// at the rows without an outcome. k is the caller's for all claims of the job, one at a time: it remembers how they are
-// best read. Its only error is core.ErrStorage.
+// ClaimRecipients appends at most limit queued recipients of a job after a seq. It writes nothing: only one process
+// uses the file, so the caller keeps its claims in memory. After a restart, rows without an outcome are claimed
+// again. All claims of a job must use the same k, one call after the other, because k remembers how to read them
+// fastest. Its only error is core.ErrStorage.
 func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
 	limit int) ([]core.Claim,
 	error,
@@ -107,8 +107,8 @@ func (s *Store) claimOfList(ctx context.Context, dst []core.Claim, k *ClaimKey, 
 	return s.claim(ctx, dst, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, after, limit)
 }
 
-// ClaimDeferred appends the deferred recipients of a job that are due, after (afterDue, afterSeq), at most limit. Its
-// only error is core.ErrStorage.
+// ClaimDeferred appends at most limit deferred recipients of a job that are due, after (afterDue, afterSeq). Its only
+// error is core.ErrStorage.
 func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64,
 	now core.Instant, limit int,
 ) ([]core.Claim, error) {

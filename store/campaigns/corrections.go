@@ -12,8 +12,8 @@ import (
 const selectCorrection = `SELECT campaign_no, copy_id, subject, source, text, made_by, made_at FROM correction
 	WHERE campaign_no = ?`
 
-// Correction reads what pages show of a campaign instead of what was sent. It returns core.ErrNotCorrected where that
-// is nothing.
+// Correction returns the correction that pages show in place of a sent campaign. If there is none, it returns
+// core.ErrNotCorrected.
 func (s *Store) Correction(ctx context.Context, c *core.Campaign) (k core.Correction, err error) {
 	err = s.Get(ctx, &k, selectCorrection, c.No)
 	if errors.Is(err, core.ErrNotFound) {
@@ -22,7 +22,7 @@ func (s *Store) Correction(ctx context.Context, c *core.Campaign) (k core.Correc
 	return k, err
 }
 
-// Mended reads what pages show of a campaign otherwise than it was sent. Its only error is core.ErrStorage.
+// Mended returns how pages show a campaign differently from how it was sent. Its only error is core.ErrStorage.
 func (s *Store) Mended(ctx context.Context, campaignID string) (m core.Mended, err error) {
 	var k core.Correction
 	err = s.Get(ctx, &k, `SELECT copy_id, made_at FROM correction
@@ -35,19 +35,20 @@ func (s *Store) Mended(ctx context.Context, campaignID string) (m core.Mended, e
 	return m, err
 }
 
-// CampaignCorrection asks for a correction of what pages show of a campaign.
+// CampaignCorrection is a request to set or remove the correction of a sent campaign.
 type CampaignCorrection struct {
 	CampaignEdit
 	core.Correction
-	Copy  *core.CampaignCopy // what is shown from now on; nil: what was sent
-	Head  IssueHead          // of the issue in archives, either way
-	Force bool               // by one person, whatever the tenant asks for
+	Copy  *core.CampaignCopy // shown from now on; nil means the campaign as it was sent
+	Head  IssueHead          // of the issue in archives, also without a copy
+	Force bool               // whether to skip the second person that the tenant requires
 }
 
-// CorrectCampaign makes pages show another copy of a campaign than the one that was sent, in the words of list and
-// tenant that were frozen with that; what was sent stays. It returns core.ErrCampaignNotFound, core.ErrConflict where
-// nothing has gone out, core.ErrNotCorrected where a correction is taken back that there isn't, or, unless Force is
-// set, core.ErrApprovalRequired where the tenant asks for a second person, one who has not written what was sent.
+// CorrectCampaign makes pages show another copy of a campaign than the one that was sent. List and tenant details
+// stay those frozen with the campaign, and the sent copy stays stored. It returns core.ErrCampaignNotFound,
+// core.ErrConflict if nothing was sent, or core.ErrNotCorrected if there is no correction to remove. If the tenant
+// requires a second person and the actor wrote what was sent, it returns core.ErrApprovalRequired unless Force is
+// set.
 func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core.Correction, error) {
 	err := s.Update(ctx, func(tx *db.Tx) error {
 		c, err := mayCorrect(tx, &r)
@@ -76,7 +77,7 @@ func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core
 	return r.Correction, err
 }
 
-// mayCorrect is mayMend for what is compiled anew, with the layout and the theme as they are now.
+// mayCorrect is mayMend for content that is compiled again, with the current layout and theme.
 func mayCorrect(tx *db.Tx, r *CampaignCorrection) (c core.Campaign, err error) {
 	if c, err = campaign(tx, r.ID); err == nil && !r.Force {
 		c.Designers, err = designers(tx, &c)
@@ -120,7 +121,7 @@ func replaceCorrection(tx *db.Tx, c *core.Campaign, was *core.Correction, r *Cam
 	return err
 }
 
-// tellCorrection makes the audit trail tell what is shown from now on; of what is long, how long it is.
+// tellCorrection adds the changed parts of a correction to the audit entry. For a long text it adds only the length.
 func tellCorrection(tx *db.Tx, was *core.Correction, r *CampaignCorrection) {
 	is := r.Correction
 	if r.Copy == nil {

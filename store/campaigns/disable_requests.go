@@ -7,10 +7,10 @@ import (
 	"newsletterd/store/db"
 )
 
-// reasonComplaint is what the member service is told.
+// reasonComplaint is the reason that the member service receives.
 const reasonComplaint = "complaint reported by the mail provider"
 
-// AddDisableRequest queues the word for the member service that a complaint bars an address.
+// AddDisableRequest queues a request to the member service to block an address because of a spam complaint.
 func AddDisableRequest(tx *db.Tx, e *core.ProviderEvent, now core.Instant) error {
 	tx.Kick(db.TopicDisable)
 	_, err := tx.Exec(`INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES
@@ -19,7 +19,7 @@ func AddDisableRequest(tx *db.Tx, e *core.ProviderEvent, now core.Instant) error
 	return err
 }
 
-// AddLeaveRequest queues the word for the member service elsewhere that an address has left a list.
+// AddLeaveRequest queues a request to a remote member service to unsubscribe an address from a list.
 func AddLeaveRequest(tx *db.Tx, tenantID string, sub *core.Subscriber, now core.Instant) error {
 	tx.Kick(db.TopicDisable)
 	_, err := tx.Exec(`INSERT INTO disable_request (tenant_id, list_id, email, reason, occurred_at, created_at, due_at)
@@ -28,7 +28,8 @@ func AddLeaveRequest(tx *db.Tx, tenantID string, sub *core.Subscriber, now core.
 	return err
 }
 
-// DuePendingDisables reads what is to be posted now, in order. Its only error is core.ErrStorage.
+// DuePendingDisables returns the requests that are due now, in order and at most limit. Its only error is
+// core.ErrStorage.
 func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit int) ([]core.PendingDisable, error) {
 	var d []core.PendingDisable
 	err := s.All(ctx, &d,
@@ -37,14 +38,15 @@ func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit 
 	return d, err
 }
 
-// NextPendingDisable is when the next one is due; 0: none waits. Its only error is core.ErrStorage.
+// NextPendingDisable returns when the next request is due, or 0 if none is pending. Its only error is
+// core.ErrStorage.
 func (s *Store) NextPendingDisable(ctx context.Context) (at core.Instant, err error) {
 	err = s.Get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM disable_request")
 	return at, err
 }
 
-// FinishPendingDisable records that the member service has answered. An operator may have taken the request away
-// meanwhile. Its only error is core.ErrStorage.
+// FinishPendingDisable records that the member service answered a request. The request may be gone, because an
+// operator can delete it meanwhile. Its only error is core.ErrStorage.
 func (s *Store) FinishPendingDisable(ctx context.Context, id int64) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("DELETE FROM disable_request WHERE id = ?", id)
@@ -52,7 +54,7 @@ func (s *Store) FinishPendingDisable(ctx context.Context, id int64) error {
 	})
 }
 
-// PostponePendingDisable records a failure and when to try again. Its only error is core.ErrStorage.
+// PostponePendingDisable records a failure and the time of the next attempt. Its only error is core.ErrStorage.
 func (s *Store) PostponePendingDisable(ctx context.Context, id int64, reason string, dueAt core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE disable_request SET tries = tries + 1, last_error = ?, due_at = ? WHERE id = ?",

@@ -8,21 +8,22 @@ import (
 	"newsletterd/core"
 )
 
-// Draft is a version of a campaign with all that its mails would be made of now.
+// Draft is a version of a campaign together with everything that its emails would be made from now.
 type Draft struct {
 	Campaign core.Campaign
 	Version  core.CampaignVersion
 	Fields   core.CampaignFields
-	Theme    *core.Theme  // the tenant's own that it has; nil: a built-in one
-	Content  core.Content // its Copy is not kept
-	Head     IssueHead    // where it compiles
-	Frozen   bool         // it was approved: this is what was frozen then
-	Digest   core.Digest  // of what its approval covers; of one that is frozen, empty
+	Theme    *core.Theme  // the tenant's own theme; nil means a built-in one
+	Content  core.Content // its Copy is not stored
+	Head     IssueHead    // head in archives, set by the caller
+	Frozen   bool         // the version was approved, and this is the frozen content
+	Digest   core.Digest  // of what its approval covers; empty if frozen
 }
 
-// Draft compiles a version of a campaign, 0 for the one that is written on; one that was approved is what was frozen
-// then. A campaign without a list gets one that is made up. core.ErrNotFound: there is no such version any more;
-// Invalid: the list, the theme or the layout is not there; or an error of the compiler.
+// Draft compiles a version of a campaign; version 0 is the current one. For an approved version it returns the frozen
+// content. A campaign without a list is compiled with a placeholder list. If the version no longer exists, it returns
+// core.ErrNotFound. If the list, the theme or the layout is missing, it returns an Invalid error. It also returns the
+// compiler's errors.
 func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, compile core.CampaignCompiler,
 	now core.Instant,
 ) (d Draft, err error) {
@@ -34,8 +35,8 @@ func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, comp
 	return s.ChangedDraft(ctx, c, version, func(*core.CampaignFields) error { return nil }, compile, now)
 }
 
-// frozenDraft is Draft of the approved version. The compiler only looks at what is written: whether it compiles with
-// the records as they are now doesn't matter any more.
+// frozenDraft is Draft for the approved version. It compiles the version only to check it. An Invalid error, caused by
+// records that have changed since, is ignored; then Theme is nil.
 func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.CampaignCompiler) (d Draft, err error) {
 	d.Campaign, d.Frozen = *c, true
 	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, c.ApprovedVersion); err != nil {
@@ -58,7 +59,7 @@ func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.
 	return d, err
 }
 
-// ChangedDraft is Draft of what a version would say with a change, which may refuse.
+// ChangedDraft is Draft for a version with a change applied. It returns the error of change, if any.
 func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int64,
 	change func(*core.CampaignFields) error, compile core.CampaignCompiler, now core.Instant,
 ) (d Draft, err error) {
@@ -103,7 +104,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 	}
 	for _, id := range d.Fields.ListIDs[min(1, len(d.Fields.ListIDs)):] {
 		further, err := s.List(ctx, id)
-		if err != nil && !errors.Is(err, core.ErrListNotFound) { // without it, it can't be approved
+		if err != nil && !errors.Is(err, core.ErrListNotFound) { // without the list it can't be approved
 			return d, err
 		}
 		frozen.ListNames = append(frozen.ListNames, further.Name)
@@ -114,7 +115,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 	return d, err
 }
 
-// resolveDraft reads the template of a draft, with the layout around it.
+// resolveDraft reads the template of a draft and the layout of the template.
 func (s *Store) resolveDraft(ctx context.Context, d *Draft, f *core.FrozenContent) (err error) {
 	if f.Resolved {
 		return nil

@@ -8,18 +8,18 @@ import (
 	"newsletterd/store/db"
 )
 
-// engagedMail is a mail whose openings and clicks are counted.
+// engagedMail is an email whose opens and clicks are counted.
 type engagedMail struct {
 	job, seq int64
 	marks    core.Marks
 	rows     []core.Engaged
 }
 
-// recordKept is how long the rows of a mail's openings are there at least. A mail that was opened before and has none
-// after that has lost them to the housekeeping: it is not counted once more.
+// recordKept is how long the engagement rows of an email are kept at least. If an email was opened before and has no
+// rows after that time, housekeeping has removed them, and the email is not counted again.
 const recordKept = 7 * 24 * time.Hour
 
-// engage counts one engagement, and judges anew who has opened the mail and followed its links.
+// engage counts one open or click and judges again who opened the email and clicked its links.
 func engage(tx *db.Tx, e core.Engagement) error {
 	if e.Seq == 0 {
 		return engageTotal(tx, &e)
@@ -89,7 +89,7 @@ func keepEngaged(tx *db.Tx, m *engagedMail, g *core.Engaged) error {
 	return err
 }
 
-// marksNow returns the marks of the recipient by what is known now.
+// marksNow returns the marks of the recipient according to the current rows.
 func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 	marks := m.marks
 	var pixel core.Class
@@ -100,7 +100,7 @@ func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 	}
 	set := func(mark, machine core.Marks, c core.Class) {
 		if c == core.ClassNone {
-			return // as a provider may have reported
+			return // keep marks that a provider may have reported
 		}
 		marks |= mark
 		if marks &^= machine; c != core.ClassPerson {
@@ -109,13 +109,13 @@ func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 	}
 	set(core.MarkOpened, core.MarkMachineOpened, pixel)
 	set(core.MarkClicked, core.MarkMachineClicked, clicks)
-	if pixel == core.ClassNone { // then a provider has reported the opening, if there was one
+	if pixel == core.ClassNone { // if it was opened, a provider reported that
 		opens = max(opens, marks.WithOpens(core.ClassNone).Opens())
 	}
 	return marks.WithOpens(opens)
 }
 
-// countLink counts a recipient once for a link: when it is first followed, and when it turns out by whom.
+// countLink counts a recipient once per link, on the first click and again when its class changes.
 func countLink(tx *db.Tx, job, link int64, was, is core.Class) error {
 	if was == is {
 		return nil
@@ -126,7 +126,7 @@ func countLink(tx *db.Tx, job, link int64, was, is core.Class) error {
 	return err
 }
 
-// count is 1 for what is, and 0 for what is not.
+// count returns 1 for true and 0 for false.
 func count(is bool) int {
 	if is {
 		return 1
@@ -134,8 +134,8 @@ func count(is bool) int {
 	return 0
 }
 
-// markEngaged gives a recipient other marks of openings and clicks, and counts it in the job's figures by what has
-// changed, and in those of the hour of an instant.
+// markEngaged sets the open and click marks of a recipient. It adds the difference to the figures of the job and of
+// the hour of at.
 func markEngaged(tx *db.Tx, job, seq int64, was, is core.Marks, at core.Instant) error {
 	if was == is {
 		return nil
@@ -165,7 +165,7 @@ func markEngaged(tx *db.Tx, job, seq int64, was, is core.Marks, at core.Instant)
 	return nil
 }
 
-// MarkReported counts what a mail provider reports: opened or followed at an instant, by a person or by a program.
+// MarkReported counts an open or click that a mail provider reports, by a person or by a machine.
 func MarkReported(tx *db.Tx, job, seq int64, mark core.Marks, person bool, at core.Instant) error {
 	var had core.Marks
 	err := tx.Get(&had, "SELECT marks FROM recipient WHERE job_no = ? AND seq = ?", job, seq)
@@ -189,7 +189,7 @@ func MarkReported(tx *db.Tx, job, seq int64, mark core.Marks, person bool, at co
 	return markEngaged(tx, job, seq, had, is.WithOpens(max(opens, had.Opens())), at)
 }
 
-// heardRecipient is heard for the subscriber that a mail of a job went to, on the list by which it came.
+// heardRecipient is heard for the subscriber who received an email of a job, on the list through which it came.
 func heardRecipient(tx *db.Tx, jobNo, seq int64, at core.Instant) error {
 	_, err := tx.Exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT coalesce(`+reachedFurther+`,
 		(SELECT list_id FROM send_job WHERE no = ?1)), r.subscriber_id FROM recipient AS r WHERE r.job_no = ?1

@@ -8,15 +8,15 @@ import (
 
 const (
 	failureColumns = "SELECT r.state, r.due_at, r.reason FROM "
-	// failuresByWord reads recipients of a final outcome: their word holds for ever.
+	// failuresByWord selects recipients with a final outcome, whose search words no longer change.
 	failuresByWord = failureColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no AND " +
 		"r.seq = w.seq WHERE w.job_no = ?1 AND w.word = ?2 AND r.state = ?3 ORDER BY w.seq LIMIT +?4"
 	failuresDeferred = failureColumns + "recipient AS r WHERE r.job_no = ?1 AND r.state = " + sqlRecipientDeferred +
 		" ORDER BY r.due_at LIMIT +?2"
 )
 
-// Failures sums up why recipients of a job got no mail, of core.FailureSample recipients of each outcome at most. Its
-// only error is core.ErrStorage.
+// Failures sums up why recipients of a job got no email, from at most core.FailureSample recipients of each outcome.
+// Its only error is core.ErrStorage.
 func (s *Store) Failures(ctx context.Context, j *core.SendJob) (f core.Failures, err error) {
 	f.Failures = []core.Failure{}
 	for _, state := range []int{core.RecipientDeferred, core.RecipientFailed, core.RecipientSkipped} {

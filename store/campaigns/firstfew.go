@@ -7,15 +7,15 @@ import (
 	"newsletterd/store/db"
 )
 
-// MoreReaders reports whether lists have more than n subscribers who may be mailed, as far as the lists know; who is on
-// two of them counts twice. Its only error is core.ErrStorage.
+// MoreReaders reports whether lists have more than n subscribers who may be emailed. It checks only the blocks on the
+// lists, and counts a subscriber of two lists twice. Its only error is core.ErrStorage.
 func (s *Store) MoreReaders(ctx context.Context, lists []string, n int) (more bool, err error) {
 	err = s.Get(ctx, &more, `SELECT EXISTS (SELECT 1 FROM json_each(?) AS j CROSS JOIN subscriber AS s ON s.list_id =
 		j.value AND s.word = 'active' AND s.block = '' LIMIT 1 OFFSET ?)`, db.JsonOf(lists), n)
 	return more, err
 }
 
-// changeFirst changes the first few of a running job that has not gone beyond them, by a rule.
+// changeFirst changes a running job by a rule, if the job has not gone beyond its first recipients.
 func (s *Store) changeFirst(
 	ctx context.Context,
 	no int64,
@@ -37,7 +37,8 @@ func (s *Store) changeFirst(
 	return j, err
 }
 
-// SkipFirst sends a job to all its readers at once. It returns core.ErrJobNotFound where there is no such job.
+// SkipFirst makes a job send to all its recipients without a hold. If there is no such job, it returns
+// core.ErrJobNotFound.
 func (s *Store) SkipFirst(ctx context.Context, no int64) (core.SendJob, error) {
 	return s.changeFirst(ctx, no, func(_ *db.Tx, j *core.SendJob) (bool, error) {
 		j.FirstFew = 0
@@ -45,7 +46,8 @@ func (s *Store) SkipFirst(ctx context.Context, no int64) (core.SendJob, error) {
 	})
 }
 
-// HoldFirst begins the hold after the first few of a job. It returns core.ErrJobNotFound where there is no such job.
+// HoldFirst starts the hold after the first recipients of a job. If there is no such job, it returns
+// core.ErrJobNotFound.
 func (s *Store) HoldFirst(ctx context.Context, no int64, now core.Instant) (core.SendJob, error) {
 	return s.changeFirst(ctx, no, func(tx *db.Tx, j *core.SendJob) (bool, error) {
 		if j.FirstUntil != 0 || !j.FirstThrough() {
@@ -57,8 +59,8 @@ func (s *Store) HoldFirst(ctx context.Context, no int64, now core.Instant) (core
 	})
 }
 
-// JudgeFirst pauses a job whose first few were not received well, and returns it as it is then. It returns
-// core.ErrJobNotFound where there is no such job.
+// JudgeFirst pauses a job if the emails to its first recipients did poorly, and returns the job. If there is no such
+// job, it returns core.ErrJobNotFound.
 func (s *Store) JudgeFirst(ctx context.Context, no int64, now core.Instant) (core.SendJob, error) {
 	return s.changeFirst(ctx, no, func(tx *db.Tx, j *core.SendJob) (bool, error) {
 		var refused int64
@@ -74,7 +76,7 @@ func (s *Store) JudgeFirst(ctx context.Context, no int64, now core.Instant) (cor
 	})
 }
 
-// HeldJobs reads the jobs whose first few have it while the rest waits, the oldest first. Its only error is
+// HeldJobs returns the jobs that wait after sending to their first recipients, oldest first. Its only error is
 // core.ErrStorage.
 func (s *Store) HeldJobs(ctx context.Context, now core.Instant) (js []core.SendJob, err error) {
 	err = s.All(ctx, &js, "SELECT "+sendJobColumns+` FROM send_job INDEXED BY send_job_running WHERE status = 'running'
@@ -82,8 +84,8 @@ func (s *Store) HeldJobs(ctx context.Context, now core.Instant) (js []core.SendJ
 	return js, err
 }
 
-// StopFirst pauses a job whose rest waits, for a link that does not answer. It returns core.ErrJobNotFound where there
-// is no such job.
+// StopFirst pauses a job during its hold because a link does not respond. If there is no such job, it returns
+// core.ErrJobNotFound.
 func (s *Store) StopFirst(ctx context.Context, no int64, link string, now core.Instant) error {
 	_, err := s.changeFirst(ctx, no, func(tx *db.Tx, j *core.SendJob) (bool, error) {
 		if j.FirstHeld(now) && j.Pause(core.PauseLink+": "+link+", so the rest waits", now) {

@@ -15,29 +15,29 @@ const frozenHead = "list_name, list_names, tenant_name, postal_address, language
 
 var insertFrozen = db.InsertInto("frozen_content", "copy_id, "+frozenHead)
 
-// frozenBodies reads the bodies that frozen content refers to.
+// frozenBodies selects the bodies that frozen content refers to.
 const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.template_html), '') AS template_html,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.template_text), '') AS template_text,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_html), '') AS layout_html,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_text), '') AS layout_text`
 
-// frozen reads what was frozen for a campaign. core.ErrNotFound: it is a campaign of an older version, whose job has
-// not started since.
+// frozen returns the frozen content of a campaign copy. It returns core.ErrNotFound for a campaign of an older
+// version whose job has not started since.
 func (s *Store) frozen(ctx context.Context, copyID string) (f core.FrozenContent, err error) {
 	err = s.Get(ctx, &f, "SELECT "+frozenHead+frozenBodies+" FROM frozen_content AS f WHERE copy_id = ?",
 		copyID)
 	return f, err
 }
 
-// freeze keeps what a campaign's mails are made of, as it is now. A template, or its layout, that does not exist yet is
-// left to be resolved at the start.
+// freeze stores what the emails of a campaign are made from now. If the template or its layout does not exist yet, it
+// is resolved when the job starts.
 func freeze(tx *db.Tx, c *core.CampaignCopy, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	f = core.Freeze(c, l, t)
 	return f, keepFrozen(tx, &f, c.ID, t.ID)
 }
 
-// freezeCampaign is freeze for what a campaign says itself of its sender and its language, and for all its lists.
-// Invalid: the template that it names, or the layout of that, does not exist.
+// freezeCampaign is freeze for all lists of a campaign, with the campaign's own sender and language. If its template
+// or the template's layout does not exist, it returns an Invalid error.
 func freezeCampaign(tx *db.Tx, c *core.CampaignCopy, own *core.CampaignFields, lists []core.List, t *core.Tenant) (
 	f core.FrozenContent, err error,
 ) {
@@ -75,7 +75,7 @@ func keepFrozen(tx *db.Tx, f *core.FrozenContent, copyID, tenantID string) error
 	return resolve(tx, f, copyID, tenantID)
 }
 
-// resolve freezes the template of a campaign, if it exists with its layout; else f stays unresolved.
+// resolve freezes the template of a campaign. If the template or its layout does not exist, f stays unresolved.
 func resolve(tx *db.Tx, f *core.FrozenContent, copyID, tenantID string) error {
 	template, err := tenants.ReadTemplate(tx, tenantID, f.TemplateName)
 	var layout core.Template
@@ -103,7 +103,7 @@ func resolve(tx *db.Tx, f *core.FrozenContent, copyID, tenantID string) error {
 		WHERE copy_id = ?`, append(args, copyID)...)
 }
 
-// keepBody returns the number of a body, which is stored once however many jobs send it; 0 is the empty one.
+// keepBody returns the number of a body, which is stored once for all jobs. The number of the empty body is 0.
 func keepBody(tx *db.Tx, body string) (no int64, err error) {
 	if body == "" {
 		return 0, nil
@@ -116,8 +116,8 @@ func keepBody(tx *db.Tx, body string) (no int64, err error) {
 	return no, err
 }
 
-// thaw returns the head of what is frozen for a job that starts. What an older version has not frozen, and a template
-// that did not exist, are frozen now.
+// frozenContent returns the frozen content of a job that starts, without the bodies. It freezes now what an older
+// version did not freeze and a template that did not exist before.
 func frozenContent(tx *db.Tx, j *core.SendJob, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	err = tx.Get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE copy_id = ?", j.CopyID)
 	if errors.Is(err, core.ErrNotFound) {

@@ -8,17 +8,17 @@ import (
 	"newsletterd/store/db"
 )
 
-// ListsBySlug returns the ids of the lists with a slug, one at each host at most. Its only error is core.ErrStorage.
+// ListsBySlug returns the ids of the lists with a slug, at most one per host. Its only error is core.ErrStorage.
 func (s *Store) ListsBySlug(ctx context.Context, slug string) (ids []string, err error) {
 	err = s.All(ctx, &ids, "SELECT id FROM list WHERE slug = ? AND slug <> '' AND deleted_at = 0 ORDER BY id", slug)
 	return ids, err
 }
 
-// IssueHead is what the list of a public archive says of a campaign.
+// IssueHead is the title and summary of a campaign in a public archive.
 type IssueHead struct{ Title, Summary string }
 
-// keepIssue gives a campaign its place in the archives of its lists. One that it has stays as it is, unless nothing of
-// the campaign was sent so far.
+// keepIssue adds a campaign to the archives of its lists. An existing issue stays unchanged, unless no email of the
+// campaign was sent yet.
 func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 	if _, err := tx.Exec("DELETE FROM issue WHERE campaign_no = ? AND sent_at = 0", c.No); err != nil {
 		return err
@@ -32,7 +32,7 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 	for _, list := range lists {
 		var taken []string
 		like := core.IssueSlug(head.Title, nil)
-		like = like[:min(len(like), 60)] // of a long one the end gives way to a number
+		like = like[:min(len(like), 60)] // the end of a long slug may be replaced by a number
 		if err := tx.All(&taken, "SELECT slug FROM issue WHERE list_id = ?1 AND slug >= ?2 AND slug < ?2 || char(127)",
 			list, like); err != nil {
 			return err
@@ -48,8 +48,8 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 	return nil
 }
 
-// shownIssues are the issues that archives show: mails went out, and no reader waits for the first try of one. Whom a
-// relay put off is not waited for.
+// shownIssues selects the issues that archives show: emails were sent, and no recipient waits for the first attempt.
+// Deferred recipients do not delay an issue.
 const shownIssues = `SELECT i.no, i.list_id, i.campaign_no, i.slug, i.title, i.summary, i.sent_at, i.changed_at,
 	coalesce((SELECT made_at FROM correction WHERE campaign_no = i.campaign_no), 0) AS corrected_at, c.id AS campaign_id,
 	(SELECT min(j.no) FROM ` + throughJob + `) AS job_no
@@ -66,14 +66,14 @@ const (
 	issuesAfter  = shownIssues + " AND (i.sent_at, i.no) > (?2, ?3) ORDER BY i.sent_at, i.no LIMIT +?4"
 )
 
-// Issue reads an issue that the archive of a list shows. It returns core.ErrNotFound where there is none.
+// Issue returns an issue in the archive of a list. If there is none, it returns core.ErrNotFound.
 func (s *Store) Issue(ctx context.Context, listID, slug string) (i core.Issue, err error) {
 	err = s.Get(ctx, &i, issueBySlug, listID, slug)
 	return i, err
 }
 
-// IssuesBefore reads the newest issues that the archive of a list shows, at most limit: those before another one, or
-// from the newest on where that is zero. Its only error is core.ErrStorage.
+// IssuesBefore returns at most limit issues of a list's archive before another one, newest first. If other is zero,
+// it starts with the newest. Its only error is core.ErrStorage.
 func (s *Store) IssuesBefore(ctx context.Context, listID string, other core.Issue, limit int) (is []core.Issue,
 	err error,
 ) {
@@ -84,7 +84,8 @@ func (s *Store) IssuesBefore(ctx context.Context, listID string, other core.Issu
 	return is, err
 }
 
-// IssuesAfter reads the issues after another one, the oldest first, at most limit. Its only error is core.ErrStorage.
+// IssuesAfter returns at most limit issues of a list's archive after another one, oldest first. Its only error is
+// core.ErrStorage.
 func (s *Store) IssuesAfter(ctx context.Context, listID string, other core.Issue, limit int) (is []core.Issue,
 	err error,
 ) {

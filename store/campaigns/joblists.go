@@ -9,41 +9,41 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// jobPart is one of the lists of a job with those of its recipients who are reached by it: the rows of a job stand list
-// by list, and in each of these in the order of the subscribers' ids.
+// jobPart is a list of a job with the range of recipients reached through it. The recipients of a job are ordered by
+// list, and within a list by subscriber id.
 type jobPart struct {
 	ListID string
-	After  int64 // seq of the last recipient before; -1: the job has not come to the list yet
-	To     int64 // seq of the last one so far; -1 likewise
+	After  int64 // seq of the last recipient before the list; -1 if the job has not reached the list
+	To     int64 // seq of the list's last recipient so far; -1 if the job has not reached the list
 }
 
-// furtherList is a list of a job that is not its first.
+// furtherList is a list of a job other than its first.
 type furtherList struct {
 	ListID     string `db:"list_id"`
 	After      int64  `db:"after_seq"`
-	Recipients int64  `db:"recipients"` // of the whole job, read with it
+	Recipients int64  `db:"recipients"` // of the whole job
 }
 
 const selectFurtherLists = `SELECT f.list_id, coalesce(f.after_seq, -1) AS after_seq, j.recipients FROM
 	further_list AS f INDEXED BY sqlite_autoindex_further_list_1 CROSS JOIN send_job AS j ON j.no = f.job_no
 	WHERE f.job_no = ? ORDER BY f.place`
 
-// ReachedList is the list by which a recipient "r" of a job "j" is reached.
+// ReachedList is the list through which a recipient "r" of a job "j" is reached.
 const ReachedList = `coalesce(` + reachedFurther + `, j.list_id)`
 
-// reachedFurther is that list, or NULL where it is the first of the job.
+// reachedFurther is the same list, or NULL if it is the job's first.
 const reachedFurther = `(SELECT list_id FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = r.job_no AND after_seq < r.seq ORDER BY place DESC LIMIT 1)`
 
-// FirstListEnds is the seq of the last recipient of a job "j" who is reached by its first list.
+// FirstListEnds is the seq of the last recipient that a job "j" reaches through its first list.
 const FirstListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = j.no AND place = 1), j.recipients)`
 
-// FurtherListEnds is the same of a further list "f" of a job "j".
+// FurtherListEnds is the seq of the last recipient that a job "j" reaches through a further list "f".
 const FurtherListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = f.job_no AND place = f.place + 1), j.recipients)`
 
-// jobParts returns the lists of a job, in their order. Of a job to one list it is j that says it all.
+// jobParts returns the lists of a job, in order. If the job has only one list, it does not use r.
 func jobParts(r db.Querier, j *core.SendJob) ([]jobPart, error) {
 	if j.Lists <= 1 {
 		return []jobPart{{j.ListID, 0, j.Recipients}}, nil
@@ -51,7 +51,7 @@ func jobParts(r db.Querier, j *core.SendJob) ([]jobPart, error) {
 	return partsOf(r, j.No, j.ListID)
 }
 
-// partsOf returns the lists of a job to several, of which first is the first.
+// partsOf returns the lists of a job with several lists, starting with first.
 func partsOf(r db.Querier, jobNo int64, first string) ([]jobPart, error) {
 	var further []furtherList
 	if err := r.All(&further, selectFurtherLists, jobNo); err != nil || len(further) == 0 {
@@ -71,12 +71,12 @@ func partsOf(r db.Querier, jobNo int64, first string) ([]jobPart, error) {
 	return parts, nil
 }
 
-// jobListIDs are the ids of all lists of a row of send_job, as a JSON array.
+// jobListIDs selects the ids of all lists of a send_job row, as a JSON array.
 const jobListIDs = `iif(send_job.lists = 1, json_array(send_job.list_id), (SELECT '["' || send_job.list_id || '",' ||
 	substr(json_group_array(list_id), 2) FROM further_list INDEXED BY sqlite_autoindex_further_list_1
 	WHERE job_no = send_job.no))`
 
-// lastBegun returns the place of the list to which a job has come.
+// lastBegun returns the index of the list that the job has reached.
 func lastBegun(parts []jobPart) int {
 	place := len(parts) - 1
 	for place > 0 && parts[place].After < 0 {
@@ -85,7 +85,7 @@ func lastBegun(parts []jobPart) int {
 	return place
 }
 
-// listsOf returns the ids of all lists of a job.
+// listsOf returns the ids of all lists of a job, in order.
 func listsOf(tx *db.Tx, j *core.SendJob) (ids []string, err error) {
 	parts, err := jobParts(tx, j)
 	for _, p := range parts {
@@ -94,7 +94,7 @@ func listsOf(tx *db.Tx, j *core.SendJob) (ids []string, err error) {
 	return ids, err
 }
 
-// lists reads some lists. core.ErrListNotFound: one of them is not there.
+// lists returns the lists with the given ids. If one does not exist, it returns core.ErrListNotFound.
 func lists(tx *db.Tx, ids []string) (ls []core.List, err error) {
 	ls = make([]core.List, len(ids))
 	for i, id := range ids {
@@ -115,7 +115,7 @@ func maySendAll(tx *db.Tx, lists []core.List) (t core.Tenant, err error) {
 	return t, nil
 }
 
-// insertSendJobTo is insertSendJob for a job to these lists, of which the first is the job's own.
+// insertSendJobTo is insertSendJob for a job with several lists. The first of them is the job's own.
 func insertSendJobTo(tx *db.Tx, j *core.SendJob, lists []string) error {
 	j.Lists = int64(len(lists))
 	if err := insertSendJob(tx, j); err != nil {
@@ -130,13 +130,14 @@ func insertSendJobTo(tx *db.Tx, j *core.SendJob, lists []string) error {
 	return nil
 }
 
-// beginList notes that the recipients of a further list follow now, after those that the job has and n more.
+// beginList records that the recipients of a further list come next, after the job's current ones and n more.
 func beginList(tx *db.Tx, j *core.SendJob, place, n int64) error {
 	return tx.One("UPDATE further_list SET after_seq = ? WHERE job_no = ? AND place = ? AND after_seq IS NULL",
 		j.Recipients+n, j.No, place)
 }
 
-// placeOf returns the place of a list among those of a job. core.ErrListNotFound: it is none of them.
+// placeOf returns the index of a list among the lists of a job. If it is none of them, it returns
+// core.ErrListNotFound.
 func (s *Store) placeOf(ctx context.Context, j *core.SendJob, listID string) (place int, err error) {
 	err = s.Get(ctx, &place, "SELECT place FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE "+
 		"job_no = ? AND list_id = ?", j.No, listID)
@@ -146,7 +147,7 @@ func (s *Store) placeOf(ctx context.Context, j *core.SendJob, listID string) (pl
 	return place, err
 }
 
-// JobLists returns the ids of the lists of a job, in their order. Its only error is core.ErrStorage.
+// JobLists returns the ids of the lists of a job, in order. Its only error is core.ErrStorage.
 func (s *Store) JobLists(ctx context.Context, j *core.SendJob) (ids []string, err error) {
 	parts, err := s.partsOfJob(ctx, j)
 	for _, p := range parts {
@@ -167,7 +168,7 @@ func (s *Store) partsOfJob(ctx context.Context, j *core.SendJob) (parts []jobPar
 	return parts, err
 }
 
-// partOf returns the place of the list by which the recipient with a seq is reached.
+// partOf returns the index of the list through which the recipient with a seq is reached.
 func partOf(parts []jobPart, seq int64) int {
 	place := lastBegun(parts)
 	for place > 0 && seq <= parts[place].After {
@@ -176,8 +177,8 @@ func partOf(parts []jobPart, seq int64) int {
 	return place
 }
 
-// claimByList is ClaimRecipients for a job to several lists. A list's end is known as far as recipients were made when
-// the ends are read; the claims to come take up those that were made since.
+// claimByList is ClaimRecipients for a job with several lists. It claims up to the end of each list as read at the
+// start. Recipients that are added later are left to later claims.
 func (s *Store) claimByList(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) (
 	_ []core.Claim, err error,
 ) {
@@ -202,7 +203,8 @@ func (s *Store) claimByList(ctx context.Context, dst []core.Claim, k *ClaimKey, 
 const claimOneDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 	"AND r.seq = ?5 AND r.state = " + sqlRecipientDeferred + ")"
 
-// claimAgainByList checks the deferred claims from begin on, which were checked by the first list, by their own ones.
+// claimAgainByList checks the deferred claims from begin on against their own lists. They were checked against the
+// first list only.
 func (s *Store) claimAgainByList(ctx context.Context, dst []core.Claim, begin int, k *ClaimKey) ([]core.Claim, error) {
 	parts, err := s.partsOfJob(ctx, &core.SendJob{No: k.JobNo, ListID: k.ListID, Lists: 1 + int64(len(k.Further))})
 	for i := begin; i < len(dst) && err == nil; i++ {
@@ -213,7 +215,7 @@ func (s *Store) claimAgainByList(ctx context.Context, dst []core.Claim, begin in
 		var one []core.Claim
 		of := k.Of(place)
 		one, err = s.claim(ctx, nil, claimOneDeferred, k.JobNo, k.TenantID, of.ListID, of.MailedProof, dst[i].Seq)
-		if len(one) == 1 { // else it has an outcome by now, which the caller's will not change
+		if len(one) == 1 { // otherwise it already has an outcome, which stays
 			dst[i] = one[0]
 		}
 		dst[i].Place = place

@@ -11,12 +11,12 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// startAtOnce is how many jobs one operation of StartDueJobs starts at most.
+// startAtOnce is the most jobs that one operation of StartDueJobs starts.
 const startAtOnce = 50
 
-// StartDueJobs starts the pending jobs that are due, or fails them where that is no use: the window is over, the
-// template is missing. Jobs whose list or tenant is switched off wait, and so do held ones. next is when the next one
-// is due; 0: none is waiting. Its only error is core.ErrStorage.
+// StartDueJobs starts the pending jobs that are due. It fails a job that can't start because its window is over or
+// its template is missing. Paused jobs, and jobs with an inactive list or tenant, stay pending. next is when the next
+// job is due, or 0 if none is pending. Its only error is core.ErrStorage.
 func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
 	const first = "SELECT coalesce(min(due_at), 0) FROM send_job INDEXED BY send_job_due WHERE " +
 		"status = 'pending' AND paused_at = 0"
@@ -81,21 +81,22 @@ func startJob(tx *db.Tx, j *core.SendJob, now core.Instant) error {
 	return savePause(tx, j)
 }
 
-// StartedJobs reads the jobs that are under way, paused or not, the oldest first. Its only error is core.ErrStorage.
+// StartedJobs returns the running jobs, paused or not, oldest first. Its only error is core.ErrStorage.
 func (s *Store) StartedJobs(ctx context.Context) (js []core.SendJob, err error) {
 	err = s.All(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job INDEXED BY send_job_running WHERE "+
 		"status = 'running' ORDER BY no")
 	return js, err
 }
 
-// RunningJobs reads the jobs that are under way and not held up, the oldest first. Its only error is core.ErrStorage.
+// RunningJobs returns the running jobs that are not paused and whose lists and tenant are active, oldest first. Its
+// only error is core.ErrStorage.
 func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
 	err = s.All(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job INDEXED BY send_job_running WHERE "+
 		"status = 'running' AND paused_at = 0 AND "+switchedOff+" = '' ORDER BY no")
 	return js, err
 }
 
-// JudgeJob asks the stop rule about a job, and pauses it.
+// JudgeJob applies the stop rule to a job, which may pause it.
 func JudgeJob(tx *db.Tx, no int64, now core.Instant) error {
 	rule := tx.DB().Options().StopRule
 	if rule == (core.StopRule{}) {
@@ -117,8 +118,8 @@ func savePause(tx *db.Tx, j *core.SendJob) error {
 		int64(j.PausedAt), j.PauseReason, j.Unstoppable, int64(j.FirstUntil), j.No)
 }
 
-// PauseSendJob holds a running job up until a person resumes it; one that is paused, or not running, stays as it is. It
-// returns core.ErrJobNotFound where there is no such job.
+// PauseSendJob pauses a running job until a person resumes it. A job that is paused or not running stays unchanged.
+// If there is no such job, it returns core.ErrJobNotFound.
 func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		j, err := sendJobNo(tx, no)
@@ -129,8 +130,8 @@ func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now c
 	})
 }
 
-// PauseSendJobBy holds a job up until a person resumes it, because one wants it so. It returns core.ErrJobNotFound
-// where there is no such job, and core.ErrConflict for one that is paused or has ended.
+// PauseSendJobBy pauses a job, at the request of actor, until a person resumes it. If there is no such job, it
+// returns core.ErrJobNotFound. If the job is paused or has ended, it returns core.ErrConflict.
 func (s *Store) PauseSendJobBy(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("send_job", id); err != nil {
@@ -150,8 +151,8 @@ func (s *Store) PauseSendJobBy(ctx context.Context, id, actor string, now core.I
 	return j, err
 }
 
-// MoveSendJob changes the times of a job that has not begun; its campaign, and an approval of that, stay as they are. A
-// paused one stays paused. It returns core.ErrJobNotFound where there is no such job, and the errors of
+// MoveSendJob changes the times of a job that has not started. Its campaign and the approval stay unchanged, and a
+// paused job stays paused. It returns core.ErrJobNotFound if there is no such job, or the errors of
 // core.SendJob.Move.
 func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTimes, now core.Instant) (j core.SendJob,
 	err error,
@@ -176,8 +177,8 @@ func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTi
 	return j, err
 }
 
-// HoldSendJob notes why a running job waits for what ends by itself; empty: it does not. One that is paused stays as it
-// is. Its only error is core.ErrStorage.
+// HoldSendJob records why a running job waits for a condition that ends without a person. An empty reason ends the
+// wait. A paused job stays unchanged. Its only error is core.ErrStorage.
 func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at "+
@@ -189,8 +190,8 @@ func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error 
 	})
 }
 
-// ResumeSendJob lets a job go on that is paused, or that holds the rest of its readers back. core.ErrConflict: it is
-// not paused, or not by anything that can be lifted here.
+// ResumeSendJob resumes a job that is paused or that holds after its first recipients. It returns core.ErrConflict if
+// the job is not paused, or if its pause can't be lifted here.
 func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("send_job", id); err != nil {
@@ -204,7 +205,7 @@ func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.In
 		}
 		held := j.FirstHeld(now)
 		if held {
-			j.FirstUntil = now // the person doesn't wait for the rest of the hold
+			j.FirstUntil = now // the person ends the hold early
 		}
 		if err := j.Resume(); err != nil && (!held || j.PausedAt != 0) {
 			return err
@@ -217,7 +218,7 @@ func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.In
 	return j, err
 }
 
-// mayResume refuses to resume a job that waits because its sender is not the tenant's, while that is so.
+// mayResume returns an error for a job that is paused because its sender is not the tenant's, as long as that is so.
 func mayResume(tx *db.Tx, j *core.SendJob) error {
 	if j.PausedAt == 0 || !strings.HasSuffix(j.PauseReason, core.PauseSender) {
 		return nil
@@ -238,9 +239,9 @@ func mayResume(tx *db.Tx, j *core.SendJob) error {
 	return nil
 }
 
-// RetryFailed makes a job of those recipients of an ended one whom no mail went to, with the same content. A job can be
-// retried once, for two such jobs would mail the same people. core.ErrConflict: it was, or it has not ended, or the
-// list or the tenant is not active.
+// RetryFailed creates a job, with the same content, for the recipients of an ended job who got no email. A job can be
+// retried once, because two retries would email the same people. It returns core.ErrConflict if the job was retried
+// or has not ended, or if the list or the tenant is not active.
 func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		old, err := sendJob(tx, id)
@@ -284,8 +285,8 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 	return j, err
 }
 
-// retryCampaign makes the campaign of a job follow the retry of it. One that was written on, or sent back, since the
-// job was stopped before it had a recipient is sent, not retried: core.ErrConflict.
+// retryCampaign links the campaign of a job to its retry. If the job was stopped before it had a recipient and the
+// campaign was edited or sent back since, the campaign must be sent again. Then it returns core.ErrConflict.
 func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
 	n, err := tx.Exec(`UPDATE campaign SET job_no = ?1, state = 'scheduled', revision = revision + 1,
 		approved_version = last_approved, copy_id = ?2 WHERE id = ?3 AND (state IN ('sent', 'archived') OR
@@ -304,9 +305,9 @@ func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
 	}
 }
 
-// expandRetry is expand for a job that retries another: it goes through that one's recipients, list by list, and then
-// through the rest of the lists where that one ended before. Who may have had the mail, for a reply was lost, does not
-// get it again.
+// expandRetry is expand for a job that retries another one. It goes through the recipients of that job, list by list,
+// and then through the subscribers that it did not reach. A recipient who may have got the email, because a reply was
+// lost, does not get it again.
 func expandRetry(tx *db.Tx, j *core.SendJob) (more bool, err error) {
 	if strings.HasPrefix(j.ExpandedTo, restOfList) {
 		return expand(tx, j)
@@ -358,6 +359,6 @@ func expandRetry(tx *db.Tx, j *core.SendJob) (more bool, err error) {
 		n, to, !more, j.No)
 }
 
-// restOfList marks a position in a list: in place of one among the recipients of a job that is retried, and in those
-// that are not the job's first.
+// restOfList marks a position in a list, instead of one among the recipients of the retried job. Positions in the
+// job's further lists have the mark as well.
 const restOfList = "list:"

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// jobViews reads jobs with the heads of their campaigns, which an index holds, and no bodies.
+// jobViews selects jobs with the heads of their campaigns, which an index holds, but without bodies.
 const jobViews = jobView + jobViewFrom
 
 const jobView = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, ` + jobListIDs + ` AS list_ids,
@@ -45,25 +45,25 @@ const (
 		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
 )
 
-// JobFilter chooses send jobs.
+// JobFilter selects send jobs.
 type JobFilter struct {
-	Tenants []string       // theirs alone
-	All     bool           // of all tenants
-	Status  core.JobStatus // in that state; empty: in any
-	ListID  string         // that go to this list; empty: to any
+	Tenants []string       // only jobs of these tenants
+	All     bool           // jobs of all tenants
+	Status  core.JobStatus // empty means any
+	ListID  string         // only jobs that go to this list; empty means any
 
-	CampaignIDs []string // that send one of these campaigns, all lists then; nil: any
+	CampaignIDs []string // only jobs of these campaigns, with all their lists; nil means any
 }
 
-// JobView reads one job. core.ErrJobNotFound is returned where there is none, or its tenant was deleted.
+// JobView returns a job. If there is none or its tenant was deleted, it returns core.ErrJobNotFound.
 func (s *Store) JobView(ctx context.Context, id string) (v core.JobView, err error) {
 	err = s.Get(ctx, &v, jobViewByID, id)
 	v.Measure(&v.OpenCounts)
 	return v, noJob(err)
 }
 
-// JobViews reads a page of jobs, the newest first. page.After is the number of the last job, as text; one that is no
-// number is core.ErrInvalidCursor.
+// JobViews returns a page of jobs, newest first. page.After is the number of the previous page's last job, as text.
+// If it is not a number, JobViews returns core.ErrInvalidCursor.
 func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs []core.JobView, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {

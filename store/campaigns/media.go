@@ -19,7 +19,7 @@ const mediaColumns = `m.id, m.tenant_id, m.name, m.alt, m.decorative, m.created_
 
 const mediaFiles = "JOIN media_file s ON s.no = m.mail_no JOIN media_file f ON f.no = m.full_no"
 
-// Media reads a picture. It returns core.ErrNotFound where there is none, or its tenant was deleted.
+// Media returns an image. If there is none or its tenant was deleted, it returns core.ErrNotFound.
 func (s *Store) Media(ctx context.Context, id string) (m core.Media, err error) {
 	err = s.Get(
 		ctx,
@@ -31,12 +31,12 @@ func (s *Store) Media(ctx context.Context, id string) (m core.Media, err error) 
 	return m, err
 }
 
-// MediaOf reads a page of the pictures of a tenant, the newest first: those whose name or alt holds a text, or all
-// where it is empty. Its only error is core.ErrStorage.
+// MediaOf returns a page of a tenant's images, newest first. If text is not empty, only images with text in their
+// name or alt text are returned. Its only error is core.ErrStorage.
 func (s *Store) MediaOf(ctx context.Context, tenantID, text string, page core.Page) (ms []core.Media, err error) {
 	before := page.After
 	if before == "" {
-		before = "~" // after all ids
+		before = "~" // greater than all ids
 	}
 	err = s.All(ctx, &ms, "SELECT "+mediaColumns+"INDEXED BY media_tenant "+mediaFiles+` WHERE m.tenant_id = ?1
 		AND m.id < ?2
@@ -46,7 +46,7 @@ func (s *Store) MediaOf(ctx context.Context, tenantID, text string, page core.Pa
 	return ms, err
 }
 
-// MediaBytes returns the number of bytes of all files of a tenant's pictures. Its only error is core.ErrStorage.
+// MediaBytes returns the total size in bytes of the files of a tenant's images. Its only error is core.ErrStorage.
 func (s *Store) MediaBytes(ctx context.Context, tenantID string) (n int64, err error) {
 	err = s.Get(ctx, &n, mediaBytes, tenantID)
 	return n, err
@@ -54,8 +54,8 @@ func (s *Store) MediaBytes(ctx context.Context, tenantID string) (n int64, err e
 
 const mediaBytes = "SELECT coalesce(sum(bytes), 0) FROM media_file WHERE tenant_id = ? AND state < " + files.SQLFileDropped
 
-// UpdateMedia changes a picture by a rule and returns it as it is then. It returns core.ErrNotFound where there is
-// none, or an error of the rule.
+// UpdateMedia changes an image by a rule and returns the result. It returns core.ErrNotFound if there is no such
+// image, or an error of the rule.
 func (s *Store) UpdateMedia(ctx context.Context, id, actor string, now core.Instant, rule func(*core.Media) error) (
 	m core.Media, err error,
 ) {
@@ -74,8 +74,8 @@ func (s *Store) UpdateMedia(ctx context.Context, id, actor string, now core.Inst
 	return m, db.AsItStood(err, &m.UpdatedAt, at)
 }
 
-// DeleteMedia removes a picture, and with it the files that no other picture of the tenant has. It returns
-// core.ErrNotFound where there is none, and core.ErrMediaUsed, unless forced, where MediaUses finds something.
+// DeleteMedia deletes an image and those of its files that no other image of the tenant uses. If there is no such
+// image, it returns core.ErrNotFound. If MediaUses finds a use and force is false, it returns core.ErrMediaUsed.
 func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor string, now core.Instant) error {
 	if !force {
 		m, err := s.Media(ctx, id)
@@ -93,8 +93,7 @@ func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor st
 	return s.RemoveRecord(ctx, "media", id, "media.delete", actor, now)
 }
 
-// mediaUses are the places where a picture is looked for, by the digits ?2 that stand in its address: records of the
-// tenant ?1, the newest first.
+// mediaUses select the newest records of the tenant ?1 that use an image. ?2 is the digits in the image's address.
 var mediaUses = []string{
 	`SELECT 'template' AS kind, name FROM template WHERE tenant_id = ?1 AND (instr(body_html, ?2) OR
 		instr(body_text, ?2)) ORDER BY updated_at DESC LIMIT 2`,
@@ -109,14 +108,15 @@ var mediaUses = []string{
 		ORDER BY c.no DESC LIMIT 2`,
 }
 
-// attachedTo are the campaigns of the tenant ?1 to which a picture, or document, ?2 is attached that are not sent yet:
-// what was approved keeps its files.
+// attachedTo selects campaigns of the tenant ?1 that have the media file ?2 attached and are not approved yet. An
+// approved campaign has its own copies of the files.
 const attachedTo = `SELECT 'campaign' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM campaign c JOIN
 	campaign_version v ON v.campaign_no = c.no AND v.version = c.version WHERE c.tenant_id = ?1 AND c.state IN ('draft',
 	'in_review') AND instr(v.fields, ?2) ORDER BY c.no DESC LIMIT 2`
 
-// MediaUses returns a few of the templates and send jobs that show a picture, and would show it no longer if it were
-// deleted: by the digits of its files that no other picture of the tenant has. Its only error is core.ErrStorage.
+// MediaUses returns some of the records that would no longer show an image if it were deleted: templates, themes,
+// campaigns and send jobs. It searches for the digits of the files that no other image of the tenant uses. It also
+// returns campaigns that have the image attached. Its only error is core.ErrStorage.
 func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.MediaUse, err error) {
 	for i, f := range []core.MediaFile{m.Mail, m.Full} {
 		if i == 1 && f.No == m.Mail.No {
@@ -143,9 +143,9 @@ func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.Media
 	return append(uses, found...), err
 }
 
-// AddMedia keeps a new picture with its files, and returns it as it is kept. Memory of the files is the caller's. It
-// returns core.ErrNotFound where there is no such tenant, an error of kind core.TooLarge where the limits leave no
-// room, and core.ErrStorage.
+// AddMedia stores a new image with its files and returns it without their data. If there is no such tenant, it
+// returns core.ErrNotFound. If the limits leave no room, it returns an error of kind core.TooLarge. It can also
+// return core.ErrStorage.
 func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLimits, actor string) (core.Media, error) {
 	var fresh []int64
 	keep := func(f *core.MediaFile) (err error) {
@@ -167,7 +167,7 @@ func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLim
 		err = s.Update(ctx, func(tx *db.Tx) error { return addMedia(tx, &m, actor) })
 	}
 	m.Mail.Data, m.Full.Data = nil, nil
-	// What was not committed, or is there already, is cleared away even if the caller has gone.
+	// Files that were not committed, or that exist already, are removed even if the context is canceled.
 	for _, no := range fresh {
 		if err == nil && (no == m.Mail.No || no == m.Full.No) {
 			continue
@@ -177,7 +177,7 @@ func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLim
 	return m, err
 }
 
-// mediaFile returns the number of a tenant's file by its content; 0: there is none.
+// mediaFile returns the number of a tenant's file with the hash sum, or 0 if there is none.
 func (s *Store) mediaFile(ctx context.Context, tenantID, sum string) (no int64, err error) {
 	err = s.Get(ctx, &no, mediaFileOf, sum, tenantID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -188,13 +188,13 @@ func (s *Store) mediaFile(ctx context.Context, tenantID, sum string) (no int64, 
 
 const mediaFileOf = "SELECT no FROM media_file WHERE sha256 = ? AND tenant_id = ? AND state = " + files.SQLFileWhole
 
-// writeMedia writes a file in chunks, each an operation. No picture has it yet.
+// writeMedia writes a file in chunks, one operation each. No image uses the file yet.
 func (s *Store) writeMedia(ctx context.Context, tenantID string, f *core.MediaFile, limits core.MediaLimits,
 	now core.Instant,
 ) error {
 	for at := 0; at < len(f.Data); at += files.ChunkSize {
 		chunk := f.Data[at:min(at+files.ChunkSize, len(f.Data))]
-		if err := s.Room(2 * int64(len(chunk))); err != nil { // in the -wal, and in the file
+		if err := s.Room(2 * int64(len(chunk))); err != nil { // for the WAL and for the database file
 			return err
 		}
 		no := f.No
@@ -231,7 +231,7 @@ func newMediaFile(tx *db.Tx, tenantID string, f *core.MediaFile, limits core.Med
 		VALUES (?, ?, ?, ?, ?, ?, ?)`, tenantID, f.SHA256, f.Type, f.Width, f.Height, f.Bytes, int64(now))
 }
 
-// errMediaLost is returned to an upload whose file another caller has removed before it was whole.
+// errMediaLost is returned to an upload if another caller removed its file before it was complete.
 var errMediaLost = core.Conflictf("conflict", "The image was deleted during the upload. Upload it again.")
 
 func addMedia(tx *db.Tx, m *core.Media, actor string) error {
@@ -259,7 +259,7 @@ func addMedia(tx *db.Tx, m *core.Media, actor string) error {
 	return tx.Audit(m.CreatedAt, actor, "media.create", m.TenantID, m.ID)
 }
 
-// settleMedia makes a file a whole one, unless another upload of the same content came first, whose file it is then.
+// settleMedia marks a file as complete. If another upload stored the same content first, it uses that file instead.
 func settleMedia(tx *db.Tx, tenantID string, f *core.MediaFile) error {
 	no, err := tx.Number(mediaFileOf, f.SHA256, tenantID)
 	if err == nil {
@@ -279,7 +279,7 @@ func settleMedia(tx *db.Tx, tenantID string, f *core.MediaFile) error {
 	return err
 }
 
-// dropMedia removes a file that no picture has. Where that fails, housekeeping finds it.
+// dropMedia removes a file that no image uses. If that fails, housekeeping removes it later.
 func (s *Store) dropMedia(ctx context.Context, no int64) {
 	err := s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(
@@ -294,7 +294,7 @@ func (s *Store) dropMedia(ctx context.Context, no int64) {
 	}
 }
 
-// RemoveMedia removes a few chunks of a file that no picture has any more, or whose upload died, and reports whether
+// RemoveMedia removes a few chunks of a file that no image uses, or whose upload was abandoned. It reports whether
 // there is more to remove.
 func (s *Store) RemoveMedia(ctx context.Context, now core.Instant) (more bool, err error) {
 	var no int64
@@ -315,7 +315,7 @@ func (s *Store) RemoveMedia(ctx context.Context, now core.Instant) (more bool, e
 	return err == nil, err
 }
 
-// removeMediaChunks removes the last few chunks of a file and, with the last one, the file.
+// removeMediaChunks removes the last few chunks of a file, and the file itself once no chunk is left.
 func (s *Store) removeMediaChunks(ctx context.Context, no int64) (more bool, err error) {
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
 		if _, err := tx.Exec("UPDATE media_file SET state = "+files.SQLFileDropped+" WHERE no = ? AND state = "+files.SQLFileGrowing,
@@ -337,8 +337,8 @@ func (s *Store) removeMediaChunks(ctx context.Context, no int64) (more bool, err
 	return more, err
 }
 
-// MediaFile finds the file of a picture by the digits of its hash, whichever tenant's it is. It returns
-// core.ErrNotFound where no picture has it.
+// MediaFile returns the file of an image by the digits of its hash, for any tenant. If no image uses such a file, it
+// returns core.ErrNotFound.
 func (s *Store) MediaFile(ctx context.Context, digits string) (f core.MediaFile, since core.Instant, err error) {
 	var row struct {
 		core.MediaFile
@@ -352,7 +352,7 @@ func (s *Store) MediaFile(ctx context.Context, digits string) (f core.MediaFile,
 	return row.MediaFile, row.TouchedAt, err
 }
 
-// OpenMedia begins to read the file of a picture.
+// OpenMedia returns a reader of an image's file.
 func (s *Store) OpenMedia(ctx context.Context, f *core.MediaFile) *files.File {
 	return s.OpenPieces(ctx, files.ReadMediaPiece, f.No, f.Bytes)
 }

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// mendedLinks returns the links of a job's campaign that lead elsewhere than they were written, by their addresses.
+// mendedLinks returns the fixed links of a job's campaign by their original addresses.
 func mendedLinks(tx *db.Tx, jobNo int64) (map[string]core.Link, error) {
 	var found []core.Link
 	err := tx.All(&found, `SELECT l.url, l.target, l.mended_at FROM send_job AS j INDEXED BY send_job_campaign
@@ -24,8 +24,8 @@ func mendedLinks(tx *db.Tx, jobNo int64) (map[string]core.Link, error) {
 	return mended, err
 }
 
-// campaignLinks reads the links of a campaign, numbered as in the first job that has any: a job that retries one sends
-// the same copy, and numbers them alike.
+// campaignLinks selects the links of a campaign with the numbers of the first job that has links. A retry sends the
+// same copy and uses the same numbers.
 const campaignLinks = `SELECT f.no, f.url, f.target, f.mended_at,
 	sum(l.` + timesFollowed + `) AS clicked, sum(l.` + timesByMachines + `) AS machine_clicked,
 	coalesce(p.target, '') AS proposed, coalesce(p.made_by, '') AS proposed_by, coalesce(p.made_at, 0) AS proposed_at
@@ -36,14 +36,13 @@ const campaignLinks = `SELECT f.no, f.url, f.target, f.mended_at,
 	WHERE f.job_no = (SELECT j.no FROM send_job AS j INDEXED BY send_job_campaign WHERE j.campaign_id = ?1
 		AND EXISTS (SELECT 1 FROM link WHERE job_no = j.no) ORDER BY j.no LIMIT 1) `
 
-// CampaignLinks reads the links that the mails of a campaign lead to by way of ours, the most followed first. Its only
-// error is core.ErrStorage.
+// CampaignLinks returns the tracked links of a campaign, most clicked first. Its only error is core.ErrStorage.
 func (s *Store) CampaignLinks(ctx context.Context, campaignID string) (links []core.Link, err error) {
 	err = s.All(ctx, &links, campaignLinks+"GROUP BY f.no ORDER BY 5 DESC, f.no LIMIT 10000", campaignID)
 	return links, err
 }
 
-// mendedTargets returns where links of a campaign lead that were mended, by the addresses as they were written.
+// mendedTargets returns the targets of a campaign's fixed links by their original addresses.
 func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[string]string, error) {
 	var found []core.Link
 	err := s.All(ctx, &found, `SELECT DISTINCT l.url, l.target FROM send_job AS j INDEXED BY send_job_campaign
@@ -55,9 +54,9 @@ func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[strin
 	return targets, err
 }
 
-// MendLink makes a link of the mails that are out lead to another address, for those who follow it from then on; empty:
-// to the one as it was written. It returns core.ErrCampaignNotFound, core.ErrLinkNotFound, or, unless force is set,
-// core.ErrApprovalRequired where the tenant asks for a second person, one who has not written what was sent.
+// MendLink makes a link in emails that were sent lead to target from now on. An empty target restores the original
+// address. It returns core.ErrCampaignNotFound or core.ErrLinkNotFound. If the tenant requires a second person and
+// the actor wrote what was sent, it returns core.ErrApprovalRequired unless force is set.
 func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target string, force bool) (l core.Link,
 	err error,
 ) {
@@ -93,10 +92,10 @@ func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target s
 
 const deleteProposal = "DELETE FROM link_proposal WHERE campaign_no = ? AND link_no = ?"
 
-// ProposeTarget notes where a link of the mails that are out should lead, and mails those who may mend it but for the
-// one who proposes it; asked is how many these are. It returns core.ErrCampaignNotFound, core.ErrLinkNotFound, an
-// Invalid error where the link leads there already, or core.ErrTooMany where the tenant has asked for 50 reviews and
-// mendings today.
+// ProposeTarget records a proposed target for a link in emails that were sent. It emails the people who may fix the
+// link, except the proposer, and returns their number as asked. It returns core.ErrCampaignNotFound,
+// core.ErrLinkNotFound, or an Invalid error if the link already leads there. After 50 requests for reviews and fixes
+// in a day, it returns core.ErrTooMany.
 func (s *Store) ProposeTarget(ctx context.Context, e CampaignEdit, no int64, target string) (l core.Link, asked int,
 	err error,
 ) {
@@ -131,7 +130,8 @@ func (s *Store) ProposeTarget(ctx context.Context, e CampaignEdit, no int64, tar
 	return l, asked, err
 }
 
-// DropProposal forgets where a link should lead. It returns core.ErrCampaignNotFound, or core.ErrProposalNotFound.
+// DropProposal deletes the proposed target of a link. It returns core.ErrCampaignNotFound or
+// core.ErrProposalNotFound.
 func (s *Store) DropProposal(ctx context.Context, e CampaignEdit, no int64) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		c, err := campaign(tx, e.ID)
@@ -154,7 +154,7 @@ func (s *Store) DropProposal(ctx context.Context, e CampaignEdit, no int64) erro
 	})
 }
 
-// mayMend reads a campaign of which something that was sent is to be mended.
+// mayMend reads a sent campaign and checks that the actor may fix something in it.
 func mayMend(tx *db.Tx, e *CampaignEdit, force bool) (c core.Campaign, err error) {
 	if c, err = campaign(tx, e.ID); err == nil {
 		err = accepts(tx, &c, e, force)
@@ -162,8 +162,7 @@ func mayMend(tx *db.Tx, e *CampaignEdit, force bool) (c core.Campaign, err error
 	return c, err
 }
 
-// accepts returns core.ErrApprovalRequired where the tenant asks for another person than the one who changes a
-// campaign.
+// accepts returns core.ErrApprovalRequired if the tenant requires another person than the actor to change a campaign.
 func accepts(tx *db.Tx, c *core.Campaign, e *CampaignEdit, force bool) error {
 	if force {
 		return nil
@@ -184,7 +183,7 @@ func accepts(tx *db.Tx, c *core.Campaign, e *CampaignEdit, force bool) error {
 	return t.Accepts(c, by...)
 }
 
-// leads returns where a link leads with a target.
+// leads returns where a link with the given target leads.
 func leads(l *core.Link, target string) string {
 	if target == "" {
 		return l.URL

@@ -6,14 +6,14 @@ import (
 	"newsletterd/store/db"
 )
 
-// openJobs holds, for jobs, how many recipients were without an outcome at the last look, less the outcomes since: as
-// long as that is above 0 the job can't be complete.
+// openJobs holds, per job, the number of recipients without an outcome when last counted, minus the outcomes since.
+// While it is above 0, the job can't be complete.
 type openJobs struct{ left map[int64]int64 }
 
-// Undone forgets all of it: some outcomes may not be in the database.
+// Undone drops all counts, because some outcomes may not be in the database.
 func (o *openJobs) Undone(bool) { clear(o.left) }
 
-// What openJobs holds outlasts operations, and nothing of it is written.
+// openJobs lives longer than an operation and is never written to the database.
 
 func (o *openJobs) Begin()                         {}
 func (o *openJobs) End(*db.Tx) error               { return nil }

@@ -8,27 +8,27 @@ import (
 	"newsletterd/store/db"
 )
 
-// jobCount sums up what a batch of outcomes adds to one job.
+// jobCount sums up what a batch of outcomes adds to a job.
 type jobCount struct {
 	no                                       int64
 	sent, failed, skipped, ambiguous, bounce int64
-	hard                                     int64 // of bounce
-	deferred                                 int64 // more than before; less where negative
+	hard                                     int64 // part of bounce
+	deferred                                 int64 // change in number; may be negative
 	givesUpAt                                core.Instant
 	sentSeqs                                 []int64
 }
 
-// FinishRecipients records a batch of outcomes in one operation: one row change a recipient, one a job. A job of which
-// every recipient now has an outcome is completed. An outcome that was recorded before changes nothing. It returns
-// core.ErrNotFound where the job is gone.
+// FinishRecipients records a batch of outcomes in one operation, with one row change per recipient and one per job.
+// If every recipient of a job then has an outcome, the job is completed. An outcome that is already recorded changes
+// nothing. If a job is gone, it returns core.ErrNotFound.
 func (s *Store) FinishRecipients(ctx context.Context, batch []core.Outcome, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return finishRecipients(tx, batch, now) })
 }
 
-// FinishLater is FinishRecipients for a caller that does not wait. take is called in the writer when the transaction is
-// under way, so that whatever came in until then goes along; after is called in the writer after the commit. Neither
-// may block, or wait for the store. An error means that neither will be called. after gets core.ErrNotFound where the
-// job is gone.
+// FinishLater is FinishRecipients for a caller that does not wait. The writer calls take during the transaction, so
+// that the batch includes everything that has arrived by then. It calls after following the commit. Neither may block
+// or wait for the store. If FinishLater returns an error, neither is called. If a job is gone, after gets
+// core.ErrNotFound.
 func (s *Store) FinishLater(take func() ([]core.Outcome, core.Instant), after func(error)) error {
 	return s.UpdateLate(func(tx *db.Tx) error {
 		batch, now := take()
@@ -73,14 +73,15 @@ func countOf(counts *[]*jobCount, no int64) *jobCount {
 	return c
 }
 
-// keepQueueID notes by which name the provider's events may tell of a mail. The first mail of a name keeps it.
+// keepQueueID records the queue ID by which a provider's events may refer to an email. If two emails have the same
+// ID, the first keeps it.
 func keepQueueID(tx *db.Tx, o *core.Outcome, now core.Instant) error {
 	_, err := tx.Exec("INSERT INTO queue_id (id, job_no, seq, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		o.QueueID, o.JobNo, o.Seq, int64(now))
 	return err
 }
 
-// finishUnsent records everything but "sent", with what it means for the address.
+// finishUnsent records an outcome other than sent, and its effect on the address.
 func finishUnsent(tx *db.Tx, o *core.Outcome, c *jobCount, now core.Instant) error {
 	finished := core.Instant(0)
 	if o.State > core.RecipientDeferred {
@@ -138,7 +139,7 @@ func finishUnsent(tx *db.Tx, o *core.Outcome, c *jobCount, now core.Instant) err
 	return err
 }
 
-// finishOne changes a recipient that is in the state was. It returns 0 where it is in another.
+// finishOne changes a recipient in the state was. If the recipient is in another state, n is 0.
 func finishOne(tx *db.Tx, o *core.Outcome, was int, finished core.Instant) (n int64, err error) {
 	return tx.Exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous =
 		ambiguous + ?, reason = ?
@@ -146,7 +147,7 @@ func finishOne(tx *db.Tx, o *core.Outcome, was int, finished core.Instant) (n in
 		o.State, o.Tried, int64(o.DueAt), int64(finished), o.Ambiguous, o.Reason, o.JobNo, o.Seq, was)
 }
 
-// addAttempt keeps the relay's words about a try that did not end in "sent at once".
+// addAttempt stores the relay's reply to an attempt that did not succeed.
 func addAttempt(tx *db.Tx, o *core.Outcome, now core.Instant) error {
 	outcome := [...]string{"ambiguous", "deferred", "sent", "failed", "skipped"}[o.State]
 	_, err := tx.Exec("INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "+
@@ -155,7 +156,7 @@ func addAttempt(tx *db.Tx, o *core.Outcome, now core.Instant) error {
 	return err
 }
 
-// countOutcomes marks the sent ones, adds the sums to the job and completes it when it was the last batch.
+// countOutcomes marks the sent recipients, adds the sums to the job, and completes the job after its last outcome.
 func countOutcomes(tx *db.Tx, c *jobCount, now core.Instant) error {
 	if err := noteSent(tx, c, now); err != nil {
 		return err
@@ -186,8 +187,8 @@ func countOutcomes(tx *db.Tx, c *jobCount, now core.Instant) error {
 	return nil
 }
 
-// noteSent marks the sent recipients of a job, those of a range of 63 in one statement: a statement costs more than a
-// row, and a list of them (IN) more than a mask.
+// noteSent marks the sent recipients of a job, up to 63 consecutive seqs per statement. A statement costs more than a
+// row, and a list of seqs (IN) costs more than a bit mask.
 func noteSent(tx *db.Tx, c *jobCount, now core.Instant) error {
 	slices.Sort(c.sentSeqs)
 	for seqs := c.sentSeqs; len(seqs) > 0; {
@@ -216,5 +217,5 @@ const (
 		?1, reason = ''
 		WHERE job_no = ?2 AND seq BETWEEN ?3 AND ?4 AND (?5 >> (seq - ?3)) & 1 AND +state = `
 	markSent         = markSentAny + sqlRecipientQueued
-	markSentDeferred = markSentAny + sqlRecipientDeferred // those that were deferred
+	markSentDeferred = markSentAny + sqlRecipientDeferred // for recipients that were deferred before
 )

@@ -10,8 +10,8 @@ import (
 
 const providerColumns = "name, kind, tenant_id, topics, disabled_at, created_at, updated_at"
 
-// ProviderSecrets returns a provider with its secrets, also a disabled one. It returns core.ErrNotFound where there is
-// none.
+// ProviderSecrets returns a provider with its secrets, even if it is disabled. If there is none, it returns
+// core.ErrNotFound.
 func (s *Store) ProviderSecrets(ctx context.Context, name string) (*core.ProviderSecrets, error) {
 	p, age := s.providers.Get(name)
 	if p != nil {
@@ -41,7 +41,7 @@ func (s *Store) ProviderSecrets(ctx context.Context, name string) (*core.Provide
 	return p, nil
 }
 
-// Providers reads a page by name. Its only error is core.ErrStorage.
+// Providers returns a page of providers, ordered by name. Its only error is core.ErrStorage.
 func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider, error) {
 	var p []core.Provider
 	err := s.All(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT +?", page.After,
@@ -49,11 +49,11 @@ func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider,
 	return p, err
 }
 
-// lastEvents reads the newest event of each provider among the newest 20,000 of all.
+// lastEvents selects the newest event of each provider among the newest 20,000 events.
 const lastEvents = `SELECT provider, event_type, max(received_at) AS received_at FROM (SELECT provider, event_type, received_at
 	FROM provider_event ORDER BY id DESC LIMIT 20000) GROUP BY provider`
 
-// LastProviderEvents returns the last event of each provider that has reported one lately. Its only error is
+// LastProviderEvents returns the newest event of each provider that has reported one lately. Its only error is
 // core.ErrStorage.
 func (s *Store) LastProviderEvents(ctx context.Context) (map[string]core.LastEvent, error) {
 	var rows []struct {
@@ -68,8 +68,8 @@ func (s *Store) LastProviderEvents(ctx context.Context) (map[string]core.LastEve
 	return last, err
 }
 
-// AddProvider keeps a new provider with its first secret (empty: its kind has none). core.ErrNotFound: there is no such
-// tenant; Conflict: the name is taken.
+// AddProvider stores a new provider with its first secret; an empty secret is for kinds without one. If there is no
+// such tenant, it returns core.ErrNotFound. If the name is taken, it returns a Conflict.
 func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor string, now core.Instant) error {
 	if err := core.CheckProviderName(p.Name); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor 
 	})
 }
 
-// sealText seals a secret; none stays none.
+// sealText encrypts a secret. An empty secret stays empty.
 func (s *Store) sealText(secret string) []byte {
 	if secret == "" {
 		return []byte{}
@@ -109,8 +109,8 @@ func addProvider(tx *db.Tx, p core.Provider, sealed []byte) error {
 	return err
 }
 
-// EnsureDefaultProvider makes the provider of the first start, with a secret that the caller drew, unless there is one.
-// Its only error is core.ErrStorage.
+// EnsureDefaultProvider creates the provider of the first start with a secret from the caller, unless it exists. Its
+// only error is core.ErrStorage.
 func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, now core.Instant) error {
 	sealed := s.sealText(secret)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -123,17 +123,17 @@ func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, 
 	})
 }
 
-// ProviderChange is what UpdateProvider changes; nil leaves a field as it is.
+// ProviderChange is a change by UpdateProvider. A nil field stays unchanged.
 type ProviderChange struct {
 	TenantID     *string
 	Topics       *[]string
 	Disabled     *bool
-	NewSecret    *string // the one before also stays good
+	NewSecret    *string // the previous one stays valid as well
 	EndOldSecret bool
 }
 
-// UpdateProvider changes a provider and returns it as it is then. It returns core.ErrNotFound where there is none,
-// and core.ErrSecretStands for another secret while an earlier one is good.
+// UpdateProvider changes a provider and returns the result. If there is none, it returns core.ErrNotFound. If c has a
+// new secret while an earlier one is still valid, it returns core.ErrSecretStands.
 func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChange, actor string,
 	now core.Instant,
 ) (p core.Provider, err error) {
@@ -192,8 +192,8 @@ func saveProvider(tx *db.Tx, p core.Provider, c ProviderChange, sealed []byte, a
 	return tx.AuditUpdate(p.UpdatedAt, actor, "provider.update", p.TenantID, p.Name)
 }
 
-// DeleteProvider removes a provider; what it has reported stays. The default one stays too. It returns core.ErrNotFound
-// where there is none.
+// DeleteProvider deletes a provider but not the events that it reported. If there is none, it returns
+// core.ErrNotFound. The default provider can't be deleted; the error is a Conflict.
 func (s *Store) DeleteProvider(ctx context.Context, name, actor string, now core.Instant) error {
 	if name == core.DefaultProvider {
 		return core.Conflictf("conflict", "newsletterd creates %s at every start. Disable it instead of deleting it.",

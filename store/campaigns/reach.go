@@ -8,8 +8,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// Reached returns the subscriber as whom an address is reached by lists in their order: by the first on which it may be
-// mailed, else as what the first has that it is on. core.ErrNotFound: it is on none.
+// Reached returns the subscriber through whom the given lists reach an address. It is on the first list that may
+// email the address, otherwise on the first list that has it. If no list has the address, it returns
+// core.ErrNotFound.
 func (s *Store) Reached(ctx context.Context, lists []string, to core.Email) (sub core.Subscriber, err error) {
 	err = core.ErrNotFound
 	for _, id := range lists {
@@ -26,7 +27,7 @@ func (s *Store) Reached(ctx context.Context, lists []string, to core.Email) (sub
 	return sub, err
 }
 
-// ReachedByJob is Reached by the lists of a job.
+// ReachedByJob is Reached for the lists of a job.
 func (s *Store) ReachedByJob(ctx context.Context, j *core.SendJob, to core.Email) (sub core.Subscriber, err error) {
 	var lists []string
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
@@ -42,8 +43,8 @@ func (s *Store) ReachedByJob(ctx context.Context, j *core.SendJob, to core.Email
 	return s.Reached(ctx, lists, to)
 }
 
-// ReachedByDraft is Reached by the lists of a draft, whose mail becomes the one that goes out by that list: its words
-// and its language stay those of the campaign.
+// ReachedByDraft is Reached for the lists of a draft. It changes the content of the draft to that of the list found,
+// except for the language, which stays the campaign's.
 func (s *Store) ReachedByDraft(ctx context.Context, d *Draft, to core.Email) (sub core.Subscriber, err error) {
 	if sub, err = s.Reached(ctx, d.Fields.ListIDs, to); err != nil || sub.ListID == d.Content.List.ID {
 		return sub, err

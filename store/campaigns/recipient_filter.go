@@ -12,18 +12,18 @@ import (
 	"newsletterd/store/db"
 )
 
-// RecipientFilter chooses recipients of a job; the zero value chooses all of them.
+// RecipientFilter selects recipients of a job. The zero value selects all of them.
 type RecipientFilter struct {
-	Status string     // of RecipientStates
-	Code   string     // of the refusal: a reply code as 550, or an enhanced status code as 5.1.1
-	Email  core.Email // that address alone
-	Event  string     // of core.RecipientEvents
-	Search string     // what the address, or a word of the name, begins with
+	Status string     // one of RecipientStates
+	Code   string     // code of the refusal: a reply code such as 550, or an enhanced status code such as 5.1.1
+	Email  core.Email // only this address
+	Event  string     // one of core.RecipientEvents
+	Search string     // prefix of the address or of a word of the name
 }
 
 var replyCode = regexp.MustCompile(`^[45](\d\d|\.\d{1,3}\.\d{1,3})$`)
 
-// Validate names the field that is at fault.
+// Validate returns an Invalid error that names the first invalid field.
 func (f *RecipientFilter) Validate() error {
 	if f.Status != "" && !slices.Contains(core.RecipientStates[:], f.Status) {
 		return core.Invalidf("status", "status must be one of %s.", strings.Join(core.RecipientStates[:], ", "))
@@ -40,7 +40,7 @@ func (f *RecipientFilter) Validate() error {
 	return nil
 }
 
-// wordsOf are the words by which a recipient without a mail is found: what became of it, and the codes of the refusal.
+// wordsOf returns the search words of a recipient who got no email: the state and the codes of the refusal.
 func wordsOf(state int, reason string) []string {
 	if state == core.RecipientQueued || state == core.RecipientSent {
 		return nil
@@ -81,7 +81,8 @@ var (
 		" AND " + recipientMarked + " ORDER BY r.seq LIMIT +?7"
 )
 
-// Each counts the recipients that an index finds after seq ?2 up to ?3, up to a number, and names the last of them.
+// spanByWord and spanByMark count the recipients in an index after seq ?2 up to ?3, at most ?4. They return the last
+// seq as well.
 const (
 	spanByWord = `SELECT count(*) AS reads, coalesce(max(seq), 0) AS last FROM (SELECT seq FROM recipient_word
 		WHERE job_no = ?1 AND seq > ?2 AND seq <= ?3 AND word = ?5 ORDER BY seq LIMIT +?4)`
@@ -90,23 +91,23 @@ const (
 		ORDER BY seq LIMIT +?4)`
 )
 
-// recipientRange is how many recipients one read of those that no word finds looks at, and foundReads how many a page
-// of FindRecipients looks at, of whom names are compared.
+// recipientRange is the most recipients that one read without a search word checks. foundReads is the most recipients
+// that a page of FindRecipients compares by name.
 const (
 	recipientRange = 20_000
 	foundReads     = 2000
 )
 
-// recipientChoice is a RecipientFilter as statements take it.
+// recipientChoice is a RecipientFilter in the form that statements need.
 type recipientChoice struct {
-	state      int    // -1: any
-	code, word string // word: by which an index finds them; empty: none does
+	state      int    // -1 means any
+	code, word string // word: search word for the index; empty means the index is not used
 	mask, want core.Marks
 	named      db.NameSearch
-	after, end int64 // seqs
+	after, end int64 // seqs, after exclusive, end inclusive
 }
 
-// chosen makes the choice of a filter after a place among the recipients of a job. none: there is no such recipient.
+// chosen returns the choice for a filter after a seq. If none is true, the job has no such recipient.
 func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter, after string) (
 	c recipientChoice, none bool, err error,
 ) {
@@ -133,9 +134,9 @@ func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter,
 	return c, c.word == "" && noneLeft(j, c.state), nil
 }
 
-// Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as
-// text. core.ErrInvalidCursor is returned where it is none, Invalid where f is not valid. It goes through the
-// recipients until the page is full, however many that are: FindRecipients doesn't.
+// Recipients returns a page of a job's recipients in sending order. page.After is the seq of the previous page's last
+// recipient, as text. If it is not a number, Recipients returns core.ErrInvalidCursor; if f is not valid, it returns
+// an Invalid error. It reads on until the page is full, without the limit that FindRecipients has.
 func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (
 	rs []core.Recipient, err error,
 ) {
@@ -143,8 +144,8 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 	return rs, err
 }
 
-// FindRecipients is Recipients for a filter that searches. It compares a bounded number of recipients: a page may be
-// short, or empty, while next names a place to go on from. next is empty after the last page.
+// FindRecipients is Recipients with a limit on how many recipients it compares. A page may therefore be short or
+// empty even if more follow. next is the position to continue from; it is empty after the last page.
 func (s *Store) FindRecipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (
 	rs []core.Recipient, next string, err error,
 ) {
@@ -172,8 +173,8 @@ func (s *Store) recipients(ctx context.Context, j *core.SendJob, f *RecipientFil
 	return rs, "", err
 }
 
-// readChosen adds recipients of a list after c.after up to end to rs, which takes limit of them, and moves c.after on.
-// It compares the names of most of them at most, and returns of how many it has.
+// readChosen appends recipients of a list to rs, from after c.after up to end, until rs has limit of them. It
+// advances c.after. It compares at most most recipients by name and returns how many it compared.
 func (s *Store) readChosen(
 	ctx context.Context, jobNo int64, c *recipientChoice, listID string, end int64, most, limit int, rs *[]core.Recipient,
 ) (reads int, err error) {
@@ -215,7 +216,7 @@ func (s *Store) readChosen(
 	return reads, err
 }
 
-// noneLeft reports whether the counters of a job say that none of its recipients is in a state.
+// noneLeft reports whether the counters of a job show that no recipient is in a state.
 func noneLeft(j *core.SendJob, state int) bool {
 	switch state {
 	case core.RecipientSent:
@@ -226,7 +227,7 @@ func noneLeft(j *core.SendJob, state int) bool {
 	return false
 }
 
-// seqOfEmail finds an address among the recipients of a job; 0: it is none of them.
+// seqOfEmail returns the seq of an address among the recipients of a job, or 0 if it is not among them.
 func (s *Store) seqOfEmail(ctx context.Context, j *core.SendJob, email core.Email) (seq int64, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		parts, err := jobParts(r, j)

@@ -9,14 +9,16 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// How far back a mail is looked for by its address alone, and in how many jobs.
+// guessPeriod and guessJobs limit the search for an email by address alone: how far back it goes, and through how
+// many jobs.
 const (
 	guessPeriod = 30 * 24 * time.Hour
 	guessJobs   = 20
 )
 
-// GuessRecipient finds the newest mail to the address of a report that names no mail of ours, as far as the report's
-// tenant, if it names one, has sent it. Where there is none, an address that only one tenant knows is that tenant's.
+// GuessRecipient finds the newest email to the address of a report that names no email of ours. If the report names a
+// tenant, only that tenant's emails count. If no email is found and only one tenant knows the address, the report is
+// assigned to that tenant.
 func GuessRecipient(tx *db.Tx, r *core.ProviderReport, to *SentTo, now core.Instant) error {
 	if r.Event.Email == "" || !r.Guess {
 		return nil
@@ -68,10 +70,10 @@ func GuessRecipient(tx *db.Tx, r *core.ProviderReport, to *SentTo, now core.Inst
 	return err
 }
 
-// IsRecipient joins a subscriber of a job as "r", where j has the job's no, the subscriber_id, and the first and the
-// last seq, low and high, of those who are reached by the subscriber's list. No index is needed, for these stand in the
-// order of subscribers' ids: "half" halves them until one is left. Housekeeping removes them from the front, so one
-// that is missing comes before the subscriber.
+// IsRecipient joins the recipient row "r" of a subscriber of a job. j has the job's no, the subscriber_id, and as low
+// and high the seqs reached through the subscriber's list. It needs no index: rows are in the order of subscriber
+// ids, so "half" is a binary search. Housekeeping removes rows from the front, so a missing row counts as smaller
+// than the subscriber.
 const IsRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r.seq =
 	(WITH RECURSIVE half (low, high, above) AS (
 		SELECT j.low, j.high, (SELECT subscriber_id >= j.subscriber_id FROM recipient WHERE job_no = j.no AND
@@ -86,8 +88,8 @@ const IsRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r
 const selectSeq = "SELECT r.seq FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, ?4 AS subscriber_id) AS j CROSS JOIN " +
 	"recipient AS r ON " + IsRecipient
 
-// SeqOf finds a subscriber of a list among those recipients of a job whom the list reaches, from low to high. 0: it is
-// none of them.
+// SeqOf returns the seq of a subscriber among the recipients of a job from low to high, which the subscriber's list
+// reaches. If the subscriber is not among them, it returns 0.
 func SeqOf(r db.Querier, jobNo, low, high int64, subscriberID string) (seq int64, err error) {
 	err = r.Get(&seq, selectSeq, jobNo, low, high, subscriberID)
 	if errors.Is(err, core.ErrNotFound) {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// The same states in the text of statements, whose plans depend on them.
+// The same states as SQL literals, because query plans depend on them.
 const (
 	sqlRecipientQueued   = "0"
 	sqlRecipientDeferred = "1"
@@ -18,14 +18,14 @@ const (
 	sqlRecipientSkipped  = "4"
 )
 
-// expandStep is how many subscribers one operation of ExpandJob looks at: a little more than a millisecond's work, so
-// that the outcomes of mails that are being sent do not wait for long. With half as many a row takes 3.9 µs of CPU, not
-// 2.7, for each step has a fixed cost.
+// expandStep is how many subscribers one operation of ExpandJob checks. A step takes little more than 1 ms, so
+// outcomes of emails being sent do not wait long. With half as many, the fixed cost per step raises the CPU time per
+// row from 2.7 to 3.9 µs.
 const expandStep = 500
 
-// ExpandJob goes one step through the subscribers of a running job's lists and makes recipients of those who may be
-// mailed. The position is kept with the rows, so a restart goes on where it was. more reports whether there is more to
-// do. It returns core.ErrJobNotFound where there is no such job.
+// ExpandJob goes one step through the subscribers of a running job's lists and adds those who may be emailed as
+// recipients. The position is stored with the rows, so that a restart continues there. more reports whether steps
+// remain. If there is no such job, it returns core.ErrJobNotFound.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
 		j, err := sendJobNo(tx, no)
@@ -49,7 +49,7 @@ func expand(tx *db.Tx, j *core.SendJob) (more bool, err error) {
 	upper, mark, step := db.LastID, "", int64(expandStep)
 	if j.FirstFew > 0 && j.FirstUntil == 0 {
 		if step = min(step, j.FirstFew-j.Recipients); step <= 0 {
-			return false, nil // the rest comes after the hold
+			return false, nil // the remaining ones follow after the hold
 		}
 	}
 	after, rest := strings.CutPrefix(j.ExpandedTo, restOfList)
@@ -78,14 +78,14 @@ func expand(tx *db.Tx, j *core.SendJob) (more bool, err error) {
 		n, mark+upper, !more, j.No)
 }
 
-// recipientsOfList are the rows of those who may be mailed, in the order of their ids, numbered.
+// recipientsOfList selects numbered rows for the subscribers who may be emailed, in the order of their ids.
 const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM subscriber AS s ` + Barred + `
 	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND
 	d.reason IS NULL
 	ORDER BY s.id`
 
-// Barred joins what bars an address. A subquery in its place would open its table anew for each row, and without the
-// signs the second table would be searched twice.
+// Barred joins the records that block an address. Subqueries would open their tables again for each row. Without the
+// plus signs, the second table would be searched twice.
 const Barred = `LEFT JOIN suppression AS p ON p.tenant_id = ?6 AND p.email_key = s.email_key
 	LEFT JOIN disabled AS d ON d.email_key = s.email_key AND (+d.tenant_id = '' OR +d.tenant_id = ?6)`
 
@@ -94,8 +94,8 @@ const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient INDEXED BY r
 	sqlRecipientDeferred + ` AND (due_at, seq) > (?, ?)
 	ORDER BY due_at, seq LIMIT 1), 0)`
 
-// NextDeferred is when the first deferred recipient of a job is due after (afterDue, afterSeq), as ClaimDeferred goes
-// on; 0: none is. Its only error is core.ErrStorage.
+// NextDeferred returns when the first deferred recipient of a job after (afterDue, afterSeq) is due, in the order of
+// ClaimDeferred. If there is none, it returns 0. Its only error is core.ErrStorage.
 func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Instant, afterSeq int64) (at core.Instant,
 	err error,
 ) {
@@ -103,8 +103,8 @@ func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Ins
 	return at, err
 }
 
-// Mailable checks one claimed recipient again. skip is empty where the message may go, else the reason. It returns
-// core.ErrNotFound where the job has no such recipient.
+// Mailable checks a claimed recipient again. skip is empty if the email may be sent, otherwise the reason against it.
+// If the job has no such recipient, it returns core.ErrNotFound.
 func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
 	var why int
 	err = s.Get(ctx, &why,
@@ -116,12 +116,12 @@ func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip stri
 	return skipReasons[why], nil
 }
 
-// settleStep is how many recipients one operation of SettleJob looks at.
+// settleStep is how many recipients one operation of SettleJob checks.
 const settleStep = 500
 
-// SettleJob goes one step, after a position, through the recipients of a job that was cancelled or has failed, and
-// records those without an outcome as skipped or failed for that reason. No claim of the job may be open. next is where
-// to go on. It returns core.ErrJobNotFound where there is no such job.
+// SettleJob goes one step, after a seq, through the recipients of a canceled or failed job. It records those without
+// an outcome as skipped or failed. No claim of the job may be open. next is where to continue. If there is no such
+// job, it returns core.ErrJobNotFound.
 func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant) (next int64, more bool, err error) {
 	next = after + settleStep
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
@@ -153,8 +153,8 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 	return next, more && err == nil, err
 }
 
-// UnsettledJobs reads the numbers of jobs that have ended with recipients left without an outcome: at start, for a
-// daemon that was killed while it settled them. Its only error is core.ErrStorage.
+// UnsettledJobs returns the numbers of ended jobs that have recipients without an outcome. The daemon settles them at
+// its start, in case it was killed while settling. Its only error is core.ErrStorage.
 func (s *Store) UnsettledJobs(ctx context.Context) (nos []int64, err error) {
 	err = s.All(ctx, &nos,
 		`SELECT no FROM send_job WHERE status IN ('cancelled', 'failed') AND recipients > sent + failed + skipped`)

@@ -7,13 +7,13 @@ import (
 	"newsletterd/store/db"
 )
 
-// heldAsRestored are the conditions of jobs that wait because the file was restored, for each state that can wait.
+// heldAsRestored selects the jobs paused because the file was restored. It is repeated for each status that can wait.
 const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseRestored + "%'"
 
-// SettleHome finds out whether the file is where it was at the last start. One that is not is a copy, or was restored:
-// what its jobs have sent since it was made is not known, so its running and pending jobs are held with the reason
-// core.PauseRestored, and away is true. With takeOver no job is held, and those that were held go on. It is called
-// before anything is sent. It returns core.ErrStorage, or an error of the file system.
+// SettleHome checks whether the file is where it was at the last start. If not, it is a copy or was restored, and it
+// is unknown what its jobs have sent since. Its running and pending jobs are then paused with the reason
+// core.PauseRestored, and away is true. With takeOver no job is paused, and those that were paused resume. It must be
+// called before anything is sent. It returns core.ErrStorage or an error of the file system.
 func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {
 	return s.Settle(ctx, now, func(tx *db.Tx, away bool) error {
 		if takeOver {
@@ -27,7 +27,7 @@ func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant)
 	})
 }
 
-// holdJobs holds every job that has not ended. The reason of one that was paused before stays readable.
+// holdJobs pauses every job that has not ended. If a job was paused before, its earlier reason is kept as well.
 func holdJobs(tx *db.Tx, now core.Instant) error {
 	tx.Kick(db.TopicJobs)
 	_, err := tx.Exec(`UPDATE send_job SET pause_reason = CASE
@@ -39,7 +39,7 @@ func holdJobs(tx *db.Tx, now core.Instant) error {
 	return err
 }
 
-// RestoredJobs counts the jobs that wait because the file was restored. Its only error is core.ErrStorage.
+// RestoredJobs returns the number of jobs paused because the file was restored. Its only error is core.ErrStorage.
 func (s *Store) RestoredJobs(ctx context.Context) (n int64, err error) {
 	err = s.Get(ctx, &n, `SELECT (SELECT count(*) FROM send_job INDEXED BY send_job_running WHERE status =
 		'running' AND `+heldAsRestored+`)
@@ -47,7 +47,7 @@ func (s *Store) RestoredJobs(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// ResumeRestored lets every job go on that waits because the file was restored, and returns their number. Its only
+// ResumeRestored resumes every job that is paused because the file was restored, and returns their number. Its only
 // error is core.ErrStorage.
 func (s *Store) ResumeRestored(ctx context.Context, actor string, now core.Instant) (n int, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
@@ -66,7 +66,7 @@ func resumeRestored(tx *db.Tx, actor string, now core.Instant) (n int, err error
 			return n, err
 		}
 		if jobs[i].PauseReason != core.PauseRestored {
-			continue // it was paused for another reason before, which a person must judge
+			continue // it was paused before for another reason, which a person must judge
 		}
 		if err = jobs[i].Resume(); err != nil {
 			return n, err

@@ -12,16 +12,17 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// How many reviews a tenant asks for in a day, and how many people one of them asks.
+// reviewsPer is how many reviews a tenant can request per reviewPeriod, and reviewersPer how many people one request
+// emails.
 const (
 	reviewPeriod = 24 * time.Hour
 	reviewsPer   = 50
 	reviewersPer = 20
 )
 
-// reviewer is a user who is told about a review.
+// reviewer is a user who is emailed about a review.
 type reviewer struct {
-	Actor string     `db:"actor"` // as the audit trail names the user
+	Actor string     `db:"actor"` // the user as named in the audit log
 	Email core.Email `db:"email"`
 	Name  string     `db:"name"`
 }
@@ -31,23 +32,24 @@ const selectReviewers = `SELECT DISTINCT 'user:' || u.id AS actor, u.email, u.na
 	WHERE r.tenant_id = ? AND r.pending = 0 AND r.role IN (SELECT value FROM json_each(?)) AND u.email_verified = 1
 	AND u.disabled_at = 0 ORDER BY u.id`
 
-// approving are the roles of those who may approve, as JSON.
+// approving returns the roles that may approve, as a JSON array.
 func approving() string {
 	approve, _ := core.PermissionFor(core.ActionCampaignApprove)
 	return db.JsonOf(core.Roles[slices.Index(core.Roles, approve.Least):])
 }
 
-// reviewers are those of a tenant's team who may approve, by the owners' proved addresses.
+// reviewers returns the members of a tenant's team who may approve and whose email address is verified.
 func reviewers(tx *db.Tx, tenantID string) (all []reviewer, err error) {
 	err = tx.All(&all, selectReviewers, tenantID, approving())
 	return all, err
 }
 
-// maxWaiting is how many of those who can't approve yet are named.
+// maxWaiting is the most people listed who can't approve yet.
 const maxWaiting = 20
 
-// Approvers reads who may approve a campaign but for the one whom the audit trail names by, and who could who has not
-// accepted an invitation or not proved an address. It returns core.ErrNotFound where there is no such tenant.
+// Approvers returns how many people other than by may approve a campaign; by is named as in the audit log. It also
+// returns the addresses of people who could approve, but have not accepted their invitation or verified their
+// address. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now core.Instant) (a core.Approvers,
 	err error,
 ) {
@@ -73,7 +75,7 @@ func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now 
 	return a, err
 }
 
-// reviewerOf reads the user whom the audit trail names; the zero reviewer where it names none that there is.
+// reviewerOf returns the user with a name from the audit log. If there is none, it returns the zero reviewer.
 func reviewerOf(tx *db.Tx, actor string) (r reviewer, err error) {
 	err = tx.Get(&r, "SELECT ? AS actor, email, name FROM user WHERE id = ? AND email_verified = 1 AND disabled_at = 0",
 		actor, core.ActorUser(actor))
@@ -83,7 +85,7 @@ func reviewerOf(tx *db.Tx, actor string) (r reviewer, err error) {
 	return r, err
 }
 
-// tellReview mails people about a review.
+// tellReview emails people about a review.
 func tellReview(tx *db.Tx, c *core.Campaign, kind, note string, by reviewer, to []reviewer, now core.Instant) error {
 	mail := core.ReviewMail{
 		Subject: c.Subject, By: cmp.Or(by.Name, string(by.Email)), Note: note, WantedAt: c.ReviewWantedAt,
@@ -96,9 +98,9 @@ func tellReview(tx *db.Tx, c *core.Campaign, kind, note string, by reviewer, to 
 	return nil
 }
 
-// AskReview asks for another person's approval of a draft, until a wanted time or 0, and mails those who may give it.
-// It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision,
-// core.ErrConflict, or core.ErrTooMany where the tenant has asked for 50 reviews today.
+// AskReview requests another person's approval of a draft and emails those who may give it. wantedAt is when the
+// approval is needed; 0 means no time. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed for another
+// revision, or core.ErrConflict. After 50 requests of the tenant in a day, it returns core.ErrTooMany.
 func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Instant, note string) (core.Campaign,
 	error,
 ) {
@@ -115,13 +117,13 @@ func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Ins
 		}
 		c.ReviewAsked = asked
 		if wantedAt != 0 {
-			tx.Kick(db.TopicJobs) // the scheduler looks when it passes
+			tx.Kick(db.TopicJobs) // the scheduler checks when it passes
 		}
 		return true, closeVersion(tx, c.No, c.Version)
 	})
 }
 
-// tallyReview counts what a tenant asks its reviewers for. It returns core.ErrTooMany from a number on.
+// tallyReview counts a review request of a tenant. If there are too many in a day, it returns core.ErrTooMany.
 func tallyReview(tx *db.Tx, tenantID string, now core.Instant) error {
 	n, until, err := tx.Tally("reviews "+tenantID, reviewPeriod, now)
 	if err == nil && n > reviewsPer {
@@ -134,8 +136,7 @@ func tallyReview(tx *db.Tx, tenantID string, now core.Instant) error {
 	return err
 }
 
-// tellReviewers mails those who may approve a campaign, and mend it, but for the one who asks, and returns how many
-// these are.
+// tellReviewers emails the people who may approve or fix a campaign, except the actor, and returns their number.
 func tellReviewers(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit) (int, error) {
 	t, err := tenants.ReadTenant(tx, c.TenantID)
 	if err != nil {
@@ -155,9 +156,9 @@ func tellReviewers(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdi
 	return len(all), tellReview(tx, c, kind, note, by, all, e.Now)
 }
 
-// RejectCampaign makes a campaign in review, or an approved one, a draft again, which keeps the note, and mails the
-// note to the person who has asked for the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
-// where the campaign is at another revision, or core.ErrConflict.
+// RejectCampaign makes a campaign that is approved or in review a draft again and stores the note with it. It emails
+// the note to the person who requested the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
+// for another revision, or core.ErrConflict.
 func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit, note string) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.reject", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		was := *c
@@ -168,7 +169,7 @@ func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit, note string)
 	})
 }
 
-// answerReview mails the outcome of a review to the person who has asked for it, unless it is that person's own.
+// answerReview emails the outcome of a review to the person who requested it, unless that person is the actor.
 func answerReview(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit) error {
 	if c.ReviewBy == "" || c.ReviewBy == e.Actor {
 		return nil
@@ -181,7 +182,7 @@ func answerReview(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit
 	if err != nil {
 		return err
 	}
-	if by.Email == "" { // a program, or a command on the machine
+	if by.Email == "" { // an API client, or a command on the machine
 		t, err := tenants.ReadTenant(tx, c.TenantID)
 		if err != nil {
 			return err
@@ -191,11 +192,11 @@ func answerReview(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit
 	return tellReview(tx, c, kind, note, by, []reviewer{asked}, e.Now)
 }
 
-// missedStep is how many reviews one operation of MissReviews looks at.
+// missedStep is how many reviews one operation of MissReviews handles.
 const missedStep = 100
 
-// MissReviews tells both sides of reviews whose wanted time has passed: nothing is sent by it. It returns when the next
-// one is wanted; 0: there is none. Its only error is core.ErrStorage.
+// MissReviews emails the requester and the reviewers of reviews whose wanted time has passed. It sends no campaign.
+// It returns the next wanted time, or 0 if there is none. Its only error is core.ErrStorage.
 func (s *Store) MissReviews(ctx context.Context, now core.Instant) (next core.Instant, err error) {
 	const waiting = "FROM campaign WHERE state = 'in_review' AND review_missed = 0 AND review_wanted_at > 0 "
 	first := func(get func(any, string, ...any) error) (at core.Instant, err error) {

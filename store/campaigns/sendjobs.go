@@ -19,15 +19,15 @@ const sendJobColumns = `no, id, tenant_id, list_id, lists, narrowing, copy_id, c
 const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
 	ELSE ` + switchedOff + ` END AS pause_reason`
 
-// Deferral is how many recipients of a running job wait for another try, when the next of them is due and when the last
-// is given up.
+// Deferral selects the number of deferred recipients of a running job. It also selects when the next attempt is due
+// and when the last recipient is given up.
 const Deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
 	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient
 	INDEXED BY recipient_deferred WHERE job_no = send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
 	AS next_attempt_at, iif(send_job.status = 'running' AND deferred > 0, gives_up_at, 0) AS gives_up_at`
 
-// switchedOff is why a job waits that no one has paused: one of its lists, or its tenant, is not active. Empty: it
-// doesn't.
+// switchedOff is the reason why a job waits without being paused: its tenant or one of its lists is not active.
+// Otherwise it is empty.
 const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <>
 	'active' OR send_job.lists > 1 AND EXISTS (SELECT 1 FROM further_list AS f
 	INDEXED BY sqlite_autoindex_further_list_1 CROSS JOIN list AS o ON o.id = f.list_id WHERE f.job_no =
@@ -49,22 +49,24 @@ var (
 // IdempotencyTTL is how long an Idempotency-Key is remembered.
 const IdempotencyTTL = 7 * 24 * time.Hour
 
-// JobRequest asks for a send job.
+// JobRequest is a request to create a send job.
 type JobRequest struct {
 	core.NewJob
 	Caller         core.Caller
-	CreatedBy      string        // who asked, as audit names an actor
-	IdempotencyKey string        // empty: none
-	BodyHash       []byte        // of the request, with the key
-	DuplicateGuard time.Duration // refuse a job with the same content within that time; 0: never
-	Force          bool          // without the second person that the tenant asks for
+	CreatedBy      string        // requester, as named in the audit log
+	IdempotencyKey string        // empty means none
+	BodyHash       []byte        // of the request with the key
+	DuplicateGuard time.Duration // period in which a job with the same content is refused; 0 means none
+	Force          bool          // whether to skip the second person that the tenant requires
 }
 
-// AddSendJob makes a job and its campaign. Its checks come in this order: the list is one that the caller may send to
-// (else Invalid on list_id), tenant_id does not contradict it (Invalid), an Idempotency-Key that was used before (the
-// first job again, or Conflict with another body; with a new key the times are judged here), list and tenant are
-// active, no second person has to approve it (core.ErrApprovalRequired), the duplicate guard (Conflict). known reports
-// whether the template that it names exists now.
+// AddSendJob creates a job and its campaign. known reports whether the template that it names exists now.
+//
+// Its checks have a fixed order. If the caller may not send to the list, it returns an Invalid error on list_id; if
+// tenant_id contradicts the list, another Invalid error. If the Idempotency-Key was used before, it returns the first
+// job, or a Conflict if the body differs. With a new key, it checks the times here. Then it checks that list and
+// tenant are active. If a second person has to approve the job, it returns core.ErrApprovalRequired. Last, the
+// duplicate guard may return a Conflict.
 func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool,
 	err error,
 ) {
@@ -123,7 +125,7 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 	return j, known, err
 }
 
-// repeated looks the Idempotency-Key up and keeps a new one. done: j is the job that the key made.
+// repeated looks up the Idempotency-Key and stores a new one. If done is true, j is the job that the key created.
 func repeated(tx *db.Tx, j *core.SendJob, r JobRequest, now core.Instant) (done bool, err error) {
 	first, err := keyed(tx, j.TenantID, r.IdempotencyKey, r.BodyHash, j.ID, now)
 	if err != nil || first == "" {
@@ -132,13 +134,13 @@ func repeated(tx *db.Tx, j *core.SendJob, r JobRequest, now core.Instant) (done 
 	if *j, err = sendJob(tx, first); err != nil {
 		return false, err
 	}
-	j.Status = core.JobPending // as the first answer said
+	j.Status = core.JobPending // as in the first answer
 	return true, nil
 }
 
-// keyed returns the id of the record, a send job or a campaign, that a request with an Idempotency-Key has made; empty:
-// the key is new, and is kept with the id of the record that it makes now. It returns a Conflict where the key came
-// with another body.
+// keyed returns the id of the send job or campaign that a request with an Idempotency-Key created. For a new key it
+// returns an empty string and stores the key with id, the record to be created. If the key was used with another
+// body, it returns a Conflict.
 func keyed(tx *db.Tx, tenantID, key string, bodyHash []byte, id string, now core.Instant) (made string, err error) {
 	var first struct {
 		BodyHash  []byte       `db:"body_hash"`
@@ -163,7 +165,7 @@ func keyed(tx *db.Tx, tenantID, key string, bodyHash []byte, id string, now core
 	return "", err
 }
 
-// maySend returns the tenant of a list. It refuses jobs of lists and tenants that are switched off.
+// maySend returns the tenant of a list. If the list or the tenant is not active, it returns a Conflict.
 func maySend(tx *db.Tx, l *core.List) (t core.Tenant, err error) {
 	if !l.Active() {
 		return t, core.Conflictf("list_inactive", "The list is inactive. Activate it before you send.")
@@ -175,7 +177,7 @@ func maySend(tx *db.Tx, l *core.List) (t core.Tenant, err error) {
 	return t, err
 }
 
-// guardDuplicate refuses an unscheduled job whose content equals that of another one made a short time ago.
+// guardDuplicate returns a Conflict for an unscheduled job with the same content as a job created a short time ago.
 func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Instant) error {
 	if r.DuplicateGuard == 0 || r.ScheduledAt != 0 || r.WindowStart != 0 {
 		return nil
@@ -239,14 +241,15 @@ func insertSendJob(tx *db.Tx, j *core.SendJob) (err error) {
 	return err
 }
 
-// SendJob reads one job with its counters. core.ErrJobNotFound where there is none, or its tenant was deleted.
+// SendJob returns a job with its counters. If there is none or its tenant was deleted, it returns
+// core.ErrJobNotFound.
 func (s *Store) SendJob(ctx context.Context, id string) (j core.SendJob, err error) {
 	err = s.Get(ctx, &j, "SELECT "+sendJobColumns+` FROM send_job WHERE id = ?
 		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
 	return j, noJob(err)
 }
 
-// SendJobByNo reads one job by its number. core.ErrJobNotFound where there is none.
+// SendJobByNo returns a job by its number. If there is none, it returns core.ErrJobNotFound.
 func (s *Store) SendJobByNo(ctx context.Context, no int64) (j core.SendJob, err error) {
 	err = s.Get(ctx, &j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
 	return j, noJob(err)
@@ -269,20 +272,20 @@ func noJob(err error) error {
 	return err
 }
 
-// CampaignCopy reads the content of a job. core.ErrNotFound.
+// CampaignCopy returns the content of a job. If there is none, it returns core.ErrNotFound.
 func (s *Store) CampaignCopy(ctx context.Context, id string) (c core.CampaignCopy, err error) {
 	err = s.Get(ctx, &c, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", id)
 	return c, err
 }
 
-// Content reads all that the mails of a job to the readers of its first list are made of: its campaign and what was
-// frozen with it; the rest of list and tenant as they are now. core.ErrNotFound: the list or the tenant is gone, or the
-// template, or its layout, does not exist yet.
+// Content returns everything that a job's emails to its first list are made from. That is the campaign copy, what was
+// frozen with it, and the current list and tenant for the rest. If the list or the tenant is gone, or the template or
+// its layout does not exist yet, it returns core.ErrNotFound.
 func (s *Store) Content(ctx context.Context, j *core.SendJob) (core.Content, error) {
 	return s.ContentOf(ctx, j, j.ListID)
 }
 
-// ContentOf is Content for the readers of one of the job's lists.
+// ContentOf is Content for any list of the job.
 func (s *Store) ContentOf(ctx context.Context, j *core.SendJob, listID string) (c core.Content, err error) {
 	if c.Copy, err = s.CampaignCopy(ctx, j.CopyID); err != nil {
 		return c, err
@@ -320,9 +323,8 @@ func (s *Store) ContentOf(ctx context.Context, j *core.SendJob, listID string) (
 	return c, err
 }
 
-// CancelSendJob ends a job that has not ended; else it changes nothing. What it returns is the job as it is then. When
-// it returns, no message that was not in flight already is sent. It returns core.ErrJobNotFound where there is no such
-// job.
+// CancelSendJob cancels a job that has not ended and returns the job. An ended job stays unchanged. After it returns,
+// only emails that were already in flight are sent. If there is no such job, it returns core.ErrJobNotFound.
 func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) (j core.SendJob, err error) {
 	err = s.Update(ctx, s.ByActor(ctx, "job.cancel", "", id, func(tx *db.Tx) error {
 		if j, err = sendJob(tx, id); err != nil {
@@ -336,7 +338,7 @@ func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) 
 	return j, err
 }
 
-// moveJob keeps the new state of a job.
+// moveJob stores the new status of a job.
 func moveJob(tx *db.Tx, j *core.SendJob) error {
 	tx.Kick(db.TopicJobs)
 	if j.Status.Final() {
@@ -349,8 +351,8 @@ func moveJob(tx *db.Tx, j *core.SendJob) error {
 		string(j.Status), int64(j.StartedAt), int64(j.FinishedAt), j.FailureReason, j.No)
 }
 
-// FailSendJob ends a job for a cause that hits all its recipients, unless it has ended already. It returns
-// core.ErrJobNotFound where there is no such job.
+// FailSendJob ends a job for a reason that affects all its recipients. An ended job stays unchanged. If there is no
+// such job, it returns core.ErrJobNotFound.
 func (s *Store) FailSendJob(ctx context.Context, no int64, reason string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		j, err := sendJobNo(tx, no)
@@ -361,7 +363,8 @@ func (s *Store) FailSendJob(ctx context.Context, no int64, reason string, now co
 	})
 }
 
-// SetJobTransport notes where the emails of a job go, as core.SendJob.Transport has it. Its only error is core.ErrStorage.
+// SetJobTransport records how the emails of a job are sent, in the form of core.SendJob.Transport. Its only error is
+// core.ErrStorage.
 func SetJobTransport(ctx context.Context, s *db.DB, no int64, transport string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE send_job SET transport = ? WHERE no = ?", transport, no)
@@ -369,8 +372,8 @@ func SetJobTransport(ctx context.Context, s *db.DB, no int64, transport string) 
 	})
 }
 
-// FinishSendJob completes a job of which every recipient has an outcome; else it changes nothing. It returns
-// core.ErrJobNotFound where there is no such job.
+// FinishSendJob completes a job if all its recipients have an outcome. Otherwise it changes nothing. If there is no
+// such job, it returns core.ErrJobNotFound.
 func (s *Store) FinishSendJob(ctx context.Context, no int64, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return finishJob(tx, no, now) })
 }
@@ -383,7 +386,7 @@ func finishJob(tx *db.Tx, no int64, now core.Instant) error {
 	return moveJob(tx, &j)
 }
 
-// CancelJobsOf ends the jobs of a list, or of a tenant, that was deleted.
+// CancelJobsOf cancels the jobs of a deleted list or tenant.
 func CancelJobsOf(tx *db.Tx, listID, tenantID string, now core.Instant) error {
 	_, err := tx.Exec(`UPDATE send_job SET status = 'cancelled', finished_at = ?3,
 		pause_reason = CASE WHEN paused_at = 0 THEN '' ELSE pause_reason END WHERE status IN ('pending', 'running')

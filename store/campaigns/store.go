@@ -7,13 +7,13 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The rooms below are embedded under names of their own: each calls its part Store.
+// The embedded stores get names of their own, because the type is called Store in each package.
 type (
 	tenantStore = tenants.Store
 	fileStore   = files.Store
 )
 
-// Store keeps campaigns. Its methods may be called from any goroutine.
+// Store stores campaigns. Its methods may be called from any goroutine.
 type Store struct {
 	*db.DB
 	*tenantStore

@@ -12,26 +12,26 @@ import (
 const subscriberColumns = `list_id, email_key, subscriber.id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
 	doubted_at, sync_no, created_at, changed_at`
 
-// SelectSubscriber reads a subscriber by list and id.
+// SelectSubscriber selects a subscriber by list and id.
 const SelectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND id = ?"
 
-// Subscriber reads one address of a list as the send side knows it. It returns core.ErrNotFound where the list has no
-// such subscriber.
+// Subscriber returns an address of a list as the send side knows it. If the list has no such subscriber, it returns
+// core.ErrNotFound.
 func (s *Store) Subscriber(ctx context.Context, listID string, email core.Email) (sub core.Subscriber, err error) {
 	err = s.Get(ctx, &sub, SelectSubscriber, listID, s.SubscriptionID(listID, email.Key()))
 	return sub, err
 }
 
-// Subscribers reads a page of a list's subscribers, by id. Its only error is core.ErrStorage.
+// Subscribers returns a page of a list's subscribers, ordered by id. Its only error is core.ErrStorage.
 func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) (subs []core.Subscriber, err error) {
 	err = s.All(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
 		ORDER BY id LIMIT +?`, listID, page.After, page.Limit)
 	return subs, err
 }
 
-// ApplyEvent accepts one event: its effect, its id and its nonce are kept together or not at all. It fails
-// with an Invalid error on list_id where the list is not the event's tenant's, and with core.ErrDuplicateEvent or
-// core.ErrReplayedNonce.
+// ApplyEvent applies an event, and stores its id and nonce in the same transaction. If the list does not belong to
+// the event's tenant, it returns an Invalid error on list_id. A repeated event or nonce returns
+// core.ErrDuplicateEvent or core.ErrReplayedNonce.
 func (s *Store) ApplyEvent(ctx context.Context, n tenants.Nonce, e core.Event, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if _, err := tenants.ListOf(tx, e.TenantID, e.ListID); err != nil {
@@ -54,19 +54,19 @@ func (s *Store) ApplyEvent(ctx context.Context, n tenants.Nonce, e core.Event, n
 	})
 }
 
-// Applying is what an event (syncNo 0) or a batch says of all its subscribers.
+// Applying holds what an event or a batch says of all its subscribers. For an event, syncNo is 0.
 type Applying struct {
 	ListID     string
 	EventType  string
 	OccurredAt core.Instant
 	syncNo     int64
-	erased     map[string]string // kinds, by folded address
+	erased     map[string]string // erased kinds by folded address
 }
 
-// ApplySubscriber asks the rule what one subscriber of an event or a batch comes to, and keeps it. An address that was
-// erased comes back with what stood against it.
+// ApplySubscriber applies an event or a batch to one of its subscribers and stores the result. If the address was
+// erased, its earlier block is restored.
 func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Instant) error {
-	// Whatever id the sender gave: ours is what unsubscribe tokens and the check against the member's word go by.
+	// The sender's id is ignored. Unsubscribe tokens and the check against the member side use ours.
 	p.ID = tx.DB().SubscriptionID(a.ListID, p.Email.Key())
 	sub := core.Subscriber{}
 	err := tx.Get(&sub, SelectSubscriber, a.ListID, p.ID)
@@ -100,7 +100,7 @@ var upsertSubscriber = db.InsertInto("subscriber",
 	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, doubted_at = excluded.doubted_at,
 	sync_no = excluded.sync_no, changed_at = excluded.changed_at`
 
-// SaveSubscriber writes a record, new or not. was is what it counted as so far.
+// SaveSubscriber inserts or updates a subscriber. was is the state in which it was counted before.
 func SaveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error {
 	tenants.Moved(tx, s.ListID, was, s.Counted())
 	_, err := tx.Exec(upsertSubscriber,
@@ -111,7 +111,7 @@ func SaveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error 
 	return err
 }
 
-// receivedSync is a full sync that is coming in.
+// receivedSync is a full sync that is being received.
 type receivedSync struct {
 	No         int64        `db:"no"`
 	ListID     string       `db:"list_id"`
@@ -123,9 +123,10 @@ type receivedSync struct {
 
 const receivedSyncColumns = "no, list_id, batch_total, batches, occurred_at, removed_to"
 
-// ApplyBatch accepts one batch of a full sync, all of it or nothing. The last one opens the removal of those that no
-// batch named, a work item that RemoveAbsent goes through. Errors as ApplyEvent's, with core.ErrDuplicateBatch; an
-// Invalid one on batch_total or list_id where the batch contradicts the others of its sync.
+// ApplyBatch applies one batch of a full sync in one transaction. The last batch starts the removal of subscribers
+// that no batch contained, which RemoveAbsent carries out. It returns the errors of ApplyEvent, and
+// core.ErrDuplicateBatch for a repeated batch. If the batch contradicts others of its sync, it returns an Invalid
+// error on batch_total or list_id.
 func (s *Store) ApplyBatch(ctx context.Context, n tenants.Nonce, f core.FullSync, now core.Instant) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		list, err := tenants.ListOf(tx, f.TenantID, f.ListID)
@@ -163,7 +164,7 @@ func (s *Store) ApplyBatch(ctx context.Context, n tenants.Nonce, f core.FullSync
 	})
 }
 
-// receiveSync finds the sync that a batch belongs to; its first batch makes it.
+// receiveSync returns the sync of a batch. The first batch creates it.
 func receiveSync(tx *db.Tx, clientID string, f core.FullSync, now core.Instant) (rs receivedSync, err error) {
 	const query = "SELECT " + receivedSyncColumns + " FROM received_sync WHERE tenant_id = ? AND sync_id = ?"
 	err = tx.Get(&rs, query, f.TenantID, f.SyncID)
@@ -187,7 +188,7 @@ func receiveSync(tx *db.Tx, clientID string, f core.FullSync, now core.Instant) 
 	return rs, nil
 }
 
-// countBatch notes that one more batch is in; the last one opens the removal where the list wants it.
+// countBatch counts a received batch. After the last one it starts the removal, if removes is set.
 func countBatch(tx *db.Tx, rs receivedSync, removes bool, now core.Instant) error {
 	last := rs.Batches+1 == rs.BatchTotal
 	finished := core.Instant(0)
@@ -201,12 +202,12 @@ func countBatch(tx *db.Tx, rs receivedSync, removes bool, now core.Instant) erro
 		last && removes, int64(finished), rs.No)
 }
 
-// removeStep is how many subscribers one operation of RemoveAbsent looks at.
+// removeStep is how many subscribers one operation of RemoveAbsent checks.
 const removeStep = 500
 
-// RemoveAbsent goes one step through the oldest open removal: those of its list that were in none of the sync's batches
-// and have not changed since its start have left as of that start. more reports whether there is more to do. Its only
-// error is core.ErrStorage.
+// RemoveAbsent goes one step through the oldest open removal. It unsubscribes those who were in no batch of the sync
+// and have not changed since the sync started, as of that time. more reports whether steps remain. Its only error is
+// core.ErrStorage.
 func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, err error) {
 	var open int
 	err = s.Get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync INDEXED BY received_sync_open "+
@@ -252,8 +253,8 @@ func removeAbsent(tx *db.Tx, rs receivedSync, now core.Instant) error {
 	return tx.One("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].ID, rs.No)
 }
 
-// Report applies what a relay or a provider said of an address to its subscribers in every list of the tenant. known
-// reports whether there are any.
+// Report applies what a relay or provider reported about an address to its subscribers in all lists of a tenant.
+// known reports whether there are any.
 func Report(tx *db.Tx, tenantID, emailKey, effect string, at, now core.Instant) (known bool, err error) {
 	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
 	if err != nil {

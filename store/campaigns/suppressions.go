@@ -21,8 +21,8 @@ const (
 		CROSS JOIN list AS l ON l.id = s.list_id `
 )
 
-// DisabledAddresses reads a page of what the member service has switched off, after a row; tenantID empty: all of it.
-// Its only error is core.ErrStorage.
+// DisabledAddresses returns a page of the addresses blocked by the member service, after a row. An empty tenantID
+// means all tenants. Its only error is core.ErrStorage.
 func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after core.Suppressed,
 	limit int) ([]core.Suppressed,
 	error,
@@ -33,8 +33,8 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after co
 	return d, err
 }
 
-// SuppressedAddresses reads a page of what the send side keeps from being mailed by any list of a tenant, after a row.
-// Its only error is core.ErrStorage.
+// SuppressedAddresses returns a page of the addresses that the send side blocks for all lists of a tenant, after a
+// row. An empty tenantID means all tenants. Its only error is core.ErrStorage.
 func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after core.Suppressed,
 	limit int) ([]core.Suppressed,
 	error,
@@ -45,8 +45,8 @@ func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after 
 	return d, err
 }
 
-// BlockedSubscribers reads a page of a list's subscribers with a block, by id; last is where the next page begins. Its
-// only error is core.ErrStorage.
+// BlockedSubscribers returns a page of a list's subscribers with a block, ordered by id. The next page starts after
+// last. Its only error is core.ErrStorage.
 func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []core.Suppressed,
 	last string,
 	err error,
@@ -65,8 +65,8 @@ func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, 
 	return d, last, err
 }
 
-// Suppressions reads all that stands against mailing an address; tenantID not empty: what concerns that tenant, which
-// is also what stands everywhere. Its only error is core.ErrStorage.
+// Suppressions returns all blocks of an address. If tenantID is not empty, it returns only those that affect this
+// tenant, which includes global ones. Its only error is core.ErrStorage.
 func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID string) (d []core.Suppressed, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		d, err = Suppressions(tx, email.Key(), tenantID)
@@ -75,7 +75,7 @@ func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID str
 	return d, err
 }
 
-// Suppressions finds what bars a folded address: at all tenants, or (tenantID not empty) at one.
+// Suppressions returns the blocks of a folded address, for one tenant or, if tenantID is empty, for all.
 func Suppressions(tx *db.Tx, emailKey, tenantID string) (all []core.Suppressed, err error) {
 	var part []core.Suppressed
 	err = tx.All(&part, disabledColumns+"WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY "+
@@ -111,7 +111,7 @@ func Suppressions(tx *db.Tx, emailKey, tenantID string) (all []core.Suppressed, 
 	return append(all, part...), err
 }
 
-// Blocks returns the kinds of what stands against mailing an address, as the audit trail tells them.
+// Blocks returns the kinds of an address's blocks, as the audit log shows them.
 func Blocks(tx *db.Tx, emailKey, tenantID string) (kinds []string, err error) {
 	all, err := Suppressions(tx, emailKey, tenantID)
 	for _, s := range all {
@@ -120,7 +120,7 @@ func Blocks(tx *db.Tx, emailKey, tenantID string) (kinds []string, err error) {
 	return kinds, err
 }
 
-// AuditBlocks adds an entry about an address that stands against mailing it otherwise than before.
+// AuditBlocks adds an audit entry about an address whose blocks have changed; before holds the earlier kinds.
 func AuditBlocks(tx *db.Tx, now core.Instant, actor, action, tenantID string, email core.Email, before []string) error {
 	after, err := Blocks(tx, email.Key(), tenantID)
 	if err != nil {
@@ -130,9 +130,9 @@ func AuditBlocks(tx *db.Tx, now core.Instant, actor, action, tenantID string, em
 	return tx.Audit(now, actor, action, tenantID, email.Mask())
 }
 
-// SetSuppressionReason changes the reason of what stands against mailing an address: of the entries of one tenant, or
-// (tenantID empty) of all. Blocks that a list's subscriber has carry none. The record of consents keeps what it says.
-// It returns the entries. core.ErrNotFound: there is none.
+// SetSuppressionReason changes the reason of an address's blocks and returns the changed entries. It affects those of
+// one tenant or, if tenantID is empty, of all. Blocks of a list's subscriber have no reason, and the consent history
+// stays unchanged. If there is no entry, it returns core.ErrNotFound.
 func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tenantID, reason, actor string,
 	now core.Instant,
 ) (changed []core.Suppressed, err error) {
@@ -157,7 +157,7 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 		if err != nil {
 			return err
 		}
-		for _, r := range rows { // what stands everywhere is not one tenant's to change
+		for _, r := range rows { // a tenant can't change global entries
 			if r.Reason == reason && r.ListID == "" && (tenantID == "" || r.TenantID == tenantID) {
 				changed = append(changed, r)
 			}
@@ -168,9 +168,9 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 	return changed, err
 }
 
-// Lift takes away all that stands against mailing an address, for one tenant or (empty) everywhere, on both sides, and
-// what a complaint has still on its way. It returns what it has lifted. No one becomes subscribed by it.
-// core.ErrNotFound: nothing stood there.
+// Lift removes all blocks of an address on both sides, for one tenant or, if tenantID is empty, everywhere. It also
+// removes queued complaints to the member service. It subscribes no one. It returns the removed blocks; if there are
+// none, it returns core.ErrNotFound.
 func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor string,
 	now core.Instant,
 ) (lifted []core.Suppressed, err error) {
@@ -196,7 +196,7 @@ func lift(tx *db.Tx, emailKey, tenantID string, now core.Instant) (lifted []core
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range found { // the word for everywhere is not one tenant's to take back
+	for _, f := range found { // a tenant can't lift global entries
 		if tenantID == "" || f.TenantID == tenantID {
 			lifted = append(lifted, f)
 		}
@@ -219,7 +219,7 @@ func lift(tx *db.Tx, emailKey, tenantID string, now core.Instant) (lifted []core
 			"DELETE FROM erased WHERE hash = ?1 AND (?2 = '' OR tenant_id = ?2)",
 			[]any{tenants.ErasedHash(tx.DB(), emailKey), tenantID},
 		},
-		// SQLite's lower folds ASCII alone, as the key does.
+		// SQLite's lower folds only ASCII, as the key does.
 		{
 			"DELETE FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)",
 			[]any{emailKey, tenantID},
@@ -232,12 +232,12 @@ func lift(tx *db.Tx, emailKey, tenantID string, now core.Instant) (lifted []core
 	return lifted, unblock(tx, pairs, now)
 }
 
-// SubscribersByPairs reads the subscribers that pairs of list and id name.
+// SubscribersByPairs selects the subscribers named by pairs of list and id.
 const SubscribersByPairs = "SELECT s.list_id, s.email_key, s.word, s.block" + PersonPairs + `subscriber AS s ON
 	s.list_id =
 	p.value->>0 AND s.id = p.value->>1`
 
-// unblock takes the blocks of subscribers away, who are given as pairs of list and id.
+// unblock removes the blocks of subscribers, given as pairs of list and id.
 func unblock(tx *db.Tx, pairs string, now core.Instant) error {
 	var blocked []core.Subscriber
 	err := tx.All(&blocked, SubscribersByPairs+" WHERE s.block <> ''", pairs)
@@ -256,5 +256,5 @@ func unblock(tx *db.Tx, pairs string, now core.Instant) error {
 	return err
 }
 
-// PersonPairs begins what joins tables to pairs of list and id.
+// PersonPairs is the start of a FROM clause that joins tables to pairs of list and id.
 const PersonPairs = " FROM json_each(?1) AS p CROSS JOIN "

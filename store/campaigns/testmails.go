@@ -11,22 +11,23 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// How many test mails a tenant gets in an hour: enough for anyone who writes a letter, too few for sending one.
+// The number of test emails that a tenant can send per hour. It is enough for writing a campaign, but too low for
+// sending one.
 const (
 	testMails       = 100
 	testMailsWindow = time.Hour
 )
 
-// AddTestMail queues a mail with the content of a job to one address, among the transactional ones. An address that
-// mails must not go to is Invalid; over the limit of the tenant it is core.ErrTooMany.
+// AddTestMail queues an email with the content of a job to one address, among the transactional emails. If the
+// address is blocked, it returns an Invalid error. Over the tenant's limit it returns core.ErrTooMany.
 func (s *Store) AddTestMail(ctx context.Context, j *core.SendJob, email core.Email, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		return addTestMail(tx, j.TenantID, j.ListID, email, core.TestMail{JobID: j.ID}, now)
 	})
 }
 
-// AddCampaignTests queues a version of a campaign as it is then to some addresses, or to none of them, and makes it
-// stay. The errors are AddTestMail's, on the field to.
+// AddCampaignTests queues a version of a campaign to all given addresses or, on error, to none. It also keeps the
+// version permanently. Its errors are those of AddTestMail, on the field to.
 func (s *Store) AddCampaignTests(ctx context.Context, d *Draft, to []core.Email, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := keep(tx, d.Campaign.No, d.Version.Version); err != nil {

@@ -8,8 +8,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// CountTotals notes that mails of a job name no reader in pixel and links: its figures are how often they were opened
-// and followed. named: those of readers who have agreed name them. Its only error is core.ErrStorage.
+// CountTotals records that the pixel and links in a job's emails do not identify subscribers. The job then counts
+// only total opens and clicks. If named is true, emails to subscribers who agreed to tracking still identify them.
+// Its only error is core.ErrStorage.
 func (s *Store) CountTotals(ctx context.Context, jobNo int64, named bool) error {
 	bits := core.TrackedTotals
 	if named {
@@ -23,15 +24,15 @@ func countTotals(tx *db.Tx, jobNo int64, bits int) error {
 	return err
 }
 
-// engagedReader is what is known of a recipient whose mail was opened.
+// engagedReader holds what is known of a recipient whose email was opened.
 type engagedReader struct {
 	Marks       core.Marks       `db:"marks"`
 	FinishedAt  core.Instant     `db:"finished_at"`
-	Asks        bool             `db:"asks"` // the tenant names those who agree
+	Asks        bool             `db:"asks"` // the tenant identifies only those who agreed
 	Preferences core.Preferences `db:"preferences"`
 }
 
-// MayNameEngaged reports whether a report of an opening or click may be kept with its reader.
+// MayNameEngaged reports whether an open or click may be stored with the subscriber.
 func MayNameEngaged(tx *db.Tx, r *core.ProviderReport) (bool, error) {
 	if r.JobNo != 0 {
 		reader, err := readEngaged(tx, r.JobNo, r.Seq)
@@ -45,24 +46,24 @@ func MayNameEngaged(tx *db.Tx, r *core.ProviderReport) (bool, error) {
 	return !asks, err
 }
 
-// selectEngagedReader reads the preferences only where they count: those that the reader has now, on the list by which
-// the mail has come. Who has left agrees to nothing.
+// selectEngagedReader reads the preferences only if they matter. It reads the current ones, from the list through
+// which the email came. A person who has unsubscribed has agreed to nothing.
 const selectEngagedReader = `SELECT r.marks, r.finished_at, coalesce(t.tracking_consent, 0) AS asks,
 	iif(t.tracking_consent, coalesce((SELECT s.preferences FROM subscriber AS s WHERE s.list_id = ` + ReachedList + `
 	AND s.id = r.subscriber_id AND s.word = 'active'), ''), '') AS preferences
 	FROM recipient AS r CROSS JOIN send_job AS j ON j.no = r.job_no LEFT JOIN tenant AS t ON t.id = j.tenant_id
 	WHERE r.job_no = ? AND r.seq = ?`
 
-// readEngaged reads a recipient. It returns core.ErrNotFound where there is none.
+// readEngaged returns a recipient. If there is none, it returns core.ErrNotFound.
 func readEngaged(tx *db.Tx, jobNo, seq int64) (r engagedReader, err error) {
 	err = tx.Get(&r, selectEngagedReader, jobNo, seq)
 	return r, err
 }
 
-// named reports whether openings and clicks may name the reader.
+// named reports whether opens and clicks may identify the subscriber.
 func (r *engagedReader) named() bool { return !r.Asks || r.Preferences.AgreesToTracking() }
 
-// engageTotal counts what was opened and followed of mails that name no reader.
+// engageTotal counts opens and clicks of emails that do not identify subscribers.
 func engageTotal(tx *db.Tx, e *core.Engagement) error {
 	if e.LinkNo == core.CanaryLink {
 		return nil
@@ -100,13 +101,13 @@ func engageTotal(tx *db.Tx, e *core.Engagement) error {
 	return countHour(tx, e.JobNo, e.At, n[core.ClassPerson], 0)
 }
 
-// How often a link l was followed, with what is counted of it without readers in t.
+// How often a link l was clicked, including the anonymous totals in t.
 const (
 	timesFollowed   = "clicked + coalesce(t.people + t.unclear + t.scanners, 0)"
 	timesByMachines = "machine_clicked + coalesce(t.unclear + t.scanners, 0)"
 )
 
-// totalsOfJob are the columns of core.Totals of a job; 0 where it names its readers.
+// totalsOfJob selects the columns of core.Totals. They are 0 for a job that identifies subscribers.
 const totalsOfJob = `iif(tracked & 4, coalesce((SELECT people FROM total WHERE job_no = send_job.no AND link_no = 0), 0),
 	0) AS total_people_opened,
 	iif(tracked & 4, coalesce((SELECT unclear FROM total WHERE job_no = send_job.no AND link_no = 0), 0), 0)

@@ -7,9 +7,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// KeepLinks gives each address its number among the links of a job. An address keeps its number: a job that goes on
-// after a restart, perhaps with a template that was changed, must not lead the mails that are out to other addresses.
-// Its only error is core.ErrStorage.
+// KeepLinks returns the numbers of addresses among the links of a job, and adds new addresses. An address keeps its
+// number. Otherwise, a job that resumes after a restart, perhaps with a changed template, would redirect links in
+// sent emails. Its only error is core.ErrStorage.
 func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos []int64, err error) {
 	if len(urls) == 0 {
 		return nil, nil
@@ -45,14 +45,14 @@ func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos 
 	return nos, err
 }
 
-// LinkTarget is the address that a link of a job leads to. core.ErrNotFound where there is none, or the job's record is
-// gone.
+// LinkTarget returns the address that a link of a job leads to. If there is no such link or job, it returns
+// core.ErrNotFound.
 func (s *Store) LinkTarget(ctx context.Context, jobNo, no int64) (url string, err error) {
 	err = s.Get(ctx, &url, "SELECT iif(target <> '', target, url) FROM link WHERE job_no = ? AND no = ?", jobNo, no)
 	return url, err
 }
 
-// Links reads the links of a job, the most followed first. Its only error is core.ErrStorage.
+// Links returns the links of a job, most clicked first. Its only error is core.ErrStorage.
 func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err error) {
 	err = s.All(ctx, &links, `SELECT no, url, `+timesFollowed+` AS clicked, `+timesByMachines+` AS machine_clicked,
 		target, mended_at FROM link AS l LEFT JOIN total AS t ON t.job_no = l.job_no AND t.link_no = l.no
@@ -60,11 +60,11 @@ func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err 
 	return links, err
 }
 
-// engageStep is how many engagements one operation takes in.
+// engageStep is how many engagements one operation records.
 const engageStep = 200
 
-// AddEngagements counts what was opened and followed. It waits after whatever else wants to write. n is how many it has
-// counted before an error. Its only error is core.ErrStorage: a mail that is not known any more is left out.
+// AddEngagements counts opens and clicks. Other writes go first. n is how many it counted before an error.
+// Engagements of unknown emails are skipped. Its only error is core.ErrStorage.
 func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int, err error) {
 	for n < len(es) {
 		step := es[n:min(n+engageStep, len(es))]
@@ -84,14 +84,14 @@ func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int
 	return n, nil
 }
 
-// SelectEngagements reads what was opened and followed of one mail. The link that no person sees is left out.
+// SelectEngagements selects the opens and clicks of an email, without the invisible link.
 const SelectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last_at, e.times, e.machine,
 	coalesce(l.target, '') AS target, coalesce(l.mended_at, 0) AS mended_at FROM engagement AS e
 	LEFT JOIN link AS l ON l.job_no = e.job_no AND l.no = e.link_no WHERE e.job_no = ? AND e.seq = ?
 	AND e.link_no < 1048576 ORDER BY e.link_no`
 
-// MailedTo reads the job and the subscriber that a mail was sent for. core.ErrNotFound: the mail was not sent, or it is
-// not known any more to whom.
+// MailedTo returns the job and the subscriber of an email. If the email was not sent, or its subscriber is no longer
+// known, it returns core.ErrNotFound.
 func (s *Store) MailedTo(ctx context.Context, jobNo, seq int64) (j core.SendJob, sub core.Subscriber, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		err := r.Get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ? AND tenant_id IN (SELECT id FROM "+

@@ -11,20 +11,20 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SubscriptionInput is what an operator asks for who adds one address to a list.
+// SubscriptionInput is an operator's request to add one address to a list.
 type SubscriptionInput struct {
 	ListID string
 	Email  core.Email
-	Status string // core.SubscriptionPending, which asks the address by mail, or core.SubscriptionActive
-	Source string // for the ledger
+	Status string // core.SubscriptionPending, which sends a confirmation email, or core.SubscriptionActive
+	Source string // for the consent ledger
 
-	Preferences core.Preferences // of an address that is not on the list yet
+	Preferences core.Preferences // used only if the address is not on the list yet
 }
 
-// AddSubscription adds one address to a list as an import of one row does, but that the ledger names the proof
-// core.ProofAdmin. It returns the record, and whether it is another one than before. core.ErrListNotFound, and a
-// Conflict where another member service keeps the list, something stands against mailing the address, or the address
-// has left the list: only a subscription of its own brings it back.
+// AddSubscription adds one address to a list, like an import of one row, except that the ledger has the proof
+// core.ProofAdmin. It returns the subscription and whether it changed. If there is no such list, it returns
+// core.ErrListNotFound. It returns a Conflict if another member service manages the list, or if the address is
+// blocked or has unsubscribed. Only the subscriber can undo the latter.
 func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor string,
 	now core.Instant,
 ) (sub core.Subscription, changed bool, err error) {
@@ -41,7 +41,7 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 			return err
 		}
 		if was != "" {
-			rows[0].Preferences = "" // whose they are may have chosen them
+			rows[0].Preferences = "" // existing ones may be the person's own choice
 		}
 		add := importing{Import: im, now: now}
 		if _, err := add.run(tx, []importStep{{rows: rows}}, nil); err != nil {
@@ -59,8 +59,8 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 	return sub, changed, err
 }
 
-// mayAdd returns the status that the address has on the list; empty: none. It fails with a Conflict where the address
-// must not be added.
+// mayAdd returns the status of the address on the list, or an empty string if it is not on it. If the address must
+// not be added, it returns a Conflict.
 func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, err error) {
 	stands, err := campaigns.Suppressions(tx, r.key, list.TenantID)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// summarize puts a summary into the outbox for each endpoint that wants events of its list that have one of these
-// types.
+// summarize queues a summary event for each endpoint that wants the list's events of one of these types.
 func summarize(tx *db.Tx, e *core.SummaryEvent, now core.Instant, types ...string) error {
 	endpoints, err := tenants.EndpointsOf(tx, e.TenantID)
 	for i := range endpoints {
@@ -20,7 +19,7 @@ func summarize(tx *db.Tx, e *core.SummaryEvent, now core.Instant, types ...strin
 	return err
 }
 
-// importEvent is the event that tells what has become of an import.
+// importEvent returns the event that reports the outcome of an import.
 func importEvent(id, tenantID, listID, status string, c core.ImportCounts, now core.Instant) *core.SummaryEvent {
 	return &core.SummaryEvent{
 		ID: core.NewID(), Type: core.EventImported, TenantID: tenantID, ListID: listID, ImportID: id, Status: status,
@@ -28,7 +27,7 @@ func importEvent(id, tenantID, listID, status string, c core.ImportCounts, now c
 	}
 }
 
-// importTypes are the types of events that an import of these counts has, or may have.
+// importTypes returns the types of events that an import with these counts has or may have.
 func importTypes(c *core.ImportCounts) []string {
 	types := []string{core.EventActivated, core.EventPreferences}
 	if c.Unsubscribed > 0 {
@@ -37,7 +36,7 @@ func importTypes(c *core.ImportCounts) []string {
 	return types
 }
 
-// AnnounceImport tells what has become of an uploaded import, if it was not told change by change.
+// AnnounceImport reports the outcome of an uploaded import, unless each change was reported on its own.
 func AnnounceImport(tx *db.Tx, j *core.ImportJob, status string, now core.Instant) error {
 	if j.DryRun || j.Announced <= tx.DB().Options().ImportEvents {
 		return nil
@@ -46,8 +45,8 @@ func AnnounceImport(tx *db.Tx, j *core.ImportJob, status string, now core.Instan
 		importTypes(&j.ImportCounts)...)
 }
 
-// announceLater has the event of an import that no record is kept of wait for its end: if its process is killed, no
-// later operation puts it off, and it goes out. Of a row that was dropped, summaries has 0.
+// announceLater queues the event of an import without a job, to be sent when the import ends. If the process is
+// killed, the event is no longer postponed and is sent. summaries is 0 for an event that was dropped.
 func (im *importing) announceLater(tx *db.Tx) error {
 	if im.job != "" || !im.endpoints || int64(im.single) <= im.store.Options().ImportEvents {
 		return nil
@@ -84,7 +83,7 @@ func (im *importing) announce(tx *db.Tx, c core.ImportCounts, status string, now
 	return nil
 }
 
-// announceNow has the event go out.
+// announceNow makes the event due now.
 func (im *Import) announceNow(ctx context.Context, now core.Instant) error {
 	if len(im.summaries) == 0 {
 		return nil

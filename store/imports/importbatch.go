@@ -9,10 +9,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importing is one operation of an import; its counts hold only if it commits.
+// importing is one operation of an import. Its counts are valid only if it commits.
 type importing struct {
 	*Import
-	reads     db.Querier // the operation, or in a dry run a snapshot
+	reads     db.Querier // the operation, or a snapshot in a dry run
 	now       core.Instant
 	at        core.Instant // stamp of the changes
 	counts    core.ImportCounts
@@ -20,20 +20,20 @@ type importing struct {
 	single    int
 	summaries map[string]int64
 	sync      bool
-	latest    core.Instant // of the changes that a sync is to announce
-	endpoints bool         // of the tenant; they hear of each of the first changes
+	latest    core.Instant // time of the latest change that a sync has to announce
+	endpoints bool         // whether the tenant has endpoints, which get the first changes as single events
 	noted     []byte       // see keepNoted
 	brought   int64
 
 	replaced, unkept, replacedBytes int64 // see keepReplaced
 
 	barred int64 // addresses added to the suppression list
-	said   int64 // words of its file next to those of others
+	said   int64 // statements in the file that wait because another file's apply
 
-	consents [][2]string // ids of those who are active in their first generation by this operation, with the evidence
+	consents [][2]string // ids and evidence of subscriptions activated in their first generation
 }
 
-// Statements of an import that write many rows each. Rows one by one cost twice as much.
+// addSubscriptions and addConsents write many rows per statement. Single rows cost twice as much.
 var (
 	addSubscriptions = db.InsertMany(`INSERT INTO subscription (list_id, id, email, email_key, preferences, status,
 		generation, means, created_at, changed_at, event_at)
@@ -46,10 +46,10 @@ var (
 	)
 )
 
-// run imports steps, and takes more where they are ready and no other operation waits. It returns all that it took, and
-// when it runs again it begins with them.
+// run imports steps. While no other operation waits, it takes further ones from more if they are ready. It returns
+// all steps taken, and must be called with them if it is repeated.
 func (im *importing) run(tx *db.Tx, steps []importStep, more <-chan importStep) ([]importStep, error) {
-	if err := im.there(tx); err != nil { // it may have been deleted since the import began
+	if err := im.there(tx); err != nil { // the list may have been deleted since the import started
 		return steps, err
 	}
 	var err error
@@ -92,8 +92,7 @@ func (im *importing) run(tx *db.Tx, steps []importStep, more <-chan importStep) 
 	return steps, err
 }
 
-// step imports rows, which are in the order of ids. In a dry run there is no tx: what becomes of them is counted, and
-// nothing is written.
+// step imports rows, which are ordered by id. In a dry run tx is nil, and step only counts what would happen.
 func (im *importing) step(tx *db.Tx, s *importStep) error {
 	im.position = s.position
 	im.counts.Kept += s.kept
@@ -145,14 +144,14 @@ func (im *importing) step(tx *db.Tx, s *importStep) error {
 	return im.keepNoted(tx)
 }
 
-// apply adds the rows that have no record yet, and then applies the others one by one.
+// apply adds the rows without a subscription, then applies the others one by one.
 func (im *importing) apply(tx *db.Tx, rows []ImportRow) error {
 	there, err := im.recordsOf(rows)
 	if err != nil {
 		return err
 	}
 	added, others := make([]*ImportRow, 0, len(rows)), []*ImportRow(nil)
-	if im.DryRun && im.tried != nil { // an earlier step may have had rows of the same subscriber
+	if im.DryRun && im.tried != nil { // an earlier step may contain rows of the same subscriber
 		there[im.tried.ID] = im.tried
 	}
 	for i := range rows {
@@ -170,7 +169,7 @@ func (im *importing) apply(tx *db.Tx, rows []ImportRow) error {
 	}
 	for _, r := range others {
 		sub := there[r.id]
-		if sub == nil { // added just now, by another row
+		if sub == nil { // just added by another row
 			s, err := members.Subscription(tx, im.list.ID, r.id)
 			if err != nil {
 				return err
@@ -188,8 +187,8 @@ func (im *importing) apply(tx *db.Tx, rows []ImportRow) error {
 	return nil
 }
 
-// recordsOf reads the records of rows by their ids. An import is mostly all new, or all known: then the records between
-// the first and the last are no others.
+// recordsOf returns the existing subscriptions of rows, by id. Most imports contain only new or only known
+// subscribers. Then the records between the first and the last id are exactly those of the rows.
 func (im *importing) recordsOf(rows []ImportRow) (map[string]*core.Subscription, error) {
 	found := map[string]*core.Subscription{}
 	if len(rows) == 0 {
@@ -221,13 +220,13 @@ func (im *importing) recordsOf(rows []ImportRow) (map[string]*core.Subscription,
 	return found, err
 }
 
-// add writes the records of rows that have none.
+// add writes new subscriptions for rows.
 func (im *importing) add(tx *db.Tx, rows []*ImportRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	blank := core.Subscription{ListID: im.list.ID}
-	_, _ = blank.Import("", im.status, im.proof, "", im.at) // what all have in common
+	_, _ = blank.Import("", im.status, im.proof, "", im.at) // values that all rows share
 	same := []any{
 		blank.ListID, blank.Status, blank.Generation, blank.Proof, int64(blank.CreatedAt), int64(blank.ChangedAt),
 		int64(blank.EventAt),
@@ -255,7 +254,7 @@ func (im *importing) add(tx *db.Tx, rows []*ImportRow) error {
 	return nil
 }
 
-// noteTracking enters into the ledger that a subscriber agrees to tracking by what the file says.
+// noteTracking adds a ledger entry if, according to the file, the subscriber agrees to tracking.
 func (im *importing) noteTracking(tx *db.Tx, was core.Preferences, sub *core.Subscription) error {
 	if sub.Status != core.SubscriptionActive {
 		return nil
@@ -265,7 +264,7 @@ func (im *importing) noteTracking(tx *db.Tx, was core.Preferences, sub *core.Sub
 	})
 }
 
-// known applies a row to a record that is there.
+// known applies a row to an existing subscription.
 func (im *importing) known(tx *db.Tx, r *ImportRow, sub *core.Subscription) error {
 	was, left, said, fields := sub.Status, sub.Left(), sub.Preferences, r.Preferences
 	if im.KeepFields {
@@ -302,7 +301,7 @@ func (im *importing) known(tx *db.Tx, r *ImportRow, sub *core.Subscription) erro
 		}
 	}
 	if was != core.SubscriptionActive {
-		said = "" // what was asked for was not confirmed
+		said = "" // the requested preferences were never confirmed
 	}
 	if err := im.noteTracking(tx, said, sub); err != nil {
 		return err
@@ -310,7 +309,7 @@ func (im *importing) known(tx *db.Tx, r *ImportRow, sub *core.Subscription) erro
 	return im.record(tx, r, sub, change, sub.Status != was)
 }
 
-// vouched writes that an operator stands for a subscription that a file has brought.
+// vouched records that an operator vouches for an imported subscription.
 func (im *importing) vouched(tx *db.Tx, sub *core.Subscription) error {
 	if err := members.SaveSubscription(tx, sub.Status, sub); err != nil {
 		return err
@@ -321,8 +320,8 @@ func (im *importing) vouched(tx *db.Tx, sub *core.Subscription) error {
 	})
 }
 
-// record writes what goes with a changed subscription: the ledger if it moved, the event or the wish for a sync, the
-// confirmation mail of a new pending one.
+// record writes what a changed subscription requires: the event or the request for a sync and, if moved, the consent.
+// A new pending subscription gets a confirmation email.
 func (im *importing) record(tx *db.Tx, r *ImportRow, sub *core.Subscription, c *core.Change, moved bool) error {
 	if err := im.tell(tx, sub, c); err != nil {
 		return err
@@ -355,7 +354,7 @@ func (im *importing) record(tx *db.Tx, r *ImportRow, sub *core.Subscription, c *
 	})
 }
 
-// tell announces a change, or notes that a full sync and the event of the import's end do.
+// tell announces a change, or leaves it to a full sync and the event at the end of the import.
 func (im *importing) tell(tx *db.Tx, sub *core.Subscription, c *core.Change) error {
 	if c == nil {
 		return nil
@@ -379,7 +378,7 @@ func (im *importing) tell(tx *db.Tx, sub *core.Subscription, c *core.Change) err
 	return tenants.AddToEndpoints(tx, event, im.now)
 }
 
-// prove adds the evidence of a row to the consent of a subscription that an earlier import made without any.
+// prove adds the evidence of a row to the consent of a subscription that was imported earlier without evidence.
 func (im *importing) prove(tx *db.Tx, r *ImportRow, sub *core.Subscription) error {
 	if r.Evidence == "" || sub.Proof != core.ProofImport {
 		return nil
@@ -396,7 +395,7 @@ func (im *importing) prove(tx *db.Tx, r *ImportRow, sub *core.Subscription) erro
 	return err
 }
 
-// addConsents writes the ledger for all rows of a step at once.
+// addConsents writes the consents for all rows of a step.
 func (im *importing) addConsents(tx *db.Tx) error {
 	same := []any{im.list.ID, int64(im.at), core.ConsentImported, im.proof, im.source}
 	err := tx.InsertMany(&addConsents, same, len(im.consents), func(args []any, i int) []any {
@@ -406,8 +405,7 @@ func (im *importing) addConsents(tx *db.Tx) error {
 	return err
 }
 
-// disabledAmong returns the keys of those rows whose address is switched off, or gets no mail of the tenant since it
-// has bounced or complained.
+// disabledAmong returns the keys of the rows whose address is disabled or on the tenant's suppression list.
 func disabledAmong(from db.Querier, tenantID string, rows []ImportRow) (map[string]bool, error) {
 	var any bool
 	err := from.Get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE "+

@@ -5,11 +5,12 @@ import (
 	"newsletterd/store/members"
 )
 
-// A file's word that someone has unsubscribed is taken back with its import as long as the record has not changed
-// since. Who says so too, by whatever way, makes it a word of their own: the record then carries their instant.
+// If a file lists a person as unsubscribed, undoing the import reverts this as long as the record has not changed
+// since. If the person also unsubscribes in another way, the record gets the time of that and no longer depends on
+// the file.
 
-// forget is what undoing an import does to someone whom it has made active, and a later import has ended: when that is
-// undone too, they are what they were before both.
+// forget applies when an import is undone that activated a person whom a later import unsubscribed. If that import is
+// undone as well, the person returns to the state before both.
 func (u *undoing) forget(sub *core.Subscription, at core.Instant) error {
 	if sub.Proof != core.ProofImport || sub.Generation != 1 || sub.ChangedAt == at {
 		return nil
@@ -23,7 +24,7 @@ func (u *undoing) forget(sub *core.Subscription, at core.Instant) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	sub.Proof = core.ProofLeft // they had asked, and not confirmed
+	sub.Proof = core.ProofLeft // subscribed but never confirmed
 	if sub.CreatedAt == at {
 		sub.Proof = ""
 	}

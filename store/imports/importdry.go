@@ -8,10 +8,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// try counts what would become of a step. It reads a snapshot, without the writer, and writes nothing.
+// try counts what would happen in a step. It reads a snapshot and writes nothing.
 func (im *Import) try(ctx context.Context, s importStep, now core.Instant) error {
 	return im.store.SnapshotRead(ctx, func(r *db.Reader) error {
-		var list core.List // it may have been deleted since the import began
+		var list core.List // the list may have been deleted since the import started
 		if err := r.Get(&list, tenants.SelectList, im.list.ID); err != nil && im.actor == "" {
 			return tenants.NoList(err)
 		}
@@ -24,7 +24,8 @@ func (im *Import) try(ctx context.Context, s importStep, now core.Instant) error
 	})
 }
 
-// tryAdding counts rows that have no record yet, and has the later rows of their subscribers find what it would be.
+// tryAdding counts rows without a subscription. It adds the would-be records to there, so that later rows of the same
+// subscribers find them.
 func (im *importing) tryAdding(rows []*ImportRow, there map[string]*core.Subscription) {
 	for _, r := range rows {
 		sub := core.Subscription{ID: r.id, ListID: im.list.ID}
@@ -37,7 +38,7 @@ func (im *importing) tryAdding(rows []*ImportRow, there map[string]*core.Subscri
 	}
 }
 
-// tryUpdating counts the evidence that goes with a changed record.
+// tryUpdating counts the evidence that would be stored with a changed subscription.
 func (im *importing) tryUpdating(r *ImportRow, sub *core.Subscription, was string) error {
 	if sub.Status == was {
 		return im.prove(nil, r, sub)

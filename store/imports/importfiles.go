@@ -12,14 +12,14 @@ import (
 	"newsletterd/store/files"
 )
 
-// The kinds of import_chunk; the third is importBrought.
+// These are kinds of import_chunk. Others are importBrought and importReplaced.
 const (
 	importFile   = 0
 	importFaults = 1
 	importSurvey = 4
 )
 
-// ImportUpload is a file of subscribers on its way in. It belongs to one goroutine.
+// ImportUpload is an upload of a file with subscribers. It must be used by one goroutine.
 type ImportUpload struct {
 	store *Store
 	job   core.ImportJob
@@ -28,9 +28,9 @@ type ImportUpload struct {
 	kept  bool
 }
 
-// NewImportUpload begins the upload of a file of so many bytes at most, for the list of an import whose id, name and
-// maker are given. Close must follow. It returns core.ErrListNotFound, and a Conflict where another member service
-// keeps the list or the tenant has core.MaxOpenImports.
+// NewImportUpload starts the upload of a file of at most limit bytes. j has the id, list, name and creator of the
+// import. The caller must call Close. If there is no such list, it returns core.ErrListNotFound. If another member
+// service manages the list or the tenant has core.MaxOpenImports, it returns a Conflict.
 func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int64) (*ImportUpload, error) {
 	im, err := s.NewImport(ctx, j.ListID, core.SubscriptionActive, "import "+j.Name)
 	if err != nil {
@@ -54,9 +54,9 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 	})
 }
 
-// ReadFrom reads the file to its end, in parts that end with a line. Memory is asked for before it is used, where grow
-// is not nil, and given back at the end. Errors of the reader are returned as they are, a file over the limit with an
-// error of the kind core.TooLarge.
+// ReadFrom reads the whole file, in parts that end with a line. If grow is not nil, it requests memory from grow
+// before using it and releases it at the end. Errors of the reader are returned unchanged. A file over the limit
+// returns an error of kind core.TooLarge.
 func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now func() core.Instant) error {
 	b := files.Buffer{Grow: grow}
 	defer b.Release()
@@ -84,10 +84,10 @@ func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow files.Gro
 	}
 }
 
-// beginning is the size of the first part of a file in bytes: what is shown of the file is mostly in it.
+// beginning is the size in bytes of the first part of a file. A preview of the file usually needs no more.
 const beginning = 16 << 10
 
-// addParts writes a part, and the beginning of the file as one of its own.
+// addParts writes a part. It splits the beginning of the file off as a part of its own.
 func (u *ImportUpload) addParts(ctx context.Context, part []byte, now func() core.Instant) error {
 	if u.no == 0 && len(part) > beginning {
 		if end := bytes.LastIndexByte(part[:beginning], '\n') + 1; end > 0 {
@@ -101,7 +101,7 @@ func (u *ImportUpload) addParts(ctx context.Context, part []byte, now func() cor
 }
 
 func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) error {
-	if err := u.store.Room(2 * int64(len(part))); err != nil { // in the -wal, and in the file
+	if err := u.store.Room(2 * int64(len(part))); err != nil { // for the WAL and for the database file
 		return err
 	}
 	err := u.store.Bulk(ctx, func(tx *db.Tx) error {
@@ -121,7 +121,7 @@ func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) e
 	return err
 }
 
-// errUploadEnded is returned to an upload whose import is no longer there, or has ended.
+// errUploadEnded is returned to an upload whose import has ended or no longer exists.
 var errUploadEnded = core.Conflictf("conflict",
 	"The upload was stopped: it was canceled, or less than 1 MiB arrived in %d minutes. Start it again.",
 	files.UploadDead/time.Minute)
@@ -132,10 +132,10 @@ func addImportChunk(tx *db.Tx, id string, kind, no int64, data []byte) error {
 	return err
 }
 
-// Job is the import as it is so far.
+// Job returns the current state of the import.
 func (u *ImportUpload) Job() *core.ImportJob { return &u.job }
 
-// Commit keeps the file, and returns its import.
+// Commit keeps the file and returns its import.
 func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.ImportJob, err error) {
 	err = u.store.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("import_job", u.job.ID); err != nil {
@@ -158,7 +158,8 @@ func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.Imp
 	return j, err
 }
 
-// Close lets go of what was not committed. Where even that fails, it goes once no part has arrived for a while.
+// Close discards the upload unless it was committed. If that fails, the upload is removed after a period without new
+// parts.
 func (u *ImportUpload) Close(ctx context.Context) {
 	if u.kept {
 		return
@@ -170,7 +171,7 @@ func (u *ImportUpload) Close(ctx context.Context) {
 	})
 }
 
-// importReader reads the chunks of a file one after the other.
+// importReader reads the chunks of a file in order.
 type importReader struct {
 	ctx   context.Context
 	store *Store
@@ -180,17 +181,17 @@ type importReader struct {
 	part  []byte
 }
 
-// ImportFile returns a reader of an uploaded file, from its beginning. A file that is removed ends early.
+// ImportFile returns a reader of an uploaded file. If the file is deleted meanwhile, reading ends early.
 func (s *Store) ImportFile(ctx context.Context, id string) io.Reader {
 	return &importReader{ctx: ctx, store: s, id: id, kind: importFile}
 }
 
-// ImportFaults returns a reader of the lines with errors of an import, as CSV; empty where there are none.
+// ImportFaults returns a reader of an import's rows with errors, as CSV. If there are none, it is empty.
 func (s *Store) ImportFaults(ctx context.Context, id string) io.Reader {
 	return &importReader{ctx: ctx, store: s, id: id, kind: importFaults}
 }
 
-// Read implements io.Reader. Its errors are core.ErrStorage and io.EOF.
+// Read implements io.Reader. It returns core.ErrStorage or io.EOF.
 func (r *importReader) Read(p []byte) (int, error) {
 	if len(r.part) == 0 {
 		r.part = nil
@@ -209,7 +210,8 @@ func (r *importReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// FaultWriter keeps the lines with errors of an import. It belongs to one goroutine, and Flush must follow.
+// FaultWriter stores the rows with errors of an import. It must be used by one goroutine, which must call Flush at
+// the end.
 type FaultWriter struct {
 	ctx   context.Context
 	store *Store
@@ -218,7 +220,7 @@ type FaultWriter struct {
 	part  []byte
 }
 
-// NewFaultWriter returns a writer, after the lines of an earlier run are removed. Its only error is core.ErrStorage.
+// NewFaultWriter deletes the rows of an earlier run and returns a writer. Its only error is core.ErrStorage.
 func (s *Store) NewFaultWriter(ctx context.Context, id string) (*FaultWriter, error) {
 	for more := true; more; {
 		var err error
@@ -238,7 +240,7 @@ func (w *FaultWriter) Write(p []byte) (int, error) {
 	return len(p), w.Flush()
 }
 
-// Flush writes what is buffered. It returns core.ErrStorage, also where the disk has no room beyond its reserve.
+// Flush writes the buffered data. It returns core.ErrStorage, also if the disk has no space beyond its reserve.
 func (w *FaultWriter) Flush() error {
 	if len(w.part) == 0 {
 		return nil
@@ -253,8 +255,8 @@ func (w *FaultWriter) Flush() error {
 	return err
 }
 
-// SweepImports gives up uploads that no part of arrives any more and files that are not run, and removes a few chunks
-// of what nothing needs any more. It reports whether there is more to remove. Its only error is core.ErrStorage.
+// SweepImports ends stalled uploads and files that were not run in time, and deletes a few chunks that are no longer
+// needed. It reports whether there is more to delete. Its only error is core.ErrStorage.
 func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, err error) {
 	var idle int64
 	err = s.Get(ctx, &idle, "SELECT count(*) FROM import_job WHERE "+idleImports, int64(now.Add(-files.UploadDead)),
@@ -289,7 +291,7 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 		return false, nil
 	case err != nil:
 		return false, err
-	case unneeded.Deleted: // all of its chunks are gone
+	case unneeded.Deleted: // all its chunks are deleted
 		return true, s.Bulk(ctx, func(tx *db.Tx) error {
 			_, err := tx.Exec("DELETE FROM import_job WHERE id = ? AND status = 'deleted'", unneeded.ID)
 			return err
@@ -305,7 +307,7 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 
 const idleImports = `(status = 'uploading' AND touched_at < ?1 OR status IN ('uploaded', 'checked') AND touched_at < ?2)`
 
-// dropImportChunks removes the last few chunks, and reports whether there may be more.
+// dropImportChunks deletes the last few chunks of a kind and reports whether there may be more.
 func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (more bool, err error) {
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec(`DELETE FROM import_chunk INDEXED BY sqlite_autoindex_import_chunk_1
@@ -317,8 +319,8 @@ func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (mo
 	return more, err
 }
 
-// ImportsHolding reads which imports of a tenant, or of all, hold an address in their file or in their lines with
-// errors.
+// ImportsHolding returns the ids of imports whose file or rows with errors contain an address. An empty tenantID
+// means the imports of all tenants.
 func (s *Store) ImportsHolding(ctx context.Context, emailKey, tenantID string) (ids []string, err error) {
 	err = s.All(ctx, &ids, `SELECT DISTINCT j.id FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
 		WHERE (?2 = '' OR j.tenant_id = ?2) AND instr(lower(CAST(c.data AS TEXT)), ?1)`, emailKey, tenantID)

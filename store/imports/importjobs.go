@@ -21,16 +21,16 @@ var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subsc
 	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
 const (
-	// ImportIdle is how long a file waits to be run, and an upload for its next part.
+	// ImportIdle is how long a file waits to be run.
 	ImportIdle = 7 * 24 * time.Hour
-	// FaultsKept is how long the lines with errors of an import can be read after its end, and it can be taken back.
+	// FaultsKept is how long after its end the rows with errors of an import are kept and the import can be undone.
 	FaultsKept = 7 * 24 * time.Hour
 )
 
-// ErrImportEnded is returned to a run whose import was cancelled or removed.
+// ErrImportEnded is returned to a run whose import was canceled or deleted.
 var ErrImportEnded = errors.New("the import was canceled")
 
-// ImportJob reads an uploaded import. It returns core.ErrNotFound where there is none.
+// ImportJob returns an uploaded import. If there is none, it returns core.ErrNotFound.
 func (s *Store) ImportJob(ctx context.Context, id string) (j core.ImportJob, err error) {
 	err = s.Get(ctx, &j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'", id)
 	return j, err
@@ -44,14 +44,14 @@ var importList = tenants.ListByTenant(
 	tenants.NewestFirst,
 )
 
-// ImportJobs reads a page of imports, of the tenants or of all, or (listID not empty) those of them for one list, the
-// newest first. Its only error is core.ErrStorage.
+// ImportJobs returns a page of imports, newest first, of the given tenants or, if all is true, of any. If listID is
+// not empty, it returns only imports for that list. Its only error is core.ErrStorage.
 func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, listID string, page core.Page) (
 	js []core.ImportJob, err error,
 ) {
 	before := page.After
 	if before == "" {
-		before = "~" // after all ids
+		before = "~" // greater than all ids
 	}
 	if listID != "" {
 		err = s.All(
@@ -71,8 +71,8 @@ func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, list
 	return js, err
 }
 
-// RunImport queues an uploaded import, or a checked one, to be run: as a dry run, or to be done. It returns
-// core.ErrNotFound, or a Conflict where it runs or has ended.
+// RunImport queues an uploaded or checked import to be run, or to be run as a dry run. If there is no such import, it
+// returns core.ErrNotFound. If the import is running or has ended, it returns a Conflict.
 func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, actor string, now core.Instant,
 ) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.run", now, func(tx *db.Tx, j *core.ImportJob) error {
@@ -92,8 +92,8 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 	})
 }
 
-// CancelImport ends an import, or its upload; what it has done stays. It returns core.ErrNotFound, or a Conflict where
-// it has ended.
+// CancelImport cancels an import or its upload. Rows that are already imported stay. If there is no such import, it
+// returns core.ErrNotFound. If it has ended, it returns a Conflict.
 func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Instant) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.cancel", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Ended() {
@@ -107,14 +107,14 @@ func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Ins
 	})
 }
 
-// DeleteImport removes an import with its file and its lines with errors. It returns core.ErrNotFound, or a Conflict
-// where it waits, runs or is being taken back.
+// DeleteImport deletes an import with its file and its rows with errors. If there is no such import, it returns
+// core.ErrNotFound. If it is queued, running or being undone, it returns a Conflict.
 func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.delete", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status == core.ImportWaiting || j.Status == core.ImportRunning {
 			return core.Conflictf("conflict", "The import has the status %s. Cancel it first.", j.Status)
 		}
-		if j.UndoStatus == core.ImportUndoRunning { // what it has noted is needed
+		if j.UndoStatus == core.ImportUndoRunning { // the undo needs its notes
 			return core.Conflictf("conflict", "The import is being undone. Delete it when that is finished.")
 		}
 		tx.Kick(db.TopicImports)
@@ -123,7 +123,7 @@ func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Ins
 	return err
 }
 
-// changeImport changes an import and returns it as it is then.
+// changeImport changes an import and returns the result.
 func (s *Store) changeImport(ctx context.Context, id, actor, action string, now core.Instant,
 	change func(*db.Tx, *core.ImportJob) error,
 ) (j core.ImportJob, err error) {
@@ -149,14 +149,14 @@ func (s *Store) changeImport(ctx context.Context, id, actor, action string, now 
 	return j, err
 }
 
-// ImportJob reads an import inside an operation.
+// ImportJob returns an import inside an operation.
 func ImportJob(tx *db.Tx, id string) (j core.ImportJob, err error) {
 	err = tx.Get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", id)
 	return j, err
 }
 
-// NextImport reads the import that is to be run: the one that a process before this one was busy with, else the one
-// that has waited longest. It returns core.ErrNotFound where there is none.
+// NextImport returns the next import to run: one that an earlier process was running, otherwise the one queued
+// longest. If there is none, it returns core.ErrNotFound.
 func (s *Store) NextImport(ctx context.Context) (j core.ImportJob, err error) {
 	for _, status := range []string{core.ImportRunning, core.ImportWaiting} {
 		err = s.Get(ctx, &j, "SELECT "+importColumns+` FROM import_job WHERE status = ? AND status NOT IN ('completed',
@@ -168,7 +168,7 @@ func (s *Store) NextImport(ctx context.Context) (j core.ImportJob, err error) {
 	return j, err
 }
 
-// StartImport says that an import runs, and returns it. It returns ErrImportEnded where it was cancelled.
+// StartImport marks an import as running and returns it. If it was canceled, StartImport returns ErrImportEnded.
 func (s *Store) StartImport(ctx context.Context, id string, now core.Instant) (j core.ImportJob, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		err := tx.One(`UPDATE import_job SET status = 'running', started_at = iif(started_at = 0, ?2, started_at)
@@ -181,8 +181,8 @@ func (s *Store) StartImport(ctx context.Context, id string, now core.Instant) (j
 	return j, err
 }
 
-// ImportOf begins or goes on with the run of an uploaded import, as NewImport does: rows that it has done are not done
-// again.
+// ImportOf starts or resumes the run of an uploaded import, like NewImport. Rows that are already imported are
+// skipped.
 func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error) {
 	im, err := s.NewImport(ctx, j.ListID, j.SubscriberStatus, j.Source)
 	if err != nil {
@@ -199,8 +199,8 @@ func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error
 	return im, nil
 }
 
-// NoteProgress records how far a run has come, where no batch of it does: after reading, and in a dry run. lines is how
-// many the file has. It returns ErrImportEnded where the import was cancelled.
+// NoteProgress records the progress of a run where no batch does, that is after reading and in a dry run. lines is
+// the number of lines in the file. If the import was canceled, it returns ErrImportEnded.
 func (s *Store) NoteProgress(ctx context.Context, id string, lines int64, c core.ImportCounts) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE import_job SET lines = ? WHERE id = ? AND status = 'running'", lines, id)
@@ -224,7 +224,7 @@ func setImportCounts(tx *db.Tx, id string, c core.ImportCounts) error {
 		c.Suppressed, c.NotPermitted, c.NoAddress))
 }
 
-// endedOr turns a row that is not there into ErrImportEnded.
+// endedOr replaces core.ErrNotFound with ErrImportEnded.
 func endedOr(err error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return ErrImportEnded
@@ -232,9 +232,9 @@ func endedOr(err error) error {
 	return err
 }
 
-// FinishImport records the end of a run with its counts and the typos of j: completed, or, with a reason, failed. After
-// a dry one it is checked, with the reason if there is one, and may be run with another mapping. It returns
-// ErrImportEnded where the import was cancelled.
+// FinishImport records the end of a run, its counts and the typos of j. A run is completed or, if reason is not
+// empty, failed. A dry run is checked, with the reason if there is one, and may be run again with another mapping. If
+// the import was canceled, it returns ErrImportEnded.
 func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.ImportCounts, reason string,
 	now core.Instant,
 ) error {
@@ -268,13 +268,13 @@ func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.Impo
 	})
 }
 
-// importPosition is how far a run has come in the order of ids: an id, and how many rows of it.
+// importPosition is the progress of a run in the order of ids: an id and the number of its rows done.
 type importPosition struct {
 	id   string
 	rows int64
 }
 
-// reach counts a row, and reports whether an earlier process has done it.
+// reach advances by one row and reports whether an earlier process imported that row.
 func (p *importPosition) reach(id string, from importPosition) (done bool) {
 	if id != p.id {
 		p.id, p.rows = id, 0
@@ -283,7 +283,7 @@ func (p *importPosition) reach(id string, from importPosition) (done bool) {
 	return id < from.id || id == from.id && p.rows <= from.rows
 }
 
-// progress records in the operation of a batch how far its import has come.
+// progress records the progress of the import within the operation of a batch.
 func (im *importing) progress(tx *db.Tx) error {
 	if im.job == "" {
 		return nil

@@ -11,18 +11,18 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Departure says as what someone is imported whom a file calls no subscriber. Neither Unsubscribed nor a Block: they
-// never joined, of which nothing is kept.
+// Departure is the state in which to import a person whom a file does not list as a subscriber. If it has neither
+// Unsubscribed nor a Block, the person never joined, and nothing is stored.
 type Departure struct {
 	Unsubscribed bool
-	Block        core.Status  // core.StatusBounced, core.StatusComplaint, core.StatusSuppressed; empty: none
-	LeftAt       core.Instant // when they unsubscribed, as the file says; 0: it doesn't
+	Block        core.Status  // core.StatusBounced, core.StatusComplaint, core.StatusSuppressed; empty means none
+	LeftAt       core.Instant // when the person unsubscribed, according to the file; 0 if unknown
 }
 
-// departureBlocks are the values of Departure.Block by how they are packed.
+// departureBlocks lists the values of Departure.Block; a packed value is an index.
 var departureBlocks = [...]core.Status{core.NotBlocked, core.StatusBounced, core.StatusComplaint, core.StatusSuppressed}
 
-// append packs it for the spool.
+// append packs a Departure for the spool.
 func (d Departure) append(b []byte) []byte {
 	code := uint64(0)
 	for i, block := range departureBlocks {
@@ -36,14 +36,14 @@ func (d Departure) append(b []byte) []byte {
 	return binary.AppendVarint(binary.AppendUvarint(b, code), int64(d.LeftAt))
 }
 
-// readDeparture unpacks what append has written, and returns its size.
+// readDeparture unpacks what append has written and returns its size.
 func readDeparture(b []byte) (d Departure, size int) {
 	code, n := binary.Uvarint(b)
 	at, m := binary.Varint(b[n:])
 	return Departure{Unsubscribed: code&1 > 0, Block: departureBlocks[code>>1&3], LeftAt: core.Instant(at)}, n + m
 }
 
-// evidence is what the ledger keeps of a leaving elsewhere; empty: the file says nothing of it.
+// evidence returns the ledger's evidence that a person unsubscribed elsewhere. If the file has none, it is empty.
 func (d Departure) evidence() string {
 	if d.LeftAt == 0 {
 		return ""
@@ -51,7 +51,7 @@ func (d Departure) evidence() string {
 	return "unsubscribed " + d.LeftAt.Time().UTC().Format(time.RFC3339)
 }
 
-// splitLeft parts rows, in their order, into those of subscribers and the others.
+// splitLeft separates the rows of subscribers from the others and keeps their order.
 func splitLeft(rows []ImportRow) (join, left []ImportRow) {
 	first := 0
 	for first < len(rows) && !rows[first].Left {
@@ -71,7 +71,7 @@ func splitLeft(rows []ImportRow) (join, left []ImportRow) {
 	return join, left
 }
 
-// Statements that write many rows of people who are no subscribers.
+// addLeft and addBarred write many rows of people who are not subscribers.
 var (
 	addLeft = db.InsertMany(`INSERT INTO consent (list_id, at, what, means, source, generation, subscription_id, reason)
 		SELECT ?, ?, 'imported_unsubscribed', 'import', ?, 1, column1, column2 FROM `, 2,
@@ -80,7 +80,7 @@ var (
 		SELECT ?, ?, ?, ?, column1, column2 FROM `, 2, " WHERE true ON CONFLICT DO NOTHING")
 )
 
-// leave imports rows of people whom the file calls no subscribers, which are in the order of ids.
+// leave imports rows of people who are not subscribers according to the file. The rows are ordered by id.
 func (im *importing) leave(tx *db.Tx, rows []ImportRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (im *importing) leave(tx *db.Tx, rows []ImportRow) error {
 			return err
 		}
 	}
-	if im.tried != nil { // an earlier step of a dry run may have had rows of the same subscriber
+	if im.tried != nil { // an earlier step of a dry run may contain rows of the same subscriber
 		there[im.tried.ID] = im.tried
 	}
 	l := leaving{im: im, tx: tx, there: there}
@@ -122,19 +122,19 @@ func (im *importing) leave(tx *db.Tx, rows []ImportRow) error {
 	return l.write()
 }
 
-// leaving is the part of a step that imports people who are no subscribers.
+// leaving is the part of a step that imports people who are not subscribers.
 type leaving struct {
 	im     *importing
 	tx     *db.Tx
 	there  map[string]*core.Subscription
-	blocks map[string]*block // of the tenant's suppression list, by folded address
-	added  []*ImportRow      // new records
-	barred []*block          // addresses that are new on the suppression list
+	blocks map[string]*block // the tenant's suppression list, by folded address
+	added  []*ImportRow      // new subscriptions
+	barred []*block          // addresses new on the suppression list
 	words  []importWord
 	owners map[string]bool // see owned
 }
 
-// row imports one, and counts it once: by its block if that is new, else by the rest.
+// row imports one row and counts it once: by its block if that is new, otherwise by the rest.
 func (l *leaving) row(r *ImportRow) error {
 	sub := l.there[r.id]
 	if sub == nil {
@@ -162,7 +162,7 @@ func (l *leaving) row(r *ImportRow) error {
 	return err
 }
 
-// unsubscribe applies that someone has unsubscribed, and returns what counts it.
+// unsubscribe unsubscribes a person and returns the counter to increment.
 func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.Instant) (*int64, error) {
 	was, saved := *sub, ""
 	what, change := sub.ImportLeft(r.Email, r.LeftAt, joined, l.im.at)
@@ -202,8 +202,8 @@ func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.
 	return &l.im.counts.Unsubscribed, err
 }
 
-// block applies that an address must not be emailed, and returns what counts it. A bounce is no news of someone who has
-// joined later: their mailbox was there.
+// block blocks an address and returns the counter to increment. A bounce is ignored if the person joined later,
+// because the mailbox existed then.
 func (l *leaving) block(r *ImportRow, sub *core.Subscription, joined core.Instant) (*int64, error) {
 	stands := l.blocks[r.key]
 	switch {
@@ -214,7 +214,7 @@ func (l *leaving) block(r *ImportRow, sub *core.Subscription, joined core.Instan
 	case stands == nil:
 		stands = &block{Key: r.key, Kind: r.Block, ImportID: l.im.job, fresh: true}
 		l.blocks[r.key], l.barred = stands, append(l.barred, stands)
-	case stands.Kind >= r.Block: // in the order of words: bounced, complaint, suppressed
+	case stands.Kind >= r.Block: // in alphabetical order: bounced, complaint, suppressed
 		return &l.im.counts.Kept, l.blockedToo(r, stands)
 	default:
 		if err := l.strengthen(r, stands); err != nil {
@@ -230,7 +230,7 @@ func (l *leaving) block(r *ImportRow, sub *core.Subscription, joined core.Instan
 	return &l.im.counts.Suppressed, nil
 }
 
-// joined returns when someone joined whom another file has brought: the last time that the ledger gives.
+// joined returns when a person from another file joined, which is the latest time in the ledger.
 func (l *leaving) joined(sub *core.Subscription) (at core.Instant, err error) {
 	if sub.Status != core.SubscriptionActive || sub.Proof != core.ProofImport {
 		return 0, nil
@@ -250,8 +250,8 @@ func (l *leaving) joined(sub *core.Subscription) (at core.Instant, err error) {
 	return at, err
 }
 
-// latestIn returns the last time in the evidence of a consent, such as "opted in 2019-05-01 09:58:00 from 203.0.113.9;
-// confirmed 2019-05-01T10:00:00Z". A time without a zone is taken as UTC.
+// latestIn returns the latest time in the evidence of a consent, such as "opted in 2019-05-01 09:58:00 from
+// 203.0.113.9; confirmed 2019-05-01T10:00:00Z". A time without a zone is read as UTC.
 func latestIn(evidence string) (at core.Instant) {
 	words := strings.FieldsFunc(evidence, func(r rune) bool { return r == ' ' || r == ';' })
 	for i, word := range words {
@@ -269,7 +269,7 @@ func latestIn(evidence string) (at core.Instant) {
 	return at
 }
 
-// write adds the records and the addresses that are new.
+// write adds the new subscriptions and the new blocked addresses.
 func (l *leaving) write() error {
 	if len(l.added) > 0 {
 		same := []any{
@@ -308,7 +308,7 @@ func (l *leaving) write() error {
 	return l.writeWords()
 }
 
-// blocksAmong reads which of the rows' addresses are on the suppression list of a tenant.
+// blocksAmong returns the entries of a tenant's suppression list for the addresses of rows.
 func blocksAmong(from db.Querier, tenantID string, rows []ImportRow) (map[string]*block, error) {
 	keys, blocks := core.Strings(nil), map[string]*block{}
 	for i := range rows {
@@ -328,7 +328,7 @@ func blocksAmong(from db.Querier, tenantID string, rows []ImportRow) (map[string
 	return blocks, err
 }
 
-// resume makes someone active again whom the import has ended at an instant.
+// resume reactivates a subscription that the import ended at an instant.
 func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 	off := false
 	err := u.Get(&off, "SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id = '') OR EXISTS (SELECT "+

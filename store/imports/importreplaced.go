@@ -9,15 +9,14 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importReplaced stands for import_before where SweepImports looks for what nothing needs any more, as the kinds of
-// import_chunk do.
+// importReplaced stands for import_before where SweepImports uses kinds of import_chunk.
 const importReplaced = 3
 
-// MaxReplacedBytes is how many bytes of replaced fields are kept of one import: as many as its file has at most.
+// MaxReplacedBytes is the most bytes of replaced fields kept per import. It equals the maximum size of a file.
 var MaxReplacedBytes int64 = core.DefaultImportBytes
 
-// keepReplaced keeps what a row has replaced of a person who was on the list before. It returns core.ErrStorage, also
-// where the disk has no room beyond its reserve: then the import goes on later.
+// keepReplaced stores the earlier field values that a row replaced. It returns core.ErrStorage, also if the disk has
+// no space beyond its reserve; the import then resumes later.
 func (im *importing) keepReplaced(tx *db.Tx, id string, was, made core.Preferences) error {
 	if im.job == "" {
 		return nil
@@ -32,7 +31,7 @@ func (im *importing) keepReplaced(tx *db.Tx, id string, was, made core.Preferenc
 		im.unkept++
 		return nil
 	}
-	if err := tx.DB().Room(2 * int64(len(column))); err != nil { // in the -wal, and in the file
+	if err := tx.DB().Room(2 * int64(len(column))); err != nil { // for the WAL and for the database file
 		return err
 	}
 	n, err := tx.Exec("INSERT INTO import_before (import_id, subscription_id, fields) VALUES (?, ?, ?) ON CONFLICT DO "+
@@ -45,7 +44,7 @@ func (im *importing) keepReplaced(tx *db.Tx, id string, was, made core.Preferenc
 		im.replaced++
 		return nil
 	}
-	var first core.FieldsBefore // of another row of theirs
+	var first core.FieldsBefore // replaced by another row of the same person
 	if err := tx.Get(&first, "SELECT fields FROM import_before"+key, im.job, id); err != nil {
 		return err
 	}
@@ -53,13 +52,13 @@ func (im *importing) keepReplaced(tx *db.Tx, id string, was, made core.Preferenc
 		first.Then(f).Column())
 }
 
-// replacedFields is what an import has replaced of a person.
+// replacedFields holds the fields of a person that an import replaced.
 type replacedFields struct {
 	SubscriptionID string            `db:"subscription_id"`
 	Fields         core.FieldsBefore `db:"fields"`
 }
 
-// replacedBy reads what an import has replaced, of the people after an id and no more than so many, with their
+// replacedBy returns fields that an import replaced, of at most limit people after an id. It also returns their
 // subscriptions by id.
 func replacedBy(from db.Querier, j *core.ImportJob, after string, limit int) ([]replacedFields,
 	map[string]*core.Subscription, error,
@@ -84,7 +83,7 @@ func replacedBy(from db.Querier, j *core.ImportJob, after string, limit int) ([]
 	return rows, found, err
 }
 
-// planReplaced says what would become of what an import has replaced. It looks at 5,000 people at most.
+// planReplaced adds to the plan how many replaced fields would be restored. It checks at most 5,000 people.
 func planReplaced(from db.Querier, j *core.ImportJob, p *core.ImportUndoPlan) error {
 	p.Replaced = j.Replaced
 	for after := ""; p.ReplacedLooked < undoLooks; {
@@ -106,7 +105,7 @@ func planReplaced(from db.Querier, j *core.ImportJob, p *core.ImportUndoPlan) er
 	return nil
 }
 
-// restore gives some people back what the import has replaced, and reports whether there is more to do.
+// restore restores the replaced fields of some people and reports whether there is more to do.
 func (u *undoing) restore() (more bool, err error) {
 	rows, subs, err := replacedBy(u.Tx, &u.job, "", ImportBatch)
 	if err != nil || len(rows) == 0 {
@@ -121,7 +120,7 @@ func (u *undoing) restore() (more bool, err error) {
 	}
 	for i := range rows {
 		sub := subs[rows[i].SubscriptionID]
-		if sub == nil { // gone
+		if sub == nil { // deleted
 			continue
 		}
 		done, err := u.restoreFields(sub, rows[i].Fields, by)
@@ -141,7 +140,7 @@ func (u *undoing) restore() (more bool, err error) {
 		WHERE id = ?1`, u.job.ID, u.restored, int64(len(rows))-u.restored)
 }
 
-// restoreFields gives a person back what the import has replaced. The send side knows at once.
+// restoreFields restores the replaced fields of a person. The send side is updated in the same operation.
 func (u *undoing) restoreFields(sub *core.Subscription, f core.FieldsBefore, by string) (done bool, err error) {
 	was := sub.Preferences
 	change, done := sub.RestoreFields(f, u.at)
@@ -163,7 +162,7 @@ func (u *undoing) restoreFields(sub *core.Subscription, f core.FieldsBefore, by 
 	return true, u.hand(tenants.EventOf(u.list.TenantID, sub, change))
 }
 
-// dropReplaced removes some of what is kept of an import that can't be taken back any more.
+// dropReplaced deletes some of the replaced fields of an import that can't be undone anymore.
 func (s *Store) dropReplaced(ctx context.Context, id string) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`DELETE FROM import_before WHERE import_id = ?1 AND subscription_id IN (SELECT subscription_id FROM

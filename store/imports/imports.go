@@ -17,24 +17,24 @@ import (
 const (
 	// ImportBatch is the number of rows in one step of an operation.
 	ImportBatch = 500
-	// ImportSteps is the number of steps of an operation that no other one waits for.
+	// ImportSteps is the most steps of an operation while no other operation waits.
 	ImportSteps = 8
-	// MaxSingle is how many changed rows of an import are announced one by one; more ask for a full sync.
+	// MaxSingle is the most changed rows of an import that are announced one by one. More rows need a full sync.
 	MaxSingle = 1000
-	// syncAfter is how long after the last batch an import's full sync is planned if the import never says that it has
-	// ended: its process may have been killed.
+	// syncAfter is the delay after the last batch until an import's full sync is planned. It matters if the import
+	// never reports its end because its process was killed.
 	syncAfter = 5 * time.Second
 )
 
 // ImportRow is one row of an operator's file.
 type ImportRow struct {
 	Email       core.Email
-	Preferences core.Preferences // empty: not in the file
-	Left        bool             // the file says that they are no subscriber: no other row of theirs brings them in
-	Departure                    // if they are not, as what they are imported
-	// when and from where they consented in another system, for the ledger; empty: nothing is known
+	Preferences core.Preferences // empty if not in the file
+	Left        bool             // not a subscriber according to the file; overrides the person's other rows
+	Departure                    // if Left, the state in which to import the person
+	// When and where the person consented in another system, for the ledger; empty if unknown
 	Evidence string
-	Line     int // of the file, for Import.OnContradicted
+	Line     int // line in the file, for Import.OnContradicted
 	id, key  string
 }
 
@@ -43,50 +43,52 @@ func newImportRow(id, email, preferences string, left bool) ImportRow {
 	return ImportRow{Email: e, Preferences: core.Preferences(preferences), Left: left, id: id, key: e.Key()}
 }
 
-// Import is a running import. Make it with NewImport; it is for one goroutine. Either Put every row, then Write and
-// Close, which costs a sort and writes each page of the database once; or Add them as they come.
+// Import is a running import, created by NewImport. It must be used by one goroutine. One way to use it is to call Put
+// for every row, then Write and Close. This sorts the rows and writes each database page once. The other way is to call
+// Add for rows as they arrive.
 type Import struct {
 	store  *Store
 	list   *core.ListWithTenant
 	status string
-	proof  string // of those who become active
+	proof  string // of subscriptions that become active
 	source string
 	ids    *db.SubscriptionIDs
 	spool  spool
 	put    []ImportRow // not in the spool yet
-	spare  []ImportRow // its memory is used again
-	packed chan error  // of the rows on their way into the spool, which are in spare; nil: none
+	spare  []ImportRow // memory for reuse
+	packed chan error  // result for the rows being added to the spool, which are in spare; nil if there are none
 	single int         // changes announced one by one
 	Synced bool
-	held   int64 // rows that were put in
+	held   int64 // rows passed to Put
 	Counts core.ImportCounts
-	DryRun bool // nothing is kept: Counts says what would become of the rows
-	// KeepFields leaves the preferences of subscribers who are on the list as they are.
+	DryRun bool // nothing is stored, and Counts has what would happen
+	// KeepFields keeps the preferences of existing subscribers unchanged.
 	KeepFields bool
-	// MayEnd allows to end subscriptions of people whom the file calls unsubscribed, MaySuppress to add those whom it
-	// calls bounced, complained or suppressed to the tenant's suppression list. Without, they are left out and counted.
+	// MayEnd allows the import to unsubscribe people whom the file lists as unsubscribed. MaySuppress allows it to
+	// add bounced, complained and suppressed addresses to the tenant's suppression list. Without permission, these
+	// rows are skipped and counted.
 	MayEnd, MaySuppress bool
-	// OnContradicted, if not nil, is called by Write for each row that is left out since another row of the file says
-	// that the subscriber has left, with the lines of both, in no order. An error of it ends Write.
+	// OnContradicted, if not nil, is called by Write for each row skipped because another row says that the
+	// subscriber has left. It gets the lines of both, in no particular order. An error from it ends Write.
 	OnContradicted func(line, left int) error
 
-	job    string            // id of the core.ImportJob that it is the run of; empty: none
-	from   importPosition    // up to where a process before this one has come
+	job    string            // id of the core.ImportJob; empty means none
+	from   importPosition    // where an earlier process stopped
 	before core.ImportCounts // of that process
 
-	tried *core.Subscription // in a dry run: of the last row, as it would be
+	tried *core.Subscription // in a dry run: would-be subscription of the last row
 
-	runID     string           // in the event of an import without job
+	runID     string           // for the event of an import without job
 	summaries map[string]int64 // see announceLater
 
-	replacedBytes int64 // of what is kept to take the import back
+	replacedBytes int64 // of the fields kept for an undo
 
-	actor string // of an import into the suppression list alone; empty: there is a list
+	actor string // of an import into the suppression list only; empty if there is a list
 }
 
-// NewImport begins an import into a list; status is that of new rows: active, or pending, which sends each of them a
-// confirmation mail. source goes into the ledger. core.ErrListNotFound, and a Conflict where another member service
-// keeps the list.
+// NewImport starts an import into a list. status is the status of new rows: active, or pending, which sends each a
+// confirmation email. source is stored in the consent ledger. If there is no such list, it returns
+// core.ErrListNotFound. If another member service manages the list, it returns a Conflict.
 func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*Import, error) {
 	if status != core.SubscriptionActive && status != core.SubscriptionPending {
 		return nil, core.Invalidf("status", "status must be active or pending.")
@@ -105,8 +107,8 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	}, nil
 }
 
-// Put takes a row in. Memory stays bounded: rows beyond some megabytes go into files without a name next to the
-// database. It returns an error of the file system, maybe that of a row before.
+// Put adds a row. Beyond some megabytes, rows are kept in unnamed files next to the database, so memory stays
+// bounded. It may return an error of the file system that an earlier row caused.
 func (im *Import) Put(r ImportRow) error {
 	im.held++
 	if im.put = append(im.put, r); len(im.put) < ImportBatch {
@@ -115,7 +117,7 @@ func (im *Import) Put(r ImportRow) error {
 	return im.pack()
 }
 
-// pack has the rows that were put in packed while the next ones are read.
+// pack starts adding the collected rows to the spool while further rows are read.
 func (im *Import) pack() error {
 	if err := im.settle(); err != nil {
 		return err
@@ -136,7 +138,7 @@ func (im *Import) pack() error {
 	return nil
 }
 
-// settle waits for the rows on their way into the spool.
+// settle waits until the rows are in the spool.
 func (im *Import) settle() error {
 	if im.packed == nil {
 		return nil
@@ -146,36 +148,36 @@ func (im *Import) settle() error {
 	return err
 }
 
-// Fields are those that the list has.
+// Fields returns the custom fields of the list.
 func (im *Import) Fields() core.Fields { return im.list.Fields }
 
-// Resumed reports whether a process before this one has done a part of it.
+// Resumed reports whether an earlier process did a part of the import.
 func (im *Import) Resumed() bool { return im.from.id != "" }
 
-// Held is how many rows were put in.
+// Held returns the number of rows passed to Put.
 func (im *Import) Held() int64 { return im.held }
 
-// importStep is a part of an import in the order of ids: the rows that are imported, and what became of the others.
+// importStep is a part of an import in the order of ids, with the rows to import and the counts of skipped ones.
 type importStep struct {
 	rows               []ImportRow
-	read               int64 // rows
+	read               int64 // number of rows read
 	kept, contradicted int64
 	position           importPosition // of the last row
 }
 
-// Write imports what was put in, by ids, in operations of 500 rows, or more where no other operation waits, and
-// announces it. written, if not nil, is told the number of rows so far. now is asked for each operation. It returns
-// core.ErrStorage, or an error of the file system.
+// Write imports the rows in the order of ids, in operations of 500 rows, or more while no other operation waits. It
+// announces the changes. If written is not nil, it is called with the number of rows done so far. now is called for
+// each operation. Write returns core.ErrStorage or an error of the file system.
 func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) (err error) {
 	if err := errors.Join(im.pack(), im.settle()); err != nil {
 		return err
 	}
 	im.put, im.spare = nil, nil
 	if im.from.id != "" {
-		im.Counts = im.before // of the lines that were read, too: they are the same
+		im.Counts = im.before // including the counts of lines read, which are the same
 	}
 	steps, quit := make(chan importStep, ImportSteps), make(chan struct{})
-	var failed error // of reading
+	var failed error // error of reading
 	go func() {
 		defer close(steps)
 		failed = im.readSteps(func(s importStep) error {
@@ -207,13 +209,13 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 	return im.End(ctx, now())
 }
 
-// errNoMore ends reading ahead.
+// errNoMore stops reading ahead.
 var errNoMore = errors.New("no more rows needed")
 
-// readSteps reads the rows in the order of ids, and gives them to take step by step.
+// readSteps reads the rows in the order of ids and passes them to take, step by step.
 func (im *Import) readSteps(take func(importStep) error) error {
 	var s importStep
-	var left ImportRow // the latest that says that its subscriber has left: it comes before the others of theirs
+	var left ImportRow // last row with Left; it precedes other rows of the same subscriber
 	err := im.spool.inOrder(func(r ImportRow) error {
 		done := s.position.reach(r.id, im.from)
 		s.read++
@@ -249,22 +251,22 @@ func (im *Import) readSteps(take func(importStep) error) error {
 	return take(s)
 }
 
-// Close lets go of the files. It may be called at any time, and again.
+// Close releases the files. It may be called at any time and more than once.
 func (im *Import) Close() {
 	_ = im.settle()
 	im.spool.close()
 }
 
-// Add imports rows, at most 500, in one operation, and sorts them by id. Repeating it changes nothing. Its only error
-// is core.ErrStorage.
+// Add imports at most 500 rows in one operation, after sorting them by id. Repeating it changes nothing. Its only
+// error is core.ErrStorage.
 func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) error {
 	im.prepare(rows)
 	_, err := im.add(ctx, importStep{rows: rows}, nil, now)
 	return err
 }
 
-// add imports a step in one operation, and with it what more has ready as long as no other operation waits. read is the
-// number of rows that were read for it.
+// add imports a step in one operation. While no other operation waits, it includes the ready steps from more. read is
+// the number of rows that were read for these steps.
 func (im *Import) add(ctx context.Context, first importStep, more <-chan importStep, now core.Instant) (read int64,
 	err error,
 ) {
@@ -272,7 +274,7 @@ func (im *Import) add(ctx context.Context, first importStep, more <-chan importS
 		return first.read, im.try(ctx, first, now)
 	}
 	var add importing
-	steps := append(make([]importStep, 0, ImportSteps), first) // also those of a first try
+	steps := append(make([]importStep, 0, ImportSteps), first) // kept if the operation is repeated
 	err = im.store.BulkRepeatable(ctx, func(tx *db.Tx) (err error) {
 		add = importing{
 			Import: im, now: now, counts: im.Counts, single: im.single, replacedBytes: im.replacedBytes,
@@ -291,7 +293,7 @@ func (im *Import) add(ctx context.Context, first importStep, more <-chan importS
 	return read, err
 }
 
-// identify derives the ids of rows that have none.
+// identify derives the ids of rows without one.
 func (im *Import) identify(rows []ImportRow) {
 	for i := range rows {
 		if r := &rows[i]; r.id == "" {
@@ -301,7 +303,7 @@ func (im *Import) identify(rows []ImportRow) {
 	}
 }
 
-// prepare derives the ids outside the operation, and sorts the rows by them.
+// prepare derives the ids outside the operation and sorts the rows by them.
 func (im *Import) prepare(rows []ImportRow) {
 	im.identify(rows)
 	byID := func(a, b ImportRow) int { return strings.Compare(a.id, b.id) }
@@ -310,8 +312,8 @@ func (im *Import) prepare(rows []ImportRow) {
 	}
 }
 
-// End announces what Add did not announce one by one. Where another member service feeds the list too, the full sync
-// ends no one of theirs. Its only error is core.ErrStorage.
+// End announces the changes that Add did not announce one by one. If another member service also feeds the list, the
+// full sync does not end that service's subscriptions. Its only error is core.ErrStorage.
 func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
 	if im.actor != "" && !im.DryRun {
 		return im.auditSuppressed(ctx, now)
@@ -326,7 +328,7 @@ func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
 	return err
 }
 
-// AddSteps is Add for several steps, which are all ready.
+// AddSteps is Add for several steps that are all ready.
 func (im *Import) AddSteps(ctx context.Context, now core.Instant, steps ...[]ImportRow) error {
 	ready := make(chan importStep, len(steps))
 	for _, rows := range steps {

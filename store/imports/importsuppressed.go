@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// NewSuppressionImport begins an import of addresses into the suppression list of a tenant: each row is to have a
-// Block, and no one joins a list. core.ErrNotFound: there is no such tenant.
+// NewSuppressionImport starts an import of addresses into a tenant's suppression list. Each row must have a Block; no
+// one is added to a list. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) NewSuppressionImport(ctx context.Context, tenantID, source, actor string) (*Import, error) {
 	if _, err := s.Tenant(ctx, tenantID); err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (s *Store) NewSuppressionImport(ctx context.Context, tenantID, source, acto
 	}, nil
 }
 
-// there returns an error where the list of the import, or its tenant, is gone.
+// there returns an error if the list or the tenant of the import no longer exists.
 func (im *importing) there(tx *db.Tx) (err error) {
 	if im.list.ID == "" {
 		_, err = tenants.ReadTenant(tx, im.list.TenantID)
@@ -32,7 +32,7 @@ func (im *importing) there(tx *db.Tx) (err error) {
 	return err
 }
 
-// auditSuppressed notes how many addresses an import has added to the suppression list.
+// auditSuppressed records how many addresses the import added to the suppression list.
 func (im *Import) auditSuppressed(ctx context.Context, now core.Instant) error {
 	return im.store.Update(ctx, func(tx *db.Tx) error {
 		tx.Tell("bounced", nil, im.Counts.Bounced)

@@ -14,13 +14,13 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importBrought is the kind of import_chunk that holds whom an import has brought: the instant of a step in
-// milliseconds, and the ids of subscriptions whose status it changed then, in their order.
+// importBrought is the kind of import_chunk that lists the subscriptions whose status an import changed. A chunk has
+// the instant of a step in milliseconds, followed by the ids in order.
 const importBrought = 2
 
 const instantBytes = 8
 
-// note remembers that the import has moved a subscription.
+// note records that the import changed the status of a subscription.
 func (im *importing) note(id string) {
 	u, err := uuid.Parse(id)
 	if im.job == "" || err != nil {
@@ -33,7 +33,7 @@ func (im *importing) note(id string) {
 	im.brought++
 }
 
-// keepNoted writes what a step has noted.
+// keepNoted writes what a step recorded with note.
 func (im *importing) keepNoted(tx *db.Tx) error {
 	if len(im.noted) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (im *importing) keepNoted(tx *db.Tx) error {
 	return err
 }
 
-// addBrought adds a chunk of those whom an import has brought.
+// addBrought adds a chunk of the kind importBrought.
 func addBrought(tx *db.Tx, id string, data []byte) error {
 	no, err := tx.Number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", id,
 		importBrought)
@@ -53,7 +53,7 @@ func addBrought(tx *db.Tx, id string, data []byte) error {
 	return err
 }
 
-// broughtChunk is a step of an import, with whom it has brought.
+// broughtChunk is such a chunk: a step of an import with the subscriptions that it changed.
 type broughtChunk struct {
 	No   int64  `db:"no"`
 	Data []byte `db:"data"`
@@ -71,8 +71,8 @@ func (c *broughtChunk) read() (at core.Instant, ids core.Strings) {
 	return at, ids
 }
 
-// movedBy reads the subscriptions of ids, and what becomes of each when the import that moved them at an instant is
-// taken back.
+// movedBy returns the subscriptions with the given ids, and what undoing the import does to each. at is the instant
+// at which the import changed them.
 func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.Strings) ([]core.Subscription,
 	[]core.UndoOutcome, error,
 ) {
@@ -114,12 +114,12 @@ func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.
 	return subs, outcomes, err
 }
 
-// undoLooks is how many of those whom an import has brought a plan looks at.
+// undoLooks is the most changed subscriptions that a plan checks.
 const undoLooks = 5000
 
-// ImportUndoPlan says what would happen if an import were taken back. It looks at 5,000 of those whom the import has
-// brought at most; ids are as good as random, so the others fare alike. It returns core.ErrNotFound, or a Conflict
-// where the import can't be taken back.
+// ImportUndoPlan returns what would happen if an import were undone. It checks at most 5,000 changed subscriptions;
+// ids are practically random, so these are a fair sample. If there is no such import, it returns core.ErrNotFound. If
+// the import can't be undone, it returns a Conflict.
 func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant) (p core.ImportUndoPlan, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		var j core.ImportJob
@@ -145,7 +145,7 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 				break
 			}
 			for n := range ids {
-				outcome := core.UndoOutcome(0) // it is gone
+				outcome := core.UndoOutcome(0) // the subscription was deleted
 				if n < len(outcomes) {
 					outcome = outcomes[n]
 				}
@@ -165,7 +165,7 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 	return p, err
 }
 
-// undoable returns nil where an import can be taken back, else a Conflict that says why not.
+// undoable returns nil if an import can be undone, otherwise a Conflict with the reason.
 func undoable(j *core.ImportJob, now core.Instant) error {
 	switch {
 	case !j.Ended():
@@ -180,8 +180,9 @@ func undoable(j *core.ImportJob, now core.Instant) error {
 	return nil
 }
 
-// UndoImport asks for an import to be taken back, which happens in steps. It returns core.ErrNotFound, or a Conflict
-// where the import has not ended, has changed no one, has ended a week ago, or was taken back.
+// UndoImport starts undoing an import, which happens in steps. If there is no such import, it returns
+// core.ErrNotFound. It returns a Conflict if the import has not ended, changed nothing, ended more than a week ago or
+// was already undone.
 func (s *Store) UndoImport(ctx context.Context, id, actor string, now core.Instant) (core.ImportJob, error) {
 	return s.changeImport(ctx, id, actor, "import.undo", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if err := undoable(j, now); err != nil {
@@ -196,13 +197,13 @@ func (s *Store) UndoImport(ctx context.Context, id, actor string, now core.Insta
 	})
 }
 
-// NextUndo returns the id of an import that is being taken back. It returns core.ErrNotFound where there is none.
+// NextUndo returns the id of an import that is being undone. If there is none, it returns core.ErrNotFound.
 func (s *Store) NextUndo(ctx context.Context) (id string, err error) {
 	err = s.Get(ctx, &id, "SELECT id FROM import_job WHERE undo_status = 'running' ORDER BY id LIMIT 1")
 	return id, err
 }
 
-// UndoImportStep takes back one step of an import, and reports whether there is more to do. Its only error is
+// UndoImportStep undoes one step of an import and reports whether there is more to do. Its only error is
 // core.ErrStorage.
 func (s *Store) UndoImportStep(ctx context.Context, id string, now core.Instant) (more bool, err error) {
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
@@ -221,7 +222,7 @@ func (s *Store) UndoImportStep(ctx context.Context, id string, now core.Instant)
 	return more && err == nil, err
 }
 
-// undoing is one operation that takes back a step of an import.
+// undoing is an operation that undoes one step of an import.
 type undoing struct {
 	*db.Tx
 	job                    core.ImportJob
@@ -230,10 +231,10 @@ type undoing struct {
 	removed, pending, kept int64
 	restored               int64
 	resumed, lifted        int64
-	heirs                  map[string][]string // imports, and the ids of subscriptions that they own from now on
+	heirs                  map[string][]string // ids of subscriptions, by the import that owns them from now on
 }
 
-// step takes back the first of the steps that are left, or ends.
+// step undoes the first remaining step, or ends the undo.
 func (u *undoing) step() (more bool, err error) {
 	if more, err := u.unsay(); more || err != nil {
 		return more, err
@@ -255,7 +256,7 @@ func (u *undoing) step() (more bool, err error) {
 		if more, err := u.lift(); more || err != nil {
 			return more, err
 		}
-		// those are done: now what was replaced, which makes them look changed
+		// All steps are undone. Replaced fields follow, because restoring them makes subscriptions look changed.
 		if more, err := u.restore(); more || err != nil {
 			return more, err
 		}
@@ -293,7 +294,7 @@ func (u *undoing) step() (more bool, err error) {
 	)
 }
 
-// undo takes back what the import has made of a subscription at an instant.
+// undo reverts what the import did to a subscription at an instant.
 func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Instant) error {
 	switch o {
 	case core.UndoRemoves, core.UndoPends:
@@ -327,7 +328,7 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 		return members.SaveSubscription(u.Tx, was.Status, sub)
 	}
 	u.removed++
-	if sub.Status == core.SubscriptionPending { // mails that ask for a confirmation, and are on no connection yet
+	if sub.Status == core.SubscriptionPending { // queued confirmation emails that are not being sent yet
 		_, err := u.Exec(
 			"UPDATE mail SET state = "+tenants.SQLMailLeftOut+`, finished_at = ? WHERE email_key = ? AND kind = ? AND
 			list_id = ? AND state != `+tenants.SQLMailLeftOut+" AND +state = "+tenants.SQLMailQueued,
@@ -348,8 +349,8 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 	return err
 }
 
-// announce lets the send side, and the tenant's receivers, know that a subscriber is none any more. Here the send side
-// knows at once, and whatever is still on its way to it is older.
+// announce tells the send side and the tenant's endpoints that a subscription has ended. A local send side is updated
+// in the same operation; any events still queued to it are older.
 func (u *undoing) announce(sub *core.Subscription) error {
 	if sub.Status != core.SubscriptionActive {
 		return nil
@@ -361,7 +362,8 @@ func (u *undoing) announce(sub *core.Subscription) error {
 	return u.hand(tenants.EventOf(u.list.TenantID, &ended, change))
 }
 
-// hand gives an event to the send side, which applies it at once where it is here, and to the tenant's receivers.
+// hand passes an event to the send side and to the tenant's endpoints. A local send side applies it in the same
+// operation.
 func (u *undoing) hand(event *core.Event) error {
 	var err error
 	if u.Store.Options().SendElsewhere {
@@ -376,19 +378,19 @@ func (u *undoing) hand(event *core.Event) error {
 	if err != nil {
 		return err
 	}
-	if u.rows() >= u.Store.Options().ImportEvents { // told in one event at the end
+	if u.rows() >= u.Store.Options().ImportEvents { // reported in one event at the end
 		return nil
 	}
 	return tenants.AddToEndpoints(u.Tx, event, u.now)
 }
 
-// rows is how many subscribers were changed so far.
+// rows returns the number of subscribers changed so far.
 func (u *undoing) rows() int64 {
 	return u.job.UndoRemoved + u.job.UndoPending + u.job.UndoRestored + u.job.UndoResumed + u.removed + u.pending +
 		u.restored + u.resumed
 }
 
-// end records that the import is taken back.
+// end records that the import is undone.
 func (u *undoing) end() error {
 	by := ""
 	if err := u.Get(&by, "SELECT undo_by FROM import_job WHERE id = ?", u.job.ID); err != nil {

@@ -15,24 +15,24 @@ import (
 	"newsletterd/store/members"
 )
 
-// A file may say what another one has said already: that someone has unsubscribed, or that an address bounced. The
-// first import owns the record, and the words of the others wait in import_word. When the owner is undone, one of them
-// takes the record over, so an import takes back only what its own file said. A file may also say that someone
-// unsubscribed who is active by a later word of another one. That word waits too: it counts once the other import is
-// undone.
+// A file may state what another file stated before: that a person unsubscribed or that an address bounced. The first
+// import owns the record, and the statements of the others wait in import_word. When the owner is undone, one of them
+// takes over the record. An import thus undoes only what its own file stated.
+//
+// A file may also list a person as unsubscribed who is active by a later statement of another file. That statement
+// waits too, and applies once the other import is undone.
 
-// WordsKept is how long such words are kept. An import that may be undone has begun before, and ended a week ago at
-// most.
+// WordsKept is how long such statements are kept. An import that can still be undone ended at most a week ago.
 const WordsKept = 30 * 24 * time.Hour
 
-// importWord is what a file says next to the one that owns a record.
+// importWord is a statement in a file about a record that another import owns.
 type importWord struct {
 	emailKey, listID, importID string
 	kind, reason               string
 	at                         core.Instant
 }
 
-// addWords adds words. A word for a record that is gone makes room for that of the new one.
+// addWords inserts statements. A statement about a deleted record is replaced by one about the new record.
 var addWords = db.InsertMany(
 	`INSERT INTO import_word (tenant_id, said_at, email_key, list_id, import_id, kind, reason, at)
 	SELECT ?, ?, column1, column2, column3, column4, column5, column6 FROM `,
@@ -42,14 +42,14 @@ var addWords = db.InsertMany(
 	said_at = excluded.said_at`,
 )
 
-// mayBeUndone tells of an import_job that it can be undone, or is being undone, at an instant.
+// mayBeUndone is an SQL condition on import_job: the import can be undone, or is being undone, at an instant.
 var mayBeUndone = "status <> 'deleted' AND undo_status <> 'done' AND (finished_at = 0 OR undo_status = 'running' OR finished_at + " +
 	strconv.FormatInt(
 		FaultsKept.Milliseconds(),
 		10,
 	) + " > ?)"
 
-// owned reports whether an import owns what it has said: it can still be undone.
+// owned reports whether an import still owns its records, that is, can still be undone.
 func (l *leaving) owned(importID string) (yes bool, err error) {
 	if importID == "" {
 		return false, nil
@@ -88,8 +88,8 @@ func (l *leaving) keepOwner(id string, yes bool) {
 	l.owners[id] = yes
 }
 
-// leftToo notes that a file says that someone has unsubscribed who has left already, or whom another file has made
-// active and this one doesn't end.
+// leftToo records a file's statement that a person unsubscribed, if the person has already left. It also does so if
+// another file made the person active and this import does not end that.
 func (l *leaving) leftToo(r *ImportRow, sub *core.Subscription) error {
 	asked := sub.Status == core.SubscriptionPending && sub.Proof != core.ProofLeft
 	brought := sub.Status == core.SubscriptionActive && sub.Proof == core.ProofImport
@@ -106,7 +106,7 @@ func (l *leaving) leftToo(r *ImportRow, sub *core.Subscription) error {
 	return err
 }
 
-// block is a row of the suppression list, or what is to become one.
+// block is an existing or new row of the suppression list.
 type block struct {
 	Key       string       `db:"email_key"`
 	Kind      core.Status  `db:"kind"`
@@ -116,7 +116,7 @@ type block struct {
 	fresh     bool         // not written yet
 }
 
-// blockedToo notes that a file says what another one has said of an address already, or less.
+// blockedToo records a file's statement about an address if another file stated the same or something stronger.
 func (l *leaving) blockedToo(r *ImportRow, stands *block) error {
 	if l.im.DryRun || stands.ImportID == l.im.job {
 		return nil
@@ -130,7 +130,7 @@ func (l *leaving) blockedToo(r *ImportRow, stands *block) error {
 	return err
 }
 
-// strengthen makes a row of the suppression list one of the import, which says more than what stands there.
+// strengthen turns a row of the suppression list into one of this import, whose statement is stronger.
 func (l *leaving) strengthen(r *ImportRow, stands *block) error {
 	if stands.fresh || l.im.DryRun {
 		stands.Kind = r.Block
@@ -154,7 +154,7 @@ func (l *leaving) strengthen(r *ImportRow, stands *block) error {
 	)
 }
 
-// writeWords writes what was noted.
+// writeWords writes the recorded statements.
 func (l *leaving) writeWords() error {
 	for i := range l.words {
 		if l.words[i].importID == l.im.job {
@@ -171,15 +171,15 @@ func (l *leaving) writeWords() error {
 	)
 }
 
-// heirWord is the word that stands when the import that owns a leaving is undone.
+// heirWord is the statement that applies when the import that owns an unsubscribe is undone.
 type heirWord struct {
-	// empty: the word stays for good, for it is of no import that can be undone
+	// Empty if the import can't be undone anymore, so that its statement is permanent
 	ImportID string `db:"import_id"`
 	Source   string `db:"source"` // of that import
 	Reason   string `db:"reason"`
 }
 
-// heir returns the word that stands when an import is undone. ok is false where there is none.
+// heir returns the statement that applies when an import is undone. If there is none, ok is false.
 func heir(from db.Querier, tenantID string, sub *core.Subscription, owner string, now core.Instant) (w heirWord, ok bool,
 	err error,
 ) {
@@ -202,10 +202,10 @@ func heir(from db.Querier, tenantID string, sub *core.Subscription, owner string
 	return w, err == nil, err
 }
 
-// resumedWord is the import_id of words that say by which event an import was undone that had ended someone.
+// resumedWord is the import_id of rows that record which event undid an import's unsubscribe.
 const resumedWord = "resumed"
 
-// resumedBy reports whether the last event of a subscription is that an import, which had ended it, was undone.
+// resumedBy reports whether the last event of a subscription undid an import that had ended it.
 func resumedBy(from db.Querier, tenantID string, sub *core.Subscription) (yes bool, err error) {
 	err = from.Get(
 		&yes,
@@ -219,8 +219,7 @@ func resumedBy(from db.Querier, tenantID string, sub *core.Subscription) (yes bo
 	return yes, err
 }
 
-// resumeImported lets an active subscription be, but for its last event, what the import that brought it has made of
-// it.
+// resumeImported restores the state that the import gave to an active subscription, except for its last event.
 func (u *undoing) resumeImported(sub *core.Subscription) error {
 	if sub.Proof != core.ProofImport {
 		return nil
@@ -236,12 +235,12 @@ func (u *undoing) resumeImported(sub *core.Subscription) error {
 	return u.InsertMany(&addWords, []any{u.list.TenantID, int64(u.now)}, 1, w.append)
 }
 
-// append appends the places of addWords.
+// append appends the parameters of addWords.
 func (w *importWord) append(args []any, _ int) []any {
 	return append(args, w.emailKey, w.listID, w.importID, w.kind, w.reason, int64(w.at))
 }
 
-// unsay removes some of the words of the import, and reports whether there were any.
+// unsay deletes some of the import's statements and reports whether there were any.
 func (u *undoing) unsay() (more bool, err error) {
 	n, err := u.Exec(`DELETE FROM import_word INDEXED BY import_word_import WHERE import_id = ?1 AND import_id <> '' AND
 		email_key <= (SELECT max(email_key) FROM (SELECT email_key FROM import_word INDEXED BY import_word_import WHERE
@@ -249,7 +248,7 @@ func (u *undoing) unsay() (more bool, err error) {
 	return n > 0, err
 }
 
-// bequeath lets another import own a leaving that this one has brought about. Where none can, it stays for good.
+// bequeath passes the ownership of an unsubscribe to another import. If there is none, the unsubscribe is permanent.
 func (u *undoing) bequeath(sub *core.Subscription) error {
 	w, ok, err := heir(u.Tx, u.list.TenantID, sub, u.job.ID, u.now)
 	if err != nil || !ok || w.ImportID == "" {
@@ -264,8 +263,8 @@ func (u *undoing) bequeath(sub *core.Subscription) error {
 	return err
 }
 
-// hold undoes an activation by this import, at an instant, of a subscriber whom another file lists as unsubscribed: they
-// become unsubscribed, or wait for a confirmation of their own.
+// hold undoes an activation by this import, at an instant, of a person whom another file lists as unsubscribed. The
+// person becomes unsubscribed or, if pends is true, pending.
 func (u *undoing) hold(sub *core.Subscription, pends bool, at core.Instant) error {
 	was := *sub
 	if err := u.announce(sub); err != nil {
@@ -304,7 +303,8 @@ func (u *undoing) hold(sub *core.Subscription, pends bool, at core.Instant) erro
 	return u.bequeath(sub)
 }
 
-// moveWords lets the words about a subscription that changed at an instant stand next to what it has become.
+// moveWords updates the statements about a subscription that changed at an instant, so that they refer to its new
+// state.
 func moveWords(tx *db.Tx, tenantID string, sub *core.Subscription, at core.Instant) error {
 	if sub.ChangedAt == at {
 		return nil
@@ -314,7 +314,7 @@ func moveWords(tx *db.Tx, tenantID string, sub *core.Subscription, at core.Insta
 	return err
 }
 
-// keepHeirs writes what others own now of a step that was taken at an instant.
+// keepHeirs writes which subscriptions of a step at an instant other imports own now.
 func (u *undoing) keepHeirs(at core.Instant) error {
 	for _, id := range slices.Sorted(maps.Keys(u.heirs)) {
 		data := binary.BigEndian.AppendUint64(nil, uint64(at))
@@ -335,8 +335,8 @@ func (u *undoing) keepHeirs(at core.Instant) error {
 	return nil
 }
 
-// lift removes some of the addresses that the import has added to the suppression list, and reports whether there were
-// any. What another file says of them, or stood there before, stands again.
+// lift removes some of the import's addresses from the suppression list and reports whether there were any. A
+// statement of another file, or an earlier entry, applies again.
 func (u *undoing) lift() (more bool, err error) {
 	var rows []block
 	err = u.All(

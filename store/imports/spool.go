@@ -11,34 +11,34 @@ import (
 	"slices"
 )
 
-// spool sorts rows by id in bounded memory: runs of up to runBytes are sorted and written to a file that has no name,
-// then merged. Subscriptions are keyed by ids that are as good as random; in file order each row would dirty pages of
-// its own, and writing them is what an import of any size would spend its time on.
+// spool sorts rows by id in bounded memory. Runs of up to runBytes are sorted, written to unnamed files and then
+// merged. Subscription ids are practically random. In file order, each row would change other database pages, and
+// writing those would dominate the time of an import.
 type spool struct {
 	dir    string
 	rows   packedRows
-	spare  packedRows // its memory is used again
+	spare  packedRows // memory for reuse
 	runs   []*os.File
-	sorted chan error // of the run being written, which is in spare; nil: none
+	sorted chan error // result of the run being written, which is in spare; nil if there is none
 }
 
 const (
 	runBytes   = 4 << 20
 	mergeBytes = 32 << 10
-	idBytes    = 36 // of an id as text
+	idBytes    = 36 // size of an id as text
 )
 
-// packedRows are rows one after the other, without a pointer that the garbage collector would have to follow.
+// packedRows are consecutive rows without pointers that the garbage collector would have to follow.
 type packedRows struct {
 	text  []byte
 	order []packedRow
 }
 
-// packedRow says where a row is.
+// packedRow is the position of a row.
 type packedRow struct {
-	id   uint64 // its beginning, as a number of the same order
+	id   uint64 // first bytes of the id, as a number with the same order
 	at   uint32
-	size uint32 // and in the highest bit whether the row doesn't say that its subscriber has left
+	size uint32 // highest bit: the row does not have Left
 }
 
 const stays = 1 << 31
@@ -62,13 +62,13 @@ func (p *packedRows) add(r *ImportRow) {
 	p.order = append(p.order, packedRow{binary.BigEndian.Uint64(p.text[at:]), uint32(at), size})
 }
 
-// bytes is how much memory they take.
+// bytes returns the memory that the rows use.
 func (p *packedRows) bytes() int { return len(p.text) + 16*len(p.order) }
 
-// of returns one of them.
+// of returns the bytes of a row.
 func (p *packedRows) of(r packedRow) []byte { return p.text[r.at : r.at+r.size&^stays] }
 
-// sort orders rows by id, those who have left before others of the same one, and then as they were added.
+// sort orders the rows by id, then rows with Left first, then by when they were added.
 func (p *packedRows) sort() {
 	slices.SortFunc(p.order, func(a, b packedRow) int {
 		if a.id != b.id {
@@ -109,7 +109,7 @@ func unpackRow(b []byte, left bool) ImportRow {
 		departed, n = readDeparture(b[at:])
 		at += n
 	}
-	all := string(b) // the texts are parts of it
+	all := string(b) // the strings below share its memory
 	rest := all[at:]
 	r := newImportRow(all[:idBytes], rest[:email], rest[email:email+prefs], left)
 	r.Evidence, r.Line, r.Departure = rest[email+prefs:], int(line), departed
@@ -124,7 +124,7 @@ func (p *spool) add(r *ImportRow) error {
 	return p.spill()
 }
 
-// spill hands the rows over to be sorted and written while the next ones are read.
+// spill starts sorting and writing the rows while further rows are read.
 func (p *spool) spill() error {
 	if err := p.settle(); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (p *spool) settle() error {
 	return err
 }
 
-// close lets go of the files.
+// close releases the files.
 func (p *spool) close() {
 	_ = p.settle()
 	for _, f := range p.runs {
@@ -165,7 +165,7 @@ func (p *spool) close() {
 	p.runs = nil
 }
 
-// compare orders rows by id, and those who have left before others of the same one.
+// compare orders rows by id, then rows with Left first.
 func (r *ImportRow) compare(other *ImportRow) int {
 	if c := cmp.Compare(r.id, other.id); c != 0 || r.Left == other.Left {
 		return c
@@ -176,8 +176,8 @@ func (r *ImportRow) compare(other *ImportRow) int {
 	return 1
 }
 
-// inOrder calls fn for every row, in the order of ids; among equal ones, those who have left come first, and others in
-// the order of the file.
+// inOrder calls fn for every row in the order of ids. Of rows with the same id, those with Left come first, others in
+// file order.
 func (p *spool) inOrder(fn func(ImportRow) error) error {
 	if len(p.runs) == 0 {
 		p.rows.sort()
@@ -213,7 +213,7 @@ func (p *spool) inOrder(fn func(ImportRow) error) error {
 	return nil
 }
 
-// run is one sorted file with its next row.
+// run is a sorted file with its next row.
 type run struct {
 	no     int
 	r      *bufio.Reader
@@ -221,10 +221,10 @@ type run struct {
 	row    ImportRow
 }
 
-// merge holds the runs in the order of their next rows. There are a few dozen: a sorted slice does.
+// merge holds the runs, ordered by their next rows. There are only a few dozen, so a sorted slice suffices.
 type merge []*run
 
-// next reads the next row of the first run and puts the run in its place; at its end it is left out.
+// next reads the next row of the first run and moves the run to its new position. It removes a run that has ended.
 func (m *merge) next() error {
 	r := (*m)[0]
 	if err := r.next(); err != nil {

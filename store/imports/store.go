@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The rooms below are embedded under names of their own: each calls its part Store.
+// The embedded stores get names of their own, because the type is called Store in each package.
 type (
 	tenantStore   = tenants.Store
 	fileStore     = files.Store
@@ -16,7 +16,7 @@ type (
 	campaignStore = campaigns.Store
 )
 
-// Store keeps imports. Its methods may be called from any goroutine.
+// Store stores imports. Its methods may be called from any goroutine.
 type Store struct {
 	*db.DB
 	*tenantStore

@@ -11,10 +11,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// ConfirmTTL is how long a confirm token works.
+// ConfirmTTL is how long a confirm token is valid.
 const ConfirmTTL = core.ConfirmTTLDays * 24 * time.Hour
 
-// confirmRow is a row of confirm tokens.
+// confirmRow is a row of confirm_token.
 type confirmRow struct {
 	ListID         string           `db:"list_id"`
 	SubscriptionID string           `db:"subscription_id"`
@@ -32,7 +32,7 @@ const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, pr
 	source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id
 	= ?`
 
-// confirmToken is a token that was sent in, and the key that it was made with.
+// confirmToken is a parsed token that was sent in, with the key that signed it.
 type confirmToken struct {
 	rowID, proof string
 	mark         *core.RequestMark
@@ -46,8 +46,8 @@ func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmTo
 	return t, err
 }
 
-// row reads the row of a token, with what the token's own request has said. core.ErrInvalidToken, core.ErrTokenExpired
-// next to the row.
+// row returns the row of a token, with the data of the token's own request. If there is none, it returns
+// core.ErrInvalidToken. If the token has expired, it returns core.ErrTokenExpired together with the row.
 func (t *confirmToken) row(from db.Querier, now core.Instant) (row confirmRow, err error) {
 	if err := from.Get(&row, selectConfirmRow, t.rowID); err != nil {
 		return row, db.OrNotFound(err, core.ErrInvalidToken)
@@ -67,8 +67,8 @@ func (t *confirmToken) row(from db.Querier, now core.Instant) (row confirmRow, e
 	return row, err
 }
 
-// ConfirmToken makes the token that redeems a row of confirm tokens by the given proof, as it is mailed. It returns
-// ErrMasterKey where the key of the tokens can't be opened.
+// ConfirmToken returns the token to put into an email. It redeems the confirm_token row rowID with the given proof.
+// If the key of the tokens can't be opened, it returns ErrMasterKey.
 func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, error) {
 	key, err := s.PurposeKey(ctx, db.PurposeMailToken)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, 
 	return core.ConfirmToken(key, rowID, proof, nil), nil
 }
 
-// AnsweredToken is ConfirmToken for the answer of the request that Subscribe has taken at an instant. It returns
-// ErrMasterKey where the key of the tokens can't be opened.
+// AnsweredToken is ConfirmToken for the response to a request that Subscribe accepted at an instant. If the key of
+// the tokens can't be opened, it returns ErrMasterKey.
 func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string,
 	error,
 ) {
@@ -94,8 +94,8 @@ func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r Subscr
 	return core.ConfirmToken(key, rowID, proof, &mark), nil
 }
 
-// Confirm redeems a confirm token. It takes effect once; repeated while the subscription is still active it gives the
-// same answer: the subscription as the token's own request asked for it, so that no one learns more from it. It returns
+// Confirm redeems a confirm token. It takes effect once. While the subscription is active, a repeated call returns
+// the same: the subscription as the token's own request stated it, so that the caller learns nothing else. It returns
 // core.ErrInvalidToken, core.ErrTokenExpired or core.ErrSubscriptionNotFound.
 func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now core.Instant) (sub core.Subscription,
 	err error,
@@ -111,8 +111,9 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 	return sub, err
 }
 
-// ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address
-// as it was given. The error is core.ErrTokenExpired together with both, or one of Confirm's.
+// ConfirmAsked returns the list and the address, as entered, of the request that a confirm token answers. It also
+// works if the token no longer confirms. If the token has expired, it returns both with core.ErrTokenExpired. Its
+// other errors are those of Confirm.
 func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *core.ListWithTenant,
 	email core.Email, err error,
 ) {
@@ -182,8 +183,8 @@ func confirm(tx *db.Tx, t *confirmToken, o core.Origin, now core.Instant) (sub c
 	return sub, nil
 }
 
-// recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that no
-// one confirms is no consent, and goes with its token.
+// recordConfirm writes what a confirmation changed. Only now does its request enter the consent ledger: an
+// unconfirmed request is no consent and is deleted with its token.
 func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow,
 	c *core.Change,
 	o core.Origin, now core.Instant,
@@ -201,7 +202,7 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 		}
 	}
 	if c != nil {
-		// the box was ticked in the request
+		// The box was ticked in the request.
 		if err := NoteTracking(tx, "", sub, core.Consent{At: now, Proof: sub.Proof, Origin: row.Origin}); err != nil {
 			return err
 		}
@@ -212,15 +213,15 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 	})
 }
 
-// reachedAgain removes the word of a file that an address has bounced elsewhere once its mailbox has proved itself, and
-// reports whether there was one: only imports write such an entry.
+// reachedAgain removes an imported bounce of an address whose mailbox has since responded. It reports whether there
+// was one; only imports create such entries.
 func reachedAgain(tx *db.Tx, sub *core.Subscription, tenantID string) (was bool, err error) {
 	n, err := tx.Exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
 		sub.Email.Key())
 	return n > 0, err
 }
 
-// heard notes that a subscriber who was asked once more was heard of. It reports whether that is the first time.
+// heard records that a subscriber who was asked again has responded. It reports whether this is the first time.
 func heard(tx *db.Tx, listID, id string, at core.Instant) (bool, error) {
 	n, err := tx.Exec("UPDATE subscription SET heard_at = ? "+
 		"WHERE list_id = ? AND id = ? AND asked_at > 0 AND heard_at = 0",

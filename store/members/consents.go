@@ -12,7 +12,8 @@ const consentColumns = "list_id, subscription_id, at, what, means, source, remot
 
 var insertConsent = db.InsertInto("consent", consentColumns) + " ON CONFLICT DO NOTHING"
 
-// AddConsent appends to the ledger. Two of a kind in one millisecond are one.
+// AddConsent adds an entry to the consent ledger. Two equal kinds for a subscription in the same millisecond count as
+// one.
 func AddConsent(tx *db.Tx, c core.Consent) error {
 	_, err := tx.Exec(insertConsent,
 		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Proof, c.Source, c.Remote, c.UserAgent, c.TextVersion,
@@ -20,7 +21,7 @@ func AddConsent(tx *db.Tx, c core.Consent) error {
 	return err
 }
 
-// Consents reads the ledger of one subscription, oldest first. Its only error is core.ErrStorage.
+// Consents returns the ledger of a subscription, oldest first. Its only error is core.ErrStorage.
 func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]core.Consent, error) {
 	var c []core.Consent
 	err := s.All(ctx, &c, SelectConsents, listID, subscriptionID)
@@ -28,7 +29,7 @@ func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]
 	return c, err
 }
 
-// DateConsents fills in when the people subscribed elsewhere.
+// DateConsents sets when people subscribed elsewhere, according to the evidence.
 func DateConsents(consents []core.Consent) {
 	for i := range consents {
 		if c := &consents[i]; c.What == core.ConsentImported || c.What == core.ConsentConfirmed {
@@ -37,28 +38,28 @@ func DateConsents(consents []core.Consent) {
 	}
 }
 
-// SelectConsents reads consents.
+// SelectConsents selects the consents of a subscription, oldest first.
 const SelectConsents = `SELECT c.list_id, c.subscription_id, c.at, c.what, c.means, c.source, c.remote, c.user_agent,
 	c.text_version, c.generation, c.reason, coalesce(t.text, '') AS text
 	FROM consent AS c LEFT JOIN consent_text AS t ON t.list_id = c.list_id AND t.version = c.text_version
 	WHERE c.list_id = ? AND c.subscription_id = ? ORDER BY c.at, c.what`
 
-// LeaveReason is how often a reason was given by those who left a list.
+// LeaveReason counts how often people who unsubscribed from a list gave a reason.
 type LeaveReason struct {
-	Reason    string       `db:"reason"     json:"reason"` // empty: none was given
+	Reason    string       `db:"reason"     json:"reason"` // empty if no reason was given
 	Leavers   int64        `db:"leavers"    json:"leavers"`
 	LastAt    core.Instant `db:"last_at"    json:"last_at"`
-	LastWords string       `db:"last_words" json:"last_words"` // the newest in a leaver's own words
+	LastWords string       `db:"last_words" json:"last_words"` // newest text in a person's own words
 }
 
-// standing are the unsubscribes of a list that were not taken back.
+// standing is an SQL condition: the unsubscribes of a list that were not undone.
 const standing = "list_id = ?1 AND what = 'unsubscribed' AND taken_back = 0"
 
-// reasonEnd is the last reason that is counted as one with low: words of a leaver's own stand after a colon.
+// reasonEnd is the last reason that counts as the same as low. A person's own words follow a colon.
 const reasonEnd = "iif(instr(low, ':'), substr(low, 1, instr(low, ':') - 1) || ';', low)"
 
-// selectReasons finds each reason by the end of the one before, so that nothing is sorted and no reason is taken apart
-// but the first of its kind.
+// selectReasons finds each reason from the end of the previous one. It sorts nothing and parses only the first of
+// each kind.
 const selectReasons = `WITH RECURSIVE first (low) AS (
 		SELECT min(reason) FROM consent WHERE ` + standing + `
 		UNION ALL SELECT (SELECT min(reason) FROM consent WHERE ` + standing + " AND reason > " + reasonEnd + `)
@@ -75,8 +76,8 @@ const selectReasons = `WITH RECURSIVE first (low) AS (
 		coalesce(max(substr(words, instr(words, ':') + 2)), '') AS last_words
 	FROM counted GROUP BY reason ORDER BY leavers DESC, reason`
 
-// LeaveReasons counts them, the most frequent first, without those of subscribers who took the unsubscribe back. It
-// reads those who left, and not the ledger of the whole list. Its only error is core.ErrStorage.
+// LeaveReasons counts the reasons for unsubscribing from a list, most frequent first. Undone unsubscribes do not
+// count. It reads only unsubscribes, not the whole ledger of the list. Its only error is core.ErrStorage.
 func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
 	var reasons []LeaveReason
 	err := s.All(ctx, &reasons, selectReasons, listID)

@@ -9,15 +9,15 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// DisableRequest asks for an address to be switched off.
+// DisableRequest is a request to block an address.
 type DisableRequest struct {
 	Email      core.Email
-	TenantID   string // empty: everywhere
+	TenantID   string // empty means all tenants
 	Reason     string
 	DisabledBy string
 	OccurredAt core.Instant
-	Actor      string // for the audit trail; empty: the caller writes its own row, or none
-	// Counted names the tenants whose lists the caller may see; nil: all of them.
+	Actor      string // for the audit log; empty if the caller adds its own entry, or none
+	// Counted lists the tenants whose lists the caller may see; nil means all.
 	Counted []string
 }
 
@@ -26,7 +26,7 @@ func (d *DisableRequest) counts(tenantID string) bool {
 	return d.Counted == nil || slices.Contains(d.Counted, tenantID)
 }
 
-// Total returns how many of the subscriptions that ended are of lists that the caller may see.
+// Total returns how many of the ended subscriptions belong to lists that the caller may see.
 func (d *DisableRequest) Total(ended map[string]int) (n int) {
 	for tenant, of := range ended {
 		if d.counts(tenant) {
@@ -36,8 +36,9 @@ func (d *DisableRequest) Total(ended map[string]int) (n int) {
 	return n
 }
 
-// AuditEnded tells each tenant in its own audit trail of its subscriptions that an address lost which was switched off
-// everywhere: the entry of that itself is the operators'. A caller of other tenants is not named.
+// AuditEnded adds an entry to the audit log of each tenant that lost subscriptions because an address was blocked for
+// all tenants. The entry of the block is visible only to operators. If the caller may not see a tenant's lists, that
+// tenant's entry does not name the caller.
 func AuditEnded(tx *db.Tx, now core.Instant, actor, action string, d DisableRequest, ended map[string]int) error {
 	if d.TenantID != "" {
 		return nil
@@ -55,7 +56,7 @@ func AuditEnded(tx *db.Tx, now core.Instant, actor, action string, d DisableRequ
 	return nil
 }
 
-// Disable switches an address off. It returns how many subscriptions ended, by tenant.
+// Disable blocks an address and returns the number of ended subscriptions per tenant.
 func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]int, err error) {
 	key := d.Email.Key()
 	tx.Departs()
@@ -65,7 +66,7 @@ func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]in
 	if err != nil {
 		return nil, err
 	}
-	// What lists have queued for the address is not sent any more.
+	// Queued emails from lists to the address are no longer sent.
 	if _, err := tx.Exec("UPDATE mail INDEXED BY mail_email SET state = "+tenants.SQLMailLeftOut+" WHERE email_key = ? "+
 		"AND state = "+tenants.SQLMailQueued+" AND state != "+tenants.SQLMailLeftOut+" AND list_id != ''", key); err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]in
 			return nil, err
 		}
 		was := sub.Status
-		if was == core.SubscriptionUnsubscribed { // now it is not that file's word alone
+		if was == core.SubscriptionUnsubscribed { // no longer based on the file only
 			now = max(now, sub.ChangedAt+1)
 			sub.ChangedAt = now
 		}
@@ -96,7 +97,7 @@ func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]in
 			}
 		}
 		why := d.Reason
-		if !d.counts(rows[i].TenantID) { // the words of another tenant
+		if !d.counts(rows[i].TenantID) { // reason given by another tenant
 			why = core.AnotherTenant
 		}
 		err = AddConsent(tx, core.Consent{
@@ -119,8 +120,8 @@ type TenantSubscription struct {
 	TenantID string `db:"tenant_id"`
 }
 
-// subscriptionsOf finds what an address has not left, or only by the word of a file, on every list or those of one
-// tenant.
+// subscriptionsOf returns the subscriptions of an address on the lists of one tenant or, if tenantID is empty, of
+// all. It leaves out unsubscribed ones, unless only a file lists them as unsubscribed.
 func subscriptionsOf(tx *db.Tx, emailKey, tenantID string) (subs []TenantSubscription, err error) {
 	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// NamedSubscription is a subscription of an address, whatever its status, with what its list calls itself.
+// NamedSubscription is a subscription of an address, with any status, and the name of its list.
 type NamedSubscription struct {
 	core.Subscription
 	ListName string `db:"list_name"`
 }
 
-// SubscriptionsAt reads what an address has, or had, on the lists of a tenant, by name. Its only error is
-// core.ErrStorage.
+// SubscriptionsAt returns the subscriptions of an address on a tenant's lists, with any status, ordered by list name.
+// Its only error is core.ErrStorage.
 func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core.Email) (held []NamedSubscription,
 	err error,
 ) {
@@ -31,8 +31,8 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 	return held, err
 }
 
-// UnsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those, as they are now.
-// ListID and SubscriptionID of l are not looked at. Its only error is core.ErrStorage.
+// UnsubscribeAll ends all subscriptions of an address on a tenant's lists and returns the ended ones. It ignores
+// ListID and SubscriptionID of l. Its only error is core.ErrStorage.
 func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l UnsubscribeRequest,
 	now core.Instant,
 ) (left []core.Subscription, err error) {
@@ -58,12 +58,13 @@ func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Unsubscri
 	return left, err
 }
 
-// linksPerListEmail is how many mails with the link to its data an address gets in mailPeriod by a list's page.
+// linksPerListEmail is the most emails with a link to the preference page that an address gets through a list's page
+// per tenants.MailPeriod.
 const linksPerListEmail = 3
 
-// RequestPreferencesLink queues the mail with the link to what a tenant holds about an address, if it holds anything
-// and the address may be mailed. As many statements run in any case: the time of the answer tells nothing. It returns
-// core.ErrListNotFound where there is no such list.
+// RequestPreferencesLink queues an email with a link to the data that a tenant has about an address. It sends nothing
+// if there is no data or the address is blocked. The number of statements is always the same, so that response times
+// reveal nothing. If there is no such list, it returns core.ErrListNotFound.
 func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email core.Email, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		list, err := tenants.ListWithTenant(tx, listID)

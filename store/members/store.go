@@ -5,10 +5,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// tenantStore is embedded under a name of its own: each room calls its part Store.
+// tenantStore gives the embedded store a name of its own, because the type is called Store in each package.
 type tenantStore = tenants.Store
 
-// Store keeps subscriptions. Its methods may be called from any goroutine.
+// Store stores subscriptions. Its methods may be called from any goroutine.
 type Store struct {
 	*db.DB
 	*tenantStore

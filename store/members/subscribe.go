@@ -9,20 +9,19 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SubscribeRequest is a request to subscribe, from anyone.
+// SubscribeRequest is a request to subscribe. Anyone may make one.
 type SubscribeRequest struct {
 	ListID      string
 	Email       core.Email
 	Preferences core.Preferences
 	Origin      core.Origin
-	TextVersion string // of what the form said; empty: it was not ours
-	Evidence    string // what another system knows of the sign-up, for the ledger; of imports only
+	TextVersion string // version of the form's text; empty if the form was not ours
+	Evidence    string // for imports: another system's evidence of the signup, for the ledger
 }
 
-// Subscribe records a request, as the rule decides, and queues the mail that follows. What it returns tells nothing
-// about the address: the subscription is pending, made now, with the preferences of the request, whatever is known of
-// it; rowID is that of the confirm tokens, which requests without a mail share. It returns core.ErrListNotFound or
-// core.ErrListInactive.
+// Subscribe records a request and queues the email that the rules require. Its results reveal nothing about the
+// address. The subscription is always pending, created now, with the preferences of the request. rowID is that of the
+// confirm_token row, which requests without an email share. It returns core.ErrListNotFound or core.ErrListInactive.
 func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription,
 	rowID string, err error,
 ) {
@@ -30,7 +29,7 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 	if err != nil {
 		return sub, "", err
 	}
-	if !list.Active() || s.Options().MemberElsewhere { // what began here would contradict what is kept there
+	if !list.Active() || s.Options().MemberElsewhere { // another service may manage the list
 		return sub, "", core.ErrListInactive
 	}
 	sub = core.Subscription{
@@ -45,27 +44,27 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 	return sub, rowID, err
 }
 
-// subscribeState is all that the rule and the limits need to know, read at once.
+// subscribeState holds everything that the rules and limits need, read in one query.
 type subscribeState struct {
 	core.Subscription
 	disabled bool
-	bounced  bool // elsewhere, as a file says: their own confirmation ends that
-	mails    int  // confirmations to the address in the window
-	listMail int  // of these, for this list
-	already  int  // "subscribed already" for this list
+	bounced  bool // elsewhere, according to a file; ends when the address confirms
+	mails    int  // confirmation emails to the address in the period
+	listMail int  // the same for this list
+	already  int  // "already subscribed" emails for this list
 
-	leftOut          int    // requests for this list whose mail was left out
-	shared           string // row of the newest of them, where another request may take its place
+	leftOut          int    // requests for this list whose email was not sent
+	shared           string // row of the newest of them, if another request may replace it
 	sharedGeneration int64
 }
 
-// repeats reports whether a request without a mail takes the place of an earlier one.
+// repeats reports whether a request without an email replaces an earlier one.
 func (st *subscribeState) repeats(generation int64) bool {
 	return st.listMail+st.already+st.leftOut >= tenants.RequestsApart && st.shared != "" &&
 		st.sharedGeneration == generation
 }
 
-// Each EXISTS asks for one value: for a list of them SQLite would fill a table each time.
+// Each EXISTS compares one value. For a list of values, SQLite would fill a table each time.
 const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, ''), coalesce(s.preferences, ''),
 	coalesce(s.generation, 0),
 	coalesce(s.means, ''), coalesce(s.created_at, 0), coalesce(s.changed_at, 0), coalesce(s.event_at, 0),
@@ -97,11 +96,11 @@ func stateOfSubscribing(tx *db.Tx, list *core.ListWithTenant, ask *core.Subscrip
 	return st, err
 }
 
-// subscribeStatements is how many statements subscribe runs, whatever is known of the address.
+// subscribeStatements is how many statements subscribe runs, whatever the state of the address.
 const subscribeStatements = 4
 
-// subscribe returns the row of the request: one of the id fresh, or that of an earlier one whose place it has taken. It
-// runs as many statements in either case.
+// subscribe returns the row id of the request: fresh for a new row, or that of an earlier request that it replaces.
+// It runs the same number of statements in both cases.
 func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest,
 	now core.Instant,
 ) (rowID string, err error) {
@@ -119,12 +118,12 @@ func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fres
 	if st.mails >= tenants.ConfirmsPerEmail || st.listMail >= tenants.ConfirmsPerListEmail {
 		state = tenants.MailLeftOut
 	}
-	if st.disabled { // in generation 0: its token confirms nothing
+	if st.disabled { // generation 0, so its token confirms nothing
 		state = tenants.MailLeftOut
 	} else {
 		switch st.Subscribe(ask.Email, ask.Preferences, now) {
 		case core.SubscribeNotNeeded:
-			if st.bounced { // they are emailed again once they confirm
+			if st.bounced { // emailed again once confirmed
 				break
 			}
 			mail.Kind, state = core.MailAlreadySubscribed, tenants.MailQueued
@@ -152,7 +151,7 @@ func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fres
 var insertConfirmToken = db.InsertInto("confirm_token", `id, list_id, subscription_id, generation, email, preferences,
 	source, remote, user_agent, text_version, created_at, shared, evidence`)
 
-// AddConfirmToken adds the row of a request. Another request may take the place of a shared one.
+// AddConfirmToken adds the row of a request. If shared is true, a later request may replace it.
 func AddConfirmToken(tx *db.Tx, s *core.Subscription, rowID string, shared bool, r *SubscribeRequest,
 	now core.Instant,
 ) error {
@@ -163,8 +162,8 @@ func AddConfirmToken(tx *db.Tx, s *core.Subscription, rowID string, shared bool,
 	return err
 }
 
-// repeatRequest lets a request take the place of an earlier one. Tokens of both stay good: they carry their own
-// request.
+// repeatRequest replaces an earlier request with a new one. The tokens of both stay valid, because each contains its
+// own request.
 func repeatRequest(tx *db.Tx, s *core.Subscription, rowID string, r *SubscribeRequest, now core.Instant) error {
 	_, err := tx.Exec(`UPDATE confirm_token SET email = ?2, preferences = ?3, source = ?4, remote = ?5, user_agent =
 		?6, text_version = ?7,
@@ -174,13 +173,13 @@ func repeatRequest(tx *db.Tx, s *core.Subscription, rowID string, r *SubscribeRe
 	return err
 }
 
-// RequestOrigin is an address that requests to subscribe came from.
+// RequestOrigin is a remote address with its number of requests to subscribe.
 type RequestOrigin struct {
 	Remote   string `db:"remote"`
 	Requests int    `db:"requests"`
 }
 
-// RequestOrigins counts the addresses of the newest 10,000 requests, those with most requests first. Its only error is
+// RequestOrigins counts the newest 10,000 requests by remote address, most requests first. Its only error is
 // core.ErrStorage.
 func (s *Store) RequestOrigins(ctx context.Context) (origins []RequestOrigin, err error) {
 	err = s.All(ctx, &origins,

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SubscriptionColumns are those of the subscription s.
+// SubscriptionColumns lists the columns of a subscription s.
 const SubscriptionColumns = `s.list_id, s.id, s.email, s.status, s.preferences, s.generation, s.means, s.created_at, s.changed_at, s.event_at`
 
 var (
@@ -21,7 +21,7 @@ var (
 		excluded.event_at`
 )
 
-// subscriptionValues are the values of insertSubscription. key is the address's.
+// subscriptionValues returns the values for insertSubscription. key is the folded address.
 func subscriptionValues(s *core.Subscription, key string) []any {
 	return []any{
 		s.ListID, s.ID, string(s.Email), key, s.Status, string(s.Preferences), s.Generation, s.Proof,
@@ -29,14 +29,14 @@ func subscriptionValues(s *core.Subscription, key string) []any {
 	}
 }
 
-// SaveSubscription writes a record, new or not. was is its status so far, empty for a new one.
+// SaveSubscription inserts or updates a subscription. was is its previous status, empty for a new one.
 func SaveSubscription(tx *db.Tx, was string, s *core.Subscription) error {
 	tenants.Moved(tx, s.ListID, core.CountedSubscription(was), core.CountedSubscription(s.Status))
 	_, err := tx.Exec(upsertSubscription, subscriptionValues(s, s.Email.Key())...)
 	return err
 }
 
-// SaveChange writes a record, whose status was another so far, and the event of its change if there is one.
+// SaveChange saves a subscription whose status was was. If c is not nil, it also adds an event.
 func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.Change, now core.Instant) error {
 	if err := SaveSubscription(tx, was, s); err != nil || c == nil {
 		return err
@@ -44,16 +44,16 @@ func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.C
 	return tenants.AddEvent(tx, tenantID, s, c, now)
 }
 
-// Subscription reads one inside an operation.
+// Subscription returns a subscription inside an operation. If there is none, it returns core.ErrSubscriptionNotFound.
 func Subscription(tx *db.Tx, listID, id string) (sub core.Subscription, err error) {
 	err = tx.Get(&sub, "SELECT "+SubscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID,
 		id)
 	return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 }
 
-// SetPreferences replaces the preferences of an address on a list; what they say of tracking stays where the new ones
-// say nothing of it. It returns core.ErrSubscriptionNotFound where there
-// is none. By adds an entry to the audit trail.
+// SetPreferences replaces the preferences of an address on a list. The tracking consent stays unless p has one. If
+// there is no subscription, it returns core.ErrSubscriptionNotFound. If the context names an actor (By), it adds an
+// audit entry.
 func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences,
 	now core.Instant,
 ) (core.Subscription, error) {
@@ -61,8 +61,8 @@ func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Em
 		func(core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
 }
 
-// SetFields sets members of the preferences of an address on a list, or takes them out where the value is nil. The
-// others stay as they are at that moment. core.ErrSubscriptionNotFound, and what core.Preferences.Check says of the
+// SetFields sets members of the preferences of an address on a list; a nil value removes the member. The others keep
+// their current values. It returns core.ErrSubscriptionNotFound, or the error of core.Preferences.Check for the
 // result.
 func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, values map[string]any,
 	now core.Instant,
@@ -73,8 +73,8 @@ func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, 
 	}, now)
 }
 
-// changePreferences changes the preferences of an address on a list. c is how that stands in the ledger where it is an
-// agreement to tracking, or withdraws it.
+// changePreferences changes the preferences of an address on a list. If this gives or withdraws consent to tracking,
+// c is the entry for the consent ledger.
 func (s *Store) changePreferences(ctx context.Context, listID string, email core.Email, c core.Consent,
 	change func(core.Preferences) (core.Preferences, error), now core.Instant,
 ) (sub core.Subscription, err error) {
@@ -109,14 +109,16 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 	return sub, db.AsItStood(err, new(core.Instant), 0)
 }
 
-// Subscription reads the record of an address on a list. It returns core.ErrSubscriptionNotFound where there is none.
+// Subscription returns the subscription of an address on a list. If there is none, it returns
+// core.ErrSubscriptionNotFound.
 func (s *Store) Subscription(ctx context.Context, listID string, email core.Email) (sub core.Subscription, err error) {
 	err = s.Get(ctx, &sub, "SELECT "+SubscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?",
 		listID, s.SubscriptionID(listID, email.Key()))
 	return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 }
 
-// Subscriptions reads a page of a list by id, whatever the status. Its only error is core.ErrStorage.
+// Subscriptions returns a page of a list's subscriptions with any status, ordered by id. Its only error is
+// core.ErrStorage.
 func (s *Store) Subscriptions(ctx context.Context, listID, afterID string, limit int) ([]core.Subscription, error) {
 	var subs []core.Subscription
 	err := s.All(ctx, &subs,

@@ -12,8 +12,9 @@ import (
 const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.started_at, y.finished_at, y.failed_at, y.reason,
 	(SELECT count(*) FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at > 0) AS done`
 
-// RequestSync asks for a full sync of a list and returns its id: that of one which waits to be planned, if there is
-// one. The audit trail tells of it where By named an actor. It returns core.ErrListNotFound or tenants.ErrForeignFed.
+// RequestSync requests a full sync of a list and returns its id. If a sync is already waiting to be planned, it
+// returns that one's id. If the context names an actor (By), it adds an audit entry. It returns core.ErrListNotFound
+// or tenants.ErrForeignFed.
 func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant) (id string, err error) {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
@@ -29,7 +30,7 @@ func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant
 	return s.SyncList(ctx, list, now)
 }
 
-// SyncList asks for a full sync of a list.
+// SyncList is RequestSync without checking whether another client feeds the list.
 func (s *Store) SyncList(ctx context.Context, list *core.ListWithTenant, now core.Instant) (id string, err error) {
 	err = s.Update(ctx, s.ByActor(ctx, "list.sync", list.TenantID, list.ID, func(tx *db.Tx) error {
 		id, err = RequestSync(tx, list.TenantID, list.ID, now, now)
@@ -39,17 +40,17 @@ func (s *Store) SyncList(ctx context.Context, list *core.ListWithTenant, now cor
 	return id, err
 }
 
-// RequestSync makes sure that a sync of the list will be planned at due or later, with every change in it that is
-// stamped with changed or before, also where the clock goes back meanwhile. One that waits already is put off to due,
-// so that a long import asks for one sync and not for hundreds; one that is being planned may have passed the change's
-// place, so it does not count.
+// RequestSync ensures that a sync of the list is planned at due or later. The sync includes every change stamped
+// changed or earlier, even if the clock is set back meanwhile. A waiting sync is moved to due, so that a long import
+// requests one sync instead of hundreds. A sync that is being planned does not count, because it may have passed the
+// change's position.
 func RequestSync(tx *db.Tx, tenantID, listID string, due, changed core.Instant) (id string, err error) {
 	var was core.Instant
 	err = tx.Scan("SELECT id, due_at FROM sync INDEXED BY sync_list WHERE list_id = ? AND batch_total = 0 AND "+
 		"due_at > 0 AND finished_at = 0 "+
 		"AND failed_at = 0", []any{listID}, &id, &was)
 	if err == nil {
-		if due < was { // else the loop wakes in time by itself
+		if due < was { // otherwise the loop wakes up in time anyway
 			tx.Kick(db.TopicSync)
 		}
 		_, err = tx.Exec("UPDATE sync SET due_at = ?, started_at = max(started_at, ?) WHERE id = ?", int64(due),
@@ -66,14 +67,14 @@ func RequestSync(tx *db.Tx, tenantID, listID string, due, changed core.Instant) 
 	return id, err
 }
 
-// Sync reads one. It returns core.ErrNotFound where there is none.
+// Sync returns a sync. If there is none, it returns core.ErrNotFound.
 func (s *Store) Sync(ctx context.Context, id string) (y core.Sync, err error) {
 	err = s.Get(ctx, &y, "SELECT "+syncColumns+" FROM sync AS y WHERE y.id = ?", id)
 	return y, err
 }
 
-// OpenSyncs reads the syncs that are neither finished nor failed, in the order in which they go on. Its only error is
-// core.ErrStorage.
+// OpenSyncs returns the syncs that are neither finished nor failed, in the order in which they continue. Its only
+// error is core.ErrStorage.
 func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 	var y []core.Sync
 	err := s.All(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_due WHERE y.finished_at = 0 AND
@@ -84,8 +85,8 @@ func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 
 var syncsList = tenants.ListByTenant(syncColumns, "sync AS y", "sync_tenant", "true", tenants.NewestFirst)
 
-// SyncsAmong reads a page of the syncs of the tenants' lists, or of all, or (listID not empty) of one list, the newest
-// first. Its only error is core.ErrStorage.
+// SyncsAmong returns a page of syncs, newest first, of the given tenants or, if all is true, of any. If listID is not
+// empty, it returns only syncs of that list. Its only error is core.ErrStorage.
 func (s *Store) SyncsAmong(
 	ctx context.Context,
 	tenants []string,
@@ -97,7 +98,7 @@ func (s *Store) SyncsAmong(
 ) {
 	before := page.After
 	if before == "" {
-		before = "~" // after all ids
+		before = "~" // greater than all ids
 	}
 	if listID != "" {
 		err = s.All(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_list_id WHERE y.list_id = ? AND y.id < ?
@@ -109,17 +110,17 @@ func (s *Store) SyncsAmong(
 	return y, err
 }
 
-// SyncFailed reports whether the newest sync of a list has failed: what it was to announce, such as a large import, is
-// not at the receiver. Its only error is core.ErrStorage.
+// SyncFailed reports whether the newest sync of a list has failed. The receiver then lacks what the sync was to
+// announce, such as a large import. Its only error is core.ErrStorage.
 func (s *Store) SyncFailed(ctx context.Context, listID string) (failed bool, err error) {
 	err = s.Get(ctx, &failed, `SELECT coalesce((SELECT failed_at > 0 FROM sync WHERE list_id = ?
 		ORDER BY started_at DESC, id DESC LIMIT 1), 0)`, listID)
 	return failed, err
 }
 
-// PlanSync fixes the start and the batches of a sync. The start is committed first: what changes after that is stamped
-// later (see stamp), what changed before is in the batches. It may be repeated after a crash. It returns
-// core.ErrListNotFound where the list is gone.
+// PlanSync sets the start and the batches of a sync. The start is committed first: later changes get a later stamp
+// (see Stamp), and earlier changes are in the batches. It may be repeated after a crash. If the list no longer
+// exists, it marks the sync as failed.
 func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) error {
 	if _, err := s.ListWithTenant(ctx, y.ListID); errors.Is(err, core.ErrNotFound) {
 		return s.FailSync(ctx, y.ID, "the list is gone", now)
@@ -130,7 +131,7 @@ func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) er
 		if y.StartedAt, err = Stamp(tx, y.ListID, now); err != nil {
 			return err
 		}
-		// A dead letter may be what the sync is to make good for.
+		// The sync may have to make up for a dead letter.
 		var dead core.Instant
 		if err := tx.Get(&dead, "SELECT coalesce(max(occurred_at), 0) FROM outbox INDEXED BY outbox_dead WHERE "+
 			"list_id = ? AND dead_at > 0 AND endpoint_id = ''", y.ListID); err != nil {
@@ -150,17 +151,17 @@ func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) er
 	return s.writePlan(ctx, y, ends)
 }
 
-// Stamp is the instant of a change of a list's subscriptions: now, or just after the start of the list's last full sync
-// where that is later (the clock was set back, or the request waited while the sync was planned). Otherwise a receiver
-// would take the sync for the newer word.
+// Stamp returns the instant for a change of a list's subscriptions. It is now, or just after the start of the list's
+// last full sync if that is later. That happens if the clock was set back, or if the request waited while the sync
+// was planned. Without this, a receiver would consider the sync newer than the change.
 func Stamp(tx *db.Tx, listID string, now core.Instant) (core.Instant, error) {
 	var last core.Instant
 	err := tx.Get(&last, "SELECT coalesce(max(started_at), 0) FROM sync INDEXED BY sync_list WHERE list_id = ?", listID)
 	return max(now, last+1), err
 }
 
-// batchEnds walks the list in pages, each a read of its own, and returns the last id of each batch. An empty list has
-// one empty batch: it tells the receiver that no one is left.
+// batchEnds goes through the list in pages, each a separate read, and returns the last id of each batch. An empty
+// list has one empty batch, which tells the receiver that there are no subscribers.
 func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) ([]string, error) {
 	ends, after := []string{}, ""
 	for {
@@ -178,7 +179,7 @@ func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) 
 	}
 }
 
-// writePlan keeps the batches in operations of at most 500 rows; the last one opens the sync for delivery.
+// writePlan stores the batches in operations of at most 500 rows. The last operation opens the sync for delivery.
 func (s *Store) writePlan(ctx context.Context, y *core.Sync, ends []string) error {
 	from := ""
 	for done := 0; done < len(ends); done += core.SyncBatchSize {
@@ -214,7 +215,7 @@ func (s *Store) writePlan(ctx context.Context, y *core.Sync, ends []string) erro
 	return nil
 }
 
-// OpenBatches reads the batches of a sync that are not delivered, in order, after one of them. Its only error is
+// OpenBatches returns at most limit undelivered batches of a sync, in order, after a batch number. Its only error is
 // core.ErrStorage.
 func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int) ([]core.SyncBatch, error) {
 	var b []core.SyncBatch
@@ -223,8 +224,8 @@ func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int
 	return b, err
 }
 
-// SyncSubscribers reads the subscribers of a batch, as many as were there when the sync was planned or fewer. Its only
-// error is core.ErrStorage.
+// SyncSubscribers returns the subscribers of a batch. There may be fewer than when the sync was planned, but not
+// more. Its only error is core.ErrStorage.
 func (s *Store) SyncSubscribers(ctx context.Context, y *core.Sync, b *core.SyncBatch) ([]core.EventSubscriber, error) {
 	var rows []struct {
 		ID          string           `db:"id"`
@@ -243,19 +244,19 @@ func (s *Store) SyncSubscribers(ctx context.Context, y *core.Sync, b *core.SyncB
 	return subs, err
 }
 
-// BatchResult is what became of one try to deliver a batch.
+// BatchResult is the result of one attempt to deliver a batch.
 type BatchResult struct {
 	BatchNo int
 	Done    bool
-	RetryAt core.Instant // not done: when to try again
+	RetryAt core.Instant // when to try again, if not done
 }
 
-// FinishBatches records results of a sync, which goes on at next: with the first of its other batches, or, where next
-// is 0, at once. Its only error is core.ErrStorage.
+// FinishBatches records results of a sync. The sync continues with its other batches at next, or immediately if next
+// is 0. Its only error is core.ErrStorage.
 func (s *Store) FinishBatches(ctx context.Context, syncID string, results []BatchResult, next, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		for _, r := range results {
-			set, at := "done_at", now // or when it is tried again
+			set, at := "done_at", now // or the time of the next attempt
 			if !r.Done {
 				set, at = "due_at", r.RetryAt
 			}
@@ -270,7 +271,7 @@ func (s *Store) FinishBatches(ctx context.Context, syncID string, results []Batc
 	})
 }
 
-// FinishSync ends a sync if every batch of it is delivered, and reports whether it did. Its only error is
+// FinishSync ends a sync if all its batches are delivered, and reports whether it did. Its only error is
 // core.ErrStorage.
 func (s *Store) FinishSync(ctx context.Context, id string, now core.Instant) (finished bool, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
@@ -282,7 +283,7 @@ func (s *Store) FinishSync(ctx context.Context, id string, now core.Instant) (fi
 	return finished, err
 }
 
-// FailSync ends a sync for good; a later one starts anew. Its only error is core.ErrStorage.
+// FailSync ends a sync permanently. A later sync starts from the beginning. Its only error is core.ErrStorage.
 func (s *Store) FailSync(ctx context.Context, id, reason string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE sync SET failed_at = ?, reason = ? WHERE id = ? AND finished_at = 0", int64(now),

@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// NoteTracking enters into the ledger that a subscriber agrees to be named in openings and clicks, or does so no more,
-// where the preferences say it that were others before. c says when, from where and how that was proved.
+// NoteTracking adds a ledger entry if a change of preferences gives or withdraws consent to tracking opens and clicks
+// per subscriber. was holds the earlier preferences. c has the time, origin and proof of the change.
 func NoteTracking(tx *db.Tx, was core.Preferences, sub *core.Subscription, c core.Consent) error {
 	version, agrees := sub.Preferences.TrackingConsent()
 	before, agreed := was.TrackingConsent()
@@ -24,19 +24,20 @@ func NoteTracking(tx *db.Tx, was core.Preferences, sub *core.Subscription, c cor
 	return AddConsent(tx, c)
 }
 
-// TrackingRequest is that a subscriber agrees to be named in openings and clicks, or withdraws that.
+// TrackingRequest is a request to give or withdraw consent to tracking opens and clicks per subscriber.
 type TrackingRequest struct {
 	ListID      string
 	Email       core.Email
 	Agrees      bool
-	TextVersion string // of what was agreed to, as KeepConsentText returns it
+	TextVersion string // of the text agreed to, as returned by KeepConsentText
 	Proof       string
 	Origin      core.Origin
-	JobNo       int64 // of the mail whose link it was; 0: none
+	JobNo       int64 // job of the email with the link; 0 means none
 }
 
-// SetTracking keeps what a subscriber says of tracking. It returns core.ErrSubscriptionNotFound where there is no
-// subscription, and core.ErrInvalidToken where one that isn't active is to agree.
+// SetTracking stores a subscriber's consent to tracking, or its withdrawal. If there is no subscription, it returns
+// core.ErrSubscriptionNotFound. If a subscription that is not active is to give consent, it returns
+// core.ErrInvalidToken.
 func (s *Store) SetTracking(ctx context.Context, r TrackingRequest, now core.Instant) (core.Subscription, error) {
 	c := core.Consent{Proof: r.Proof, Origin: r.Origin, JobNo: r.JobNo}
 	sub, err := s.changePreferences(ctx, r.ListID, r.Email, c, func(p core.Preferences) (core.Preferences, error) {
@@ -54,7 +55,7 @@ func (s *Store) SetTracking(ctx context.Context, r TrackingRequest, now core.Ins
 	return sub, err
 }
 
-// KeepConsentText keeps a text that subscribers of a list agree to, and returns the name that the ledger calls it by.
+// KeepConsentText stores a text that subscribers of a list agree to, and returns its version for the consent ledger.
 // Its only error is core.ErrStorage.
 func (s *Store) KeepConsentText(ctx context.Context, listID, text string, now core.Instant) (version string,
 	err error,

@@ -8,35 +8,36 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// UnsubscribeRequest is what an unsubscribe token or an operator asks for.
+// UnsubscribeRequest is the request of an unsubscribe token or an operator.
 type UnsubscribeRequest struct {
 	ListID         string
 	SubscriptionID string
-	Email          core.Email // as the token spells it
-	Proof          string     // core.ProofMailed, core.ProofResponse for a token that was asked for, or core.ProofAdmin
-	Actor          string     // the operator, for the audit trail; empty: the leaver
-	Reason         string     // in the leaver's own words; may be empty, or come later
-	JobNo          int64      // of the mail that the token stood in; 0: none
+	Email          core.Email // as spelled in the token
+	Proof          string     // core.ProofMailed, core.ProofResponse for a requested token, or core.ProofAdmin
+	Actor          string     // operator, for the audit log; empty if the subscriber unsubscribes
+	Reason         string     // in the subscriber's own words; may be empty or follow later
+	JobNo          int64      // job of the email with the token; 0 means none
 	Origin         core.Origin
 }
 
-// NoticeUnsubscribed queues the notice. As many statements run in any case, so that the time of the answer tells
-// nothing. The row carries the instant of the unsubscribe, which the undo token is made of. Statements are counted by
-// difference, not padded to one total: what the caches hold differs from call to call.
+// NoticeUnsubscribed queues the notice of an unsubscribe. The number of statements is the same in all cases, so that
+// response times reveal nothing. The row has the instant of the unsubscribe, from which the undo token is made.
+// Statements are counted as a difference, not padded to a total, because the contents of the caches vary between
+// calls.
 func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, change *core.Change,
 	now core.Instant,
 ) error {
 	m := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email, DueAt: now.Add(tenants.MailDelay)}
 	state := tenants.MailLeftOut
-	fewer, wrote := 3, true // statements than an unsubscribe: leaveUndone or leaveAgain has looked
+	fewer, wrote := 3, true // 3 statements fewer than an unsubscribe; LeaveUndone or leaveAgain ran one
 	if sub.ID != "" && l.Reason != "" {
-		fewer-- // so has addReason
+		fewer-- // addReason ran one
 	}
 	switch {
 	case change != nil:
 		m.Email, now, state, fewer = sub.Email, sub.ChangedAt, tenants.MailQueued, 0
 		m.DueAt = now.Add(tenants.MailDelay)
-	case sub.ChangedAt >= now: // it was pending, or a file had said so: no event
+	case sub.ChangedAt >= now: // it was pending, or unsubscribed by a file: no event
 		fewer = 1
 	default:
 		wrote = false
@@ -64,8 +65,9 @@ func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription,
 	return tenants.WriteMail(tx, m, state, now)
 }
 
-// undosOver reports whether an address has had as many undo links as it gets: who may confirm by the answer could have
-// one sent each second. It is asked whether or not there is one to send, since the time of the answer tells nothing.
+// undosOver reports whether an address has reached its limit of undo links. Without a limit, a person who may confirm
+// with the response could have one sent each second. It is called even if no link is to be sent, so that response
+// times reveal nothing.
 func undosOver(tx *db.Tx, listID string, email core.Email, now core.Instant) (over bool, err error) {
 	err = tx.Get(&over, `SELECT count(*) >= ?4 OR count(*) FILTER (WHERE list_id = ?1) >= ?5 FROM mail
 		WHERE email_key = ?2 AND kind = 'unsubscribed' AND created_at > ?3 AND state != `+tenants.SQLMailLeftOut,
@@ -73,8 +75,8 @@ func undosOver(tx *db.Tx, listID string, email core.Email, now core.Instant) (ov
 	return over, err
 }
 
-// pretendEvent writes an event and takes it back, so that the commit has pages to write as that of an unsubscribe has.
-// 2 statements.
+// pretendEvent writes an event and deletes it, in 2 statements. The commit then writes as many pages as that of an
+// unsubscribe.
 func pretendEvent(tx *db.Tx, l UnsubscribeRequest, now core.Instant) error {
 	err := tenants.PutEvent(tx, &core.Event{
 		ID: core.NewID(), Type: core.EventUnsubscribed, ListID: l.ListID, OccurredAt: now,
@@ -90,9 +92,9 @@ func pretendEvent(tx *db.Tx, l UnsubscribeRequest, now core.Instant) error {
 	return err
 }
 
-// LeaveUndone keeps the word of a subscriber who leaves by a mail from before the import that has brought them was
-// taken back: without a record the right file would bring them again. A token that anyone could ask for makes no
-// record.
+// LeaveUndone records an unsubscribe through an email that was sent before the import of the subscriber was undone.
+// Without a record, importing the right file would subscribe the person again. A token that anyone could request
+// creates no record.
 func LeaveUndone(tx *db.Tx, l UnsubscribeRequest, known *core.Subscriber, now core.Instant) error {
 	if l.Proof == core.ProofResponse || tx.DB().Options().MemberElsewhere {
 		return nil
@@ -125,7 +127,7 @@ func LeaveUndone(tx *db.Tx, l UnsubscribeRequest, known *core.Subscriber, now co
 	})
 }
 
-// Unsubscribe ends a subscription, and returns the change, nil where there was none, and the subscription.
+// Unsubscribe ends a subscription and returns the change and the subscription. If nothing changed, the change is nil.
 func Unsubscribe(tx *db.Tx, l UnsubscribeRequest, now core.Instant) (*core.Change, core.Subscription, error) {
 	sub, err := Subscription(tx, l.ListID, l.SubscriptionID)
 	if err != nil {
@@ -145,7 +147,7 @@ func Unsubscribe(tx *db.Tx, l UnsubscribeRequest, now core.Instant) (*core.Chang
 	}
 	was := sub.Status
 	change, due := sub.Unsubscribe(now), now
-	if l.Proof == core.ProofResponse { // anyone may have asked: no work of the outbox during the answer
+	if l.Proof == core.ProofResponse { // anyone may have requested it, so the outbox must not work during the response
 		due = now.Add(tenants.MailDelay)
 	}
 	if err := SaveChange(tx, tenantID, was, &sub, change, due); err != nil {
@@ -165,8 +167,9 @@ func Unsubscribe(tx *db.Tx, l UnsubscribeRequest, now core.Instant) (*core.Chang
 	})
 }
 
-// addReason keeps the reason of a person who had left by one click and tells why on the page. One that was given stays,
-// and who may have asked for the token puts no words into the mouth of who left by the link of a mail.
+// addReason stores the reason of a person who unsubscribed with one click and then explains it on the page. An
+// existing reason is kept. A token that anyone could request can't add a reason to an unsubscribe through an email's
+// link.
 func addReason(tx *db.Tx, l UnsubscribeRequest, leftAt core.Instant) error {
 	if l.Reason == "" {
 		return nil
@@ -177,7 +180,7 @@ func addReason(tx *db.Tx, l UnsubscribeRequest, leftAt core.Instant) error {
 	return err
 }
 
-// AuditLeaving notes what an operator has ended. was is the status before.
+// AuditLeaving adds an audit entry if an operator ended a subscription. was is the status before.
 func AuditLeaving(tx *db.Tx, l UnsubscribeRequest, tenantID string, email core.Email, was string,
 	now core.Instant,
 ) error {

@@ -7,24 +7,24 @@ import (
 	"newsletterd/store/db"
 )
 
-// Affected counts what goes with a record that is about to be deleted.
+// Affected counts the records that the deletion of a record affects.
 type Affected struct {
 	Lists       int64 `db:"lists"`
 	Subscribers int64 `db:"subscribers"` // subscriptions of any status
-	Jobs        int64 `db:"jobs"`        // send jobs that have not ended: they are canceled
+	Jobs        int64 `db:"jobs"`        // send jobs that have not ended and are canceled
 	Clients     int64 `db:"clients"`
 	Endpoints   int64 `db:"endpoints"`
 	Roles       int64 `db:"roles"`
 	Devices     int64 `db:"devices"`
 	Models      int64 `db:"models"`
-	SignIns     int64 `db:"sign_ins"` // token families that are in force
+	SignIns     int64 `db:"sign_ins"` // token families in force
 }
 
 const countedSubscribers = `coalesce((SELECT sum(c.active + c.pending + c.unsubscribed) FROM list AS l INDEXED BY list_tenant
 	CROSS JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE list_id = l.id)
 	WHERE l.tenant_id = ?1 AND l.deleted_at = 0), 0) AS subscribers`
 
-// affected are the statements that count for a noun. ?1 is the id, ?2 the time.
+// affected holds the counting query for each noun. ?1 is the id, ?2 the time.
 var affected = map[Noun]string{
 	NounTenant: `SELECT (SELECT count(*) FROM list WHERE tenant_id = ?1 AND deleted_at = 0) AS lists, ` + countedSubscribers + `,
 		(SELECT count(*) FROM send_job INDEXED BY send_job_tenant WHERE tenant_id = ?1 AND status IN ('pending', 'running'))

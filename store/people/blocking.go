@@ -10,9 +10,9 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Suppress is an operator's word that an address is not to be mailed, by lists of one tenant or (TenantID empty) by
-// any: the member's side is disabled with its events, and the send side blocks at once what it knows of the address. It
-// returns how many subscriptions ended. core.ErrNotFound: there is no such tenant.
+// Suppress blocks an address at the request of an operator, for one tenant or, if TenantID is empty, for all. It
+// disables the address on the member side, with events, and blocks it on the send side in the same transaction. It
+// returns the number of subscriptions that ended. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) Suppress(
 	ctx context.Context,
 	d members.DisableRequest,
@@ -37,7 +37,7 @@ func (s *Store) Suppress(
 		if _, err := campaigns.Report(tx, d.TenantID, d.Email.Key(), core.Suppression, d.OccurredAt, now); err != nil {
 			return err
 		}
-		if d.TenantID != "" { // what stands everywhere is in disabled, which every claim looks at
+		if d.TenantID != "" { // a global entry is in disabled, which every claim checks
 			if err := suppress(tx, d.TenantID, d.Email.Key(), core.StatusSuppressed, d.Reason, now); err != nil {
 				return err
 			}
@@ -50,8 +50,8 @@ func (s *Store) Suppress(
 	return n, err
 }
 
-// Disable switches an address off and ends every subscription of it, each with its event. It returns how many of the
-// counted tenants' subscriptions this call changed: 0 on repetition. Its only error is core.ErrStorage.
+// Disable blocks an address and ends all its subscriptions, each with an event. It returns how many subscriptions of
+// the counted tenants it ended; a repeated call returns 0. Its only error is core.ErrStorage.
 func (s *Store) Disable(ctx context.Context, d members.DisableRequest, now core.Instant) (n int, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if d.Actor == "" {

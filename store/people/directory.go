@@ -13,9 +13,9 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SearchReads is how many subscriptions one page of MatchingSubscriptions reads at most, fieldReads how many where the
-// preferences of each are parsed, blockReads how many where other tables say of each whether it is mailed, and
-// searchLists how many lists it looks into.
+// SearchReads is the most subscriptions that one page of MatchingSubscriptions reads. The limit is fieldReads if it
+// parses the preferences of each, and blockReads if it checks other tables for blocks. searchLists is the most lists
+// that one page searches.
 const (
 	SearchReads = 5000
 	fieldReads  = 2000
@@ -23,37 +23,37 @@ const (
 	searchLists = 200
 )
 
-// SubscriptionFilter says which subscriptions are looked for. The zero value of a field asks for nothing.
+// SubscriptionFilter selects subscriptions. The zero value of a field means any.
 type SubscriptionFilter struct {
 	Tenants []string
-	All     bool   // of all tenants
-	ListID  string // on this list alone
-	// Status is a state of subscriptions, or core.StatusBounced, core.StatusComplaint or core.StatusSuppressed: those
-	// that are active and get nothing all the same.
+	All     bool   // subscriptions of all tenants
+	ListID  string // only subscriptions to this list
+	// Status is a subscription status, or core.StatusBounced, core.StatusComplaint or core.StatusSuppressed. The
+	// latter select active subscriptions that are blocked.
 	Status string
-	Email  core.Email // of this address, which is found without a search
-	Prefix string     // what the folded address begins with
-	Field  string     // a member of the preferences that must be the text Value
+	Email  core.Email // only this address, found without a search
+	Prefix string     // prefix of the folded address
+	Field  string     // member of the preferences whose text must be Value
 	Value  string
-	Search string // what the address, or a word of the name, begins with
-	// Sort is one of SubscriptionSorts; empty: by list and id. There may be no more than core.MaxSorted subscriptions on
-	// the lists that are looked into.
+	Search string // prefix of the address or of a word of the name
+	// Sort is one of SubscriptionSorts; empty means by list and id. The searched lists may have at most
+	// core.MaxSorted subscriptions in total.
 	Sort string
 }
 
-// SubscriptionSorts are the orders of MatchingSubscriptions; one with a minus is the other way around.
+// SubscriptionSorts are the sort orders of MatchingSubscriptions. A minus means descending order.
 var SubscriptionSorts = []string{"email", "-email", "created_at", "-created_at", "status_at", "-status_at"}
 
-// ListedSubscription is a subscription as those who manage lists see it.
+// ListedSubscription is a subscription as list managers see it.
 type ListedSubscription struct {
 	core.Subscription
 	TenantID string `db:"tenant_id"`
-	Block    string `db:"block"` // why an active one gets nothing all the same; empty: it is mailed
-	// Mirrored reports that another member service has the subscription, and the send side alone is known.
+	Block    string `db:"block"` // why an active subscription gets no email; empty if it is not blocked
+	// Mirrored reports that another member service has the subscription and only the send side's record is known.
 	Mirrored bool `db:"mirrored"`
 }
 
-// Shown returns the status that people are shown: of an active subscription that gets nothing, the reason.
+// Shown returns the status to display. For a blocked active subscription, this is the kind of block.
 func (l *ListedSubscription) Shown() string {
 	if l.Status == core.SubscriptionActive && l.Block != "" {
 		return l.Block
@@ -66,10 +66,10 @@ const (
 		p.email_key = s.email_key), '')`
 	listedColumns = members.SubscriptionColumns + ", l.tenant_id, " + blockOf + " AS block"
 	listedJoin    = " LEFT JOIN subscriber AS b ON b.list_id = s.list_id AND b.id = s.id WHERE l.deleted_at = 0"
-	// searchSpan counts the subscriptions of a list after an id, up to a number, and names the last of them.
+	// searchSpan counts the subscriptions of a list after an id, up to a limit, and returns the last id.
 	searchSpan = `SELECT count(*) AS reads, coalesce(max(id), '') AS last FROM (SELECT id FROM subscription
 		WHERE list_id = ? AND id > ? ORDER BY id LIMIT +?)`
-	// searchedLists are those that a search goes through, from one on.
+	// searchedLists selects the lists to search, starting with an id.
 	searchedLists   = "SELECT id FROM list WHERE deleted_at = 0 AND id >= ?1 ORDER BY id LIMIT +?2"
 	searchedListsOf = `SELECT id FROM list INDEXED BY list_tenant WHERE deleted_at = 0 AND id >= ?1 AND tenant_id IN
 		(SELECT value FROM json_each(?3)) ORDER BY id LIMIT +?2`
@@ -84,7 +84,7 @@ const (
 		CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = j.value->>1` + listedJoin
 )
 
-// searchList reads the first matches among the subscriptions of a list after an id up to another.
+// searchList selects the first matches among the subscriptions of a list, after one id and up to another.
 var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id" +
 	listedJoin + ` AND l.id = ?1 AND s.id > ?2 AND s.id <= ?3
 		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
@@ -94,8 +94,9 @@ var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscri
 		AND (?7 = '' OR iif(s.status = 'active', coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
 		ORDER BY s.id LIMIT +?8`
 
-// ListedSubscription reads a subscription by its id, on the lists of all tenants or of those among tenants; of one that
-// another member service has, what the send side knows. It returns core.ErrSubscriptionNotFound where there is none.
+// ListedSubscription returns a subscription by its id, on the lists of the given tenants or, if all is true, of any
+// tenant. If another member service has the subscription, it returns the send side's record. If there is none, it
+// returns core.ErrSubscriptionNotFound.
 func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []string, all bool) (l ListedSubscription,
 	err error,
 ) {
@@ -106,10 +107,10 @@ func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []str
 	return l, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 }
 
-// MatchingSubscriptions reads a page of the subscriptions that a filter describes, by list and id, after a place that
-// an earlier page named as next. It reads a bounded number of records: a page may be short, or empty, while next names
-// a place to go on from. next is empty after the last page. In another order it returns core.ErrTooManyToSort where
-// there are more than that is for. Else its only error is core.ErrStorage.
+// MatchingSubscriptions returns a page of the subscriptions that match a filter, ordered by list and id. page.After
+// is the next of the previous page. It reads a limited number of records, so a page may be short or empty even if
+// more follow. next is the position to continue from; it is empty after the last page. For another order it returns
+// core.ErrTooManyToSort if there are too many subscriptions. Its only other error is core.ErrStorage.
 func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
@@ -149,7 +150,7 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 			return found, list + " " + afterID, nil
 		}
 		span := reads
-		if f.Status == "" && f.Prefix == "" && f.Field == "" && f.Search == "" { // every record is a match
+		if f.Status == "" && f.Prefix == "" && f.Field == "" && f.Search == "" { // every record matches
 			span = min(reads, page.Limit-len(found))
 		}
 		rows, last, n, err := s.searchIn(ctx, &f, list, afterID, span, page.Limit-len(found))
@@ -164,8 +165,8 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 	return found, "", nil
 }
 
-// searchIn reads at most span subscriptions of a list after an id, and returns up to limit of those that match. last
-// names the place where it stopped before the end of the list.
+// searchIn reads at most span subscriptions of a list after an id and returns up to limit matches. If it stops before
+// the end of the list, last is where.
 func (s *Store) searchIn(ctx context.Context, f *SubscriptionFilter, list, after string, span, limit int) (
 	rows []ListedSubscription, last string, reads int, err error,
 ) {
@@ -189,7 +190,7 @@ func (s *Store) searchIn(ctx context.Context, f *SubscriptionFilter, list, after
 	return rows, last, read.Reads, err
 }
 
-// listedAt reads the subscriptions of one address, which need no search: their ids are made of it.
+// listedAt returns the subscriptions of one address. It needs no search, because their ids derive from the address.
 func (s *Store) listedAt(ctx context.Context, f *SubscriptionFilter, lists []string) (
 	found []ListedSubscription, err error,
 ) {
@@ -204,7 +205,7 @@ func (s *Store) listedAt(ctx context.Context, f *SubscriptionFilter, lists []str
 	return slices.DeleteFunc(found, func(l ListedSubscription) bool { return !f.matches(&l) }), err
 }
 
-// matches reports whether a subscription is one that the filter asks for.
+// matches reports whether a subscription matches the filter.
 func (f *SubscriptionFilter) matches(l *ListedSubscription) bool {
 	if f.Status != "" && l.Shown() != f.Status {
 		return false
@@ -218,7 +219,7 @@ func (f *SubscriptionFilter) matches(l *ListedSubscription) bool {
 	return f.Field == "" || db.MemberText(l.Preferences.Values()[f.Field]) == f.Value
 }
 
-// memberPath returns the path of a member of a JSON object in SQLite's form; empty for no name.
+// memberPath returns the SQLite JSON path of an object member, or an empty string for an empty name.
 func memberPath(name string) string {
 	if name == "" {
 		return ""
@@ -226,15 +227,15 @@ func memberPath(name string) string {
 	return `$."` + name + `"`
 }
 
-// NotePersonExport enters into the audit trail that what a tenant holds about a person was read as a whole. Its only
-// error is core.ErrStorage.
+// NotePersonExport records in the audit log that all data of a tenant about a person was exported. Its only error is
+// core.ErrStorage.
 func (s *Store) NotePersonExport(ctx context.Context, tenantID string, email core.Email, actor string, now core.Instant,
 ) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return tx.Audit(now, actor, "person.export", tenantID, email.Mask()) })
 }
 
-// NoteRelayTest enters into the audit trail that a test mail was sent to an address, and what came of it. Its only
-// error is core.ErrStorage.
+// NoteRelayTest records in the audit log that a test email was sent to an address, and its outcome. Its only error is
+// core.ErrStorage.
 func (s *Store) NoteRelayTest(ctx context.Context, tenantID string, email core.Email, outcome, actor string,
 	now core.Instant,
 ) error {
@@ -244,13 +245,14 @@ func (s *Store) NoteRelayTest(ctx context.Context, tenantID string, email core.E
 	})
 }
 
-// NoteJobExport enters into the audit trail that the recipients of a job were read as a whole. Its only error is
+// NoteJobExport records in the audit log that all recipients of a job were exported. Its only error is
 // core.ErrStorage.
 func (s *Store) NoteJobExport(ctx context.Context, j *core.SendJob, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return tx.Audit(now, actor, "recipient.export", j.TenantID, j.ID) })
 }
 
-// NoteExport notes in the audit trail who reads the subscriptions of a list as a whole. core.ErrListNotFound.
+// NoteExport records in the audit log that all subscriptions of a list were exported. If there is no such list, it
+// returns core.ErrListNotFound.
 func (s *Store) NoteExport(ctx context.Context, listID, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		l, err := tenants.ReadList(tx, listID)

@@ -1,13 +1,13 @@
-// Package people is what spans all rooms: one person across all of them, what is deleted and when, and figures of the
-// whole.
+// Package people holds what spans all stores: a person's data in all of them, the deletion of records, and statistics.
 //
 //	store.go                             New
-//	directory.go sorted.go history.go references.go   who subscribes, what someone was sent, what an id is of; why.go: why not
+//	directory.go sorted.go history.go references.go   subscriptions, emails sent to a person, records by id or name
+//	why.go                               why an address got no email
 //	person*.go                           export and erasure of a person
-//	leaving.go undo.go blocking.go       leaving, its undo, and blocks: both sides in one transaction
-//	provider_events.go                   what mail providers report
-//	hygiene.go unconfirmed.go            people who no longer read, or never confirmed
-//	housekeeping.go sweeps.go removal.go what is deleted; affected.go: what goes with it; restore.go: back again
-//	drift.go                             what differs between both sides
-//	overview.go fieldcoverage.go invariants.go   figures and checks
+//	leaving.go undo.go blocking.go       unsubscribing, its undo, and blocks: both sides in one transaction
+//	provider_events.go                   reports of mail providers
+//	hygiene.go unconfirmed.go            inactive and unconfirmed subscribers
+//	housekeeping.go sweeps.go removal.go deletion; affected.go: its extent; restore.go: restoring
+//	drift.go                             differences between both sides
+//	overview.go fieldcoverage.go invariants.go   statistics and checks
 package people

@@ -9,20 +9,20 @@ import (
 	"newsletterd/store/db"
 )
 
-// driftStep is how many rows of either side one read looks at.
+// driftStep is how many rows of one side a read compares.
 const driftStep = 2000
 
-// driftPause is the rest between two reads: the comparison is no one's hurry.
+// driftPause is the pause between two reads. The comparison is not urgent.
 const driftPause = 2 * time.Millisecond
 
-// inFlight tells in SQL whether an event of a subscription waits. Within one statement the row of a change and its
-// event are seen together or not at all.
+// inFlight is an SQL condition: an event of the subscription is still pending. Within one statement, a changed row
+// and its event are either both visible or neither.
 const inFlight = "EXISTS (SELECT 1 FROM outbox AS o INDEXED BY outbox_subscription WHERE o.list_id = ?1 AND " +
 	"o.subscription_id = m.id AND " +
 	"o.endpoint_id = '' AND o.dead_at = 0)"
 
-// Drift compares both sides of a list, page by page, and picks at most sample subscriptions that differ. It returns
-// core.ErrListNotFound where there is none.
+// Drift compares both sides of a list, page by page, and returns at most sample subscriptions that differ. If there
+// is no such list, it returns core.ErrListNotFound.
 func (s *Store) Drift(ctx context.Context, listID string, sample int) (d core.Drift, err error) {
 	if _, err = s.ListWithTenant(ctx, listID); err != nil {
 		return d, err
@@ -51,7 +51,7 @@ func (s *Store) Drift(ctx context.Context, listID string, sample int) (d core.Dr
 	})
 }
 
-// ranges walks the ids of a list's rows in a table, in steps.
+// ranges calls visit for consecutive ranges of the ids of a list's rows in a table.
 func (s *Store) ranges(ctx context.Context, table, listID string, visit func(after, to string) error) error {
 	for after := ""; after != db.LastID; {
 		to := db.LastID
@@ -73,7 +73,7 @@ func (s *Store) ranges(ctx context.Context, table, listID string, visit func(aft
 	return nil
 }
 
-// driftRow is a subscription that differs, or is about to be made equal.
+// driftRow is a subscription that differs. Waits is true if a pending event will fix it.
 type driftRow struct {
 	core.DriftSample
 	Waits bool `db:"waits"`
@@ -133,7 +133,8 @@ func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string
 	return err
 }
 
-// TakeOver makes a list the daemon's own again that another webhook client has fed. core.ErrNotFound: none has.
+// TakeOver makes a list the daemon's own again after another webhook client has fed it. If no client has, it returns
+// core.ErrNotFound.
 func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Instant) error {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Ins
 	})
 }
 
-// countDrift counts rows into d and picks at most sample of them.
+// countDrift adds rows to the counts of d and keeps at most sample of them.
 func countDrift(d *core.Drift, rows []driftRow, sample int) {
 	kinds := map[string]*int64{
 		"missing": &d.Missing, "stopped": &d.Stopped, "running": &d.Running, "unknown": &d.Unknown,

@@ -7,17 +7,17 @@ import (
 	"newsletterd/core"
 )
 
-// coverageRows is how many subscribers of a campaign are looked at for their fields. A check is asked for with every
-// save of an editor, and reading this many takes a few milliseconds.
+// coverageRows is how many subscribers of a campaign are checked for fields. The editor requests a check with every
+// save, and reading this many takes a few milliseconds.
 const coverageRows = 1000
 
-// newestOfList are the preferences of those who may be mailed among the newest subscribers of a list.
+// newestOfList selects the preferences of a list's newest subscribers, without those who may not be emailed.
 const newestOfList = `SELECT preferences FROM (SELECT word, block, preferences FROM subscriber WHERE list_id = ?1
 	ORDER BY id DESC LIMIT +?2) WHERE word = 'active' AND block = ''`
 
-// FieldCoverage counts which fields have a value among the readers of lists. Of each list the newest subscribers are
-// looked at, coverageRows in all; readers is how many were, and all reports whether these are all that the lists have.
-// Its only error is core.ErrStorage.
+// FieldCoverage counts which fields have a value among the subscribers of lists. It checks the newest subscribers of
+// each list, coverageRows in total. readers is the number checked; all reports whether the lists have no others. Its
+// only error is core.ErrStorage.
 func (s *Store) FieldCoverage(ctx context.Context, listIDs []string) (known map[string]int64, readers int64, all bool,
 	err error,
 ) {
@@ -43,7 +43,7 @@ func (s *Store) FieldCoverage(ctx context.Context, listIDs []string) (known map[
 	return known, readers, all, nil
 }
 
-// filled adds the names of members that say something.
+// filled adds the names of members that have a value.
 func filled(into map[string]bool, prefix string, members map[string]json.RawMessage, depth int) map[string]bool {
 	if into == nil {
 		into = map[string]bool{}

@@ -11,19 +11,19 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// historyStep is how many jobs are looked at in one read.
+// historyStep is how many jobs one read checks.
 const historyStep = 50
 
-// selectListsOf reads the lists of tenants that a subscriber is on, as pairs of a list and the subscriber.
+// selectListsOf selects the tenants' lists that a subscriber is on, as pairs of list and subscriber id.
 const selectListsOf = `SELECT json_group_array(json_array(s.list_id, s.id)) FROM json_each(?1) AS p
 	CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
 	CROSS JOIN list AS l ON l.id = s.list_id CROSS JOIN tenant AS t ON t.id = l.tenant_id AND t.deleted_at = 0
 	WHERE ?2 OR t.id IN (SELECT value FROM json_each(?3))`
 
-// selectHistory reads jobs to lists that a subscriber is on, the newest first, with seq 0 where the subscriber is not
-// among the recipients. ?1 holds pairs of a list and a subscriber, ?2 the number of the job before. "next" holds the
-// newest job of each list that was not read yet, so as many jobs are read as are asked for, however many there are; the
-// jobs of which the list is the first, and those of which it is a further one, each in their order.
+// selectHistory selects the jobs to a subscriber's lists, newest first. seq is 0 if the subscriber is not a
+// recipient. ?1 is a JSON array of pairs of list and subscriber id, ?2 the number of the previous job. "next" holds
+// each list's newest job that was not read yet, so only as many jobs are read as requested. Jobs with the list as
+// their first and jobs with it as a further one are walked separately.
 const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id) AS (
 	SELECT (SELECT max(no) FROM send_job INDEXED BY send_job_list WHERE list_id = p.value->>0 AND no < ?2), 0,
 		p.value->>0, p.value->>1 FROM json_each(?1) AS p
@@ -51,8 +51,9 @@ const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id)
 	LEFT JOIN recipient AS r ON ` + campaigns.IsRecipient + `
 	LIMIT +?3`
 
-// History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among
-// page.After is the number of the last job, as text. It returns core.ErrInvalidCursor where page.After is no number.
+// History returns a page of the emails sent to an address, newest first. It covers the tenants in among or, if all is
+// true, all tenants. page.After is the number of the previous page's last job, as text. If it is not a number,
+// History returns core.ErrInvalidCursor.
 func (s *Store) History(ctx context.Context, email core.Email, among []string, all bool,
 	page core.Page,
 ) (found []core.HistoryEntry, err error) {

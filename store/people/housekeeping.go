@@ -11,20 +11,20 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Retention says how long rows are kept that nothing needs any more.
+// Retention sets how long rows are kept that are no longer needed.
 type Retention struct {
 	Pending    time.Duration // subscriptions that were never confirmed
-	Recipients time.Duration // rows of jobs that have ended
-	Tracking   time.Duration // when which mail of such a job was opened, which link followed; 0: as long as Recipients
+	Recipients time.Duration // recipient rows of ended jobs
+	Tracking   time.Duration // opens and clicks of ended jobs; 0 means as long as Recipients
 	Deleted    time.Duration // tenants, lists, clients and devices after their deletion
-	Mail       time.Duration // sent transactional mail
-	Events     time.Duration // dead letters, finished syncs
+	Mail       time.Duration // transactional emails that were sent
+	Events     time.Duration // dead letters and finished syncs
 }
 
 const sweepBatch = 500
 
-// Housekeeping deletes a batch of what has expired from each table, in operations of their own, and reports whether
-// there is more to delete. Its only error is core.ErrStorage.
+// Housekeeping deletes a batch of expired rows from each table, in separate operations. It reports whether there is
+// more to delete. Its only error is core.ErrStorage.
 func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Instant) (more bool, err error) {
 	for _, sw := range sweeps {
 		before := now
@@ -56,7 +56,7 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 	return s.Shrink(ctx)
 }
 
-// sweepOnce deletes a batch and returns how many rows it had.
+// sweepOnce deletes one batch and returns its number of rows.
 func sweepOnce(tx *db.Tx, sw *sweep, before core.Instant) (int64, error) {
 	st, err := tx.Stmt(sw.find)
 	if err != nil {

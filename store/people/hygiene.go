@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// hygieneRows is how many recipients a look at the silent of a list reads, about: some 50 ms.
+	// hygieneRows is about how many recipients a search for inactive subscribers reads, in some 50 ms.
 	hygieneRows = 50_000
-	// hygieneLooks is how many subscribers it looks at, at least and at most.
+	// fewestLooks and hygieneLooks are the least and the most subscribers that a search checks.
 	fewestLooks, hygieneLooks = 100, 5000
-	// asksAtOnce is how many are asked, or unsubscribed, by one call, and askStep by one operation.
+	// asksAtOnce is the most subscribers that one call asks or unsubscribes, and askStep the most in one operation.
 	asksAtOnce, askStep = 5000, 100
-	// askApart is how far the mails that ask are apart, so that the mails that people wait for go out between them.
+	// askApart is the interval between these emails, so that more urgent emails are sent in between.
 	askApart = 100 * time.Millisecond
-	// pendingLooks is how many of those who have not confirmed are counted.
+	// pendingLooks is the most unconfirmed subscriptions that are counted.
 	pendingLooks = 20_000
 )
 
-// measuredJobs are the jobs to a list since an instant whose mails name their readers in openings and clicks, the
-// newest first, each with the recipients by that list. ?3 bounds them.
+// measuredJobs selects the jobs to a list since an instant that track opens or clicks per subscriber, newest first.
+// Each row has the range of recipients reached through the list. ?3 is the limit.
 const measuredJobs = `SELECT no, at, low, high FROM (
 	SELECT j.no, j.started_at AS at, 1 AS low, ` + campaigns.FirstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
 		WHERE j.list_id = ?1 AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
@@ -38,10 +38,10 @@ const measuredJobs = `SELECT no, at, low, high FROM (
 		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0)
 	AS m WHERE high >= low AND EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) ORDER BY no DESC LIMIT +?3`
 
-// maxMeasured bounds the jobs that are looked into: a mail a day for a year.
+// maxMeasured is the most jobs searched: an email a day for a year.
 const maxMeasured = 400
 
-// measuredJob is a job, with the recipients who are reached by one of its lists.
+// measuredJob is a job with the range of recipients reached through one of its lists.
 type measuredJob struct {
 	No   int64        `db:"no"`
 	At   core.Instant `db:"at"`
@@ -49,16 +49,16 @@ type measuredJob struct {
 	High int64        `db:"high"`
 }
 
-// silence is a search for subscribers of a list of whom nothing was heard.
+// silence is a search for inactive subscribers of a list.
 type silence struct {
 	list   core.List
 	since  core.Instant
 	now    core.Instant
 	jobs   []measuredJob
-	window int64 // how many subscribers one step looks at
+	window int64 // number of subscribers that one step checks
 }
 
-// silentReader is a subscriber who may be silent.
+// silentReader is a subscriber who may be inactive.
 type silentReader struct {
 	ID        string       `db:"id"`
 	ChangedAt core.Instant `db:"changed_at"` // of the subscription
@@ -66,12 +66,12 @@ type silentReader struct {
 	HeardAt   core.Instant `db:"heard_at"`
 }
 
-// may reports whether the reader may be asked once more.
+// may reports whether the subscriber may be asked again.
 func (r *silentReader) may(since core.Instant) bool {
 	return r.AskedAt < max(r.ChangedAt, 1) || r.HeardAt > 0 && r.HeardAt < since
 }
 
-// silenceOf begins a search. known is false where the mailings don't tell who was silent.
+// silenceOf prepares a search. If the campaigns don't show who was inactive, known is false.
 func (s *Store) silenceOf(ctx context.Context, listID string, months int, now core.Instant) (q silence, known bool,
 	err error,
 ) {
@@ -84,37 +84,37 @@ func (s *Store) silenceOf(ctx context.Context, listID string, months int, now co
 	}
 	oldest := q.jobs[len(q.jobs)-1].At
 	if len(q.jobs) == maxMeasured {
-		oldest = q.since // the rest is older
+		oldest = q.since // older jobs exist
 	}
 	q.window = min(max(hygieneRows/int64(len(q.jobs)), fewestLooks), hygieneLooks)
 	return q, core.SilenceKnown(len(q.jobs), oldest, q.since, now), nil
 }
 
-// readersOf are those of a list who are mailed, in the order of their ids. The fourth number and the fifth are not
-// used.
+// readersOf selects the subscribers of a list who are emailed, ordered by id. Parameters 4 and 5 are unused.
 const readersOf = `SELECT s.id, coalesce(m.changed_at, 0) AS changed_at, coalesce(m.asked_at, 0) AS asked_at,
 	coalesce(m.heard_at, 0) AS heard_at FROM subscriber AS s
 	CROSS JOIN subscription AS m ON m.list_id = s.list_id AND m.id = s.id AND m.status = 'active' ` + campaigns.Barred + `
 	WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL
 	ORDER BY s.id LIMIT +?3`
 
-// firstFrom finds the first recipient of a job, from a seq to another, whose subscriber's id is not below one.
+// firstFrom selects the first recipient of a job, within a range of seqs, whose subscriber id is not below a given
+// one.
 const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION ALL
 	SELECT iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2), low,
 		(low + high) / 2 + 1), iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2),
 		(low + high) / 2, high) FROM half WHERE low < high)
 	SELECT low FROM half WHERE low = high`
 
-// heardMarks are recipients of a job from a seq up to an id, each with whether a person has, or may have, opened the
-// mail or followed a link of it.
+// heardMarks selects recipients of a job within a range of seqs. heard is true if a person opened the email or
+// clicked a link, or may have done so.
 var heardMarks = fmt.Sprintf(`SELECT subscriber_id AS id, state = `+campaigns.SqlRecipientSent+` AS sent,
 	marks & %d <> 0 OR (marks & %d <> 0 AND marks & %d = 0 AND marks & %d = 0) OR (marks & %d <> 0 AND marks & %d = 0) AS heard
 	FROM recipient WHERE job_no = ?1 AND seq >= ?2 AND seq < ?3`,
 	core.MarkReadByPerson|core.MarkReadUnclear, core.MarkOpened, core.MarkReadByScanner, core.MarkMachineOpened,
 	core.MarkClicked, core.MarkMachineClicked)
 
-// step looks at the next readers after an id. It returns those who were silent, how many it has looked at, and the last
-// id; empty after the last one.
+// step checks the next subscribers after an id. It returns the inactive ones, the number checked and the last id,
+// which is empty at the end of the list.
 func (q *silence) step(r db.Querier, after string) (silent []silentReader, looked int64, next string, err error) {
 	var all []silentReader
 	err = r.All(&all, readersOf, q.list.ID, after, q.window, nil, nil, q.list.TenantID)
@@ -159,13 +159,14 @@ func (q *silence) step(r db.Querier, after string) (silent []silentReader, looke
 	return silent, int64(len(all)), next, nil
 }
 
-// mayAskPending finds unconfirmed people who may get a reminder. People who unsubscribed before, here or by a file, are
-// left out.
+// mayAskPending selects unconfirmed people who may get a reminder. It excludes people who unsubscribed before, here
+// or through a file.
 const mayAskPending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
 	s.status = 'pending' AND s.generation = 1 AND s.means <> 'left' AND s.changed_at <= ?2 AND s.asked_at = 0`
 
-// ListHygiene says how many on a list are not reached, or were silent for some months. Of a long list it looks at a
-// part, and says at how many: ids are as good as random, so the others fare alike. It returns core.ErrListNotFound.
+// ListHygiene counts the subscribers of a list who are not reached, or who were inactive for a number of months. In a
+// long list it checks only a part and returns how many. Ids are practically random, so the part is a fair sample. If
+// there is no such list, it returns core.ErrListNotFound.
 func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now core.Instant) (h core.Hygiene,
 	err error,
 ) {
@@ -206,27 +207,27 @@ func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now 
 	return h, err
 }
 
-// countAsked counts those who were asked while they were active, and are still.
+// countAsked counts those who were asked while active and are still active.
 const countAsked = `SELECT count(*) FILTER (WHERE heard_at = 0 AND asked_at > ?2) AS waiting,
 	count(*) FILTER (WHERE heard_at > 0) AS answered, count(*) FILTER (WHERE heard_at = 0 AND asked_at <= ?2) AS no_answer
 	FROM subscription WHERE list_id = ?1 AND asked_at > 0 AND
 	asked_at > changed_at AND status = 'active'`
 
-// AskAgain is a wish to ask subscribers of a list once more whether they want its mails.
+// AskAgain is a request to ask subscribers of a list whether they still want its emails.
 type AskAgain struct {
 	ListID string
 	Who    string // core.AskUnconfirmed or core.AskSilent
-	Months int    // of silence
-	After  string // the id that an earlier call ended at
+	Months int    // of inactivity
+	After  string // id at which an earlier call ended
 	Actor  string
-	Budget time.Duration // the call ends after it, and says where; 0: it takes as long as it takes
+	Budget time.Duration // time after which the call stops and returns its position; 0 means no limit
 }
 
-// AskAgain queues a mail with a link to confirm for each of them, 5,000 at most, and returns how many, and where the
-// next call goes on; empty after the last one. No one is asked twice within a subscription unless they have answered
-// and were silent again; those who have left, are switched off or have had as many such mails as an address gets in a
-// day are not asked at all. It returns core.ErrListNotFound, core.ErrListInactive, or a Conflict where the silence is
-// not known.
+// AskAgain queues an email with a confirmation link for each of these subscribers, at most 5,000. It returns their
+// number and where to continue; next is empty after the last one. No one is asked twice within a subscription, unless
+// they answered and became inactive again. Unsubscribed and blocked addresses are not asked, nor those that already
+// got the daily maximum of such emails. It returns core.ErrListNotFound, core.ErrListInactive, or a Conflict if
+// inactivity is unknown.
 func (s *Store) AskAgain(ctx context.Context, a AskAgain, now core.Instant) (asked int64, next string, err error) {
 	list, err := s.ListWithTenant(ctx, a.ListID)
 	if err != nil {
@@ -258,7 +259,7 @@ func (s *Store) AskAgain(ctx context.Context, a AskAgain, now core.Instant) (ask
 	return asked, next, err
 }
 
-// eachUnconfirmed calls ask with those who may be asked once more, until over.
+// eachUnconfirmed calls ask with the unconfirmed people who may be asked again, until over returns true.
 func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Instant, next *string,
 	ask func([]string) error, over func() bool,
 ) error {
@@ -266,7 +267,7 @@ func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Insta
 	id := a.After
 	err := s.Get(ctx, &at, "SELECT changed_at FROM subscription WHERE list_id = ?1 AND id = ?2 AND "+
 		"status = 'pending' AND generation = 1", a.ListID, id)
-	if err != nil && !errors.Is(err, core.ErrNotFound) { // who is gone is no place: from the start, where most are asked
+	if err != nil && !errors.Is(err, core.ErrNotFound) { // if the person is gone, start over
 		return err
 	}
 	for *next = ""; ; {
@@ -293,7 +294,7 @@ func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Insta
 	}
 }
 
-// eachSilent is eachUnconfirmed for those who were silent.
+// eachSilent is eachUnconfirmed for inactive subscribers.
 func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, next *string,
 	ask func([]string) error, over func() bool,
 ) error {
@@ -329,14 +330,14 @@ func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, n
 	}
 }
 
-// askable reads those of some subscriptions who may get a mail that asks: they are as the search has found them, not
-// switched off, and the address has not had as many as it gets.
+// askable selects those of the given subscriptions that may get such an email. They must have the status searched
+// for, must not be blocked, and must not have reached the limit per address.
 const askable = `SELECT ` + members.SubscriptionColumns + ` FROM json_each(?2) AS j CROSS JOIN subscription AS s ON s.list_id = ?1 AND
 	s.id = j.value ` + campaigns.Barred + ` WHERE s.status = ?3 AND p.kind IS NULL AND d.reason IS NULL AND ?5 > (
 	SELECT count(*) FROM mail AS m WHERE m.email_key = s.email_key AND m.kind IN ('` + core.MailConfirm + `', '` +
 	core.MailAskAgain + `') AND m.created_at > ?4 AND m.state != ` + tenants.SQLMailLeftOut + `)`
 
-// askOnce asks some subscribers; n is how many were asked before by the same call.
+// askOnce asks some subscribers. n is the number that the same call has asked before.
 func askOnce(
 	tx *db.Tx,
 	list *core.ListWithTenant,
@@ -388,8 +389,9 @@ func askOnce(
 	return asked, tx.Audit(now, a.Actor, "list.ask_again", list.TenantID, list.ID)
 }
 
-// UnsubscribeSilent ends the subscriptions to a list of those who were asked once more and have not answered in 14
-// days, 5,000 at most, and returns how many, and whether there are more. It returns core.ErrListNotFound.
+// UnsubscribeSilent unsubscribes the subscribers of a list who were asked again and have not answered within 14 days,
+// at most 5,000. It returns their number and whether there are more. If there is no such list, it returns
+// core.ErrListNotFound.
 func (s *Store) UnsubscribeSilent(ctx context.Context, listID, actor string, budget time.Duration, now core.Instant) (
 	left int64, more bool, err error,
 ) {
@@ -443,8 +445,8 @@ func unsubscribeSilent(tx *db.Tx, list *core.List, actor string, now core.Instan
 	return left, len(ids), tx.Audit(now, actor, "list.unsubscribe_silent", list.TenantID, list.ID)
 }
 
-// LeftSinceAsked reports whether the subscriber whom a mail asks once more has left while it waited. Its only error is
-// core.ErrStorage.
+// LeftSinceAsked reports whether the recipient of such an email has unsubscribed since it was queued. Its only error
+// is core.ErrStorage.
 func (s *Store) LeftSinceAsked(ctx context.Context, m *core.Mail) (left bool, err error) {
 	err = s.Get(ctx, &left, "SELECT EXISTS (SELECT 1 FROM subscription "+
 		"WHERE list_id = ? AND id = ? AND asked_at = ? AND status = 'unsubscribed')", m.ListID,

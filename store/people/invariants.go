@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/files"
 )
 
-// Check looks for damage, broken references and rows that contradict each other, and returns a line for each finding;
-// none: the database is whole. It changes nothing. Its only error is core.ErrStorage.
+// Check looks for damage, broken references and contradictory rows, and returns one line per finding. If there is
+// none, the database is intact. It changes nothing. Its only error is core.ErrStorage.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	found, err := s.CheckFile(ctx, invariants)
 	if err != nil {
@@ -19,10 +19,10 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	return append(found, wrong...), err
 }
 
-// invariants are counts that must be 0: what the operations keep and no constraint of SQLite's can say.
+// invariants are counts that must be 0. Operations maintain them, because SQLite constraints can't express them.
 var invariants = []db.Contradiction{
-	// A job that was cancelled or has failed is settled in steps, each of which counts what it records: what has no
-	// outcome yet is what the counters leave.
+	// A canceled or failed job is settled in steps, and each step counts the outcomes that it records. The counters
+	// therefore show how many recipients have none.
 	{What: "jobs ended with recipients that have no outcome", Count: `
 		SELECT count(*) FROM send_job j WHERE j.status IN ('completed', 'cancelled', 'failed')
 		AND (SELECT count(*) FROM recipient r WHERE r.job_no = j.no AND r.state < ` + campaigns.SqlRecipientSent + `) <>

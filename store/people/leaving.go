@@ -11,9 +11,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Unsubscribe ends a subscription and returns it. The second time adds a reason at most. core.ErrSubscriptionNotFound
-// where it is gone, or was never there: the caller answers as if it had been. Who was active, and left by a token that
-// anyone could ask for, gets a mail with a way back, unless the address has had too many of them.
+// Unsubscribe ends a subscription and returns it. A repeated call can only add a reason. If the subscription does not
+// exist, it returns core.ErrSubscriptionNotFound; callers should answer as if it existed. If the token was one that
+// anyone could request, an active subscriber gets an email with an undo link. No such email is sent if the address
+// has had too many.
 func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, now core.Instant) (sub core.Subscription,
 	err error,
 ) {
@@ -36,9 +37,9 @@ func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, n
 	return sub, err
 }
 
-// endMirrored ends a subscriber that exists only on the send side, since another member service has the subscription: the
-// address is not mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where
-// it is; what that says later of the subscriber counts again.
+// endMirrored unsubscribes a subscriber known only to the send side, because another member service has the
+// subscription. The tenant's endpoints are notified, and so is the member service if this daemon knows its address.
+// Later events from the member service apply again.
 func endMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) error {
 	var sub core.Subscriber
 	err := tx.Get(&sub, campaigns.SelectSubscriber, l.ListID, l.SubscriptionID)

@@ -11,22 +11,22 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Overview is what an operator wants to know at a glance.
+// Overview shows an operator the state of the server.
 type Overview struct {
 	DaemonRuns bool                `json:"daemon_runs"`
 	Schema     int                 `json:"schema"` // number of the newest migration
 	Disk       DiskState           `json:"disk"`
 	Outbox     tenants.OutboxState `json:"outbox"`    // events for the send service
-	Endpoints  tenants.OutboxState `json:"endpoints"` // events for endpoints of tenants, once for each
-	Mails      QueueState          `json:"mails"`     // confirmations, passwords: what is not part of a job
-	Jobs       []JobState          `json:"jobs"`      // not yet ended
+	Endpoints  tenants.OutboxState `json:"endpoints"` // events for tenants' endpoints, once per endpoint
+	Mails      QueueState          `json:"mails"`     // transactional emails
+	Jobs       []JobState          `json:"jobs"`      // jobs that have not ended
 	JobCounts  []StatusCount       `json:"job_counts"`
-	Restored   int64               `json:"restored_jobs"` // held because the file is a copy or was restored
+	Restored   int64               `json:"restored_jobs"` // paused because the file is a copy or was restored
 	Records    RecordCounts        `json:"records"`
 	Lists      []tenants.ListState `json:"lists"`
 }
 
-// DiskState is the database's place. Sizes are in bytes.
+// DiskState is the size of the database and of its disk, in bytes.
 type DiskState struct {
 	Database int64 `json:"database"`
 	WAL      int64 `json:"wal"`
@@ -35,11 +35,11 @@ type DiskState struct {
 	ReadOnly bool  `json:"read_only"`
 }
 
-// QueueState counts the transactional mails.
+// QueueState counts the transactional emails.
 type QueueState struct {
 	Waiting  int64        `db:"waiting"   json:"waiting"`
 	Failed   int64        `db:"failed"    json:"failed"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // of those that wait; 0: none
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // oldest queued email; 0 if there is none
 }
 
 // JobState is a job that has not ended.
@@ -54,30 +54,31 @@ type JobState struct {
 	Skipped    int64        `db:"skipped"    json:"skipped"`
 	Deferred   int64        `db:"deferred"   json:"deferred"`
 
-	NextAttemptAt core.Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // of the deferred
-	GivesUpAt     core.Instant `db:"gives_up_at"     json:"gives_up_at,omitzero"`     // on the last of them
+	NextAttemptAt core.Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // of the deferred recipients
+	GivesUpAt     core.Instant `db:"gives_up_at"     json:"gives_up_at,omitzero"`     // of the last deferred recipient
 }
 
-// StatusCount is a number of jobs by their status.
+// StatusCount is the number of jobs with a status.
 type StatusCount struct {
 	Status string `db:"status" json:"status"`
 	Count  int64  `db:"count"  json:"count"`
 }
 
-// RecordCounts are numbers of records that a person made.
+// RecordCounts holds the numbers of main records.
 type RecordCounts struct {
 	Tenants int64 `db:"tenants" json:"tenants"`
 	Lists   int64 `db:"lists"   json:"lists"`
 	Users   int64 `db:"users"   json:"users"`
 }
 
-// overviewLists is how many lists an overview shows at most, those with most mailable subscribers first.
+// overviewLists is the most lists in an overview. Those with the most mailable subscribers come first.
 const overviewLists = 20
 
-// overviewJobs is how many jobs an overview shows at most.
+// overviewJobs is the most jobs in an overview.
 const overviewJobs = 50
 
-// Overview reads the figures, each by itself. It returns core.ErrStorage, or an error of the file system.
+// Overview reads all figures, each in a separate transaction. It returns core.ErrStorage or an error of the file
+// system.
 func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 	o.DaemonRuns, o.Schema = s.DaemonRuns(), schema.Latest()
 	if o.Disk, err = s.DiskState(); err != nil {
@@ -115,13 +116,13 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 	return o, err
 }
 
-// JobCounts counts the jobs by status. Its only error is core.ErrStorage.
+// JobCounts returns the number of jobs per status. Its only error is core.ErrStorage.
 func (s *Store) JobCounts(ctx context.Context) (n []StatusCount, err error) {
 	err = s.All(ctx, &n, "SELECT status, count(*) AS count FROM send_job GROUP BY status ORDER BY status")
 	return n, err
 }
 
-// RecipientCounts counts recipients of all jobs by what became of them.
+// RecipientCounts counts the recipients of all jobs by outcome.
 type RecipientCounts struct {
 	Sent       int64 `db:"sent"`
 	Failed     int64 `db:"failed"`
@@ -135,7 +136,7 @@ type RecipientCounts struct {
 	Left       int64 `db:"unsubscribed"`
 }
 
-// RecipientCounts adds up the counts of the jobs. Its only error is core.ErrStorage.
+// RecipientCounts adds up the counts of all jobs. Its only error is core.ErrStorage.
 func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err error) {
 	err = s.Get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed,
 		coalesce(sum(skipped), 0) AS skipped,
@@ -145,7 +146,7 @@ func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err err
 	return n, err
 }
 
-// MailQueue reads the counts of transactional mails. Its only error is core.ErrStorage.
+// MailQueue returns the counts of transactional emails. Its only error is core.ErrStorage.
 func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
 	err = s.Get(ctx, &q, `SELECT m.n AS waiting, (SELECT count(*) FROM mail INDEXED BY mail_failed WHERE state =
 		`+tenants.SQLMailFailed+`)
@@ -155,7 +156,7 @@ func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
 	return q, err
 }
 
-// DiskState asks for the sizes of the files and of their disk. It returns an error of the file system.
+// DiskState returns the sizes of the database files and of their disk. It can return an error of the file system.
 func (s *Store) DiskState() (d DiskState, err error) {
 	fi, err := os.Stat(s.Path())
 	if err != nil {
@@ -166,8 +167,8 @@ func (s *Store) DiskState() (d DiskState, err error) {
 	return d, err
 }
 
-// NewestChange is the instant of the newest entry of the audit trail; 0: there is none. A clock that shows an earlier
-// time is wrong, or was. Its only error is core.ErrStorage.
+// NewestChange returns the time of the newest audit entry, or 0 if there is none. A clock that shows an earlier time
+// is wrong now, or was wrong before. Its only error is core.ErrStorage.
 func (s *Store) NewestChange(ctx context.Context) (at core.Instant, err error) {
 	err = s.Get(ctx, &at,
 		"SELECT coalesce(max(at), 0) FROM audit WHERE id > (SELECT coalesce(max(id), 0) - 100 FROM audit)")

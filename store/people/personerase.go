@@ -12,17 +12,18 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// ErasePerson removes what ExportPerson reads, in one transaction, and returns the number of rows that it touched; 0:
-// nothing was known. Rows of finished mailings stay, so that sums hold, without what names the person. What stood
-// against mailing the address stays as a keyed hash, and an address that was on a list is kept from being imported
-// again; the person may subscribe anew. Events about the person that were not delivered go too. A tenant's own
-// endpoints are told that the address has left, and so is a send service elsewhere: that event alone holds it until it
-// is delivered. Where this daemon sends itself, the send side's row goes as well, without an event. The bytes of models
-// go in steps, soon after. Its only error is core.ErrStorage.
+// ErasePerson deletes what ExportPerson returns, in one transaction. It returns the number of affected rows, or 0 if
+// nothing was known. Rows of finished jobs stay, without personal data, so that totals remain correct.
+//
+// Blocks of the address stay as a keyed hash. An address that was on a list can't be imported again, but the person
+// may subscribe again. Undelivered events about the person are deleted too. The tenant's endpoints, and a remote send
+// service, are notified that the address was unsubscribed. Only that event keeps the address until it is delivered.
+// If this daemon sends the emails, the send side's row is deleted without an event. The bytes of models are deleted
+// in steps soon after. Its only error is core.ErrStorage.
 func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, now core.Instant) (rows int64,
 	err error,
 ) {
-	var seen personReach // found outside, for other writers wait while an operation runs
+	var seen personReach // found outside the operation, because an operation blocks other writers
 	err = s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
 		seen, err = s.reach(r, p, &personReach{})
 		return err
@@ -56,7 +57,7 @@ type erasing struct {
 	personReach
 	now   core.Instant
 	rows  int64
-	files []string // ids of the imports that hold the address
+	files []string // ids of the imports that contain the address
 }
 
 func (e *erasing) run() error {
@@ -69,7 +70,7 @@ func (e *erasing) run() error {
 	return nil
 }
 
-// do runs statements whose parameters are the same, and counts the rows.
+// do runs statements with the same parameters and counts the affected rows.
 func (e *erasing) do(args []any, queries ...string) error {
 	for _, q := range queries {
 		n, err := e.Exec(q, args...)
@@ -81,21 +82,21 @@ func (e *erasing) do(args []any, queries ...string) error {
 	return nil
 }
 
-// doPairs is execPairs with the person's pairs, and counts what it has changed.
+// doPairs is ExecPairs with the person's pairs. It counts the affected rows.
 func (e *erasing) doPairs(find, query string) error {
 	n, err := e.ExecPairs(e.pairs, find, query)
 	e.rows += n
 	return err
 }
 
-// keepBlocks keeps the hashes of what stands against the address, while the rows that say so are still here. What bars
-// it at all tenants stays as it is where another one knows the address: that one's mails are held against it.
+// keepBlocks stores the hashes of the address's blocks before their rows are deleted. Global blocks stay unchanged if
+// another tenant knows the address, because they still apply to that tenant's emails.
 func (e *erasing) keepBlocks() error {
 	elsewhere, err := e.knownElsewhere()
 	if err != nil {
 		return err
 	}
-	also := "" // the rows for all tenants
+	also := "" // tenant id of the rows for all tenants
 	if elsewhere {
 		also = e.TenantID
 	}
@@ -137,7 +138,7 @@ func (e *erasing) keepBlocks() error {
 			"(?2 = '' OR tenant_id = ?2)")
 }
 
-// knownElsewhere reports whether the address is on a list of a tenant that it is not erased at.
+// knownElsewhere reports whether the address is on a list of another tenant than the one that erases it.
 func (e *erasing) knownElsewhere() (known bool, err error) {
 	if e.TenantID == "" {
 		return false, nil
@@ -170,8 +171,8 @@ func (e *erasing) sendSide() error {
 	return e.doPairs(db.PairsOf("subscriber", "id", ""), "DELETE FROM subscriber WHERE list_id = ? AND id = ?")
 }
 
-// recipient empties a row of a job's recipients: it counts on, and no one can say any more who it was. Of the
-// subscriber's id so much is left as keeps the rows in the order that they are searched by.
+// recipient anonymizes a row of a job's recipients, which stays in the counts. It keeps as much of the subscriber id
+// as the order of the rows needs, because searches depend on that order.
 func (e *erasing) recipient(place personPlace) error {
 	var id, before string
 	err := e.Get(&id, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", place.jobNo, place.seq)
@@ -233,7 +234,7 @@ func (e *erasing) memberSide() error {
 	for i := range left {
 		told[i] = left[i].ID
 	}
-	if err == nil { // but for what an earlier erasing has still to tell others
+	if err == nil { // except what an earlier erasure still has to tell others
 		err = e.removeEvents(told)
 	}
 	for i := range left {
@@ -254,7 +255,8 @@ func (e *erasing) memberSide() error {
 		"DELETE FROM throttle WHERE key = 'unsubscribe-token:' || ?1")
 }
 
-// removeEvents removes those about the person, but not what an earlier erasing has to tell of others than those told.
+// removeEvents deletes the events about the person. It keeps unsubscribe events of an earlier erasure, unless they
+// concern a subscription in told.
 func (e *erasing) removeEvents(told core.Strings) error {
 	for _, id := range e.events {
 		var gone []struct {
@@ -280,7 +282,7 @@ func (e *erasing) removeEvents(told core.Strings) error {
 	return nil
 }
 
-// subscriptions removes those of the person.
+// subscriptions deletes the person's subscriptions.
 func (e *erasing) subscriptions() error {
 	var gone []core.Subscription
 	err := e.All(&gone, "SELECT s.list_id, s.status"+campaigns.PersonPairs+`subscription AS s ON s.list_id = p.value->>0
@@ -294,8 +296,8 @@ func (e *erasing) subscriptions() error {
 	return e.doPairs(db.PairsOf("subscription", "id", ""), "DELETE FROM subscription WHERE list_id = ? AND id = ?")
 }
 
-// tellOthers lets a tenant's receivers, and a send service elsewhere, know that a subscription has ended, whatever they
-// were told before.
+// tellOthers notifies a tenant's endpoints and a remote send service that a subscription has ended, even if they were
+// notified before.
 func (e *erasing) tellOthers(sub *members.TenantSubscription) error {
 	at, err := members.Stamp(e.Tx, sub.ListID, e.now)
 	if err != nil {
@@ -315,7 +317,7 @@ func (e *erasing) tellOthers(sub *members.TenantSubscription) error {
 	return tenants.AddToEndpoints(e.Tx, event, e.now)
 }
 
-// account removes the user with all that refers to it.
+// account deletes the user and everything that refers to it.
 func (e *erasing) account() error {
 	if !e.Account {
 		return nil
@@ -349,8 +351,8 @@ func (e *erasing) account() error {
 		"DELETE FROM user WHERE id = ?")
 }
 
-// imports removes the files that hold the person's address: an import that has not ended is cancelled. The chunks go in
-// steps, soon after.
+// imports removes the files that contain the person's address. An import that has not ended is canceled. The chunks
+// are deleted in steps soon after.
 func (e *erasing) imports() error {
 	if len(e.files) == 0 {
 		return nil

@@ -13,24 +13,24 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// personReach is where a person's rows are.
+// personReach holds the positions of a person's rows.
 type personReach struct {
 	core.Person
 	key     string
-	pairs   string // of list and id of the subscription, on every list in question, as JSON
-	userID  string // of the account, if it is asked for and there is one
+	pairs   string // pairs of list and subscription id for all searched lists, as JSON
+	userID  string // of the account, if it was requested and exists
 	places  []personPlace
-	settled map[int64]bool // jobs whose places are known for good
-	tokens  []string       // ids of confirm tokens, and the newest of all of them
+	settled map[int64]bool // jobs that get no more recipients
+	tokens  []string       // ids of confirm tokens; token is the newest of all tokens
 	token   string
-	events  []string // ids of rows in the outbox, and the newest of all of them
+	events  []string // ids of outbox rows; event is the newest of all rows
 	event   int64
 }
 
 // personPlace is a row of a job's recipients.
 type personPlace struct{ jobNo, seq int64 }
 
-// personJobs reads the jobs to a person's lists. The recipients of a list that a job has not come to are none yet.
+// personJobs selects the jobs to a person's lists. A list that a job has not reached has no recipients yet.
 const (
 	personJobs = personJob + "1 AS low, " + campaigns.FirstListEnds + ` AS high FROM json_each(?1) AS p
 		CROSS JOIN send_job AS j INDEXED BY send_job_list ON j.list_id = p.value->>0 UNION ALL ` + personJob +
@@ -41,8 +41,8 @@ const (
 		p.value->>1 AS subscriber_id, `
 )
 
-// reach finds a person's rows, in tables without an index on them by a scan; what was seen before is taken over from
-// there.
+// reach finds a person's rows, scanning tables that have no index for them. It takes over the rows that seen already
+// has.
 func (s *Store) reach(r db.Querier, p core.Person, seen *personReach) (at personReach, err error) {
 	at = personReach{Person: p, key: p.Email.Key(), settled: map[int64]bool{}, tokens: seen.tokens, events: seen.events}
 	if at.pairs, err = tenants.IDsAmong(s.DB, r, at.key, p.TenantID); err != nil {
@@ -94,11 +94,11 @@ func (s *Store) reach(r db.Querier, p core.Person, seen *personReach) (at person
 	return at, err
 }
 
-// pairsIn compares with the pairs of list and id in the first parameter.
+// pairsIn is a condition on the pairs of list and id in the first parameter.
 const pairsIn = " IN (SELECT value->>0, value->>1 FROM json_each(?1))"
 
-// ExportPerson reads everything about a person in one snapshot. Who nothing is known of has empty lists. Its only error
-// is core.ErrStorage: of an unknown person it returns empty data.
+// ExportPerson returns all data about a person from one snapshot. For an unknown person, all lists are empty. Its
+// only error is core.ErrStorage.
 func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonData, err error) {
 	d = core.PersonData{
 		Email: string(p.Email), Subscriptions: []core.PersonSubscription{}, Requests: []core.PersonRequest{},
@@ -132,7 +132,7 @@ func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonD
 	return d, err
 }
 
-// readInto is a query and where its rows go.
+// readInto is a query with the destination of its rows.
 type readInto struct {
 	dest  any
 	query string
@@ -148,7 +148,7 @@ func each(r *db.Reader, reads []readInto) error {
 	return nil
 }
 
-// account reads what the user owns.
+// account reads the user's data.
 func (at *personReach) account(r *db.Reader) (*core.AccountData, error) {
 	id := []any{at.userID}
 	a := &core.AccountData{
@@ -200,7 +200,7 @@ func (at *personReach) account(r *db.Reader) (*core.AccountData, error) {
 	})
 }
 
-// newsletter reads what the member side holds.
+// newsletter reads the data of the member side.
 func (at *personReach) newsletter(r *db.Reader, d *core.PersonData) error {
 	pairs, tenant := []any{at.pairs}, []any{at.key, at.TenantID}
 	err := each(r, []readInto{
@@ -257,7 +257,7 @@ func (at *personReach) newsletter(r *db.Reader, d *core.PersonData) error {
 	return err
 }
 
-// sending reads what the send side holds.
+// sending reads the data of the send side.
 func (at *personReach) sending(r *db.Reader, d *core.PersonData) error {
 	err := r.All(&d.Subscribers,
 		"SELECT list_id, email, word, word_at, block, block_at, preferences, soft_bounces, created_at"+

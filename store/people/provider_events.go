@@ -10,12 +10,12 @@ import (
 	"newsletterd/store/members"
 )
 
-// reportStep is how many reports one operation takes in.
+// reportStep is how many reports one operation applies.
 const reportStep = 200
 
-// ApplyReports takes reports in, in their order. A report that came before changes nothing; one about an address that
-// no list of the tenant has is kept without effect. After an error the caller may give the same reports again. Its only
-// error is core.ErrStorage: a report of an unknown mail is kept.
+// ApplyReports applies reports in order. A repeated report changes nothing. A report about an address that is on none
+// of the tenant's lists is stored without effect, as is a report about an unknown email. After an error, the same
+// reports may be passed again. Its only error is core.ErrStorage.
 func (s *Store) ApplyReports(ctx context.Context, reports []core.ProviderReport, now core.Instant) error {
 	for len(reports) > 0 {
 		n := min(len(reports), reportStep)
@@ -70,7 +70,7 @@ func applyReport(tx *db.Tx, r core.ProviderReport, now core.Instant) error {
 	switch {
 	case engaged && named:
 		return campaigns.MarkReported(tx, r.JobNo, r.Seq, m, !r.ByMachine, e.OccurredAt)
-	case engaged: // the provider has put its own pixel and links into the mail, and can't be told from ours
+	case engaged: // of the provider's own pixel or links, indistinguishable from ours
 		return nil
 	}
 	first, err := mark(tx, r.JobNo, r.Seq, m)
@@ -89,8 +89,8 @@ func applyReport(tx *db.Tx, r core.ProviderReport, now core.Instant) error {
 	return nil
 }
 
-// recipientOf looks the recipient up and settles whose the report is. A mail of another tenant than the one that the
-// provider names is as good as unknown; where the provider names no address, the recipient's is meant.
+// recipientOf finds the recipient of a report and the tenant that it belongs to. If the provider belongs to another
+// tenant, the email is treated as unknown. If the report has no address, the recipient's address is used.
 func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to campaigns.SentTo, err error) {
 	if r.JobNo == 0 {
 		if err := recipientByQueueID(tx, r); err != nil {
@@ -112,7 +112,7 @@ func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to campai
 		return campaigns.SentTo{}, nil
 	}
 	r.Event.TenantID = to.TenantID
-	if to.EmailKey == "" { // erased: it counts for the job, and says nothing about anyone
+	if to.EmailKey == "" { // erased: counts for the job, but is about no one
 		r.Event.Email, to.ListID = "", ""
 		return to, nil
 	}
@@ -122,7 +122,7 @@ func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to campai
 	return to, nil
 }
 
-// recipientByQueueID looks for the mail that the provider called so in its reply to it.
+// recipientByQueueID looks for the email by the queue ID in the provider's reply.
 func recipientByQueueID(tx *db.Tx, r *core.ProviderReport) error {
 	var found struct {
 		JobNo int64 `db:"job_no"`
@@ -136,7 +136,8 @@ func recipientByQueueID(tx *db.Tx, r *core.ProviderReport) error {
 	return err
 }
 
-// applyEffect is what a report means for the address. A mail is doubted once, however often it is reported.
+// applyEffect applies the effect of a report to the address. A doubtful bounce counts once per email, even if it is
+// reported several times.
 func applyEffect(tx *db.Tx, r *core.ProviderReport, now core.Instant) error {
 	e, effect := &r.Event, r.Effect()
 	switch effect {
@@ -168,10 +169,10 @@ func applyEffect(tx *db.Tx, r *core.ProviderReport, now core.Instant) error {
 	return nil
 }
 
-// providerWord is the reason of a suppression that a provider has reported.
+// providerWord is the reason of a suppression that a provider reported.
 const providerWord = "provider event"
 
-// suppress keeps an address from being mailed by any list of the tenant, also by those that it joins later.
+// suppress blocks an address for all lists of a tenant, including those that it joins later.
 func suppress(tx *db.Tx, tenantID, emailKey string, kind core.Status, reason string, now core.Instant) error {
 	tx.Departs()
 	_, err := tx.Exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, ?4,
@@ -182,7 +183,7 @@ func suppress(tx *db.Tx, tenantID, emailKey string, kind core.Status, reason str
 	return err
 }
 
-// mark sets a mark of a recipient; the first time it counts in the job's statistics.
+// mark sets a mark of a recipient. The first time, it counts in the job's statistics.
 func mark(tx *db.Tx, jobNo, seq int64, m core.Marks) (first bool, err error) {
 	count, ok := countMark[m]
 	if !ok {
@@ -203,8 +204,8 @@ var countMark = map[core.Marks]string{
 	core.MarkComplained: "UPDATE send_job SET complained = complained + 1 WHERE no = ?",
 }
 
-// leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link. Where
-// the member service is another one, the send side alone can heed it.
+// leaveByProvider ends the subscription of an email's recipient who used the provider's own unsubscribe link. If
+// another member service has the subscription, only the send side is updated.
 func leaveByProvider(tx *db.Tx, r *core.ProviderReport, to campaigns.SentTo, now core.Instant) error {
 	if to.ListID == "" {
 		return nil

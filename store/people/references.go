@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Noun is a kind of record that a command names by a reference: an id, the beginning of one, or a name.
+// Noun is a kind of record that commands find by an id, the start of an id, or a name.
 type Noun string
 
-// The nouns. Each is the word that messages use for the record.
+// Each noun is also the word for the record in messages.
 const (
 	NounTenant        Noun = "tenant"
 	NounList          Noun = "list"
@@ -36,17 +36,17 @@ const (
 	NounDeletedList   Noun = "deleted list"
 )
 
-// Reference is a record as far as it takes to choose between several.
+// Reference identifies a record well enough to choose among several.
 type Reference struct {
 	ID       string `db:"id"`
 	Name     string `db:"name"`
-	TenantID string `db:"tenant_id"` // empty: of no tenant
+	TenantID string `db:"tenant_id"` // empty means no tenant
 }
 
-// MinReference is how many characters of an id are needed to name a record by them.
+// MinReference is the least number of an id's characters that can name a record.
 const MinReference = 4
 
-// ReferenceQueries holds for each noun a query over all its records, with the columns of Reference.
+// ReferenceQueries holds, for each noun, a query over all its records with the columns of Reference.
 var ReferenceQueries = map[Noun]string{
 	NounTenant:        "SELECT id, name, '' AS tenant_id FROM tenant WHERE deleted_at = 0",
 	NounList:          "SELECT id, name, tenant_id FROM list WHERE deleted_at = 0",
@@ -74,17 +74,17 @@ var ReferenceQueries = map[Noun]string{
 	NounEvent: "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
 }
 
-// References returns at most limit records that word names: the one with this id, those whose id begins with it, where
-// it has at least MinReference characters, and those that have it as their name. Names are compared without regard to the case of ASCII
-// letters, unless some record has exactly this name. tenantID leaves out the records of other tenants; empty: of none.
-// An empty word names every record. Its only error is core.ErrStorage.
+// References returns at most limit records that word names. These are records with this id, with this name, or, if
+// word has at least MinReference characters, with an id that starts with word. Names are compared without regard to
+// ASCII case, unless a record has exactly this name. A tenantID leaves out the records of other tenants; an empty one
+// leaves out none. An empty word matches every record. Its only error is core.ErrStorage.
 func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string, limit int) (refs []Reference,
 	err error,
 ) {
 	begin, end := "", ""
 	if len(word) >= MinReference && strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
 		begin = strings.ToLower(word)
-		end = begin + "g" // after all that begin with it: ids have no digit above f
+		end = begin + "g" // sorts after all ids that start with it, since digits end at f
 	}
 	const matching = ` WHERE (?1 = '' OR tenant_id IN (?1, ''))
 		AND (?2 = '' OR name = ?2 COLLATE NOCASE OR id = ?2 OR (?3 <> '' AND id >= ?3 AND id < ?4)) ORDER BY name = ?2 DESC, id

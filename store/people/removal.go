@@ -33,8 +33,8 @@ func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Insta
 	})
 }
 
-// DeleteTenant takes a tenant and its lists and clients out of sight. RestoreTenant brings them back; the rows go
-// later, by housekeeping. It returns core.ErrNotFound where there is no such tenant.
+// DeleteTenant hides a tenant with its lists and clients and cancels its jobs. RestoreTenant brings them back;
+// housekeeping deletes the rows later. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("tenant", id); err != nil {
@@ -52,7 +52,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Ins
 				return err
 			}
 		}
-		if err := tenants.PutAside(tx, id); err != nil { // no address goes out any more
+		if err := tenants.PutAside(tx, id); err != nil { // its domains and endpoints are no longer used
 			return err
 		}
 		if err := campaigns.CancelJobsOf(tx, "", id, now); err != nil {

@@ -10,7 +10,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Records that were deleted less than core.RestorableFor ago.
+// deletedTenants and deletedLists select deleted records. Those deleted more than core.RestorableFor ago can't be
+// restored.
 const (
 	deletedTenants = "SELECT id, id AS tenant_id, name, deleted_at FROM tenant INDEXED BY tenant_deleted WHERE deleted_at > 0"
 	deletedLists   = "SELECT l.id, l.tenant_id, l.name, l.deleted_at FROM list AS l INDEXED BY list_deleted CROSS JOIN tenant AS t " +
@@ -19,15 +20,17 @@ const (
 
 func restorableSince(now core.Instant) core.Instant { return now.Add(-core.RestorableFor) }
 
-// DeletedTenants reads a page of the tenants that can be restored, by id. Its only error is core.ErrStorage.
+// DeletedTenants returns a page of the tenants that can be restored, ordered by id. Its only error is
+// core.ErrStorage.
 func (s *Store) DeletedTenants(ctx context.Context, now core.Instant, page core.Page) (ds []core.Deleted, err error) {
 	err = s.All(ctx, &ds, deletedTenants+" AND deleted_at >= ? AND id > ? ORDER BY id LIMIT +?",
 		int64(restorableSince(now)), page.After, page.Limit)
 	return restorable(ds), err
 }
 
-// DeletedLists reads a page of the lists that can be restored, by id: all, or those of tenants. Those that were deleted
-// with their tenant come back with it. Its only error is core.ErrStorage.
+// DeletedLists returns a page of the lists that can be restored, ordered by id. It covers the tenants in among or, if
+// all is true, all tenants. It leaves out lists that were deleted with their tenant, because they are restored with
+// it. Its only error is core.ErrStorage.
 func (s *Store) DeletedLists(ctx context.Context, among []string, all bool, now core.Instant, page core.Page) (
 	ds []core.Deleted, err error,
 ) {
@@ -43,15 +46,15 @@ func restorable(ds []core.Deleted) []core.Deleted {
 	return ds
 }
 
-// DeletedTenant reads a tenant that can be restored. It returns core.ErrNotFound where there is none.
+// DeletedTenant returns a tenant that can be restored. If there is none, it returns core.ErrNotFound.
 func (s *Store) DeletedTenant(ctx context.Context, id string, now core.Instant) (d core.Deleted, err error) {
 	d, err = deletedRecord(s.Reads(ctx), "SELECT id, id AS tenant_id, name, deleted_at FROM tenant WHERE id = ? AND "+
 		"deleted_at > 0 AND deleted_at >= ?", id, now)
 	return d.Restorable(), err
 }
 
-// DeletedList reads a list that can be restored. It returns core.ErrListNotFound where there is none, and where its
-// tenant is deleted.
+// DeletedList returns a list that can be restored. If there is none, or if its tenant is deleted, it returns
+// core.ErrListNotFound.
 func (s *Store) DeletedList(ctx context.Context, id string, now core.Instant) (d core.Deleted, err error) {
 	d, err = deletedList(s.Reads(ctx), id, now)
 	return d.Restorable(), err
@@ -68,9 +71,9 @@ func deletedList(q db.Querier, id string, now core.Instant) (core.Deleted, error
 	return d, tenants.NoList(err)
 }
 
-// RestoreList brings a deleted list back with its subscriptions. Jobs that were canceled stay so, who unsubscribed or
-// was erased meanwhile stays away, and a slug that another list has by now is left out. It returns core.ErrListNotFound
-// where there is no such list, or its tenant is deleted too.
+// RestoreList restores a deleted list with its subscriptions. Canceled jobs stay canceled, and people who
+// unsubscribed or were erased meanwhile stay off the list. A slug that another list now uses is not restored. If
+// there is no such list, or its tenant is deleted too, it returns core.ErrListNotFound.
 func (s *Store) RestoreList(ctx context.Context, id, actor string, now core.Instant) (r core.Restored, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("list", id); err != nil {
@@ -103,17 +106,17 @@ func restoreList(tx *db.Tx, id, tenantID string, now core.Instant) (left []core.
 	if err != nil || tx.DB().Options().MemberElsewhere {
 		return left, err
 	}
-	if fedBy, err := tenants.FedBy(tx, id); err != nil || fedBy != "" { // its own member service is the one to copy
+	if fedBy, err := tenants.FedBy(tx, id); err != nil || fedBy != "" { // its own member service has to send the copy
 		return left, err
 	}
-	// The send side takes no events of a deleted list: it has missed who joined or left at last.
+	// The send side accepts no events of a deleted list, so it has missed the latest changes.
 	_, err = members.RequestSync(tx, tenantID, id, now, now)
 	return left, err
 }
 
-// RestoreTenant brings a deleted tenant back with the lists and clients that were deleted with it. Jobs that were
-// canceled stay so; clients and webhook endpoints come back disabled. What another tenant has by now is left out:
-// domains, DKIM keys, slugs, the public_url. It returns core.ErrNotFound where there is no such tenant.
+// RestoreTenant restores a deleted tenant with the lists and clients that were deleted with it. Canceled jobs stay
+// canceled; clients and webhook endpoints come back disabled. Domains, DKIM keys, slugs and a public_url that another
+// tenant now uses are not restored. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) RestoreTenant(ctx context.Context, id, actor string, now core.Instant) (r core.Restored, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("tenant", id); err != nil {

@@ -11,13 +11,13 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// To sort takes reading all, for no index has the order: one more would cost each subscription a tenth of its room.
-// So it is for lists of which that takes some milliseconds.
+// Sorting reads all subscriptions, because no index has the order. Another index would add a tenth to the size of
+// each subscription. Sorting is therefore limited to lists that take some milliseconds.
 const (
 	// sortable counts the subscriptions of lists, up to one more than can be sorted.
 	sortable = `SELECT count(*) FROM (SELECT 1 FROM json_each(?1) AS j CROSS JOIN subscription AS s
 		ON s.list_id = j.value LIMIT +?2)`
-	// sortedIDs are the places of a page, which are few before what pages show of each is read.
+	// sortedIDs selects the keys of a page first and reads the details only for those few rows.
 	sortedIDs = `WITH top AS (SELECT s.list_id, s.id, %[1]s AS sort_key FROM json_each(?1) AS j
 			CROSS JOIN list AS o ON o.id = j.value CROSS JOIN subscription AS s ON s.list_id = o.id
 		WHERE (?2 = '' OR substr(s.email_key, 1, length(?2)) = ?2)
@@ -34,13 +34,13 @@ const (
 		ORDER BY top.sort_key%[3]s, top.list_id%[3]s, top.id%[3]s`
 )
 
-// sortKeys are what the orders go by.
+// sortKeys holds the SQL expression of each sort order.
 var sortKeys = map[string]string{
 	"email": "s.email_key", "created_at": "s.created_at",
 	"status_at": "iif(s.changed_at = 0, s.created_at, s.changed_at)",
 }
 
-// sortedStatements are the statements of the orders.
+// sortedStatements holds the statement of each sort order.
 var sortedStatements = func() map[string]string {
 	all := map[string]string{}
 	for _, sort := range SubscriptionSorts {
@@ -54,7 +54,7 @@ var sortedStatements = func() map[string]string {
 	return all
 }()
 
-// sortedSubscriptions is MatchingSubscriptions in another order.
+// sortedSubscriptions is MatchingSubscriptions for another order.
 func (s *Store) sortedSubscriptions(ctx context.Context, f *SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
@@ -101,7 +101,7 @@ func (s *Store) sortedSubscriptions(ctx context.Context, f *SubscriptionFilter, 
 	return found, next, err
 }
 
-// sortPlace is the place of a subscription in an order: its key, the list and the id.
+// sortPlace returns the position of a subscription in a sort order: key, list and id.
 func sortPlace(sort string, l *ListedSubscription) string {
 	key := l.Email.Key()
 	switch strings.TrimPrefix(sort, "-") {
@@ -113,7 +113,7 @@ func sortPlace(sort string, l *ListedSubscription) string {
 	return key + " " + l.ListID + " " + l.ID
 }
 
-// StatusAt is when the subscription got its status.
+// StatusAt returns when the subscription got its status.
 func (l *ListedSubscription) StatusAt() core.Instant {
 	if l.ChangedAt == 0 {
 		return l.CreatedAt
@@ -121,7 +121,7 @@ func (l *ListedSubscription) StatusAt() core.Instant {
 	return l.ChangedAt
 }
 
-// cutLast cuts a place into its last two words, and what is before them.
+// cutLast splits a position into its last two words and the text before them.
 func cutLast(place string) (id, list, key string) {
 	i := strings.LastIndexByte(place, ' ')
 	place, id = place[:max(i, 0)], place[i+1:]

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The rooms below are embedded under names of their own: each calls its part Store.
+// The embedded stores get names of their own, because the type is called Store in each package.
 type (
 	tenantStore   = tenants.Store
 	fileStore     = files.Store
@@ -22,7 +22,7 @@ type (
 	importStore   = imports.Store
 )
 
-// Rooms are the stores that operations of this one span.
+// Rooms are the stores that a Store spans.
 type Rooms struct {
 	Tenants   *tenants.Store
 	Files     *files.Store
@@ -33,7 +33,7 @@ type Rooms struct {
 	Imports   *imports.Store
 }
 
-// Store spans all rooms. Its methods may be called from any goroutine.
+// Store spans all other stores. Its methods may be called from any goroutine.
 type Store struct {
 	*db.DB
 	*tenantStore
@@ -45,7 +45,7 @@ type Store struct {
 	*importStore
 }
 
-// New returns what spans the rooms of a file that is not open yet.
+// New returns the store that spans the others, in a file that is not open yet.
 func New(d *db.DB, r Rooms) *Store {
 	return &Store{d, r.Tenants, r.Files, r.Identity, r.Devices, r.Members, r.Campaigns, r.Imports}
 }

@@ -14,38 +14,38 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// attemptsKept is how long the log of deliveries to endpoints goes back.
+// attemptsKept is how long the log of deliveries to endpoints is kept.
 const attemptsKept = 14 * 24 * time.Hour
 
-// queueIDKept is how long a provider may tell of a mail by its own name for it.
+// queueIDKept is how long a provider may refer to an email by queue ID.
 const queueIDKept = 60 * 24 * time.Hour
 
-// knownDeviceKept is how long a device or address that signed in keeps a counter of guesses of its own.
+// knownDeviceKept is how long a known device or address keeps its own counter of failed logins.
 const knownDeviceKept = 90 * 24 * time.Hour
 
-// oldServerKept is how long the settings of a mail server that was replaced are kept.
+// oldServerKept is how long the settings of a replaced mail server are kept.
 const oldServerKept = 12 * time.Hour
 
-// OriginKept is how long the audit trail knows where a request came from.
+// OriginKept is how long the audit log keeps the origin of a request.
 const OriginKept = 90 * 24 * time.Hour
 
-// sweep deletes what has expired from one table, at most a batch at a time: it looks for the keys of the rows, and then
-// deletes each by its key. With IN, a plan could go through the whole table instead.
+// sweep deletes expired rows from one table, at most one batch at a time. It selects the keys of the rows and then
+// deletes each by key. With IN, SQLite might scan the whole table.
 type sweep struct {
 	table, key string // key: the columns that find selects
-	// find takes (now, limit), or (before, limit) where keep tells how long the rows stay.
+	// find has the parameters (now, limit) or, if keep is set, (before, limit).
 	find string
 	keep func(Retention) time.Duration
-	set  string // an assignment: the rows are changed so, not deleted
-	// to is what pending subscriptions, whose lists come first in the key, count as from now on; only where counted is
-	// set.
+	set  string // assignment that changes the rows instead of deleting them
+	// counted is set if the rows are pending subscriptions, with the list first in the key. They then count as to.
 	counted bool
 	to      core.CountedState
-	// events wait for the endpoint that comes first in the key, and are counted in its row; only where queued is set.
+	// queued is set if the rows are queued events, with the endpoint first in the key. They are counted in the
+	// endpoint's row.
 	queued bool
 }
 
-// do is the statement for one key.
+// do returns the statement for one key.
 func (sw *sweep) do() string {
 	what := "DELETE FROM " + sw.table
 	if sw.set != "" {
@@ -67,8 +67,8 @@ func keptTracking(r Retention) time.Duration   { return cmp.Or(r.Tracking, r.Rec
 
 var sweeps = slices.Concat(expired, remainsOfJobs, remainsOfDeleted)
 
-// expired are the sweeps of rows that have their time in them. Where rows stand in order of time, the oldest are the
-// first, and the first that is still good ends the sweep.
+// expired holds the sweeps of rows that contain their own time. In a table ordered by time, the first row that has
+// not expired ends the sweep.
 var expired = []sweep{
 	{
 		table: "audit", key: "id", find: "SELECT id FROM audit INDEXED BY audit_origin WHERE origin <> '' AND at " +
@@ -78,7 +78,7 @@ var expired = []sweep{
 	expiredBy("refresh", "hash", "refresh_expires", "expires_at < ?"),
 	expiredBy("family", "id", "family_expires", "expires_at < ?"),
 	expiredBy("browser", "id", "browser_expires", "expires_at < ?"),
-	// A code that comes again must be known, or what was issued for it would not end.
+	// A code that is used again must be recognized, so that the tokens it issued are revoked.
 	expiredBy("code", "hash", "code_expires", "expires_at < ?").after(keptFor(identity.CodeKept)),
 	expiredBy("user_token", "id", "user_token_expires", "expires_at < ?"),
 	expiredBy("email_change", "user_id", "email_change_expires", "expires_at < ?"),
@@ -108,7 +108,7 @@ var expired = []sweep{
 		keep: keptPending, counted: true, to: core.NotCounted,
 	},
 	{
-		// Who had left before stays on record as having left: no import may bring them back.
+		// A person who had unsubscribed before stays unsubscribed, so that no import can bring them back.
 		table: "subscription", key: "list_id, id", find: "SELECT list_id, id FROM subscription INDEXED BY " +
 			"subscription_pending WHERE status = 'pending' AND (generation > 1 OR means = 'left') AND " +
 			"changed_at < ? LIMIT +?",
@@ -124,7 +124,7 @@ var expired = []sweep{
 	).after(keptFor(imports.WordsKept)),
 	oldest("endpoint_attempt", "at").after(keptFor(attemptsKept)),
 	{
-		// What waits for endpoints that were deleted: first the ids of all endpoints for which something waits, then theirs.
+		// Events for deleted endpoints. The query first finds the ids of all endpoints with queued events.
 		table: "outbox", key: "id", find: `WITH RECURSIVE e (id) AS (SELECT min(endpoint_id) FROM outbox INDEXED
 			BY outbox_due
 			WHERE dead_at = 0 AND endpoint_id > '' UNION ALL SELECT (SELECT min(endpoint_id) FROM outbox INDEXED
@@ -136,14 +136,14 @@ var expired = []sweep{
 			AND o.due_at < ? LIMIT +?`,
 	},
 	{
-		// What waits for endpoints about lists that were deleted. One that is switched off would never get it.
+		// Events for endpoints about deleted lists. A disabled endpoint would never get them.
 		table: "outbox", key: "endpoint_id, id", find: `SELECT o.endpoint_id, o.id FROM list p INDEXED BY list_deleted CROSS JOIN
 			outbox AS o INDEXED BY outbox_subscription ON o.list_id = p.id AND o.dead_at = 0 AND o.endpoint_id > ''
 			WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?`,
 		keep: keptFor(core.EventLife), queued: true,
 	},
-	// batches first, so that no operation takes more rows than others; the last sync of a list stays, for the stamps of
-	// changes
+	// Batches go first, so that no operation deletes too many rows. The last sync of a list stays, because stamps of
+	// changes need it.
 	{
 		table: "sync_batch", key: "sync_id, batch_no", find: `SELECT b.sync_id, b.batch_no FROM sync AS y CROSS JOIN
 			sync_batch AS b ON b.sync_id = y.id
@@ -162,7 +162,7 @@ var expired = []sweep{
 	expiredBy("known_device", "user_id, key", "known_device_used", "used_at < ?").after(keptFor(knownDeviceKept)),
 }
 
-// remainsOfJobs are the sweeps of what is kept of recipients of jobs that have ended.
+// remainsOfJobs holds the sweeps of the recipient data of ended jobs.
 var remainsOfJobs = []sweep{
 	ofEndedJobs("recipient", "job_no, seq", keptRecipients),
 	ofEndedJobs("engagement", "job_no, seq, link_no", keptTracking),
@@ -170,8 +170,8 @@ var remainsOfJobs = []sweep{
 	ofEndedJobs("attempt", "job_no, seq, at", keptRecipients),
 }
 
-// remainsOfDeleted are the sweeps of what belongs to deleted lists and tenants, which goes in batches too; the record
-// itself goes when nothing refers to it any more.
+// remainsOfDeleted holds the sweeps of the data of deleted lists and tenants, also in batches. The record goes once
+// nothing refers to it.
 var remainsOfDeleted = []sweep{
 	ofDeleted("list", "subscription", "list_id, id", ""),
 	ofDeleted("list", "subscriber", "list_id, id", ""),
@@ -248,7 +248,7 @@ func inJobsOf(table string) string {
 	return "SELECT 1 FROM send_job j INDEXED BY send_job_list CROSS JOIN " + table + " WHERE j.list_id = l.id"
 }
 
-// expiredBy sweeps the rows that an index finds.
+// expiredBy returns a sweep of the rows that an index finds.
 func expiredBy(table, key, index, where string) sweep {
 	return sweep{
 		table: table, key: key,
@@ -256,7 +256,7 @@ func expiredBy(table, key, index, where string) sweep {
 	}
 }
 
-// oldest sweeps a table whose rows stand in the order of a column.
+// oldest returns a sweep of a table that is ordered by a column.
 func oldest(table, column string) sweep {
 	return sweep{
 		table: table, key: "id",
@@ -270,18 +270,18 @@ func (sw sweep) after(keep func(Retention) time.Duration) sweep {
 	return sw
 }
 
-// keyOf names the columns of a key as those of x.
+// keyOf qualifies the columns of a key with x.
 func keyOf(key string) string { return "x." + strings.ReplaceAll(key, ", ", ", x.") }
 
-// ofEndedJobs sweeps rows about recipients of jobs that have ended.
+// ofEndedJobs returns a sweep of rows about recipients of ended jobs.
 func ofEndedJobs(table, key string, keep func(Retention) time.Duration) sweep {
 	return sweep{table: table, key: key, keep: keep, find: "SELECT " + keyOf(key) + " FROM send_job j CROSS JOIN " +
 		"" + table +
 		" x ON x.job_no = j.no WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT +?"}
 }
 
-// ofDeleted sweeps rows of a table that belong to a deleted list or tenant; index finds them, and may be that of the
-// key.
+// ofDeleted returns a sweep of the rows of a deleted list or tenant. index is the index that finds them; empty means
+// that of the key.
 func ofDeleted(of, table, key, index string) sweep {
 	if index != "" {
 		index = " INDEXED BY " + index
@@ -293,14 +293,14 @@ func ofDeleted(of, table, key, index string) sweep {
 		"p.deleted_at < ? LIMIT +?"}
 }
 
-// ofImports sweeps what is kept of imports into deleted lists.
+// ofImports returns a sweep of the data of imports into deleted lists.
 func ofImports(table, key string) sweep {
 	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +
 		"list_deleted CROSS JOIN import_job j INDEXED BY import_job_list ON j.list_id = p.id CROSS JOIN " + table +
 		" x ON x.import_id = j.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?"}
 }
 
-// ofRecipients is a table of what is kept of recipients, by the index that finds those of a job.
+// ofRecipients returns a table of recipient data with the index that finds the rows of a job.
 func ofRecipients(table string) string {
 	if table == "provider_event" {
 		return "provider_event x INDEXED BY provider_event_recipient"
@@ -308,8 +308,8 @@ func ofRecipients(table string) string {
 	return table + " x"
 }
 
-// ofFirstList sweeps rows about recipients whom a deleted list has reached, of jobs of which it is the first. The jobs
-// themselves stay: they name no one.
+// ofFirstList returns a sweep of rows about recipients reached through a deleted list, in jobs that have it as their
+// first. The jobs stay, because they name no one.
 func ofFirstList(table, key string) sweep {
 	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +
 		"list_deleted CROSS JOIN send_job j INDEXED BY send_job_list ON j.list_id = p.id CROSS JOIN " +
@@ -319,10 +319,10 @@ func ofFirstList(table, key string) sweep {
 		"AND p.deleted_at < ? LIMIT +?"}
 }
 
-// ofFurtherList is ofFirstList for jobs of which the list is a further one.
+// ofFurtherList is ofFirstList for jobs that have the list as a further one.
 func ofFurtherList(table, key string) sweep {
 	seq := "x.seq"
-	if table == "recipient_word" { // its key has the word before
+	if table == "recipient_word" { // the word comes before seq in its key
 		seq = "+x.seq"
 	}
 	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +

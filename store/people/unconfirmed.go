@@ -10,15 +10,16 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// mayRemovePending finds unconfirmed people whose confirmation links have all expired. People who unsubscribed before,
-// here or by a file, are left out.
+// mayRemovePending selects unconfirmed people whose confirmation links have all expired. It excludes people who
+// unsubscribed before, here or through a file.
 const mayRemovePending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
 	s.status = 'pending' AND s.generation = 1 AND s.means <> 'left' AND s.changed_at <= ?2 AND s.asked_at <= ?2 AND NOT EXISTS (
 	SELECT 1 FROM mail AS m WHERE m.email_key = s.email_key AND m.kind = '` + core.MailConfirm + `' AND m.created_at > ?2 AND
 	m.list_id = s.list_id AND m.state != ` + tenants.SQLMailLeftOut + `)`
 
-// RemoveUnconfirmed removes those from a list who have never confirmed, and can't by a mail that they have: 5,000 at
-// most. It returns how many, and whether there are more. They may subscribe again. It returns core.ErrListNotFound.
+// RemoveUnconfirmed removes people from a list who never confirmed and whose confirmation links have expired, at most
+// 5,000. It returns their number and whether there are more. They may subscribe again. If there is no such list, it
+// returns core.ErrListNotFound.
 func (s *Store) RemoveUnconfirmed(ctx context.Context, listID, actor string, budget time.Duration, now core.Instant) (
 	removed int64, more bool, err error,
 ) {

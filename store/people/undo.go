@@ -9,18 +9,19 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// UndoRequest is what an undo token asks for.
+// UndoRequest is the request of an undo token.
 type UndoRequest struct {
 	ListID         string
 	SubscriptionID string
-	LeftAt         core.Instant // of the unsubscribe that is to be taken back
+	LeftAt         core.Instant // time of the unsubscribe to undo
 	Origin         core.Origin
 }
 
-// Undo takes an unsubscribe back: the subscription is active again, with the proof of consent that it had, and a row of
-// its own in the ledger. The job whose mail caused the unsubscribe no longer counts it. It works once; repeated while
-// the subscription is active it changes nothing. Anyone who was switched off, complained or is suppressed stays out. It
-// returns core.ErrInvalidToken, core.ErrListInactive or core.ErrSubscriptionNotFound.
+// Undo undoes an unsubscribe. The subscription is active again with its earlier proof of consent, and gets a new row
+// in the consent ledger. The job whose email caused the unsubscribe no longer counts it. It works once; while the
+// subscription is active, a repeated call changes nothing. Addresses that are disabled, suppressed or have marked an
+// email as spam stay unsubscribed. It returns core.ErrInvalidToken, core.ErrListInactive or
+// core.ErrSubscriptionNotFound.
 func (s *Store) Undo(ctx context.Context, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		sub, err = undo(tx, u, now)
@@ -29,8 +30,7 @@ func (s *Store) Undo(ctx context.Context, u UndoRequest, now core.Instant) (sub 
 	return sub, err
 }
 
-// CanUndo reports whether Undo would work, and what it would be about. Its errors are those of Undo. It returns
-// core.ErrInvalidToken, core.ErrListInactive or core.ErrSubscriptionNotFound, as Undo does.
+// CanUndo reports whether Undo would work, by returning the subscription and the error that Undo would return.
 func (s *Store) CanUndo(ctx context.Context, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
 	list, err := s.ListWithTenant(ctx, u.ListID)
 	if err != nil {
@@ -81,7 +81,7 @@ func undo(tx *db.Tx, u UndoRequest, now core.Instant) (sub core.Subscription, er
 	})
 }
 
-// uncountLeaving takes the unsubscribe that u takes back off the count of the job whose mail caused it, if one did.
+// uncountLeaving subtracts the unsubscribe that u undoes from the job whose email caused it, if any.
 func uncountLeaving(tx *db.Tx, u UndoRequest) error {
 	_, err := tx.Exec(`UPDATE send_job SET unsubscribed = unsubscribed - 1 WHERE unsubscribed > 0 AND no =
 		(SELECT job_no FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'unsubscribed' AND
@@ -90,7 +90,7 @@ func uncountLeaving(tx *db.Tx, u UndoRequest) error {
 	return err
 }
 
-// leavingToUndo reads what an undo is about, unless something keeps the address out.
+// leavingToUndo returns what an undo applies to, unless the address is blocked.
 func leavingToUndo(
 	s *db.DB,
 	from db.Querier,

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// whyLimit is how many emails of each kind an answer shows, the newest first.
+// whyLimit is the most emails of each kind in an answer, newest first.
 const whyLimit = 20
 
 const whySubscriptions = `SELECT l.tenant_id, s.list_id, l.name AS list_name, s.status, s.changed_at, coalesce(b.block, '') AS
@@ -23,9 +23,9 @@ const whyMails = `SELECT id, kind, tenant_id, list_id, CASE state WHEN ` + tenan
 	due_at, finished_at, reason FROM mail INDEXED BY mail_email WHERE email_key = ?1 AND state != ` + tenants.SQLMailLeftOut + ` AND (?2 OR list_id <> '' AND
 	tenant_id IN (SELECT value FROM json_each(?3))) ORDER BY id DESC LIMIT +?4`
 
-// Why reads why an address may have got no email: its subscriptions, blocks, and the last emails to it with the words
-// of the receiving server. It reads those of all tenants, or of those among; mails about accounts only where all. Its
-// only error is core.ErrStorage.
+// Why returns the reasons why an address may have got no email. These are its subscriptions, its blocks, and the last
+// emails to it with the replies of the receiving server. It covers the tenants in among or, if all is true, all
+// tenants; only then does it include account emails. Its only error is core.ErrStorage.
 func (s *Store) Why(ctx context.Context, email core.Email, among []string, all bool) (w core.Why, err error) {
 	w = core.Why{
 		Email: email, Subscriptions: []core.WhySubscription{}, Blocks: []core.Suppressed{}, Mails: []core.WhyMail{},
