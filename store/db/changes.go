@@ -22,7 +22,7 @@ type watched struct {
 	table, id string
 	before    map[string]any              // the row before the change; nil if it did not exist
 	masked    []string                    // fields recorded by name only, without a table
-	told      map[string]core.AuditChange // changes that the operation itself reports, for example in rows of other tables
+	told      map[string]core.AuditChange // changes that the operation reports itself, of other tables
 }
 
 // keyColumns holds the key columns of the watched tables that have no column id.

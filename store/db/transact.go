@@ -18,7 +18,7 @@ var errRerun = errors.New("once more")
 // transact runs the operations of the batch and commits. If it returns an error, none of them took effect.
 func (w *writer) transact() error {
 	ops := w.batch
-	bare := 0 // number of operations at the front that may run twice; the order within a batch is not visible to callers
+	bare := 0 // number of operations at the front that may run twice; callers cannot see the order
 	for i, o := range ops {
 		if o.repeatable {
 			ops[i], ops[bare] = ops[bare], o

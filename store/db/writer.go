@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	queueLength  = 4096                   // queued interactive operations; further ones wait in their callers' goroutines
+	queueLength  = 4096                   // queued interactive operations; others wait in their callers
 	maxBatch     = 256                    // interactive operations per commit
 	busyStep     = 500 * time.Microsecond // pause between attempts to take a lock that another process holds
-	watchEvery   = 500 * time.Millisecond // interval at which an idle writer checks for foreign commits and a due checkpoint
+	watchEvery   = 500 * time.Millisecond // idle checks for foreign commits and due checkpoints
 	daemonTries  = 5 * time.Second
 	commandTries = time.Minute
 )
