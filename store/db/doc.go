@@ -28,8 +28,8 @@
 //	cache.go            records that rarely change
 //	audit.go changes.go the audit log, and the changes of the watched row
 //	checkpoint.go       checkpoints, and the marks that distinguish an old copy from the file that a -wal belongs to
-//	replicated.go       Replica: commits stored outside the machine, and waiting for them; replicatedcommand.go: commands
-//	                    next to a daemon with a replica; drills.go: restore tests
+//	replicated.go       Replica: commits stored outside the machine, and waiting for them; replicatedcommand.go:
+//	                    commands next to a daemon with a replica; drills.go: restore tests
 //	backup.go           Backup, Snapshot, Restore; migrate.go: Migrate; home*.go: whether the file was restored
 //	check.go            damage and contradictory rows; background_check.go: the check after an unclean stop
 //	ping.go reserve.go disk*.go  whether the disk accepts writes, and its free space; shrink.go returns unused pages
@@ -45,16 +45,16 @@
 //
 //   - When a caller gets its answer, the write is on the disk.
 //   - If a statement of an operation finds no working disk, the operation fails and runs no further statement.
-//   - A cached record is at most one commit old, and every commit empties the cache before its callers get their answers.
+//   - A cached record is at most one commit old. Every commit empties the cache before its callers get answers.
 //   - Statements are prepared once and cached by their text, so the text must be a constant.
 //   - A column that ends in _at holds a [core.Instant]; 0 means never.
 //
 // # Errors
 //
-// An operation returns [core.ErrStorage] if the database is closed, replaced, full, damaged or locked for too long, or if
-// the context ends before the operation begins. Comments name only the other errors that an operation returns. The error
-// for a row that doesn't exist is core.ErrNotFound. A key that is already in use is a conflict (core.ErrConflict, code
-// already_exists). Secrets need the master key; without the right one, the error is [ErrMasterKey].
+// An operation returns [core.ErrStorage] if the database is closed, replaced, full, damaged or locked for too long, or
+// if the context ends before the operation begins. Comments name only the other errors that an operation returns. The
+// error for a row that doesn't exist is core.ErrNotFound. A key that is already in use is a conflict (core.ErrConflict,
+// code already_exists). Secrets need the master key; without the right one, the error is [ErrMasterKey].
 //
 // Decisions are in docs/decisions, numbers 0180 to 0193 and 0040, 0041, 0061.
 package db
