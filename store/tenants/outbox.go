@@ -158,7 +158,7 @@ func dropMoot(tx *db.Tx, r *EventResult) (bool, error) {
 type OutboxState struct {
 	Waiting  int64        `db:"waiting" json:"waiting"`
 	Dead     int64        `db:"dead" json:"dead"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // occurred_at of the event written first; 0: none
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // of the first event; 0: none
 }
 
 // OutboxState returns the counts of events for the send service. The only error is core.ErrStorage.
