@@ -16,35 +16,39 @@ import (
 )
 
 const (
-	// CheckpointAt is the size of a -wal that is moved into the file, in bytes.
+	// CheckpointAt is the size in bytes at which the -wal is moved into the file.
 	CheckpointAt = 16 << 20
-	// CheckpointFile is the same while files come in: they fill it at once, and everyone waits for each checkpoint.
+	// CheckpointFile is that size while files are uploaded. Uploads fill the -wal quickly, and all writers wait for
+	// each checkpoint.
 	CheckpointFile = 4 << 20
-	// Everyone who writes waits for a checkpoint, which waits until a replica has all: the -wal may be larger by its own
-	// size for each such part of what a write to the replica takes, and checkpointFar times as large at the most.
+	// A checkpoint blocks all writers and waits until the replica has everything. For each checkpointPart that a
+	// write to the replica takes, the -wal may therefore grow by another CheckpointAt, up to checkpointFar times that
+	// size.
 	checkpointPart  = 10 * time.Millisecond
 	checkpointFar   = 4
-	checkpointEvery = 60 * time.Second // while there is a -wal
-	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
-	walFrame        = 4096 + 24        // bytes of one frame
-	maxIDs          = 16               // of one checkpoint; one that goes on for longer keeps the newest
-	lookEvery       = 16               // operations between looks at the size of the -wal
-	askEvery        = 128              // ... between questions for the part of a large one that is in use
-	askGrown        = 256 << 10        // bytes that it may grow by meanwhile
-	roomStep        = 1 << 20          // bytes that a growing -wal is given beforehand, at least
-	roomBeyond      = 4 << 20          // bytes that it grows by after a checkpoint is due
+	checkpointEvery = 60 * time.Second // interval while there is a -wal
+	truncateAt      = 256 << 20        // bytes of -wal from which a checkpoint truncates it, if no reader holds it
+	walFrame        = 4096 + 24        // size of a frame in bytes
+	maxIDs          = 16               // ids of one checkpoint; if it takes more attempts, the newest are kept
+	lookEvery       = 16               // operations between checks of the -wal's size
+	askEvery        = 128              // operations between queries for the used part of a large -wal
+	askGrown        = 256 << 10        // bytes of growth after which the query runs sooner
+	roomStep        = 1 << 20          // minimum number of bytes by which a growing -wal is extended in advance
+	roomBeyond      = 4 << 20          // bytes that it may grow by after a checkpoint is due
 	roomEnough      = CheckpointAt + roomBeyond
 )
 
-// checkpointState is what the writer knows of its checkpoints.
+// checkpointState is the writer's state of its checkpoints.
 //
-// Each owned checkpoint is preceded by a transaction that stores a fresh checkpoint_id, and followed by one that stores
-// that id as wal_base: at once, or a command would begin the -wal without it. So the main file alone shows the id that
-// the -wal next to it grew from, or, in the middle of a checkpoint, the id that the -wal itself brings: any other id is
-// that of an older copy. A checkpoint that a reader kept from its end is still open, as is one that a kill may have
-// cut: the next one goes on under a fresh id too, for the file may have been copied meanwhile, and checkpoint_id names
-// those before it as well, for the main file may show any of them. A command next to a daemon leaves the marks alone,
-// and only brings their page into the -wal.
+// Before each checkpoint of its own, the writer commits a fresh checkpoint_id. Immediately after the checkpoint it
+// commits that id as wal_base, so that no command can begin the new -wal without it. The main file alone therefore
+// shows the id that its -wal grew from. In the middle of a checkpoint, it may instead show the id that the -wal
+// itself contains. Any other id means an older copy of the file.
+//
+// A checkpoint stays open if a reader kept it from finishing or a kill may have interrupted it. The next attempt also
+// uses a fresh id, because the file may have been copied in the meantime. checkpoint_id then also lists the earlier
+// ids, because the main file may show any of them. A command next to a daemon doesn't change the marks; it only
+// writes their page into the -wal.
 type checkpointState struct {
 	last  time.Time
 	ids   []string // checkpoint_id: ids of the last checkpoint and of the attempts before it, newest first

@@ -16,7 +16,8 @@ type NameSearch struct {
 	// prefix of a word of a name in lower case, title case and upper case. ASCII letters are lower case in each, as
 	// SQLite compares them. Duplicates are empty.
 	names [3]string
-	// start is the part of the text that stands unescaped in JSON. A row that doesn't contain it needs no parsing.
+	// start is the beginning of the text, up to the first character that JSON may escape. A row that doesn't contain
+	// it needs no parsing.
 	start string
 }
 

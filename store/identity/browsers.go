@@ -14,8 +14,9 @@ const BrowserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent,
 
 var browserTable = db.TableOf[core.Browser]("browser", nil, nil)
 
-// Visitor returns the user who is signed in in a browser, and what that user has allowed a client. An empty clientID
-// means no client. If the browser was signed out, or all of the user's sign-ins have ended, Visitor returns
+// Visitor returns the user who is signed in with a browser, and what that user has allowed a client. An empty
+// clientID means no client. If the browser was signed out, or all of the user's sign-ins have ended, Visitor returns
+// core.ErrNotFound.
 // core.ErrNotFound.
 func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now core.Instant) (v core.Visitor, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
@@ -45,7 +46,7 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 	return v, err
 }
 
-// AddBrowser records that a user has signed in in a browser. It ignores in.Family. The browser that used the same
+// AddBrowser records that a user has signed in with a browser. It ignores in.Family. The browser that used the same
 // session before, if any, is signed out. ErrSignInStale is returned as for AddSignIn.
 func (s *Store) AddBrowser(ctx context.Context, in SignIn, b core.Browser, before string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return addBrowser(tx, in, b, before, now) })
