@@ -22,8 +22,8 @@ const (
 	// each checkpoint.
 	CheckpointFile = 4 << 20
 	// A checkpoint blocks all writers and waits until the replica has everything. For each checkpointPart that a
-	// write to the replica takes, the -wal may therefore grow by another CheckpointAt, up to checkpointFar times that
-	// size.
+	// write to the replica takes, the -wal may therefore grow by the same size again, up to checkpointFar times the
+	// size in total.
 	checkpointPart  = 10 * time.Millisecond
 	checkpointFar   = 4
 	checkpointEvery = 60 * time.Second // interval while there is a -wal

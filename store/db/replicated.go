@@ -37,8 +37,8 @@ type Replica interface {
 	Stop() error
 	// Close releases the lease. It must be called after the file is closed.
 	Close(ctx context.Context) error
-	// Progress returns how long the oldest unreplicated commit has waited (0 if there is none), how long a write to
-	// the replica takes, and the last transaction that the replica has.
+	// Progress returns how long the oldest unreplicated commit has waited, or 0 if there is none. latency is the
+	// duration of a write to the replica. txid is the last transaction that the replica has.
 	Progress() (lag, latency time.Duration, txid uint64)
 	// Generation returns a number that grows each time a machine takes the lease.
 	Generation() uint64

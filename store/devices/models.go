@@ -130,7 +130,7 @@ type LibraryPage struct {
 	Before int64
 	Limit  int
 	Own    bool   // only the caller's own models
-	Access string // AccessShared, AccessPublic, or empty for all
+	Access string // AccessShared: only models shared with the caller; AccessPublic: only public ones; empty: all
 	Query  string // words of the name, the last one possibly incomplete; empty: all
 }
 

@@ -244,8 +244,8 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 	return t.Email, err
 }
 
-// ForgotPassword counts a request for an address, known or not. If the address has an account with fewer than three
-// requests in this hour, it queues the email with the reset link. The only error is core.ErrStorage.
+// ForgotPassword counts a request for an address, known or not. If the address has an account, each of the first
+// three requests in an hour queues an email with a reset link. The only error is core.ErrStorage.
 func (s *Store) ForgotPassword(ctx context.Context, email core.Email, token UserToken, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		n, _, err := tx.Tally("forgot "+email.Key(), forgotPeriod, now)

@@ -206,7 +206,8 @@ const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coa
 			coalesce(c.suppressed, 0), coalesce(c.mailable, 0))
 	ORDER BY r.list_id LIMIT 100`
 
-// WrongCounts describes the lists whose counts differ from their records, at most 100 of them.
+// WrongCounts describes the lists whose counts differ from their records, with the differences. It returns at most 100
+// lists.
 func (s *Store) WrongCounts(ctx context.Context) ([]string, error) {
 	var rows []struct {
 		ListID string `db:"list_id"`

@@ -199,8 +199,9 @@ func tellDropped(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	return tx.Enter(q.at, "daemon", "webhook-endpoint.drop", q.tenantID, endpointID, "")
 }
 
-// makePlace drops the waiting event that is due last, to make room for the next report of dropped events. No event of
-// the same subscription comes after it.
+// makePlace drops the waiting event that is due last, to make room for a report of dropped events. This is necessary
+// if an earlier report was posted and still waits for a retry. No event of the same subscription comes after the
+// dropped one.
 func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	var last struct {
 		ID         int64        `db:"id"`
@@ -209,7 +210,7 @@ func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	}
 	err := tx.Get(&last, `SELECT id, event_type, occurred_at FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND
 		endpoint_id = ? AND subscription_id <> '' ORDER BY due_at DESC, id DESC LIMIT 1`, endpointID)
-	if errors.Is(err, core.ErrNotFound) { // all waiting events are reports or summaries
+	if errors.Is(err, core.ErrNotFound) { // no waiting event belongs to a subscription
 		return nil
 	}
 	if err != nil {

@@ -119,9 +119,9 @@ func (s *Store) AddEndpointAttempt(ctx context.Context, a core.EndpointAttempt) 
 	return s.Update(ctx, func(tx *db.Tx) error { return addEndpointAttempt(tx, a) })
 }
 
-// ExpireEvents turns up to limit events of an endpoint into dead letters if they have waited since before the time
-// before. A failing endpoint is tried with one event only, so its other events would never expire. The only error is
-// core.ErrStorage.
+// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes events that have waited since a
+// time earlier than before. A failing endpoint is tried with one event only, so its other events would never expire.
+// The only error is core.ErrStorage.
 func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant,
 	limit int,
 ) (n int64, err error) {

@@ -188,8 +188,8 @@ const SentMailsAtOnce = 32
 var sentMails = "UPDATE mail SET tries = tries + 1, state = " + SQLMailSent +
 	", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", SentMailsAtOnce-1) + ")"
 
-// mailsSent marks many emails as sent in one statement. The statement costs more than one for a single row. Unused
-// parameters repeat the last id.
+// mailsSent marks many emails as sent in one statement, because a statement costs more than a row. Unused parameters
+// repeat the last id.
 func mailsSent(tx *db.Tx, ids []any, now core.Instant) error {
 	args := make([]any, 1, 1+SentMailsAtOnce)
 	args[0] = int64(now)
@@ -219,9 +219,9 @@ func finishMail(tx *db.Tx, r MailResult, now core.Instant) error {
 	return err
 }
 
-// RequestsApart is the number of requests for one list and address within MailPeriod that get separate rows, whatever
-// is known about the address: the number of emails that may be sent, plus one. Later requests replace the last row
-// without an email.
+// RequestsApart is the number of requests for one list and address within MailPeriod that get separate rows: the
+// number of emails that may be sent, plus one. It doesn't depend on what is known about the address. Later requests
+// replace the last row without an email.
 const RequestsApart = ConfirmsPerListEmail + 1
 
 // PadTo runs statements that change nothing until the operation has run n statements. The response time then reveals

@@ -68,9 +68,9 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 	return e, err
 }
 
-// ChangesUnderway reports whether changes of a list that were made by the time until are on their first way to the
-// send service, as single events or in a full sync. It ignores events that have failed before, because the send
-// service may be down. The only error is core.ErrStorage.
+// ChangesUnderway reports whether changes of a list are on their first way to the send service, as single events or
+// in a full sync. It considers changes made at the time until or earlier. It ignores events that have failed before,
+// because the send service may be down. The only error is core.ErrStorage.
 func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now core.Instant) (yes bool, err error) {
 	err = s.Get(ctx, &yes, `SELECT EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_subscription
 			WHERE list_id = ?1 AND endpoint_id = '' AND dead_at = 0 AND tries = 0 AND occurred_at <= ?2 AND due_at <=
@@ -189,7 +189,7 @@ func (s *Store) outboxState(ctx context.Context, query string) (o OutboxState, e
 // OutboxFilter selects events of the outbox. Empty fields are ignored.
 type OutboxFilter struct {
 	TenantID, ListID string
-	SubscriptionID   string // used only with ListID
+	SubscriptionID   string // requires ListID
 	Type             string
 	State            string // EventWaiting or EventDead
 	EndpointID       string
