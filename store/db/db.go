@@ -344,7 +344,7 @@ func (s *DB) Options() *Options { return &s.opts }
 // Path returns the absolute path of the file.
 func (s *DB) Path() string { return s.path }
 
-// Departures returns a number that changes with every commit after which a person may no longer be mailed, and with
+// Departures returns a number that changes with every commit after which a person may no longer get email, and with
 // every commit of another process. It changes before the caller of that commit gets an answer. If it has the same
 // value before and after a check, the check still holds.
 func (s *DB) Departures() uint64 { return s.departures.Load() }

@@ -14,7 +14,7 @@ import (
 // after a row has passed all conditions, in scan order, so the query must not need sorting. A test checks this.
 func init() { sqlite.MustRegisterScalarFunction("next_number", 1, nextNumber) }
 
-// The counters of running statements by handle.
+// numbers holds the counters of running statements by handle.
 var (
 	numbers    sync.Map // int64 → *int64
 	lastHandle atomic.Int64

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// The states of a row in mail.
+// The states of a row in the table mail.
 const (
 	MailQueued = 0
 	mailSent   = 1
