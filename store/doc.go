@@ -1,5 +1,6 @@
-// Package store is all that is kept: the database and the SQL of the program, next to the method that runs it. [Store]
-// is the engine (store/db) with its rooms, each of which keeps the tables of one area:
+// Package store contains everything that newsletterd stores: the database and the program's SQL. Each statement stands
+// next to the method that runs it. [Store] is the database engine (store/db) with its rooms. A room is a package that
+// owns the tables of one area:
 //
 //	store/tenants       tenants, lists, templates, themes, relays, domains, endpoints, the mail queue, the outbox
 //	store/files         chunks of files
@@ -8,16 +9,17 @@
 //	store/campaigns     the send side: campaigns, jobs, recipients, subscribers
 //	store/members       the member side: subscriptions and consents
 //	store/imports       subscriptions from files
-//	store/people        what spans all of these
+//	store/people        operations that span all of these
 //
-// A room imports those below it alone, and campaigns and members never each other; cmd/newsletterd/imports_test.go has
-// the rule. store.go opens the file.
+// A room imports only the rooms above it in this list; campaigns and members never import each other.
+// cmd/newsletterd/imports_test.go enforces this. store.go opens the file.
 //
-// An exported method is one operation, all or nothing. It opens the transaction. A function that takes a [db.Tx] is a
-// part of one, so operations compose. An operation reads rows, asks a rule of core, writes rows and adds to the outbox.
-// It never calls the network, hashes a password or writes a log line. Time comes in as an argument, in milliseconds.
+// An exported method is one operation and takes effect completely or not at all. It opens the transaction. A function
+// that takes a [db.Tx] is a part of an operation, so operations can be composed. An operation reads rows, applies the
+// rules of core, writes rows and adds events to the outbox. It never calls the network, hashes a password or writes a
+// log line. The caller passes the current time as an argument, in milliseconds.
 //
-// Records are in core. A type that is in a room is what one operation takes or returns and stands next to it (…Request,
-// …Input, …Change, …Filter, …Result, figures as in [people.Overview]), or holds what only the store may touch
-// ([imports.Import], [campaigns.ClaimKey]).
+// Records are types in core. A type in a room belongs to one operation and stands next to it: its input or its result
+// (…Request, …Input, …Change, …Filter, …Result, or figures such as [people.Overview]). Some types hold what only the
+// store may touch ([imports.Import], [campaigns.ClaimKey]).
 package store

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The rooms are embedded under names of their own: each calls its part Store.
+// Every store package calls its part Store. The aliases give each embedded field its own name.
 type (
 	tenantStore   = tenants.Store
 	fileStore     = files.Store
@@ -26,7 +26,7 @@ type (
 	peopleStore   = people.Store
 )
 
-// Store is the open file with all that is kept in it. Its methods may be called from any goroutine.
+// Store is an open database with the operations of every store package. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	*tenantStore
@@ -39,8 +39,9 @@ type Store struct {
 	*peopleStore
 }
 
-// Open opens the file, makes it with mode 0600 if it is missing, and refuses it where it is not ours, newer, older
-// (without Migrate), served by another daemon (Daemon mode), or an old copy next to a newer -wal.
+// Open opens the database file and creates it with mode 0600 if it doesn't exist. It refuses a file that belongs to
+// another program, has a newer schema, or has an older schema while Options.Migrate is false. In Daemon mode it also
+// refuses a file that another daemon serves. It refuses an old copy of the file next to a newer -wal.
 func Open(ctx context.Context, o db.Options) (*Store, error) {
 	d := db.New(o)
 	t, f := tenants.New(d), files.New(d)

@@ -12,21 +12,22 @@ import (
 	"newsletterd/core"
 )
 
-// auditEntry says who changed what. It is a row of the database, and a line in the daemon's log after the commit, be it
-// its own or a command's.
+// auditEntry says who changed what. It is stored as a row and, after the commit, logged as a line by the daemon. The
+// daemon also logs the entries of commands.
 type auditEntry struct {
 	actor, action, tenantID, object string
 }
 
-// OriginKey is the key under which a context holds the address that a request came from, a *netip.Addr. The audit trail
-// keeps it for a while (originKept).
+// OriginKey is the context key for the address that a request came from, a *netip.Addr. The audit log keeps the
+// address for a limited time (originKept).
 type OriginKey struct{}
 
-// ClientKey is the key under which a context holds the id of the OAuth client that a user acts through, a string; empty
-// or none: no client. The audit trail keeps it.
+// ClientKey is the context key for the id of the OAuth client that a user acts through, a string. A missing or empty
+// value means no client. The audit log keeps the id.
 type ClientKey struct{}
 
-// ActingClient returns how the audit trail names that client as an actor; empty: there is none.
+// ActingClient returns the name that the audit log uses for the OAuth client in ctx. It returns an empty string if
+// there is none.
 func ActingClient(ctx context.Context) string {
 	id, _ := ctx.Value(ClientKey{}).(string)
 	if id == "" {
@@ -35,8 +36,8 @@ func ActingClient(ctx context.Context) string {
 	return core.ClientActor(id)
 }
 
-// Audit writes down who changed what: actor is "user:<id>", "client:<id>" or "command:<name>". The entry tells how the
-// row that watch named has changed, and where the request came from.
+// Audit writes an entry to the audit log. The actor is "user:<id>", "client:<id>" or "command:<name>". The entry
+// records how the row named by Watch has changed and where the request came from.
 func (tx *Tx) Audit(now core.Instant, actor, action, tenantID, object string) error {
 	detail, err := tx.changes()
 	if err != nil {
@@ -45,11 +46,12 @@ func (tx *Tx) Audit(now core.Instant, actor, action, tenantID, object string) er
 	return tx.Enter(now, actor, action, tenantID, object, detail)
 }
 
-// errUnchanged is what undoes an update that has left the watched row as it was.
+// errUnchanged undoes an update that has not changed the watched row.
 var errUnchanged = errors.New("store: nothing changed")
 
-// AuditUpdate is audit for an update that may change nothing but the time of the last one: then there is no entry, and
-// errUnchanged undoes the operation, which asItStood turns into success.
+// AuditUpdate is like Audit, for an update that may change nothing but the time of the last change. If nothing else
+// has changed, it writes no entry and returns errUnchanged, which undoes the operation. AsItStood turns that error
+// into success.
 func (tx *Tx) AuditUpdate(now core.Instant, actor, action, tenantID, object string) error {
 	detail, err := tx.changes()
 	switch {
@@ -61,8 +63,8 @@ func (tx *Tx) AuditUpdate(now core.Instant, actor, action, tenantID, object stri
 	return tx.Enter(now, actor, action, tenantID, object, detail)
 }
 
-// AsItStood makes a success of errUnchanged; a record of which updatedAt is the time of the last change gets back the
-// one that it had.
+// AsItStood returns nil if err is errUnchanged, and sets *updatedAt back to was. It returns other errors unchanged.
+// updatedAt is the time of the record's last change.
 func AsItStood(err error, updatedAt *core.Instant, was core.Instant) error {
 	if !errors.Is(err, errUnchanged) {
 		return err
@@ -71,7 +73,7 @@ func AsItStood(err error, updatedAt *core.Instant, was core.Instant) error {
 	return nil
 }
 
-// Enter writes an entry of the audit trail.
+// Enter writes an entry with the given detail to the audit log.
 func (tx *Tx) Enter(now core.Instant, actor, action, tenantID, object, detail string) error {
 	origin := ""
 	if tx.origin.IsValid() {
@@ -84,15 +86,16 @@ func (tx *Tx) Enter(now core.Instant, actor, action, tenantID, object, detail st
 
 var insertAudit = InsertInto("audit", "at, actor, action, tenant_id, object, detail, origin, client_id")
 
-// ChangeRecord changes a record of a table whose records are tenants', and notes who did; an update that changes
-// nothing leaves it as it was. core.ErrNotFound.
+// ChangeRecord changes a record in a table of tenants' records and writes an audit entry. An update that changes
+// nothing leaves the record untouched and succeeds. If the record doesn't exist, ChangeRecord returns
+// core.ErrNotFound.
 func (s *DB) ChangeRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
 	change func(*Tx) error,
 ) error {
 	return AsItStood(s.TouchRecord(ctx, table, id, action, actor, now, change), new(core.Instant), 0)
 }
 
-// TouchRecord is changeRecord, but for errUnchanged, which it returns.
+// TouchRecord is like ChangeRecord, but returns errUnchanged if an update changes nothing.
 func (s *DB) TouchRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
 	change func(*Tx) error,
 ) error {
@@ -115,7 +118,7 @@ func (s *DB) TouchRecord(ctx context.Context, table, id, action, actor string, n
 	})
 }
 
-// RemoveRecord is changeRecord for a record that goes for good.
+// RemoveRecord is like ChangeRecord, but deletes the record.
 func (s *DB) RemoveRecord(ctx context.Context, table, id, action, actor string, now core.Instant) error {
 	return s.ChangeRecord(ctx, table, id, action, actor, now, func(tx *Tx) error {
 		return tx.One("DELETE FROM "+table+" WHERE id = ?", id)
@@ -129,19 +132,19 @@ type actorValue struct {
 	at    core.Instant
 }
 
-// By says on whose behalf the operations with this context are done, for those that users also do for themselves and
-// that are worth an entry only when another user did them.
+// By returns a context that names the actor of its operations. It is for operations that users also perform on their
+// own data, which need an audit entry only if another user performs them.
 func By(ctx context.Context, actor string, now core.Instant) context.Context {
 	return context.WithValue(ctx, actorKey{}, actorValue{actor, now})
 }
 
-// ActorOf returns who By says acts.
+// ActorOf returns the actor that By stored in ctx.
 func ActorOf(ctx context.Context) (actor string, ok bool) {
 	who, ok := ctx.Value(actorKey{}).(actorValue)
 	return who.actor, ok
 }
 
-// ByActor adds an entry to an operation where By named an actor.
+// ByActor makes an operation write an audit entry if By has stored an actor in ctx. Otherwise it returns fn.
 func (s *DB) ByActor(ctx context.Context, action, tenantID, object string, fn func(*Tx) error) func(*Tx) error {
 	who, ok := ctx.Value(actorKey{}).(actorValue)
 	if !ok {
@@ -167,7 +170,8 @@ func (s *DB) ByActor(ctx context.Context, action, tenantID, object string, fn fu
 	}
 }
 
-// AuditBy adds an entry in the middle of an operation where By named an actor. It tells the changes in told.
+// AuditBy writes an audit entry in the middle of an operation if By has stored an actor in ctx. The entry records the
+// changes in told.
 func (tx *Tx) AuditBy(ctx context.Context, action, tenantID, object string, told map[string]core.AuditChange) error {
 	who, ok := ctx.Value(actorKey{}).(actorValue)
 	if !ok {
@@ -180,7 +184,8 @@ func (tx *Tx) AuditBy(ctx context.Context, action, tenantID, object string, told
 	return err
 }
 
-// watchedBy returns the table whose row an action is about; empty: its changes are not told.
+// watchedBy returns the table whose row an action changes. It returns an empty string if the audit log records no
+// changes for the action.
 func watchedBy(action string) string {
 	switch noun, _, _ := strings.Cut(action, "."); noun {
 	case "user", "role":
@@ -194,7 +199,7 @@ func watchedBy(action string) string {
 }
 
 const (
-	auditReads  = 2000 // entries that one page of the audit trail looks at
+	auditReads  = 2000 // maximum number of entries that are read for one page of the audit log
 	selectAudit = "SELECT id, at, actor, iif(actor LIKE 'command%', '" + core.CommandLine +
 		"', origin) AS origin, client_id, action, object, tenant_id, detail FROM audit WHERE "
 	auditBefore = " AND at >= ?2 AND at < ?3 AND (at, id) < (?4, ?5)"
@@ -203,7 +208,7 @@ const (
 		AND (?10 = '' OR action = ?10 OR substr(action, 1, length(?10) + 1) = ?10 || '.') AND (?11 = '' OR object = ?11)`
 )
 
-// auditBy returns the condition by whose index the entries of a filter are found, and its value.
+// auditBy returns the condition whose index finds the entries of a filter, and its value.
 func auditBy(f *core.AuditFilter) (condition, value string) {
 	switch {
 	case f.Object != "":
@@ -216,9 +221,9 @@ func auditBy(f *core.AuditFilter) (condition, value string) {
 	return "?1 = ''", ""
 }
 
-// Audit reads a page of the audit trail, the newest first, after a place that an earlier page named as next. It looks
-// at a bounded number of entries: a page may be short, or empty, while next names a place to go on from. next is empty
-// after the last page. Its only error is core.ErrStorage.
+// Audit returns a page of the audit log, newest first. page.After is empty or the next value of an earlier page.
+// Audit reads a bounded number of entries, so a page may be short or even empty while next is not. After the last
+// page, next is empty. The only error is core.ErrStorage.
 func (s *DB) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (found []core.AuditEntry, next string,
 	err error,
 ) {
@@ -253,10 +258,11 @@ func (s *DB) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (fou
 	return found, next, err
 }
 
-// NewestAudited reads the id of the newest entry of the audit trail; 0: there is none.
+// NewestAudited is a query for the id of the newest audit entry. It reads 0 if there is none.
 const NewestAudited = "SELECT coalesce(max(id), 0) FROM audit"
 
-// logCommands tells the log what commands have changed since the last look; the daemon's own changes are there already.
+// logCommands logs the audit entries that commands have added since the last call. The daemon's own entries are
+// logged already.
 func (w *writer) logCommands() error {
 	last, err := w.tx.Number(NewestAudited)
 	if err != nil || last <= w.auditSeen {
@@ -276,7 +282,7 @@ func (w *writer) logCommands() error {
 	return nil
 }
 
-// logAudit tells the log what was committed.
+// logAudit logs audit entries that were committed.
 func (w *writer) logAudit(entries []auditEntry) {
 	for _, e := range entries {
 		w.store.log.Info("audit", slog.String("actor", e.actor), slog.String("action", e.action),

@@ -5,26 +5,26 @@ import (
 	"sync"
 )
 
-// CheckState is how a look for damage next to the running daemon stands.
+// CheckState is the state of a background check for damage.
 type CheckState string
 
-// The states. Where no one looks, or nothing was found, it is empty.
+// The states. An empty state means that no check runs and nothing was found.
 const (
 	CheckRunning CheckState = "running"
 	CheckDamaged CheckState = "damaged"
-	CheckFailed  CheckState = "failed" // the look itself: no one knows
+	CheckFailed  CheckState = "failed" // the check itself failed, so the result is unknown
 )
 
-// besideCheck is a quick_check that requests do not wait for.
+// backgroundCheck is a quick_check that requests don't wait for.
 type backgroundCheck struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	state  CheckState
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// QuickCheckInBackground starts a QuickCheck and returns. done is called with what it finds; CheckState tells of it
-// meanwhile and afterwards. Close ends it.
+// QuickCheckInBackground starts a QuickCheck and returns immediately. It calls done with the result. CheckState
+// reports the state during the check and after it. Close ends a running check.
 func (s *DB) QuickCheckInBackground(done func([]string, error)) {
 	b := &s.background
 	ctx, cancel := context.WithCancel(context.Background())
@@ -50,14 +50,14 @@ func (s *DB) QuickCheckInBackground(done func([]string, error)) {
 	}()
 }
 
-// CheckState tells how the last QuickCheckInBackground stands.
+// CheckState returns the state of the last QuickCheckInBackground.
 func (s *DB) CheckState() CheckState {
 	s.background.mu.Lock()
 	defer s.background.mu.Unlock()
 	return s.background.state
 }
 
-// end stops a check that runs and waits for it.
+// end stops a running check and waits for it.
 func (b *backgroundCheck) end() {
 	b.mu.Lock()
 	cancel, done := b.cancel, b.done

@@ -16,12 +16,11 @@ import (
 	"newsletterd/schema"
 )
 
-// ErrExists says that a backup would overwrite a file that is already there.
+// ErrExists is returned when a backup would overwrite an existing file.
 var ErrExists = errors.New("the file already exists")
 
-// Backup writes a complete copy of the database, as it is at this moment, to a file that must not exist yet
-// (ErrExists). Writers go on meanwhile. The copy is checked and synced before it appears under its name; its mode is
-// 0600.
+// Backup writes a complete copy of the current database to a file that must not exist yet (else ErrExists). Writers
+// are not blocked. The copy is checked and synced before it appears under its name. Its mode is 0600.
 func (s *DB) Backup(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -38,8 +37,8 @@ func (s *DB) Backup(ctx context.Context, to string) error {
 	return nil
 }
 
-// Snapshot is Backup to a file that is replaced in one step: anyone who copies it while it is renewed has the whole old
-// one. It returns core.ErrStorage, or an error of the file system.
+// Snapshot is like Backup, but replaces an existing file in one step. A program that copies the file during the
+// replacement gets the complete old one. Snapshot returns core.ErrStorage or an error of the file system.
 func (s *DB) Snapshot(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -53,9 +52,9 @@ func (s *DB) Snapshot(ctx context.Context, to string) error {
 	return nil
 }
 
-// WriteCopy makes a complete copy of a database of ours of what write puts into a new file: the file is marked as a
-// copy, checked and synced before it appears under the name to, with mode 0600. Until then no one else may read it. It
-// fails with ErrExists where there is a file of that name.
+// WriteCopy makes a complete copy of a database from what write puts into a new file. The file is marked as a copy,
+// checked and synced before it appears under the name to, with mode 0600. No other user can read it before that. If
+// the file to exists, WriteCopy returns ErrExists.
 func WriteCopy(ctx context.Context, to string, write func(path string) error) error {
 	if err := PrepareProcess(); err != nil {
 		return err
@@ -81,7 +80,7 @@ func WriteCopy(ctx context.Context, to string, write func(path string) error) er
 	return putInPlace(tmp, to)
 }
 
-// copyTo copies through a connection of its own, into a temporary name next to the target.
+// copyTo copies the database through its own connection, into a temporary file next to the target.
 func (s *DB) copyTo(ctx context.Context, to string) error {
 	tmp, err := tempNextTo(to)
 	if err != nil {
@@ -105,7 +104,8 @@ func (s *DB) copyTo(ctx context.Context, to string) error {
 	return putInPlace(tmp, to)
 }
 
-// backupPages runs the backup inside a held read transaction: without one each foreign commit would start it again.
+// backupPages runs the backup inside an open read transaction. Without one, each commit of another connection would
+// restart it.
 func backupPages(ctx context.Context, db *sqlx.DB, tmp string) error {
 	c, err := db.Connx(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func backupPages(ctx context.Context, db *sqlx.DB, tmp string) error {
 	return copyPages(ctx, c, tmp)
 }
 
-// copyPages copies what a connection sees.
+// copyPages copies the database as a connection sees it.
 func copyPages(ctx context.Context, c *sqlx.Conn, tmp string) error {
 	return Translate(c.Raw(func(driver any) error {
 		b, err := driver.(interface {
@@ -141,7 +141,7 @@ func copyPages(ctx context.Context, c *sqlx.Conn, tmp string) error {
 	}))
 }
 
-// tempNextTo makes an empty file of mode 0600 in the target's folder, so that a rename cannot cross file systems.
+// tempNextTo creates an empty file of mode 0600 in the target's folder, so that the rename stays in one file system.
 func tempNextTo(to string) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {
@@ -156,7 +156,7 @@ func removeDatabase(path string) {
 	}
 }
 
-// verifyCopy proves that a file is a whole database of ours.
+// verifyCopy checks that a file is an undamaged database of newsletterd.
 func verifyCopy(ctx context.Context, path string) error {
 	db, err := sqlx.Open("sqlite", dsn(path, nil, "mode=ro", "immutable=1"))
 	if err != nil {
@@ -182,7 +182,7 @@ func verifyCopy(ctx context.Context, path string) error {
 	return nil
 }
 
-// putInPlace syncs the file, gives it its name and syncs the folder: after that it survives a power loss.
+// putInPlace syncs the file, renames it and syncs the folder, so that the result survives a power loss.
 func putInPlace(tmp, to string) error {
 	if err := syncPath(tmp); err != nil {
 		return err
@@ -201,8 +201,8 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// CheckBackup returns what Restore would find wrong with a backup, or Open afterwards with that key: ErrMasterKey. It
-// touches nothing.
+// CheckBackup returns the error that Restore would find in a backup, or ErrMasterKey if Open with masterKey would
+// fail afterwards. It changes nothing.
 func CheckBackup(ctx context.Context, from string, masterKey []byte) error {
 	if err := PrepareProcess(); err != nil {
 		return err
@@ -224,7 +224,7 @@ func CheckBackup(ctx context.Context, from string, masterKey []byte) error {
 	return nil
 }
 
-// noWAL fails for a file that has a -wal.
+// noWAL returns an error for a file that has a -wal.
 func noWAL(from string) error {
 	if WalSize(from) > 0 {
 		return fmt.Errorf("%s has a -wal file, so it is a live database, not a backup. To create a backup: "+
@@ -234,10 +234,10 @@ func noWAL(from string) error {
 	return nil
 }
 
-// Restore puts a backup in the place of the database at path. The backup is checked first; what was there (-wal and
-// -shm too) is moved aside, to names that end in .before-restore and the time, and returned. Restored by root, the file
-// belongs to whom the database, or else the folder, belongs. It fails with ErrRunning or ErrInUse while another process
-// has the database open. from stays as it is.
+// Restore replaces the database at path with a backup. It checks the backup first. The previous files, including -wal
+// and -shm, are renamed to names that end in .before-restore and the time, and returned in aside. If root runs
+// Restore, the new file gets the owner of the previous database or, without one, of the folder. If another process
+// has the database open, Restore returns ErrRunning or ErrInUse. It doesn't change the file from.
 func Restore(ctx context.Context, from, path string, now time.Time) (aside []string, err error) {
 	if err := PrepareProcess(); err != nil {
 		return nil, err
@@ -292,7 +292,7 @@ func Restore(ctx context.Context, from, path string, now time.Time) (aside []str
 	return aside, putInPlace(tmp, path)
 }
 
-// unusedName is name, or name with a number after it where another restore of the same second has put something there.
+// unusedName returns name, or name with a number if another restore in the same second has used it.
 func unusedName(name string) (string, error) {
 	for n := 1; ; n++ {
 		try := name

@@ -2,9 +2,9 @@ package db
 
 import "sync"
 
-// RecordCache holds records by key, which are read again and again and change once a month. Its age moves with every
-// commit that may change one, so that a row read before such a commit is not kept after it. Never change a record that
-// it holds.
+// RecordCache caches records by key that are read often and rarely change. Its age changes with every commit that may
+// change a record, so a row read before such a commit is not cached after it. Don't modify a record that the cache
+// holds.
 type RecordCache[R any] struct {
 	mu      sync.RWMutex
 	age     uint64
@@ -13,7 +13,7 @@ type RecordCache[R any] struct {
 
 const maxRecords = 10_000
 
-// Drop forgets all records.
+// Drop removes all records and changes the age.
 func (c *RecordCache[R]) Drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -21,14 +21,14 @@ func (c *RecordCache[R]) Drop() {
 	clear(c.records)
 }
 
-// Get returns a record, or its zero value where it is not held, and the age to put it with.
+// Get returns the record for key and the age to pass to Put. If the key is not cached, the record is its zero value.
 func (c *RecordCache[R]) Get(key string) (R, uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.records[key], c.age
 }
 
-// Put keeps a record that was read while the cache had this age; one that changed meanwhile is not kept.
+// Put caches a record that was read when the cache had the given age. If the age has changed since, Put does nothing.
 func (c *RecordCache[R]) Put(key string, r R, age uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

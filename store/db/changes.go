@@ -11,25 +11,25 @@ import (
 	"newsletterd/core"
 )
 
-// Masked stands in the audit trail for a value that is not shown: a secret, or a word about a person.
+// Masked replaces a value that the audit log must not show: a secret or personal data.
 const Masked = "***"
 
-// MaxAudited is how many bytes of a value the audit trail keeps.
+// MaxAudited is the maximum size of a value in the audit log, in bytes.
 const MaxAudited = 1000
 
-// watched is the row whose changes the next entry of the audit trail tells.
+// watched is the row whose changes the next audit entry records.
 type watched struct {
 	table, id string
-	before    map[string]any              // nil: there was none
-	masked    []string                    // instead of a table: fields of which only the names are told
-	told      map[string]core.AuditChange // what an operation says itself, of rows of other tables
+	before    map[string]any              // the row before the change; nil if it did not exist
+	masked    []string                    // fields recorded by name only, without a table
+	told      map[string]core.AuditChange // changes that the operation reports itself, of other tables
 }
 
-// keyColumns are the columns by which rows are watched that have no column id.
+// keyColumns holds the key columns of the watched tables that have no column id.
 var keyColumns = map[string]string{"provider": "name", "signing_key": "kid"}
 
-// maskedColumns are the columns of watched tables that hold secrets or words about persons as text: the audit trail
-// tells only that they changed. It never shows a BLOB.
+// maskedColumns holds the columns of watched tables that contain secrets or personal data as text. The audit log
+// records only that they changed. It never shows a BLOB.
 var maskedColumns = map[string][]string{
 	"user":       {"email", "email_key", "name", "password_hash"},
 	"invitation": {"email", "email_key"},
@@ -37,24 +37,24 @@ var maskedColumns = map[string][]string{
 	"model":      {"name", "description"},
 	"share":      {"email", "email_key", "holder"},
 	"outbox":     {"body"},
-	"tenant":     {"test_addresses"}, // of people, who need no role
+	"tenant":     {"test_addresses"}, // addresses of people, who need no role
 }
 
-// unaudited are the columns of watched tables that each change moves.
+// unaudited holds the columns of watched tables that every change updates.
 var unaudited = []string{
 	"id", "kid", "no", "file_no", "model_no", "created_at", "updated_at", "queued_at", "touched_at", "epoch", "revision",
 	"last_login_at", "waiting", "waiting_bytes", "dropped_id",
 }
 
-// Watch makes the next entry of the audit trail tell how this row changes from now on.
+// Watch makes the next audit entry record how this row changes from now on.
 func (tx *Tx) Watch(table, id string) error {
 	row, err := tx.row(table, id)
 	tx.watched = watched{table: table, id: id, before: row}
 	return err
 }
 
-// Tell makes the next entry of the audit trail tell a change that is none of a column of the watched row. Values are
-// what it shows; nil or an empty text: none.
+// Tell adds a change to the next audit entry that is not a column of the watched row. The entry shows before and
+// after as given. Nil or an empty string means no value.
 func (tx *Tx) Tell(name string, before, after any) {
 	if before == "" {
 		before = nil
@@ -65,10 +65,10 @@ func (tx *Tx) Tell(name string, before, after any) {
 	tx.watched.told[name] = core.AuditChange{Before: before, After: after}
 }
 
-// TellAll is tell for changes as the audit trail has them, in the place of what was told before.
+// TellAll replaces the changes added by Tell with told, which has the form that the audit log stores.
 func (tx *Tx) TellAll(told map[string]core.AuditChange) { tx.watched.told = told }
 
-// Aside runs what watches rows of its own, after which the operation watches what it did before.
+// Aside runs fn, which may watch other rows. Afterwards the operation watches the same row as before.
 func (tx *Tx) Aside(fn func() error) error {
 	outer := tx.watched
 	if err := fn(); err != nil {
@@ -78,10 +78,10 @@ func (tx *Tx) Aside(fn func() error) error {
 	return nil
 }
 
-// Touched makes the next entry of the audit trail name fields of a person's record that change, without their values.
+// Touched makes the next audit entry name the changed fields of a person's record, without their values.
 func (tx *Tx) Touched(fields ...string) { tx.watched = watched{masked: fields} }
 
-// row returns a row by its columns; nil where there is none.
+// row returns a row as a map from column to value. It returns nil if the row doesn't exist.
 func (tx *Tx) row(table, id string) (map[string]any, error) {
 	key := keyColumns[table]
 	if key == "" {
@@ -99,8 +99,8 @@ func (tx *Tx) row(table, id string) (map[string]any, error) {
 	return row, err
 }
 
-// changes returns how the watched row has changed, as the audit trail keeps it; empty: nothing is watched, or nothing
-// changed that it tells.
+// changes returns the changes of the watched row in the form that the audit log stores. It returns an empty string if
+// no row is watched or no recorded column has changed.
 func (tx *Tx) changes() (string, error) {
 	w := tx.watched
 	tx.watched = watched{}
@@ -138,7 +138,7 @@ func changesText(changed map[string]core.AuditChange) (string, error) {
 	return string(text), err
 }
 
-// either returns the row that has columns.
+// either returns a if it is not nil, else b.
 func either(a, b map[string]any) map[string]any {
 	if a != nil {
 		return a
@@ -146,7 +146,7 @@ func either(a, b map[string]any) map[string]any {
 	return b
 }
 
-// same reports whether two values of a column are the same; none is the same as an empty one.
+// same reports whether two values of a column are equal. A missing value equals an empty one.
 func same(a, b any) bool {
 	x, isBytes := a.([]byte)
 	y, areBytes := b.([]byte)
@@ -156,7 +156,7 @@ func same(a, b any) bool {
 	return a == b || empty(a) && empty(b)
 }
 
-// empty reports whether a value says nothing.
+// empty reports whether a value is missing, empty or zero.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -171,7 +171,7 @@ func empty(v any) bool {
 	return false
 }
 
-// masked returns what stands for a value that is not shown.
+// masked returns Masked, or nil for an empty value.
 func masked(v any) any {
 	if empty(v) {
 		return nil
@@ -179,8 +179,8 @@ func masked(v any) any {
 	return Masked
 }
 
-// audited returns a value as the audit trail shows it: nil for one that says nothing, instants as such, lists and
-// objects as they are, URLs without their queries, and long texts cut.
+// audited returns a value as the audit log shows it. Empty values become nil and instants keep their type. Lists and
+// objects are shown as JSON, URLs without their queries, and long texts cut.
 func audited(column string, v any) any {
 	if empty(v) {
 		return nil
@@ -193,7 +193,7 @@ func audited(column string, v any) any {
 			return core.Instant(v)
 		}
 	case string:
-		if column == "url" { // an endpoint's
+		if column == "url" { // URL of an endpoint
 			v = core.MaskURL(v)
 		}
 		if len(v) > MaxAudited {

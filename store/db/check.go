@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// QuickCheck runs SQLite's quick_check on a reader and returns what it finds. It takes about a second per GB with a
-// warm cache and stops when the context ends. Its only error is core.ErrStorage.
+// QuickCheck runs SQLite's quick_check on a reading connection and returns its findings. With a warm cache it takes
+// about a second per GB. It stops when ctx ends. The only error is core.ErrStorage.
 func (s *DB) QuickCheck(ctx context.Context) ([]string, error) {
 	return s.findings(ctx, "PRAGMA quick_check(100)")
 }
 
-// CheckFile looks for damage (integrity_check), broken references (foreign_key_check) and rows that contradict each
-// other, and returns a line for each finding. It changes nothing. Its only error is core.ErrStorage.
+// CheckFile looks for damage (integrity_check), broken references (foreign_key_check) and contradictory rows. It
+// returns one line per finding and changes nothing. The only error is core.ErrStorage.
 func (s *DB) CheckFile(ctx context.Context, contradictions []Contradiction) ([]string, error) {
 	found, err := s.findings(ctx, "PRAGMA integrity_check(100)")
 	if err != nil {
@@ -42,7 +42,8 @@ func (s *DB) CheckFile(ctx context.Context, contradictions []Contradiction) ([]s
 	return found, nil
 }
 
-// Contradiction is a count in SQL of rows that contradict each other, and what they are, in the plural. It must be 0.
+// Contradiction describes a kind of contradictory rows. What names them in the plural. Count is a query that must
+// return 0.
 type Contradiction struct{ What, Count string }
 
 func (s *DB) findings(ctx context.Context, pragma string) ([]string, error) {

@@ -16,52 +16,56 @@ import (
 )
 
 const (
-	// CheckpointAt is the size of a -wal that is moved into the file, in bytes.
+	// CheckpointAt is the size in bytes at which the -wal is moved into the file.
 	CheckpointAt = 16 << 20
-	// CheckpointFile is the same while files come in: they fill it at once, and everyone waits for each checkpoint.
+	// CheckpointFile is that size while files are uploaded. Uploads fill the -wal quickly, and all writers wait for
+	// each checkpoint.
 	CheckpointFile = 4 << 20
-	// Everyone who writes waits for a checkpoint, which waits until a replica has all: the -wal may be larger by its own
-	// size for each such part of what a write to the replica takes, and checkpointFar times as large at the most.
+	// A checkpoint blocks all writers and waits until the replica has everything. For each checkpointPart that a
+	// write to the replica takes, the -wal may therefore grow by the same size again, up to checkpointFar times the
+	// size in total.
 	checkpointPart  = 10 * time.Millisecond
 	checkpointFar   = 4
-	checkpointEvery = 60 * time.Second // while there is a -wal
-	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
-	walFrame        = 4096 + 24        // bytes of one frame
-	maxIDs          = 16               // of one checkpoint; one that goes on for longer keeps the newest
-	lookEvery       = 16               // operations between looks at the size of the -wal
-	askEvery        = 128              // ... between questions for the part of a large one that is in use
-	askGrown        = 256 << 10        // bytes that it may grow by meanwhile
-	roomStep        = 1 << 20          // bytes that a growing -wal is given beforehand, at least
-	roomBeyond      = 4 << 20          // bytes that it grows by after a checkpoint is due
+	checkpointEvery = 60 * time.Second // interval while there is a -wal
+	truncateAt      = 256 << 20        // bytes of -wal from which a checkpoint truncates it, if no reader holds it
+	walFrame        = 4096 + 24        // size of a frame in bytes
+	maxIDs          = 16               // ids of one checkpoint; if it takes more attempts, the newest are kept
+	lookEvery       = 16               // operations between checks of the -wal's size
+	askEvery        = 128              // operations between queries for the used part of a large -wal
+	askGrown        = 256 << 10        // bytes of growth after which the query runs sooner
+	roomStep        = 1 << 20          // minimum number of bytes by which a growing -wal is extended in advance
+	roomBeyond      = 4 << 20          // bytes that it may grow by after a checkpoint is due
 	roomEnough      = CheckpointAt + roomBeyond
 )
 
-// checkpointState is what the writer knows of its checkpoints.
+// checkpointState is the writer's state of its checkpoints.
 //
-// Each owned checkpoint is preceded by a transaction that stores a fresh checkpoint_id, and followed by one that stores
-// that id as wal_base: at once, or a command would begin the -wal without it. So the main file alone shows the id that
-// the -wal next to it grew from, or, in the middle of a checkpoint, the id that the -wal itself brings: any other id is
-// that of an older copy. A checkpoint that a reader kept from its end is still open, as is one that a kill may have
-// cut: the next one goes on under a fresh id too, for the file may have been copied meanwhile, and checkpoint_id names
-// those before it as well, for the main file may show any of them. A command next to a daemon leaves the marks alone,
-// and only brings their page into the -wal.
+// Before each checkpoint of its own, the writer commits a fresh checkpoint_id. Immediately after the checkpoint it
+// commits that id as wal_base, so that no command can begin the new -wal without it. The main file alone therefore
+// shows the id that its -wal grew from. In the middle of a checkpoint, it may instead show the id that the -wal
+// itself contains. Any other id means an older copy of the file.
+//
+// A checkpoint stays open if a reader kept it from finishing or a kill may have interrupted it. The next attempt also
+// uses a fresh id, because the file may have been copied in the meantime. checkpoint_id then also lists the earlier
+// ids, because the main file may show any of them. A command next to a daemon doesn't change the marks; it only
+// writes their page into the -wal.
 type checkpointState struct {
 	last  time.Time
-	ids   []string // checkpoint_id: of the last one, and of those that it went on with, the newest first
-	based bool     // wal_base holds it, or must not hold it yet
-	open  bool     // begun and not yet complete
-	touch bool     // the next transaction brings the page of the marks into the -wal, and changes none of them
-	seen  uint64   // Store.Changes at the last complete one: an idle database is left alone
-	ops   int      // operations since the last look at the size of the -wal
-	asked int      // ... looked at since SQLite was asked how full it is
-	size  int64    // of the -wal then
-	// the replica lacks too much: no checkpoint before that
+	ids   []string // checkpoint_id: ids of the last checkpoint and of the attempts before it, newest first
+	based bool     // whether wal_base holds the newest id, or must not hold it yet
+	open  bool     // whether a checkpoint has begun and is not complete
+	touch bool     // whether the next transaction must rewrite the page of the marks, unchanged
+	seen  uint64   // DB.Changes at the last complete checkpoint; an idle database gets none
+	ops   int      // operations since the last check of the -wal's size
+	asked int      // operations since SQLite was asked for the used part
+	size  int64    // size of the -wal when SQLite was asked
+	// no checkpoint before this time, because the replica is too far from complete
 	pausedTill time.Time
-	file       bool  // a part of a file was written since the last complete one
-	room       int64 // size of the -wal when it was last given room, or could not be
+	file       bool  // whether a part of an uploaded file was written since the last complete checkpoint
+	room       int64 // size of the -wal when it was last extended, or could not be
 }
 
-// at is the number of bytes of -wal that make a checkpoint due where no replica is waited for.
+// at returns the size of the -wal in bytes at which a checkpoint is due without a replica.
 func (c *checkpointState) at() int64 {
 	if c.file {
 		return CheckpointFile
@@ -69,13 +73,13 @@ func (c *checkpointState) at() int64 {
 	return CheckpointAt
 }
 
-// due is at where a write to the replica takes latency; 0: there is none.
+// due is like at, for a replica whose writes take latency. A latency of 0 means that there is no replica.
 func (c *checkpointState) due(latency time.Duration) int64 {
 	parts := min(float64(latency)/float64(checkpointPart), checkpointFar-1)
 	return c.at() + int64(parts*float64(c.at()))
 }
 
-// checkpointDue is the number of bytes of -wal that make a checkpoint due.
+// checkpointDue returns the size of the -wal in bytes at which a checkpoint is due.
 func (w *writer) checkpointDue() int64 {
 	var latency time.Duration
 	if r := w.store.opts.Replica; r != nil {
@@ -84,31 +88,31 @@ func (w *writer) checkpointDue() int64 {
 	return w.checkpoint.due(latency)
 }
 
-// leftover is what an unclean stop left next to the main file.
+// leftover describes what an unclean stop left next to the main file.
 type leftover struct {
-	wal  bool              // a -wal with something in it, and no daemon that works with it
+	wal  bool              // whether there is a non-empty -wal that no daemon uses
 	main map[string]string // marks of the main file alone
 }
 
-// resume takes up the state that a file was left in; through are its marks as read through the -wal, daemon reports
-// whether one runs.
+// resume sets the state for a file as it was found. through holds the marks as read through the -wal. daemon reports
+// whether a daemon runs.
 func (c *checkpointState) resume(left leftover, daemon bool, through map[string]string) {
 	c.last = time.Now()
 	c.ids = strings.Fields(through["checkpoint_id"])
 	switch {
 	case left.wal:
-		// The main file may show wal_base or checkpoint_id: both stay until a checkpoint is complete.
+		// The main file may show wal_base or checkpoint_id, so both stay until a checkpoint is complete.
 		c.based, c.open, c.touch = true, true, true
 	case daemon:
-		// A daemon may be in the middle of a checkpoint, or begin one: the marks are its own.
+		// A daemon may be running a checkpoint or start one. The marks belong to it.
 		c.based, c.touch = true, true
 	default:
 		c.based = len(c.ids) > 0 && through["wal_base"] == c.ids[0]
 	}
 }
 
-// checkLeftoverWAL finds what an unclean stop left, and refuses an old copy next to a newer -wal before anything could
-// change either: a connection that may write moves the -wal into the file when it closes.
+// checkLeftoverWAL returns what an unclean stop left. It refuses an old copy next to a newer -wal before either can
+// change: a writable connection moves the -wal into the file when it closes.
 func (s *DB) checkLeftoverWAL() (leftover, error) {
 	left := leftover{wal: WalSize(s.path) > 0 && !s.DaemonRuns()}
 	if !left.wal {
@@ -116,7 +120,8 @@ func (s *DB) checkLeftoverWAL() (leftover, error) {
 	}
 	var err error
 	if left.main, err = fileMarks(s.path, "mode=ro", "immutable=1"); err != nil {
-		// In the middle of a checkpoint the main file alone may be unreadable; with the -wal it is whole.
+		// In the middle of a checkpoint, the main file alone may be unreadable. Together with the -wal it is
+		// complete.
 		s.log.Warn("database: the main file alone cannot be read", slog.Any("error", err))
 		return left, nil
 	}
@@ -133,7 +138,8 @@ func (s *DB) checkLeftoverWAL() (leftover, error) {
 			"restore", ErrOldCopy, s.path, s.path)
 }
 
-// markBase stores wal_base in the first transaction after a checkpoint: of its ids the main file shows the newest.
+// markBase stores wal_base in the first transaction after a checkpoint. The main file shows the newest id of the
+// checkpoint.
 func (w *writer) markBase() error {
 	c := &w.checkpoint
 	switch {
@@ -148,7 +154,7 @@ func (w *writer) markBase() error {
 	if err := w.tx.Get(&ids, "SELECT value FROM mark WHERE name = 'checkpoint_id'"); err != nil {
 		return err
 	}
-	if id, _, _ := strings.Cut(ids, " "); id != c.ids[0] { // a daemon has come and gone since this command has looked
+	if id, _, _ := strings.Cut(ids, " "); id != c.ids[0] { // a daemon ran since this command last looked
 		return w.setMark("touched", core.NewID())
 	}
 	if err := w.setMark("wal_base", c.ids[0]); err != nil {
@@ -163,8 +169,8 @@ func (w *writer) setMark(name, value string) error {
 	return err
 }
 
-// lookAtWAL is maybeCheckpoint after a commit. A look costs as much as the outcomes of some mails, so it is left out
-// after few small operations.
+// lookAtWAL calls maybeCheckpoint after a commit. The call costs as much as recording the outcomes of some emails, so
+// lookAtWAL skips it after a few small operations.
 func (w *writer) lookAtWAL() {
 	c := &w.checkpoint
 	c.ops += len(w.batch)
@@ -174,7 +180,7 @@ func (w *writer) lookAtWAL() {
 	}
 }
 
-// maybeCheckpoint runs a checkpoint when one is due and ours to run.
+// maybeCheckpoint runs a checkpoint if one is due and this process is responsible for checkpoints.
 func (w *writer) maybeCheckpoint() {
 	if w.store.opts.Mode != Daemon || w.store.opts.ExternalCheckpoints || w.store.replaced.Load() {
 		return
@@ -192,16 +198,17 @@ func (w *writer) maybeCheckpoint() {
 	}
 	mode := "PRAGMA wal_checkpoint(PASSIVE)"
 	if size >= truncateAt {
-		mode = "PRAGMA wal_checkpoint(TRUNCATE)" // busy_timeout is 0: where a reader is held it gives up at once
+		mode = "PRAGMA wal_checkpoint(TRUNCATE)" // gives up immediately if a reader holds the -wal
 	}
 	if _, err := w.runCheckpoint(mode); err != nil {
 		w.store.log.Warn("database: checkpoint", slog.Any("error", err))
 	}
 }
 
-// walFull reports whether the -wal holds so much that a checkpoint is due. Its size alone does not say: a -wal that was
-// moved into the file is written anew from its beginning and keeps its size. SQLite is asked for the part in use, which
-// costs as much as the outcomes of ten mails: when the -wal has grown by much, else not at each look.
+// walFull reports whether the used part of the -wal is large enough for a checkpoint. The file size alone does not
+// show that: after a checkpoint, the -wal is overwritten from the start and keeps its size. Asking SQLite for the
+// used part costs as much as recording the outcomes of ten emails. walFull therefore asks only at intervals or after
+// the -wal has grown a lot.
 func (w *writer) walFull(size int64) bool {
 	c := &w.checkpoint
 	due := c.at()
@@ -222,12 +229,12 @@ func (w *writer) walFull(size int64) bool {
 	return (res.Log-res.Checkpointed)*walFrame >= due
 }
 
-// giveRoom doubles a -wal that has grown, in zeros, until it holds all that comes between two checkpoints. A commit
-// that overwrites is on the disk in half the time and CPU of one that appends: the file system has no new size to keep.
-// Readers and recovery end at the last frame that its checksum proves, whatever stands after.
+// giveRoom doubles a growing -wal with zeros until it has room for everything between two checkpoints. A commit that
+// overwrites reaches the disk with half the time and CPU of one that appends, because the file system has no new size
+// to store. Readers and recovery stop at the last frame with a valid checksum, so the zeros do no harm.
 func (w *writer) giveRoom(size int64) {
 	c := &w.checkpoint
-	if size < c.room { // it was cut off
+	if size < c.room { // it was truncated
 		c.room = 0
 	}
 	if size <= c.room || size < roomStep/4 {
@@ -242,7 +249,7 @@ func (w *writer) giveRoom(size int64) {
 	if free, _, _, err := DiskOf(w.store.path); err != nil || free < 64*step {
 		return
 	}
-	// Under the write lock no other process appends.
+	// No other process appends while this one holds the write lock.
 	if err := w.lock(); err != nil {
 		return
 	}
@@ -252,7 +259,7 @@ func (w *writer) giveRoom(size int64) {
 	w.rollback()
 }
 
-// appendZeros writes n zeros after the end of a file, or leaves it as it was.
+// appendZeros writes n zeros at the end of a file. If that fails, it restores the previous size.
 func appendZeros(path string, size, n int64) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -268,14 +275,15 @@ func appendZeros(path string, size, n int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// checkpointResult is the row that PRAGMA wal_checkpoint answers: frames of the -wal, and those in the file already.
+// checkpointResult is the row that PRAGMA wal_checkpoint returns: frames in the -wal and frames already in the file.
 type checkpointResult struct {
 	Busy         int64 `db:"busy"`
 	Log          int64 `db:"log"`
 	Checkpointed int64 `db:"checkpointed"`
 }
 
-// runCheckpoint moves the -wal into the main file, between its marks. busy tells that a reader kept a part of it.
+// runCheckpoint runs a checkpoint and stores the marks before and after it. busy reports whether a reader held back a
+// part of the -wal.
 func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
 	if busy, err = w.moveWAL(mode); err == nil && !busy {
 		err = w.transactMarks(w.markBase)
@@ -286,7 +294,7 @@ func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
 	return busy, err
 }
 
-// moveWAL is runCheckpoint without the mark after it: the -wal may be gone then.
+// moveWAL is runCheckpoint without the mark afterwards. The -wal may no longer exist when it returns.
 func (w *writer) moveWAL(mode string) (busy bool, err error) {
 	w.checkpoint.last = time.Now()
 	if err := w.announceCheckpoint(); err != nil {
@@ -303,7 +311,7 @@ func (w *writer) moveWAL(mode string) (busy bool, err error) {
 	return false, nil
 }
 
-// announceCheckpoint stores the mark of the checkpoint that begins, or goes on.
+// announceCheckpoint stores the mark of the checkpoint that begins or continues.
 func (w *writer) announceCheckpoint() error {
 	ids := []string{core.NewID()}
 	if w.checkpoint.open {
@@ -325,7 +333,7 @@ func (w *writer) announceCheckpoint() error {
 	return nil
 }
 
-// transactMarks runs a transaction of marks alone.
+// transactMarks runs a transaction that writes only marks.
 func (w *writer) transactMarks(marks func() error) error {
 	if err := w.begin(); err != nil {
 		return err
@@ -342,7 +350,7 @@ func (w *writer) transactMarks(marks func() error) error {
 	return nil
 }
 
-// WalSize is the size of the -wal of a file, in bytes; 0: there is none.
+// WalSize returns the size of a file's -wal in bytes, or 0 if there is none.
 func WalSize(path string) int64 {
 	fi, err := os.Stat(path + "-wal")
 	if err != nil {
@@ -351,11 +359,11 @@ func WalSize(path string) int64 {
 	return fi.Size()
 }
 
-// ErrOldCopy says that the main file is older than the -wal next to it: an old copy was put there. Together they would
-// mix two states, and no integrity check is sure to notice.
+// ErrOldCopy is returned when the main file is older than the -wal next to it, because an old copy was put there.
+// Together they would mix two states, and an integrity check may not notice that.
 var ErrOldCopy = errors.New("the database file is older than its -wal file")
 
-// fileMarks reads the marks through a connection of its own that cannot write.
+// fileMarks reads the marks through its own read-only connection.
 func fileMarks(path string, mode ...string) (map[string]string, error) {
 	if fi, err := os.Stat(path); err != nil || fi.Size() == 0 {
 		return map[string]string{}, err

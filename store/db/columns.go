@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// InsertInto returns the statement that inserts a row of these columns, which are separated by commas. The columns of a
-// statement that is run often are a constant next to its arguments; those of a record are its fields (tableOf).
+// InsertInto returns the statement that inserts a row with these columns, which are separated by commas. The columns
+// of a frequent statement are a constant next to its arguments. The columns of a record are its fields (see TableOf).
 func InsertInto(table, columns string) string {
 	places := strings.Repeat(", ?", strings.Count(columns, ",")+1)
 	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + places[2:] + ")"
 }
 
-// manyRows is a statement that inserts many rows, in texts for some numbers of them.
+// manyRows is a statement that inserts many rows, with one text for each size in rowsAtOnce.
 type manyRows [len(rowsAtOnce)]string
 
-// rowsAtOnce are the numbers of rows that a statement of manyRows inserts, falling. More at once win nothing.
+// rowsAtOnce holds the numbers of rows that a manyRows statement inserts, in descending order. Larger numbers are no
+// faster.
 var rowsAtOnce = [...]int{100, 10, 1}
 
-// InsertMany returns a statement that ends with a list of rows, between head and tail; the values of a row are its
-// column1 to columnN.
+// InsertMany returns a statement with a list of rows between head and tail. The values of a row are named column1 to
+// columnN.
 func InsertMany(head string, columns int, tail string) (m manyRows) {
 	row := "(" + strings.Repeat("?, ", columns-1) + "?)"
 	for i, n := range rowsAtOnce {
@@ -29,8 +30,8 @@ func InsertMany(head string, columns int, tail string) (m manyRows) {
 	return m
 }
 
-// InsertMany runs a statement for n rows. same are the values of the places in front of the rows; row appends those of
-// the i-th row.
+// InsertMany runs a statement for n rows. same holds the values of the parameters before the rows. row appends the
+// values of row i to args.
 func (tx *Tx) InsertMany(m *manyRows, same []any, n int, row func(args []any, i int) []any) error {
 	args := same[:len(same):len(same)]
 	for i := 0; i < n; {
@@ -50,13 +51,13 @@ func (tx *Tx) InsertMany(m *manyRows, same []any, n int, row func(args []any, i 
 	return nil
 }
 
-// table is how the records of a type are kept: one column for each field, named by its db tag. The texts are built
-// once, when the program starts. It is for records that change seldom: it reads fields by reflection.
+// table describes how records of a type are stored: one column for each field, named by its db tag. The texts are
+// built once, when the program starts. It reads fields by reflection, so it is for records that rarely change.
 type table[T any] struct {
-	Columns string // of all fields, separated by commas, as SELECT and INSERT name them
-	insert  string // INSERT of all fields, then of the extra columns
+	Columns string // all fields, separated by commas, as in SELECT and INSERT
+	insert  string // INSERT of all fields, followed by the extra columns
 
-	set    string // UPDATE of the fields that may change, of the row with an id
+	set    string // UPDATE by id of the fields that may change
 	stored []recordField
 	varies []recordField
 }
@@ -67,8 +68,8 @@ type recordField struct {
 	index  int
 }
 
-// TableOf describes the table of a record type. computed names the fields that are no columns or are written by
-// statements of their own; fixed names those that an update leaves as they are; extra are columns without a field.
+// TableOf describes the table of a record type. computed names the fields that have no column or that other
+// statements write. fixed names the fields that an update leaves unchanged. extra names columns without a field.
 func TableOf[T any](name string, computed, fixed []string, extra ...string) (t table[T]) {
 	var names, sets []string
 	for i := range reflect.TypeFor[T]().NumField() {
@@ -92,13 +93,13 @@ func InsertRow[T any](tx *Tx, t *table[T], record *T, extra ...any) (rowID int64
 	return tx.Insert(t.insert, append(valuesOf(record, t.stored), extra...)...)
 }
 
-// UpdateRow writes the fields of a record that may change. core.ErrNotFound is returned where no row has the id.
+// UpdateRow writes the changeable fields of a record. If no row has the id, it returns core.ErrNotFound.
 func UpdateRow[T any](tx *Tx, t *table[T], record *T, id string) error {
 	return tx.One(t.set, append(valuesOf(record, t.varies), id)...)
 }
 
-// valuesOf returns the values of fields as the driver takes them. Lists and objects are JSON texts; nil bytes are an
-// empty value, for no column is NULL.
+// valuesOf returns the values of fields in the form that the driver takes. Lists and objects become JSON texts. Nil
+// bytes become an empty value, because no column is NULL.
 func valuesOf[T any](record *T, fields []recordField) []any {
 	v := reflect.ValueOf(record).Elem()
 	values := make([]any, 0, len(fields)+1)

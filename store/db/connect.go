@@ -17,7 +17,7 @@ import (
 	"newsletterd/schema"
 )
 
-// noDatabase says that there is no file, which is os.ErrNotExist.
+// noDatabase is the error for a missing database file. It matches os.ErrNotExist.
 type noDatabase struct{}
 
 func (noDatabase) Error() string {
@@ -26,7 +26,8 @@ func (noDatabase) Error() string {
 
 func (noDatabase) Is(err error) bool { return err == os.ErrNotExist }
 
-// createFile makes the file with mode 0600, for SQLite would use the umask; -wal and -shm take its mode over.
+// createFile creates the file with mode 0600. SQLite would use the umask; -wal and -shm take over the mode of the
+// file.
 func createFile(path string, may bool) error {
 	switch fi, err := os.Stat(path); {
 	case err == nil && fi.IsDir():
@@ -45,7 +46,8 @@ func createFile(path string, may bool) error {
 	return f.Close()
 }
 
-// takeLock keeps a second daemon out. A command's look at the lock lasts microseconds, hence a few tries.
+// takeLock takes the lock that keeps a second daemon out. A command may hold it for some microseconds, so takeLock
+// retries.
 func (s *DB) takeLock() error {
 	s.lock = flock.New(s.path+".lock", flock.SetPermissions(0o600))
 	for range 20 {
@@ -62,19 +64,19 @@ func (s *DB) takeLock() error {
 	return ErrRunning
 }
 
-// serving is what the lock file holds while who has locked it has the database open.
+// serving is the content of the lock file while the lock's owner has the database open.
 const serving = "serving\n"
 
-// saysServing writes that into the lock file. A disk without room for it keeps no one from serving.
+// saysServing writes serving into the lock file. A full disk doesn't keep the daemon from serving.
 func (s *DB) saysServing() {
 	if err := os.WriteFile(s.path+".lock", []byte(serving), 0o600); err != nil {
 		s.log.Warn("the lock file can't be written", slog.Any("error", err))
 	}
 }
 
-// DaemonRuns reports whether a daemon serves the file, for a command; it looks at most once a second.
+// DaemonRuns reports whether a daemon serves the file. It is for commands and checks at most once a second.
 func (s *DB) DaemonRuns() bool {
-	if s.lock != nil { // it is this process's
+	if s.lock != nil { // this process holds the lock
 		return false
 	}
 	now := time.Now().UnixMilli()
@@ -89,7 +91,8 @@ func (s *DB) DaemonRuns() bool {
 	return true
 }
 
-// pragmas of each kind of connection, and what they must read back as: SQLite ignores what it does not know.
+// Pragmas for each kind of connection, with the values that they must read back as. SQLite ignores pragmas that it
+// doesn't know.
 var (
 	writerPragmas = []pragma{
 		{"busy_timeout(0)", "busy_timeout", "0"},
@@ -122,7 +125,7 @@ func dsn(path string, pragmas []pragma, extra ...string) string {
 	return looseDSN(path, pragmas, append(extra, "_defensive=1")...)
 }
 
-// looseDSN is dsn for migrations, which may rewrite the text of a table.
+// looseDSN is like dsn, for migrations. They may rewrite the schema text of a table.
 func looseDSN(path string, pragmas []pragma, extra ...string) string {
 	var b strings.Builder
 	b.WriteString("file:" + (&url.URL{Path: path}).EscapedPath() + "?_dqs=0&_error_rc=1")
@@ -138,7 +141,8 @@ func looseDSN(path string, pragmas []pragma, extra ...string) string {
 func (s *DB) connect(ctx context.Context) (err error) {
 	var extra []string
 	if s.opts.ReadOnly != nil && WalSize(s.path) > 0 {
-		// SQLite runs a checkpoint when the last connection that may write closes: a replica would not know the file again.
+		// SQLite runs a checkpoint when the last writable connection closes. The replica would not recognize the file
+		// after that.
 		extra = []string{"mode=ro"}
 	}
 	if s.writerD, err = openDB(ctx, s.opts.Driver, dsn(s.path, writerPragmas, extra...), 1, writerPragmas); err != nil {
@@ -159,7 +163,7 @@ func (s *DB) connect(ctx context.Context) (err error) {
 	return retryBusy(daemonTries, func() error { return schema.Check(ctx, c.Conn) })
 }
 
-// openDB opens a pool of n connections and proves that its pragmas took effect.
+// openDB opens a pool of n connections and checks that its pragmas took effect.
 func openDB(ctx context.Context, driver, dsn string, n int, pragmas []pragma) (*sqlx.DB, error) {
 	db, err := sqlx.Open(driver, dsn)
 	if err != nil {
@@ -169,7 +173,7 @@ func openDB(ctx context.Context, driver, dsn string, n int, pragmas []pragma) (*
 	db.SetMaxIdleConns(n)
 	for _, p := range pragmas {
 		var got string
-		// Another process may be recovering the -wal of a killed one just now.
+		// Another process may be recovering the -wal of a killed process.
 		err := retryBusy(daemonTries, func() error { return db.GetContext(ctx, &got, "PRAGMA "+p.name) })
 		if err != nil {
 			db.Close()
@@ -183,7 +187,7 @@ func openDB(ctx context.Context, driver, dsn string, n int, pragmas []pragma) (*
 	return db, nil
 }
 
-// checkFile fails once the path no longer names the file that was opened. It only asks stat: opening the file a
+// checkFile fails once the path no longer names the file that was opened. It only calls stat. Opening the file a
 // second time could cost SQLite its locks.
 func (s *DB) checkFile() error {
 	if s.replaced.Load() {

@@ -23,72 +23,76 @@ import (
 	"newsletterd/schema"
 )
 
-// Mode says what the process that opens the file is.
+// Mode says which kind of process opens the file.
 type Mode uint8
 
 const (
-	// Daemon is the one process that serves: it owns checkpoints and keeps a second daemon out.
+	// Daemon is the one process that serves the database. It runs the checkpoints and keeps a second daemon out.
 	Daemon Mode = iota
-	// Command is a short-lived process, perhaps next to a daemon: it waits longer for the lock and leaves pauses.
+	// Command is a short-lived process that may run next to a daemon. It waits longer for the lock and pauses between
+	// writes.
 	Command
 )
 
-// Options of Open. Path is needed, the rest may be zero.
+// Options holds the options of Open. Path is required; the other fields may be zero.
 type Options struct {
 	Path                string
 	Mode                Mode
-	Migrate             bool // apply pending migrations; else a schema that is not this program's is refused
+	Migrate             bool // apply pending migrations; if false, Open refuses a schema of another version
 	ExternalCheckpoints bool // another program (Litestream) runs the checkpoints
-	Readers             int  // connections that read; 0 is 4
-	// WatchEvery is how often an idle daemon looks for commits of other processes; 0 is 500 ms. Tests that let hours of
-	// fake time pass look less often.
+	Readers             int  // number of reading connections; 0 means 4
+	// WatchEvery is how often an idle daemon checks for commits of other processes. Zero means 500 ms. Tests that let
+	// hours of fake time pass use a longer interval.
 	WatchEvery time.Duration
-	StopRule   core.StopRule // of send jobs; zero: none
-	// SendElsewhere: events go to a send service of its own. MemberElsewhere: another member service feeds this send
-	// service, and is told of those who leave by the link of a mail.
+	StopRule   core.StopRule // stop rule for send jobs; the zero value means none
+	// SendElsewhere means that events go to a separate send service. MemberElsewhere means that a separate member
+	// service feeds this send service. That member service is notified of people who unsubscribe through the link in
+	// an email.
 	SendElsewhere, MemberElsewhere bool
-	Replica                        Replica // where commits are kept besides the disk; nil: nowhere
-	// ReplicaLags: no one waits for the replica, so a machine that dies loses what it has not got yet.
+	Replica                        Replica // where commits are replicated; nil means nowhere
+	// ReplicaLags means that writes don't wait for the replica. If the machine fails, commits that the replica
+	// doesn't have yet are lost.
 	ReplicaLags bool
-	// DaemonReplica: the daemon that runs next to a command has a replica, which Close waits for.
+	// DaemonReplica means that the daemon next to this command has a replica. Close waits for that replica.
 	DaemonReplica bool
-	// EndpointEvents is how many events may wait for an endpoint; 0 is core.MaxEndpointEvents. ImportEvents is how many
-	// changes of an import endpoints hear of one by one; 0 is core.MaxImportEvents.
+	// EndpointEvents is the maximum number of events waiting for an endpoint; 0 means core.MaxEndpointEvents.
+	// ImportEvents is the maximum number of changes of an import that endpoints receive as single events; 0 means
+	// core.MaxImportEvents.
 	EndpointEvents, ImportEvents int64
-	EndpointBytes                int64  // of these events; 0 is core.MaxEndpointBytes
-	ReadOnly                     error  // what every operation that writes returns; nil: they write
-	MasterKey                    []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
+	EndpointBytes                int64  // maximum size of these events; 0 means core.MaxEndpointBytes
+	ReadOnly                     error  // error that every writing operation returns; nil means that writes are allowed
+	MasterKey                    []byte // 32-byte key that seals secrets at rest; nil means no sealing
 	Log                          *slog.Logger
-	// of database/sql; empty: sqlite. A test puts one between that fails on order.
+	// name of the database/sql driver; empty means sqlite. Tests use a driver that fails on demand.
 	Driver string
 }
 
-// DB is the open file. Its methods may be called from any goroutine.
+// DB is an open database file. Its methods are safe for concurrent use.
 type DB struct {
 	opts    Options
 	path    string
 	log     *slog.Logger
-	lock    *flock.Flock // of a daemon, held while open
-	file    os.FileInfo  // of the file that was opened: device and inode
+	lock    *flock.Flock // lock of a daemon, held while the file is open
+	file    os.FileInfo  // identity of the opened file: device and inode
 	writerD *sqlx.DB
 	readers *sqlx.DB
 	writer  *writer
 	stmts   sync.Map // query → *sqlx.Stmt over the readers
 
-	unclean    bool // a -wal was left by an unclean stop
+	unclean    bool // whether an unclean stop left a -wal
 	background backgroundCheck
 
 	closed     atomic.Bool
 	replaced   atomic.Bool
-	failing    atomic.Bool // the last operation that wrote failed for want of a working disk
-	full       atomic.Bool // one failed for want of room, and Ping has not found room since
+	failing    atomic.Bool // whether the last write failed because the disk did not work
+	full       atomic.Bool // whether a write failed for lack of space and Ping has not found space since
 	departures atomic.Uint64
 	changes    atomic.Uint64
-	daemonSeen atomic.Int64 // unix ms of the last look at the daemon's lock, negative when it runs
+	daemonSeen atomic.Int64 // unix ms of the last check of the daemon's lock; negative if it was running
 	stats      stats
 	reserve    reserve
 	answers    sync.Mutex // guards answered
-	answered   int64      // the number that commands were told last
+	answered   int64      // last command number that was acknowledged
 
 	mu         sync.RWMutex // guards kicks and foreigners
 	kicks      [topics][]func()
@@ -100,14 +104,14 @@ type DB struct {
 	maskedIDs       cipher.Block
 }
 
-// Errors of Open.
+// Errors returned by Open.
 var (
 	ErrRunning = errors.New("another newsletterd is serving this database")
 	ErrInUse   = errors.New("another process has the database open")
 )
 
-// PrepareProcess must run before the first Open of a process: SQLite's default locks vanish when the process
-// closes any descriptor of the file (POSIX fcntl), OFD locks do not.
+// PrepareProcess must run before the first Open of a process. SQLite's default locks (POSIX fcntl) vanish when the
+// process closes any descriptor of the file. OFD locks do not.
 func PrepareProcess() error {
 	sqlite.StrictPragmas(true)
 	if _, err := sqlite.OFDLocking(true); err != nil {
@@ -116,7 +120,7 @@ func PrepareProcess() error {
 	return useArena()
 }
 
-// New returns a file that is not open yet: rooms register what they keep and what wakes them, then Open.
+// New returns a database that is not open yet. Rooms register their keepers and kicks on it before Open.
 func New(o Options) *DB {
 	if o.Readers == 0 {
 		o.Readers = 4
@@ -136,9 +140,10 @@ func New(o Options) *DB {
 	return s
 }
 
-// Open opens the file, makes it with mode 0600 if it is missing, and refuses it where it is not ours, newer, older
-// (without Migrate), served by another daemon (Daemon mode), or an old copy next to a newer -wal. started runs when
-// operations may, before commands are told that a daemon serves.
+// Open opens the file and creates it with mode 0600 if it doesn't exist. It refuses a file that belongs to another
+// program, has a newer schema, or has an older schema while Options.Migrate is false. In Daemon mode it also refuses
+// a file that another daemon serves. It refuses an old copy of the file next to a newer -wal. Open calls started when
+// operations may run, before commands can see that a daemon serves.
 func (s *DB) Open(ctx context.Context, started func(context.Context) error) error {
 	if err := PrepareProcess(); err != nil {
 		return fmt.Errorf("database locks: %w", err)
@@ -151,7 +156,7 @@ func (s *DB) Open(ctx context.Context, started func(context.Context) error) erro
 	if err := s.open(ctx, started); err != nil {
 		_ = s.shut()
 		if file, ok := errors.AsType[*fs.PathError](err); ok && file.Path == path && err == error(file) {
-			return err // it says so itself
+			return err // the error names its cause
 		}
 		return fmt.Errorf("open %s: %w", path, err)
 	}
@@ -207,7 +212,7 @@ func (s *DB) open(ctx context.Context, started func(context.Context) error) erro
 	if s.maskedIDs, err = maskedIDs(s.subscriptionKey); err != nil {
 		return err
 	}
-	_, err = s.PurposeKey(ctx, PurposeShareEmail) // reads need it: they must not be the first to make it
+	_, err = s.PurposeKey(ctx, PurposeShareEmail) // create it now, because reads need it and must not create it
 	if err == nil && s.lock != nil {
 		s.saysServing()
 	}
@@ -244,12 +249,12 @@ func (s *DB) startWriter(ctx context.Context, left leftover) error {
 	return nil
 }
 
-// Close ends the writer after what is queued, moves the -wal into the file and closes it. After a daemon's clean stop
-// the one file is complete; where another process keeps the -wal alive, that is logged and no error. A command that
-// changed something next to a daemon returns when the daemon's caches have dropped what they knew: a user who was
-// switched off, or a token that was revoked, is then refused. It returns ErrBehind where a command has changed
-// something that the replica has not got after some seconds, and errors of the checkpoint, the replica and the file
-// system.
+// Close finishes the queued operations, moves the -wal into the file and closes it. After a daemon's clean stop, the
+// single file is complete. If another process keeps the -wal alive, Close logs that and returns no error.
+//
+// A command that changed something next to a daemon waits until the daemon has dropped its caches. A blocked user or
+// a revoked token is refused from then on. If the replica doesn't have a command's changes after some seconds, Close
+// returns ErrBehind. It also returns errors of the checkpoint, the replica and the file system.
 func (s *DB) Close() error {
 	if s.closed.Load() {
 		return nil
@@ -277,7 +282,7 @@ func (s *DB) Close() error {
 	return err
 }
 
-// shut lets go of all that open took, as far as it came.
+// shut releases everything that Open acquired, however far Open came.
 func (s *DB) shut() (err error) {
 	s.closed.Store(true)
 	s.background.end()
@@ -306,7 +311,7 @@ func (s *DB) shut() (err error) {
 		err = errors.Join(err, s.leaveReplica())
 	}
 	if s.opts.Mode == Daemon && s.writer != nil && !s.replaced.Load() &&
-		WalSize(s.path) > 0 { // without a writer it was never ours
+		WalSize(s.path) > 0 { // without a writer, the -wal was never ours
 		s.log.Warn("database: the -wal file stays, because another process has the database "+
 			"open", slog.String("path", s.path))
 	}
@@ -330,33 +335,34 @@ func (s *DB) finalCheckpoint() error {
 	return err
 }
 
-// Unclean reports whether the process before this one ended without closing the file: then a quick_check is due.
+// Unclean reports whether the previous process ended without closing the file. A quick_check is due in that case.
 func (s *DB) Unclean() bool { return s.unclean }
 
-// Options are those that the file was opened with, defaults filled in. Never change them.
+// Options returns the options that the file was opened with, with defaults filled in. Don't change them.
 func (s *DB) Options() *Options { return &s.opts }
 
-// Path is the absolute path of the file.
+// Path returns the absolute path of the file.
 func (s *DB) Path() string { return s.path }
 
-// Departures moves with every commit after which a person may no longer be mailed, and with every commit of another
-// process, before the one who asked for it is answered. Equal values read around a check mean that the check still
-// holds.
+// Departures returns a number that changes with every commit after which a person may no longer get email, and with
+// every commit of another process. It changes before the caller of that commit gets an answer. If it has the same
+// value before and after a check, the check still holds.
 func (s *DB) Departures() uint64 { return s.departures.Load() }
 
-// Changes moves with every commit, of other processes too: equal values mean that the database has not changed.
+// Changes returns a number that changes with every commit, including those of other processes. If two values are
+// equal, the database has not changed in between.
 func (s *DB) Changes() uint64 { return s.changes.Load() }
 
-// OnKick calls fn after each commit that makes work of a topic due, and after commits of other processes. fn must not
-// block and must not call the store.
+// OnKick registers fn to be called after each commit that makes work of topic t due, and after commits of other
+// processes. fn must not block and must not call the store.
 func (s *DB) OnKick(t Topic, fn func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kicks[t] = append(s.kicks[t], fn)
 }
 
-// OnForeign calls fn after commits of other processes, when every cached row may be stale. fn must not block and must
-// not call the store.
+// OnForeign registers fn to be called after commits of other processes, when every cached row may be stale. fn must
+// not block and must not call the store.
 func (s *DB) OnForeign(fn func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

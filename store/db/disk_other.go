@@ -4,13 +4,13 @@ package db
 
 import "math"
 
-// DiskOf knows nothing of disks here.
+// DiskOf reports unlimited space, because this system offers no figures.
 func DiskOf(string) (free, total int64, readOnly bool, err error) {
 	return math.MaxInt64, math.MaxInt64, false, nil
 }
 
-// giveTo knows nothing of owners here.
+// giveTo does nothing on this system.
 func giveTo(string, string) error { return nil }
 
-// mayRead leaves it to SQLite to say so here.
+// mayRead does nothing on this system. SQLite reports the error instead.
 func mayRead(string) error { return nil }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DiskOf tells how many bytes are free and in all on the disk of a file, and whether it is read-only.
+// DiskOf returns the free and total bytes of the disk that holds a file, and whether it is mounted read-only.
 func DiskOf(path string) (free, total int64, readOnly bool, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(path), &st); err != nil {
@@ -24,7 +24,7 @@ func DiskOf(path string) (free, total int64, readOnly bool, err error) {
 	return int64(st.Bavail) * block, int64(st.Blocks) * block, st.Flags&readOnlyFlag != 0, nil
 }
 
-// mayRead fails where the file is another user's, in words of which SQLite has none.
+// mayRead returns a readable error if this user may not read the file, because SQLite's error doesn't say so.
 func mayRead(path string) error {
 	if err := unix.Access(path, unix.R_OK); !errors.Is(err, os.ErrPermission) {
 		return nil
@@ -41,8 +41,8 @@ func mayRead(path string) error {
 	return fmt.Errorf("%w: it belongs to the user %s. Run the command as that user", os.ErrPermission, id)
 }
 
-// giveTo gives a file that root has made to the owner of another one, as SQLite does with a -wal: a daemon that runs
-// without rights could not open it. No one but root can give files away.
+// giveTo gives a file created by root the owner of the file like, as SQLite does with a -wal. Otherwise a daemon
+// without root rights could not open it. For other users it does nothing.
 func giveTo(name, like string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -52,7 +52,7 @@ func giveTo(name, like string) error {
 		return &os.PathError{Op: "stat", Path: like, Err: err}
 	}
 	if err := unix.Lstat(name, &is); err == nil && is.Uid == want.Uid && is.Gid == want.Gid {
-		return nil // also on disks that know no owners
+		return nil // some file systems have no owners
 	}
 	return os.Lchown(name, int(want.Uid), int(want.Gid))
 }

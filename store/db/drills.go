@@ -9,24 +9,24 @@ import (
 	"newsletterd/core"
 )
 
-// Marks of drills: the text that a drill looks for in what it restores, and how the last one ended.
+// Marks of restore tests: the text that a test looks for in the restored database, and the result of the last test.
 const (
 	drillMark      = "drill"
 	drillStartMark = "drill_start"
 )
 
-// StartDrill writes a new text into the database, which a restored one must have, and returns it. Its only error is
-// core.ErrStorage.
+// StartDrill writes a new text into the database and returns it. A database restored afterwards must contain the
+// text. The only error is core.ErrStorage.
 func (s *DB) StartDrill(ctx context.Context) (text string, err error) {
 	text = core.NewID()
 	return text, s.Update(ctx, func(tx *Tx) error { return tx.SetMark(drillStartMark, text) })
 }
 
-// DrillStarted returns the text that the last StartDrill has written; empty where there was none. Its only error is
-// core.ErrStorage.
+// DrillStarted returns the text that the last StartDrill wrote, or an empty string if there was none. The only error
+// is core.ErrStorage.
 func (s *DB) DrillStarted(ctx context.Context) (string, error) { return s.Mark(ctx, drillStartMark) }
 
-// DrillCounts counts the rows that a restored database is compared by. Its only error is core.ErrStorage.
+// DrillCounts returns the row counts that a restored database is compared by. The only error is core.ErrStorage.
 func (s *DB) DrillCounts(ctx context.Context) (n core.DrillCounts, err error) {
 	err = s.Get(ctx, &n, `SELECT (SELECT count(*) FROM tenant) AS tenants, (SELECT count(*) FROM list) AS lists,
 		(SELECT count(*) FROM user) AS users, (SELECT count(*) FROM subscription) AS subscriptions,
@@ -34,7 +34,7 @@ func (s *DB) DrillCounts(ctx context.Context) (n core.DrillCounts, err error) {
 	return n, err
 }
 
-// KeepDrill records how a drill has ended, in the place of the one before. Its only error is core.ErrStorage.
+// KeepDrill stores the result of a restore test and replaces the previous one. The only error is core.ErrStorage.
 func (s *DB) KeepDrill(ctx context.Context, d core.Drill) error {
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *DB) KeepDrill(ctx context.Context, d core.Drill) error {
 	return s.Update(ctx, func(tx *Tx) error { return tx.SetMark(drillMark, string(b)) })
 }
 
-// LastDrill returns the drill that was recorded last; nil: there was none. Its only error is core.ErrStorage.
+// LastDrill returns the last stored restore test, or nil if there is none. The only error is core.ErrStorage.
 func (s *DB) LastDrill(ctx context.Context) (*core.Drill, error) {
 	text, err := s.Mark(ctx, drillMark)
 	if err != nil || text == "" {
@@ -56,7 +56,7 @@ func (s *DB) LastDrill(ctx context.Context) (*core.Drill, error) {
 	return d, nil
 }
 
-// Mark returns the value of a mark; empty where there is none.
+// Mark returns the value of a mark, or an empty string if it is not set.
 func (s *DB) Mark(ctx context.Context, name string) (value string, err error) {
 	err = s.Get(ctx, &value, "SELECT value FROM mark WHERE name = ?", name)
 	if errors.Is(err, core.ErrNotFound) {
@@ -65,7 +65,7 @@ func (s *DB) Mark(ctx context.Context, name string) (value string, err error) {
 	return value, err
 }
 
-// SetMark keeps a value under a name.
+// SetMark sets the value of a mark.
 func (tx *Tx) SetMark(name, value string) error {
 	_, err := tx.Exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "+
 		"excluded.value", name, value)

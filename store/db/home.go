@@ -10,21 +10,21 @@ import (
 	"newsletterd/core"
 )
 
-// copyMark is the home of what Backup and Snapshot write: no file. So a copy is away from home wherever it is put, also
-// over the file that it was made of.
+// copyMark is the home mark of files written by Backup and Snapshot. It matches no file, so a copy is never at home,
+// even if it replaces the file that it was made from.
 const copyMark = "copy"
 
-// Settle finds out whether the file is where it was at the last start, and has settle decide, in the same transaction,
-// what that means for what the file may send. Then the file is at home here. One that is away is a copy, or was
-// restored. One that comes from a replica that is waited for is at home wherever that brings it. It returns
-// core.ErrStorage, or an error of the file system.
+// Settle detects whether the file has moved since the last start. In the same transaction it calls settle, which
+// decides what the file may still send. Afterwards the file is at home here. If away is true, the file is a copy or
+// was restored. If answers wait for a replica, a file that comes from it is at home on every machine. Settle returns
+// core.ErrStorage or an error of the file system.
 func (s *DB) Settle(ctx context.Context, now core.Instant, settle func(tx *Tx, away bool) error) (away bool, err error) {
 	file, err := homeMark(s.path)
 	if err != nil {
 		return false, err
 	}
 	mark := file
-	if s.Acknowledges() { // it knows what was sent, on whatever machine the file was
+	if s.Acknowledges() { // the replica knows what was sent, on whatever machine the file was
 		mark = "replica " + s.opts.Replica.Name()
 	}
 	err = s.Update(ctx, func(tx *Tx) error {
@@ -43,7 +43,7 @@ func (s *DB) Settle(ctx context.Context, now core.Instant, settle func(tx *Tx, a
 	return away, err
 }
 
-// markCopy writes into a copy that it is one. A copy of an older schema has no place for it.
+// markCopy marks a copy as such. A copy with an older schema has no place for the mark.
 func markCopy(ctx context.Context, path string) error {
 	db, err := sqlx.Open("sqlite", dsn(path, nil, "_pragma=synchronous(OFF)"))
 	if err != nil {

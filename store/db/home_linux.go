@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// homeMark returns what tells a file from every copy of it: its inode and birth time, or its device where the file
-// system knows no birth time. Empty: the kernel does not say.
+// homeMark returns a mark that distinguishes a file from every copy of it: its inode and birth time. If the file
+// system has no birth time, the mark contains the device instead. An empty mark means that the kernel doesn't report
+// these values.
 func homeMark(path string) (string, error) {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &st)

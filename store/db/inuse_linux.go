@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where SQLite's file locks lie (its file format, "lockingv3"): each connection in WAL mode holds a shared lock in the
-// range.
+// The range of SQLite's shared locks (see "lockingv3" in its file format). Each connection in WAL mode holds a shared
+// lock there.
 const (
 	sharedFirst = 0x40000000 + 2
 	sharedSize  = 510
 )
 
-// inUse reports whether any process has the database open. It only asks for the locks: opening the file through SQLite
-// would move a -wal into it when it is closed again, and what is about to be moved aside must stay as it is.
+// inUse reports whether any process has the database open. It only queries the locks. Opening the file through SQLite
+// would move a -wal into it on close, and the files must stay unchanged.
 func inUse(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -2,5 +2,6 @@
 
 package db
 
-// inUse cannot be told without OFD locks; the daemon's own lock file still keeps a daemon out.
+// inUse always reports false, because other systems lack OFD locks. The daemon's lock file still keeps a second
+// daemon out.
 func inUse(string) (bool, error) { return false, nil }

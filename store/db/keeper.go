@@ -2,24 +2,26 @@ package db
 
 import "time"
 
-// Keeper is what a room keeps in memory of the operations of a transaction, until it is written with them. Only the
-// writer calls it, so it needs no lock.
+// Keeper collects data for a room during the operations of a transaction and writes it with them. Only the writer
+// calls it, so it needs no lock.
 type Keeper interface {
-	// Begin forgets what the operation before has gathered: another one begins.
+	// Begin is called before each operation and drops what the previous one has collected.
 	Begin()
-	// End writes what the operation has gathered and what belongs to it alone. Its error fails the operation.
+	// End writes the collected data that belongs to this operation alone. If it returns an error, the operation
+	// fails.
 	End(tx *Tx) error
-	// Done takes what the operation has gathered: it has succeeded.
+	// Done is called after an operation has succeeded, and accepts what it has collected.
 	Done()
-	// Commit writes what the operations have gathered that have succeeded: the transaction is about to be committed.
+	// Commit is called before the transaction commits and writes what the successful operations have collected.
 	Commit(tx *Tx, now time.Time) error
-	// Committed says that all of it is in the database.
+	// Committed is called after the data was committed.
 	Committed()
-	// Undone forgets what is not in the database: an operation was rolled back alone, or (all) the transaction.
+	// Undone is called after a rollback of one operation or, if all is true, of the transaction. It drops the data
+	// that is not in the database.
 	Undone(all bool)
 }
 
-// Keep has a room's keeper take part in all transactions; see Tx.Kept. It must be called before the file is opened.
+// Keep registers a room's keeper for all transactions; see Tx.Kept. It must be called before the file is opened.
 func (s *DB) Keep(room string, k Keeper) {
 	s.keepers = append(s.keepers, keeperOf{k, room})
 }
@@ -29,7 +31,7 @@ type keeperOf struct {
 	room string
 }
 
-// Kept returns the keeper of a room; nil: it has none.
+// Kept returns the keeper of a room, or nil if it has none.
 func (tx *Tx) Kept(room string) Keeper {
 	for i := range tx.Store.keepers {
 		if k := &tx.Store.keepers[i]; k.room == room {
@@ -39,7 +41,7 @@ func (tx *Tx) Kept(room string) Keeper {
 	return nil
 }
 
-// end has every keeper write what the operation has gathered.
+// end calls End on every keeper.
 func (tx *Tx) end() error {
 	for _, k := range tx.Store.keepers {
 		if err := k.End(tx); err != nil {
@@ -49,7 +51,7 @@ func (tx *Tx) end() error {
 	return nil
 }
 
-// keep has every keeper write what the transaction has gathered.
+// keep calls Commit on every keeper.
 func (w *writer) keep(now time.Time) error {
 	w.tx.upkeep = true
 	defer func() { w.tx.upkeep = false }()

@@ -15,23 +15,23 @@ import (
 	"newsletterd/schema"
 )
 
-// MigrateOptions of Migrate. Now is needed.
+// MigrateOptions holds the options of Migrate. Now is required.
 type MigrateOptions struct {
-	To     int  // apply up to this number; 0: all
-	DryRun bool // only list
-	NoCopy bool // do not keep the database as it was
+	To     int  // number of the last migration to apply; 0 means all
+	DryRun bool // only list the migrations
+	NoCopy bool // don't keep a copy of the previous database
 	Now    time.Time
 }
 
-// Migrated is what Migrate has done, or would do.
+// Migrated says what Migrate has done or, in a dry run, would do.
 type Migrated struct {
 	Migrations []schema.Migration
-	Copy       string // the database as it was before; empty where it was empty, or there was nothing to do
+	Copy       string // previous database; empty if it had no tables or there was nothing to do
 }
 
-// Migrate applies pending migrations. It fails with ErrInUse while any other process has the file open, and with
-// ErrOldCopy next to a -wal that isn't the file's own, also where it only lists. Before the first one it copies the
-// database into the folder backup next to it, under a name that says which migration came next.
+// Migrate applies pending migrations. If another process has the file open, it returns ErrInUse. If the -wal next to
+// the file belongs to another copy, it returns ErrOldCopy, even in a dry run. Before the first migration, it copies
+// the database into the folder backup next to it. The name of the copy contains the number of that migration.
 func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated, err error) {
 	if err := createFile(path, !o.DryRun); o.DryRun && errors.Is(err, os.ErrNotExist) {
 		done.Migrations = slices.DeleteFunc(schema.Migrations(), func(m schema.Migration) bool {
@@ -45,7 +45,7 @@ func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated,
 	if err := PrepareProcess(); err != nil {
 		return done, err
 	}
-	// The connections below would move such a -wal into the file when they close.
+	// The connections below would move a foreign -wal into the file when they close.
 	if _, err := (&DB{path: path, log: slog.New(slog.DiscardHandler)}).checkLeftoverWAL(); err != nil {
 		return done, err
 	}
@@ -78,8 +78,8 @@ func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated,
 	return done, err
 }
 
-// keepBefore copies the database through the connection that is about to migrate it: an empty transaction takes the
-// file for itself first, so that nothing can come between the copy and the migration.
+// keepBefore copies the database through the connection that is about to migrate it. An empty transaction takes the
+// exclusive lock first, so that nothing can change between the copy and the migration.
 func keepBefore(ctx context.Context, c *sqlx.Conn, path string, next int) (string, error) {
 	for _, q := range []string{"BEGIN IMMEDIATE", "COMMIT"} {
 		if _, err := c.ExecContext(ctx, q); err != nil {

@@ -10,26 +10,27 @@ import (
 	"newsletterd/core"
 )
 
-// NameSearch is a search for people by the beginning of their address, or of a word of their name.
+// NameSearch is a search for people by a prefix of their address or of a word of their name.
 type NameSearch struct {
-	Key string // what a folded address begins with; empty: it isn't searched for
-	// what a word of a name begins with, in small, leading capital and capital letters; those of ASCII are small in each,
-	// as SQLite compares them. One that is the same as another is empty.
+	Key string // prefix of the folded address; empty: addresses are not searched
+	// prefix of a word of a name in lower case, title case and upper case. ASCII letters are lower case in each, as
+	// SQLite compares them. Duplicates are empty.
 	names [3]string
-	// start is what the text begins with, as far as that stands in JSON as it is: a row without it is not taken apart.
+	// start is the beginning of the text, up to the first character that JSON may escape. A row that doesn't contain
+	// it needs no parsing.
 	start string
 }
 
-// nameOf is the name of subscription s, for a search, with a space before each word.
+// nameOf is the SQL expression for the name of subscription s in a search, with a space before each word.
 const nameOf = `' ' || lower(coalesce(s.preferences ->> 'first_name', '') || ' ' || coalesce(s.preferences ->> 'last_name', '')
 	|| ' ' || coalesce(s.preferences ->> 'name', ''))`
 
-// WholeName is the name of subscription s, to be shown; empty: it is not known.
+// WholeName is the SQL expression for the name of subscription s for display. It is empty if the name is unknown.
 const WholeName = `coalesce(nullif(trim(coalesce(s.preferences ->> 'first_name', '') || ' ' ||
 	coalesce(s.preferences ->> 'last_name', '')), ''), s.preferences ->> 'name', '')`
 
-// ByName compares subscription s, whose folded address is in the column key, with a nameSearch, whose values are the
-// parameters from first on.
+// ByName returns the SQL condition that compares subscription s with a NameSearch. The column key holds the folded
+// address. The values of the search are the parameters from number first on; see Args.
 func ByName(key string, first int) string {
 	text := fmt.Sprintf("(?%[2]d = '' OR substr(%[1]s, 1, length(?%[2]d)) = ?%[2]d", key, first)
 	text += fmt.Sprintf(" OR instr(lower(s.preferences), ?%d) > 0 AND (0", first+4)
@@ -39,7 +40,7 @@ func ByName(key string, first int) string {
 	return text + "))"
 }
 
-// NewNameSearch returns the search for a text; with an @ it is part of an address alone.
+// NewNameSearch returns the search for a text. A text with an @ is searched only in addresses.
 func NewNameSearch(text string) (n NameSearch) {
 	text = strings.Join(strings.Fields(text), " ")
 	n.Key = core.Email(text).Key()
@@ -67,10 +68,10 @@ func NewNameSearch(text string) (n NameSearch) {
 	return n
 }
 
-// notPlain reports whether a letter may be written otherwise in JSON, or capital without lower() of SQLite knowing.
+// notPlain reports whether r may be escaped in JSON or may have an upper case that SQLite's lower() doesn't know.
 func notPlain(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
-// lowerASCII is lower() of SQLite.
+// lowerASCII does the same as SQLite's lower().
 func lowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -80,10 +81,10 @@ func lowerASCII(s string) string {
 	}, s)
 }
 
-// Args are the values of byName.
+// Args returns the parameter values for ByName.
 func (n *NameSearch) Args() []any { return []any{n.Key, n.names[0], n.names[1], n.names[2], n.start} }
 
-// Matches reports whether a subscription is one that is searched for.
+// Matches reports whether the search finds a subscription.
 func (n *NameSearch) Matches(sub *core.Subscription) bool {
 	if n.Key == "" || strings.HasPrefix(sub.Email.Key(), n.Key) {
 		return true
@@ -96,7 +97,7 @@ func (n *NameSearch) Matches(sub *core.Subscription) bool {
 	return n.names[0] != "" && strings.Contains(strings.ToLower(name), " "+n.names[0])
 }
 
-// MemberText returns a text as it is, and another value as JSON.
+// MemberText returns a JSON string as plain text and any other value as JSON.
 func MemberText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) != nil {

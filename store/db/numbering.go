@@ -9,18 +9,18 @@ import (
 	"modernc.org/sqlite"
 )
 
-// SQL can number the rows of a query only by a window function, which first keeps each row in a table of its own: 0.9
-// µs a row. next_number(HANDLE) is one more than it was for the row before, and costs 0.1. It is called when a row has
-// passed all conditions, in the order of the scan: so the query must need no sorting (a test watches).
+// SQL can number the rows of a query only with a window function, which first copies each row into a temporary table
+// at 0.9 µs a row. next_number(HANDLE) returns one more than for the previous row and costs 0.1 µs. It is called
+// after a row has passed all conditions, in scan order, so the query must not need sorting. A test checks this.
 func init() { sqlite.MustRegisterScalarFunction("next_number", 1, nextNumber) }
 
-// numbers are the counters of statements that run, by handle.
+// numbers holds the counters of running statements by handle.
 var (
 	numbers    sync.Map // int64 → *int64
 	lastHandle atomic.Int64
 )
 
-// Numbered gives fn the handle of a counter that begins after n.
+// Numbered calls fn with the handle of a counter that starts after n.
 func Numbered(n int64, fn func(handle int64) error) error {
 	handle := lastHandle.Add(1)
 	numbers.Store(handle, &n)

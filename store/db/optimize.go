@@ -5,21 +5,21 @@ import (
 	"regexp"
 )
 
-// analysisLimit is how many rows of an index ANALYZE looks at. With a limit it keeps no samples of values either, for
-// which each statement would be planned anew with each value.
+// analysisLimit is the number of rows of an index that ANALYZE reads. With a limit, ANALYZE also stores no samples of
+// values. With samples, SQLite would plan each statement again for each value.
 const analysisLimit = "400"
 
-// analyzed finds the table in a line of PRAGMA optimize.
+// analyzed matches the table name in a line of PRAGMA optimize.
 var analyzed = regexp.MustCompile(`"([a-z0-9_]+)"$`)
 
-// Optimize has SQLite look at the tables whose size has changed much since it last did. Statements that run all the
-// time name their indexes and don't depend on what it notes; pages and reports do better with it. Each index is an
-// operation of its own, so that others wait for a few milliseconds at most. Its only error is core.ErrStorage.
+// Optimize updates SQLite's statistics for tables whose size has changed a lot. Frequent statements name their
+// indexes and don't depend on statistics, but pages and reports benefit from them. Each index is an operation of its
+// own, so other operations wait only a few milliseconds. The only error is core.ErrStorage.
 func (s *DB) Optimize(ctx context.Context) error {
 	var indexes []string
 	err := s.Bulk(ctx, func(tx *Tx) error {
 		var lines []string
-		// what it would do, with all tables: this connection may not have asked for a table yet
+		// list the statements for all tables, because this connection may not have read every table
 		if err := tx.All(&lines, "PRAGMA optimize(0x10003)"); err != nil {
 			return err
 		}
@@ -38,21 +38,21 @@ func (s *DB) Optimize(ctx context.Context) error {
 	for _, name := range indexes {
 		if err == nil {
 			err = s.Bulk(ctx, func(tx *Tx) error {
-				// What was begun is never cut, and what runs once a day is not kept.
+				// A started statement is never canceled, and a statement that runs once a day is not cached.
 				_, err := tx.conn.ExecContext(context.WithoutCancel(ctx), `ANALYZE "`+name+`"`)
 				return tx.Translate(err)
 			})
 		}
 	}
-	if len(indexes) > 0 { // a connection reads what was noted when it begins; one that reads now does so at its next start
+	if len(indexes) > 0 { // connections read statistics when they begin; open ones do so the next time
 		s.readers.SetMaxIdleConns(0)
 		s.readers.SetMaxIdleConns(s.opts.Readers)
 	}
 	return err
 }
 
-// Explain returns the steps of SQLite's plan of a query, for tests: as a connection that reads would run it, with NULL
-// for each parameter.
+// Explain returns the steps of SQLite's query plan, for tests. It uses a reading connection and NULL for each
+// parameter.
 func (s *DB) Explain(ctx context.Context, query string) (steps []string, err error) {
 	rows, err := s.readers.QueryxContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, 15)...)
 	if err != nil {

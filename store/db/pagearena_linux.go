@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	arenaSlot  = 4368     // bytes: a page of 4096 and what SQLite keeps with it (a test watches)
-	arenaBytes = 48 << 20 // address space: the page caches of a daemon and room to spare
+	arenaSlot  = 4368     // bytes of a page of 4096 with SQLite's header; checked by a test
+	arenaBytes = 48 << 20 // address space for the page caches of a daemon and some reserve
 )
 
-// pageArena holds the pages of SQLite's caches. Its allocator rounds up to powers of two, so that a page of 4096 bytes
-// with its head would take 9 KiB: the caches of a daemon, full, 55 MB for the 24 MiB that their cache_size says. Here
-// they lie side by side, in memory that is used from its beginning. What does not fit goes to the allocator, as
-// everything of another size.
+// pageArena holds the pages of SQLite's caches. SQLite's allocator rounds up to powers of two, so a page of 4096
+// bytes with its header would take 9 KiB. The full caches of a daemon would take 55 MB instead of the 24 MiB set by
+// cache_size. In the arena, pages lie next to each other in memory that is used from its start. Pages that don't fit,
+// and blocks of any other size, go to the allocator.
 type pageArena struct {
 	sync.Mutex
-	begin uintptr // of the memory, mapped for good
+	begin uintptr // start of the memory, which is never unmapped
 	end   uintptr
-	next  uintptr   // after the slots that were ever in use
-	free  []uintptr // of those, the ones that are free
+	next  uintptr   // address after the slots that were ever in use
+	free  []uintptr // unused slots before next
 
 	malloc  func(*libc.TLS, int32) uintptr
 	release func(*libc.TLS, uintptr)
 	realloc func(*libc.TLS, uintptr, int32) uintptr
 	size    func(*libc.TLS, uintptr) int32
 
-	methods sqlite3.Tsqlite3_mem_methods // as SQLite is given them; here since C needs an address that stays
+	methods sqlite3.Tsqlite3_mem_methods // methods as passed to SQLite; a field, because C needs a stable address
 }
 
 var arena pageArena
 
-// useArena puts the arena in front of SQLite's allocator. It must run before SQLite is used at all.
+// useArena installs the arena in front of SQLite's allocator. It must run before any other use of SQLite.
 var useArena = sync.OnceValue(func() error {
 	mem, err := syscall.Mmap(-1, 0, arenaBytes, syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 	if err != nil {
-		return nil // without address space to spare SQLite does as it always did
+		return nil // without enough address space, SQLite keeps its own allocator
 	}
 	_ = syscall.Madvise(mem, madvNoHugePage)
 	arena.begin = uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
@@ -51,7 +51,7 @@ var useArena = sync.OnceValue(func() error {
 
 	tls := libc.NewTLS()
 	defer tls.Close()
-	// SQLite copies both: what it is given here need not outlive the calls.
+	// SQLite copies both structures, so they need not outlive the calls.
 	methods := &arena.methods
 	at := uintptr(unsafe.Pointer(methods))
 	args := libc.NewVaList(at)
@@ -76,8 +76,8 @@ var useArena = sync.OnceValue(func() error {
 
 const madvNoHugePage = 15
 
-// goFunc and cFunc turn a function's address, as translated C keeps it, into a function of Go and back. Only functions
-// that no closure stands after have such an address.
+// goFunc and cFunc convert between a Go function and the function address that translated C stores. Only functions
+// that are not closures have such an address.
 func goFunc[F any](at uintptr) F { return *(*F)(unsafe.Pointer(&at)) }
 
 func cFunc[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }

@@ -13,16 +13,16 @@ var (
 	errFull     = errors.New("the disk is full or nearly full")
 )
 
-// leastRoom is how many bytes must be free for the smallest commit: a few pages of the -wal.
+// leastRoom is the number of free bytes that the smallest commit needs: a few pages of the -wal.
 const leastRoom = 16 << 10
 
-// pingRoom is how much must fit, in bytes, after a write found no room: as much as an operation writes by the rule.
+// pingRoom is the number of bytes that must fit after a write found no space. A typical operation writes that much.
 const pingRoom = 1 << 20
 
-// Ping really reads and writes: it takes the write lock, writes a session row and takes it back; after a write that
-// failed it leaves the row, so that the disk has to take it, and after one that found no room the row is large for a
-// moment: else it would be well as long as the smallest writes still fit. A disk without a free byte fails before any
-// write does. database and sessions are nil where each answers. Their errors are core.ErrStorage.
+// Ping checks the database by reading and writing. It takes the write lock, writes a session row and rolls it back.
+// After a failed write, it commits the row to prove that the disk accepts writes. After a write that found no space,
+// it first makes the row large, because small writes may still fit. If the disk has no free byte, Ping fails without
+// writing. The errors database and sessions are nil or core.ErrStorage.
 func (s *DB) Ping(ctx context.Context) (database, sessions error) {
 	var one int
 	if database = s.Get(ctx, &one, "SELECT 1"); database != nil {
@@ -65,7 +65,7 @@ func (s *DB) Ping(ctx context.Context) (database, sessions error) {
 	return err, err
 }
 
-// findRoom reports whether there is room again. Ping makes the row small again.
+// findRoom checks whether there is space again, by writing a large row. Ping makes the row small again.
 func (s *DB) findRoom(ctx context.Context) error {
 	err := s.Update(ctx, func(tx *Tx) error {
 		_, err := tx.Exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', zeroblob(?), 0)",

@@ -1,12 +1,12 @@
 package db
 
-// Purposes of the keys that PurposeKey returns. A name stands in the database, so it never changes.
+// The purposes of the keys that PurposeKey returns. The database stores the names, so they never change.
 const (
 	PurposeCursor         = "cursor"          // cursors of pages
-	PurposeMailToken      = "mail-token"      // confirm tokens, mailed and answered
+	PurposeMailToken      = "mail-token"      // confirmation tokens, which are emailed and returned
 	PurposeMessageID      = "message-id"      // Message-IDs and return addresses
 	PurposePasskey        = "passkey"         // challenges that passkeys sign
-	PurposeSetup          = "setup"           // links by which the first operator makes an account
+	PurposeSetup          = "setup"           // links with which the first operator creates an account
 	PurposeShareEmail     = "share-email"     // addresses that models are shared with
 	PurposeSubscriptionID = "subscription-id" // ids of subscriptions
 	PurposeUnsubscribe    = "unsubscribe"     // unsubscribe tokens

@@ -15,50 +15,54 @@ import (
 	"newsletterd/core"
 )
 
-// Replica keeps the database outside this machine and says which machine may serve it (package store/replica).
+// Replica stores the database outside this machine and decides which machine may serve it. Package store/replica
+// implements it.
 type Replica interface {
-	// Prepare takes the lease, for which it may have to wait, and makes the file the newest that the replica has.
+	// Prepare takes the lease, which may involve waiting, and brings the file to the newest state that the replica
+	// has.
 	Prepare(ctx context.Context) error
-	// Start copies what is committed from now on. The file is open.
+	// Start copies all commits from now on. The file must be open.
 	Start(ctx context.Context) error
-	// Committed says that something was committed.
+	// Committed notifies the replica of a commit.
 	Committed()
-	// After calls fn once all that was committed so far is in the replica, or this machine has lost the lease.
+	// After calls fn once everything committed so far is in the replica, or this machine has lost the lease.
 	After(fn func(error))
-	// Wait returns when After would call its function, or ctx is done.
+	// Wait returns when After would call its function, or when ctx is done.
 	Wait(ctx context.Context) error
-	// Check fails while another machine may have taken over.
+	// Check returns an error while another machine may have taken over.
 	Check() error
-	// Checkpoint runs a PASSIVE checkpoint, once all that is committed is in the replica.
+	// Checkpoint runs a PASSIVE checkpoint once all commits are in the replica.
 	Checkpoint(ctx context.Context, run func() error) error
-	// Stop ends copying, before the file is closed.
+	// Stop ends copying. It must be called before the file is closed.
 	Stop() error
-	// Close gives the lease up, after the file was closed.
+	// Close releases the lease. It must be called after the file is closed.
 	Close(ctx context.Context) error
-	// Progress returns how long the oldest commit waits that is not in the replica, 0 where all are; how long a write
-	// to it takes; and the last transaction that it has.
+	// Progress returns how long the oldest unreplicated commit has waited, or 0 if there is none. latency is the
+	// duration of a write to the replica. txid is the last transaction that the replica has.
 	Progress() (lag, latency time.Duration, txid uint64)
-	// Generation grows each time that a machine takes the lease.
+	// Generation returns a number that grows each time a machine takes the lease.
 	Generation() uint64
-	// Broken returns why it can't be restored, as far as is known, and what was mended last since the start; nil: nothing.
+	// Broken returns the known reason why the replica can't be restored, and the last problem repaired since the
+	// start. Each is nil if there is none.
 	Broken() (broken, mended error)
-	// Mend makes it one that can be restored, by a copy of the whole database. found is why it can't.
+	// Mend makes the replica restorable again by copying the whole database. found is the reason why it can't be
+	// restored.
 	Mend(ctx context.Context, found error) error
-	// Name tells it from other replicas.
+	// Name returns a name that distinguishes the replica from others.
 	Name() string
 }
 
 const (
-	// checkpointWait is how long a checkpoint waits for the replica, and everyone who writes with it.
+	// checkpointWait is how long a checkpoint, and with it every writer, waits for the replica.
 	checkpointWait = 2 * time.Second
-	// checkpointPause is how long none is tried after the replica kept one waiting for that long.
+	// checkpointPause is how long no checkpoint is attempted after the replica delayed one for checkpointWait.
 	checkpointPause = 10 * time.Second
 	// leaveWait is how long a stop waits for the replica.
 	leaveWait = 10 * time.Second
 )
 
-// takeReplica takes the lock of the file and the lease, in this order: a lease of this machine is taken at once, for no
-// other process of it can be serving.
+// takeReplica takes the lock of the file and then the lease. In this order, a lease that this machine already holds
+// can be taken immediately, because no other process of the machine can be serving.
 func (s *DB) takeReplica(ctx context.Context) error {
 	if err := s.takeLock(); err != nil {
 		return err
@@ -69,31 +73,32 @@ func (s *DB) takeReplica(ctx context.Context) error {
 	return nil
 }
 
-// replicaMark is the name of the replica that the database was kept in last, in the table mark.
+// replicaMark is the name in the table mark under which the database stores the name of its last replica.
 const replicaMark = "replica"
 
-// KeptIn returns the name of the replica that the database file at path was kept in last; empty where there is none, or
-// no file. It leaves the file and its -wal as they are.
+// KeptIn returns the name of the last replica of the database file at path. It returns an empty string if there was
+// none or the file doesn't exist. It doesn't change the file or its -wal.
 func KeptIn(ctx context.Context, path string) (name string, err error) {
 	err = lookInto(ctx, path, &name, "mark", "SELECT value FROM mark WHERE name = '"+replicaMark+"'")
 	return name, err
 }
 
-// MadeAt returns when the database in the file at path was made, which its copies have in common and which tells it
-// from others; 0 where there is none, or no file. It leaves the file and its -wal as they are.
+// MadeAt returns when the database in the file at path was created. All copies of a database share this time, and it
+// distinguishes them from other databases. MadeAt returns 0 if the file doesn't exist or holds no database. It
+// doesn't change the file or its -wal.
 func MadeAt(ctx context.Context, path string) (at core.Instant, err error) {
 	err = lookInto(ctx, path, &at, "schema_migration", "SELECT applied_at FROM schema_migration ORDER BY number LIMIT 1")
 	return at, err
 }
 
-// lookInto reads a value from a file that is not opened otherwise. It leaves the value as it is where there is no file,
-// table or row.
+// lookInto reads a value from a file that is not open. If the file, the table or the row doesn't exist, it leaves
+// value unchanged.
 func lookInto(ctx context.Context, path string, value any, table, query string) error {
 	if fi, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
 		return nil
 	}
 	how := "mode=ro"
-	if WalSize(path) == 0 { // then SQLite would need to make one
+	if WalSize(path) == 0 { // otherwise SQLite would have to create one
 		how += "&immutable=1"
 	}
 	db, err := sqlx.Open("sqlite", dsn(path, nil, how))
@@ -112,8 +117,8 @@ func lookInto(ctx context.Context, path string, value any, table, query string) 
 	return err
 }
 
-// startReplica begins to copy, and writes the generation and where it is kept into the file: it is the first that the
-// replica gets of it.
+// startReplica starts copying and writes the generation and the replica's name into the file. That write is the first
+// that the replica receives.
 func (s *DB) startReplica(ctx context.Context) error {
 	r := s.opts.Replica
 	if err := s.forgetAnswers(); err != nil {
@@ -135,31 +140,31 @@ func (s *DB) startReplica(ctx context.Context) error {
 	return r.Wait(ctx)
 }
 
-// leaveReplica gives the lease up.
+// leaveReplica releases the lease.
 func (s *DB) leaveReplica() error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveWait)
 	defer cancel()
 	return s.opts.Replica.Close(ctx)
 }
 
-// ReplicaState is how the replica is.
+// ReplicaState is the current state of the replica.
 type ReplicaState struct {
-	Fresh      bool          // no other machine can have taken over
-	Lag        time.Duration // of the oldest commit that it has not got; 0: it has all
-	Latency    time.Duration // of a write to it, of late
-	TXID       uint64        // of the last transaction that it has
-	Generation uint64        // grows each time that a machine takes over
-	Broken     error         // why it can't be restored; nil: nothing is known
-	Mended     error         // what was mended last since the start; nil: nothing
+	Fresh      bool          // whether no other machine can have taken over
+	Lag        time.Duration // age of the oldest commit that the replica lacks; 0 means that it has all
+	Latency    time.Duration // recent duration of a write to the replica
+	TXID       uint64        // last transaction that the replica has
+	Generation uint64        // grows each time a machine takes over
+	Broken     error         // reason why it can't be restored; nil: none known
+	Mended     error         // last problem repaired since the start; nil: none
 }
 
 // replicaLate is how long a commit may wait before the replica counts as late.
 const replicaLate = 5 * time.Second
 
-// Late reports whether answers have to wait for so long that callers give up.
+// Late reports whether answers are delayed so long that callers give up.
 func (r ReplicaState) Late() bool { return !r.Fresh || r.Lag > replicaLate }
 
-// ReplicaState returns how the replica is; ok is false where there is none.
+// ReplicaState returns the state of the replica. ok is false if there is none.
 func (s *DB) ReplicaState() (state ReplicaState, ok bool) {
 	r := s.opts.Replica
 	if r == nil {
@@ -171,8 +176,8 @@ func (s *DB) ReplicaState() (state ReplicaState, ok bool) {
 	return state, true
 }
 
-// MendReplica ships a copy of the whole database, for what the replica has can't be restored, as found says. The caller
-// has looked whether the database is whole. Its error is core.ErrStorage.
+// MendReplica copies the whole database to the replica, because its current contents can't be restored. found is the
+// reason. The caller must have checked that the database is undamaged. The only error is core.ErrStorage.
 func (s *DB) MendReplica(ctx context.Context, found error) error {
 	if s.opts.Replica == nil {
 		return core.ErrStorage.With(errors.New("there is no replica"))
@@ -183,11 +188,11 @@ func (s *DB) MendReplica(ctx context.Context, found error) error {
 	return nil
 }
 
-// Acknowledges reports whether there is a replica, and answers wait for it.
+// Acknowledges reports whether there is a replica and answers wait for it.
 func (s *DB) Acknowledges() bool { return s.opts.Replica != nil && !s.opts.ReplicaLags }
 
-// Acknowledged returns once all that was committed so far is in the replica, at once where none is waited for. Its
-// error is core.ErrStorage: what was committed stays, and may still arrive there.
+// Acknowledged returns once everything committed so far is in the replica. If answers don't wait for a replica, it
+// returns immediately. On core.ErrStorage, the only error, the commits remain and may still reach the replica.
 func (s *DB) Acknowledged(ctx context.Context) error {
 	if !s.Acknowledges() {
 		return nil
@@ -198,7 +203,8 @@ func (s *DB) Acknowledged(ctx context.Context) error {
 	return nil
 }
 
-// OnceAcknowledged calls fn when Acknowledged would return, at once where no replica is waited for. fn must not block.
+// OnceAcknowledged calls fn when Acknowledged would return, or immediately if answers don't wait for a replica. fn
+// must not block.
 func (s *DB) OnceAcknowledged(fn func(error)) {
 	if !s.Acknowledges() {
 		fn(nil)
@@ -207,8 +213,8 @@ func (s *DB) OnceAcknowledged(fn func(error)) {
 	s.opts.Replica.After(fn)
 }
 
-// MayAct returns nil while no other machine can serve the database, else core.ErrStorage: then nothing may leave this
-// machine. It costs next to nothing.
+// MayAct returns nil while no other machine can serve the database. Otherwise it returns core.ErrStorage, and this
+// machine must not send anything. The call is cheap.
 func (s *DB) MayAct() error {
 	if s.opts.Replica == nil {
 		return nil
@@ -219,15 +225,15 @@ func (s *DB) MayAct() error {
 	return nil
 }
 
-// committed tells the replica of a commit, this process's own or another one's.
+// committed notifies the replica of a commit by this or another process.
 func (w *writer) committed() {
 	if w.replica.Load() {
 		w.store.opts.Replica.Committed()
 	}
 }
 
-// runCheckpointPragma runs a checkpoint. One that the replica keeps waiting counts as one that a reader kept from its
-// end.
+// runCheckpointPragma runs a checkpoint. If the replica delays it too long, the result is the same as if a reader had
+// held it back.
 func (w *writer) runCheckpointPragma(mode string, res *checkpointResult) error {
 	r := w.store.opts.Replica
 	if r == nil {

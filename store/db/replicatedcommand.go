@@ -14,9 +14,9 @@ import (
 	"newsletterd/core"
 )
 
-// A command that changes something next to a daemon counts it in the database, as its last change. The daemon sees that
-// another process has committed, waits until its replica has all of it, and writes the number into a file next to the
-// database, which the command waits for.
+// A command that changes something next to a daemon increments a number in the database as its last change. The
+// daemon notices the other process's commit and waits until its replica has all of it. Then it writes the number into
+// a file next to the database, which the command waits for.
 
 // commandMark is the name of the number in the table mark.
 const commandMark = "commands"
@@ -37,8 +37,9 @@ func DaemonRuns(path string) bool {
 	return true
 }
 
-// DaemonWaits reports whether a daemon has locked the database file at path and does not serve it yet: it waits for the
-// lease of its replica, brings the database from there, or starts. What a command changed in the file could be lost.
+// DaemonWaits reports whether a daemon has locked the database file at path but does not serve it yet. The daemon may
+// be waiting for the lease of its replica, restoring the database from the replica, or starting. Changes that a
+// command makes to the file in that time could be lost.
 func DaemonWaits(path string) bool {
 	if !DaemonRuns(path) {
 		return false
@@ -49,8 +50,8 @@ func DaemonWaits(path string) bool {
 
 var errNothingAsked = errors.New("nothing to request")
 
-// askDaemon counts what this command has changed and returns the number; 0: there is nothing to wait for. It returns
-// ErrBehind where the daemon can't be asked.
+// askDaemon increments the command number and returns it. It returns 0 if there is nothing to wait for, and ErrBehind
+// if it can't write the number.
 func (s *DB) askDaemon() (number int64, err error) {
 	if !s.opts.DaemonReplica || s.writer == nil {
 		return 0, nil
@@ -73,12 +74,12 @@ func (s *DB) askDaemon() (number int64, err error) {
 	return number, nil
 }
 
-// ErrBehind is returned by Close where a command has changed something that the replica has not got yet.
+// ErrBehind is returned by Close if a command has changed something that the replica doesn't have yet.
 var ErrBehind = errors.New("the change is saved on this machine but not in the replica; it is copied when the " +
 	"replica is reachable, and lost if this machine fails or another one takes over before that. Don't repeat the " +
 	"change")
 
-// awaitReplica returns when the replica that this command keeps has what it has changed, or ErrBehind.
+// awaitReplica waits until this command's own replica has its changes. If that takes too long, it returns ErrBehind.
 func (s *DB) awaitReplica() error {
 	if s.opts.Replica == nil || s.opts.Mode != Command || s.writer == nil || !s.writer.replica.Load() {
 		return nil
@@ -92,7 +93,8 @@ func (s *DB) awaitReplica() error {
 	return nil
 }
 
-// awaitDaemon returns when the daemon's replica has what this command has changed, or ErrBehind.
+// awaitDaemon waits until the daemon's replica has this command's changes. If that takes too long, it returns
+// ErrBehind.
 func (s *DB) awaitDaemon(number int64) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -106,7 +108,7 @@ func (s *DB) awaitDaemon(number int64) error {
 	return ErrBehind
 }
 
-// answerCommands has the number of the last command that has changed something written down, once the replica has it.
+// answerCommands acknowledges the number of the last command that changed something, once the replica has the change.
 func (w *writer) answerCommands() error {
 	r := w.store.opts.Replica
 	if r == nil || w.store.opts.Mode != Daemon || !w.replica.Load() {
@@ -125,7 +127,7 @@ func (w *writer) answerCommands() error {
 	return nil
 }
 
-// writeAnswer tells commands that the replica has what they have changed up to a number. A larger one stays.
+// writeAnswer acknowledges all commands up to number. It never lowers the acknowledged number.
 func (s *DB) writeAnswer(number int64) {
 	s.answers.Lock()
 	defer s.answers.Unlock()
@@ -144,7 +146,7 @@ func (s *DB) writeAnswer(number int64) {
 	s.answered = number
 }
 
-// forgetAnswers removes what was written for the database that was at this place before.
+// forgetAnswers removes the acknowledgments of a database that was at this path before.
 func (s *DB) forgetAnswers() error {
 	if err := os.Remove(s.answerPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -152,7 +154,7 @@ func (s *DB) forgetAnswers() error {
 	return nil
 }
 
-// MayWrite returns Options.ReadOnly: why no operation of this process may write; else nil.
+// MayWrite returns Options.ReadOnly, the error that keeps this process from writing, or nil.
 func (s *DB) MayWrite() error {
 	if s.opts.ReadOnly == nil {
 		return nil

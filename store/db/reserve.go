@@ -9,14 +9,14 @@ import (
 	"newsletterd/core"
 )
 
-// What strangers cause to be written leaves this much of the disk free, so that everyone else's work goes on: 256 MiB,
-// or a twentieth of a small disk.
+// Writes that strangers cause leave this much of the disk free, so that all other work can continue: 256 MiB, or a
+// twentieth of a small disk.
 const (
 	reserveBytes = 256 << 20
 	reservePart  = 20
 )
 
-// reserveEvery is how long a measurement of the disk is good for, unless what it allowed is used up before.
+// reserveEvery is how long a measurement of the disk is valid, unless the space that it granted is used up earlier.
 const reserveEvery = time.Second
 
 var errNoRoom = &core.Error{
@@ -24,25 +24,24 @@ var errNoRoom = &core.Error{
 	Message: "The server's disk is almost full. Contact the server administrator, or try again later.",
 }
 
-// reserve admits writes while the disk has room beyond its reserve. A measurement grants its room to the writes that
-// follow, each of which takes what it may need, so that most calls ask the system nothing and a small disk is measured
-// more often.
+// reserve admits writes while the disk has space beyond its reserve. A measurement grants space, and each write takes
+// the most that it may need. Most calls therefore need no system call, and a small disk is measured more often.
 type reserve struct {
-	measure func() (room int64, err error) // bytes that are free beyond the reserve
+	measure func() (room int64, err error) // returns the bytes that are free beyond the reserve
 
-	until atomic.Int64 // unix ns that the measurement is good for
-	left  atomic.Int64 // bytes of it that were not taken yet
+	until atomic.Int64 // unix ns until which the measurement is valid
+	left  atomic.Int64 // bytes of the measurement that are not taken yet
 
-	mu   sync.Mutex // guards the rest
-	room int64      // as it was measured
-	low  bool       // a write was refused, and there has been no more than a little room since
+	mu   sync.Mutex // guards the fields below
+	room int64      // bytes found by the last measurement
+	low  bool       // whether a write was refused and the space has stayed below reserveClear since
 	said func(low bool)
 }
 
-// reserveClear is the room, in bytes, at which the disk is no longer called too full.
+// reserveClear is the number of free bytes from which the disk no longer counts as full.
 const reserveClear = 1 << 20
 
-// take counts bytes as written; errNoRoom where they would touch the reserve.
+// take counts bytes as written. It returns errNoRoom if they would touch the reserve.
 func (r *reserve) take(bytes int64) error {
 	if time.Now().UnixNano() < r.until.Load() && r.left.Add(-bytes) >= 0 {
 		return nil
@@ -76,7 +75,7 @@ func (r *reserve) take(bytes int64) error {
 	return errNoRoom
 }
 
-// sayRoom logs that the reserve is reached, and that it no longer is.
+// sayRoom logs that the disk has reached the reserve or has left it.
 func (s *DB) sayRoom(low bool) {
 	if low {
 		s.log.Warn("the disk is almost full: signups, subscriptions, uploads and tracking are rejected to keep space "+
@@ -87,8 +86,8 @@ func (s *DB) sayRoom(low bool) {
 	s.log.Info("the disk has space again; everything is accepted", slog.String("path", s.path))
 }
 
-// roomBeyondReserve is what is free on the disk of the file beyond the reserve. What stands in the -wal needs its room
-// a second time, when it moves into the file.
+// roomBeyondReserve returns the bytes that are free on the file's disk beyond the reserve. It subtracts the size of
+// the -wal, because its contents need their space a second time when they move into the file.
 func (s *DB) roomBeyondReserve() (int64, error) {
 	free, total, _, err := DiskOf(s.path)
 	if err != nil {
@@ -97,23 +96,24 @@ func (s *DB) roomBeyondReserve() (int64, error) {
 	return free - min(reserveBytes, total/reservePart) - WalSize(s.path), nil
 }
 
-// leastBeyondReserve is the room beyond the reserve that what strangers cause needs: a subscription, a registration.
+// leastBeyondReserve is the number of bytes beyond the reserve that a subscription or a registration needs.
 const leastBeyondReserve = 64 << 10
 
-// InReserve reports whether the disk has no room beyond its reserve: what strangers cause is refused, all else goes on.
+// InReserve reports whether the disk has no space beyond its reserve. Writes caused by strangers are refused then;
+// all others continue.
 func (s *DB) InReserve() bool {
 	room, err := s.roomBeyondReserve()
 	return err == nil && room < leastBeyondReserve
 }
 
-// RefusesWrites reports whether writes are refused for want of room: those of strangers, or all.
+// RefusesWrites reports whether writes are refused for lack of space: all writes, or only those caused by strangers.
 func (s *DB) RefusesWrites() bool {
 	_, _, readOnly, err := DiskOf(s.path)
 	return s.full.Load() || err == nil && readOnly || s.InReserve()
 }
 
-// Room returns an error of code storage_unavailable where a write of so many bytes would touch the reserve of the disk.
-// It is for what strangers cause; sign-in, confirming, unsubscribe, the operators' commands and the records of the
-// sender go on into the reserve. bytes is the most that the write may cost. It returns core.ErrStorage where there is
-// no room.
+// Room reserves disk space for a write that strangers cause, such as a signup. bytes is the most that the write may
+// need. If it would touch the reserve of the disk, Room returns core.ErrStorage with the code storage_unavailable.
+// Sign-in, confirmation, unsubscribe, the commands of operators and the sender's records don't call Room and may use
+// the reserve.
 func (s *DB) Room(bytes int64) error { return s.reserve.take(bytes) }

@@ -15,23 +15,24 @@ import (
 	"newsletterd/core"
 )
 
-// Secrets at rest begin with a byte that tells their form.
+// The first byte of a secret at rest says how it is stored.
 const (
 	sealedPlain = 0 // no master key was configured
 	sealedAES   = 1 // AES-256-GCM under the master key, nonce in front
 )
 
-// ErrMasterKey says that a secret in the file was sealed with a master key that is missing or another one.
+// ErrMasterKey is returned when a secret was sealed with a master key that is missing or differs from the current
+// one.
 var ErrMasterKey = errors.New("a secret in the database cannot be opened: [auth] key_file is missing or is not the " +
 	"one it was sealed with")
 
-// keyring caches the purpose keys; they never change.
+// keyring caches the purpose keys, which never change.
 type keyring struct {
 	mu   sync.RWMutex
 	keys map[string][]byte
 }
 
-// Seal prepares a secret for a column.
+// Seal prepares a secret for storage in a column. Without a master key, the secret is not encrypted.
 func (s *DB) Seal(plain []byte) []byte {
 	gcm := s.aead()
 	if gcm == nil {
@@ -43,7 +44,7 @@ func (s *DB) Seal(plain []byte) []byte {
 	return gcm.Seal(out, out[1:], plain, nil)
 }
 
-// OpenSecret reads a secret from a column.
+// OpenSecret returns the secret that Seal prepared. If the master key is missing or wrong, it returns ErrMasterKey.
 func (s *DB) OpenSecret(sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, ErrMasterKey
@@ -78,8 +79,8 @@ func (s *DB) aead() cipher.AEAD {
 	return gcm
 }
 
-// PurposeKey returns the 32-byte key of a purpose, made at its first use and never retired. It returns ErrMasterKey
-// where the key can't be opened.
+// PurposeKey returns the 32-byte key for a purpose. The key is created at its first use and never replaced. If the
+// key can't be opened, PurposeKey returns ErrMasterKey.
 func (s *DB) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 	s.keys.mu.RLock()
 	key := s.keys.keys[name]
@@ -117,26 +118,26 @@ func (s *DB) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 	return key, nil
 }
 
-// SubscriptionID derives the id of a subscription from its list and folded address, so that an answer made for a
-// stranger looks like a real one. It needs the key that Open has made sure of.
+// SubscriptionID derives the id of a subscription from its list and the folded address. An answer for a stranger
+// therefore looks like a real one. The key exists once Open has returned.
 func (s *DB) SubscriptionID(listID, emailKey string) string {
 	return s.SubscriptionIDs(listID).Of(emailKey)
 }
 
-// SubscriptionIDs derives the ids of many subscriptions of a list. It is for one goroutine.
+// SubscriptionIDs derives the ids of many subscriptions of a list. It is not safe for concurrent use.
 type SubscriptionIDs struct {
 	mac  hash.Hash
-	list int    // bytes of text that are the list's
-	text []byte // what is hashed
+	list int    // length of the list's part of text
+	text []byte // input of the hash
 	sum  []byte
 }
 
-// SubscriptionIDs returns what derives the ids of subscriptions of a list.
+// SubscriptionIDs returns a SubscriptionIDs for a list.
 func (s *DB) SubscriptionIDs(listID string) *SubscriptionIDs {
 	return &SubscriptionIDs{hmac.New(sha256.New, s.subscriptionKey), len(listID) + 1, []byte(listID + "\n"), nil}
 }
 
-// Of returns the id of the subscription of a folded address.
+// Of returns the id of the subscription with a folded address.
 func (d *SubscriptionIDs) Of(emailKey string) string {
 	d.text = append(d.text[:d.list], emailKey...)
 	if d.sum != nil {

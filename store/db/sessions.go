@@ -7,15 +7,15 @@ import (
 	"github.com/alexedwards/scs/sqlite3store"
 )
 
-// Sessions is scs's session store over the same file: reads go to the readers, writes through the writer. A failure
-// is an error of kind Unavailable; there is no other store to fall back to.
+// Sessions is the session store of scs in the same database. Reads use the reading connections and writes go through
+// the writer. A failure is an error of kind Unavailable, because there is no other store to fall back to.
 type Sessions struct {
 	*sqlite3store.SQLite3Store
 	store *DB
 }
 
-// Sessions returns the session store. scs hashes its tokens (HashTokenInStore), housekeeping deletes what has expired:
-// sqlite3store's own cleanup goroutine is not started.
+// Sessions returns the session store. scs hashes its tokens (HashTokenInStore). Housekeeping deletes expired
+// sessions, so sqlite3store's own cleanup goroutine is not started.
 func (s *DB) Sessions() *Sessions {
 	return &Sessions{SQLite3Store: sqlite3store.NewWithCleanupInterval(s.readers.DB, 0), store: s}
 }
@@ -38,7 +38,7 @@ func (s *Sessions) Delete(token string) error {
 	})
 }
 
-// Find reads a session (scs.Store); found is false where it is missing or has expired.
+// Find reads a session (scs.Store). If it doesn't exist or has expired, found is false.
 func (s *Sessions) Find(token string) (data []byte, found bool, err error) {
 	if err := s.store.readable(context.Background()); err != nil {
 		return nil, false, err

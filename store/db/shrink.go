@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// KeptPages is how many pages that nothing needs any more are kept to be used again, of 4 KiB. Where they are more, and
-// more than a quarter of the file, they are given back to the file system in steps.
+// KeptPages is the number of unused 4 KiB pages that the file keeps for reuse. If there are more, and they make up
+// more than a quarter of the file, they are returned to the file system in steps.
 const KeptPages = 4096
 
-const shrinkStep = 256 // pages, a few milliseconds
+const shrinkStep = 256 // pages, which take a few milliseconds
 
-// Shrink gives a step of unused pages back, and reports whether there is more to give.
+// Shrink returns one step of unused pages to the file system. more reports whether there are more to return.
 func (s *DB) Shrink(ctx context.Context) (more bool, err error) {
 	var all, unused int64
 	if err := s.Get(ctx, &all, "PRAGMA page_count"); err != nil {
@@ -25,13 +25,13 @@ func (s *DB) Shrink(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	err = s.Bulk(ctx, func(tx *Tx) error {
-		// What was begun is never cut: an interrupted statement would take the whole transaction along.
+		// A started statement is never canceled, because that would roll back the whole transaction.
 		rows, err := tx.conn.QueryContext(context.WithoutCancel(ctx),
 			fmt.Sprintf("PRAGMA incremental_vacuum(%d)", shrinkStep))
 		if err != nil {
 			return tx.Translate(err)
 		}
-		for rows.Next() { // a page each
+		for rows.Next() { // one row per page
 		}
 		return tx.Translate(errors.Join(rows.Err(), rows.Close()))
 	})

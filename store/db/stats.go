@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stats counts what the store does, for the metrics and for tests.
+// stats counts the store's work, for metrics and tests.
 type stats struct {
 	batches, ops, busy atomic.Int64
 	wal                atomic.Int64
@@ -13,13 +13,14 @@ type stats struct {
 	sizes, times       histogram
 }
 
-// Upper bounds of the writer's batches: operations, and time from the lock to the commit.
+// The upper bounds of the histograms of batches: operations per batch, and seconds from the lock to the commit.
 var (
 	BatchSizes = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}
 	BatchTimes = []float64{.0005, .001, .002, .004, .008, .016, .032, .064, .128, .256, 1}
 )
 
-// histogram counts by the first bound that a value does not exceed; the last count is of those above all bounds.
+// histogram counts each value at the first bound that it does not exceed. The last count is for values above all
+// bounds.
 type histogram struct{ counts [16]atomic.Int64 }
 
 func (h *histogram) add(bounds []float64, v float64) {
@@ -49,15 +50,15 @@ func (s *stats) batch(ops int, took time.Duration) {
 // Stats is a snapshot of the writer's counters since the start.
 type Stats struct {
 	Batches int64         // transactions
-	Ops     int64         // operations in them
+	Ops     int64         // operations in these transactions
 	Busy    time.Duration // time spent in transactions, commit included
-	WAL     int64         // bytes of the -wal at the last look
-	Waiting int           // operations in the queues now
+	WAL     int64         // size of the -wal in bytes when it was last checked
+	Waiting int           // operations in the queues at the moment
 
-	Statements int64 // SQL statements of operations, reading ones included
+	Statements int64 // SQL statements of operations, including reads
 
-	Sizes []int64 // transactions by BatchSizes, and one count more for larger ones
-	Times []int64 // transactions by BatchTimes, likewise
+	Sizes []int64 // transactions by BatchSizes, and a last count for larger ones
+	Times []int64 // transactions by BatchTimes, and a last count for longer ones
 }
 
 // Stats returns the writer's counters.

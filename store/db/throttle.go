@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// Throttle counts one request under a key, in windows that begin with the first of them, and returns how long to wait
-// when there were more than limit; 0: go on. Its only error is core.ErrStorage.
+// Throttle counts a request for key in a window that begins with the first request. If there were more than limit, it
+// returns how long to wait, else 0. The only error is core.ErrStorage.
 func (s *DB) Throttle(ctx context.Context, key string, limit int, window time.Duration,
 	now core.Instant,
 ) (wait time.Duration, err error) {
@@ -19,7 +19,7 @@ func (s *DB) Throttle(ctx context.Context, key string, limit int, window time.Du
 	return wait, err
 }
 
-// Throttle is Throttle inside an operation.
+// Throttle is DB.Throttle inside an operation.
 func (tx *Tx) Throttle(key string, limit int, window time.Duration, now core.Instant) (wait time.Duration, err error) {
 	var t struct {
 		Count     int          `db:"count"`
@@ -35,7 +35,8 @@ func (tx *Tx) Throttle(key string, limit int, window time.Duration, now core.Ins
 	return wait, err
 }
 
-// Tally counts one more of key in a window that begins with its first, and returns the count and the window's end.
+// Tally increments the count for key in a window that begins with the first call. It returns the count and the end of
+// the window.
 func (tx *Tx) Tally(key string, window time.Duration, now core.Instant) (n int, until core.Instant, err error) {
 	var row struct {
 		Count     int          `db:"count"`

@@ -12,13 +12,13 @@ import (
 	"newsletterd/core"
 )
 
-// errRerun says that an operation without a savepoint has failed: the batch is to run once more, with savepoints.
+// errRerun is returned when an operation without a savepoint has failed. The batch runs again, with savepoints.
 var errRerun = errors.New("once more")
 
-// transact runs the operations of the batch and commits. An error means that none of them took effect.
+// transact runs the operations of the batch and commits. If it returns an error, none of them took effect.
 func (w *writer) transact() error {
 	ops := w.batch
-	bare := 0 // operations at the front that may run twice; no one can tell in which order those of a batch ran
+	bare := 0 // number of operations at the front that may run twice; callers cannot see the order
 	for i, o := range ops {
 		if o.repeatable {
 			ops[i], ops[bare] = ops[bare], o
@@ -32,8 +32,8 @@ func (w *writer) transact() error {
 	return err
 }
 
-// joinBulk takes the interactive operations that have come while one took its time, so that they neither wait for its
-// commit nor need one of their own. A late one is the last of its transaction.
+// joinBulk adds the interactive operations that arrived while a bulk operation ran. They neither wait for its commit
+// nor need a commit of their own. It adds none after a late operation, which is the last of its transaction.
 func (w *writer) joinBulk() (joined []*op) {
 	bulk := false
 	for _, o := range w.batch {
@@ -51,12 +51,12 @@ func (w *writer) joinBulk() (joined []*op) {
 	return w.batch[n:]
 }
 
-// attempt is one transaction, the first operations of it without savepoints.
+// attempt runs one transaction. The first bare operations run without savepoints.
 func (w *writer) attempt(bare int) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	err := w.watch() // in the transaction, where it takes no lock of its own
+	err := w.watch() // inside the transaction, where it takes no lock of its own
 	if err == nil {
 		err = w.markBase()
 	}
@@ -64,7 +64,7 @@ func (w *writer) attempt(bare int) error {
 	run := func(o *op, bare, alone bool) {
 		w.tx.alone = alone
 		switch {
-		case alone: // the transaction is its savepoint
+		case alone: // the transaction serves as the savepoint
 			o.err = w.call(o)
 		case bare:
 			if o.err = w.call(o); o.err != nil {
@@ -83,7 +83,7 @@ func (w *writer) attempt(bare int) error {
 	for i := 0; i < len(w.batch) && err == nil; i++ {
 		run(w.batch[i], i < bare, len(w.batch) == 1)
 	}
-	if err == nil && ok > 0 { // one that failed alone has left its changes there
+	if err == nil && ok > 0 { // a lone operation that failed has left its changes in the transaction
 		for _, o := range w.joinBulk() {
 			if err == nil {
 				run(o, false, false)
@@ -112,7 +112,7 @@ func (w *writer) attempt(bare int) error {
 	return err
 }
 
-// ofStorage is an error of a transaction as a whole: no operation of it is to blame.
+// ofStorage returns err as an error of the transaction as a whole, for which no single operation is to blame.
 func ofStorage(err error) error {
 	if errors.Is(err, core.ErrUnavailable) {
 		return err
@@ -120,7 +120,8 @@ func ofStorage(err error) error {
 	return core.ErrStorage.With(err)
 }
 
-// begin takes the write lock. SQLite's own back-off starves against a busy writer, hence short tries of our own.
+// begin takes the write lock. It retries at short intervals because SQLite's own back-off starves next to a busy
+// writer.
 func (w *writer) begin() error {
 	if err := retryBusy(w.tries, w.lock); err != nil {
 		return ofStorage(err)
@@ -128,7 +129,7 @@ func (w *writer) begin() error {
 	return nil
 }
 
-// lock is one try of begin.
+// lock makes one attempt of begin.
 func (w *writer) lock() error {
 	if w.stuck {
 		w.rollback()
@@ -141,22 +142,22 @@ func (w *writer) lock() error {
 	return Translate(err)
 }
 
-// rollback ends a transaction that is not to be kept. A failing disk may have ended it already; then this fails, and
-// that is fine.
+// rollback rolls the transaction back. It may fail if a failing disk has already ended the transaction, which does no
+// harm.
 func (w *writer) rollback() {
 	_, err := w.tx.Exec("ROLLBACK")
 	w.stuck = err != nil
 	w.undone(true)
 }
 
-// undone has every keeper forget what was rolled back.
+// undone tells every keeper that an operation was rolled back or, if all is true, the whole transaction.
 func (w *writer) undone(all bool) {
 	for _, k := range w.store.keepers {
 		k.Undone(all)
 	}
 }
 
-// retryBusy calls fn until another process lets it through, for at most limit.
+// retryBusy calls fn until it no longer fails because another process holds the lock, for at most limit.
 func retryBusy(limit time.Duration, fn func() error) error {
 	for deadline := time.Now().Add(limit); ; time.Sleep(busyStep) {
 		if err := fn(); !isBusy(err) || time.Now().After(deadline) {
@@ -165,7 +166,7 @@ func retryBusy(limit time.Duration, fn func() error) error {
 	}
 }
 
-// IsFull reports whether an error of the database says that the disk, or what a process may use of it, is full.
+// IsFull reports whether err says that the disk or the process's quota on it is full.
 func IsFull(err error) bool {
 	var se *sqlite.Error
 	return errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_FULL
@@ -176,7 +177,7 @@ func isBusy(err error) bool {
 	return errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-// callSaved runs an operation inside a savepoint. The error that it returns is one of the transaction as a whole.
+// callSaved runs an operation inside a savepoint. It returns only errors of the transaction as a whole.
 func (w *writer) callSaved(o *op) error {
 	if _, err := w.tx.Exec("SAVEPOINT op"); err != nil {
 		return err
@@ -192,13 +193,13 @@ func (w *writer) callSaved(o *op) error {
 	return err
 }
 
-// call runs an operation and turns a panic in it into its error: the others go on.
+// call runs an operation and turns a panic in it into an error, so that the other operations continue.
 func (w *writer) call(o *op) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic in an operation: %v\n%s", r, debug.Stack())
 		}
-		if err == nil { // whatever the operation makes of it
+		if err == nil { // even if the operation ignored the error
 			err = w.tx.broken
 		}
 		w.tx.inside, w.tx.broken = false, nil

@@ -14,7 +14,7 @@ import (
 	"newsletterd/core"
 )
 
-// Tx is the writer's transaction as one operation sees it. It is valid only inside the function it is given to.
+// Tx is the writer's transaction as one operation sees it. It is valid only inside the function that receives it.
 // Statements are prepared once and cached by their text, so the text must be a constant.
 type Tx struct {
 	Store   *DB
@@ -22,61 +22,62 @@ type Tx struct {
 	stmts   map[string]*sqlx.Stmt
 	topics  topicSet
 	left    bool
-	audited []auditEntry // of the operation that runs
-	watched watched      // ... and the row whose changes it tells
-	origin  netip.Addr   // ... and the address that its request came from; zero: none
-	client  string       // ... and the id of the OAuth client that its user acts through; empty: none
-	upkeep  bool         // the writer's own statements, which no operation asked for, aren't counted
-	inside  bool         // an operation runs
-	alone   bool         // ... and no other one in its transaction so far
-	ran     int          // statements of the operation that runs, so far; see padTo
-	// a statement of it found no working disk: SQLite may have ended the transaction, and the next would commit by
-	// itself
+	audited []auditEntry // entries of the current operation
+	watched watched      // row whose changes the next audit entry records
+	origin  netip.Addr   // address that the current operation's request came from; zero: none
+	client  string       // id of the OAuth client that the operation's user acts through; empty: none
+	upkeep  bool         // true while the writer runs its own statements, which are not counted
+	inside  bool         // true while an operation runs
+	alone   bool         // whether the current operation is the only one in its transaction so far
+	ran     int          // number of statements that the current operation has run; see padTo
+	// error of a statement that found no working disk; SQLite may have ended the transaction then, and the next
+	// statement would commit on its own
 	broken error
 }
 
-// Topic names a kind of work that a commit may make due.
+// Topic is a kind of work that a commit may make due.
 type Topic uint8
 
-// The topics. A loop or a cache subscribes to one with OnKick.
+// The topics. Loops and caches subscribe to a topic with OnKick.
 const (
-	TopicMail      Topic = iota // transactional mail was queued
-	TopicMailSoon               // ... that is due MailDelay later
-	TopicOutbox                 // an event for the send service was written, or is to go out again
-	TopicEndpoints              // events for endpoints are to go out again; for written ones see Store.OnFed
-	TopicSync                   // a full sync was asked for, or its removal is open
-	TopicJobs                   // a send job was made, cancelled or became due
-	TopicDisable                // an address waits for the member service's disable operation
-	TopicIdentity               // users, roles, clients, families or keys changed: cached callers are stale
-	// tenants, lists, templates, webhook clients or providers changed: cached records are stale
+	TopicMail      Topic = iota // a transactional email was queued
+	TopicMailSoon               // a transactional email was queued that is due MailDelay later
+	TopicOutbox                 // an event for the send service was written or must be sent again
+	TopicEndpoints              // events for endpoints must be sent again; for new events see Store.OnFed
+	TopicSync                   // a full sync was requested, or its removal is pending
+	TopicJobs                   // a send job was created, canceled or became due
+	TopicDisable                // an address must be passed to the member service's disable operation
+	TopicIdentity               // users, roles, clients, families or keys changed, so cached callers are stale
+	// tenants, lists, templates, webhook clients or providers changed, so cached records are stale
 	TopicRecords
-	TopicImports // an import waits to be run, or its file to be removed
-	TopicHolds   // the rest of a job waits after its first few
+	TopicImports // an import is ready to run, or its file can be removed
+	TopicHolds   // a job is on hold after its first recipients
 	topics
 )
 
 type topicSet uint16
 
-// Kick marks that work of this topic is due; the loops are woken after the commit.
+// Kick marks work of topic t as due. The loops are woken after the commit.
 func (tx *Tx) Kick(t Topic) { tx.topics |= 1 << t }
 
-// Kicked reports whether the operation has marked work of this topic.
+// Kicked reports whether the operation has called Kick with t.
 func (tx *Tx) Kicked(t Topic) bool { return tx.topics&(1<<t) != 0 }
 
-// DB is the file that the operation writes to.
+// DB returns the database that the operation writes to.
 func (tx *Tx) DB() *DB { return tx.Store }
 
-// Ran is the number of statements that the operation has run so far.
+// Ran returns the number of statements that the operation has run so far.
 func (tx *Tx) Ran() int { return tx.ran }
 
-// ByNoOne forgets where the request of the operation came from: what is noted next is the daemon's own doing.
+// ByNoOne forgets the origin and the client of the operation's request. Later audit entries then belong to the
+// daemon.
 func (tx *Tx) ByNoOne() { tx.origin, tx.client = netip.Addr{}, "" }
 
-// Client returns the id of the OAuth client that the user of the operation acts through; empty: none.
+// Client returns the id of the OAuth client that the operation's user acts through, or an empty string.
 func (tx *Tx) Client() string { return tx.client }
 
-// ActingClient returns how the audit trail names the OAuth client that the user of the operation acts through; empty:
-// there is none.
+// ActingClient returns the name that the audit log uses for the OAuth client that the operation's user acts through.
+// It returns an empty string if there is no such client.
 func (tx *Tx) ActingClient() string {
 	if tx.client == "" {
 		return ""
@@ -84,19 +85,20 @@ func (tx *Tx) ActingClient() string {
 	return core.ClientActor(tx.client)
 }
 
-// Departs marks that a person may have become unmailable; see Store.Departures.
+// Departs marks that a person may have become unmailable. See DB.Departures.
 func (tx *Tx) Departs() { tx.left = true }
 
-// BringsFile marks that the operation writes a part of a file that comes in: the -wal is looked at sooner.
+// BringsFile marks that the operation writes a part of an uploaded file. The writer then checks the size of the -wal
+// sooner.
 func (tx *Tx) BringsFile() { tx.Store.writer.checkpoint.file = true }
 
-// Awaited reports whether another operation waits for this one: an operation that could do more ends then.
+// Awaited reports whether another operation waits for this one. An operation that could do more work should end then.
 func (tx *Tx) Awaited() bool {
 	w := tx.Store.writer
 	return !tx.alone || len(w.interactive)+len(w.bulk)+len(w.late) > 0
 }
 
-// Translate is translate, and remembers that the disk has failed the operation.
+// Translate is like the function Translate, and remembers that the disk has failed the operation.
 func (tx *Tx) Translate(err error) error {
 	if err == nil {
 		return nil
@@ -108,7 +110,7 @@ func (tx *Tx) Translate(err error) error {
 	return err
 }
 
-// Stmt returns the prepared statement of a text, which must be a constant.
+// Stmt returns the prepared statement for query, which must be a constant.
 func (tx *Tx) Stmt(query string) (*sqlx.Stmt, error) {
 	if tx.broken != nil {
 		return nil, tx.broken
@@ -128,7 +130,7 @@ func (tx *Tx) Stmt(query string) (*sqlx.Stmt, error) {
 	return s, nil
 }
 
-// Exec runs a statement and returns the number of rows that it changed.
+// Exec runs a statement and returns the number of rows it changed.
 func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 	res, err := tx.run(query, args)
 	if err != nil {
@@ -138,7 +140,7 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 	return n, tx.Translate(err)
 }
 
-// Insert runs a statement and returns the rowid that it gave.
+// Insert runs a statement and returns the rowid of the inserted row.
 func (tx *Tx) Insert(query string, args ...any) (int64, error) {
 	res, err := tx.run(query, args)
 	if err != nil {
@@ -157,7 +159,7 @@ func (tx *Tx) run(query string, args []any) (sql.Result, error) {
 	return res, tx.Translate(err)
 }
 
-// One runs a statement that must change exactly one row; none is core.ErrNotFound.
+// One runs a statement that must change exactly one row. If it changes none, One returns core.ErrNotFound.
 func (tx *Tx) One(query string, args ...any) error {
 	n, err := tx.Exec(query, args...)
 	if err == nil && n == 0 {
@@ -166,7 +168,7 @@ func (tx *Tx) One(query string, args ...any) error {
 	return err
 }
 
-// Get reads one row into a struct or a scalar; none is core.ErrNotFound.
+// Get reads one row into a struct or a scalar. If there is no row, it returns core.ErrNotFound.
 func (tx *Tx) Get(dest any, query string, args ...any) error {
 	s, err := tx.Stmt(query)
 	if err != nil {
@@ -175,7 +177,7 @@ func (tx *Tx) Get(dest any, query string, args ...any) error {
 	return tx.Translate(s.Get(dest, args...))
 }
 
-// Number reads one integer; none is core.ErrNotFound. It is get without reflection.
+// Number reads one integer. It is like Get, but uses no reflection. If there is no row, it returns core.ErrNotFound.
 func (tx *Tx) Number(query string, args ...any) (n int64, err error) {
 	s, err := tx.Stmt(query)
 	if err != nil {
@@ -184,7 +186,8 @@ func (tx *Tx) Number(query string, args ...any) (n int64, err error) {
 	return n, tx.Translate(s.Stmt.QueryRow(args...).Scan(&n))
 }
 
-// Scan is get into places in the order of the columns, which costs less than a struct: for what is asked all the time.
+// Scan reads one row into dest, in the order of the columns. It costs less than Get with a struct, so use it for
+// frequent reads.
 func (tx *Tx) Scan(query string, args []any, dest ...any) error {
 	s, err := tx.Stmt(query)
 	if err != nil {
@@ -193,7 +196,7 @@ func (tx *Tx) Scan(query string, args []any, dest ...any) error {
 	return tx.Translate(s.Stmt.QueryRow(args...).Scan(dest...))
 }
 
-// All reads all rows into a slice; for a bounded number of them.
+// All reads all rows into a slice. Use it only for a bounded number of rows.
 func (tx *Tx) All(dest any, query string, args ...any) error {
 	s, err := tx.Stmt(query)
 	if err != nil {
@@ -202,13 +205,13 @@ func (tx *Tx) All(dest any, query string, args ...any) error {
 	return tx.Translate(s.Select(dest, args...))
 }
 
-// Reader is one snapshot of the database for several reads.
+// Reader runs several reads in one snapshot of the database.
 type Reader struct {
 	store *DB
 	tx    *sqlx.Tx
 }
 
-// Get reads one row into a struct or a scalar; none is core.ErrNotFound.
+// Get reads one row into a struct or a scalar. If there is no row, it returns core.ErrNotFound.
 func (r *Reader) Get(dest any, query string, args ...any) error {
 	s, err := r.store.readStmt(query)
 	if err != nil {
@@ -217,7 +220,7 @@ func (r *Reader) Get(dest any, query string, args ...any) error {
 	return Translate(r.tx.Stmtx(s).Get(dest, args...))
 }
 
-// All reads all rows into a slice; for a bounded number of them.
+// All reads all rows into a slice. Use it only for a bounded number of rows.
 func (r *Reader) All(dest any, query string, args ...any) error {
 	s, err := r.store.readStmt(query)
 	if err != nil {
@@ -226,18 +229,18 @@ func (r *Reader) All(dest any, query string, args ...any) error {
 	return Translate(r.tx.Stmtx(s).Select(dest, args...))
 }
 
-// reads is what a Tx and a Reader have in common.
+// Querier is the set of read methods that Tx and Reader share.
 type Querier interface {
 	Get(dest any, query string, args ...any) error
 	All(dest any, query string, args ...any) error
 }
 
-// SnapshotRead runs several reads in one snapshot. Keep it short: a held snapshot stops the -wal from shrinking.
+// SnapshotRead runs several reads in one snapshot. Keep it short: an open snapshot stops the -wal from shrinking.
 func (s *DB) SnapshotRead(ctx context.Context, fn func(*Reader) error) error {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}
-	// Reads are short: a context that can be cancelled would cost each statement a goroutine.
+	// Reads are short. A cancelable context would cost each statement a goroutine.
 	tx, err := s.readers.BeginTxx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return Translate(err)
@@ -246,7 +249,7 @@ func (s *DB) SnapshotRead(ctx context.Context, fn func(*Reader) error) error {
 	return fn(&Reader{store: s, tx: tx})
 }
 
-// Get reads one row into a struct or a scalar; none is core.ErrNotFound.
+// Get reads one row into a struct or a scalar. If there is no row, it returns core.ErrNotFound.
 func (s *DB) Get(ctx context.Context, dest any, query string, args ...any) error {
 	st, err := s.Prepared(ctx, query)
 	if err != nil {
@@ -255,7 +258,8 @@ func (s *DB) Get(ctx context.Context, dest any, query string, args ...any) error
 	return Translate(st.Get(dest, args...))
 }
 
-// Scan is get into places in the order of the columns, which costs less than a struct: for what is asked all the time.
+// Scan reads one row into dest, in the order of the columns. It costs less than Get with a struct, so use it for
+// frequent reads.
 func (s *DB) Scan(ctx context.Context, query string, arg any, dest ...any) error {
 	st, err := s.Prepared(ctx, query)
 	if err != nil {
@@ -264,7 +268,7 @@ func (s *DB) Scan(ctx context.Context, query string, arg any, dest ...any) error
 	return Translate(st.Stmt.QueryRow(arg).Scan(dest...))
 }
 
-// All reads all rows into a slice; for a bounded number of them (a page).
+// All reads all rows into a slice. Use it only for a bounded number of rows, such as a page.
 func (s *DB) All(ctx context.Context, dest any, query string, args ...any) error {
 	st, err := s.Prepared(ctx, query)
 	if err != nil {
@@ -273,7 +277,7 @@ func (s *DB) All(ctx context.Context, dest any, query string, args ...any) error
 	return Translate(st.Select(dest, args...))
 }
 
-// Long is all for a statement that may take its time: it ends with the context.
+// Long is like All, for a statement that may run long. It is canceled when ctx ends.
 func (s *DB) Long(ctx context.Context, dest any, query string, args ...any) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -281,7 +285,7 @@ func (s *DB) Long(ctx context.Context, dest any, query string, args ...any) erro
 	return Translate(s.readers.SelectContext(ctx, dest, query, args...))
 }
 
-// Prepared returns the prepared statement of a text for a connection that reads.
+// Prepared returns the prepared statement for query on a reading connection.
 func (s *DB) Prepared(ctx context.Context, query string) (*sqlx.Stmt, error) {
 	if err := s.readable(ctx); err != nil {
 		return nil, err
@@ -289,7 +293,7 @@ func (s *DB) Prepared(ctx context.Context, query string) (*sqlx.Stmt, error) {
 	return s.readStmt(query)
 }
 
-// readStmt returns the prepared statement of a text; database/sql prepares it on each connection once.
+// readStmt returns the prepared statement for query. database/sql prepares it once on each connection.
 func (s *DB) readStmt(query string) (*sqlx.Stmt, error) {
 	s.stats.statements.Add(1)
 	if st, ok := s.stmts.Load(query); ok {
@@ -321,11 +325,11 @@ func (s *DB) readable(ctx context.Context) error {
 
 var errClosed = errors.New("the store is closed")
 
-// ErrReplaced says that the file at the path is no longer the one that was opened: nothing more is written, since it
-// would go into a file that no one can find.
+// ErrReplaced is returned when the path no longer names the file that was opened. Nothing more is written then,
+// because the writes would go into a file that no one can find.
 var ErrReplaced = errors.New("database_replaced: the database file was deleted or replaced while it was open")
 
-// Translate turns a driver's error into one of core, by result code alone.
+// Translate converts a driver's error into an error of core. It looks only at the result code.
 func Translate(err error) error {
 	if err == nil {
 		return nil
@@ -360,7 +364,7 @@ func Translate(err error) error {
 	return fmt.Errorf("store: %w", err)
 }
 
-// OrNotFound returns word where err is any "not found", else err.
+// OrNotFound returns word if err is core.ErrNotFound, else err.
 func OrNotFound(err error, word *core.Error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return word
@@ -368,13 +372,13 @@ func OrNotFound(err error, word *core.Error) error {
 	return err
 }
 
-// readsOf makes single reads of a store a querier.
+// readsOf implements Querier with separate reads of a DB.
 type readsOf struct {
 	ctx context.Context
 	s   *DB
 }
 
-// Reads is the file for single reads, each of its own snapshot.
+// Reads returns a Querier for single reads. Each read has its own snapshot.
 func (s *DB) Reads(ctx context.Context) Querier { return readsOf{ctx, s} }
 
 // Get reads one row.

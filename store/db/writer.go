@@ -15,37 +15,37 @@ import (
 )
 
 const (
-	queueLength  = 4096                   // waiting interactive operations; more wait in their own goroutine
-	maxBatch     = 256                    // interactive operations in one commit
-	busyStep     = 500 * time.Microsecond // between tries at a lock that another process holds
-	watchEvery   = 500 * time.Millisecond // when idle: look for commits of other processes, and for a due checkpoint
+	queueLength  = 4096                   // queued interactive operations; others wait in their callers
+	maxBatch     = 256                    // interactive operations per commit
+	busyStep     = 500 * time.Microsecond // pause between attempts to take a lock that another process holds
+	watchEvery   = 500 * time.Millisecond // idle checks for foreign commits and due checkpoints
 	daemonTries  = 5 * time.Second
 	commandTries = time.Minute
 )
 
-// op is one operation on its way through the writer.
+// op is one operation in the writer.
 type op struct {
 	fn         func(*Tx) error
-	repeatable bool // fn may run a second time, see updateRepeatable
-	bulk       bool // it takes its time, see bulk
+	repeatable bool // whether fn may run twice; see UpdateRepeatable
+	bulk       bool // whether the operation may take long; see Bulk
 	err        error
-	done       chan struct{} // nil: after is called instead
+	done       chan struct{} // closed when the operation is done; nil means that after is called instead
 	after      func(error)
-	state      atomic.Int32 // opWaiting until the writer or the caller's context takes it
+	state      atomic.Int32 // opWaiting until the writer or the caller's context takes the operation
 	topics     topicSet
 	left       bool
 	audited    []auditEntry
-	origin     netip.Addr // of the request; zero: none
-	client     string     // of the request's user; empty: none
+	origin     netip.Addr // origin of the request; zero: none
+	client     string     // OAuth client of the request's user; empty: none
 }
 
 const (
 	opWaiting = iota
-	opTaken   // by the writer: it runs to its end, whatever the caller's context says
-	opGivenUp // by the caller, before it began
+	opTaken   // taken by the writer; runs to its end even if the caller's context ends
+	opGivenUp // given up by the caller before it began
 )
 
-// writer owns the one connection that writes.
+// writer owns the only writing connection.
 type writer struct {
 	store *DB
 	conn  *sqlx.Conn
@@ -53,44 +53,45 @@ type writer struct {
 
 	interactive chan *op
 	bulk        chan *op
-	late        chan *op // run after all others of a batch
+	late        chan *op // operations that run after all others of a batch
 	quit        chan struct{}
 	stopped     chan struct{}
 
-	checkpointRequests chan func() // run by the writer's goroutine, outside a transaction
+	checkpointRequests chan func() // functions that run in the writer's goroutine, outside a transaction
 
-	version    int64     // PRAGMA data_version
-	auditSeen  int64     // the newest entry that the log has, or that was there at the start
-	stuck      bool      // the last transaction may still be open: its end has failed
-	changedAt  time.Time // of the last commit; zero: there was none
+	version    int64     // last value of PRAGMA data_version
+	auditSeen  int64     // id of the newest audit entry that is logged or existed at the start
+	stuck      bool      // whether the last transaction may still be open because its end failed
+	changedAt  time.Time // time of the last commit; zero: none yet
 	checkpoint checkpointState
-	replica    atomic.Bool // it takes what is committed
-	commands   int64       // the number of the last command that answerCommands has seen
+	replica    atomic.Bool // whether the replica receives commits
+	commands   int64       // last command number that answerCommands has handled
 	tries      time.Duration
-	batch      []*op // reused
+	batch      []*op // reused between batches
 }
 
-// Update runs one operation in the writer and returns after its commit: when it returns nil, what fn wrote is on the
-// disk. fn may run with other operations in one transaction, but sees its own writes rolled back when it fails. A
-// context that ends while the operation waits gives it up; once begun it is never cut.
+// Update runs one operation in the writer and returns after its commit. If it returns nil, everything fn wrote is on
+// the disk. fn may share a transaction with other operations, but if it fails, only its own writes are rolled back.
+// If ctx ends while the operation is queued, the operation is dropped; once started it always runs to its end.
 func (s *DB) Update(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.interactive, &op{fn: fn})
 }
 
-// UpdateRepeatable is update for an operation that may run twice: when another one of its batch fails, all are rolled
-// back and run once more, each for itself. So it needs no savepoint of its own, which would copy each page that it
-// changes. What fn leaves outside the database, its second run must overwrite; and it fails seldom, or nothing is won.
+// UpdateRepeatable is like Update, for an operation that may run twice. If another operation of its batch fails, all
+// are rolled back and run again one by one. The operation therefore needs no savepoint, which would copy every page
+// that it changes. The second run of fn must overwrite whatever the first has left outside the database. Use it only
+// for operations that rarely fail.
 func (s *DB) UpdateRepeatable(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.interactive, &op{fn: fn, repeatable: true})
 }
 
-// Bulk is update for work that no one waits for: at most one such operation goes into a commit, so that it can hold the
-// others up only by its own length. Keep it below 500 rows.
+// Bulk is like Update, for work that no caller waits for. A commit includes at most one bulk operation, so it delays
+// the others only by its own duration. Keep it below 500 rows.
 func (s *DB) Bulk(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.bulk, &op{fn: fn, bulk: true})
 }
 
-// BulkRepeatable is bulk for an operation that may run twice, as updateRepeatable says.
+// BulkRepeatable is like Bulk, for an operation that may run twice; see UpdateRepeatable.
 func (s *DB) BulkRepeatable(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.bulk, &op{fn: fn, repeatable: true, bulk: true})
 }
@@ -133,9 +134,9 @@ func (s *DB) submit(ctx context.Context, queue chan *op, o *op) error {
 	}
 }
 
-// UpdateLate is update for a caller that does not wait: fn runs after the other operations of its commit, and after is
-// called in the writer when that is over, before the next one begins. after must not block and must not wait for the
-// store. An error means that neither will be called.
+// UpdateLate is like Update, for a caller that does not wait. fn runs after the other operations of its commit. The
+// writer then calls after with the result, before it starts the next batch. after must not block and must not wait
+// for the store. If UpdateLate returns an error, it calls neither function.
 func (s *DB) UpdateLate(fn func(*Tx) error, after func(error)) error {
 	if err := s.readable(context.Background()); err != nil {
 		return err
@@ -147,14 +148,14 @@ func (s *DB) UpdateLate(fn func(*Tx) error, after func(error)) error {
 		return core.ErrStorage.With(errClosed)
 	}
 	select {
-	case <-w.stopped: // it may not have seen the operation
+	case <-w.stopped: // the writer may have missed the operation
 		w.refuseLate()
 	default:
 	}
 	return nil
 }
 
-// refuseLate answers what the writer did not take before it stopped.
+// refuseLate fails the late operations that the writer did not take before it stopped.
 func (w *writer) refuseLate() {
 	for {
 		select {
@@ -166,7 +167,7 @@ func (w *writer) refuseLate() {
 	}
 }
 
-// run is the writer's goroutine.
+// run is the loop of the writer's goroutine.
 func (w *writer) run() {
 	defer w.refuseLate()
 	defer close(w.stopped)
@@ -204,13 +205,13 @@ func (w *writer) run() {
 	}
 }
 
-// giveWay lets all other goroutines run first that can, so that callers who are about to ask for something share the
-// commit. It returns at once where all of them wait.
+// giveWay lets all other runnable goroutines run first, so that callers about to submit an operation share the
+// commit. It returns immediately if none is runnable.
 func giveWay() { runtime.Gosched() }
 
-// fill takes what is waiting, without waiting itself: under load batches grow by themselves. bulk and late are nil
-// where the batch has its operation from there: it takes one of each, and the after of a late one is called before the
-// next begins.
+// fill takes queued operations without waiting, so batches grow under load. It takes at most one operation each from
+// bulk and late. A nil channel means that the batch already has one. The after of a late operation is called before
+// the next batch begins.
 func (w *writer) fill(bulk, late <-chan *op) {
 	for len(w.batch) < maxBatch {
 		select {
@@ -269,11 +270,12 @@ func (w *writer) commit() {
 		}
 	}
 	if w.store.opts.Mode == Command && w.store.DaemonRuns() {
-		time.Sleep(time.Since(began)) // leave the daemon its turn: it waits for the lock just as we do
+		time.Sleep(time.Since(began)) // give the daemon a turn, because it competes for the same lock
 	}
 }
 
-// take leaves operations of the batch out, from one on, that their callers have given up. The others run now.
+// take removes the operations of the batch, from index from on, that their callers have given up. It marks the others
+// as taken.
 func (w *writer) take(from int) {
 	taken := w.batch[:from]
 	for _, o := range w.batch[from:] {
@@ -284,8 +286,8 @@ func (w *writer) take(from int) {
 	w.batch = taken
 }
 
-// noteFailure remembers whether the disk took what was written: the health check then really writes, until that works
-// again. Where there was no room for one, others that are smaller say nothing.
+// noteFailure records whether the disk accepted the writes. After a failure the health check writes to the disk until
+// that works again. After a write failed for lack of space, the success of smaller writes proves nothing.
 func (w *writer) noteFailure(ops []*op) {
 	for _, o := range ops {
 		if IsFull(o.err) {
@@ -306,8 +308,8 @@ func (w *writer) noteFailure(ops []*op) {
 	}
 }
 
-// announce tells loops, caches and the send path what the commit changed, before the callers are answered: a person who
-// was told "unsubscribed" is not mailed after that.
+// announce tells loops, caches and the send path what the commit changed, before the callers get their answers. A
+// person who was told "unsubscribed" gets no email after that.
 func (w *writer) announce(ops []*op) {
 	var all topicSet
 	left := false
@@ -327,7 +329,7 @@ func (w *writer) announce(ops []*op) {
 	}
 }
 
-// watch notices commits of other processes: then every cache is stale and every loop may have work.
+// watch detects commits of other processes. After one, every cache is stale and every loop may have work.
 func (w *writer) watch() error {
 	w.tx.upkeep = true
 	defer func() { w.tx.upkeep = false }()

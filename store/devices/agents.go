@@ -7,10 +7,10 @@ import (
 	"newsletterd/store/db"
 )
 
-// AgentColumns are those of an agent.
+// AgentColumns are the columns of an agent.
 const AgentColumns = "id, owner_id, name, version, created_at"
 
-// Agent reads one agent of a user; another's is core.ErrNotFound.
+// Agent returns an agent of a user. If the user has no such agent, it returns core.ErrNotFound.
 func (s *Store) Agent(ctx context.Context, id, ownerID string) (a core.Agent, err error) {
 	err = s.Get(ctx, &a, "SELECT "+AgentColumns+" FROM agent WHERE id = ? AND owner_id = ?", id, ownerID)
 	return a, err
@@ -21,22 +21,22 @@ func agent(tx *db.Tx, id, ownerID string) (a core.Agent, err error) {
 	return a, err
 }
 
-// OwnerOfAgent tells whose an agent is: for the command line, which acts for everyone. It returns core.ErrNotFound
-// where there is no such agent.
+// OwnerOfAgent returns the owner of an agent, for the command line, which acts on behalf of every user. If no such
+// agent exists, it returns core.ErrNotFound.
 func (s *Store) OwnerOfAgent(ctx context.Context, id string) (ownerID string, err error) {
 	err = s.Get(ctx, &ownerID, "SELECT owner_id FROM agent WHERE id = ?", id)
 	return ownerID, err
 }
 
-// Agents reads a page of a user's agents, by id. Its only error is core.ErrStorage.
+// Agents returns a page of a user's agents, by id. The only error is core.ErrStorage.
 func (s *Store) Agents(ctx context.Context, ownerID string, page core.Page) (as []core.Agent, err error) {
 	err = s.All(ctx, &as, "SELECT "+AgentColumns+" FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT +?",
 		ownerID, page.After, page.Limit)
 	return as, err
 }
 
-// AddAgent keeps a new agent; one too many is a conflict. It returns core.ErrNotFound where the owner is gone, and a
-// conflict where the owner has core.MaxAgents agents (core.ErrConflict).
+// AddAgent adds an agent. If the owner no longer exists, it returns core.ErrNotFound. If the owner has core.MaxAgents
+// agents, it returns core.ErrConflict.
 func (s *Store) AddAgent(ctx context.Context, a core.Agent) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := owner(tx, a.OwnerID); err != nil {
@@ -52,8 +52,8 @@ func (s *Store) AddAgent(ctx context.Context, a core.Agent) error {
 	})
 }
 
-// UpdateAgent changes an agent by a rule, which runs inside the transaction, and returns it as it is then. It returns
-// core.ErrNotFound where the owner has no such agent, or an error of the rule.
+// UpdateAgent changes an agent with rule, which runs inside the transaction, and returns the changed agent. If the
+// owner has no such agent, it returns core.ErrNotFound. It also returns the errors of rule.
 func (s *Store) UpdateAgent(ctx context.Context, id, ownerID string, rule func(*core.Agent) error) (a core.Agent,
 	err error,
 ) {
@@ -69,8 +69,8 @@ func (s *Store) UpdateAgent(ctx context.Context, id, ownerID string, rule func(*
 	return a, err
 }
 
-// DeleteAgent deletes an agent; its devices stay, without one. It returns core.ErrNotFound where the owner has no such
-// agent.
+// DeleteAgent deletes an agent. Its devices stay without an agent. If the owner has no such agent, it returns
+// core.ErrNotFound.
 func (s *Store) DeleteAgent(ctx context.Context, id, ownerID string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.One("DELETE FROM agent WHERE id = ? AND owner_id = ?", id, ownerID); err != nil {

@@ -8,12 +8,13 @@ import (
 	"newsletterd/store/db"
 )
 
-// DeviceColumns are those of a device.
+// DeviceColumns are the columns of a device.
 const DeviceColumns = "id, owner_id, name, agent_id, representative, registered, registered_at, created_at, unpaired_at"
 
 var insertDevice = db.InsertInto("device", DeviceColumns)
 
-// Device reads one device of a user, unpaired or not; another's is core.ErrNotFound.
+// Device returns a device of a user, even if it is unpaired. If the user has no such device, it returns
+// core.ErrNotFound.
 func (s *Store) Device(ctx context.Context, id, ownerID string) (d core.Device, err error) {
 	err = s.Get(ctx, &d, "SELECT "+DeviceColumns+" FROM device WHERE id = ? AND owner_id = ?", id, ownerID)
 	return d, err
@@ -24,14 +25,14 @@ func device(tx *db.Tx, id, ownerID string) (d core.Device, err error) {
 	return d, err
 }
 
-// OwnerOfDevice tells whose a device is: for the command line, which acts for everyone. It returns core.ErrNotFound
-// where there is no such device.
+// OwnerOfDevice returns the owner of a device, for the command line, which acts on behalf of every user. If no such
+// device exists, it returns core.ErrNotFound.
 func (s *Store) OwnerOfDevice(ctx context.Context, id string) (ownerID string, err error) {
 	err = s.Get(ctx, &ownerID, "SELECT owner_id FROM device WHERE id = ?", id)
 	return ownerID, err
 }
 
-// Devices reads a page of a user's paired devices, by id. Its only error is core.ErrStorage.
+// Devices returns a page of a user's paired devices, by id. The only error is core.ErrStorage.
 func (s *Store) Devices(ctx context.Context, ownerID string, page core.Page) (ds []core.Device, err error) {
 	err = s.All(ctx, &ds,
 		"SELECT "+DeviceColumns+" FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id LIMIT +?",
@@ -39,13 +40,13 @@ func (s *Store) Devices(ctx context.Context, ownerID string, page core.Page) (ds
 	return ds, err
 }
 
-// owner fails with core.ErrNotFound unless there is such a user: one may be erased while a request of theirs runs.
+// owner returns core.ErrNotFound if the user doesn't exist. Users may be erased while one of their requests runs.
 func owner(tx *db.Tx, id string) error {
 	var one int
 	return tx.Get(&one, "SELECT 1 FROM user WHERE id = ?", id)
 }
 
-// room fails with a conflict where an owner has as many rows as allowed. query counts them, with the owner as its
+// room returns a Conflict if an owner has the maximum number of rows. query counts them and takes the owner as its
 // argument.
 func room(tx *db.Tx, query, ownerID string, limit int, what string) error {
 	var n int
@@ -58,8 +59,9 @@ func room(tx *db.Tx, query, ownerID string, limit int, what string) error {
 	return nil
 }
 
-// AddDevice keeps a new device. core.ErrNotFound on agent_id means that the agent is not the owner's; a second
-// representative device is core.ErrSecondLeader, one device too many a conflict.
+// AddDevice adds a device. If the agent isn't the owner's, it returns core.ErrNotFound with the field agent_id. For a
+// second representative device it returns core.ErrSecondLeader. If the owner has the maximum number of devices, it
+// returns a Conflict.
 func (s *Store) AddDevice(ctx context.Context, d core.Device) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := owner(tx, d.OwnerID); err != nil {
@@ -79,7 +81,7 @@ func (s *Store) AddDevice(ctx context.Context, d core.Device) error {
 	})
 }
 
-// secondLeader names what the unique index on representative devices says.
+// secondLeader converts a conflict on the unique index of representative devices into core.ErrSecondLeader.
 func secondLeader(err error) error {
 	if errors.Is(err, core.ErrConflict) {
 		return core.ErrSecondLeader.With(err)
@@ -104,9 +106,9 @@ var errNoAgent = &core.Error{
 	Field:   "agent_id",
 }
 
-// UpdateDevice changes name, agent and the representative mark of a device by a rule, which runs inside the
-// transaction, and returns it as it is then. It returns core.ErrNotFound where the
-// owner has no such device or agent, core.ErrSecondLeader, or an error of the rule.
+// UpdateDevice changes the name, the agent and the representative mark of a device with rule, which runs inside the
+// transaction. It returns the changed device. If the owner has no such device or agent, it returns core.ErrNotFound.
+// It also returns core.ErrSecondLeader and the errors of rule.
 func (s *Store) UpdateDevice(ctx context.Context, id, ownerID string, rule func(*core.Device) error) (d core.Device,
 	err error,
 ) {
@@ -126,8 +128,8 @@ func (s *Store) UpdateDevice(ctx context.Context, id, ownerID string, rule func(
 	return d, err
 }
 
-// UnpairDevice takes a device out of its owner's list. The row stays until housekeeping takes it. It returns
-// core.ErrNotFound where the owner has no such device, or it is unpaired.
+// UnpairDevice unpairs a device from its owner. The row stays until housekeeping removes it. If the owner has no such
+// device, or it is already unpaired, UnpairDevice returns core.ErrNotFound.
 func (s *Store) UnpairDevice(ctx context.Context, id, ownerID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		d, err := device(tx, id, ownerID)
@@ -141,8 +143,9 @@ func (s *Store) UnpairDevice(ctx context.Context, id, ownerID string, now core.I
 	})
 }
 
-// RegisterDevice registers a device of a user: core.ErrNotFound, core.ErrRepresentative, core.ErrRegistered, in this
-// order. One conditional UPDATE decides, so of many at once one succeeds; the rule then says why the others did not.
+// RegisterDevice registers a device of a user. It returns core.ErrNotFound, core.ErrRepresentative or
+// core.ErrRegistered, checked in this order. A single conditional UPDATE decides, so only one of several concurrent
+// calls succeeds. The rule then determines the error of the others.
 func (s *Store) RegisterDevice(ctx context.Context, id, ownerID string, now core.Instant) (d core.Device, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE device SET registered = 1, registered_at = ? WHERE id = ? AND owner_id = ? AND "+
@@ -159,8 +162,8 @@ func (s *Store) RegisterDevice(ctx context.Context, id, ownerID string, now core
 	return d, err
 }
 
-// UnregisterDevice clears the registered state of a device of a user; there may be none to clear. It returns
-// core.ErrNotFound where the owner has no such device.
+// UnregisterDevice clears the registered state of a device, if it is set. If the owner has no such device, it returns
+// core.ErrNotFound.
 func (s *Store) UnregisterDevice(ctx context.Context, id, ownerID string) (d core.Device, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE device SET registered = 0, registered_at = 0 WHERE id = ? AND owner_id = ? AND "+

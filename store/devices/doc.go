@@ -1,7 +1,7 @@
-// Package devices keeps devices and agents, models with their files, and whom models are shared with.
+// Package devices stores devices and agents, and models with their files and shares.
 //
 //	store.go                New, Start
 //	devices.go agents.go    devices and agents
-//	models.go shares.go     models
-//	uploads.go              the file of a model on its way in
+//	models.go shares.go     models and their shares
+//	uploads.go              uploads of model files
 package devices

@@ -9,24 +9,26 @@ import (
 	"newsletterd/store/db"
 )
 
-// modelTable does not write the number of a model: SQLite gives it.
+// modelTable leaves out the number of a model, which SQLite assigns.
 var modelTable = db.TableOf[core.Model]("model", []string{"no"}, nil)
 
 const (
-	// ModelColumns are those of the model m.
+	// ModelColumns are the columns of model m.
 	ModelColumns = `m.no, m.id, m.owner_id, m.file_no, m.name, m.description, m.visibility, m.size, m.sha256, m.content_type, m.created_at, m.updated_at`
 
-	// heldShare reports whether the one who asks (?2 and ?3: the holders' words, empty for none) holds a share of m.
+	// heldShare is the condition that the caller holds a share of m. ?2 and ?3 are the caller's holder words, empty
+	// if there are none.
 	heldShare = `EXISTS (SELECT 1 FROM share s WHERE s.model_no = m.no AND s.holder IN (?2, ?3) AND s.holder <> '')`
 
-	// visible is core.Model.CanView in SQL, for reading many: the owner (?1), a share, or public. The tenant rule lets
-	// no one in. A test holds the two against each other.
+	// visible is core.Model.CanView in SQL, for reading many models: the caller owns the model (?1), holds a share,
+	// or the model is public. Visibility within the tenant gives no one access. A test compares the two.
 	visible = `((m.owner_id = ?1 AND ?1 <> '') OR m.visibility = 'public' OR ` + heldShare + `)`
 
 	viewColumns = ModelColumns + `, u.name AS owner_name, ` + heldShare + ` AS shared`
 )
 
-// Model reads one model for a caller. Who may not view it gets core.ErrNotFound, as for one that does not exist.
+// Model returns a model for a caller. If the caller may not view it or it doesn't exist, Model returns
+// core.ErrNotFound.
 func (s *Store) Model(ctx context.Context, who core.Caller, id string) (m core.ModelView, err error) {
 	user, email, err := s.holders(ctx, who)
 	if err != nil {
@@ -40,14 +42,14 @@ func (s *Store) Model(ctx context.Context, who core.Caller, id string) (m core.M
 	return m, err
 }
 
-// OwnerOfModel tells whose a model is: for the command line, which acts for everyone. It returns core.ErrNotFound where
-// there is no such model.
+// OwnerOfModel returns the owner of a model, for the command line, which acts on behalf of every user. If no such
+// model exists, it returns core.ErrNotFound.
 func (s *Store) OwnerOfModel(ctx context.Context, id string) (ownerID string, err error) {
 	err = s.Get(ctx, &ownerID, "SELECT owner_id FROM model WHERE id = ?", id)
 	return ownerID, err
 }
 
-// Models reads an owner's own models in the order in which they came: those with greater numbers than after. Its only
+// Models returns an owner's models in the order in which they were created, starting after the number after. The only
 // error is core.ErrStorage.
 func (s *Store) Models(ctx context.Context, ownerID string, after int64, limit int) (ms []core.Model, err error) {
 	err = s.All(ctx, &ms, "SELECT "+ModelColumns+" FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no "+
@@ -55,8 +57,8 @@ func (s *Store) Models(ctx context.Context, ownerID string, after int64, limit i
 	return ms, err
 }
 
-// SetVisibility changes who may see a model of an owner and returns it as it is then. It returns core.ErrNotFound where
-// the owner has no such model.
+// SetVisibility changes who may see a model and returns the changed model. If the owner has no such model, it returns
+// core.ErrNotFound.
 func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Visibility, actor string,
 	now core.Instant,
 ) (m core.Model, err error) {
@@ -80,8 +82,8 @@ func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Vi
 	return m, err
 }
 
-// UpdateModel changes what a model of an owner is called by a rule, and returns it as it is then. It returns
-// core.ErrNotFound where the owner has no such model, or an error of the rule.
+// UpdateModel changes the name and description of a model with rule and returns the changed model. If the owner has
+// no such model, it returns core.ErrNotFound. It also returns the errors of rule.
 func (s *Store) UpdateModel(ctx context.Context, id, ownerID, actor string, rule func(*core.Model) error) (m core.Model,
 	err error,
 ) {
@@ -108,8 +110,8 @@ func (s *Store) UpdateModel(ctx context.Context, id, ownerID, actor string, rule
 	return m, db.AsItStood(err, &m.UpdatedAt, at)
 }
 
-// DeleteModel deletes a model of an owner. Its file goes in steps, by housekeeping; what is being downloaded breaks
-// off. It returns core.ErrNotFound where the owner has no such model.
+// DeleteModel deletes a model. Housekeeping removes its file in steps, and running downloads break off. If the owner
+// has no such model, DeleteModel returns core.ErrNotFound.
 func (s *Store) DeleteModel(ctx context.Context, id, ownerID, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("model", id); err != nil {
@@ -122,16 +124,17 @@ func (s *Store) DeleteModel(ctx context.Context, id, ownerID, actor string, now 
 	})
 }
 
-// LibraryPage asks for a part of the library: the newest Limit models below the number Before (0: from the newest).
+// LibraryPage selects a part of the library: the newest Limit models with numbers below Before. A Before of 0 means
+// from the newest.
 type LibraryPage struct {
 	Before int64
 	Limit  int
-	Own    bool   // only the caller's own
-	Access string // only what is shared with the caller (AccessShared), or what is public (AccessPublic); empty: all
-	Query  string // words of the name, the last one perhaps cut short; empty: all
+	Own    bool   // only the caller's own models
+	Access string // AccessShared: only models shared with the caller; AccessPublic: only public ones; empty: all
+	Query  string // words of the name, the last one possibly incomplete; empty: all
 }
 
-// Words of LibraryPage.Access.
+// Values of LibraryPage.Access.
 const (
 	AccessShared = "shared"
 	AccessPublic = "public"
@@ -139,8 +142,8 @@ const (
 
 const newest = int64(1) << 62
 
-// Library reads the models that a caller may view, newest first. What comes while a person reads has greater numbers,
-// so no model is returned twice and none left out. It returns ErrMasterKey where the key of shares can't be opened.
+// Library returns the models that a caller may view, newest first. New models have greater numbers, so paging never
+// returns a model twice or skips one. If the key of shares can't be opened, Library returns ErrMasterKey.
 func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms []core.ModelView, err error) {
 	user, email, err := s.holders(ctx, who)
 	if err != nil || who.UserID == "" {
@@ -153,7 +156,7 @@ func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms
 	case strings.TrimSpace(p.Query) != "":
 		words := searchWords(p.Query)
 		if words == "" {
-			return nil, nil // nothing that a name could hold
+			return nil, nil // the query contains nothing that a name could contain
 		}
 		err = s.All(ctx, &ms, searchLibrary, who.UserID, user, email, p.Before, p.Limit,
 			"name : ("+words+") AND audience : ("+p.audience(user, email)+")")
@@ -169,7 +172,7 @@ func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms
 	return ms, err
 }
 
-// audience are the words of the search index that models of the page have, by the holders' words of the caller.
+// audience returns the search index words for the models of the page, from the caller's holder words.
 func (p *LibraryPage) audience(user, email string) string {
 	own, shared := "o"+user[1:], user
 	if email != "" {
@@ -186,8 +189,8 @@ func (p *LibraryPage) audience(user, email string) string {
 	return own + " OR p OR " + shared
 }
 
-// The library is merged from what indexes find, each in the order of the numbers and no more than a page; visible
-// decides in the end.
+// The library merges the results of several indexes. Each result is in the order of the numbers and no longer than a
+// page. The condition visible makes the final decision.
 const (
 	libraryFrom = "SELECT " + viewColumns + " FROM candidate c CROSS JOIN model m ON m.no = c.no JOIN user u ON " +
 		"u.id = m.owner_id WHERE " + visible
@@ -221,8 +224,9 @@ const (
 		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
 )
 
-// searchWords writes what a person typed as an FTS5 expression: all words, the last one as a beginning. Quoted, no
-// character of theirs has a meaning. Words without a letter or digit are left out: FTS5 would find nothing.
+// searchWords returns a query as an FTS5 expression for all its words, the last one as a prefix. The words are
+// quoted, so their characters have no special meaning. Words without a letter or digit are omitted, because FTS5
+// would find nothing for them.
 func searchWords(q string) string {
 	var words []string
 	for _, w := range strings.FieldsFunc(q, func(r rune) bool {

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// ShareColumns are those of the share s.
+// ShareColumns are the columns of share s.
 const ShareColumns = `s.id, m.id AS model_id, s.user_id, s.email, s.permission, s.created_at`
 
 var errNoUser = &core.Error{
@@ -20,8 +20,8 @@ var errNoUser = &core.Error{
 	Message: "User not found. Check the email address or ID.",
 }
 
-// holderOfUser and holderOfEmail are what a share's holder column says. The address stands there as a MAC, since the
-// column goes into the search index, which keeps the words of deleted rows for a while.
+// holderOfUser and holderOfEmail return the value of a share's column holder. An address is stored as a MAC, because
+// the column goes into the search index, which keeps the words of deleted rows for some time.
 func holderOfUser(id string) string { return "u" + strings.ReplaceAll(id, "-", "") }
 
 func (s *Store) holderOfEmail(ctx context.Context, email core.Email) (string, error) {
@@ -34,7 +34,7 @@ func (s *Store) holderOfEmail(ctx context.Context, email core.Email) (string, er
 	return "e" + hex.EncodeToString(mac.Sum(nil)[:16]), nil
 }
 
-// holders are the two words that shares of a caller may have; empty where there is none.
+// holders returns the two holder words that shares of a caller may have. A word is empty if there is none.
 func (s *Store) holders(ctx context.Context, who core.Caller) (user, email string, err error) {
 	if who.UserID == "" {
 		return "", "", nil
@@ -45,8 +45,8 @@ func (s *Store) holders(ctx context.Context, who core.Caller) (user, email strin
 	return holderOfUser(who.UserID), email, err
 }
 
-// AddShare keeps a new share. core.ErrNotFound means that its user is unknown (an unknown address is as good as a known
-// one), a conflict that the model is shared so already or too often.
+// AddShare adds a share. If its user doesn't exist, it returns core.ErrNotFound; an address needs no account. If the
+// model already has this share, or the maximum number of shares, it returns a Conflict.
 func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error {
 	holder := holderOfUser(sh.UserID)
 	if sh.Email != "" {
@@ -84,7 +84,7 @@ func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error
 	})
 }
 
-// Shares reads a page of a model's shares, by id. Its only error is core.ErrStorage.
+// Shares returns a page of a model's shares, by id. The only error is core.ErrStorage.
 func (s *Store) Shares(ctx context.Context, modelID string, page core.Page) (shs []core.Share, err error) {
 	err = s.All(ctx, &shs, "SELECT "+ShareColumns+" FROM model m CROSS JOIN share s INDEXED BY share_model ON s.model_no "+
 		"= m.no WHERE m.id = ? AND s.id > ? ORDER BY s.id LIMIT +?",
@@ -95,14 +95,14 @@ func (s *Store) Shares(ctx context.Context, modelID string, page core.Page) (shs
 const oneShare = "SELECT " + ShareColumns + " FROM share s JOIN model m ON m.no = s.model_no WHERE s.id = ? AND " +
 	"m.id = ?"
 
-// Share reads one share of a model. It returns core.ErrNotFound where the model has no such share.
+// Share returns a share of a model. If the model has no such share, it returns core.ErrNotFound.
 func (s *Store) Share(ctx context.Context, modelID, id string) (sh core.Share, err error) {
 	err = s.Get(ctx, &sh, oneShare, id, modelID)
 	return sh, err
 }
 
-// UpdateShare changes a share by a rule, which runs inside the transaction, and returns it as it is then. It returns
-// core.ErrNotFound where the model has no such share, or an error of the rule.
+// UpdateShare changes a share with rule, which runs inside the transaction, and returns the changed share. If the
+// model has no such share, it returns core.ErrNotFound. It also returns the errors of rule.
 func (s *Store) UpdateShare(ctx context.Context, modelID, id string, rule func(*core.Share) error) (sh core.Share,
 	err error,
 ) {
@@ -118,7 +118,7 @@ func (s *Store) UpdateShare(ctx context.Context, modelID, id string, rule func(*
 	return sh, err
 }
 
-// DeleteShare ends a share. It returns core.ErrNotFound where the model has no such share.
+// DeleteShare removes a share. If the model has no such share, it returns core.ErrNotFound.
 func (s *Store) DeleteShare(ctx context.Context, modelID, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("share", id); err != nil {

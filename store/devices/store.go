@@ -7,19 +7,19 @@ import (
 	"newsletterd/store/files"
 )
 
-// fileStore is embedded under a name of its own: each room calls its part Store.
+// Every store package calls its part Store. The alias gives the embedded field its own name.
 type fileStore = files.Store
 
-// Store keeps devices and models. Its methods may be called from any goroutine.
+// Store stores devices and models. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	*fileStore
 }
 
-// New returns the store of devices and models in a file that is not open yet.
+// New returns the store of devices and models for a database that is not open yet.
 func New(d *db.DB, f *files.Store) *Store { return &Store{d, f} }
 
-// Start lets go of the uploads that the daemon before this one was busy with. Its only error is core.ErrStorage.
+// Start discards the unfinished uploads of the previous daemon. The only error is core.ErrStorage.
 func (s *Store) Start(ctx context.Context) error {
 	if s.Options().Mode != db.Daemon {
 		return nil

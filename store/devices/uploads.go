@@ -14,31 +14,31 @@ import (
 	"newsletterd/store/files"
 )
 
-// Upload is a file on its way in. Its chunks wait in the queue of bulk operations, one a transaction; no model names
-// them until Commit. An Upload belongs to one goroutine at a time.
+// Upload is a file that is being uploaded. Each chunk is a bulk operation in its own transaction. No model refers to
+// the chunks until Commit. An Upload is not safe for concurrent use.
 type Upload struct {
 	store  *Store
 	owner  string
 	limits core.ModelLimits
-	no     int64 // of the file; 0: nothing was written yet
+	no     int64 // number of the file; 0: nothing was written yet
 	chunks int64
 	size   int64
 	sum    hash.Hash
 	kept   bool
 }
 
-// NewUpload begins an upload of a user. Close must follow.
+// NewUpload starts an upload for a user. The caller must call Close.
 func (s *Store) NewUpload(ownerID string, limits core.ModelLimits) *Upload {
 	return &Upload{store: s, owner: ownerID, limits: limits, sum: sha256.New()}
 }
 
-// Size is the number of bytes that are kept: of a file whose reader failed, those of its whole chunks. ReadFrom goes on
-// after them.
+// Size returns the number of bytes stored so far. If a reader failed, these are the bytes of its whole chunks, and
+// the next ReadFrom continues after them.
 func (u *Upload) Size() int64 { return u.size }
 
-// ReadFrom reads a file to its end, in chunks. now is asked once a chunk. Memory is asked for before it is used, where
-// grow is not nil, and given back at the end. Errors of the reader are returned as they are, files too large with
-// ModelLimits' own.
+// ReadFrom reads a file to its end, in chunks. It calls now once per chunk. If grow is not nil, ReadFrom calls it
+// before it uses memory, and again to give the memory back. Errors of the reader are returned unchanged. If the file
+// is too large, ReadFrom returns the error of ModelLimits.
 func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now func() core.Instant) (err error) {
 	b := files.Buffer{Grow: grow}
 	defer b.Release()
@@ -60,14 +60,14 @@ func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now
 	}
 }
 
-// ErrSlowUpload is the error of an upload that was given up.
+// ErrSlowUpload is returned when an upload was given up because it was too slow.
 var ErrSlowUpload = core.Invalidf("",
 	"The upload was stopped: less than 1 MiB arrived in %d minutes. Start it again.",
 	files.UploadDead/time.Minute)
 
-// add writes one chunk. The first brings the file's row along.
+// add writes one chunk. The first chunk also creates the file's row.
 func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error {
-	if err := u.store.Room(2 * int64(len(chunk))); err != nil { // in the -wal, and in the file
+	if err := u.store.Room(2 * int64(len(chunk))); err != nil { // once in the -wal and once in the file
 		return err
 	}
 	if u.size != u.chunks*files.ChunkSize {
@@ -112,7 +112,7 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 	return nil
 }
 
-// errEnded is of more bytes after the end of a file: a chunk that isn't full is the last one.
+// errEnded is returned for data after the end of a file. A chunk that isn't full is the last one.
 var errEnded = core.Invalidf("", "The file is longer than announced. Upload it again.")
 
 var errModelsFull = &core.Error{
@@ -121,7 +121,7 @@ var errModelsFull = &core.Error{
 	Err:     errors.New("the limit limits.model_bytes_total is reached"),
 }
 
-// modelBytes is what the files of all models may have together.
+// modelBytes returns the maximum total size of all model files in bytes.
 func (s *Store) modelBytes(limits core.ModelLimits) (int64, error) {
 	if limits.BytesTotal > 0 {
 		return limits.BytesTotal, nil
@@ -133,7 +133,7 @@ func (s *Store) modelBytes(limits core.ModelLimits) (int64, error) {
 	return disk / 2, nil
 }
 
-// fits returns errModelsFull if so many bytes more are beyond the total of all files.
+// fits returns errModelsFull if the total size of all files would exceed total with bytes more.
 func fits(tx *db.Tx, bytes, total int64) error {
 	var n int64
 	if err := tx.Get(&n, "SELECT bytes FROM model_total"); err != nil {
@@ -157,10 +157,10 @@ func (s *Store) MayAddModel(ctx context.Context, ownerID string, limits core.Mod
 	return limits.OwnerHas(n)
 }
 
-// modelsOfOwner counts up to a bound.
+// modelsOfOwner counts an owner's models, up to a bound.
 const modelsOfOwner = "SELECT count(*) FROM (SELECT 1 FROM model WHERE owner_id = ? LIMIT +?)"
 
-// use counts bytes against what an owner may have.
+// use adds bytes to an owner's usage, within limits.
 func use(tx *db.Tx, ownerID string, bytes int64, limits core.ModelLimits) error {
 	n, err := tx.Exec("UPDATE model_usage SET bytes = bytes + ?2 WHERE owner_id = ?1 AND bytes + ?2 <= ?3", ownerID,
 		bytes, limits.BytesPerOwner)
@@ -178,7 +178,7 @@ func use(tx *db.Tx, ownerID string, bytes int64, limits core.ModelLimits) error 
 	return err
 }
 
-// Usage is the number of bytes that an owner's files have, those on their way in included. Its only error is
+// Usage returns the size in bytes of an owner's files, including uploads in progress. The only error is
 // core.ErrStorage.
 func (s *Store) Usage(ctx context.Context, ownerID string) (bytes int64, err error) {
 	err = s.Get(ctx, &bytes, "SELECT bytes FROM model_usage WHERE owner_id = ?", ownerID)
@@ -188,8 +188,8 @@ func (s *Store) Usage(ctx context.Context, ownerID string) (bytes int64, err err
 	return bytes, err
 }
 
-// Commit makes the file a model and returns it as it is kept. An empty file is a model too. An owner with as many
-// models as the limits allow gets a Conflict.
+// Commit turns the file into a model and returns it. An empty file is allowed. If the owner has as many models as the
+// limits allow, Commit returns a Conflict.
 func (u *Upload) Commit(ctx context.Context, m core.Model, actor string) (core.Model, error) {
 	m.Size, m.SHA256 = u.size, hex.EncodeToString(u.sum.Sum(nil))
 	err := u.store.Update(ctx, func(tx *db.Tx) (err error) {
@@ -227,7 +227,7 @@ func (u *Upload) Commit(ctx context.Context, m core.Model, actor string) (core.M
 	return m, err
 }
 
-// Close lets go of what was not committed. Where even that fails, the next start or housekeeping finds it.
+// Close discards an upload that was not committed. If that fails, the next start or housekeeping discards it.
 func (u *Upload) Close(ctx context.Context) {
 	if u.kept || u.no == 0 {
 		return
@@ -243,11 +243,12 @@ func (u *Upload) Close(ctx context.Context) {
 	}
 }
 
-// deadUploads says state <> 1 too: only so does SQLite know that the index on the other states will do.
+// deadUploads contains the redundant condition state <> 1, because otherwise SQLite doesn't use the index on the
+// other states.
 const deadUploads = "SELECT count(*) FROM model_file WHERE state <> " + files.SQLFileWhole + " AND state = " +
 	files.SQLFileGrowing + " AND by_daemon = 1"
 
-// dropUploads lets go of the uploads that the daemon before this one was busy with.
+// dropUploads discards the unfinished uploads of the previous daemon.
 func (s *Store) dropUploads(ctx context.Context) error {
 	var n int
 	if err := s.Get(ctx, &n, deadUploads); err != nil || n == 0 {
@@ -260,8 +261,8 @@ func (s *Store) dropUploads(ctx context.Context) error {
 	})
 }
 
-// RemoveFiles removes a few chunks of a file that no model holds any more, or whose upload died, and reports whether
-// there is more to remove.
+// RemoveFiles removes a few chunks of a file that no model refers to or whose upload has stopped. more reports
+// whether there is more to remove.
 func (s *Store) RemoveFiles(ctx context.Context, now core.Instant) (more bool, err error) {
 	var no int64
 	err = s.Get(ctx, &no,
@@ -280,7 +281,7 @@ func (s *Store) RemoveFiles(ctx context.Context, now core.Instant) (more bool, e
 // removeChunks removes the last few chunks of a file and, with the last one, the file.
 func (s *Store) removeChunks(ctx context.Context, no int64) (more bool, err error) {
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
-		// A stale upload loses its state first: its own process, should it still run, finds nothing to add to.
+		// A stale upload changes its state first. If its process still runs, it can't add further chunks.
 		if _, err := tx.Exec("UPDATE model_file SET state = "+files.SQLFileDropped+" WHERE no = ? AND state = "+files.SQLFileGrowing,
 			no); err != nil {
 			return err

@@ -5,35 +5,36 @@ import (
 	"time"
 )
 
-// The states of a row of model_file, in the text of statements, whose plans depend on them.
+// The states of a row of model_file as text in statements, whose query plans depend on them.
 const (
-	SQLFileGrowing = "0" // its chunks arrive
-	SQLFileWhole   = "1" // a model names it
-	SQLFileDropped = "2" // housekeeping removes it
+	SQLFileGrowing = "0" // chunks are arriving
+	SQLFileWhole   = "1" // a model refers to the file
+	SQLFileDropped = "2" // housekeeping removes the file
 )
 
-// ChunkSize is the size of a file's parts, in bytes.
+// ChunkSize is the size of a file's chunks in bytes.
 const ChunkSize = 1 << 20
 
-// UploadPatch is what an upload's buffer begins with, in bytes.
+// UploadPatch is the initial size of an upload's buffer in bytes.
 const UploadPatch = 64 << 10
 
-const UploadDead = 10 * time.Minute // without a chunk: the process that brought it is gone
+const UploadDead = 10 * time.Minute // without a chunk; the uploading process is gone then
 
-// UploadKept is how long what has arrived of a file may wait for the rest: housekeeping leaves it alone until then.
+// UploadKept is how long an incomplete upload may wait for the rest of its file. Housekeeping doesn't touch it before
+// that.
 const UploadKept = UploadDead - time.Minute
 
-// Grow asks for n bytes of memory for a buffer, and gives them back when n is negative.
+// Grow reserves n bytes of memory for a buffer. A negative n releases them.
 type Grow func(n int) error
 
-// Buffer is the memory of one upload: it grows to a chunk as bytes arrive, so that a slow sender holds little.
+// Buffer is the memory of one upload. It grows up to a chunk as bytes arrive, so a slow sender uses little memory.
 type Buffer struct {
 	Bytes []byte
 	Grow  Grow
 }
 
-// Fill reads after the n bytes that are there, until a chunk is full or the file ends, which is io.EOF together with
-// what was read last. It returns how many bytes are there then.
+// Fill reads into the buffer after its first n bytes, until the chunk is full or the file ends. It returns the new
+// number of bytes. At the end of the file it returns io.EOF together with the last bytes.
 func (b *Buffer) Fill(r io.Reader, n int) (_ int, err error) {
 	for n < ChunkSize && err == nil {
 		if n == len(b.Bytes) {
@@ -61,11 +62,11 @@ func (b *Buffer) double(n int) error {
 	return nil
 }
 
-// Release gives the memory back.
+// Release returns the buffer's memory.
 func (b *Buffer) Release() {
 	if b.Grow != nil && len(b.Bytes) > 0 {
 		_ = b.Grow(-len(b.Bytes))
 	}
 }
 
-const RemoveBatch = 8 // chunks in one operation: a few milliseconds
+const RemoveBatch = 8 // chunks per operation, which take a few milliseconds

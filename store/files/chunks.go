@@ -10,34 +10,34 @@ import (
 	"newsletterd/store/db"
 )
 
-// File reads the file of a model or of a picture: an io.ReadSeeker for one goroutine. Each piece is a read of its own,
-// so that no snapshot is held while a slow receiver takes its time.
+// File reads the file of a model or a picture. It is an io.ReadSeeker and not safe for concurrent use. Each piece is
+// a separate read, so that a slow receiver doesn't hold a snapshot.
 type File struct {
 	ctx    context.Context
 	store  *Store
-	query  string // of a piece
+	query  string // query for a piece
 	no     int64
 	size   int64
 	offset int64
-	at     int64 // number of the piece held; -1: none
+	at     int64 // number of the piece in memory; -1: none
 	piece  piece
 	err    error
 }
 
-// OpenFile begins to read the file of a model.
+// OpenFile returns a File for a model.
 func (s *Store) OpenFile(ctx context.Context, m *core.Model) *File {
 	return s.OpenPieces(ctx, readPiece, m.FileNo, m.Size)
 }
 
-// OpenPieces begins to read a file of so many bytes by a query of its pieces, such as readMediaPiece.
+// OpenPieces returns a File of size bytes that reads its pieces with query, such as ReadMediaPiece.
 func (s *Store) OpenPieces(ctx context.Context, query string, no, size int64) *File {
 	return &File{ctx: ctx, store: s, query: query, no: no, size: size, at: -1}
 }
 
-// Err is the error that a Read ended with, io.EOF apart; for callers whose copying swallows it.
+// Err returns the error that a Read ended with, except io.EOF. It is for callers whose copying drops the error.
 func (f *File) Err() error { return f.err }
 
-// Read implements io.Reader. A file that is removed meanwhile ends in core.ErrNotFound.
+// Read implements io.Reader. If the file is removed while it is read, Read returns core.ErrNotFound.
 func (f *File) Read(p []byte) (int, error) {
 	if f.offset >= f.size {
 		return 0, io.EOF
@@ -54,16 +54,17 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// PieceSize is what is held of a file at once, in bytes: a part of a chunk, since many may be downloading. SQLite reads
-// the whole chunk each time, so smaller pieces would cost more than they save.
+// PieceSize is the number of bytes of a file held in memory. It is less than a chunk, because many downloads may run
+// at the same time. SQLite reads the whole chunk for each piece, so smaller pieces would cost more than they save.
 const PieceSize = ChunkSize / 2
 
-// chunkReads is the number of chunks that are read at once: each costs some MiB while it lasts, and a connection that
+// chunkReads is the maximum number of concurrent chunk reads. Each one uses some MiB of memory and a connection that
 // others wait for.
 const chunkReads = 2
 
-// piece takes a column's bytes as the driver made them. They are its own copy and stay as they are after the row, which
-// database/sql does not promise and a test watches; another copy would double the memory of a download.
+// piece takes the bytes of a column from the driver without copying them, because a copy would double the memory of a
+// download. The bytes are the driver's own copy and outlive the row. database/sql doesn't promise that, but a test
+// checks it.
 type piece []byte
 
 // Scan implements sql.Scanner.
@@ -78,7 +79,7 @@ func (c *piece) Scan(src any) error {
 
 const (
 	readPiece = "SELECT substr(data, ?3, ?4) FROM model_chunk WHERE file_no = ?1 AND chunk_no = ?2"
-	// ReadMediaPiece reads a piece of a picture's file.
+	// ReadMediaPiece is a query for a piece of a picture's file.
 	ReadMediaPiece = "SELECT substr(data, ?3, ?4) FROM media_chunk WHERE file_no = ?1 AND chunk_no = ?2"
 )
 
@@ -106,7 +107,7 @@ func (f *File) load(no int64) error {
 	return nil
 }
 
-// Seek implements io.Seeker; it reads nothing.
+// Seek implements io.Seeker. It reads nothing.
 func (f *File) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:

@@ -1,6 +1,6 @@
-// Package files reads and buffers the bytes of models, pictures and imports, which lie in the database in chunks.
+// Package files reads and buffers the contents of models, pictures and imports, which the database stores in chunks.
 //
 //	store.go     New
 //	chunks.go    reading
-//	buffer.go    the memory of what comes in
+//	buffer.go    the memory of uploads
 package files

@@ -2,11 +2,11 @@ package files
 
 import "newsletterd/store/db"
 
-// Store reads files. Its methods may be called from any goroutine.
+// Store reads files. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
-	chunkReads chan struct{} // places of those who read chunks
+	chunkReads chan struct{} // limits concurrent reads of chunks
 }
 
-// New returns the store of files in a file that is not open yet.
+// New returns the file store of a database that is not open yet.
 func New(d *db.DB) *Store { return &Store{DB: d, chunkReads: make(chan struct{}, chunkReads)} }

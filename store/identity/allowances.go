@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// Allowances lists what a user has allowed clients, by name. Its only error is core.ErrStorage.
+// Allowances returns what a user has allowed clients, by client name. The only error is core.ErrStorage.
 func (s *Store) Allowances(ctx context.Context, userID string) (as []core.Allowance, err error) {
 	err = s.All(ctx, &as, `SELECT a.client_id, c.name AS client_name, a.scope, a.created_at FROM client_consent a JOIN
 		client c ON c.id = a.client_id
@@ -18,8 +18,8 @@ func (s *Store) Allowances(ctx context.Context, userID string) (as []core.Allowa
 	return as, err
 }
 
-// Disallow forgets what a user has allowed a client, and ends what the client was given. It returns core.ErrNotFound
-// where the user has not allowed the client anything.
+// Disallow removes a user's consent for a client and ends the client's tokens for the user. If there is no consent,
+// it returns core.ErrNotFound.
 func (s *Store) Disallow(ctx context.Context, userID, clientID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.One("DELETE FROM client_consent WHERE user_id = ? AND client_id = ?", userID,
@@ -35,7 +35,7 @@ func (s *Store) Disallow(ctx context.Context, userID, clientID string, now core.
 
 const allowedScopes = "SELECT scope FROM client_consent WHERE user_id = ? AND client_id = ?"
 
-// allow adds scopes to what a user has allowed a client.
+// allow adds scopes to a user's consent for a client.
 func allow(tx *db.Tx, userID, clientID string, scopes []string, now core.Instant) error {
 	var scope string
 	err := tx.Get(&scope, allowedScopes, userID, clientID)

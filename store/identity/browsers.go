@@ -9,13 +9,15 @@ import (
 	"newsletterd/store/db"
 )
 
-// BrowserColumns are those of a browser.
+// BrowserColumns are the columns of a browser.
 const BrowserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent, b.auth_at, b.used_at, b.expires_at"
 
 var browserTable = db.TableOf[core.Browser]("browser", nil, nil)
 
-// Visitor reads who is signed in in a browser, and what that user has allowed a client (empty: no client is asked
-// about). core.ErrNotFound where no one is: the browser was signed out, or the user's sign-ins have all ended.
+// Visitor returns the user who is signed in with a browser, and what that user has allowed a client. An empty
+// clientID means no client. If the browser was signed out, or all of the user's sign-ins have ended, Visitor returns
+// core.ErrNotFound.
+// core.ErrNotFound.
 func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now core.Instant) (v core.Visitor, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		err := r.Get(&v.Browser, "SELECT "+BrowserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
@@ -44,8 +46,8 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 	return v, err
 }
 
-// AddBrowser records that a user has signed in in a browser; in.Family is not looked at. ErrSignInStale as for
-// AddSignIn. The browser that was signed in with the same session before, if any, is signed out.
+// AddBrowser records that a user has signed in with a browser. It ignores in.Family. The browser that used the same
+// session before, if any, is signed out. ErrSignInStale is returned as for AddSignIn.
 func (s *Store) AddBrowser(ctx context.Context, in SignIn, b core.Browser, before string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return addBrowser(tx, in, b, before, now) })
 }
@@ -62,7 +64,7 @@ func addBrowser(tx *db.Tx, in SignIn, b core.Browser, before string, now core.In
 	return err
 }
 
-// TouchBrowser notes that a browser was used. Its only error is core.ErrStorage.
+// TouchBrowser records that a browser was used. The only error is core.ErrStorage.
 func (s *Store) TouchBrowser(ctx context.Context, id string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE browser SET used_at = ? WHERE id = ? AND used_at < ?", now, id, now)
@@ -70,7 +72,8 @@ func (s *Store) TouchBrowser(ctx context.Context, id string, now core.Instant) e
 	})
 }
 
-// Browsers lists the browsers in which a user is signed in, the latest used first. Its only error is core.ErrStorage.
+// Browsers returns the browsers in which a user is signed in, most recently used first. The only error is
+// core.ErrStorage.
 func (s *Store) Browsers(ctx context.Context, userID string, now core.Instant) (bs []core.Browser, err error) {
 	err = s.All(ctx, &bs, "SELECT "+BrowserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
 		WHERE b.user_id = ? AND b.expires_at > ? AND b.epoch = u.epoch ORDER BY b.used_at DESC, b.id LIMIT 200`, userID,
@@ -78,9 +81,9 @@ func (s *Store) Browsers(ctx context.Context, userID string, now core.Instant) (
 	return bs, err
 }
 
-// SignOutBrowser signs a user out in one browser, and ends the families that began there, but not those with the scope
-// offline_access: they are meant to outlive the session (OpenID Connect Back-Channel Logout section 2.7).
-// core.ErrNotFound where the browser isn't the user's.
+// SignOutBrowser signs a user out in one browser and ends the families that began there. Families with the scope
+// offline_access continue, because they are meant to outlive the session (OpenID Connect Back-Channel Logout section
+// 2.7). If the browser isn't the user's, SignOutBrowser returns core.ErrNotFound.
 func (s *Store) SignOutBrowser(ctx context.Context, id, userID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.One("DELETE FROM browser WHERE id = ? AND user_id = ?", id, userID); err != nil {
@@ -93,7 +96,8 @@ func (s *Store) SignOutBrowser(ctx context.Context, id, userID string, now core.
 	})
 }
 
-// EndFamily ends one sign-in of a user at a client; core.ErrNotFound where it isn't the user's, or has ended.
+// EndFamily ends one sign-in of a user at a client. If it isn't the user's or has ended, EndFamily returns
+// core.ErrNotFound.
 func (s *Store) EndFamily(ctx context.Context, id, userID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		tx.Kick(db.TopicIdentity)
@@ -102,8 +106,9 @@ func (s *Store) EndFamily(ctx context.Context, id, userID string, now core.Insta
 	})
 }
 
-// ChangePassword sets a user's password and ends every sign-in but the browser in which the change was made. It returns
-// core.ErrNotFound where the user is gone, and ErrSignInStale where epoch is no longer the user's.
+// ChangePassword sets a user's password and ends every sign-in except in the browser where the change was made. If
+// the user no longer exists, it returns core.ErrNotFound. If epoch is no longer the user's, it returns
+// ErrSignInStale.
 func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, passwordHash, browserID string,
 	now core.Instant,
 ) error {
@@ -123,9 +128,10 @@ func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, 
 	})
 }
 
-// proved records a login whose password was right: the counter ends, the device is known, the hash is renewed.
+// proved records a login with a correct password. It resets the counter, marks the device as known and renews the
+// hash.
 func proved(tx *db.Tx, in SignIn, now core.Instant) error {
-	// The epoch guards against a password change between the check and here.
+	// The epoch guards against a password change since the check.
 	err := tx.One("UPDATE user SET last_login_at = ? WHERE id = ? AND epoch = ? AND disabled_at = 0", int64(now),
 		in.Family.UserID, in.Family.Epoch)
 	if errors.Is(err, core.ErrNotFound) {
@@ -156,7 +162,8 @@ func proved(tx *db.Tx, in SignIn, now core.Instant) error {
 	return nil
 }
 
-// SignIns lists the live families of a user with the names of their clients, the latest used first. Its only error is
+// SignIns returns the live families of a user with the names of their clients, most recently used first. The only
+// error is core.ErrStorage.
 // core.ErrStorage.
 func (s *Store) SignIns(ctx context.Context, userID string, now core.Instant) (fs []core.ClientSignIn, err error) {
 	err = s.All(ctx, &fs, "SELECT "+FamilyColumns+`, coalesce(c.name, f.client_id) AS client_name FROM family f

@@ -16,7 +16,7 @@ const clientCreator = `, coalesce((SELECT ` + tenants.UserName + ` FROM user AS 
 	AND client.created_by LIKE 'user:%'), '') AS created_by_name` + tenants.RecordKeepers
 
 var (
-	// SelectClients reads clients for which what follows holds.
+	// SelectClients begins a query for clients, to be followed by a condition.
 	SelectClients = "SELECT " + clientTable.Columns + " FROM client WHERE "
 	selectClient  = SelectClients + "id = ? AND deleted_at = 0"
 	clientList    = tenants.ListByTenant(clientTable.Columns+clientCreator, "client", "client_tenant", "deleted_at = 0",
@@ -28,25 +28,26 @@ var (
 		FROM client WHERE id = ? AND deleted_at = 0`
 )
 
-// Client reads one OAuth client. One that was deleted, itself or with its tenant, is core.ErrNotFound.
+// Client returns an OAuth client. If it doesn't exist, or it or its tenant was deleted, Client returns
+// core.ErrNotFound.
 func (s *Store) Client(ctx context.Context, id string) (c core.Client, err error) {
 	err = s.Get(ctx, &c, clientAndTenant, id)
 	return c, err
 }
 
-// client reads one OAuth client inside an operation.
+// client returns an OAuth client inside an operation.
 func client(tx *db.Tx, id string) (c core.Client, err error) {
 	err = tx.Get(&c, selectClient, id)
 	return c, err
 }
 
-// Clients reads a page of OAuth clients, by id: all, or those of tenants. Its only error is core.ErrStorage.
+// Clients returns a page of OAuth clients by id: all, or those of tenants. The only error is core.ErrStorage.
 func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page core.Page) (cs []core.Client, err error) {
 	err = s.AllOf(ctx, &cs, &clientList, tenants, all, page.After, page.Limit)
 	return cs, err
 }
 
-// AddClient keeps a new OAuth client, which the actor has created. core.ErrNotFound means that its tenant is unknown.
+// AddClient adds an OAuth client created by actor. If its tenant doesn't exist, it returns core.ErrNotFound.
 func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) error {
 	c.CreatedBy = actor
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -68,8 +69,8 @@ func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) erro
 	})
 }
 
-// UpdateClient changes an OAuth client by a rule and returns it as it is then. The rule runs inside the transaction. It
-// returns core.ErrNotFound where there is no such client, or an error of the rule.
+// UpdateClient changes an OAuth client with rule, which runs inside the transaction, and returns the changed client.
+// If no such client exists, it returns core.ErrNotFound. It also returns the errors of rule.
 func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*core.Client) error) (c core.Client,
 	err error,
 ) {
@@ -106,8 +107,8 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 	return c, db.AsItStood(err, &c.UpdatedAt, at)
 }
 
-// DeleteClient takes an OAuth client out of sight; its tokens end with it. It returns core.ErrNotFound where there is
-// no such client.
+// DeleteClient marks an OAuth client as deleted and ends its tokens. If no such client exists, it returns
+// core.ErrNotFound.
 func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("client", id); err != nil {
@@ -125,15 +126,15 @@ func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Ins
 	})
 }
 
-// PublicRedirectURIs lists the redirect URIs of all public clients: the scripts of those sites may call the provider.
-// Its only error is core.ErrStorage.
+// PublicRedirectURIs returns the redirect URIs of all public clients. Scripts of those sites may call the provider.
+// The only error is core.ErrStorage.
 func (s *Store) PublicRedirectURIs(ctx context.Context) (uris []string, err error) {
 	err = s.All(ctx, &uris, "SELECT DISTINCT j.value FROM client c, json_each(c.redirect_uris) j WHERE "+
 		"c.client_type = 'public' AND c.deleted_at = 0 AND c.disabled_at = 0")
 	return uris, err
 }
 
-// endTokensOf ends all tokens of a client, and the codes that would become more.
+// endTokensOf ends all tokens of a client, and the codes that could still be exchanged for tokens.
 func endTokensOf(tx *db.Tx, clientID string, now core.Instant) error {
 	if _, err := tx.Exec(deleteCodesOf, now, clientID); err != nil {
 		return err
@@ -147,8 +148,8 @@ const (
 	endFamiliesOf = "UPDATE family INDEXED BY family_client SET revoked_at = ? WHERE client_id = ? AND revoked_at = 0"
 )
 
-// RestoreClients restores the clients of a tenant that were deleted with it, disabled: their tokens end. It returns how
-// many.
+// RestoreClients restores the clients that were deleted with their tenant. They come back disabled and their tokens
+// end. It returns their number.
 func RestoreClients(tx *db.Tx, tenantID string, deletedAt, now core.Instant) (int, error) {
 	var ids []string
 	err := tx.All(&ids, "SELECT id FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND deleted_at = ?", tenantID,

@@ -12,24 +12,26 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// maxOwners is how many people are told of a new client.
+// maxOwners is the maximum number of people who are notified of a new client.
 const maxOwners = 50
 
-// Of each tenant, one of them gets so many mails in a period, and at its end one about the clients that were created
-// after those.
+// For each tenant, a recipient gets at most clientsPer of these emails per period. One more email at the end of the
+// period lists the clients created after those.
 const (
 	clientPeriod   = time.Hour
 	clientsPer     = 5
-	maxClientNames = 10 // in that one
+	maxClientNames = 10 // names in that email
 )
 
-// owners of a tenant are its administrators, those of the server the operators; ?3 is told in any case.
+// selectOwners is a query for the verified addresses of user ?3, who comes first, and of the administrators of a
+// tenant or the operators.
 const selectOwners = `SELECT u.email FROM user AS u WHERE u.id IN (SELECT user_id FROM role WHERE tenant_id = ?1
 	AND role = ?2 AND pending = 0 UNION SELECT ?3) AND u.email_verified = 1 AND u.disabled_at = 0
 	ORDER BY u.id = ?3 DESC, u.id LIMIT +?4`
 
-// tellOwners mails those who answer for the tenant of a new client, or for the server, and the user who created it: a
-// client outlives the session that has made it. A tenant without administrators is the operators' to look after.
+// tellOwners emails the people responsible for the tenant of a new client, or for the server, and the user who
+// created it. It does so because a client outlives the session that created it. For a tenant without administrators,
+// the operators are responsible.
 func tellOwners(tx *db.Tx, c *core.Client) error {
 	creator := core.ActorUser(c.CreatedBy)
 	var owners []core.Email
@@ -52,7 +54,7 @@ func tellOwners(tx *db.Tx, c *core.Client) error {
 		m := core.Mail{Kind: core.MailClientAdded, TenantID: c.TenantID, Email: email, TokenID: c.ID}
 		switch {
 		case n > clientsPer+1:
-			continue // the one that waits tells of this client, too
+			continue // the waiting email will list this client too
 		case n > clientsPer:
 			m = core.ClientsMail(email, c.TenantID, c.CreatedAt, until)
 		}
@@ -63,8 +65,8 @@ func tellOwners(tx *db.Tx, c *core.Client) error {
 	return nil
 }
 
-// ClientsMail reads what the mail about the clients of a tenant, or of the server, that were created since then says.
-// It returns core.ErrNotFound where none of them is left.
+// ClientsMail returns the contents of the email about the clients of a tenant, or of the server, that were created
+// since then. If none of them is left, it returns core.ErrNotFound.
 func (s *Store) ClientsMail(ctx context.Context, tenantID string, since core.Instant) (m core.ClientMail, err error) {
 	var names []string
 	err = s.All(ctx, &names, "SELECT name FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND created_at >= ? "+
@@ -79,8 +81,8 @@ func (s *Store) ClientsMail(ctx context.Context, tenantID string, since core.Ins
 	return m, err
 }
 
-// ClientMail reads what the mail about a new client says. It returns core.ErrNotFound where there is no such client any
-// more.
+// ClientMail returns the contents of the email about a new client. If the client no longer exists, it returns
+// core.ErrNotFound.
 func (s *Store) ClientMail(ctx context.Context, id string) (m core.ClientMail, err error) {
 	c, err := s.Client(ctx, id)
 	if err != nil {
@@ -122,13 +124,13 @@ func keptBy(q db.Querier, userID string) (m core.Made, err error) {
 	return m, err
 }
 
-// KeptBy reads what a user keeps, by id. Its only error is core.ErrStorage.
+// KeptBy returns the clients and endpoints that a user keeps, by id. The only error is core.ErrStorage.
 func (s *Store) KeptBy(ctx context.Context, userID string) (core.Made, error) {
 	return keptBy(s.Reads(ctx), userID)
 }
 
-// DisableKeptBy disables what a user keeps and the rules let go, and returns that and the rest. Its only error is
-// core.ErrStorage.
+// DisableKeptBy disables the clients and endpoints that a user keeps, as far as the rules client and endpoint allow.
+// It returns the disabled and the active ones. The only error is core.ErrStorage.
 func (s *Store) DisableKeptBy(ctx context.Context, userID, actor string, now core.Instant,
 	client func(*core.Client) bool, endpoint func(*core.Endpoint) bool,
 ) (disabled, active core.Made, err error) {

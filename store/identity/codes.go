@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// CodeKept is how long a used or expired authorization code is remembered.
+// CodeKept is how long a used or expired authorization code is stored.
 const CodeKept = 24 * time.Hour
 
 var (
@@ -17,14 +17,14 @@ var (
 	selectCode = "SELECT " + codeTable.Columns + " FROM code WHERE hash = ?"
 )
 
-// ErrCode is the answer to a code that is unknown, expired, used, or not good any more.
+// ErrCode is returned for an authorization code that is unknown, expired, used or otherwise invalid.
 var ErrCode = &core.Error{
 	Kind: core.Invalid, Code: "invalid_grant",
 	Message: "The code is not valid or has expired. Start the authorization again.",
 }
 
-// AddCode keeps a new authorization code. consent, where it is not empty, is what the user has allowed the client just
-// now; it is remembered together with what was allowed before. Its only error is core.ErrStorage.
+// AddCode stores an authorization code. consent holds the scopes that the user has just allowed the client, if any.
+// They are added to those allowed before. The only error is core.ErrStorage.
 func (s *Store) AddCode(ctx context.Context, c core.AuthCode, consent []string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if len(consent) > 0 {
@@ -38,17 +38,17 @@ func (s *Store) AddCode(ctx context.Context, c core.AuthCode, consent []string) 
 	})
 }
 
-// Redemption is what a code becomes: the family, and its refresh token where there is one.
+// Redemption is what a code is exchanged for: a family and, optionally, a refresh token.
 type Redemption struct {
 	Family         core.Family
-	RefreshHash    []byte // empty: none is given
+	RefreshHash    []byte // empty means no refresh token
 	RefreshExpires core.Instant
 }
 
-// RedeemCode uses a code up and makes its family, in one operation. The rule sees the code, if it is good by itself,
-// and decides what becomes of it; its error leaves the code as it is. A code that was used before ends what became of
-// it (RFC 6749 section 4.1.2): that, too, is committed, together with the error ErrCode. clientID is the client that
-// asks: another's replay ends nothing.
+// RedeemCode uses up a code and creates its family, in one operation. If the code is valid, rule decides what it is
+// exchanged for. If rule returns an error, the code stays unused. If the code was used before, RedeemCode ends the
+// family that it was exchanged for (RFC 6749 section 4.1.2), commits that, and returns ErrCode. clientID is the
+// requesting client. A replay by another client ends nothing.
 func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, now core.Instant,
 	rule func(core.AuthCode) (Redemption, error),
 ) (core.AuthCode, error) {

@@ -10,29 +10,30 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// ChangeTTL is how long the link works that changes an account's address.
+// ChangeTTL is how long the link that changes an account's address is valid.
 const ChangeTTL = 24 * time.Hour
 
-// TokenChange is of the token that changes an account's address. It has a row of its own table.
+// TokenChange is the purpose of the token that changes an account's address. The token is stored in a table of its
+// own.
 const TokenChange = "change"
 
-// How many mails about a change of address a user causes in a day, and how many one address gets.
+// The number of emails about an address change that a user may cause per day, and that one address may get.
 const (
 	changePeriod    = 24 * time.Hour
 	changesPerUser  = 5
 	changesPerEmail = 3
 )
 
-// EmailChange is a user's wish to have another address.
+// EmailChange is a user's pending request for another address.
 type EmailChange struct {
 	Email     core.Email   `db:"email"`
 	ExpiresAt core.Instant `db:"expires_at"`
 }
 
-// AskEmailChange keeps the wish of a user in the place of one before, mails the link to the new address and a notice to
-// the old one. An address that has an account gets another mail instead, after the same work: the caller learns
-// nothing. Over the limits only the mails are left out. epoch is the user's when the password was checked;
-// core.ErrNotFound: it has moved.
+// AskEmailChange stores a user's request for another address and replaces an earlier one. It emails the link to the
+// new address and a notice to the old one. If the new address has an account, it gets a different email with the same
+// amount of work, so the caller learns nothing. Over the limits, only the emails are skipped. epoch is the user's
+// epoch when the password was checked. If it has changed since, AskEmailChange returns core.ErrNotFound.
 func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, email core.Email, token UserToken,
 	now core.Instant,
 ) error {
@@ -69,7 +70,7 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 		}
 		link := token.Style.MailTo(email, core.MailChange, token.ID)
 		if taken {
-			link = token.Style.MailTo(email, core.MailChangeTaken, "") // no one is told the token
+			link = token.Style.MailTo(email, core.MailChangeTaken, "") // the token is not emailed to anyone
 		}
 		tx.Touched("email_change")
 		state := tenants.MailQueued
@@ -82,14 +83,14 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 	})
 }
 
-// EmailChange reads the open wish of a user; core.ErrNotFound: there is none.
+// EmailChange returns a user's pending request. If there is none, it returns core.ErrNotFound.
 func (s *Store) EmailChange(ctx context.Context, userID string, now core.Instant) (e EmailChange, err error) {
 	err = s.Get(ctx, &e, "SELECT email, expires_at FROM email_change WHERE user_id = ? AND expires_at > ?", userID,
 		int64(now))
 	return e, err
 }
 
-// DropEmailChange takes a wish back. Its only error is core.ErrStorage.
+// DropEmailChange removes a user's pending request. The only error is core.ErrStorage.
 func (s *Store) DropEmailChange(ctx context.Context, userID string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("DELETE FROM email_change WHERE user_id = ?", userID)
@@ -97,14 +98,14 @@ func (s *Store) DropEmailChange(ctx context.Context, userID string) error {
 	})
 }
 
-// A token is good for the address that it was mailed to, while the account has the address that it had then.
+// A token is valid only for the address that it was emailed to, and only while the account still has its old address.
 const emailChangeQuery = `SELECT e.user_id, e.expires_at, u.email FROM email_change e JOIN user u ON u.id = e.user_id
 	WHERE e.hash = ? AND e.email_key = ? AND u.email_key = e.old_key AND u.disabled_at = 0`
 
 type emailChangeRow struct {
 	UserID    string       `db:"user_id"`
 	ExpiresAt core.Instant `db:"expires_at"`
-	Email     core.Email   `db:"email"` // the old one
+	Email     core.Email   `db:"email"` // old address
 }
 
 func (r emailChangeRow) check(now core.Instant) error {
@@ -114,7 +115,8 @@ func (r emailChangeRow) check(now core.Instant) error {
 	return nil
 }
 
-// CheckEmailChange tells whose address a token would change. It returns core.ErrInvalidToken or core.ErrTokenExpired.
+// CheckEmailChange returns the user whose address a token would change. It returns core.ErrInvalidToken or
+// core.ErrTokenExpired.
 func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Email, now core.Instant) (userID string,
 	err error,
 ) {
@@ -125,9 +127,10 @@ func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Em
 	return r.UserID, r.check(now)
 }
 
-// ChangeEmail redeems a token for the user who asked: the account has the address that it was mailed to, verified, and
-// the old address is told. Links that were mailed to the old one are worth nothing any more. core.ErrInvalidToken, also
-// where another account has taken the address meanwhile; core.ErrTokenExpired.
+// ChangeEmail redeems a token for the user who requested the change. The account gets the new address, verified, and
+// the old address is notified. Links that were emailed to the old address become invalid. If the token is invalid or
+// another account has taken the address since, ChangeEmail returns core.ErrInvalidToken. It also returns
+// core.ErrTokenExpired.
 func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, email core.Email, look core.MailStyle,
 	now core.Instant,
 ) error {
@@ -145,7 +148,7 @@ func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, ema
 		if err := tx.Watch("user", userID); err != nil {
 			return err
 		}
-		// Who presses the button has the mailbox, and the password that the wish asked for.
+		// The person who confirms owns the mailbox and knew the password when the change was requested.
 		err := tx.One(`UPDATE user SET email = e.email, email_key = e.email_key, email_verified = 1, self_registered =
 			0, updated_at = ?
 			FROM email_change e WHERE e.user_id = user.id AND id = ?`, int64(now), r.UserID)
@@ -158,7 +161,7 @@ func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, ema
 		if _, err := tx.Exec("DELETE FROM email_change WHERE user_id = ?", r.UserID); err != nil {
 			return err
 		}
-		// A role that is pending was given to the owner of the old address, who has not shown up.
+		// A pending role was given to the owner of the old address, who never verified it.
 		if _, err := tx.Exec("DELETE FROM role WHERE user_id = ? AND pending = 1", r.UserID); err != nil {
 			return err
 		}

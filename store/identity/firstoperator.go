@@ -8,12 +8,12 @@ import (
 	"newsletterd/store/db"
 )
 
-// ErrOperatorExists is returned where the first operator is to be made and there is one.
+// ErrOperatorExists is returned when the first operator is to be created although there is one.
 var ErrOperatorExists = core.Conflictf("operator_exists", "A server administrator already exists. Sign in instead.")
 
 const anyOperator = "SELECT 1 FROM role WHERE tenant_id = '' AND role = 'operator' LIMIT 1"
 
-// NoOperator returns ErrOperatorExists where a user has the role operator, one that isn't active too.
+// NoOperator returns ErrOperatorExists if any user has the role operator, even an inactive one.
 func (s *Store) NoOperator(ctx context.Context) error {
 	var n int
 	err := s.Get(ctx, &n, anyOperator)
@@ -26,7 +26,7 @@ func (s *Store) NoOperator(ctx context.Context) error {
 	return ErrOperatorExists
 }
 
-// AddFirstOperator is AddUser for the first operator. It returns ErrOperatorExists where there is one.
+// AddFirstOperator is AddUser for the first operator. If there is one, it returns ErrOperatorExists.
 func (s *Store) AddFirstOperator(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
 	return s.Update(ctx, s.ByActor(ctx, "user.create", "", u.ID, func(tx *db.Tx) error {
 		var n int

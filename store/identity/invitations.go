@@ -11,22 +11,23 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// InvitationTTL is how long the link of an invitation works.
+// InvitationTTL is how long the link of an invitation is valid.
 const InvitationTTL = 7 * 24 * time.Hour
 
-// TokenInvitation is of the token of an invitation. It has a row of its own table.
+// TokenInvitation is the purpose of an invitation's token, which is stored in a table of its own.
 const TokenInvitation = "invitation"
 
-// How many invitations a tenant mails in a day, and all tenants together to one address.
+// The number of invitations per day that a tenant may send, and that one address may get from all tenants.
 const (
 	invitationPeriod   = 24 * time.Hour
 	invitationsPer     = 20
 	invitationsPerMail = 5
 )
 
-// AddInvitation keeps an invitation and mails its link; token.ID is its id. It takes the place of an open one to the
-// address, in whatever case it was written, in the same tenant. core.ErrNotFound: there is no such tenant.
-// core.ErrTooMany: the tenant has invited 20 people today, or the address was invited 5 times.
+// AddInvitation stores an invitation and emails its link. token.ID becomes its id. It replaces an open invitation in
+// the same tenant to the same address, compared without regard to case. If the tenant doesn't exist, it returns
+// core.ErrNotFound. If the tenant has invited 20 people today, or the address was invited 5 times, it returns
+// core.ErrTooMany.
 func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, token UserToken, actor string,
 	now core.Instant,
 ) (i core.Invitation, err error) {
@@ -82,12 +83,12 @@ func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, toke
 	return i, err
 }
 
-// InvitationColumns are those of an invitation.
+// InvitationColumns are the columns of an invitation.
 const InvitationColumns = "id, tenant_id, role, email, invited_by, created_at, expires_at"
 
 var invitationList = tenants.ListByTenant(InvitationColumns, "invitation", "invitation_tenant", "true", false)
 
-// Invitations reads a page of open invitations by id, of the tenants or of all. Its only error is core.ErrStorage.
+// Invitations returns a page of open invitations by id, of some tenants or of all. The only error is core.ErrStorage.
 func (s *Store) Invitations(ctx context.Context, tenants []string, all bool, page core.Page) (is []core.Invitation,
 	err error,
 ) {
@@ -95,14 +96,14 @@ func (s *Store) Invitations(ctx context.Context, tenants []string, all bool, pag
 	return is, err
 }
 
-// Invitation reads an open invitation. It returns core.ErrNotFound where there is none.
+// Invitation returns an open invitation. If it doesn't exist, Invitation returns core.ErrNotFound.
 func (s *Store) Invitation(ctx context.Context, id string) (i core.Invitation, err error) {
 	err = s.Get(ctx, &i, "SELECT "+InvitationColumns+" FROM invitation WHERE id = ?", id)
 	return i, err
 }
 
-// Inviter returns who has sent an invitation, by name or address; empty: no user that there still is. Its only error is
-// core.ErrStorage.
+// Inviter returns the name or address of the user who sent an invitation. It returns an empty string if no user sent
+// it or the user no longer exists. The only error is core.ErrStorage.
 func (s *Store) Inviter(ctx context.Context, i *core.Invitation) (string, error) {
 	id := core.ActorUser(i.InvitedBy)
 	if id == "" {
@@ -115,21 +116,21 @@ func (s *Store) Inviter(ctx context.Context, i *core.Invitation) (string, error)
 	return u.NameInMails(), err
 }
 
-// DeleteInvitation takes an invitation back. It returns core.ErrNotFound where there is none.
+// DeleteInvitation withdraws an invitation. If it doesn't exist, DeleteInvitation returns core.ErrNotFound.
 func (s *Store) DeleteInvitation(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.RemoveRecord(ctx, "invitation", id, "invitation.delete", actor, now)
 }
 
-// Invited is an invitation whose token was shown, and what is known of the address.
+// Invited is the invitation of a presented token, with the state of the account that has the address.
 type Invited struct {
 	core.Invitation
 	TenantName string `db:"tenant_name"`
-	UserID     string `db:"user_id"` // of the account with the address; empty: there is none
-	Proved     bool   `db:"proved"`  // the owner of the address has proved the account's password
+	UserID     string `db:"user_id"` // account with the address; empty: none
+	Proved     bool   `db:"proved"`  // whether the owner of the address has proved the account's password
 }
 
-// An invitation is void once its tenant is gone, the account of its address is switched off, or the user who invited
-// has no role any more that may invite there.
+// An invitation is void if its tenant no longer exists or the account of its address is disabled. It is also void if
+// the user who sent it no longer has a role that allows inviting.
 const invitedQuery = `SELECT i.id, i.tenant_id, i.role, i.email, i.invited_by, i.created_at, i.expires_at,
 	coalesce(t.name, '') AS tenant_name, coalesce(u.id, '') AS user_id,
 	coalesce(u.email_verified = 1 AND u.self_registered = 0, 0) AS proved
@@ -149,14 +150,14 @@ func (i *Invited) check(err error, now core.Instant) error {
 	return nil
 }
 
-// Invited reads the invitation of a mailed token. It returns core.ErrInvalidToken or core.ErrTokenExpired.
+// Invited returns the invitation of an emailed token. It returns core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) Invited(ctx context.Context, hash []byte, now core.Instant) (i Invited, err error) {
 	err = i.check(s.Get(ctx, &i, invitedQuery, hash), now)
 	return i, err
 }
 
-// AcceptInvitation gives the role to the user who is signed in, whose address must be the invited one and proved. It
-// returns core.ErrInvalidToken or core.ErrTokenExpired.
+// AcceptInvitation gives the role to the signed-in user, whose address must be the invited one and proved. It returns
+// core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, userID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var i Invited
@@ -170,9 +171,10 @@ func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, userID string
 	})
 }
 
-// JoinByInvitation makes an account with the invited address, a name and a password, and gives it the role. An account
-// that another person may have registered under the address becomes the owner's: it loses password and sessions. One
-// whose password is proved must sign in instead: core.ErrInvalidToken, or core.ErrTokenExpired.
+// JoinByInvitation creates an account with the invited address, a name and a password, and gives it the role. If
+// another person may have registered the address, that account passes to the owner and loses its password and
+// sessions. If its password is proved, the user must sign in instead, and JoinByInvitation returns
+// core.ErrInvalidToken. It may also return core.ErrTokenExpired.
 func (s *Store) JoinByInvitation(ctx context.Context, hash []byte, name, passwordHash string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var i Invited

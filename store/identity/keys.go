@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// SigningKeys lists the keys whose tokens may still be good, the oldest first, and of one age by algorithm. It returns
-// ErrMasterKey where a key can't be opened.
+// SigningKeys returns the keys whose tokens may still be valid, oldest first. Keys of the same age are sorted by
+// algorithm. If a key can't be opened, it returns ErrMasterKey.
 func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]core.SigningKey, error) {
 	var keys []core.SigningKey
 	err := s.All(ctx, &keys, `SELECT kid, alg, private, created_at, active_at, retired_at, expires_at FROM signing_key
@@ -25,8 +25,8 @@ func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]core.Signi
 	return keys, nil
 }
 
-// AddFirstSigningKey adds a key unless there is one of its algorithm that signs: of two processes that begin on a fresh
-// file, one wins, and both then read the same key. Its only error is core.ErrStorage.
+// AddFirstSigningKey adds a key unless its algorithm already has a signing key. If two processes start on a new
+// database, one adds its key and both read it. The only error is core.ErrStorage.
 func (s *Store) AddFirstSigningKey(ctx context.Context, k core.SigningKey) error {
 	sealed := s.Seal(k.Private)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -40,9 +40,9 @@ func (s *Store) AddFirstSigningKey(ctx context.Context, k core.SigningKey) error
 	})
 }
 
-// AddNextSigningKey adds the key that follows the present one of its algorithm: from k.ActiveAt on the new one signs
-// and the present one no longer. It adds nothing, and says so, where a next key waits already. The audit trail tells of
-// it where By named an actor. Its only error is core.ErrStorage.
+// AddNextSigningKey adds the next key for an algorithm. From k.ActiveAt on, the new key signs instead of the current
+// one. If a next key already waits, AddNextSigningKey adds nothing and added is false. If By has stored an actor in
+// ctx, it writes an audit entry. The only error is core.ErrStorage.
 func (s *Store) AddNextSigningKey(ctx context.Context, k core.SigningKey, now core.Instant) (added bool, err error) {
 	sealed := s.Seal(k.Private)
 	err = s.Update(ctx, func(tx *db.Tx) error {
@@ -68,9 +68,9 @@ func (s *Store) AddNextSigningKey(ctx context.Context, k core.SigningKey, now co
 	return added, err
 }
 
-// ExpireSigningKeys plans when keys that sign no more leave the key set: after the last token that they can have
-// signed. Tokens live for ttl, but for those of the command line, whose families tell. Keys that have left are deleted.
-// Its only error is core.ErrStorage.
+// ExpireSigningKeys sets when retired keys leave the key set: after the last token that they can have signed has
+// expired. Tokens live for ttl, except those of the command line, which live as long as their families. Keys that
+// have left the set are deleted. The only error is core.ErrStorage.
 func (s *Store) ExpireSigningKeys(ctx context.Context, ttl time.Duration, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`UPDATE signing_key SET expires_at = max(retired_at + ?2,

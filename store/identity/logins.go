@@ -9,29 +9,30 @@ import (
 	"newsletterd/store/db"
 )
 
-// Guesses of passwords: how many one user gets in a window, and for how long an address that has signed in as the user
-// keeps a count of its own, so that no one can lock the owner out.
+// The number of password attempts for a user in a period. A device that has signed in as the user has its own counter
+// for knownFor, so that no one can lock the owner out.
 const (
 	loginPeriod   = 15 * time.Minute
 	loginFailures = 10
 	knownFor      = 90 * 24 * time.Hour
 )
 
-// LoginAttempt is what a login by password needs to know, counted before the password is looked at.
+// LoginAttempt holds the data for checking a login with a password. The attempt is counted before the check.
 type LoginAttempt struct {
 	User         core.User
-	Known        bool   // there is such a user, and not switched off
-	PasswordHash string // empty where Known is false, or the user has none
-	Factor       bool   // the user has a second factor
-	Passkey      bool   // the user has a passkey of the host
-	Key          string // of the counter
-	Blocked      bool   // too many failures: the password must not be looked at
+	Known        bool   // whether the user exists and is not disabled
+	PasswordHash string // empty if Known is false or the user has no password
+	Factor       bool   // whether the user has a second factor
+	Passkey      bool   // whether the user has a passkey for the host
+	Key          string // key of the counter
+	Blocked      bool   // whether there were too many failures, so that the password must not be checked
 	Until        core.Instant
 }
 
-// TryLogin counts an attempt for the address, known or not, and reads the user. devices are what the attempt may be
-// known by, the surest first (a cookie, the remote address); empty ones are left out. A known one has a counter of its
-// own. host is that of passkeys that count. Its only error is core.ErrStorage: an unknown address is none.
+// TryLogin counts a login attempt for an address, known or not, and reads its user. devices are identifiers of the
+// device, the most reliable first (a cookie, the remote address); empty ones are ignored. A known device has its own
+// counter. host selects the passkeys that count. An unknown address is not an error; the only error is
+// core.ErrStorage.
 func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, devices []string, now core.Instant) (
 	LoginAttempt, error,
 ) {
@@ -66,7 +67,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, dev
 			}
 		} else if err := tx.All(&[]core.Role{}, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+
 			""+roleCounts, ""); err != nil {
-			return err // asked in vain, for the same work
+			return err // this query is run only for the same amount of work
 		}
 		n, until, err := tx.Tally(t.Key, loginPeriod, now)
 		t.Blocked, t.Until = n > loginFailures, until
@@ -75,7 +76,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, dev
 	return t, err
 }
 
-// ForgiveTry takes a counted attempt back: it failed for another reason than the password. Its only error is
+// ForgiveTry undoes the count of an attempt that failed for another reason than the password. The only error is
 // core.ErrStorage.
 func (s *Store) ForgiveTry(ctx context.Context, key string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -84,25 +85,25 @@ func (s *Store) ForgiveTry(ctx context.Context, key string) error {
 	})
 }
 
-// SignIn is a login that has proved itself.
+// SignIn is a successful login.
 type SignIn struct {
 	Family         core.Family
 	RefreshHash    []byte
 	RefreshExpires core.Instant
-	Key            string   // of the counter of failures, which ends
-	Devices        []string // known from now on; an empty one is left out
-	OldHash        string   // with NewHash: the password's hash, made anew since its cost has changed
+	Key            string   // key of the failure counter, which is reset
+	Devices        []string // devices that are known from now on; empty ones are ignored
+	OldHash        string   // with NewHash: hash to be replaced because its cost has changed
 	NewHash        string
 }
 
-// ErrSignInStale is returned when the user changed while the password was checked.
+// ErrSignInStale is returned when the user has changed since the password was checked.
 var ErrSignInStale = &core.Error{
 	Kind: core.Invalid, Code: "invalid_grant",
 	Message: "The account has just changed. Try again.",
 }
 
-// AddSignIn records a login: its family, the refresh token, and that the device is known. It returns ErrSignInStale
-// where the user has changed since the password was checked.
+// AddSignIn records a login: its family, the refresh token and the known devices. If the user has changed since the
+// password was checked, it returns ErrSignInStale.
 func (s *Store) AddSignIn(ctx context.Context, in SignIn, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := proved(tx, in, now); err != nil {

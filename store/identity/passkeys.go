@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Tries of passkeys: how many that fail one address of origin gets in a period that begins with the first.
+// The number of failed passkey attempts from one remote address in a period that begins with the first.
 const (
 	passkeyPeriod   = 15 * time.Minute
 	passkeyFailures = 10
@@ -23,17 +23,18 @@ var (
 		Kind: core.Invalid, Code: "already_exists",
 		Message: "This passkey was already added. Use another device or key.",
 	}
-	// ErrPasskeysFull is returned when a user has as many passkeys as one may have.
+	// ErrPasskeysFull is returned when a user has the maximum number of passkeys.
 	ErrPasskeysFull = &core.Error{
 		Kind: core.Invalid, Code: "invalid_request",
 		Message: "You have reached the maximum number of passkeys. Remove one first.",
 	}
-	// ErrPasskeyCopied is returned when a passkey's counter goes back: another authenticator has a copy of its key.
+	// ErrPasskeyCopied is returned when a passkey's counter goes back, because another authenticator has a copy of
+	// its key.
 	ErrPasskeyCopied = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
 		Message: "This passkey was not accepted, because it may have been copied. Sign in another way.",
 	}
-	// ErrPasskeyGone is returned when a passkey is none of the user's: it may have been removed meanwhile.
+	// ErrPasskeyGone is returned when a passkey doesn't belong to the user. It may have been removed in the meantime.
 	ErrPasskeyGone = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
 		Message: "This passkey does not belong to your account. It may have been removed.",
@@ -44,23 +45,23 @@ var (
 	}
 )
 
-// PasskeyTable has the columns of a passkey.
+// PasskeyTable describes the table of passkeys.
 var PasskeyTable = db.TableOf[core.Passkey]("passkey", nil, nil)
 
-// Answer is an answer to a challenge: each is taken once.
+// Answer is an answer to a challenge. Each challenge can be answered once.
 type Answer struct {
-	Hash      []byte       // of the challenge
-	ExpiresAt core.Instant // when the challenge is worth nothing anyhow
+	Hash      []byte       // hash of the challenge
+	ExpiresAt core.Instant // time when the challenge expires
 }
 
-// Passkeys lists the passkeys of a user, the oldest first. Its only error is core.ErrStorage.
+// Passkeys returns the passkeys of a user, oldest first. The only error is core.ErrStorage.
 func (s *Store) Passkeys(ctx context.Context, userID string) (ps []core.Passkey, err error) {
 	err = s.All(ctx, &ps, "SELECT "+PasskeyTable.Columns+" FROM passkey WHERE user_id = ? ORDER BY created_at, id",
 		userID)
 	return ps, err
 }
 
-// PasskeyHosts counts the passkeys of each host that some were made for. Its only error is core.ErrStorage.
+// PasskeyHosts returns the number of passkeys for each host. The only error is core.ErrStorage.
 func (s *Store) PasskeyHosts(ctx context.Context) (map[string]int, error) {
 	var rows []struct {
 		Host  string `db:"rp_id"`
@@ -74,8 +75,8 @@ func (s *Store) PasskeyHosts(ctx context.Context) (map[string]int, error) {
 	return hosts, err
 }
 
-// AddPasskey adds a passkey of a user, who is told by mail. ErrSignInStale: epoch is no longer the user's.
-// ErrPasskeyKnown, ErrPasskeysFull and ErrChallengeUsed.
+// AddPasskey adds a passkey for a user, who is notified by email. If epoch is no longer the user's, it returns
+// ErrSignInStale. It also returns ErrPasskeyKnown, ErrPasskeysFull and ErrChallengeUsed.
 func (s *Store) AddPasskey(ctx context.Context, p core.Passkey, epoch int64, a Answer, look core.MailStyle,
 	now core.Instant,
 ) error {
@@ -110,7 +111,7 @@ func (s *Store) AddPasskey(ctx context.Context, p core.Passkey, epoch int64, a A
 	})
 }
 
-// RenamePasskey gives a passkey another name. core.ErrNotFound where the user has none such.
+// RenamePasskey renames a passkey. If the user has no such passkey, it returns core.ErrNotFound.
 func (s *Store) RenamePasskey(ctx context.Context, userID, id, name string, now core.Instant) error {
 	p := core.Passkey{Name: name}
 	if err := p.Validate(); err != nil {
@@ -125,7 +126,8 @@ func (s *Store) RenamePasskey(ctx context.Context, userID, id, name string, now 
 	})
 }
 
-// RemovePasskey removes a passkey of a user, who is told by mail. core.ErrNotFound where the user has none such.
+// RemovePasskey removes a passkey of a user, who is notified by email. If the user has no such passkey, it returns
+// core.ErrNotFound.
 func (s *Store) RemovePasskey(ctx context.Context, userID, id string, look core.MailStyle, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.One("DELETE FROM passkey WHERE id = ? AND user_id = ?", id, userID); err != nil {
@@ -145,7 +147,7 @@ func (s *Store) RemovePasskey(ctx context.Context, userID, id string, look core.
 	})
 }
 
-// actorOr returns who By says acts, else the one given.
+// actorOr returns the actor that By stored in ctx, or actor if there is none.
 func actorOr(ctx context.Context, actor string) string {
 	if who, ok := db.ActorOf(ctx); ok {
 		return who
@@ -153,18 +155,18 @@ func actorOr(ctx context.Context, actor string) string {
 	return actor
 }
 
-// PasskeyAttempt is what the check of a passkey's signature needs to know.
+// PasskeyAttempt holds the data for checking a passkey's signature.
 type PasskeyAttempt struct {
 	Passkey core.Passkey
 	User    core.User
-	Known   bool   // there is such a passkey, and its user is not switched off
-	Key     string // of the counter
-	Blocked bool   // too many failures: the signature must not be looked at
+	Known   bool   // whether the passkey exists and its user is not disabled
+	Key     string // key of the counter
+	Blocked bool   // whether there were too many failures, so that the signature must not be checked
 	Until   core.Instant
 }
 
-// TryPasskey counts an attempt from an address of origin and reads the passkey with the credential. Its only error is
-// core.ErrStorage: an unknown credential is none.
+// TryPasskey counts an attempt from a remote address and reads the passkey with the credential. An unknown credential
+// is not an error; the only error is core.ErrStorage.
 func (s *Store) TryPasskey(ctx context.Context, credential []byte, remote string, now core.Instant) (t PasskeyAttempt,
 	err error,
 ) {
@@ -188,23 +190,23 @@ func (s *Store) TryPasskey(ctx context.Context, credential []byte, remote string
 	return t, err
 }
 
-// PasskeyUse is a signature of a passkey that was right.
+// PasskeyUse is a valid signature of a passkey.
 type PasskeyUse struct {
 	ID     string
 	UserID string
-	Count  int64 // as the authenticator counts its signatures
+	Count  int64 // the authenticator's signature counter
 	Answer Answer
 }
 
-// AddBrowserByPasskey is AddBrowser for a user who signs in by a passkey. ErrPasskeyGone, ErrPasskeyCopied and
-// ErrChallengeUsed.
+// AddBrowserByPasskey is AddBrowser for a user who signs in with a passkey. It also returns ErrPasskeyGone,
+// ErrPasskeyCopied and ErrChallengeUsed.
 func (s *Store) AddBrowserByPasskey(ctx context.Context, use PasskeyUse, in SignIn, b core.Browser, before string,
 	now core.Instant,
 ) error {
 	return s.byPasskey(ctx, use, now, func(tx *db.Tx) error { return addBrowser(tx, in, b, before, now) })
 }
 
-// byPasskey runs fn once a passkey's use is noted. A counter that goes back is noted in the audit trail instead.
+// byPasskey records a passkey's use and runs fn. If the counter has gone back, it writes an audit entry instead.
 func (s *Store) byPasskey(ctx context.Context, use PasskeyUse, now core.Instant, fn func(*db.Tx) error) error {
 	copied := false
 	err := s.Update(ctx, func(tx *db.Tx) error {
@@ -235,7 +237,7 @@ func (s *Store) byPasskey(ctx context.Context, use PasskeyUse, now core.Instant,
 	return err
 }
 
-// answer notes that a challenge was answered. ErrChallengeUsed: it was before.
+// answer records that a challenge was answered. If it was answered before, answer returns ErrChallengeUsed.
 func answer(tx *db.Tx, a Answer, now core.Instant) error {
 	err := tx.One("INSERT INTO answered_challenge (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING",
 		a.Hash,
@@ -246,9 +248,9 @@ func answer(tx *db.Tx, a Answer, now core.Instant) error {
 	return err
 }
 
-// ProveBrowser notes that the user of a browser has proved who it is again, by these methods. use is of a passkey; nil:
-// there is none. core.ErrNotFound where the browser is signed out, or the epoch is no longer its user's; with a passkey
-// the errors of AddBrowserByPasskey, too.
+// ProveBrowser records that the user of a browser has proved their identity again, with the methods in amr. use is
+// the passkey that was used, or nil. If the browser is signed out or epoch is no longer its user's, ProveBrowser
+// returns core.ErrNotFound. With a passkey it also returns the errors of AddBrowserByPasskey.
 func (s *Store) ProveBrowser(ctx context.Context, id string, epoch int64, amr string, use *PasskeyUse, throttle string,
 	now core.Instant,
 ) error {

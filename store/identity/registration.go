@@ -10,49 +10,52 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Lifetimes of mailed tokens, and how many mails one address gets.
+// Lifetimes of emailed tokens, and limits on emails to one address.
 const (
 	VerifyTTL       = 48 * time.Hour
 	ResetTTL        = time.Hour
 	registerPeriod  = 24 * time.Hour
-	registerMails   = 3  // mails to an address that is registered again, for each origin of those requests …
-	registerMailsIn = 10 // … and for all together, the mail of the first registration included
+	registerMails   = 3  // emails to an address that is registered again, per origin of the requests
+	registerMailsIn = 10 // total of these emails, including the one for the first registration
 	forgotPeriod    = time.Hour
 	forgotPerPeriod = 3
 	verifyPerPeriod = 3
 )
 
-// The purposes of a user's mailed tokens.
+// The purposes of a user's emailed tokens.
 const (
-	TokenVerify = "verify" // verifies the address; on its page with the password that stands or a new one
-	TokenClaim  = "claim"  // verifies it and sets a password: a person registered the unverified address again
+	TokenVerify = "verify" // verifies the address; the page also takes the current or a new password
+	TokenClaim  = "claim"  // verifies it and sets a password, after the unverified address was registered again
 	TokenReset  = "reset"  // sets a password
 )
 
 var mailKinds = map[string]string{TokenVerify: core.MailVerify, TokenClaim: core.MailClaim, TokenReset: core.MailReset}
 
-// UserToken is a new row of a mailed token: its id, and the hash of the text that the mailer makes of it.
-// The same id serves whichever purpose the operation finds fitting, with a hash for each.
+// UserToken is a new emailed token: its id, and the hash of the text that the mailer derives from it. The same id
+// serves any purpose that the operation chooses, with one hash for each.
 type UserToken struct {
 	ID     string
-	Hashes map[string][]byte // by purpose
-	Style  core.MailStyle    // of the mail that carries it, or that goes out in its place
+	Hashes map[string][]byte // hashes by purpose
+	Style  core.MailStyle    // style of the email with the token, or of the one sent instead
 }
 
 // Registration is one attempt to register.
 type Registration struct {
 	User         core.User
 	PasswordHash string
-	Token        UserToken // of TokenVerify and TokenClaim
-	Conflict     bool      // an address that exists is told (ErrUserExists), by configuration
-	Origin       string    // where the request came from; those of unknown origin count as one
+	Token        UserToken // for TokenVerify and TokenClaim
+	Conflict     bool      // whether an existing address is reported (ErrUserExists); a configuration setting
+	Origin       string    // origin of the request; all unknown origins count as one
 }
 
-// Register adds a user and queues the mail that verifies the address. An address that exists is left as it is, and its
-// owner is told by mail: a verified one that there is an account already, an unverified one how to claim it. Such mails
-// are counted by origin, so that a stranger's requests do not use up the owner's. Only added tells the cases apart.
-// Each runs as many statements as the others and writes, so that each waits for the disk. It returns ErrUserExists
-// where r.Conflict is set and the address has an account.
+// Register adds a user and queues the email that verifies the address. If the address already has an account, the
+// account stays unchanged and its owner gets an email. For a verified account it says that the account exists, and
+// for an unverified one how to claim it. These emails are counted by origin, so that a stranger's requests don't use
+// up the owner's.
+//
+// Callers must not reveal added, the only difference between the cases. Every case runs the same number of statements
+// and writes, so all wait for the disk. If r.Conflict is set and the address has an account, Register returns
+// ErrUserExists.
 func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) (added bool, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		mails, err := addRegisterMails(tx, r, now)
@@ -80,8 +83,8 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 	return added && err == nil, err
 }
 
-// addRegisterMails reports whether the owner of an address that is registered again gets another mail about it. An
-// origin that has used its own share up does not use up that of all.
+// addRegisterMails reports whether the owner of an address that is registered again gets another email. Requests
+// beyond an origin's own limit don't count toward the total.
 func addRegisterMails(tx *db.Tx, r Registration, now core.Instant) (bool, error) {
 	key := "register " + r.User.Email.Key()
 	its, _, err := tx.Tally(key+" "+r.Origin, registerPeriod, now)
@@ -97,7 +100,7 @@ func addRegisterMails(tx *db.Tx, r Registration, now core.Instant) (bool, error)
 
 // register runs 4 statements.
 func register(tx *db.Tx, r Registration, now core.Instant) error {
-	// Its own mail is not one of those that follow where the same address is registered again.
+	// Its own email doesn't count as one for a repeated registration of the address.
 	if _, err := tx.Exec("UPDATE throttle SET count = 0 WHERE key = ?",
 		"register "+r.User.Email.Key()+" "+r.Origin); err != nil {
 		return err
@@ -108,11 +111,11 @@ func register(tx *db.Tx, r Registration, now core.Instant) error {
 	return mailToken(tx, r.User, TokenVerify, r.Token, now)
 }
 
-// registerStatements is how many statements Register runs, whatever is known of the address.
+// registerStatements is the number of statements that Register runs, whatever is known about the address.
 const registerStatements = 7
 
-// mailNobody does the work of mailToken for an address without an account: a row is written and taken back, so that the
-// commit writes pages, too, and the mailer is woken. 2 statements.
+// mailNobody does the work of mailToken for an address without an account. It writes and removes a row, so the commit
+// writes pages too and the mailer is woken. It runs 2 statements.
 func mailNobody(tx *db.Tx, now core.Instant) error {
 	if err := tenants.AddMail(tx, core.Mail{Kind: core.MailReset, Email: "nobody@invalid.example"}, now); err != nil {
 		return err
@@ -121,7 +124,7 @@ func mailNobody(tx *db.Tx, now core.Instant) error {
 	return err
 }
 
-// mailToken adds the row of a token and queues the mail that carries it: 2 statements.
+// mailToken adds a token and queues the email with it. It runs 2 statements.
 func mailToken(tx *db.Tx, u core.User, purpose string, t UserToken, now core.Instant) error {
 	ttl := VerifyTTL
 	if purpose == TokenReset {
@@ -136,7 +139,7 @@ func mailToken(tx *db.Tx, u core.User, purpose string, t UserToken, now core.Ins
 	return tenants.AddMail(tx, t.Style.MailTo(u.Email, mailKinds[purpose], t.ID), now)
 }
 
-// userTokenRow is a mailed token with the user that it is for.
+// userTokenRow is an emailed token with its user.
 type userTokenRow struct {
 	ID        string       `db:"id"`
 	UserID    string       `db:"user_id"`
@@ -146,7 +149,7 @@ type userTokenRow struct {
 	Verified  bool         `db:"email_verified"`
 }
 
-// A token is good only for the address that it was mailed to, and while that is still the user's.
+// A token is valid only for the address that it was emailed to, and only while the user has that address.
 const userTokenQuery = `SELECT t.id, t.user_id, t.expires_at, t.used_at, u.email, u.email_verified FROM user_token t
 	JOIN user u ON u.id = t.user_id
 	WHERE t.hash = ? AND t.purpose = ? AND t.email_key = ? AND u.email_key = t.email_key AND u.disabled_at = 0`
@@ -168,24 +171,24 @@ func notToken(err error) error {
 	return err
 }
 
-// mailedAddressQuery finds the address that a mailed token went to, whether it is good still or not.
+// mailedAddressQuery is a query for the address that a token was emailed to, whether or not the token is still valid.
 const mailedAddressQuery = `SELECT u.email FROM user_token t JOIN user u ON u.id = t.user_id AND u.email_key =
 	t.email_key WHERE t.hash = ?
 	UNION ALL SELECT email FROM email_change WHERE hash = ?`
 
-// MailedAddress returns the address that the mail with a verify, claim, reset or change token went to;
-// core.ErrInvalidToken for any other token.
+// MailedAddress returns the address that a verify, claim, reset or change token was emailed to. For any other token
+// it returns core.ErrInvalidToken.
 func (s *Store) MailedAddress(ctx context.Context, hash []byte) (email core.Email, err error) {
 	err = s.Get(ctx, &email, mailedAddressQuery, hash, hash)
 	return email, notToken(err)
 }
 
-// mailedStyleQuery finds the tenant in whose looks the mail with a token went out.
+// mailedStyleQuery is a query for the tenant whose design the email with a token used.
 const mailedStyleQuery = `SELECT m.tenant_id FROM user_token t JOIN mail m ON m.email_key = t.email_key AND
 	m.token_id = t.id AND m.state != ` + tenants.SQLMailLeftOut + ` WHERE t.hash = ?`
 
-// MailedTenant returns the tenant in whose looks the mail with a verify, claim or reset token went out; empty where
-// that were the daemon's, or the mail is no longer kept. Its only error is core.ErrStorage.
+// MailedTenant returns the tenant whose design the email with a verify, claim or reset token used. It returns an
+// empty string if the email used the daemon's design or is no longer stored. The only error is core.ErrStorage.
 func (s *Store) MailedTenant(ctx context.Context, hash []byte) (tenantID string, err error) {
 	err = s.Get(ctx, &tenantID, mailedStyleQuery, hash)
 	if errors.Is(err, core.ErrNotFound) {
@@ -194,8 +197,8 @@ func (s *Store) MailedTenant(ctx context.Context, hash []byte) (tenantID string,
 	return tenantID, err
 }
 
-// CheckUserToken reports whether a token could be redeemed, so that no password is hashed for one that can't. It
-// returns core.ErrInvalidToken or core.ErrTokenExpired.
+// CheckUserToken returns an error if a token can't be redeemed, so that no password is hashed in vain. The error is
+// core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte, email core.Email,
 	now core.Instant,
 ) error {
@@ -206,10 +209,10 @@ func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte,
 	return t.check(now)
 }
 
-// VerifyEmail redeems a verify token and returns the address. Again it gives the same answer while the address stays
-// verified. The password stays, unless a role is pending: then that takes effect, and the account is left without
-// the password and the sessions that anyone who registered it had. Else the password that stands counts as the owner's
-// from then on. It returns core.ErrInvalidToken or core.ErrTokenExpired.
+// VerifyEmail redeems a verify token and returns the address. Calls with the same token succeed again while the
+// address stays verified. If a role is pending, it takes effect, and the account loses its password and sessions,
+// which may belong to a stranger who registered it. Otherwise the password stays and counts as the owner's from then
+// on. VerifyEmail returns core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, now core.Instant) (core.Email, error) {
 	var t userTokenRow
 	err := s.Update(ctx, func(tx *db.Tx) error {
@@ -241,8 +244,8 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 	return t.Email, err
 }
 
-// ForgotPassword counts one request for the address, known or not, and queues the mail with a reset link for a user
-// that has not had three in this hour. Its only error is core.ErrStorage.
+// ForgotPassword counts a request for an address, known or not. If the address has an account, each of the first
+// three requests in an hour queues an email with a reset link. The only error is core.ErrStorage.
 func (s *Store) ForgotPassword(ctx context.Context, email core.Email, token UserToken, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		n, _, err := tx.Tally("forgot "+email.Key(), forgotPeriod, now)
@@ -261,15 +264,15 @@ func (s *Store) ForgotPassword(ctx context.Context, email core.Email, token User
 	})
 }
 
-// UnverifiedToken is a verify token that can be redeemed, and the account that waits for it.
+// UnverifiedToken describes a redeemable verify token and the account that it verifies.
 type UnverifiedToken struct {
-	Verified     bool   // nothing is left to do: the address is verified
+	Verified     bool   // whether the address is verified already, so nothing is left to do
 	PasswordHash string `db:"password_hash"`
 	RolesPending bool   `db:"roles_pending"`
 }
 
-// UnverifiedToken looks at a verify token, for the page that asks for a password. It returns core.ErrInvalidToken or
-// core.ErrTokenExpired.
+// UnverifiedToken returns the state of a verify token for the page that asks for a password. It returns
+// core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) UnverifiedToken(
 	ctx context.Context, hash []byte, email core.Email, now core.Instant,
 ) (u UnverifiedToken, err error) {
@@ -292,10 +295,10 @@ func (s *Store) UnverifiedToken(
 	return u, err
 }
 
-// RedeemUserToken redeems a reset or claim token, or the verify token of an address that is not verified: sets the
-// password, ends every session, verifies the address that the token was mailed to, and uses up the user's other reset
-// and claim tokens. An account that was not verified before also loses its consents and known devices. It returns
-// core.ErrInvalidToken or core.ErrTokenExpired.
+// RedeemUserToken redeems a reset or claim token, or the verify token of an unverified address. It sets the password,
+// ends every session, verifies the address that the token was emailed to, and uses up the user's other reset and
+// claim tokens. If the account was unverified before, it also loses its consents and known devices. RedeemUserToken
+// returns core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, passwordHash string,
 	now core.Instant,
 ) error {
@@ -307,7 +310,7 @@ func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte
 		if err := t.check(now); err != nil {
 			return err
 		}
-		if purpose == TokenVerify && t.Verified { // meanwhile, by another mail
+		if purpose == TokenVerify && t.Verified { // verified in the meantime by another email
 			return core.ErrInvalidToken
 		}
 		if _, err := tx.Exec("UPDATE user_token SET used_at = ? WHERE id = ?", int64(now), t.ID); err != nil {
@@ -329,8 +332,8 @@ func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte
 	})
 }
 
-// VerifyAgain queues another mail that verifies a user's address, three a day at most. It returns core.ErrNotFound
-// where there is no such user.
+// VerifyAgain queues another email that verifies a user's address, at most three a day. If no such user exists, it
+// returns core.ErrNotFound.
 func (s *Store) VerifyAgain(ctx context.Context, userID string, token UserToken, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var u core.User

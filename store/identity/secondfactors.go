@@ -10,24 +10,24 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Guesses of codes: how many a user gets in a period that begins with the first. Who guesses has the password.
+// The number of code attempts of a user in a period that begins with the first. Anyone who tries codes already knows
+// the password.
 const (
 	factorPeriod   = 15 * time.Minute
 	factorFailures = 10
 )
 
-// ErrFactorSet is returned when a second factor is set up where there is one.
+// ErrFactorSet is returned when a second factor is set up although there is one.
 var ErrFactorSet = &core.Error{
 	Kind: core.Conflict, Code: "already_exists",
 	Message: "Two-factor authentication is already on. Turn it off first to set it up again.",
 }
 
-// SecondFactor reads what a user has set up besides the password.
+// SecondFactor is a query for a user's second factor.
 const SecondFactor = `SELECT confirmed_at, (SELECT count(*) FROM recovery_code r WHERE r.user_id = totp.user_id) AS
 	recovery_codes FROM totp WHERE user_id = ? AND confirmed_at > 0`
 
-// SecondFactor reads what a user proves at the sign-in besides the password: the zero value where it is nothing. Its
-// only error is core.ErrStorage.
+// SecondFactor returns a user's second factor, or the zero value if there is none. The only error is core.ErrStorage.
 func (s *Store) SecondFactor(ctx context.Context, userID string) (f core.SecondFactor, err error) {
 	err = s.Get(ctx, &f, SecondFactor, userID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -36,8 +36,9 @@ func (s *Store) SecondFactor(ctx context.Context, userID string) (f core.SecondF
 	return f, err
 }
 
-// SetTOTP keeps the secret of an authenticator app, which counts from ConfirmTOTP on, in the place of one that was not
-// confirmed. It returns ErrFactorSet where one was, and core.ErrNotFound where there is no such user.
+// SetTOTP stores the secret of an authenticator app and replaces an unconfirmed one. It takes effect with
+// ConfirmTOTP. If there is a confirmed app, SetTOTP returns ErrFactorSet. If no such user exists, it returns
+// core.ErrNotFound.
 func (s *Store) SetTOTP(ctx context.Context, userID string, secret []byte, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var one int
@@ -54,8 +55,8 @@ func (s *Store) SetTOTP(ctx context.Context, userID string, secret []byte, now c
 	})
 }
 
-// NewTOTP reads the secret that was set and is not confirmed. core.ErrNotFound: there is none. ErrMasterKey: it can't
-// be opened.
+// NewTOTP returns the unconfirmed secret. If there is none, it returns core.ErrNotFound. If it can't be opened, it
+// returns ErrMasterKey.
 func (s *Store) NewTOTP(ctx context.Context, userID string) ([]byte, error) {
 	var sealed []byte
 	if err := s.Get(ctx, &sealed, "SELECT secret FROM totp WHERE user_id = ? AND confirmed_at = 0",
@@ -68,15 +69,16 @@ func (s *Store) NewTOTP(ctx context.Context, userID string) ([]byte, error) {
 // NewTOTP is an authenticator app that a code has proved.
 type NewTOTP struct {
 	UserID string
-	Epoch  int64    // of the user, when it was set up
-	Host   string   // before there is a session: that of passkeys, of which the user must have none; else empty
-	Step   int64    // of the code
+	Epoch  int64    // the user's epoch when the app was set up
+	Host   string   // for setup before sign-in: host for which the user must have no passkeys; otherwise empty
+	Step   int64    // step of the code
 	Codes  [][]byte // hashes of the recovery codes
 	Look   core.MailStyle
 }
 
-// ConfirmTOTP makes the app that was set up the user's second factor; the user is told by mail. core.ErrNotFound where
-// none waits for it. ErrSignInStale: the epoch is no longer the user's, or a passkey came meanwhile.
+// ConfirmTOTP makes the app that was set up the user's second factor. The user is notified by email. If no app waits
+// for confirmation, it returns core.ErrNotFound. If the epoch is no longer the user's, or the user has added a
+// passkey since, it returns ErrSignInStale.
 func (s *Store) ConfirmTOTP(ctx context.Context, n NewTOTP, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var same bool
@@ -100,7 +102,7 @@ func (s *Store) ConfirmTOTP(ctx context.Context, n NewTOTP, now core.Instant) er
 	})
 }
 
-// factorChanged tells a user by mail, and the audit trail, that a second factor has changed.
+// factorChanged notifies a user by email that the second factor has changed, and writes an audit entry.
 func factorChanged(tx *db.Tx, ctx context.Context, userID, action, mail string, look core.MailStyle,
 	now core.Instant,
 ) error {
@@ -112,8 +114,8 @@ func factorChanged(tx *db.Tx, ctx context.Context, userID, action, mail string, 
 		tx.Audit(now, actorOr(ctx, core.UserActor(userID)), action, "", userID))
 }
 
-// SetRecoveryCodes replaces the recovery codes of a user, who is told by mail, by those of the hashes.
-// core.ErrNotFound: the user has no second factor.
+// SetRecoveryCodes replaces the recovery codes of a user with those of the hashes. The user is notified by email. If
+// the user has no second factor, SetRecoveryCodes returns core.ErrNotFound.
 func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]byte, look core.MailStyle,
 	now core.Instant,
 ) error {
@@ -142,16 +144,17 @@ func setRecoveryCodes(tx *db.Tx, userID string, hashes [][]byte) error {
 	return nil
 }
 
-// FactorAttempt is what the check of a code needs to know.
+// FactorAttempt holds the data for checking a code.
 type FactorAttempt struct {
-	Secret   []byte // of the authenticator app
-	LastStep int64  // of the last code that was taken
-	Blocked  bool   // too many failures: the code must not be looked at
+	Secret   []byte // secret of the authenticator app
+	LastStep int64  // step of the last accepted code
+	Blocked  bool   // whether there were too many failures, so that the code must not be checked
 	Until    core.Instant
 }
 
-// TryFactor counts an attempt to give a user's code before the code is looked at; UseTOTP and UseRecoveryCode end the
-// count. core.ErrNotFound where the user has no second factor. ErrMasterKey: its secret can't be opened.
+// TryFactor counts an attempt before the caller checks the user's code. UseTOTP and UseRecoveryCode reset the count.
+// If the user has no second factor, TryFactor returns core.ErrNotFound. If the secret can't be opened, it returns
+// ErrMasterKey.
 func (s *Store) TryFactor(ctx context.Context, userID string, now core.Instant) (t FactorAttempt, err error) {
 	var row struct {
 		Secret   []byte `db:"secret"`
@@ -174,7 +177,7 @@ func (s *Store) TryFactor(ctx context.Context, userID string, now core.Instant) 
 
 func factorKey(userID string) string { return "factor " + userID }
 
-// UseTOTP takes the code of a step: each once. core.ErrNotFound: it, or one of a later step, was taken before.
+// UseTOTP uses up the code of a step. If that code or a later one was used before, it returns core.ErrNotFound.
 func (s *Store) UseTOTP(ctx context.Context, userID string, step int64) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.One("UPDATE totp SET last_step = ? WHERE user_id = ? AND confirmed_at > 0 AND last_step < ?",
@@ -185,7 +188,7 @@ func (s *Store) UseTOTP(ctx context.Context, userID string, step int64) error {
 	})
 }
 
-// UseRecoveryCode takes a recovery code: each once. core.ErrNotFound: the user has no such code.
+// UseRecoveryCode uses up a recovery code. If the user has no such code, it returns core.ErrNotFound.
 func (s *Store) UseRecoveryCode(ctx context.Context, userID string, hash []byte) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.One("DELETE FROM recovery_code WHERE user_id = ? AND hash = ?", userID, hash); err != nil {
@@ -200,8 +203,8 @@ func forgetFailures(tx *db.Tx, key string) error {
 	return err
 }
 
-// RemoveSecondFactor removes a user's second factor and recovery codes; the user is told by mail.
-// core.ErrNotFound: there is none.
+// RemoveSecondFactor removes a user's second factor and recovery codes. The user is notified by email. If there is no
+// second factor, it returns core.ErrNotFound.
 func (s *Store) RemoveSecondFactor(ctx context.Context, userID string, look core.MailStyle, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.One("DELETE FROM totp WHERE user_id = ? AND confirmed_at > 0", userID); err != nil {
@@ -216,8 +219,8 @@ func (s *Store) RemoveSecondFactor(ctx context.Context, userID string, look core
 	})
 }
 
-// RenewHash replaces a password's hash by one of the same password at another cost. Its only error is core.ErrStorage:
-// a password that has changed meanwhile stays.
+// RenewHash replaces a password's hash with one of the same password at another cost. If the password has changed
+// since, nothing happens. The only error is core.ErrStorage.
 func (s *Store) RenewHash(ctx context.Context, userID, before, after string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", after, userID, before)

@@ -5,14 +5,14 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// tenantStore is embedded under a name of its own: each room calls its part Store.
+// Every store package calls its part Store. The alias gives the embedded field its own name.
 type tenantStore = tenants.Store
 
-// Store keeps identities. Its methods may be called from any goroutine.
+// Store stores identities. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	*tenantStore
 }
 
-// New returns the store of identities in a file that is not open yet.
+// New returns the identity store of a database that is not open yet.
 func New(d *db.DB, t *tenants.Store) *Store { return &Store{d, t} }

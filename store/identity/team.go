@@ -13,36 +13,35 @@ const selectTeam = `SELECT u.id, r.tenant_id, u.email, u.email_verified, u.name,
 	OR EXISTS (SELECT 1 FROM passkey AS k WHERE k.user_id = u.id) AS second_factor FROM role AS r INDEXED BY role_tenant
 	CROSS JOIN user AS u ON u.id = r.user_id WHERE r.tenant_id = ?1 AND `
 
-// Team reads a page of the users with a role in a tenant, by id. Its only error is core.ErrStorage.
+// Team returns a page of the users with a role in a tenant, by id. The only error is core.ErrStorage.
 func (s *Store) Team(ctx context.Context, tenantID string, page core.Page) (ts []core.Teammate, err error) {
 	err = s.All(ctx, &ts, selectTeam+"r.user_id > ?2 GROUP BY r.user_id ORDER BY r.user_id LIMIT +?3", tenantID,
 		page.After, page.Limit)
 	return ts, err
 }
 
-// TeamsOf returns the tenants in which a user has a role. Its only error is core.ErrStorage.
+// TeamsOf returns the tenants in which a user has a role. The only error is core.ErrStorage.
 func (s *Store) TeamsOf(ctx context.Context, userID string) (tenants []string, err error) {
 	err = s.All(ctx, &tenants, "SELECT DISTINCT tenant_id FROM role WHERE user_id = ? AND tenant_id <> ''", userID)
 	return tenants, err
 }
 
-// Teammates returns the users with a role in a tenant, by their names in the audit trail. Its only error is
-// core.ErrStorage.
+// Teammates returns the users with a role in a tenant, named as in the audit log. The only error is core.ErrStorage.
 func (s *Store) Teammates(ctx context.Context, tenantID string) (actors []string, err error) {
 	err = s.All(ctx, &actors, "SELECT DISTINCT 'user:' || user_id FROM role WHERE tenant_id = ?", tenantID)
 	return actors, err
 }
 
-// IsTeammate reports whether an address is that of a user with a role in a tenant, proved to be the user's. Its only
-// error is core.ErrStorage.
+// IsTeammate reports whether an address is the verified address of a user with a role in a tenant. The only error is
+// core.ErrStorage.
 func (s *Store) IsTeammate(ctx context.Context, tenantID string, email core.Email) (is bool, err error) {
 	err = s.Get(ctx, &is, `SELECT EXISTS (SELECT 1 FROM user AS u JOIN role AS r ON r.user_id = u.id WHERE u.email_key = ?
 		AND u.email_verified = 1 AND u.disabled_at = 0 AND r.tenant_id = ? AND r.pending = 0)`, email.Key(), tenantID)
 	return is, err
 }
 
-// InTestGroup reports whether an address is in the test group of a tenant, or that of a teammate (see IsTeammate). It
-// returns core.ErrNotFound where there is no such tenant.
+// InTestGroup reports whether an address is in a tenant's test group or belongs to a teammate (see IsTeammate). If no
+// such tenant exists, it returns core.ErrNotFound.
 func (s *Store) InTestGroup(ctx context.Context, tenantID string, email core.Email) (bool, error) {
 	t, err := s.Tenant(ctx, tenantID)
 	if err != nil || t.Tests(email) {
@@ -51,8 +50,8 @@ func (s *Store) InTestGroup(ctx context.Context, tenantID string, email core.Ema
 	return s.IsTeammate(ctx, tenantID, email)
 }
 
-// SetTeamRole makes one role the only one that a user has in a tenant, and returns the user as the team sees one. It is
-// pending where one of those before was. core.ErrNotFound: the user has none there.
+// SetTeamRole replaces all roles of a user in a tenant with one role and returns the teammate. If one of the earlier
+// roles was pending, the new one is too. If the user has no role there, SetTeamRole returns core.ErrNotFound.
 func (s *Store) SetTeamRole(ctx context.Context, tenantID, userID, role, actor string, now core.Instant) (
 	t core.Teammate, err error,
 ) {
@@ -84,7 +83,7 @@ func (s *Store) SetTeamRole(ctx context.Context, tenantID, userID, role, actor s
 	return t, err
 }
 
-// LeaveTeam takes all roles in a tenant from a user. core.ErrNotFound: the user has none there.
+// LeaveTeam removes all roles of a user in a tenant. If the user has none there, it returns core.ErrNotFound.
 func (s *Store) LeaveTeam(ctx context.Context, tenantID, userID, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		before, err := rolesIn(tx, tenantID, userID)
@@ -102,15 +101,16 @@ func (s *Store) LeaveTeam(ctx context.Context, tenantID, userID, actor string, n
 	})
 }
 
-// rolesIn returns the roles of a user in a tenant, as the audit trail tells them.
+// rolesIn returns the roles of a user in a tenant, as the audit log shows them.
 func rolesIn(tx *db.Tx, tenantID, userID string) (roles []string, err error) {
 	err = tx.All(&roles, "SELECT role FROM role WHERE user_id = ? AND tenant_id = ? ORDER BY role", userID, tenantID)
 	return roles, err
 }
 
-// endInvitations ends open invitations after a user has lost a role in a tenant: those to the user's address, if it was
-// the last one there, and those that the user made and may not make any more, also in other tenants if the role was
-// operator. A role that comes back doesn't bring them back.
+// endInvitations ends open invitations after a user has lost a role in a tenant. If it was the user's last role
+// there, it ends the invitations to the user's address. It also ends those that the user sent and may no longer send.
+// If the lost role was operator, these include invitations to other tenants. Getting the role back doesn't restore
+// them.
 func endInvitations(tx *db.Tx, tenantID, userID string) error {
 	ended, err := tx.Exec(`DELETE FROM invitation WHERE tenant_id = ?1 AND
 		email_key = (SELECT email_key FROM user WHERE id = ?2) AND
@@ -127,14 +127,14 @@ func endInvitations(tx *db.Tx, tenantID, userID string) error {
 	return err
 }
 
-// endAllInvitations is endInvitations in all tenants, whatever roles the user has there.
+// endAllInvitations is endInvitations for all tenants, whatever roles the user has there.
 func endAllInvitations(tx *db.Tx, userID string) error {
 	_, err := tx.Exec(`DELETE FROM invitation WHERE invited_by = 'user:' || ?1 OR
 		email_key = (SELECT email_key FROM user WHERE id = ?1)`, userID)
 	return err
 }
 
-// leaveTeam takes all roles in a tenant from a user, and reports whether one of them was pending.
+// leaveTeam removes all roles of a user in a tenant and reports whether one of them was pending.
 func leaveTeam(tx *db.Tx, tenantID, userID string) (pending bool, err error) {
 	var were []bool
 	if err := tx.All(&were, "SELECT pending FROM role WHERE user_id = ? AND tenant_id = ?", userID, tenantID); err != nil {

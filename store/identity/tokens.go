@@ -48,13 +48,12 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 	coalesce(c.first_party, 0) AS first_party,
 	coalesce(t.status, '') = 'suspended' AS suspended, coalesce(c.disabled_at, 0) > 0 AS client_disabled`
 
-// roleCounts leaves out roles that are pending, and those in tenants that are suspended, which give no rights until
-// that ends, or deleted.
+// roleCounts excludes pending roles and roles in suspended or deleted tenants, which grant no rights.
 const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND " +
 	"(tenant.status = 'suspended' OR tenant.deleted_at > 0))"
 
-// TokenClient reads a registered client; deleted ones, and those of a deleted tenant, are not found. It returns
-// core.ErrNotFound where there is no such family.
+// TokenClient returns a registered client. If it doesn't exist, or it or its tenant was deleted, TokenClient returns
+// core.ErrNotFound.
 func (s *Store) TokenClient(ctx context.Context, id string) (core.TokenClient, error) {
 	var row clientRow
 	err := s.Get(ctx, &row,
@@ -72,12 +71,13 @@ type stateRow struct {
 	ClientOK  bool
 	Email     string
 	Verified  bool
-	UserEpoch int64 // -1: there is no such user
+	UserEpoch int64 // -1 if there is no such user
 	Disabled  int64
-	Roles     string // "role tenant" parted by commas
+	Roles     string // "role tenant" pairs, separated by commas
 }
 
-// places are those of stateColumns, in their order: read all the time, they do without names.
+// places returns the scan destinations for stateColumns, in the same order. Scanning by position is faster, and this
+// row is read often.
 func (r *stateRow) places() []any {
 	f, c := &r.Family, &r.clientRow
 	return []any{
@@ -91,7 +91,7 @@ func (r *stateRow) places() []any {
 	}
 }
 
-// FamilyColumns are those of a family of tokens.
+// FamilyColumns are the columns of a token family.
 const FamilyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, " +
 	"f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at, f.claims"
 
@@ -124,7 +124,7 @@ func (r stateRow) state(now core.Instant) (core.TokenState, error) {
 	return t, err
 }
 
-// TokenState reads the state of a family by its id (sid). It returns core.ErrNotFound where there is no such family.
+// TokenState returns the state of a family by its id (sid). If no such family exists, it returns core.ErrNotFound.
 func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (core.TokenState, error) {
 	var row stateRow
 	if err := s.Scan(ctx, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid,
@@ -134,8 +134,8 @@ func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (c
 	return row.state(now)
 }
 
-// RefreshState reads the state of the family that a refresh token belongs to, used or not. It returns core.ErrNotFound
-// where there is no such token.
+// RefreshState returns the state of the family that a refresh token belongs to, even if the token was used. If no
+// such token exists, it returns core.ErrNotFound.
 func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant) (core.TokenState, error) {
 	var row stateRow
 	err := s.Scan(ctx, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = "+
@@ -146,14 +146,14 @@ func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.I
 	return row.state(now)
 }
 
-// AddFamily records a family that has no refresh token: a client's own, or one made on the command line. Its only error
-// is core.ErrStorage.
+// AddFamily adds a family without a refresh token, for a client's own tokens or the command line. The only error is
+// core.ErrStorage.
 func (s *Store) AddFamily(ctx context.Context, f core.Family) error {
 	return s.UpdateRepeatable(ctx, func(tx *db.Tx) error { return addFamily(tx, f) })
 }
 
-// insertFamily ends a family as it begins where its client was disabled after the request was authenticated, or its
-// tokens would be good once the client is enabled again.
+// insertFamily inserts a family. If the client was disabled after the request was authenticated, the family is
+// revoked from the start. Otherwise its tokens would become valid when the client is enabled again.
 const insertFamily = `INSERT INTO family (id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent,
 	browser_id, auth_at, created_at, used_at, expires_at, claims, revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
 	?10, ?11, ?12, ?13, ?13, ?14, ?15, iif(EXISTS (SELECT 1 FROM client WHERE id = ?4 AND disabled_at > 0), ?13, 0))`
@@ -171,7 +171,7 @@ func insertRefresh(tx *db.Tx, hash []byte, familyID string, now, expires core.In
 	return err
 }
 
-// Families lists a user's live families, the newest first. Its only error is core.ErrStorage.
+// Families returns a user's live families, newest first. The only error is core.ErrStorage.
 func (s *Store) Families(ctx context.Context, userID string, now core.Instant) ([]core.Family, error) {
 	var f []core.Family
 	err := s.All(ctx, &f, "SELECT "+FamilyColumns+` FROM family f JOIN user u ON u.id = f.user_id
@@ -180,8 +180,8 @@ func (s *Store) Families(ctx context.Context, userID string, now core.Instant) (
 	return f, err
 }
 
-// RevokeFamily ends a family, and with it every token of it. It returns core.ErrNotFound where there is no such
-// family; one that has ended stays as it is.
+// RevokeFamily ends a family and all its tokens. A family that has ended stays unchanged. If no such family exists,
+// RevokeFamily returns core.ErrNotFound.
 func (s *Store) RevokeFamily(ctx context.Context, id string, now core.Instant) error {
 	return s.Update(ctx, s.ByActor(ctx, "token.revoke", "", id, func(tx *db.Tx) error {
 		var ended core.Instant
@@ -201,8 +201,8 @@ func revokeFamily(tx *db.Tx, id string, now core.Instant) error {
 		int64(now), id)
 }
 
-// RevokeRefresh ends the family of a refresh token, used or not, if it is the user's. A token that is not is left
-// alone, without a word. Its only error is core.ErrStorage: an unknown token is none.
+// RevokeRefresh ends the family of a refresh token, used or not, if it belongs to the user. It ignores an unknown
+// token and one of another user. The only error is core.ErrStorage.
 func (s *Store) RevokeRefresh(ctx context.Context, refreshHash []byte, userID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var id string
@@ -218,14 +218,14 @@ func (s *Store) RevokeRefresh(ctx context.Context, refreshHash []byte, userID st
 	})
 }
 
-// RefreshOutcome says what a refresh token was good for.
+// RefreshOutcome is the result of using a refresh token.
 type RefreshOutcome uint8
 
-// The outcomes. A replay has ended the family.
+// The outcomes. RefreshReplayed means that the family has ended.
 const (
 	RefreshRefused RefreshOutcome = iota
 	RefreshRotated
-	RefreshRepeated // within the grace: the successor is the one given before, still unused
+	RefreshRepeated // used again within the grace period; the successor is the earlier one, still unused
 	RefreshReplayed
 )
 
@@ -233,15 +233,15 @@ const (
 type Rotation struct {
 	Hash          []byte
 	SuccessorHash []byte
-	Sealed        []byte // the successor, sealed under the old token
+	Sealed        []byte // successor, sealed under the old token
 	Grace         time.Duration
-	Idle          time.Duration // life of the successor, cut by that of the family
+	Idle          time.Duration // lifetime of the successor; the family's end may shorten it
 }
 
-// RotateRefresh uses a refresh token up and puts its successor in its place. The first of parallel calls rotates; the
-// others, and any within the grace while the successor is unused, get that successor's sealed form. A later use of a
-// used token is a replay: the family ends. Its only error is core.ErrStorage: what became of the token is in the
-// outcome.
+// RotateRefresh uses up a refresh token and replaces it by its successor. Of parallel calls, the first rotates. The
+// others get the sealed form of the same successor, as do later calls within the grace period while the successor is
+// unused. Any later use of the old token is a replay, which ends the family. The result for the token is in out; the
+// only error is core.ErrStorage.
 func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte,
 	err error,
 ) {
@@ -252,7 +252,7 @@ func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant)
 	return out, sealed, err
 }
 
-// liveFamily tells of a family f whether it and its user stand at the instant ?2.
+// liveFamily is the condition that family f and its user are valid at time ?2.
 const liveFamily = `f.expires_at > ?2 AND f.revoked_at = 0 AND EXISTS (SELECT 1 FROM user u WHERE u.id = f.user_id AND
 	u.epoch = f.epoch AND u.disabled_at = 0)`
 
@@ -280,14 +280,14 @@ func rotate(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, er
 	return RefreshRotated, r.Sealed, err
 }
 
-// reuse answers a token that could not be rotated: a used one with its successor within the grace, else by ending the
-// family.
+// reuse answers a token that could not be rotated. For a used token within the grace period it returns the successor.
+// Otherwise it ends the family.
 func reuse(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
 	const hashSize = 32
 	var row struct {
 		Family    string       `db:"family_id"`
 		Used      core.Instant `db:"used_at"`
-		Successor []byte       `db:"successor"` // hash, then sealed token
+		Successor []byte       `db:"successor"` // hash, followed by the sealed token
 	}
 	err := tx.Get(&row, `SELECT x.family_id, x.used_at, x.successor FROM refresh x JOIN family f ON f.id = x.family_id
 		WHERE x.hash = ?1 AND x.used_at != 0 AND `+liveFamily, r.Hash, int64(now))
@@ -310,8 +310,8 @@ func reuse(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, err
 	return RefreshReplayed, nil, revokeFamily(tx, row.Family, now)
 }
 
-// RefreshLife tells until when a refresh token is good; 0 where it was used or has expired. Its family is not looked
-// at. It returns core.ErrNotFound where there is no such token.
+// RefreshLife returns until when a refresh token is valid, or 0 if it was used or has expired. It doesn't check the
+// family. If no such token exists, it returns core.ErrNotFound.
 func (s *Store) RefreshLife(ctx context.Context, hash []byte, now core.Instant) (until core.Instant, err error) {
 	err = s.Get(ctx, &until, "SELECT CASE WHEN used_at = 0 AND expires_at > ? THEN expires_at ELSE 0 END FROM "+
 		"refresh WHERE hash = ?", now, hash)

@@ -9,35 +9,35 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// UserColumns are those of a user.
+// UserColumns are the columns of a user.
 const UserColumns = "id, email, email_verified, name, epoch, disabled_at, last_login_at, created_at, updated_at"
 
-// ErrUserExists is returned when the address belongs to another user.
+// ErrUserExists is returned when another user has the address.
 var ErrUserExists = &core.Error{
 	Kind: core.Conflict, Code: "already_exists",
 	Message: "A user with this email address already exists. Use another address.", Field: "email",
 }
 
-// User reads one user with roles. It returns core.ErrNotFound where there is no such user.
+// User returns a user with roles. If no such user exists, it returns core.ErrNotFound.
 func (s *Store) User(ctx context.Context, id string) (core.User, error) {
 	return s.oneUser(ctx, "SELECT "+UserColumns+" FROM user WHERE id = ?", id)
 }
 
-// UserByEmail reads one user with roles, the address compared by its key. It returns core.ErrNotFound where there is no
-// such user.
+// UserByEmail returns the user with an address, with roles. Addresses are compared by their keys. If no such user
+// exists, UserByEmail returns core.ErrNotFound.
 func (s *Store) UserByEmail(ctx context.Context, email core.Email) (core.User, error) {
 	return s.oneUser(ctx, "SELECT "+UserColumns+" FROM user WHERE email_key = ?", email.Key())
 }
 
-// UserWithoutRoles reads one user without roles: one statement. It returns core.ErrNotFound where there is no such
-// user.
+// UserWithoutRoles returns a user without roles, with a single statement. If no such user exists, it returns
+// core.ErrNotFound.
 func (s *Store) UserWithoutRoles(ctx context.Context, id string) (u core.User, err error) {
 	err = s.Get(ctx, &u, "SELECT "+UserColumns+" FROM user WHERE id = ?", id)
 	return u, err
 }
 
-// UserOfFamily reads one user without roles, and the claims that a family was asked for by name. core.ErrNotFound:
-// there is no such user.
+// UserOfFamily returns a user without roles, and the claims that were requested by name for a token family. If no
+// such user exists, it returns core.ErrNotFound.
 func (s *Store) UserOfFamily(ctx context.Context, id, familyID string) (core.User, string, error) {
 	var row struct {
 		core.User
@@ -59,7 +59,7 @@ func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, er
 	return u, err
 }
 
-// Users reads a page of users with roles, by id. Its only error is core.ErrStorage.
+// Users returns a page of users with roles, by id. The only error is core.ErrStorage.
 func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) {
 	var users []core.User
 	err := s.SnapshotRead(ctx, func(r *db.Reader) error {
@@ -77,8 +77,9 @@ func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) 
 	return users, err
 }
 
-// AddUser adds a user with the given roles (an operator's doing: such a user's address counts as verified).
-// passwordHash may be empty: no login by password. ErrUserExists when the address is taken.
+// AddUser adds a user with the given roles on behalf of an operator, so the address counts as verified. An empty
+// passwordHash means that the user can't sign in with a password. If the address is taken, AddUser returns
+// ErrUserExists.
 func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
 	return s.Update(ctx, s.ByActor(ctx, "user.create", "", u.ID, func(tx *db.Tx) error {
 		return addUser(tx, ctx, u, passwordHash, now)
@@ -115,17 +116,18 @@ func addUserRow(tx *db.Tx, u core.User, passwordHash string, selfRegistered bool
 	return err
 }
 
-// UserInput is what an operator changes of a user; nil leaves a field as it is.
+// UserInput is an operator's change of a user. Nil fields stay unchanged.
 type UserInput struct {
-	Email    *core.Email // another one isn't verified, unless Verified vouches for it
+	Email    *core.Email // a new address is unverified unless Verified is true
 	Name     *string
-	Verified *bool // true vouches for the address: pending roles take effect, an unproved password and its sessions end
+	Verified *bool // true verifies the address: pending roles take effect, an unproved password and its sessions end
 	Disabled *bool // true ends every session
 }
 
-// UpdateUser changes a user and returns it. Another address ends every session, and roles wait until it is verified by
-// mail, unless it is vouched for; the old address is told by mail. It returns core.ErrNotFound where there is no such
-// user, ErrUserExists where the address is taken, and core.ErrInvalid for a name or an address that is not valid.
+// UpdateUser changes a user and returns it. A new address ends every session unless the operator verifies it, and
+// roles wait until it is verified by email. The old address is notified by email. If no such user exists, UpdateUser
+// returns core.ErrNotFound. If the address is taken, it returns ErrUserExists. If the name or the address is invalid,
+// it returns core.ErrInvalid.
 func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now core.Instant) (core.User, error) {
 	var u core.User
 	err := s.Update(ctx, s.ByActor(ctx, "user.update", "", id, func(tx *db.Tx) error {
@@ -169,8 +171,9 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 	return u, db.AsItStood(err, new(core.Instant), 0)
 }
 
-// readdressed tells the old address of a user that the account has another. Unless that is verified, the person who is
-// signed in may not be its owner: sessions end, and the account counts as one that registered itself, whose roles wait.
+// readdressed notifies the old address that the account has a new one. If the new address is unverified, the person
+// who is signed in may not own it. In that case sessions end, and the account counts as self-registered, so its roles
+// wait.
 func readdressed(tx *db.Tx, u *core.User, old core.Email, now core.Instant) error {
 	if !u.EmailVerified {
 		if err := endSessions(tx, u.ID, now); err != nil {
@@ -189,8 +192,8 @@ func readdressed(tx *db.Tx, u *core.User, old core.Email, now core.Instant) erro
 	return tenants.AddMail(tx, core.MailStyle{}.MailTo(old, core.MailChanged, ""), now)
 }
 
-// vouch ends an unproved password of a user whose address an operator says is the user's, and lets pending roles take
-// effect.
+// vouch handles an operator's statement that an address belongs to the user. It ends an unproved password and
+// activates pending roles.
 func vouch(tx *db.Tx, u *core.User, now core.Instant) error {
 	unproved, err := passwordUnproved(tx, u.ID)
 	if err != nil || !unproved {
@@ -202,7 +205,7 @@ func vouch(tx *db.Tx, u *core.User, now core.Instant) error {
 	return errors.Join(disown(tx, u.ID, "", now), verified(tx, u.ID, now))
 }
 
-// apply changes u and reports whether it was switched off just now.
+// apply changes u and reports whether u was just disabled.
 func (in UserInput) apply(u *core.User, now core.Instant) (off bool) {
 	u.UpdatedAt = now
 	if in.Email != nil {
@@ -227,7 +230,7 @@ func (in UserInput) apply(u *core.User, now core.Instant) (off bool) {
 	return off
 }
 
-// DeleteUser removes a user with roles, tokens and sessions. It returns core.ErrNotFound where there is no such user.
+// DeleteUser removes a user with roles, tokens and sessions. If no such user exists, it returns core.ErrNotFound.
 func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	return s.Update(ctx, s.ByActor(ctx, "user.delete", "", id, func(tx *db.Tx) error {
 		tx.Kick(db.TopicIdentity)
@@ -241,11 +244,14 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	}))
 }
 
-// GrantRole gives a user a role; again changes nothing. The address of an account that an operator made counts as
-// verified from then on. For an account that registered itself and is not verified the role is pending until it is
-// verified by mail; vouch says that the operator knows the address to be the user's: then the account is verified now.
-// An account that registered itself loses its password and its sessions when the role takes effect, unless the owner of
-// the address has proved the password (passwordUnproved). core.ErrNotFound: there is no such user, or no such tenant.
+// GrantRole gives a user a role. Granting it again changes nothing. If an operator created the account, the grant
+// also verifies its address. If the account is self-registered and unverified, the role is pending until the address
+// is verified by email. If vouch is true, the operator confirms that the address is the user's, and the account is
+// verified now.
+//
+// When the role takes effect, a self-registered account loses its password and sessions unless the owner of the
+// address has proved the password (see passwordUnproved). If there is no such user or tenant, GrantRole returns
+// core.ErrNotFound.
 func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, vouch bool, now core.Instant) error {
 	return s.Update(ctx, s.ByActor(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *db.Tx) error {
 		told, err := granting(tx, userID, role, vouch, now)
@@ -254,7 +260,7 @@ func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, vo
 	}))
 }
 
-// granting is grant, and returns what the audit trail tells of it.
+// granting grants a role and returns the changes for the audit log.
 func granting(tx *db.Tx, userID string, role core.Role, vouch bool, now core.Instant) (map[string]core.AuditChange, error) {
 	before, err := rolesIn(tx, role.TenantID, userID)
 	if err != nil {
@@ -300,7 +306,7 @@ func grant(tx *db.Tx, userID string, role core.Role, vouch bool, now core.Instan
 	return verified(tx, userID, now)
 }
 
-// verified marks a user's address as verified; roles that were pending take effect.
+// verified marks a user's address as verified and activates pending roles.
 func verified(tx *db.Tx, userID string, now core.Instant) error {
 	tx.Kick(db.TopicIdentity)
 	if err := tx.One("UPDATE user SET email_verified = 1, updated_at = ? WHERE id = ?", int64(now),
@@ -311,28 +317,29 @@ func verified(tx *db.Tx, userID string, now core.Instant) error {
 	return err
 }
 
-// rolesPending reports whether a role of the user waits for the address to be verified.
+// rolesPending reports whether the user has a role that waits for the address to be verified.
 func rolesPending(tx *db.Tx, userID string) (pending bool, err error) {
 	err = tx.Get(&pending, "SELECT EXISTS (SELECT 1 FROM role WHERE user_id = ? AND pending = 1)", userID)
 	return pending, err
 }
 
-// passwordUnproved reports whether the password was set by the person who registered the address, and no holder of the
-// mailbox has redeemed the token of a mail since or set another. The column self_registered says so.
+// passwordUnproved reports whether the password was set at self-registration and not proved since. The owner of the
+// mailbox proves it by redeeming an emailed token or by setting a new password. The column self_registered stores the
+// state.
 func passwordUnproved(tx *db.Tx, userID string) (unproved bool, err error) {
 	err = tx.Get(&unproved, "SELECT self_registered FROM user WHERE id = ?", userID)
 	return unproved, err
 }
 
-// passwordProved records that the owner of the address has redeemed a mailed token or set the password, or that there
-// is none.
+// passwordProved records that the owner of the address has redeemed an emailed token or set the password, or that
+// there is no password.
 func passwordProved(tx *db.Tx, userID string) error {
 	return tx.One("UPDATE user SET self_registered = 0 WHERE id = ?", userID)
 }
 
-// disown takes an account from anyone who has it: its password, its second factor, its passkeys, its sessions, and what
-// it allowed clients and is known by. A passwordHash that is not empty is of the password that the owner of the address
-// has set.
+// disown takes an account away from everyone who has access to it. It removes the password, the second factor,
+// passkeys, sessions, consents and known devices. A passwordHash that is not empty belongs to the new password that
+// the owner of the address has set.
 func disown(tx *db.Tx, userID, passwordHash string, now core.Instant) error {
 	if err := setPassword(tx, userID, passwordHash, now); err != nil {
 		return err
@@ -351,8 +358,8 @@ func disown(tx *db.Tx, userID, passwordHash string, now core.Instant) error {
 	return passwordProved(tx, userID)
 }
 
-// RevokeRole takes a role away, and with it open invitations (endInvitations);
-// core.ErrNotFound where the user has none such.
+// RevokeRole removes a role from a user and ends open invitations (see endInvitations). If the user doesn't have the
+// role, it returns core.ErrNotFound.
 func (s *Store) RevokeRole(ctx context.Context, userID string, role core.Role) error {
 	return s.Update(ctx, s.ByActor(ctx, "role.revoke."+role.Role, role.TenantID, userID, func(tx *db.Tx) error {
 		before, err := rolesIn(tx, role.TenantID, userID)
@@ -373,8 +380,8 @@ func (s *Store) RevokeRole(ctx context.Context, userID string, role core.Role) e
 	}))
 }
 
-// SetPassword sets a password's hash and ends everything issued to the user so far. It returns core.ErrNotFound where
-// there is no such user.
+// SetPassword sets a user's password hash and ends all of the user's sessions and tokens. If no such user exists, it
+// returns core.ErrNotFound.
 func (s *Store) SetPassword(ctx context.Context, userID, passwordHash string, now core.Instant) error {
 	return s.Update(ctx, s.ByActor(ctx, "user.password", "", userID, func(tx *db.Tx) error {
 		return setPassword(tx, userID,
@@ -398,12 +405,12 @@ func setPassword(tx *db.Tx, userID, passwordHash string, now core.Instant) error
 	return endSessions(tx, userID, now)
 }
 
-// liveSessions counts the browsers and applications that a user is signed in with.
+// liveSessions counts the browsers and applications in which a user is signed in.
 const liveSessions = `SELECT (SELECT count(*) FROM browser b WHERE b.user_id = u.id AND b.epoch = u.epoch
 	AND b.expires_at > ?2) + (SELECT count(*) FROM family f WHERE f.user_id = u.id AND f.epoch = u.epoch
 	AND f.revoked_at = 0 AND f.expires_at > ?2) FROM user u WHERE u.id = ?1`
 
-// LogoutEverywhere ends every session and token of a user. It returns core.ErrNotFound where there is no such user.
+// LogoutEverywhere ends every session and token of a user. If no such user exists, it returns core.ErrNotFound.
 func (s *Store) LogoutEverywhere(ctx context.Context, userID string, now core.Instant) error {
 	return s.Update(ctx, s.ByActor(ctx, "user.logout", "", userID, func(tx *db.Tx) error {
 		var sessions int
@@ -415,8 +422,8 @@ func (s *Store) LogoutEverywhere(ctx context.Context, userID string, now core.In
 	}))
 }
 
-// endSessions counts the epoch up, which ends everything that carries the old one, and revokes the families,
-// so that lists show it.
+// endSessions increments the user's epoch, which invalidates everything with the old one. It also revokes the token
+// families, so that lists show them as revoked.
 func endSessions(tx *db.Tx, userID string, now core.Instant) error {
 	tx.Kick(db.TopicIdentity)
 	if err := tx.One("UPDATE user SET epoch = epoch + 1, updated_at = ? WHERE id = ?", int64(now), userID); err != nil {

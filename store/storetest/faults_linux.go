@@ -9,10 +9,11 @@ import (
 	"syscall"
 	"testing"
 
-	_ "modernc.org/sqlite" // the driver, for a program that is not ours
+	_ "modernc.org/sqlite" // the driver, for a program other than newsletterd
 )
 
-// Foreign runs SQL as another program would that has the database at a path open too, and returns what ends its work.
+// Foreign runs SQL as another program would that also has the database open. It returns a function that ends its
+// work.
 func Foreign(t testing.TB, path, query string) (end func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
@@ -30,8 +31,7 @@ func Foreign(t testing.TB, path, query string) (end func()) {
 	}
 }
 
-// SmallDisk mounts a file system of a size in MiB and returns its folder; the test is skipped where that is not
-// allowed.
+// SmallDisk mounts a file system of mib MiB and returns its folder. If mounting is not allowed, it skips the test.
 func SmallDisk(t testing.TB, mib string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "disk")
@@ -49,8 +49,8 @@ func SmallDisk(t testing.TB, mib string) (dir string) {
 	return dir
 }
 
-// ReadOnly makes the files of a database immutable, so that every write to them fails, and returns what makes them
-// writable again; the test is skipped where that is not allowed.
+// ReadOnly makes the files of a database immutable, so that every write to them fails. It returns a function that
+// makes them writable again. If that is not allowed, it skips the test.
 func ReadOnly(t testing.TB, path string) (end func()) {
 	t.Helper()
 	set := func(flag string) error {

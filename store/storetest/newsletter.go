@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SeedList returns a seeder of a fresh store with a tenant, whose domain is example.org, and a list; all is made at a
-// time.
+// SeedList returns a Seeder for a fresh store with a tenant, whose domain is example.org, and a list. All records get
+// the time now.
 func SeedList(t testing.TB, now core.Instant) *Seeder {
 	t.Helper()
 	s := Seed(t, nil).At(now)
@@ -21,8 +21,8 @@ func SeedList(t testing.TB, now core.Instant) *Seeder {
 	return s
 }
 
-// Request subscribes an address to a list, as a form does, and returns the row of its mail. The answer has to be the
-// same whatever is known of the address.
+// Request subscribes an address to a list, as a signup form does, and returns the row of its email. The answer must
+// be the same whatever is known about the address.
 func (s *Seeder) Request(listID string, email core.Email, p core.Preferences) (rowID string) {
 	s.Helper()
 	sub, rowID, err := s.Subscribe(s.Context(),
@@ -46,13 +46,13 @@ func (s *Seeder) Token(rowID, proof string) string {
 	return token
 }
 
-// Pending subscribes an address to a list and returns the token of its confirmation mail.
+// Pending subscribes an address to a list and returns the token of its confirmation email.
 func (s *Seeder) Pending(listID string, email core.Email) (token string) {
 	s.Helper()
 	return s.Token(s.Request(listID, email, ""), core.ProofMailed)
 }
 
-// Active subscribes an address to a list and confirms it. The send side learns of it by the outbox, not from here.
+// Active subscribes an address to a list and confirms it. The send side gets the change only through the outbox.
 func (s *Seeder) Active(listID string, email core.Email) core.Subscription {
 	s.Helper()
 	sub, err := s.Confirm(s.Context(), s.Pending(listID, email), core.Origin{}, s.Time())
@@ -60,14 +60,14 @@ func (s *Seeder) Active(listID string, email core.Email) core.Subscription {
 	return sub
 }
 
-// Leaving returns what the link of a mail asks for: that the subscription of an address end.
+// Leaving returns the request that the unsubscribe link of an email makes for an address.
 func (s *Seeder) Leaving(listID string, email core.Email) members.UnsubscribeRequest {
 	return members.UnsubscribeRequest{
 		ListID: listID, SubscriptionID: s.SubscriptionID(listID, email.Key()), Email: email, Proof: core.ProofMailed,
 	}
 }
 
-// Leave ends the subscription of an address, as the link of a mail does.
+// Leave unsubscribes an address, as the link of an email does.
 func (s *Seeder) Leave(listID string, email core.Email) core.Subscription {
 	s.Helper()
 	sub, err := s.Unsubscribe(s.Context(), s.Leaving(listID, email), s.Time())
@@ -75,7 +75,7 @@ func (s *Seeder) Leave(listID string, email core.Email) core.Subscription {
 	return sub
 }
 
-// MemberStatus returns what the member side knows of an address: the status of its subscription, or absent.
+// MemberStatus returns the status of an address's subscription on the member side, or absent.
 func (s *Seeder) MemberStatus(listID string, email core.Email) string {
 	s.Helper()
 	sub, err := s.Subscription(s.Context(), listID, email)
@@ -86,7 +86,7 @@ func (s *Seeder) MemberStatus(listID string, email core.Email) string {
 	return sub.Status
 }
 
-// Events returns the types of the events that wait in the outbox, the oldest first.
+// Events returns the types of the events in the outbox, oldest first.
 func (s *Seeder) Events() (types []string) {
 	s.Helper()
 	rows, err := s.OutboxEvents(s.Context(), tenants.OutboxFilter{}, 0, 1000)
@@ -97,7 +97,7 @@ func (s *Seeder) Events() (types []string) {
 	return types
 }
 
-// Deliver has the send side apply the events that wait in the outbox, as the daemon does.
+// Deliver applies the events in the outbox to the send side, as the daemon does.
 func (s *Seeder) Deliver() {
 	s.Helper()
 	due, err := s.DueEvents(s.Context(), "", s.Time(), 1000)
@@ -111,7 +111,7 @@ func (s *Seeder) Deliver() {
 	}
 }
 
-// Import imports rows into a list, with a status, as from a file.
+// Import imports rows into a list with a status, as from a file.
 func (s *Seeder) Import(listID, status string, rows ...imports.ImportRow) core.ImportCounts {
 	s.Helper()
 	im, err := s.NewImport(s.Context(), listID, status, "file.csv")
@@ -124,7 +124,7 @@ func (s *Seeder) Import(listID, status string, rows ...imports.ImportRow) core.I
 	return im.Counts
 }
 
-// Plan asks for a full sync of a list and divides it into its batches.
+// Plan requests a full sync of a list and divides it into batches.
 func (s *Seeder) Plan(listID string) core.Sync {
 	s.Helper()
 	id, err := s.RequestSync(s.Context(), listID, s.Time())
@@ -135,7 +135,7 @@ func (s *Seeder) Plan(listID string) core.Sync {
 	return y
 }
 
-// Synced has the send side apply a full sync of one batch, which a client sends.
+// Synced applies a full sync with a single batch, sent by a client, to the send side.
 func (s *Seeder) Synced(l core.List, clientID string, subscribers ...core.EventSubscriber) {
 	s.Helper()
 	f := s.Batch(l, core.NewID(), 1, 1)
@@ -148,7 +148,7 @@ func (s *Seeder) Synced(l core.List, clientID string, subscribers ...core.EventS
 	}
 }
 
-// Audited counts the lines of the audit trail that tell of an action.
+// Audited returns the number of audit entries for an action.
 func (s *Seeder) Audited(action string) (n int) {
 	s.Helper()
 	trail, _, err := s.Audit(s.Context(), core.AuditFilter{Action: action}, core.Page{Limit: 1000})
@@ -161,7 +161,7 @@ func (s *Seeder) Audited(action string) (n int) {
 	return n
 }
 
-// SweptImports removes what no import needs any more.
+// SweptImports removes everything that no import needs anymore.
 func (s *Seeder) SweptImports() {
 	s.Helper()
 	for more := true; more; {

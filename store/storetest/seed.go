@@ -19,20 +19,20 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// A Seeder is a store and what a test needs in it, made by the store's own operations. Each method does one thing, or
-// ends the test. In the bubble of testing/synctest too, all is made at the time that the clock shows.
+// A Seeder fills a store with the records that a test needs, through the store's own operations. Each method does one
+// thing or ends the test. Inside a testing/synctest bubble, records get the bubble's time.
 type Seeder struct {
 	testing.TB
 	*store.Store
-	// Now is when all is made; 0: at the time that the clock shows.
+	// Now is the time of all records; 0 means the current time.
 	Now core.Instant
-	// TenantID is the tenant of lists, templates and endpoints that name none: the first one that was made.
+	// TenantID is the tenant of lists, templates and endpoints without one: the first tenant created.
 	TenantID string
-	// ListID is the first list that was made.
+	// ListID is the first list created.
 	ListID string
 }
 
-// Seed returns a seeder of a store; nil: of a fresh one (see Open).
+// Seed returns a Seeder for a store. A nil store means a fresh one (see Open).
 func Seed(t testing.TB, s *store.Store) *Seeder {
 	t.Helper()
 	if s == nil {
@@ -49,12 +49,12 @@ func (s *Seeder) Must(results ...any) {
 	}
 }
 
-// Time returns s.Now, or the time that the clock shows.
+// Time returns s.Now or, if that is 0, the current time.
 func (s *Seeder) Time() core.Instant {
 	return cmp.Or(s.Now, core.At(time.Now()))
 }
 
-// NewTenant makes a tenant, Acme unless it is changed.
+// NewTenant creates a tenant, named Acme by default.
 func (s *Seeder) NewTenant(change ...func(*core.TenantInput)) core.Tenant {
 	s.Helper()
 	in := core.TenantInput{Name: new("Acme")}
@@ -68,7 +68,7 @@ func (s *Seeder) NewTenant(change ...func(*core.TenantInput)) core.Tenant {
 	return t
 }
 
-// tenant returns the tenant of what names none; it is made if there is none yet.
+// tenant returns the default tenant. It creates the tenant if there is none.
 func (s *Seeder) tenant() string {
 	s.Helper()
 	if s.TenantID == "" {
@@ -77,7 +77,7 @@ func (s *Seeder) tenant() string {
 	return s.TenantID
 }
 
-// NewList makes a list of s.TenantID, Weekly unless it is changed.
+// NewList creates a list of s.TenantID, named Weekly by default.
 func (s *Seeder) NewList(change ...func(*core.ListInput)) core.List {
 	s.Helper()
 	in := core.ListInput{Name: new("Weekly")}
@@ -94,17 +94,18 @@ func (s *Seeder) NewList(change ...func(*core.ListInput)) core.List {
 	return l
 }
 
-// Nonce returns one that was never used.
+// Nonce returns a nonce that was never used.
 func (s *Seeder) Nonce() tenants.Nonce { return tenants.Nonce{ClientID: "c", Nonce: core.NewID()} }
 
-// At returns a seeder of the same store that makes all at another time.
+// At returns a Seeder for the same store that creates records at another time.
 func (s *Seeder) At(now core.Instant) *Seeder {
 	at := *s
 	at.Now = now
 	return &at
 }
 
-// Event returns, unsent, the event by which the member side tells the send side the status of an address.
+// Event returns, without sending it, the event with which the member side reports the status of an address to the
+// send side.
 func (s *Seeder) Event(l core.List, status core.Status, email core.Email) core.Event {
 	kind := core.EventActivated
 	if status == core.StatusUnsubscribed {
@@ -116,7 +117,7 @@ func (s *Seeder) Event(l core.List, status core.Status, email core.Email) core.E
 	}
 }
 
-// Tell has the send side apply such an event for each address.
+// Tell applies such an event to the send side for each address.
 func (s *Seeder) Tell(l core.List, status core.Status, emails ...core.Email) {
 	s.Helper()
 	for _, email := range emails {
@@ -124,7 +125,7 @@ func (s *Seeder) Tell(l core.List, status core.Status, emails ...core.Email) {
 	}
 }
 
-// Batch returns, unsent, a batch of a full sync with addresses that are active.
+// Batch returns, without sending it, a batch of a full sync with active addresses.
 func (s *Seeder) Batch(l core.List, syncID string, no, total int, emails ...core.Email) core.FullSync {
 	f := core.FullSync{
 		SyncID: syncID, BatchNo: no, BatchTotal: total, TenantID: l.TenantID, ListID: l.ID, OccurredAt: s.Time(),
@@ -137,7 +138,7 @@ func (s *Seeder) Batch(l core.List, syncID string, no, total int, emails ...core
 	return f
 }
 
-// Clean lets housekeeping delete all that has expired.
+// Clean runs housekeeping until everything that has expired is deleted.
 func (s *Seeder) Clean(r people.Retention) {
 	s.Helper()
 	for more := true; more; {
@@ -147,17 +148,17 @@ func (s *Seeder) Clean(r people.Retention) {
 	}
 }
 
-// Reader returns the address of the k-th of Readers, counted from 0.
+// Reader returns address number k of Readers, counted from 0.
 func Reader(k int) core.Email { return core.Email(fmt.Sprintf("r%06d@example.org", k)) }
 
-// Readers gives a list n subscribers at the send side, who can be mailed: Reader(0) and so on, unless another function
-// makes their addresses, each with a first_name (R0, R1, …) among the preferences.
+// Readers gives a list n mailable subscribers on the send side: Reader(0) and so on, or the addresses that the
+// function address returns. Each has a first_name (R0, R1, …) in the preferences.
 func (s *Seeder) Readers(l core.List, n int, address ...func(k int) core.Email) {
 	s.Helper()
 	address = append(address, Reader)
 	for i := 0; i < n; i += 1000 {
-		f := s.Batch(l, core.NewID(), 1, 2) // the last one never comes: none is removed
-		f.OccurredAt--                      // before what comes next
+		f := s.Batch(l, core.NewID(), 1, 2) // the last batch never comes, so no subscriber is removed
+		f.OccurredAt--                      // before later events
 		for k := i; k < min(n, i+1000); k++ {
 			f.Subscribers = append(f.Subscribers, core.EventSubscriber{
 				ID: core.NewID(), Email: address[0](k), Status: string(core.StatusActive),
@@ -168,7 +169,7 @@ func (s *Seeder) Readers(l core.List, n int, address ...func(k int) core.Email) 
 	}
 }
 
-// Status returns what the send side knows of an address: its status, or absent.
+// Status returns the status of an address on the send side, or absent.
 func (s *Seeder) Status(listID string, email core.Email) core.Status {
 	s.Helper()
 	sub, err := s.Subscriber(s.Context(), listID, email)
@@ -194,7 +195,7 @@ func (s *Seeder) NewImportJob(listID, file string, change ...func(*core.ImportJo
 	return j
 }
 
-// NewTemplate makes a template of s.TenantID.
+// NewTemplate creates a template of s.TenantID.
 func (s *Seeder) NewTemplate(in core.TemplateInput) core.Template {
 	s.Helper()
 	t, err := core.NewTemplate(s.tenant(), in, s.Time())
@@ -203,7 +204,7 @@ func (s *Seeder) NewTemplate(in core.TemplateInput) core.Template {
 	return t
 }
 
-// TryJob asks for a send job to a list, due at once and with a few words in it unless it is changed.
+// TryJob creates a send job to a list. By default it is due now and has a short text.
 func (s *Seeder) TryJob(listID string, change ...func(*campaigns.JobRequest)) (core.SendJob, error) {
 	r := campaigns.JobRequest{
 		NewJob: core.NewJob{ListID: listID, Subject: "Hi", BodyText: "x"},
@@ -216,7 +217,7 @@ func (s *Seeder) TryJob(listID string, change ...func(*campaigns.JobRequest)) (c
 	return j, err
 }
 
-// NewJob makes the send job that TryJob asks for.
+// NewJob creates a send job like TryJob, and ends the test on an error.
 func (s *Seeder) NewJob(listID string, change ...func(*campaigns.JobRequest)) core.SendJob {
 	s.Helper()
 	j, err := s.TryJob(listID, change...)
@@ -224,7 +225,7 @@ func (s *Seeder) NewJob(listID string, change ...func(*campaigns.JobRequest)) co
 	return j
 }
 
-// NewCampaign makes a draft for a list, of one line of Markdown unless it is changed.
+// NewCampaign creates a draft for a list, with one line of Markdown by default.
 func (s *Seeder) NewCampaign(l core.List, change ...func(*core.CampaignFields)) core.Campaign {
 	s.Helper()
 	f := core.CampaignFields{
@@ -239,7 +240,7 @@ func (s *Seeder) NewCampaign(l core.List, change ...func(*core.CampaignFields)) 
 	return c
 }
 
-// SendDraft sends what a draft of a campaign says to the readers of its list, and returns the job, which has not begun.
+// SendDraft sends a draft of a campaign to the subscribers of its list. It returns the job, which has not started.
 func (s *Seeder) SendDraft(d *campaigns.Draft) core.SendJob {
 	s.Helper()
 	j, err := s.SendCampaign(s.Context(), campaigns.CampaignSending{
@@ -258,7 +259,7 @@ func (s *Seeder) Reload(j core.SendJob) core.SendJob {
 	return j
 }
 
-// Start starts the jobs that are due and makes the recipients of one of them; nothing is sent.
+// Start starts the due jobs and creates the recipients of job j. It sends nothing.
 func (s *Seeder) Start(j core.SendJob) core.SendJob {
 	s.Helper()
 	_, err := s.StartDueJobs(s.Context(), s.Time())
@@ -270,7 +271,7 @@ func (s *Seeder) Start(j core.SendJob) core.SendJob {
 	return s.Reload(j)
 }
 
-// Finish starts a job, records each recipient as sent, and returns the job as it is then.
+// Finish starts a job, records each recipient as sent, and returns the job.
 func (s *Seeder) Finish(j core.SendJob) core.SendJob {
 	s.Helper()
 	j = s.Start(j)
@@ -284,7 +285,7 @@ func (s *Seeder) Finish(j core.SendJob) core.SendJob {
 	return s.Reload(j)
 }
 
-// SetRelays gives a tenant relays of its own, in place of those that it has.
+// SetRelays replaces the relays of a tenant.
 func (s *Seeder) SetRelays(tenantID string, relays ...core.Relay) core.Tenant {
 	s.Helper()
 	return s.ChangeTenant(tenantID, core.TenantInput{Relays: &relays})
@@ -301,7 +302,7 @@ func (s *Seeder) ChangeTenant(id string, in core.TenantInput) core.Tenant {
 	return t
 }
 
-// NewEndpoint makes a receiver of the events of s.TenantID. Its key is 32 zero bytes.
+// NewEndpoint creates a webhook endpoint of s.TenantID. Its key is 32 zero bytes.
 func (s *Seeder) NewEndpoint(in core.EndpointInput) core.Endpoint {
 	s.Helper()
 	e := core.Endpoint{ID: core.NewID(), TenantID: s.tenant(), CreatedAt: s.Time()}
@@ -310,7 +311,8 @@ func (s *Seeder) NewEndpoint(in core.EndpointInput) core.Endpoint {
 	return e
 }
 
-// NewWebhookClient makes a client that may post the events of a tenant (empty: of all). Its key is 32 zero bytes.
+// NewWebhookClient creates a client that may post the events of a tenant. An empty tenantID means all tenants. Its
+// key is 32 zero bytes.
 func (s *Seeder) NewWebhookClient(tenantID string) core.WebhookClient {
 	s.Helper()
 	c, err := s.AddWebhookClient(s.Context(), tenantID, "feed", make([]byte, 32), "test", s.Time())
@@ -318,7 +320,8 @@ func (s *Seeder) NewWebhookClient(tenantID string) core.WebhookClient {
 	return c
 }
 
-// NewClient makes an OAuth client, as an operator would, and returns its secret, empty if it has none.
+// NewClient creates an OAuth client, as an operator would. It returns the client's secret, or an empty string if it
+// has none.
 func (s *Seeder) NewClient(in core.ClientInput) (c core.Client, secret string) {
 	s.Helper()
 	if in.Name == nil {
@@ -330,7 +333,7 @@ func (s *Seeder) NewClient(in core.ClientInput) (c core.Client, secret string) {
 	return c, secret
 }
 
-// NewUser makes a user with a verified address, as change says, and no password unless the hash of one is given.
+// NewUser creates a user with a verified address. An empty hash means no password.
 func (s *Seeder) NewUser(email core.Email, hash string, change ...func(*core.User)) core.User {
 	s.Helper()
 	u := core.NewUser(email, s.Time())
@@ -342,7 +345,7 @@ func (s *Seeder) NewUser(email core.Email, hash string, change ...func(*core.Use
 	return u
 }
 
-// Forgot asks for a new password for an address, whose mail is to look so, and leaves the mail in the queue.
+// Forgot requests a new password for an address and leaves the email in the queue. look is the style of the email.
 func (s *Seeder) Forgot(email core.Email, look core.MailStyle) {
 	s.Helper()
 	s.Must(s.ForgotPassword(s.Context(), email, identity.UserToken{
@@ -351,14 +354,14 @@ func (s *Seeder) Forgot(email core.Email, look core.MailStyle) {
 	}, s.Time()))
 }
 
-// NewCaller makes a user and returns who calls in their name.
+// NewCaller creates a user and returns a Caller for that user.
 func (s *Seeder) NewCaller(email core.Email) core.Caller {
 	s.Helper()
 	u := s.NewUser(email, "")
 	return core.Caller{UserID: u.ID, Email: u.Email, EmailVerified: true}
 }
 
-// NewDevice makes a device of a user, Lamp unless it has another name.
+// NewDevice creates a device of a user, named Lamp by default.
 func (s *Seeder) NewDevice(ownerID string, in core.DeviceInput) core.Device {
 	s.Helper()
 	if in.Name == nil {
@@ -386,7 +389,7 @@ func (s *Seeder) TryModel(ownerID string, in core.ModelInput, file io.Reader, li
 	return u.Commit(s.Context(), m, "command")
 }
 
-// NewModel makes a model of a user, with a file of a few bytes.
+// NewModel creates a model of a user, with a short file.
 func (s *Seeder) NewModel(ownerID, name string, v core.Visibility, file string) core.Model {
 	s.Helper()
 	m, err := s.TryModel(ownerID, core.ModelInput{Name: name, Visibility: string(v)}, strings.NewReader(file),
@@ -395,8 +398,8 @@ func (s *Seeder) NewModel(ownerID, name string, v core.Visibility, file string) 
 	return m
 }
 
-// NewMedia keeps a picture of s.TenantID, as change says, whose files hold a text each: as mails show it and, where
-// there are two, as large as it is kept. They are no pictures.
+// NewMedia adds a picture of s.TenantID. Each file is a text instead of image data: the version for emails and, if
+// there are two files, the original size.
 func (s *Seeder) NewMedia(name string, files []string, change ...func(*core.Media)) core.Media {
 	s.Helper()
 	m, err := core.NewMedia(s.tenant(), "test", core.MediaInput{Name: &name}, s.Time())

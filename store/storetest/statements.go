@@ -13,20 +13,20 @@ import (
 	"newsletterd/store/storetest/faults"
 )
 
-// Faults fails some statements of databases as a full disk would, without running them.
+// Faults makes some statements of databases fail as a full disk would, without running them.
 type Faults struct {
-	Driver string // for store.Options
+	Driver string // for db.Options
 
-	mu     sync.Mutex // guards what follows
-	failed int        // statements that have failed
-	calls  int        // statements since it was last said which fail
+	mu     sync.Mutex // guards the fields below
+	failed int        // number of statements that have failed
+	calls  int        // number of statements since the failing ones were last set
 	fails  func(call int, query string, args []driver.NamedValue) bool
 	err    error
 }
 
 var faultDrivers atomic.Int64
 
-// NewFaults registers a driver that lets everything pass at first.
+// NewFaults registers a driver that first lets every statement pass.
 func NewFaults(t testing.TB) *Faults {
 	t.Helper()
 	if err := db.PrepareProcess(); err != nil { // before SQLite is used at all
@@ -43,31 +43,31 @@ func NewFaults(t testing.TB) *Faults {
 	return f
 }
 
-// FailAt has the n-th statement from now fail, counted from 1, and no other; 0: none. It returns how many ran since it
-// was called before.
+// FailAt makes only the n-th statement from now fail, counted from 1. An n of 0 means none. It returns the number of
+// statements since the failing ones were last set.
 func (f *Faults) FailAt(n int) (calls int) {
 	return f.set(func(call int, _ string, _ []driver.NamedValue) bool { return call == n })
 }
 
-// FailOften has one statement in n fail from now on, as chance has it.
+// FailOften makes one statement in n fail at random from now on.
 func (f *Faults) FailOften(n int, seed uint64) {
 	chance := rand.New(rand.NewPCG(seed, 0))
 	f.set(func(int, string, []driver.NamedValue) bool { return chance.IntN(n) == 0 })
 }
 
-// FailWhen has each statement fail from now on of which fails says so; it is asked by one at a time.
+// FailWhen makes each statement fail from now on for which fails returns true. fails is never called concurrently.
 func (f *Faults) FailWhen(fails func(query string) bool) {
 	f.set(func(_ int, query string, _ []driver.NamedValue) bool { return fails(query) })
 }
 
-// FailWith is FailWhen, for what knows statements by their first argument.
+// FailWith is like FailWhen, for statements that are identified by their first argument.
 func (f *Faults) FailWith(fails func(query string, first driver.Value) bool) {
 	f.set(func(_ int, query string, args []driver.NamedValue) bool {
 		return len(args) > 0 && fails(query, args[0].Value)
 	})
 }
 
-// Failed is how many statements have failed in all.
+// Failed returns the total number of failed statements.
 func (f *Faults) Failed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,8 +81,9 @@ func (f *Faults) set(fails func(int, string, []driver.NamedValue) bool) (calls i
 	return calls
 }
 
-// Call counts one statement of an operation: not what ends a transaction without effect, which cannot fail in SQLite
-// either, and not the look for commits of other processes, which is only repeated later.
+// Call counts a statement of an operation. It ignores statements that end a transaction without effect, because these
+// can't fail in SQLite either. It also ignores the check for commits of other processes, which is only repeated
+// later.
 func (f *Faults) Call(_ driver.Conn, kind, query string, args []driver.NamedValue) error {
 	if kind != "exec" && kind != "query" || strings.HasPrefix(query, "ROLLBACK") || query == "PRAGMA data_version" {
 		return nil
@@ -97,5 +98,5 @@ func (f *Faults) Call(_ driver.Conn, kind, query string, args []driver.NamedValu
 	return nil
 }
 
-// Ran is of no interest here.
+// Ran does nothing.
 func (f *Faults) Ran(string) {}

@@ -1,4 +1,4 @@
-// Package storetest opens real databases for tests, and seeds them: one line, 4 ms, no mocks.
+// Package storetest opens real databases for tests and fills them: one line, 4 ms, no mocks.
 package storetest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// migrated returns the bytes of a fresh, migrated database. It is made once per process: migrating took a third of the
-// CPU of auth's tests under the race detector.
+// migrated returns the bytes of a fresh, migrated database. It is created once per process, because migrating took a
+// third of the CPU time of auth's tests under the race detector.
 var migrated = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "storetest")
 	if err != nil {
@@ -29,7 +29,7 @@ var migrated = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// Create writes a fresh, migrated database to a path; a file that is there already stays as it is.
+// Create writes a fresh, migrated database to path. It doesn't change an existing file.
 func Create(path string) error {
 	file, err := migrated()
 	if err != nil {
@@ -46,19 +46,20 @@ func Create(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Open opens a fresh, migrated database in a temporary folder, as a daemon would, and closes it when the test ends.
+// Open opens a fresh, migrated database in a temporary folder, as a daemon would. It closes the database when the
+// test ends.
 func Open(t testing.TB) *store.Store {
 	t.Helper()
 	return OpenWith(t, db.Options{})
 }
 
-// OpenAt opens the database at a path, made if it is missing, and closes it when the test ends.
+// OpenAt opens the database at path and creates it if it doesn't exist. It closes the database when the test ends.
 func OpenAt(t testing.TB, path string) *store.Store {
 	t.Helper()
 	return OpenWith(t, db.Options{Path: path})
 }
 
-// OpenWith is OpenAt with further options; without a path the database is in a temporary folder.
+// OpenWith is OpenAt with further options. Without a path, the database is in a temporary folder.
 func OpenWith(t testing.TB, o db.Options) *store.Store {
 	t.Helper()
 	if o.Path == "" {

@@ -7,8 +7,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// ACMEData reads what a name of the certificate cache holds: certificates with their keys, the key of the account. It
-// fails with core.ErrNotFound where there is none.
+// ACMEData returns the data under a name in the certificate cache: certificates with their keys, or the account's
+// key. If there is none, it returns core.ErrNotFound.
 func (s *Store) ACMEData(ctx context.Context, name string) ([]byte, error) {
 	var sealed []byte
 	if err := s.Get(ctx, &sealed, "SELECT data FROM acme_cache WHERE name = ?", name); err != nil {
@@ -17,7 +17,8 @@ func (s *Store) ACMEData(ctx context.Context, name string) ([]byte, error) {
 	return s.OpenSecret(sealed)
 }
 
-// PutACMEData stores it, in the place of what was there. Its only error is core.ErrStorage.
+// PutACMEData stores data under a name in the certificate cache and replaces earlier data. The only error is
+// core.ErrStorage.
 func (s *Store) PutACMEData(ctx context.Context, name string, data []byte, now core.Instant) error {
 	sealed := s.Seal(data)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -27,7 +28,8 @@ func (s *Store) PutACMEData(ctx context.Context, name string, data []byte, now c
 	})
 }
 
-// DeleteACMEData removes it, if it is there. Its only error is core.ErrStorage.
+// DeleteACMEData removes the data under a name from the certificate cache, if there is any. The only error is
+// core.ErrStorage.
 func (s *Store) DeleteACMEData(ctx context.Context, name string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("DELETE FROM acme_cache WHERE name = ?", name)

@@ -6,12 +6,12 @@ import (
 	"newsletterd/store/db"
 )
 
-// IDsOf computes the ids of an address on every list, or those of one tenant: pairs of list and id, as JSON.
+// IDsOf returns the ids of an address on all lists, or on the lists of one tenant, as JSON pairs of list and id.
 func IDsOf(tx *db.Tx, emailKey, tenantID string) (string, error) {
 	return IDsAmong(tx.DB(), tx, emailKey, tenantID)
 }
 
-// IDsAmong is IDsOf by a reader of its own.
+// IDsAmong is IDsOf with its own reader.
 func IDsAmong(s *db.DB, r db.Querier, emailKey, tenantID string) (string, error) {
 	var lists []string
 	if err := r.All(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {

@@ -11,13 +11,13 @@ import (
 
 const countColumns = "active, pending, unsubscribed, bounced, complaint, suppressed, mailable"
 
-// counting collects how the counts of lists change.
+// counting collects changes of the counts of lists, by list id.
 type counting map[string]core.ListCounts
 
-// Moved notes that a record of a list goes from one counted state to another.
+// Moved records that a list's record has moved from one counted state to another.
 func Moved(tx *db.Tx, listID string, from, to core.CountedState) { MovedMany(tx, listID, from, to, 1) }
 
-// MovedMany is moved for n records.
+// MovedMany is Moved for n records.
 func MovedMany(tx *db.Tx, listID string, from, to core.CountedState, n int64) {
 	counts := gatheredIn(tx).counts
 	c := counts[listID]
@@ -25,23 +25,23 @@ func MovedMany(tx *db.Tx, listID string, from, to core.CountedState, n int64) {
 		c.Add(from, -n)
 		c.Add(to, n)
 	}
-	counts[listID] = c // also when nothing changes: see touchCounts
+	counts[listID] = c // also if nothing changes; see TouchCounts
 }
 
-// TouchCounts lets the commit write the row of a list whether or not anything has changed: the time that the operation
-// takes must not tell.
+// TouchCounts makes the commit write the counts of a list even if nothing has changed, so that the duration of the
+// operation reveals nothing.
 func TouchCounts(tx *db.Tx, listID string) { Moved(tx, listID, core.NotCounted, core.NotCounted) }
 
-// add takes over what an operation has changed.
+// add adds the changes of an operation.
 func (c counting) add(op counting) {
 	for id, d := range op {
 		c[id] = c[id].Plus(d)
 	}
 }
 
-// countsOfDay adds to the counts of a list as they were at the latest change, in the row of a day (?2, days since
-// 1970). The rows of earlier days stay as they were at the end of theirs; a clock that was set back makes none. A list
-// that is deleted is counted on as long as it has counts: it may be restored.
+// countsOfDay adds changes to the latest counts of a list and writes the result into the row of a day (?2, days since
+// 1970). The rows of earlier days stay as they were at the end of the day, even if the clock is set back. A deleted
+// list is counted as long as it has counts, because it may be restored.
 const countsOfDay = `INSERT INTO list_count (list_id, day, ` + countColumns + `)
 	SELECT l.id, max(?2, coalesce(c.day, 0)), coalesce(c.active, 0) + ?3, coalesce(c.pending, 0) + ?4,
 	coalesce(c.unsubscribed, 0) + ?5,
@@ -54,7 +54,7 @@ const countsOfDay = `INSERT INTO list_count (list_id, day, ` + countColumns + `)
 		bounced = excluded.bounced, complaint = excluded.complaint, suppressed = excluded.suppressed, mailable =
 		excluded.mailable`
 
-// Commit writes how the counts of lists have changed, one row a list.
+// Commit writes the changed counts, one row per list.
 func (g *gathered) Commit(tx *db.Tx, now time.Time) error {
 	day := now.Unix() / (24 * 60 * 60)
 	for id, d := range g.all {
@@ -67,8 +67,8 @@ func (g *gathered) Commit(tx *db.Tx, now time.Time) error {
 	return nil
 }
 
-// ListCounts reads the counts of lists. A list without records, or that does not exist, has zeros. Its only error is
-// core.ErrStorage.
+// ListCounts returns the counts of lists. A list without records, or one that doesn't exist, has zeros. The only
+// error is core.ErrStorage.
 func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core.ListCounts, error) {
 	var rows []struct {
 		ListID string `db:"list_id"`
@@ -84,12 +84,12 @@ func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core
 	return found, err
 }
 
-// growthOfList reads the rows of a list from the latest at or before a day (?2) on.
+// growthOfList is a query for the rows of a list, starting with the latest row up to a day (?2).
 const growthOfList = "SELECT day, " + countColumns + ` FROM list_count WHERE list_id = ?1 AND day >= coalesce(
 	(SELECT max(day) FROM list_count WHERE list_id = ?1 AND day <= ?2), ?2) ORDER BY day LIMIT +?3`
 
-// ListGrowth reads the counts of a list at the end of each of the last days, the oldest first and today last. Days
-// before the first that was counted are left out. Its only error is core.ErrStorage.
+// ListGrowth returns the counts of a list at the end of each of the last days, from oldest to today. It omits the
+// days before the first count. The only error is core.ErrStorage.
 func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant, days int) ([]core.DayCounts, error) {
 	var rows []struct {
 		Day int64 `db:"day"`
@@ -98,7 +98,7 @@ func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant,
 	const secondsOfDay = 24 * 60 * 60
 	today := now.Time().Unix() / secondsOfDay
 	first := today - int64(days) + 1
-	// a clock that was set back may have left rows of days to come
+	// If the clock was set back, there may be rows of future days.
 	if err := s.All(ctx, &rows, growthOfList, listID, first, days+1); err != nil || len(rows) == 0 {
 		return []core.DayCounts{}, err
 	}
@@ -113,7 +113,7 @@ func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant,
 	return all, nil
 }
 
-// CountedList reads one list with its counts. It returns core.ErrListNotFound where there is none.
+// CountedList returns a list with its counts. If no such list exists, it returns core.ErrListNotFound.
 func (s *Store) CountedList(ctx context.Context, id string) (l core.CountedList, err error) {
 	if l.List, err = s.List(ctx, id); err != nil {
 		return l, err
@@ -123,7 +123,7 @@ func (s *Store) CountedList(ctx context.Context, id string) (l core.CountedList,
 	return l, err
 }
 
-// CountedLists is Lists with the counts of each. Its only error is core.ErrStorage.
+// CountedLists is Lists with counts. The only error is core.ErrStorage.
 func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, page core.Page) ([]core.CountedList,
 	error,
 ) {
@@ -143,7 +143,7 @@ func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, pa
 	return counted, err
 }
 
-// LargestLists reads the lists with most mailable subscribers.
+// LargestLists returns the lists with the most mailable subscribers.
 func (s *Store) LargestLists(ctx context.Context, limit int) ([]ListState, error) {
 	lists := []ListState{}
 	err := s.All(ctx, &lists, `SELECT l.id, l.name, c.active AS "counts.active", c.pending AS "counts.pending",
@@ -155,9 +155,9 @@ func (s *Store) LargestLists(ctx context.Context, limit int) ([]ListState, error
 	return lists, err
 }
 
-// BlockedAmong reads which subscriptions of a list, by ids after one up to another, belong to addresses that get
-// nothing whatever they have agreed to: the kind of the block of the list's subscriber, or of the tenant's suppression.
-// Its only error is core.ErrStorage.
+// BlockedAmong returns the subscriptions of a list whose addresses get no email, whatever they have agreed to. It
+// reads the ids after afterID up to toID. The values are the kind of block of the list's subscriber or of the
+// tenant's suppression. The only error is core.ErrStorage.
 func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) (map[string]string, error) {
 	var rows []struct {
 		ID   string `db:"id"`
@@ -175,7 +175,7 @@ func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) 
 	return kinds, err
 }
 
-// ScannedCounts counts the records of every list that is not deleted, with a scan.
+// ScannedCounts is a query that counts the records of every list that is not deleted, with a scan.
 const ScannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, coalesce(m.pending, 0) AS pending,
 	coalesce(m.unsubscribed, 0) AS unsubscribed,
 		coalesce(s.bounced, 0) AS bounced, coalesce(s.complaint, 0) AS complaint, coalesce(s.suppressed, 0) AS suppressed, coalesce(s.mailable, 0) AS mailable
@@ -191,7 +191,7 @@ const ScannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, 
 		FROM subscriber GROUP BY list_id) AS s ON s.list_id = l.id
 	WHERE l.deleted_at = 0`
 
-// countsNextToScan reads, for the lists whose counts differ from their records, the counts and what a scan finds.
+// countsNextToScan is a query for the lists whose stored counts differ from a scan, with both counts.
 const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coalesce(c.pending, 0) AS pending,
 	coalesce(c.unsubscribed, 0) AS unsubscribed, coalesce(c.bounced, 0) AS bounced, coalesce(c.complaint, 0) AS complaint,
 	coalesce(c.suppressed, 0) AS suppressed, coalesce(c.mailable, 0) AS mailable,
@@ -206,7 +206,8 @@ const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coa
 			coalesce(c.suppressed, 0), coalesce(c.mailable, 0))
 	ORDER BY r.list_id LIMIT 100`
 
-// WrongCounts names the lists whose counts differ from their records, and by what, at most 100 of them.
+// WrongCounts describes the lists whose counts differ from their records, with the differences. It returns at most 100
+// lists.
 func (s *Store) WrongCounts(ctx context.Context) ([]string, error) {
 	var rows []struct {
 		ListID string `db:"list_id"`

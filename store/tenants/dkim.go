@@ -16,7 +16,7 @@ var (
 	dkimKeys      = ListByTenant(dkimColumns, "dkim_key", "dkim_key_tenant", "true", false)
 )
 
-// DKIMKeys reads a page of keys, by id: all, or those of tenants. Its only error is core.ErrStorage.
+// DKIMKeys returns a page of keys by id: all, or those of tenants. The only error is core.ErrStorage.
 func (s *Store) DKIMKeys(ctx context.Context, tenants []string, all bool, page core.Page) (ks []core.DKIMKey,
 	err error,
 ) {
@@ -24,20 +24,20 @@ func (s *Store) DKIMKeys(ctx context.Context, tenants []string, all bool, page c
 	return ks, err
 }
 
-// DKIMKey reads one key without its private half. It returns core.ErrNotFound where there is none.
+// DKIMKey returns a key without its private half. If it doesn't exist, DKIMKey returns core.ErrNotFound.
 func (s *Store) DKIMKey(ctx context.Context, id string) (k core.DKIMKey, err error) {
 	err = s.Get(ctx, &k, "SELECT "+dkimColumns+" FROM dkim_key WHERE id = ?", id)
 	return k, err
 }
 
-// DKIMSigningKey is a key with its private half, PKCS #8 in the clear.
+// DKIMSigningKey is a key with its private half, as unencrypted PKCS #8.
 type DKIMSigningKey struct {
 	core.DKIMKey
 	Private []byte
 }
 
-// DKIMSigningKeys reads the keys that sign what a tenant mails from a domain; none: its mails go out unsigned. It
-// returns ErrMasterKey where a private key can't be opened.
+// DKIMSigningKeys returns the keys that sign a tenant's emails from a domain. If there are none, its emails are sent
+// unsigned. If a private key can't be opened, DKIMSigningKeys returns ErrMasterKey.
 func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string) ([]DKIMSigningKey, error) {
 	var keys []core.DKIMKey
 	err := s.All(ctx, &keys, "SELECT "+dkimColumns+" FROM dkim_key WHERE tenant_id IN (?, '') AND status = 'active'",
@@ -47,7 +47,7 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	}
 	var domains core.Strings
 	err = s.Get(ctx, &domains, "SELECT domains FROM tenant WHERE id = ?", tenantID)
-	if err != nil && core.KindOf(err) != core.NotFound { // the daemon's own mails have no tenant
+	if err != nil && core.KindOf(err) != core.NotFound { // the daemon's own emails have no tenant
 		return nil, err
 	}
 	keys = slices.DeleteFunc(keys, func(k core.DKIMKey) bool { return !k.Signs(domains) })
@@ -66,8 +66,8 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	return out, nil
 }
 
-// SenderDomainViews returns sender domains as they are shown, with whether a key signs what their tenants mail from
-// them. Its only error is core.ErrStorage.
+// SenderDomainViews returns the views of sender domains. A view includes whether a key signs the tenant's emails from
+// the domain. The only error is core.ErrStorage.
 func (s *Store) SenderDomainViews(ctx context.Context, ds ...core.SenderDomain) ([]core.SenderDomainView, error) {
 	tenants, views := make([]string, len(ds)), make([]core.SenderDomainView, len(ds))
 	for i := range ds {
@@ -85,12 +85,13 @@ func (s *Store) SenderDomainViews(ctx context.Context, ds ...core.SenderDomain) 
 	return views, err
 }
 
-// dkimKeysMade is how many keys the administrators of a tenant may make in an hour: an RSA key takes a good part of a
-// second of a core, whether or not it is kept.
+// dkimKeysMade is the number of keys that the administrators of a tenant may create per hour. Creating an RSA key
+// takes a large part of a second of CPU time, even if the key is not kept.
 const dkimKeysMade = 10
 
-// AdmitDKIMKey returns the error with which AddDKIMKey would refuse a key, so that none is made in vain. Where counted,
-// it counts the key that is made next, and returns core.ErrTooMany where the tenant has made too many in this hour.
+// AdmitDKIMKey returns the error that AddDKIMKey would return for a key, so that the caller can check before it
+// creates one. If counted is true, it also counts the key. If the tenant has created too many in this hour, it
+// returns core.ErrTooMany.
 func (s *Store) AdmitDKIMKey(ctx context.Context, k core.DKIMKey, counted bool) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := admitKey(tx, &k); err != nil || !counted {
@@ -105,7 +106,7 @@ func (s *Store) AdmitDKIMKey(ctx context.Context, k core.DKIMKey, counted bool) 
 	})
 }
 
-// admitKey refuses a key that may not be kept.
+// admitKey returns an error for a key that may not be added.
 func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 	if k.TenantID != "" {
 		if err := mayHaveKey(tx, k); err != nil {
@@ -140,7 +141,8 @@ func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 	return err
 }
 
-// mayHaveKey refuses a key whose domain is none of its tenant's, but for one that rests until the domain is proved.
+// mayHaveKey returns an error for a key whose domain isn't one of its tenant's. An inactive key may be added before
+// the domain is verified.
 func mayHaveKey(tx *db.Tx, k *core.DKIMKey) error {
 	err := ownsDomain(tx, k)
 	if k.Status == core.DKIMActive || core.KindOf(err) != core.Invalid {
@@ -154,8 +156,8 @@ func mayHaveKey(tx *db.Tx, k *core.DKIMKey) error {
 	return err
 }
 
-// DomainProposed reports whether a tenant has proposed a sender domain that is not proved to be its own yet. Its only
-// error is core.ErrStorage.
+// DomainProposed reports whether a tenant has a sender domain that is not verified yet. The only error is
+// core.ErrStorage.
 func (s *Store) DomainProposed(ctx context.Context, tenantID, domain string) (yes bool, err error) {
 	err = s.Get(ctx, &yes, "SELECT EXISTS (SELECT 1 FROM sender_domain "+
 		"WHERE tenant_id = ? AND domain = ? AND verified_at = 0)",
@@ -163,7 +165,7 @@ func (s *Store) DomainProposed(ctx context.Context, tenantID, domain string) (ye
 	return yes, err
 }
 
-// ownsDomain refuses a key whose domain is none of its tenant's.
+// ownsDomain returns an error for a key whose domain isn't one of its tenant's.
 func ownsDomain(tx *db.Tx, k *core.DKIMKey) error {
 	t, err := ReadTenant(tx, k.TenantID)
 	if err == nil && !k.Signs(t.Domains) {
@@ -173,9 +175,9 @@ func ownsDomain(tx *db.Tx, k *core.DKIMKey) error {
 	return err
 }
 
-// AddDKIMKey keeps a new key. core.ErrNotFound: there is no such tenant; Conflict: the domain has a key of that
-// selector, or the tenant as many as it may have; Invalid: the domain is none of the tenant's, or an Ed25519 key would
-// stand alone.
+// AddDKIMKey adds a key. If the tenant doesn't exist, it returns core.ErrNotFound. If the domain already has a key
+// with that selector, or the tenant has the maximum number of keys, it returns a Conflict. If the domain isn't one of
+// the tenant's, or an Ed25519 key would be the only key, it returns an Invalid error.
 func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, actor string) error {
 	sealed := s.Seal(private)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -196,8 +198,8 @@ func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, 
 	})
 }
 
-// SetDKIMStatus makes a key sign or rest, and returns it as it is then. core.ErrNotFound: there is none; Invalid: it
-// should sign, and its domain is no longer the tenant's.
+// SetDKIMStatus activates or deactivates a key and returns it. If the key doesn't exist, it returns core.ErrNotFound.
+// If the key is to be activated and its domain is no longer the tenant's, it returns an Invalid error.
 func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now core.Instant) (k core.DKIMKey,
 	err error,
 ) {
@@ -229,13 +231,13 @@ func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now
 	return k, db.AsItStood(err, &k.UpdatedAt, at)
 }
 
-// DeleteDKIMKey removes a key. It returns core.ErrNotFound where there is none.
+// DeleteDKIMKey removes a key. If it doesn't exist, DeleteDKIMKey returns core.ErrNotFound.
 func (s *Store) DeleteDKIMKey(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.RemoveRecord(ctx, "dkim_key", id, "dkim.delete", actor, now)
 }
 
-// endKeys deletes the keys of a domain that other tenants have left behind: none of them signs any more, and their
-// selectors are for the tenant to use whose domain it is now.
+// endKeys deletes the keys that other tenants have left for a domain. None of them signs anymore, and the tenant that
+// now owns the domain can use their selectors.
 func endKeys(tx *db.Tx, tenantID, domain, actor string, now core.Instant) error {
 	var left []core.DKIMKey
 	if err := tx.All(&left, "SELECT "+dkimColumns+" FROM dkim_key WHERE domain = ? AND tenant_id NOT IN (?, '')", domain,

@@ -9,24 +9,24 @@ import (
 	"newsletterd/store/db"
 )
 
-// endpointQueue is what an operation knows of the events that wait for an endpoint, and changes of them. The row of the
-// endpoint is written once, at the end of the operation.
+// endpointQueue holds an operation's view of the events that wait for an endpoint, and its changes to them. The
+// endpoint's row is written once, at the end of the operation.
 type endpointQueue struct {
 	read      bool
-	gone      bool // there is no such endpoint
+	gone      bool // whether the endpoint doesn't exist
 	tenantID  string
-	waiting   int64 // before the operation
-	bytes     int64 // of these events
+	waiting   int64 // number of waiting events before the operation
+	bytes     int64 // size of these events in bytes
 	droppedID int64
 
-	change  int64 // by the operation
-	grown   int64 // bytes, by the operation
-	fed     bool  // an event was written
+	change  int64 // change of the number by the operation
+	grown   int64 // change of the size in bytes by the operation
+	fed     bool  // whether an event was written
 	dropped core.Dropped
 	at      core.Instant
 }
 
-// queueOf returns what is known of the queue of an endpoint.
+// queueOf returns the operation's queue of an endpoint.
 func queueOf(tx *db.Tx, endpointID string) *endpointQueue {
 	queues := gatheredIn(tx).queues
 	q := queues[endpointID]
@@ -37,14 +37,14 @@ func queueOf(tx *db.Tx, endpointID string) *endpointQueue {
 	return q
 }
 
-// add counts an event of so many bytes that waits from now on.
+// add counts one more waiting event of size bytes.
 func (q *endpointQueue) add(size int) {
 	q.change++
 	q.grown += int64(size)
 }
 
-// WaitsNoMore notes that events don't wait for an endpoint any more, by their sizes. Those for the send service (empty)
-// aren't counted.
+// WaitsNoMore removes events of the given sizes from the counts of an endpoint's queue. Events for the send service
+// (an empty endpointID) aren't counted.
 func WaitsNoMore(tx *db.Tx, endpointID string, sizes ...int64) {
 	if endpointID == "" {
 		return
@@ -56,7 +56,8 @@ func WaitsNoMore(tx *db.Tx, endpointID string, sizes ...int64) {
 	}
 }
 
-// EndQueued runs a statement after which events of the outbox wait no more for an endpoint (empty: the send service).
+// EndQueued runs a statement that removes events from the queue of an endpoint. An empty endpointID means the send
+// service.
 func EndQueued(tx *db.Tx, endpointID, query string, args ...any) error {
 	if endpointID == "" {
 		_, err := tx.Exec(query, args...)
@@ -68,8 +69,8 @@ func EndQueued(tx *db.Tx, endpointID, query string, args ...any) error {
 	return err
 }
 
-// endpointRoom reports whether one more event of so many bytes may wait for an endpoint. One place is kept for the
-// event that tells of those that were dropped.
+// endpointRoom reports whether one more event of size bytes fits in an endpoint's queue. One place is reserved for
+// the event that reports dropped events.
 func endpointRoom(tx *db.Tx, endpointID string, size int) (q *endpointQueue, fits bool, err error) {
 	q = queueOf(tx, endpointID)
 	if !q.read {
@@ -87,7 +88,7 @@ func endpointRoom(tx *db.Tx, endpointID string, size int) (q *endpointQueue, fit
 	return q, !q.gone && q.waiting+q.change < o.EndpointEvents-1 && q.bytes+q.grown+int64(size) <= o.EndpointBytes, nil
 }
 
-// putToEndpoint puts an event into the outbox for an endpoint, or counts it as dropped where too many wait.
+// putToEndpoint adds an event to the outbox for an endpoint. If too many events wait, it counts the event as dropped.
 func putToEndpoint(tx *db.Tx, e *core.Event, endpointID string, now core.Instant) error {
 	body := e.AppendJSON(nil)
 	q, fits, err := endpointRoom(tx, endpointID, len(body))
@@ -108,7 +109,8 @@ func (q *endpointQueue) drop(eventType string, occurredAt, now core.Instant) {
 	q.at = max(q.at, now)
 }
 
-// PutSummary puts a summary into the outbox for an endpoint, due at an instant, and returns its row; 0: it was dropped.
+// PutSummary adds a summary to the outbox for an endpoint, due at due. It returns the id of its row, or 0 if it was
+// dropped.
 func PutSummary(tx *db.Tx, e *core.SummaryEvent, endpointID string, now, due core.Instant) (id int64, err error) {
 	q, fits, err := endpointRoom(tx, endpointID, len(e.Body()))
 	if err == nil && !fits && !q.gone {
@@ -129,7 +131,7 @@ func writeSummary(tx *db.Tx, e *core.SummaryEvent, endpointID string, due core.I
 		e.ID, e.Type, e.TenantID, e.ListID, body, int64(e.OccurredAt), int64(due), endpointID)
 }
 
-// waitsAgain notes that a dead letter of so many bytes waits again, and reports whether it may.
+// waitsAgain adds a dead letter of size bytes to an endpoint's queue. It reports whether the queue has room.
 func waitsAgain(tx *db.Tx, endpointID string, size int) (bool, error) {
 	if endpointID == "" {
 		return true, nil
@@ -142,7 +144,7 @@ func waitsAgain(tx *db.Tx, endpointID string, size int) (bool, error) {
 	return true, nil
 }
 
-// End writes what the operation has changed of the queues of endpoints, one row for each.
+// End writes the operation's changes to the queues of endpoints, one row for each endpoint.
 func (g *gathered) End(tx *db.Tx) error {
 	for id, q := range g.queues {
 		if len(q.dropped.Counts) > 0 {
@@ -162,8 +164,8 @@ func (g *gathered) End(tx *db.Tx) error {
 	return nil
 }
 
-// tellDropped extends the event that tells of events that were dropped, as long as it is not on its way, or puts a new
-// one into the outbox.
+// tellDropped reports dropped events to an endpoint. It extends the waiting event that reports them or, if that one
+// is being sent, adds a new one to the outbox.
 func tellDropped(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	var row struct {
 		EventID string `db:"event_id"`
@@ -193,12 +195,13 @@ func tellDropped(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	if q.droppedID, err = writeSummary(tx, e, endpointID, q.at); err != nil {
 		return err
 	}
-	tx.ByNoOne() // whose request it was that found no place is not to blame
+	tx.ByNoOne() // the caller whose event found no room is not responsible
 	return tx.Enter(q.at, "daemon", "webhook-endpoint.drop", q.tenantID, endpointID, "")
 }
 
-// makePlace drops the event that is due last, where one that told of dropped events was posted, and still waits for a
-// later try. No event of the same subscription comes after it.
+// makePlace drops the waiting event that is due last, to make room for a report of dropped events. This is necessary
+// if an earlier report was posted and still waits for a retry. No event of the same subscription comes after the
+// dropped one.
 func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	var last struct {
 		ID         int64        `db:"id"`
@@ -207,7 +210,7 @@ func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	}
 	err := tx.Get(&last, `SELECT id, event_type, occurred_at FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND
 		endpoint_id = ? AND subscription_id <> '' ORDER BY due_at DESC, id DESC LIMIT 1`, endpointID)
-	if errors.Is(err, core.ErrNotFound) { // all of them tell what others don't
+	if errors.Is(err, core.ErrNotFound) { // no waiting event belongs to a subscription
 		return nil
 	}
 	if err != nil {
@@ -217,16 +220,17 @@ func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	return EndQueued(tx, endpointID, "DELETE FROM outbox WHERE id = ?", last.ID)
 }
 
-// OnFed calls fn after each commit of this process that has written events for endpoints, with the ids of these. Those
-// of other processes kick TopicEndpoints. fn must not block and must not call the store.
+// OnFed registers fn to be called after each commit of this process that wrote events for endpoints, with the
+// endpoints' ids. Commits of other processes kick TopicEndpoints instead. fn must not block and must not call the
+// store.
 func (s *Store) OnFed(fn func(endpoints []string)) {
 	s.gathered.mu.Lock()
 	defer s.gathered.mu.Unlock()
 	s.gathered.feeds = append(s.gathered.feeds, fn)
 }
 
-// SendDropped fixes the body of an event that tells of events that were dropped, and returns it: it is about to be
-// posted, and what is dropped from now on is told by another one. Its only error is core.ErrStorage.
+// SendDropped closes an event that reports dropped events and returns its body. The caller is about to send it, so
+// events dropped from now on are reported by a new one. The only error is core.ErrStorage.
 func (s *Store) SendDropped(ctx context.Context, e *core.OutboxEvent) (body string, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE webhook_endpoint SET dropped_id = 0 WHERE id = ? AND dropped_id = ?", e.EndpointID, e.ID)
@@ -234,7 +238,7 @@ func (s *Store) SendDropped(ctx context.Context, e *core.OutboxEvent) (body stri
 			return err
 		}
 		err = tx.Get(&body, "SELECT body FROM outbox WHERE id = ?", e.ID)
-		if errors.Is(err, core.ErrNotFound) { // deleted meanwhile
+		if errors.Is(err, core.ErrNotFound) { // deleted in the meantime
 			body, err = e.Body, nil
 		}
 		return err
@@ -242,14 +246,15 @@ func (s *Store) SendDropped(ctx context.Context, e *core.OutboxEvent) (body stri
 	return body, err
 }
 
-// EndpointBytes is how many bytes of events wait for all endpoints. Its only error is core.ErrStorage.
+// EndpointBytes returns the size in bytes of the events that wait for all endpoints. The only error is
+// core.ErrStorage.
 func (s *Store) EndpointBytes(ctx context.Context) (n int64, err error) {
 	err = s.Get(ctx, &n, "SELECT coalesce(sum(waiting_bytes), 0) FROM webhook_endpoint")
 	return n, err
 }
 
-// DroppingEndpoints counts those that have not been told yet that events were dropped. Its only error is
-// core.ErrStorage.
+// DroppingEndpoints returns the number of endpoints with dropped events that were not reported to them yet. The only
+// error is core.ErrStorage.
 func (s *Store) DroppingEndpoints(ctx context.Context) (n int64, err error) {
 	err = s.Get(ctx, &n, "SELECT count(*) FROM webhook_endpoint WHERE dropped_id > 0")
 	return n, err

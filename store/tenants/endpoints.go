@@ -10,15 +10,15 @@ import (
 	"newsletterd/store/db"
 )
 
-// EndpointPatience is how long every delivery to an endpoint may fail before it is switched off.
+// EndpointPatience is how long all deliveries to an endpoint may fail before it is disabled.
 const EndpointPatience = 5 * 24 * time.Hour
 
-// EndpointColumns are those of a webhook endpoint, its secrets aside.
+// EndpointColumns are the columns of a webhook endpoint without its secrets.
 const EndpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, " +
 	"disabled_reason, created_by, created_at, updated_at, waiting, waiting_bytes, dropped_id > 0 AS dropping" + endpointCreator +
 	RecordKeepers
 
-// endpointCreator is the name of the user or the client who created an endpoint.
+// endpointCreator is the column with the name of the user or client that created an endpoint.
 const endpointCreator = `, coalesce(CASE WHEN webhook_endpoint.created_by LIKE 'user:%' THEN (SELECT ` + UserName + `
 	FROM user AS r WHERE r.id = substr(webhook_endpoint.created_by, 6))
 	WHEN webhook_endpoint.created_by LIKE 'client:%' THEN (SELECT r.name FROM client AS r
@@ -32,7 +32,7 @@ var (
 		"endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason")
 )
 
-// EndpointsOf returns the active endpoints of a tenant. Never change one.
+// EndpointsOf returns the active endpoints of a tenant. The caller must not change them.
 func EndpointsOf(tx *db.Tx, tenantID string) ([]core.Endpoint, error) {
 	tenants, age := gatheredIn(tx).store.endpoints.Get("")
 	if tenants == nil {
@@ -45,14 +45,14 @@ func EndpointsOf(tx *db.Tx, tenantID string) ([]core.Endpoint, error) {
 		for _, e := range all {
 			tenants[e.TenantID] = append(tenants[e.TenantID], e)
 		}
-		if !tx.Kicked(db.TopicRecords) { // what this very operation has changed may not be committed
+		if !tx.Kicked(db.TopicRecords) { // this operation's own changes may never be committed
 			gatheredIn(tx).store.endpoints.Put("", tenants, age)
 		}
 	}
 	return tenants[tenantID], nil
 }
 
-// AddToEndpoints puts an event into the outbox for each endpoint of its tenant that wants it.
+// AddToEndpoints adds an event to the outbox for each endpoint of its tenant that wants it.
 func AddToEndpoints(tx *db.Tx, e *core.Event, now core.Instant) error {
 	endpoints, err := EndpointsOf(tx, e.TenantID)
 	for i := range endpoints {
@@ -63,8 +63,8 @@ func AddToEndpoints(tx *db.Tx, e *core.Event, now core.Instant) error {
 	return err
 }
 
-// logAttempt keeps what came of an attempt at an endpoint, and switches off one that fails for too long or wants no
-// more.
+// logAttempt logs an attempt to deliver an event to an endpoint. It disables the endpoint if it has failed for too
+// long or wants no more events.
 func logAttempt(tx *db.Tx, r *EventResult, now core.Instant) error {
 	e, outcome := r.Event, core.AttemptRetry
 	switch {
@@ -73,7 +73,7 @@ func logAttempt(tx *db.Tx, r *EventResult, now core.Instant) error {
 	case r.Dead:
 		outcome = core.AttemptDead
 	}
-	// the answer may repeat the address; the person may be erased before the log ends
+	// The answer may repeat the address, and the person may be erased before the log expires.
 	told := core.MaskAddresses(r.Reason)
 	err := addEndpointAttempt(tx, core.EndpointAttempt{
 		EndpointID: e.EndpointID, EventID: e.EventID, EventType: e.EventType, At: now, Outcome: outcome,
@@ -113,15 +113,15 @@ func addEndpointAttempt(tx *db.Tx, a core.EndpointAttempt) error {
 	return err
 }
 
-// AddEndpointAttempt keeps an attempt that no event of the outbox made: a test. It says nothing about how long the
-// endpoint has failed. Its only error is core.ErrStorage.
+// AddEndpointAttempt logs an attempt without an event in the outbox: a test. It doesn't affect how long the endpoint
+// counts as failing. The only error is core.ErrStorage.
 func (s *Store) AddEndpointAttempt(ctx context.Context, a core.EndpointAttempt) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return addEndpointAttempt(tx, a) })
 }
 
-// ExpireEvents makes dead letters of at most limit events of an endpoint that have waited since before: one that does
-// not answer is tried with one event alone, so the others do not come to their end by themselves. Its only error is
-// core.ErrStorage.
+// ExpireEvents turns up to limit events of an endpoint into dead letters. It takes events that have waited since a
+// time earlier than before. A failing endpoint is tried with one event only, so its other events would never expire.
+// The only error is core.ErrStorage.
 func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant,
 	limit int,
 ) (n int64, err error) {
@@ -144,25 +144,25 @@ func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, bef
 	return n, err
 }
 
-// ActiveEndpoints reads the ids of all endpoints that are not switched off. Its only error is core.ErrStorage.
+// ActiveEndpoints returns the ids of all endpoints that are not disabled. The only error is core.ErrStorage.
 func (s *Store) ActiveEndpoints(ctx context.Context) (ids []string, err error) {
 	err = s.All(ctx, &ids, "SELECT id FROM webhook_endpoint WHERE disabled_at = 0 ORDER BY id")
 	return ids, err
 }
 
-// DisabledEndpoints counts those that are switched off. Its only error is core.ErrStorage.
+// DisabledEndpoints returns the number of disabled endpoints. The only error is core.ErrStorage.
 func (s *Store) DisabledEndpoints(ctx context.Context) (n int64, err error) {
 	err = s.Get(ctx, &n, "SELECT count(*) FROM webhook_endpoint WHERE disabled_at > 0")
 	return n, err
 }
 
-// Endpoint reads one. It returns core.ErrNotFound where there is none.
+// Endpoint returns an endpoint. If it doesn't exist, Endpoint returns core.ErrNotFound.
 func (s *Store) Endpoint(ctx context.Context, id string) (e core.Endpoint, err error) {
 	err = s.Get(ctx, &e, "SELECT "+EndpointColumns+" FROM webhook_endpoint WHERE id = ?", id)
 	return e, err
 }
 
-// EndpointKeys reads an endpoint with its keys. It returns core.ErrNotFound where there is none.
+// EndpointKeys returns an endpoint with its keys. If it doesn't exist, EndpointKeys returns core.ErrNotFound.
 func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (*core.EndpointKeys, error) {
 	var row struct {
 		core.Endpoint
@@ -190,7 +190,7 @@ func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (
 
 var endpointList = ListByTenant(EndpointColumns, "webhook_endpoint", "webhook_endpoint_tenant", "true", false)
 
-// Endpoints reads a page by id: all, or those of tenants. Its only error is core.ErrStorage.
+// Endpoints returns a page of endpoints by id: all, or those of tenants. The only error is core.ErrStorage.
 func (s *Store) Endpoints(ctx context.Context, tenants []string, all bool, page core.Page) (es []core.Endpoint,
 	err error,
 ) {
@@ -198,8 +198,9 @@ func (s *Store) Endpoints(ctx context.Context, tenants []string, all bool, page 
 	return es, err
 }
 
-// AddEndpoint keeps a new endpoint with its key of 32 bytes. core.ErrNotFound: there is no such tenant; Conflict: it
-// has core.MaxEndpoints; an Invalid error on list_id: the list is not the tenant's.
+// AddEndpoint adds an endpoint with its 32-byte key. If the tenant doesn't exist, it returns core.ErrNotFound. If the
+// tenant already has core.MaxEndpoints, it returns a Conflict. If the list isn't the tenant's, it returns an Invalid
+// error on list_id.
 func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, actor string) error {
 	sealed := s.Seal(key)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -241,17 +242,18 @@ func checkEndpointList(tx *db.Tx, e *core.Endpoint) error {
 	return err
 }
 
-// EndpointChange is what a person changes of an endpoint in addition to its fields.
+// EndpointChange is a change of an endpoint's fields and of its state and keys.
 type EndpointChange struct {
 	core.EndpointInput
 	Disabled *bool
-	NewKey   []byte        // nil: the key stays
-	Overlap  time.Duration // how long the key before also signs
-	EndOld   bool          // end the key before the newest now
+	NewKey   []byte        // nil keeps the key
+	Overlap  time.Duration // how long the previous key also signs
+	EndOld   bool          // whether the previous key ends now
 }
 
-// UpdateEndpoint changes an endpoint and returns it. One that is switched on again goes on with the events that wait.
-// It returns core.ErrNotFound where there is none, and core.ErrSecretStands for another key while an earlier one signs.
+// UpdateEndpoint changes an endpoint and returns it. If it is enabled again, its waiting events are delivered. If it
+// doesn't exist, UpdateEndpoint returns core.ErrNotFound. If c has a new key while an earlier one still signs, it
+// returns core.ErrSecretStands.
 func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange, actor string,
 	now core.Instant,
 ) (e core.Endpoint, err error) {
@@ -260,7 +262,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 		sealed = s.Seal(c.NewKey)
 	}
 	var at core.Instant
-	var url string // before
+	var url string // URL before the change
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("webhook_endpoint", id); err != nil {
 			return err
@@ -296,7 +298,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 			e.OldUntil = 0
 		}
 		tx.Kick(db.TopicRecords)
-		tx.Kick(db.TopicEndpoints) // one that is down is looked at now
+		tx.Kick(db.TopicEndpoints) // try a failing endpoint again now
 		_, err = tx.Exec(`UPDATE webhook_endpoint SET list_id = ?, name = ?, url = ?, events = ?, old_until = ?,
 			failing_since = ?, disabled_at = ?,
 			disabled_reason = ?, updated_at = ? WHERE id = ?`, e.ListID, e.Name, e.URL, e.Events.Column(),
@@ -314,14 +316,15 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 	return e, db.AsItStood(err, &e.UpdatedAt, at)
 }
 
-// DeleteEndpoint removes an endpoint. Housekeeping removes what still waits for it. It returns core.ErrNotFound where
-// there is none.
+// DeleteEndpoint removes an endpoint. Housekeeping later removes its waiting events. If it doesn't exist,
+// DeleteEndpoint returns core.ErrNotFound.
 func (s *Store) DeleteEndpoint(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.RemoveRecord(ctx, "webhook_endpoint", id, "webhook-endpoint.delete", actor, now)
 }
 
-// EndpointAttempts reads a page of an endpoint's log, the newest first; failed: only those that were not delivered.
-// page.After is the number of the last line, as text. It returns core.ErrInvalidCursor where page.After is no number.
+// EndpointAttempts returns a page of an endpoint's log, newest first. If failed is true, it includes only failed
+// attempts. page.After is the number of the previous page's last line. If it is not a number, EndpointAttempts
+// returns core.ErrInvalidCursor.
 func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, page core.Page) (
 	as []core.EndpointAttempt, err error,
 ) {
@@ -341,14 +344,14 @@ func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed 
 	return as, err
 }
 
-// How many tests of endpoints a tenant gets in an hour: each is a request to an address of its choice.
+// The number of endpoint tests per tenant and hour. It is limited because each test is a request to an address that
+// the tenant chooses.
 const (
 	endpointTests       = 60
 	endpointTestsWindow = time.Hour
 )
 
-// CountEndpointTest counts a test of an endpoint that a tenant asks for. Over the limit of the tenant it returns
-// core.ErrTooMany.
+// CountEndpointTest counts a test of an endpoint. If the tenant is over its limit, it returns core.ErrTooMany.
 func (s *Store) CountEndpointTest(ctx context.Context, tenantID string, now core.Instant) error {
 	wait, err := s.Throttle(ctx, "endpoint-test:"+tenantID, endpointTests, endpointTestsWindow, now)
 	if err != nil || wait == 0 {
@@ -360,5 +363,5 @@ func (s *Store) CountEndpointTest(ctx context.Context, tenantID string, now core
 	}
 }
 
-// UserName is the name of the user r, or else the address.
+// UserName is the SQL expression for the name of user r, or the address if there is no name.
 const UserName = "coalesce(nullif(r.name, ''), r.email)"

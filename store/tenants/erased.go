@@ -5,17 +5,17 @@ import (
 	"newsletterd/store/db"
 )
 
-// What is kept of an erased address, as a hash: its kinds of core.Status and these.
+// The kinds stored for the hash of an erased address: the kinds of core.Status and these.
 const (
 	erasedLeft     = core.KindLeft
-	erasedDisabled = "disabled" // as Disable says
+	erasedDisabled = "disabled" // blocked; see Disable
 )
 
-// ErasedHash is the keyed hash of a folded address, by the key that derives ids of subscriptions: without the database
-// it says nothing, and with it one must know the address to ask.
+// ErasedHash returns the keyed hash of a folded address, with the key that derives subscription ids. Without the
+// database the hash reveals nothing. With it, one can only test an address that one already knows.
 func ErasedHash(s *db.DB, emailKey string) string { return s.SubscriptionID("erased", emailKey) }
 
-// KeepErased notes a hash; again changes nothing.
+// KeepErased stores the hash of an erased address. If it is already stored, nothing changes.
 func KeepErased(tx *db.Tx, emailKey, tenantID, kind string, now core.Instant) error {
 	_, err := tx.Exec("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO "+
 		"NOTHING",
@@ -23,8 +23,9 @@ func KeepErased(tx *db.Tx, emailKey, tenantID, kind string, now core.Instant) er
 	return err
 }
 
-// LeftBefore is the instant that what comes after an erasing has to be after: a receiver takes no event that seems
-// older than the leaving that it was told, and clocks go back. 0: the address was not erased at the tenant.
+// LeftBefore returns the time that later events of an erased address must exceed, or 0 if the address was not erased
+// for the tenant. Receivers reject an event that is older than the unsubscribe event they got before, and clocks can
+// go back.
 func LeftBefore(tx *db.Tx, emailKey, tenantID string) (at core.Instant, err error) {
 	err = tx.Get(&at,
 		"SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
@@ -32,7 +33,7 @@ func LeftBefore(tx *db.Tx, emailKey, tenantID string) (at core.Instant, err erro
 	return at, err
 }
 
-// LeftAt notes the instant of a leaving that others are told for an erased address.
+// LeftAt stores the time of the unsubscribe event that receivers get for an erased address.
 func LeftAt(tx *db.Tx, emailKey, tenantID string, at core.Instant) error {
 	_, err := tx.Exec("UPDATE erased SET created_at = ?3 WHERE hash = ?1 AND tenant_id = ?2 AND kind = 'left' AND "+
 		"created_at < ?3",
@@ -40,14 +41,15 @@ func LeftAt(tx *db.Tx, emailKey, tenantID string, at core.Instant) error {
 	return err
 }
 
-// ErasedFrom reports whether a kind of ErasedAmong keeps files from changing what an address has on one list: sub, nil:
-// it has nothing there. Who has come back to the list by the mailbox has; a request that anyone can send is none.
+// ErasedFrom reports whether an erased address with a kind from ErasedAmong must not be changed on a list by an
+// import. sub is its subscription there, or nil. If the person has confirmed again, imports may change it. An
+// unconfirmed request, which anyone can send, is not enough.
 func ErasedFrom(kind string, sub *core.Subscription) bool {
 	return kind != "" && (kind != erasedLeft || sub == nil || sub.Status == core.SubscriptionPending && !sub.Left())
 }
 
-// ErasedAmong returns for those folded addresses that were erased at a tenant what is known of them: the strongest
-// kind. One statement where no one ever was.
+// ErasedAmong returns the strongest stored kind for each of the n folded addresses that was erased for a tenant. If
+// no address was ever erased, it runs only one statement.
 func ErasedAmong(s *db.DB, from db.Querier, tenantID string, n int, key func(i int) string) (map[string]string, error) {
 	var any bool
 	if err := from.Get(&any, "SELECT EXISTS (SELECT 1 FROM erased)"); err != nil || !any {
@@ -63,7 +65,8 @@ func ErasedAmong(s *db.DB, from db.Querier, tenantID string, n int, key func(i i
 		Hash string `db:"hash"`
 		Kind string `db:"kind"`
 	}
-	// In the order of words, but for the weakest: bounced, complaint, disabled, suppressed.
+	// Alphabetical order is the order of strength, except that the weakest comes first: bounced, complaint, disabled,
+	// suppressed.
 	err := from.All(&found,
 		`SELECT hash, kind FROM erased WHERE hash IN (SELECT value FROM json_each(?)) AND tenant_id IN ('', ?)
 		ORDER BY kind <> 'left', kind`, hashes.Column(), tenantID)
@@ -74,7 +77,7 @@ func ErasedAmong(s *db.DB, from db.Querier, tenantID string, n int, key func(i i
 	return kinds, err
 }
 
-// ErasedBlock is what stands on the send side against an address of which a kind is known; none of the weakest.
+// ErasedBlock returns the send-side block for an erased address of the given kind. The weakest kind blocks nothing.
 func ErasedBlock(kind string) core.Status {
 	switch kind {
 	case "", erasedLeft:

@@ -8,12 +8,12 @@ import (
 	"newsletterd/store/db"
 )
 
-// ErrForeignFed refuses to copy the member's side of a list over what another member service keeps there.
+// ErrForeignFed is returned when a full sync would overwrite the list of another member service.
 var ErrForeignFed = core.Conflictf("conflict",
 	"Another webhook client manages this list. Start the full sync there.")
 
-// FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does. Its only error is
-// core.ErrStorage.
+// FedBy returns the webhook client, other than the daemon's own, that feeds a list. It returns an empty string if
+// there is none. The only error is core.ErrStorage.
 func (s *Store) FedBy(ctx context.Context, listID string) (clientID string, err error) {
 	return FedBy(s.Reads(ctx), listID)
 }
@@ -24,7 +24,7 @@ func FedBy(q db.Querier, listID string) (clientID string, err error) {
 	return clientID, err
 }
 
-// Feeds remembers that a client other than the daemon's own speaks for a list.
+// Feeds records that a client feeds a list. It ignores the daemon's own client.
 func Feeds(tx *db.Tx, clientID, listID string, now core.Instant) error {
 	if clientID == core.LoopClientID {
 		return nil
@@ -34,8 +34,8 @@ func Feeds(tx *db.Tx, clientID, listID string, now core.Instant) error {
 	return err
 }
 
-// MayRemove reports whether a client's full sync, begun at startedAt, may end those whom it does not name: not where
-// another client feeds the list, or did when the sync began.
+// MayRemove reports whether a client's full sync, started at startedAt, may remove people whom it doesn't list. It
+// may not if another client feeds the list now or fed it when the sync started.
 func MayRemove(tx *db.Tx, clientID, listID string, startedAt core.Instant) (bool, error) {
 	var fed struct {
 		ClientID string       `db:"client_id"`

@@ -6,14 +6,14 @@ import (
 	"newsletterd/store/db"
 )
 
-// gathered is what operations change of the counts of lists and of the events that wait for endpoints. It is written
-// once an operation or a transaction, however many rows those have.
+// gathered collects the changes that operations make to the counts of lists and the queues of endpoints. They are
+// written once per operation or transaction, however many rows it changes.
 type gathered struct {
 	store  *Store
-	counts counting                  // of the operation that runs
-	queues map[string]*endpointQueue // ... by the id of each endpoint
-	all    counting                  // of the operations of the transaction that have succeeded
-	fed    []string                  // ... the endpoints for which they have written events
+	counts counting                  // changes by the current operation
+	queues map[string]*endpointQueue // queues changed by the current operation, by endpoint id
+	all    counting                  // changes by the transaction's successful operations
+	fed    []string                  // endpoints for which these have written events
 
 	mu    sync.RWMutex // guards feeds
 	feeds []func(endpoints []string)
@@ -21,13 +21,13 @@ type gathered struct {
 
 func gatheredIn(tx *db.Tx) *gathered { return tx.Kept("tenants").(*gathered) }
 
-// Begin forgets what the operation before has changed.
+// Begin drops the changes of the previous operation.
 func (g *gathered) Begin() {
 	clear(g.counts)
 	clear(g.queues)
 }
 
-// Done adds what the operation has changed to what the transaction has.
+// Done adds the operation's changes to those of the transaction.
 func (g *gathered) Done() {
 	g.all.add(g.counts)
 	for id, q := range g.queues {
@@ -37,7 +37,7 @@ func (g *gathered) Done() {
 	}
 }
 
-// Committed tells who waits for events of endpoints.
+// Committed calls the functions registered with OnFed.
 func (g *gathered) Committed() {
 	clear(g.all)
 	fed := g.fed
@@ -51,8 +51,8 @@ func (g *gathered) Committed() {
 	}
 }
 
-// Undone forgets what the transaction has changed, and the endpoints that an operation of it may have read while they
-// were changed in vain.
+// Undone drops the transaction's changes. It also drops the cached endpoints, because an operation may have read them
+// during a change that was rolled back.
 func (g *gathered) Undone(all bool) {
 	if all {
 		clear(g.all)

@@ -8,8 +8,8 @@ import (
 
 const issuerMark = "issuer"
 
-// KeepIssuer records the issuer that the daemon runs with, for commands whose configuration may be another. It writes
-// only when that has changed. Its only error is core.ErrStorage.
+// KeepIssuer stores the daemon's issuer for commands, whose configuration may differ. It writes only if the issuer
+// has changed. The only error is core.ErrStorage.
 func (s *Store) KeepIssuer(ctx context.Context, issuer string) error {
 	if kept, err := s.Issuer(ctx); err != nil || kept == issuer {
 		return err
@@ -17,6 +17,6 @@ func (s *Store) KeepIssuer(ctx context.Context, issuer string) error {
 	return s.Update(ctx, func(tx *db.Tx) error { return tx.SetMark(issuerMark, issuer) })
 }
 
-// Issuer returns the issuer that a daemon last ran with on this database; empty before the first start. Its only error
-// is core.ErrStorage.
+// Issuer returns the issuer that a daemon last used with this database, or an empty string before the first start.
+// The only error is core.ErrStorage.
 func (s *Store) Issuer(ctx context.Context) (string, error) { return s.Mark(ctx, issuerMark) }

@@ -12,24 +12,24 @@ var listTable = db.TableOf[core.List]("list", nil, []string{"tenant_id", "create
 
 var (
 	selectLists = "SELECT " + listTable.Columns + " FROM list WHERE "
-	// SelectList reads a list that is not deleted.
+	// SelectList is a query for a list that is not deleted.
 	SelectList = selectLists + "id = ? AND deleted_at = 0"
 	listList   = ListByTenant(listTable.Columns, "list", "list_tenant", "deleted_at = 0", false)
 )
 
-// List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.
+// List returns a list. If the list or its tenant doesn't exist or was deleted, it returns core.ErrListNotFound.
 func (s *Store) List(ctx context.Context, id string) (l core.List, err error) {
 	err = s.Get(ctx, &l, SelectList, id)
 	return l, NoList(err)
 }
 
-// ReadList reads one list inside an operation.
+// ReadList returns a list inside an operation.
 func ReadList(tx *db.Tx, id string) (l core.List, err error) {
 	err = tx.Get(&l, SelectList, id)
 	return l, NoList(err)
 }
 
-// NoList turns an error of a row that is not there into core.ErrListNotFound.
+// NoList returns core.ErrListNotFound if err is core.ErrNotFound, else err.
 func NoList(err error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return core.ErrListNotFound
@@ -37,14 +37,14 @@ func NoList(err error) error {
 	return err
 }
 
-// Lists reads a page of lists, by id: of all tenants, or of those among tenants. Its only error is core.ErrStorage.
+// Lists returns a page of lists by id: of all tenants, or of those in tenants. The only error is core.ErrStorage.
 func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core.Page) (ls []core.List, err error) {
 	err = s.AllOf(ctx, &ls, &listList, tenants, all, page.After, page.Limit)
 	return ls, err
 }
 
-// AddList keeps a new list. core.ErrNotFound means that its tenant is unknown, ErrSlugTaken that its slug is another
-// list's.
+// AddList adds a list. If its tenant doesn't exist, it returns core.ErrNotFound. If another list has its slug, it
+// returns ErrSlugTaken.
 func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("list", l.ID); err != nil {
@@ -69,8 +69,8 @@ func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 	})
 }
 
-// UpdateList changes a list by a rule and returns it as it is then. The rule runs inside the transaction. It returns
-// core.ErrListNotFound where there is no such list, ErrSlugTaken, or an error of the rule.
+// UpdateList changes a list with rule, which runs inside the transaction, and returns the changed list. If no such
+// list exists, it returns core.ErrListNotFound. It also returns ErrSlugTaken and the errors of rule.
 func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*core.List) error) (l core.List,
 	err error,
 ) {
@@ -112,8 +112,8 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 	return l, db.AsItStood(err, &l.UpdatedAt, at)
 }
 
-// keepConsentText keeps the text that subscribers of the form agree to from now on, under the name that the ledger
-// calls it by.
+// keepConsentText stores the text that people who use the signup form agree to from now on. Its version is the name
+// that the consent ledger uses.
 func keepConsentText(tx *db.Tx, l *core.List, now core.Instant) error {
 	if l.ConsentText == "" {
 		return nil
@@ -121,13 +121,14 @@ func keepConsentText(tx *db.Tx, l *core.List, now core.Instant) error {
 	return AddConsentText(tx, l.ID, l.ConsentText, now)
 }
 
-// ConsentText is what a version of the ledger's text_version said. It returns core.ErrNotFound where there is none.
+// ConsentText returns the consent text of a text_version in the ledger. If no such version exists, it returns
+// core.ErrNotFound.
 func (s *Store) ConsentText(ctx context.Context, listID, version string) (text string, err error) {
 	err = s.Get(ctx, &text, "SELECT text FROM consent_text WHERE list_id = ? AND version = ?", listID, version)
 	return text, err
 }
 
-// ListOf reads a list that must be the tenant's.
+// ListOf returns a list. If it doesn't belong to the tenant, ListOf returns an Invalid error on list_id.
 func ListOf(tx *db.Tx, tenantID, listID string) (core.List, error) {
 	l, err := ReadList(tx, listID)
 	if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
@@ -136,7 +137,7 @@ func ListOf(tx *db.Tx, tenantID, listID string) (core.List, error) {
 	return l, err
 }
 
-// AddConsentText keeps a version of the text that subscribers of a list agree to.
+// AddConsentText stores a version of the text that subscribers of a list agree to.
 func AddConsentText(tx *db.Tx, listID, text string, now core.Instant) error {
 	_, err := tx.Exec("INSERT INTO consent_text (list_id, version, text, created_at) VALUES (?, ?, ?, ?) ON "+
 		"CONFLICT DO NOTHING", listID, core.TextVersion(text), text, now)

@@ -7,8 +7,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// ListWithTenant returns a list with its tenant, neither of them deleted. It returns core.ErrListNotFound where there
-// is none.
+// ListWithTenant returns a list with its tenant. If one of them doesn't exist or was deleted, it returns
+// core.ErrListNotFound.
 func (s *Store) ListWithTenant(ctx context.Context, id string) (*core.ListWithTenant, error) {
 	r, age := s.lists.Get(id)
 	if r != nil {
@@ -27,8 +27,8 @@ func (s *Store) ListWithTenant(ctx context.Context, id string) (*core.ListWithTe
 	return r, nil
 }
 
-// ListWithTenant is ListWithTenant inside an operation. What the cache holds is at most a commit old, and every commit
-// empties it before anyone is answered.
+// ListWithTenant is Store.ListWithTenant inside an operation. A cached record is at most one commit old, and every
+// commit empties the cache before its callers get their answers.
 func ListWithTenant(tx *db.Tx, id string) (*core.ListWithTenant, error) {
 	if r, _ := gatheredIn(tx).store.lists.Get(id); r != nil {
 		return r, nil

@@ -9,20 +9,20 @@ import (
 	"newsletterd/store/db"
 )
 
-// MailFilter picks transactional mails; what is empty does not matter.
+// MailFilter selects transactional emails. Empty fields are ignored.
 type MailFilter struct {
 	TenantID, Kind string
 	State          string // core.MailWaiting or core.MailFailed
 }
 
-// changeLinkTTL is how long the link of a mail of kind change is good.
+// changeLinkTTL is how long the link in an email of kind change is valid.
 const changeLinkTTL = 24 * time.Hour
 
-// ErrDeadLink is returned when a mail's link is good no more, so that there is nothing to send.
+// ErrDeadLink is returned when the link in an email has expired, so there is nothing to send.
 var ErrDeadLink = core.Conflictf("conflict",
 	"The link in this email has expired. The person has to request a new email.")
 
-// QueuedMails reads a page of the mails that wait or were refused for good, by id. Its only error is core.ErrStorage.
+// QueuedMails returns a page of the emails that are queued or failed, by id. The only error is core.ErrStorage.
 func (s *Store) QueuedMails(ctx context.Context, f MailFilter, afterID int64, limit int) (m []core.QueuedMail,
 	err error,
 ) {
@@ -35,18 +35,17 @@ func (s *Store) QueuedMails(ctx context.Context, f MailFilter, afterID int64, li
 	return m, err
 }
 
-// requeue makes mails due now. What is refused again is given up at once where the mail is older than the time for
-// which mails are tried.
+// requeue makes emails due now. If an email is older than the retry period, the next refusal is final.
 const requeue = "UPDATE mail SET state = " + SQLMailQueued + ", tries = 0, due_at = ?1, finished_at = 0 WHERE "
 
-// linkLives is the condition that the link of a mail, if it has one, is still good.
+// linkLives is the condition that an email has no link or its link is still valid.
 const linkLives = `(token_id = '' OR kind = 'change' AND created_at > ?2
 	OR EXISTS (SELECT 1 FROM user_token AS t WHERE t.id = token_id AND t.used_at = 0 AND t.expires_at > ?1)
 	OR EXISTS (SELECT 1 FROM confirm_token AS t WHERE t.id = token_id)
 	OR EXISTS (SELECT 1 FROM invitation AS t WHERE t.id = token_id AND t.expires_at > ?1))`
 
-// RetryMail makes a mail that waits, or was refused for good, due now. It returns core.ErrNotFound where the mail was
-// sent, or never was, and ErrDeadLink.
+// RetryMail makes a queued or failed email due now. If the email was sent or never existed, it returns
+// core.ErrNotFound. If its link has expired, it returns ErrDeadLink.
 func (s *Store) RetryMail(ctx context.Context, id int64, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var tenantID string
@@ -69,8 +68,8 @@ func (s *Store) RetryMail(ctx context.Context, id int64, actor string, now core.
 	})
 }
 
-// RetryFailedMails makes at most limit of the mails that f picks and that were refused for good due now, the oldest
-// first, but for those whose link is good no more, and returns how many. Its only error is core.ErrStorage.
+// RetryFailedMails makes up to limit failed emails that match f due now, oldest first, and returns their number. It
+// skips emails whose link has expired. The only error is core.ErrStorage.
 func (s *Store) RetryFailedMails(ctx context.Context, f MailFilter, limit int, actor string, now core.Instant) (n int64,
 	err error,
 ) {
@@ -92,8 +91,8 @@ func (s *Store) RetryFailedMails(ctx context.Context, f MailFilter, limit int, a
 	return n, err
 }
 
-// LastRefusal reads why the newest transactional mail that was refused for good failed. It returns core.ErrNotFound
-// where there is none.
+// LastRefusal returns why the newest failed transactional email failed. If there is none, it returns
+// core.ErrNotFound.
 func (s *Store) LastRefusal(ctx context.Context) (reason string, err error) {
 	err = s.Get(ctx, &reason, "SELECT reason FROM mail INDEXED BY mail_failed WHERE state = "+SQLMailFailed+
 		" ORDER BY id DESC LIMIT 1")

@@ -9,16 +9,16 @@ import (
 	"newsletterd/store/db"
 )
 
-// The states of a row in mail.
+// The states of a row in the table mail.
 const (
 	MailQueued = 0
 	mailSent   = 1
 	mailFailed = 2
-	// over a limit, or there was nothing to say: the first ones are kept, so that requests do the same work
+	// not sent because of a limit or for lack of a reason; some rows are kept so that all requests do the same work
 	MailLeftOut = 3
 )
 
-// The same states in the text of statements, whose plans depend on them.
+// The same states as text in statements, whose query plans depend on them.
 const (
 	SQLMailQueued  = "0"
 	SQLMailSent    = "1"
@@ -26,30 +26,30 @@ const (
 	SQLMailLeftOut = "3"
 )
 
-// How many confirmation mails an address gets in 24 hours, how many "subscribed already" of a list, and how many undo
-// links.
+// The maximum number of emails to one address within MailPeriod, by kind: confirmations, "already subscribed" notices
+// of a list, and undo links.
 const (
 	MailPeriod           = 24 * time.Hour
 	ConfirmsPerListEmail = 3
 	ConfirmsPerEmail     = 10
 	AlreadyPerListEmail  = 1
-	UndosPerListEmail    = 3 // the way back after an unsubscribe, as confirmations
+	UndosPerListEmail    = 3 // undo links after an unsubscribe, limited like confirmations
 	UndosPerEmail        = 10
 )
 
-// MailDelay is how much later than the answer to anyone's request the mail goes out that may follow from it: work
-// during the answer would make it slower, and so say whether there is a mail.
+// MailDelay is the delay between the answer to a public request and the email that the request may cause. Sending
+// during the answer would slow it down and so reveal that there is an email.
 const MailDelay = 500 * time.Millisecond
 
 var insertMail = db.InsertInto("mail",
 	"kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at")
 
-// AddMail queues a mail for its DueAt (0: at once) and wakes the mailer, after the commit or when it is due.
+// AddMail queues an email for its DueAt (0 means now). It wakes the mailer after the commit or when the email is due.
 func AddMail(tx *db.Tx, m core.Mail, now core.Instant) error {
 	return WriteMail(tx, m, MailQueued, now)
 }
 
-// WriteMail adds a row in a given state.
+// WriteMail adds an email in the given state.
 func WriteMail(tx *db.Tx, m core.Mail, state int, now core.Instant) error {
 	if m.Params == "" {
 		m.Params = "{}"
@@ -58,16 +58,16 @@ func WriteMail(tx *db.Tx, m core.Mail, state int, now core.Instant) error {
 	if m.DueAt > now {
 		topic = db.TopicMailSoon
 	}
-	tx.Kick(topic) // for a row that is left out, too: who is answered must not hear a mailer at work
+	tx.Kick(topic) // also for a row that is left out, so that the mailer's work reveals nothing to the caller
 	_, err := tx.Exec(insertMail,
 		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt,
 			now)), int64(now))
 	return err
 }
 
-// LeaveOut does the work of writeMail for a mail to a subscriber that does not go out. It adds a row until mailPeriod
-// has as many of the kind, list and address as get through at most, and one: repeated requests don't make the table
-// grow.
+// LeaveOut does the same work as WriteMail for an email to a subscriber that is not sent. It adds rows only up to one
+// more than the number of emails of that kind that may be sent for the list and address within MailPeriod. Repeated
+// requests therefore don't make the table grow.
 func LeaveOut(tx *db.Tx, m core.Mail, now core.Instant) error {
 	tx.Kick(db.TopicMailSoon)
 	_, err := tx.Exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, state, due_at, created_at)
@@ -81,8 +81,9 @@ func LeaveOut(tx *db.Tx, m core.Mail, now core.Instant) error {
 	return err
 }
 
-// DueMails reads what the mailer may send now, oldest first. The one process that sends remembers what it holds, so a
-// claim needs no write; what it holds is read again until its result is recorded. Its only error is core.ErrStorage.
+// DueMails returns the emails that may be sent now, oldest first. The only sending process remembers which emails it
+// holds, so claiming them needs no write. Emails it holds are returned again until their result is recorded. The only
+// error is core.ErrStorage.
 func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.All(ctx, &m,
@@ -92,8 +93,8 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 	return m, err
 }
 
-// NewMails reads those after an id, in the order in which they were queued. DueMails finds everything; so what is held
-// is not read again each time that something comes. Its only error is core.ErrStorage.
+// NewMails returns the due emails with ids after the given one, in the order in which they were queued. Unlike
+// DueMails, it doesn't read the held emails again each time an email arrives. The only error is core.ErrStorage.
 func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.All(ctx, &m,
@@ -102,14 +103,16 @@ func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, lim
 	return m, err
 }
 
-// withRelays are the tenants whose mails go by relays of their own.
+// withRelays is a query for the tenants that have their own relays.
 const withRelays = "SELECT id FROM tenant INDEXED BY tenant_with_relays WHERE relays != '[]' AND deleted_at = 0"
 
-// mailSender is the tenant whose relays a queued mail may use: none for a mail about an account
-// (core.Mail.AboutAccount), whose token opens the account to anyone who reads the mail on its way.
+// mailSender is the SQL expression for the tenant whose relays may send a queued email. It is empty for emails about
+// an account (core.Mail.AboutAccount), because anyone who reads such an email on its way could use its token to open
+// the account.
 const mailSender = "iif(list_id = '' AND kind != 'test', '', tenant_id)"
 
-// DueMailsOf is DueMails of one tenant with relays of its own; empty: of all others. Its only error is core.ErrStorage.
+// DueMailsOf is DueMails for one tenant with its own relays. An empty owner means all other emails. The only error is
+// core.ErrStorage.
 func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, limit int) (m []core.Mail, err error) {
 	err = s.All(ctx, &m,
 		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
@@ -120,7 +123,8 @@ func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, 
 	return m, err
 }
 
-// NewMailsOf is NewMails of one tenant with relays of its own; empty: of all others. Its only error is core.ErrStorage.
+// NewMailsOf is NewMails for one tenant with its own relays. An empty owner means all other emails. The only error is
+// core.ErrStorage.
 func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, after int64, limit int) (m []core.Mail,
 	err error,
 ) {
@@ -132,14 +136,15 @@ func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, 
 	return m, err
 }
 
-// MailOwners are the tenants with relays of their own that have mail due. Its only error is core.ErrStorage.
+// MailOwners returns the tenants that have their own relays and due emails. The only error is core.ErrStorage.
 func (s *Store) MailOwners(ctx context.Context, now core.Instant) (ids []string, err error) {
 	err = s.All(ctx, &ids, "SELECT DISTINCT "+mailSender+` FROM mail INDEXED BY mail_due WHERE state = `+SQLMailQueued+`
 		AND due_at <= ? AND `+mailSender+` IN (`+withRelays+`)`, int64(now))
 	return ids, err
 }
 
-// NextMail is when the next queued mail after now is due; 0: there is none. Its only error is core.ErrStorage.
+// NextMail returns when the next queued email after now is due, or 0 if there is none. The only error is
+// core.ErrStorage.
 func (s *Store) NextMail(ctx context.Context, now core.Instant) (core.Instant, error) {
 	var at core.Instant
 	err := s.Get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM mail INDEXED BY mail_due WHERE state = "+
@@ -147,16 +152,16 @@ func (s *Store) NextMail(ctx context.Context, now core.Instant) (core.Instant, e
 	return at, err
 }
 
-// MailResult is what became of one try to send a mail.
+// MailResult is the result of one attempt to send an email.
 type MailResult struct {
 	ID      int64
 	Sent    bool
-	LeftOut bool         // not sent: there is no cause for it any more
-	RetryAt core.Instant // not sent and not 0: queued again for then
-	Reason  string       // of a failure, without addresses or tokens
+	LeftOut bool         // not sent, because there is no longer a reason to
+	RetryAt core.Instant // if not sent and not 0: time of the next attempt
+	Reason  string       // reason for a failure, without addresses or tokens
 }
 
-// FinishMails records results. Its only error is core.ErrStorage.
+// FinishMails records the results of attempts. The only error is core.ErrStorage.
 func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.Instant) error {
 	return s.UpdateRepeatable(ctx, func(tx *db.Tx) error {
 		sent := make([]any, 0, SentMailsAtOnce)
@@ -177,14 +182,14 @@ func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.
 	})
 }
 
-// SentMailsAtOnce is how many mails one statement notes as sent.
+// SentMailsAtOnce is the number of emails that one statement marks as sent.
 const SentMailsAtOnce = 32
 
 var sentMails = "UPDATE mail SET tries = tries + 1, state = " + SQLMailSent +
 	", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", SentMailsAtOnce-1) + ")"
 
-// mailsSent marks mails in one statement, which costs more than a row. The places that are left over repeat the last
-// one.
+// mailsSent marks many emails as sent in one statement, because a statement costs more than a row. Unused parameters
+// repeat the last id.
 func mailsSent(tx *db.Tx, ids []any, now core.Instant) error {
 	args := make([]any, 1, 1+SentMailsAtOnce)
 	args[0] = int64(now)
@@ -214,13 +219,13 @@ func finishMail(tx *db.Tx, r MailResult, now core.Instant) error {
 	return err
 }
 
-// RequestsApart is how many requests of mailPeriod for one list and address get rows of their own, whatever is known of
-// the address: those that a mail may go out for, and one. What comes then takes the place of the last one without a
-// mail.
+// RequestsApart is the number of requests for one list and address within MailPeriod that get separate rows: the
+// number of emails that may be sent, plus one. It doesn't depend on what is known about the address. Later requests
+// replace the last row without an email.
 const RequestsApart = ConfirmsPerListEmail + 1
 
-// PadTo runs statements that change nothing until the operation has run n: the time of the answer says nothing about
-// the case that it took.
+// PadTo runs statements that change nothing until the operation has run n statements. The response time then reveals
+// nothing about the case that the operation handled.
 func PadTo(tx *db.Tx, n int) error {
 	for tx.Ran() < n {
 		if _, err := tx.Exec("UPDATE user_token SET used_at = used_at WHERE id = ''"); err != nil {

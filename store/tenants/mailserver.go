@@ -9,20 +9,20 @@ import (
 	"newsletterd/store/db"
 )
 
-// The rows of mail_server.
+// The ids of the rows of mail_server.
 const (
 	serverInForce = 1
 	serverBefore  = 2
 )
 
-// MailServer reads the daemon's own mail server with its password; the zero value where none is set. It returns
-// ErrMasterKey where the password can't be opened.
+// MailServer returns the daemon's own mail server with its password, or the zero value if none is set. If the
+// password can't be opened, it returns ErrMasterKey.
 func (s *Store) MailServer(ctx context.Context) (core.MailServer, error) {
 	return s.mailServer(ctx, serverInForce)
 }
 
-// MailServerBefore reads the one that was in force before, with its password. It is kept for some hours after a change;
-// then the zero value comes back. ChangedAt is when it was replaced. Errors are those of MailServer.
+// MailServerBefore returns the previous mail server with its password. It is kept for some hours after a change;
+// later the result is the zero value. ChangedAt is the time it was replaced. The errors are those of MailServer.
 func (s *Store) MailServerBefore(ctx context.Context) (core.MailServer, error) {
 	return s.mailServer(ctx, serverBefore)
 }
@@ -53,8 +53,9 @@ func (s *Store) mailServer(ctx context.Context, id int) (m core.MailServer, err 
 	return m, err
 }
 
-// SetMailServer puts m, which core.MailServer.Check has judged, in the place of the daemon's own mail server, and tells
-// server administrators with a verified address by email. Its password is sealed. Its only error is core.ErrStorage.
+// SetMailServer replaces the daemon's own mail server with m, which must have passed core.MailServer.Check. It seals
+// the password. Server administrators with a verified address are notified by email. The only error is
+// core.ErrStorage.
 func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, actor string, now core.Instant) error {
 	relay := m.Relay
 	secret := []byte{}
@@ -84,8 +85,8 @@ func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, actor str
 	})
 }
 
-// RemoveMailServer takes the daemon's own mail server away: emails are saved to a folder again. All server
-// administrators are told, through that server. It returns core.ErrNotFound where none is set.
+// RemoveMailServer removes the daemon's own mail server, so that emails are saved to a folder again. All server
+// administrators are notified through the removed server. If none is set, it returns core.ErrNotFound.
 func (s *Store) RemoveMailServer(ctx context.Context, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		before, err := replaceServer(tx, now)
@@ -103,7 +104,7 @@ func (s *Store) RemoveMailServer(ctx context.Context, actor string, now core.Ins
 	})
 }
 
-// replaceServer makes the server in force, if there is one, the one before, and returns its host and port.
+// replaceServer makes the current mail server the previous one, if there is one, and returns its host and port.
 func replaceServer(tx *db.Tx, now core.Instant) (address string, err error) {
 	var settings string
 	err = tx.Get(&settings, "SELECT coalesce((SELECT relay FROM mail_server WHERE id = ?), '')", serverInForce)
@@ -125,8 +126,8 @@ func replaceServer(tx *db.Tx, now core.Instant) (address string, err error) {
 	return relay.Address(), err
 }
 
-// tellOfServer mails all server administrators that emails go through another server; address is its host and port, or
-// empty where there is none any more.
+// tellOfServer emails all server administrators that emails now go through another server. address is its host and
+// port, or empty if there is no server anymore.
 func tellOfServer(tx *db.Tx, address, actor string, now core.Instant) error {
 	var told []core.Email
 	err := tx.All(&told, "SELECT u.email FROM role AS r INDEXED BY role_tenant CROSS JOIN user AS u ON u.id = r.user_id "+

@@ -13,8 +13,8 @@ import (
 const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, " +
 	"tries, dead_at, failed_at, last_error, revived_at, endpoint_id"
 
-// AddEvent writes the event of a change. It is due no earlier than the events of the same subscription that
-// still wait: this keeps them in order without a look at each other when they are read. The last of them is due last.
+// AddEvent adds the event of a change to the outbox. It is due no earlier than the waiting events of the same
+// subscription, and the last of them is due last. Readers can therefore keep the order without comparing events.
 func AddEvent(tx *db.Tx, tenantID string, sub *core.Subscription, c *core.Change, now core.Instant) error {
 	e := EventOf(tenantID, sub, c)
 	if err := PutEvent(tx, e, "", now); err != nil {
@@ -23,7 +23,7 @@ func AddEvent(tx *db.Tx, tenantID string, sub *core.Subscription, c *core.Change
 	return AddToEndpoints(tx, e, now)
 }
 
-// EventOf is the event of a change of a subscription.
+// EventOf returns the event for a change of a subscription.
 func EventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Event {
 	return &core.Event{
 		ID: core.NewID(), Type: c.EventType, TenantID: tenantID, ListID: sub.ListID, OccurredAt: c.OccurredAt,
@@ -34,13 +34,13 @@ func EventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Even
 	}
 }
 
-// PutEvent puts an event into the outbox for an endpoint (empty: for the send service). It is due after those of the
-// same subscription.
+// PutEvent adds an event to the outbox for an endpoint. An empty endpointID means the send service. The event is due
+// after those of the same subscription.
 func PutEvent(tx *db.Tx, e *core.Event, endpointID string, now core.Instant) error {
 	return putBody(tx, e, e.AppendJSON(nil), endpointID, now)
 }
 
-// putBody puts an event into the outbox whose wire form is given.
+// putBody adds an event with the given wire form to the outbox.
 func putBody(tx *db.Tx, e *core.Event, body []byte, endpointID string, now core.Instant) error {
 	if endpointID == "" {
 		tx.Kick(db.TopicOutbox)
@@ -55,9 +55,9 @@ func putBody(tx *db.Tx, e *core.Event, body []byte, endpointID string, now core.
 	return err
 }
 
-// DueEvents reads what may be delivered now to an endpoint (empty: to the send service), in order. The one process that
-// delivers remembers what it holds, so a claim needs no write; what it holds is read again until its result is
-// recorded. Its only error is core.ErrStorage.
+// DueEvents returns the events that may be delivered now to an endpoint, in order. An empty endpointID means the send
+// service. The only delivering process remembers which events it holds, so claiming them needs no write. Events it
+// holds are returned again until their result is recorded. The only error is core.ErrStorage.
 func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Instant, limit int) ([]core.OutboxEvent,
 	error,
 ) {
@@ -68,9 +68,9 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 	return e, err
 }
 
-// ChangesUnderway reports whether changes of a list that were made at until or before are on their first way to the
-// send service, one by one or by a full sync. Those that failed already are not waited for: the send service may not be
-// there. Its only error is core.ErrStorage.
+// ChangesUnderway reports whether changes of a list are on their first way to the send service, as single events or
+// in a full sync. It considers changes made at the time until or earlier. It ignores events that have failed before,
+// because the send service may be down. The only error is core.ErrStorage.
 func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now core.Instant) (yes bool, err error) {
 	err = s.Get(ctx, &yes, `SELECT EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_subscription
 			WHERE list_id = ?1 AND endpoint_id = '' AND dead_at = 0 AND tries = 0 AND occurred_at <= ?2 AND due_at <=
@@ -82,7 +82,8 @@ func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now c
 	return yes, err
 }
 
-// NextEvent is when the next waiting event after now is due; 0: there is none. Its only error is core.ErrStorage.
+// NextEvent returns when the next waiting event after now is due, or 0 if there is none. The only error is
+// core.ErrStorage.
 func (s *Store) NextEvent(ctx context.Context, endpointID string, now core.Instant) (core.Instant, error) {
 	var at core.Instant
 	err := s.Get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 "+
@@ -90,20 +91,20 @@ func (s *Store) NextEvent(ctx context.Context, endpointID string, now core.Insta
 	return at, err
 }
 
-// EventResult is what became of one try to deliver an event: it is done, dead, or tried again at RetryAt.
+// EventResult is the result of one attempt to deliver an event. The event is done, dead, or tried again at RetryAt.
 type EventResult struct {
 	Event   *core.OutboxEvent
 	Done    bool
 	Dead    bool
 	RetryAt core.Instant
-	Reason  string        // of a failure
-	Status  int           // of the answer; 0: none came
-	Took    time.Duration // of the attempt
-	Gone    bool          // the receiver wants to hear nothing more
+	Reason  string        // reason for a failure
+	Status  int           // status of the answer; 0 means no answer
+	Took    time.Duration // duration of the attempt
+	Gone    bool          // whether the receiver wants no more events
 }
 
-// FinishEvents records results. An event that waits holds back the later ones of its subscription; a dead one does not.
-// Its only error is core.ErrStorage.
+// FinishEvents records the results of attempts. A waiting event holds back the later events of its subscription; a
+// dead one does not. The only error is core.ErrStorage.
 func (s *Store) FinishEvents(ctx context.Context, results []EventResult, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		for _, r := range results {
@@ -142,8 +143,8 @@ func finishEvent(tx *db.Tx, r EventResult, now core.Instant) error {
 	return err
 }
 
-// dropMoot removes an event that the send service has refused and whose list was deleted meanwhile: there is nothing
-// left that it could be wrong about, and no one could ever deliver it. It reports whether it did.
+// dropMoot removes an event that the send service has refused if its list was deleted in the meantime. Such an event
+// can never be delivered and corrects nothing. dropMoot reports whether it removed the event.
 func dropMoot(tx *db.Tx, r *EventResult) (bool, error) {
 	if r.Event.EndpointID != "" {
 		return false, nil
@@ -153,25 +154,26 @@ func dropMoot(tx *db.Tx, r *EventResult) (bool, error) {
 	return n > 0, err
 }
 
-// OutboxState counts what is in the outbox for one kind of receiver.
+// OutboxState holds the counts of the outbox for one kind of receiver.
 type OutboxState struct {
 	Waiting  int64        `db:"waiting" json:"waiting"`
 	Dead     int64        `db:"dead" json:"dead"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // occurred_at of the event that was written first; 0: none
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // of the first event; 0: none
 }
 
-// OutboxState reads the counts of what goes to the send service. Its only error is core.ErrStorage.
+// OutboxState returns the counts of events for the send service. The only error is core.ErrStorage.
 func (s *Store) OutboxState(ctx context.Context) (OutboxState, error) {
 	return s.outboxState(ctx, outboxCounts("SELECT '' AS r"))
 }
 
-// EndpointState reads the counts of what goes to endpoints of tenants. Its only error is core.ErrStorage.
+// EndpointState returns the counts of events for the endpoints of tenants. The only error is core.ErrStorage.
 func (s *Store) EndpointState(ctx context.Context) (OutboxState, error) {
 	return s.outboxState(ctx, outboxCounts("SELECT id AS r FROM webhook_endpoint"))
 }
 
-// outboxCounts reads two indexes alone, and of the events only the oldest. What is left of an endpoint that was deleted
-// isn't counted. receivers are the rows that say to whom it goes: of one column, r.
+// outboxCounts returns a query for the counts that reads only two indexes and, of the events, only the oldest. It
+// doesn't count the remaining events of deleted endpoints. receivers is a query for the ids of the receivers, with
+// one column r.
 func outboxCounts(receivers string) string {
 	return `SELECT o.n AS waiting, d.n AS dead, coalesce((SELECT occurred_at FROM outbox WHERE id = o.oldest), 0) AS oldest_at
 		FROM (SELECT count(*) AS n, min(+x.id) AS oldest FROM (` + receivers + `) AS e CROSS JOIN outbox AS x INDEXED BY outbox_due
@@ -184,16 +186,16 @@ func (s *Store) outboxState(ctx context.Context, query string) (o OutboxState, e
 	return o, err
 }
 
-// OutboxFilter picks events of the outbox; what is empty does not matter.
+// OutboxFilter selects events of the outbox. Empty fields are ignored.
 type OutboxFilter struct {
 	TenantID, ListID string
-	SubscriptionID   string // with ListID
+	SubscriptionID   string // requires ListID
 	Type             string
 	State            string // EventWaiting or EventDead
 	EndpointID       string
 }
 
-// OutboxEvents reads a page of the outbox by id. Its only error is core.ErrStorage.
+// OutboxEvents returns a page of the outbox by id. The only error is core.ErrStorage.
 func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64, limit int) ([]core.OutboxEvent,
 	error,
 ) {
@@ -207,8 +209,8 @@ func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64,
 	return e, err
 }
 
-// OutboxEvent reads what is still to be delivered of an event: a row for each receiver, or (endpointID not empty) for
-// one. A row may be named by its number, too. core.ErrNotFound: nothing is.
+// OutboxEvent returns the undelivered rows of an event: one for each receiver or, if endpointID is not empty, only
+// that endpoint's. eventID may also be the number of a row. If there are none, it returns core.ErrNotFound.
 func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]core.OutboxEvent, error) {
 	var e []core.OutboxEvent
 	from := "outbox INDEXED BY outbox_event WHERE event_id = ?1"
@@ -224,22 +226,22 @@ func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]
 	return e, err
 }
 
-// urgeMark names the mark that moves when an operator wants events to go out at once.
+// urgeMark is the name of the mark that changes when an operator retries events.
 const urgeMark = "outbox_urge"
 
-// urge has a receiver that is down looked at now, whatever it has asked for.
+// urge makes the delivery try failing receivers now, even if they asked for a pause.
 func urge(tx *db.Tx) error { return tx.SetMark(urgeMark, core.NewID()) }
 
-// OutboxUrge is another text each time an operator sends events again, or changes the endpoint (empty: the send
-// service). Its only error is core.ErrStorage.
+// OutboxUrge returns a text that changes each time an operator retries events or changes the endpoint. An empty
+// endpointID means the send service. The only error is core.ErrStorage.
 func (s *Store) OutboxUrge(ctx context.Context, endpointID string) (urge string, err error) {
 	err = s.Get(ctx, &urge, `SELECT coalesce((SELECT value FROM mark WHERE name = ?), '') || ' ' ||
 		coalesce((SELECT updated_at FROM webhook_endpoint WHERE id = ?), '')`, urgeMark, endpointID)
 	return urge, err
 }
 
-// RetryDead brings at most limit of the dead letters that f picks back to life, oldest first, and returns how many. Its
-// only error is core.ErrStorage.
+// RetryDead requeues up to limit dead letters that match f, oldest first, and returns their number. The only error is
+// core.ErrStorage.
 func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor string, now core.Instant) (n int64,
 	err error,
 ) {
@@ -259,7 +261,7 @@ func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor 
 	return n, err
 }
 
-// reviveDead brings the oldest of the dead letters that f picks back to life, as many as may wait for each endpoint.
+// reviveDead requeues the oldest dead letters that match f, as far as each endpoint's queue has room.
 func reviveDead(tx *db.Tx, f OutboxFilter, limit int, now core.Instant) (n int64, err error) {
 	full := core.Strings{}
 	for more := true; more && n < int64(limit); {
@@ -286,22 +288,23 @@ func reviveDead(tx *db.Tx, f OutboxFilter, limit int, now core.Instant) (n int64
 				return n, err
 			}
 			if !fits && !slices.Contains(full, r.EndpointID) {
-				full, more = append(full, r.EndpointID), true // those of others may come after
+				full, more = append(full, r.EndpointID), true // dead letters of other endpoints may follow
 			}
 		}
 	}
 	return n, nil
 }
 
-// deadLetters reads those that a filter picks, but for some endpoints.
+// deadLetters is a query for the dead letters that match a filter, without those of some endpoints.
 const deadLetters = `SELECT id, endpoint_id, octet_length(body) AS bytes FROM outbox INDEXED BY outbox_dead WHERE dead_at > 0
 	AND (?1 = '' OR tenant_id = ?1) AND (?2 = '' OR list_id = ?2) AND (?3 = '' OR subscription_id = ?3)
 	AND (?4 = '' OR event_type = ?4) AND (?5 = '' OR endpoint_id = ?5)
 	AND endpoint_id NOT IN (SELECT value FROM json_each(?6)) ORDER BY dead_at, id LIMIT +?7`
 
-// RetryEvent makes an event due now, with those of the same subscription that come before it. A dead letter lives
-// again: the receiver's rule about stale events makes one that comes late harmless. It returns core.ErrNotFound where
-// the event was delivered, or never was, and a Conflict where it is a dead letter and its endpoint has no room.
+// RetryEvent makes an event due now, together with the earlier events of the same subscription. A dead letter is
+// requeued. If it arrives late, it does no harm, because receivers ignore stale events. If the event was delivered or
+// never existed, RetryEvent returns core.ErrNotFound. If it is a dead letter and its endpoint's queue is full,
+// RetryEvent returns a Conflict.
 func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var e struct {

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// PacePeriod reads what went out in the period of a scope (as of LeaseQuota). Its zero value: nothing is known. Its
-// only error is core.ErrStorage.
+// PacePeriod returns the sending counts of a scope's current period (for scopes, see LeaseQuota). The zero value
+// means that nothing is known. The only error is core.ErrStorage.
 func (s *Store) PacePeriod(ctx context.Context, scope string) (p core.PacePeriod, err error) {
 	var row struct {
 		Width int64  `db:"width"`
@@ -28,8 +28,8 @@ func (s *Store) PacePeriod(ctx context.Context, scope string) (p core.PacePeriod
 	return p, json.Unmarshal([]byte(row.Parts), &p.Parts)
 }
 
-// KeepPacePeriod writes what went out in the period of a scope, or may go out: a caller counts before it sends. Its
-// only error is core.ErrStorage.
+// KeepPacePeriod stores the sending counts of a scope's period. Callers count emails before they send them. The only
+// error is core.ErrStorage.
 func (s *Store) KeepPacePeriod(ctx context.Context, scope string, p core.PacePeriod) error {
 	parts, err := json.Marshal(p.Parts)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// saveRelays writes a tenant's relays and limits where they differ from what they were. Passwords go into a sealed
-// column of their own, and out of t.
+// saveRelays writes the relays and limits of a tenant if they have changed. It stores the passwords in a separate
+// sealed column and removes them from t.
 func saveRelays(tx *db.Tx, t *core.Tenant, was core.Relays, limits core.SendLimits) error {
 	if t.SendLimits != limits {
 		if err := tx.One("UPDATE tenant SET send_limits = ? WHERE id = ?", t.SendLimits.Column(), t.ID); err != nil {
@@ -64,8 +64,8 @@ func relayPasswords(s *db.DB, read func(dest any) error) (map[string]string, err
 	return secrets, json.Unmarshal(plain, &secrets)
 }
 
-// TenantRelays reads how a tenant's mails go out. A tenant that is gone has none of its own. It returns ErrMasterKey
-// where the passwords can't be opened.
+// TenantRelays returns the relays and limits of a tenant. A deleted tenant has none of its own. If the passwords
+// can't be opened, TenantRelays returns ErrMasterKey.
 func (s *Store) TenantRelays(ctx context.Context, tenantID string) (core.TenantRelays, error) {
 	t, err := s.Tenant(ctx, tenantID)
 	if core.KindOf(err) == core.NotFound {
@@ -83,9 +83,9 @@ func (s *Store) TenantRelays(ctx context.Context, tenantID string) (core.TenantR
 	return core.TenantRelays{Relays: t.Relays, Limits: t.SendLimits}, err
 }
 
-// LeaseQuota takes up to want mails out of a day's quota and returns how many it got: 0 where the day has no more. What
-// is leased counts as used at once, so no crash can send more than the quota; what was not used is given back. Its only
-// error is core.ErrStorage.
+// LeaseQuota takes up to want emails from a day's quota and returns the number it got, 0 if the quota is used up.
+// Leased emails count as used immediately, so a crash can't lead to more emails than the quota allows. The caller
+// returns unused ones with ReturnQuota. The only error is core.ErrStorage.
 func (s *Store) LeaseQuota(ctx context.Context, scope string, day, perDay, want int64) (got int64, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		var used int64
@@ -105,7 +105,7 @@ func (s *Store) LeaseQuota(ctx context.Context, scope string, day, perDay, want 
 	return got, err
 }
 
-// ReturnQuota gives back what was leased of a day and not used. Its only error is core.ErrStorage.
+// ReturnQuota returns n leased but unused emails to a day's quota. The only error is core.ErrStorage.
 func (s *Store) ReturnQuota(ctx context.Context, scope string, day, n int64) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE quota SET used = max(0, used - ?) WHERE scope = ? AND day = ?", n, scope, day)

@@ -7,8 +7,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// TenantOfList returns the tenant of a list that may be deleted: people unsubscribe from such lists, too, and it may be
-// restored. It returns core.ErrListNotFound where there is no such list.
+// TenantOfList returns the tenant of a list, even if the list is deleted. People can still unsubscribe from a deleted
+// list, and it may be restored. If no such list exists, TenantOfList returns core.ErrListNotFound.
 func TenantOfList(tx *db.Tx, listID string) (tenantID string, err error) {
 	list, err := ListWithTenant(tx, listID)
 	if err == nil {
@@ -21,7 +21,8 @@ func TenantOfList(tx *db.Tx, listID string) (tenantID string, err error) {
 	return tenantID, NoList(err)
 }
 
-// putAside are the statements that move what a deleted tenant gives up to where TakeBack finds it.
+// putAside holds the statements that move a deleted tenant's domains and endpoints to the place where TakeBack finds
+// them.
 var putAside = []string{
 	"INSERT INTO deleted_domain (id, tenant_id, domain, token, verified_by, verified_at, created_at) " +
 		"SELECT id, tenant_id, domain, token, verified_by, verified_at, created_at FROM sender_domain WHERE tenant_id = ?",
@@ -32,7 +33,7 @@ var putAside = []string{
 	"DELETE FROM webhook_endpoint WHERE tenant_id = ?",
 }
 
-// PutAside takes the domains and webhook endpoints of a tenant that is deleted out of use.
+// PutAside takes the domains and webhook endpoints of a deleted tenant out of use.
 func PutAside(tx *db.Tx, tenantID string) error {
 	for _, query := range putAside {
 		if _, err := tx.Exec(query, tenantID); err != nil {
@@ -42,7 +43,8 @@ func PutAside(tx *db.Tx, tenantID string) error {
 	return nil
 }
 
-// restoreEndpoints counts again what still waits for them: housekeeping has removed only what was due meanwhile.
+// restoreEndpoints counts the waiting events of the endpoints again. Housekeeping has removed only those that became
+// due in the meantime.
 const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, " +
 	"created_at, updated_at, disabled_at, disabled_reason, waiting, waiting_bytes) SELECT id, tenant_id, list_id, name, " +
 	"url, events, secret, created_by, created_at, ?1, ?1, coalesce(nullif(disabled_reason, ''), ?2), " +
@@ -50,8 +52,9 @@ const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, 
 	"(SELECT coalesce(sum(octet_length(body)), 0) FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND " +
 	"endpoint_id = deleted_endpoint.id) FROM deleted_endpoint WHERE tenant_id = ?3"
 
-// TakeBack gives a tenant that is restored what PutAside took: endpoints disabled, domains unless another tenant has
-// them by now. What it does not get back is left out of its row, too. deletedAt is when it was deleted.
+// TakeBack returns to a restored tenant what PutAside took. Endpoints come back disabled. Domains come back unless
+// another tenant has verified them since, and are otherwise also removed from the tenant's row. deletedAt is when the
+// tenant was deleted. left lists everything that didn't come back.
 func TakeBack(tx *db.Tx, id string, deletedAt, now core.Instant) (endpoints int, left []core.LeftOut, err error) {
 	n, err := tx.Exec(restoreEndpoints, int64(now), core.DisabledByPerson, id)
 	if err == nil {
@@ -78,7 +81,7 @@ func TakeBack(tx *db.Tx, id string, deletedAt, now core.Instant) (endpoints int,
 	return int(n), left, db.UpdateRow(tx, &tenantTable, &t, id)
 }
 
-// takeBackDomains restores the domains of a tenant, and takes those that another one has from t.
+// takeBackDomains restores the domains of a tenant. It removes from t the domains that another tenant has now.
 func takeBackDomains(tx *db.Tx, t *core.Tenant, deletedAt, now core.Instant) (left []core.LeftOut, err error) {
 	var domains []core.SenderDomain
 	err = tx.All(&domains, "SELECT id, tenant_id, domain, token, verified_by, verified_at, created_at FROM deleted_domain "+
@@ -97,7 +100,7 @@ func takeBackDomains(tx *db.Tx, t *core.Tenant, deletedAt, now core.Instant) (le
 	for i := range domains {
 		d := &domains[i]
 		if d.Verified() && slices.Contains(taken, d.Domain) {
-			continue // proposed anew, it can be verified once the other tenant gives it up
+			continue // proposed again, it can be verified once the other tenant gives it up
 		}
 		d.UpdatedAt = now
 		if _, err := db.InsertRow(tx, &senderDomainTable, d); err != nil {
@@ -122,8 +125,8 @@ func takeBackDomains(tx *db.Tx, t *core.Tenant, deletedAt, now core.Instant) (le
 	return append(left, keys...), err
 }
 
-// keysLost names the DKIM keys that were deleted while the tenant was, since another one has verified their domain. The
-// audit log knows them.
+// keysLost returns the DKIM keys that were deleted while the tenant was deleted, because another tenant verified
+// their domain. It finds them in the audit log.
 func keysLost(tx *db.Tx, tenantID string, since core.Instant) (left []core.LeftOut, err error) {
 	err = tx.All(&left, `SELECT 'dkim_key' AS kind, (detail ->> '$.selector.before') || '._domainkey.' ||
 		(detail ->> '$.domain.before') AS name FROM audit INDEXED BY audit_tenant WHERE tenant_id = ? AND at >= ? AND
@@ -131,8 +134,8 @@ func keysLost(tx *db.Tx, tenantID string, since core.Instant) (left []core.LeftO
 	return left, err
 }
 
-// FreeSlug takes the slug from a restored list where another list at the same host has it by now. It reports whether it
-// did.
+// FreeSlug removes the slug of a restored list if another list at the same host has it now. taken reports whether it
+// did; slug is the removed slug.
 func FreeSlug(tx *db.Tx, listID string) (slug string, taken bool, err error) {
 	l, err := ReadList(tx, listID)
 	if err != nil {

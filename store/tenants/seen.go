@@ -7,20 +7,20 @@ import (
 	"newsletterd/store/db"
 )
 
-// How long an id or a nonce is remembered.
+// How long an id or a nonce is stored.
 const (
 	NonceTTL = 15 * time.Minute
 	EventTTL = 90 * 24 * time.Hour
 )
 
-// Nonce is what a signed request may use once: accepting takes it in the transaction of the change, so a
-// request that is refused for any other reason uses nothing up.
+// Nonce is a value that a signed request may use once. It is used up in the transaction of the change, so a request
+// that is refused for another reason doesn't use it up.
 type Nonce struct {
 	ClientID string
 	Nonce    string
 }
 
-// AcceptNonce fails with core.ErrReplayedNonce where the client has used the nonce before.
+// AcceptNonce uses up a nonce. If the client has used it before, AcceptNonce returns core.ErrReplayedNonce.
 func AcceptNonce(tx *db.Tx, n Nonce, now core.Instant) error {
 	changed, err := tx.Exec(`INSERT INTO seen_nonce (client_id, nonce, expires_at) VALUES (?1, ?2, ?3)
 		ON CONFLICT DO UPDATE SET expires_at = ?3 WHERE expires_at <= ?4`,
@@ -28,7 +28,8 @@ func AcceptNonce(tx *db.Tx, n Nonce, now core.Instant) error {
 	return onceOnly(changed, err, core.ErrReplayedNonce)
 }
 
-// AcceptEvent fails with core.ErrDuplicateEvent where the tenant's event was accepted before.
+// AcceptEvent marks an event as accepted. If the tenant's event was accepted before, it returns
+// core.ErrDuplicateEvent.
 func AcceptEvent(tx *db.Tx, tenantID, eventID string, now core.Instant) error {
 	changed, err := tx.Exec(`INSERT INTO seen_event (tenant_id, event_id, expires_at) VALUES (?1, ?2, ?3)
 		ON CONFLICT DO UPDATE SET expires_at = ?3 WHERE expires_at <= ?4`,
@@ -36,7 +37,8 @@ func AcceptEvent(tx *db.Tx, tenantID, eventID string, now core.Instant) error {
 	return onceOnly(changed, err, core.ErrDuplicateEvent)
 }
 
-// AcceptBatch fails with core.ErrDuplicateBatch where the batch of the tenant's sync was accepted before.
+// AcceptBatch marks a batch of a sync as accepted. If it was accepted before, AcceptBatch returns
+// core.ErrDuplicateBatch.
 func AcceptBatch(tx *db.Tx, tenantID, syncID string, batchNo int, now core.Instant) error {
 	changed, err := tx.Exec(`INSERT INTO seen_batch (tenant_id, sync_id, batch_no, expires_at) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT DO UPDATE SET expires_at = ?4 WHERE expires_at <= ?5`,

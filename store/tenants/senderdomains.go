@@ -22,10 +22,10 @@ var (
 		"tenant_id <> ? AND verified_at > 0"
 )
 
-// domainChecks is how many looks at TXT records a tenant may ask for in a minute.
+// domainChecks is the number of TXT record checks per tenant and minute.
 const domainChecks = 20
 
-// SenderDomains reads a page of sender domains, by id: of the tenants, or all. Its only error is core.ErrStorage.
+// SenderDomains returns a page of sender domains by id: of some tenants, or all. The only error is core.ErrStorage.
 func (s *Store) SenderDomains(ctx context.Context, tenants []string, all bool, page core.Page) (
 	ds []core.SenderDomain, err error,
 ) {
@@ -33,14 +33,14 @@ func (s *Store) SenderDomains(ctx context.Context, tenants []string, all bool, p
 	return ds, err
 }
 
-// SenderDomain reads one. It returns core.ErrNotFound where there is none.
+// SenderDomain returns a sender domain. If it doesn't exist, SenderDomain returns core.ErrNotFound.
 func (s *Store) SenderDomain(ctx context.Context, id string) (d core.SenderDomain, err error) {
 	err = s.Get(ctx, &d, selectSenderDomain, id)
 	return d, err
 }
 
-// ProposeSenderDomain keeps a domain that is to be verified. core.ErrNotFound: there is no such tenant; Conflict: it
-// has the domain already, or as many as it may have.
+// ProposeSenderDomain adds a domain that is not verified yet. If the tenant doesn't exist, it returns
+// core.ErrNotFound. If the tenant already has the domain, or the maximum number of domains, it returns a Conflict.
 func (s *Store) ProposeSenderDomain(ctx context.Context, d core.SenderDomain, actor string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("sender_domain", d.ID); err != nil {
@@ -65,8 +65,8 @@ func (s *Store) ProposeSenderDomain(ctx context.Context, d core.SenderDomain, ac
 	})
 }
 
-// BeginDomainCheck reads a domain whose TXT record is to be looked at. It returns core.ErrNotFound where there is none,
-// and core.ErrTooMany where the tenant has asked for too many looks in this minute.
+// BeginDomainCheck returns a domain whose TXT record is about to be checked. If it doesn't exist, BeginDomainCheck
+// returns core.ErrNotFound. If the tenant has requested too many checks in this minute, it returns core.ErrTooMany.
 func (s *Store) BeginDomainCheck(ctx context.Context, id string, now core.Instant) (d core.SenderDomain, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Get(&d, selectSenderDomain, id); err != nil {
@@ -84,9 +84,9 @@ func (s *Store) BeginDomainCheck(ctx context.Context, id string, now core.Instan
 	return d, err
 }
 
-// EndDomainCheck records what a look at the TXT record has found, and returns the domain as it is then. A proposed
-// domain whose record was found is verified, unless it is another tenant's: then its check is core.DomainTaken. It
-// returns core.ErrNotFound where the domain is gone.
+// EndDomainCheck records the result of a check of the TXT record and returns the domain. If the record was found, a
+// proposed domain becomes verified. If another tenant has verified the domain, the check's result is core.DomainTaken
+// instead. If the domain no longer exists, EndDomainCheck returns core.ErrNotFound.
 func (s *Store) EndDomainCheck(ctx context.Context, id, result, foundAt, actor string, now core.Instant) (
 	d core.SenderDomain, err error,
 ) {
@@ -116,8 +116,9 @@ func (s *Store) EndDomainCheck(ctx context.Context, id, result, foundAt, actor s
 	return d, err
 }
 
-// VerifySenderDomain verifies a domain by an operator's word, and returns it as it is then. It may lie below another
-// tenant's. It returns core.ErrNotFound where there is none, and core.ErrDomainTaken.
+// VerifySenderDomain marks a domain as verified on an operator's word and returns it. The domain may be below another
+// tenant's domain. If it doesn't exist, VerifySenderDomain returns core.ErrNotFound. It also returns
+// core.ErrDomainTaken.
 func (s *Store) VerifySenderDomain(ctx context.Context, id, actor string, now core.Instant) (d core.SenderDomain,
 	err error,
 ) {
@@ -140,7 +141,7 @@ func (s *Store) VerifySenderDomain(ctx context.Context, id, actor string, now co
 	return d, err
 }
 
-// verify makes a domain one of the tenant's.
+// verify adds a domain to its tenant's domains.
 func verify(tx *db.Tx, d *core.SenderDomain, by, actor string, now core.Instant) error {
 	t, err := ReadTenant(tx, d.TenantID)
 	if err != nil {
@@ -168,18 +169,18 @@ func setDomains(tx *db.Tx, t *core.Tenant, domains core.Strings, now core.Instan
 	return tx.One("UPDATE tenant SET domains = ?, updated_at = ? WHERE id = ?", domains.Column(), now, t.ID)
 }
 
-// takenDomains returns which of the domains are verified for another tenant.
+// takenDomains returns the domains that are verified for another tenant.
 func takenDomains(tx *db.Tx, tenantID string, domains ...string) (taken []string, err error) {
 	err = tx.All(&taken, verifiedFor, db.JsonOf(domains), tenantID)
 	return taken, err
 }
 
-// ErrDomainInUse is returned when a domain can't go because mails are sent from it.
+// ErrDomainInUse is returned when a domain can't be deleted because emails are sent from it.
 var ErrDomainInUse = core.Conflictf("domain_in_use",
 	"This domain is in use as a sender. Change mail_from, and wait for its send jobs or cancel them.")
 
-// DeleteSenderDomain removes a domain, also from Tenant.Domains. It returns core.ErrNotFound where there is none, and
-// ErrDomainInUse where the tenant's mail_from or a send job that has not ended is in it.
+// DeleteSenderDomain removes a domain, also from Tenant.Domains. If it doesn't exist, it returns core.ErrNotFound. If
+// the tenant's mail_from or an unfinished send job uses the domain, it returns ErrDomainInUse.
 func (s *Store) DeleteSenderDomain(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.ChangeRecord(ctx, "sender_domain", id, "domain.delete", actor, now, func(tx *db.Tx) error {
 		var d core.SenderDomain
@@ -206,7 +207,7 @@ func (s *Store) DeleteSenderDomain(ctx context.Context, id, actor string, now co
 	})
 }
 
-// domainUsed reports whether the tenant's mail_from or a send job that has not ended is in a domain.
+// domainUsed reports whether the tenant's mail_from or an unfinished send job uses a domain.
 func domainUsed(tx *db.Tx, t *core.Tenant, domain string) (bool, error) {
 	var senders []string
 	err := tx.All(&senders, `SELECT DISTINCT f.mail_from FROM send_job AS j INDEXED BY send_job_tenant CROSS JOIN
@@ -217,8 +218,8 @@ func domainUsed(tx *db.Tx, t *core.Tenant, domain string) (bool, error) {
 	}), err
 }
 
-// keepDomains brings the sender domains of a tenant into line with Tenant.Domains after an operator changed them: a
-// domain that was added is verified by the operator's word. It returns core.ErrDomainTaken, with its field.
+// keepDomains updates the sender domains of a tenant after an operator has changed Tenant.Domains. Added domains are
+// verified on the operator's word. It returns core.ErrDomainTaken, with its field.
 func keepDomains(tx *db.Tx, t *core.Tenant, was core.Strings, actor string, now core.Instant) error {
 	for _, domain := range was {
 		if slices.Contains(t.Domains, domain) {

@@ -11,7 +11,7 @@ const sameSlug = `SELECT t.public_url FROM list AS l JOIN tenant AS t ON t.id = 
 // ErrSlugTaken is returned when another list at the same host has the slug.
 var ErrSlugTaken = core.Invalidf("slug", "Another list on this host has this slug. Choose another one.")
 
-// ownSlug returns ErrSlugTaken where another list has the slug at the host of the tenant.
+// ownSlug returns ErrSlugTaken if another list at the tenant's host has the list's slug.
 func ownSlug(tx *db.Tx, l *core.List, t *core.Tenant) error {
 	if l.Slug == "" {
 		return nil
@@ -28,8 +28,8 @@ func ownSlug(tx *db.Tx, l *core.List, t *core.Tenant) error {
 	return nil
 }
 
-// ownSlugs returns an Invalid error on public_url where a list at the tenant's new host has the slug of one of the
-// tenant's.
+// ownSlugs returns an Invalid error on public_url if a list at the tenant's new host has the slug of one of the
+// tenant's lists.
 func ownSlugs(tx *db.Tx, t *core.Tenant) error {
 	var lists []core.List
 	if err := tx.All(&lists, selectLists+"tenant_id = ? AND slug <> '' AND deleted_at = 0", t.ID); err != nil {

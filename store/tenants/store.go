@@ -5,17 +5,17 @@ import (
 	"newsletterd/store/db"
 )
 
-// Store keeps tenants. Its methods may be called from any goroutine.
+// Store stores tenants. Its methods are safe for concurrent use.
 type Store struct {
 	*db.DB
 	gathered  *gathered
 	lists     db.RecordCache[*core.ListWithTenant]
 	senders   db.RecordCache[*core.WebhookSender]
-	domains   db.RecordCache[map[string]bool]            // of all active tenants, under one key
-	endpoints db.RecordCache[map[string][]core.Endpoint] // the active ones by tenant, under one key
+	domains   db.RecordCache[map[string]bool]            // domains of all active tenants, under one key
+	endpoints db.RecordCache[map[string][]core.Endpoint] // active endpoints by tenant, under one key
 }
 
-// New returns the store of tenants in a file that is not open yet.
+// New returns the tenant store of a database that is not open yet.
 func New(d *db.DB) *Store {
 	s := &Store{DB: d}
 	s.gathered = &gathered{store: s, counts: counting{}, all: counting{}, queues: map[string]*endpointQueue{}}

@@ -10,8 +10,8 @@ import (
 
 const templateColumns = "tenant_id, name, id, layout, body_html, body_text, created_at, updated_at"
 
-// Template reads a named template of a tenant. The built-in default stands in until the tenant has its own. It returns
-// core.ErrNotFound where the tenant has no template of the name, the default's excepted.
+// Template returns a named template of a tenant. Until the tenant has its own default template, the default name
+// returns the built-in one. If the tenant has no template with another name, Template returns core.ErrNotFound.
 func (s *Store) Template(ctx context.Context, tenantID, name string) (t core.Template, err error) {
 	err = s.Get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
 	if errors.Is(err, core.ErrNotFound) && name == core.DefaultTemplate {
@@ -29,13 +29,14 @@ func ReadTemplate(tx *db.Tx, tenantID, name string) (t core.Template, err error)
 	return t, err
 }
 
-// TemplateByID reads a template by its id. It returns core.ErrNotFound where there is no such template.
+// TemplateByID returns a template by its id. If no such template exists, it returns core.ErrNotFound.
 func (s *Store) TemplateByID(ctx context.Context, id string) (t core.Template, err error) {
 	err = s.Get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id)
 	return t, err
 }
 
-// TemplateExists reports whether a tenant has a template of the name; none is asked for by the empty name.
+// TemplateExists reports whether a tenant has a template with the given name. An empty name means no template, so it
+// always exists.
 func TemplateExists(tx *db.Tx, tenantID, name string) (bool, error) {
 	if name == "" || name == core.DefaultTemplate {
 		return true, nil
@@ -45,7 +46,7 @@ func TemplateExists(tx *db.Tx, tenantID, name string) (bool, error) {
 	return n > 0, err
 }
 
-// Templates reads a page of a tenant's templates, by name. Its only error is core.ErrStorage.
+// Templates returns a page of a tenant's templates, by name. The only error is core.ErrStorage.
 func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
 	err = s.All(ctx, &ts,
 		"SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT +?",
@@ -53,15 +54,15 @@ func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) 
 	return ts, err
 }
 
-// TemplateHeads is Templates without the bodies, which may be long. Its only error is core.ErrStorage.
+// TemplateHeads is Templates without the bodies, which may be long. The only error is core.ErrStorage.
 func (s *Store) TemplateHeads(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
 	err = s.All(ctx, &ts, `SELECT tenant_id, name, id, layout, '' AS body_html, '' AS body_text, created_at, updated_at
 		FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT +?`, tenantID, page.After, page.Limit)
 	return ts, err
 }
 
-// AddTemplate keeps a new template. core.ErrConflict: the tenant has one of that name; core.ErrNotFound: no such
-// tenant.
+// AddTemplate adds a template. If the tenant has a template with that name, it returns core.ErrConflict. If the
+// tenant doesn't exist, it returns core.ErrNotFound.
 func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("template", t.ID); err != nil {
@@ -80,9 +81,9 @@ func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) 
 	})
 }
 
-// UpdateTemplate changes a template by a rule and returns it as it is then. Jobs that were made before keep what they
-// froze. It returns core.ErrNotFound where there is no such template, a conflict where the name is taken
-// (core.ErrConflict), or an error of the rule.
+// UpdateTemplate changes a template with rule and returns the changed template. Earlier jobs keep their frozen
+// contents. If no such template exists, it returns core.ErrNotFound. If the name is taken, it returns
+// core.ErrConflict. It also returns the errors of rule.
 func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(*core.Template) error) (t core.Template,
 	err error,
 ) {
@@ -110,8 +111,8 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 	return t, db.AsItStood(err, &t.UpdatedAt, at)
 }
 
-// templateUses are the places where a template ?1 is named; ?2 is how many are wanted of each kind. Of the
-// name of the built-in default there is always one.
+// templateUses holds the queries for the places that use a template ?1, with at most ?2 of each kind. The name of the
+// built-in default never lacks a template, so its uses don't count.
 var templateUses = []string{
 	`SELECT 'template' AS kind, o.id, o.name, '' AS campaign_id FROM template t JOIN template o ON o.tenant_id = t.tenant_id AND
 		o.layout = t.name WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' ORDER BY o.name LIMIT +?2`,
@@ -126,8 +127,8 @@ var templateUses = []string{
 		t.name <> '` + core.DefaultTemplate + `' LIMIT +?2`,
 }
 
-// TemplateUses returns what would lack a template: of each kind as many as limit says. Its only error is
-// core.ErrStorage.
+// TemplateUses returns the records that would lack a template if it were deleted, up to limit of each kind. The only
+// error is core.ErrStorage.
 func (s *Store) TemplateUses(ctx context.Context, id string, limit int) (uses []core.TemplateUse, err error) {
 	for _, query := range templateUses {
 		var found []core.TemplateUse
@@ -139,8 +140,8 @@ func (s *Store) TemplateUses(ctx context.Context, id string, limit int) (uses []
 	return uses, nil
 }
 
-// DeleteTemplate removes a template; jobs that were made before keep what they froze. It returns core.ErrNotFound where
-// there is no such template, and core.ErrTemplateUsed, unless forced, where something uses it.
+// DeleteTemplate removes a template. Earlier jobs keep their frozen contents. If no such template exists, it returns
+// core.ErrNotFound. If something uses the template and force is false, it returns core.ErrTemplateUsed.
 func (s *Store) DeleteTemplate(ctx context.Context, id string, force bool, actor string, now core.Instant) error {
 	return s.ChangeRecord(ctx, "template", id, "template.delete", actor, now, func(tx *db.Tx) error {
 		for _, query := range templateUses {

@@ -6,16 +6,16 @@ import (
 	"newsletterd/store/db"
 )
 
-// TenantList holds the statements of a list that is read by id: that of all tenants, and that of some, whose places are
-// the id before, the number of records and, of the second, the tenants.
+// TenantList holds the statements that read a page of records by id: All for every tenant and Among for some tenants.
+// The parameters are the last id of the previous page, the number of records and, for Among, the tenants.
 type TenantList struct{ All, Among string }
 
-// NewestFirst has a list begin with the greatest id.
+// NewestFirst makes a list begin with the greatest id.
 const NewestFirst = true
 
-// ListByTenant returns the statements of the records of a table for which live holds, by id; index holds tenant_id and
-// id. "next" holds the next record of each tenant, so as many are read as are asked for, however many records these and
-// other tenants have.
+// ListByTenant returns the statements for the records of a table that meet the condition live, by id. index is an
+// index over tenant_id and id. "next" holds the next record of each tenant. The statements therefore read no more
+// records than requested, however many the tenants have.
 func ListByTenant(columns, table, index, live string, newest bool) TenantList {
 	after, first, order := " > ", "min", ""
 	if newest {
@@ -32,7 +32,7 @@ func ListByTenant(columns, table, index, live string, newest bool) TenantList {
 	}
 }
 
-// AllOf reads a page of a list: of all tenants, or of those among tenants.
+// AllOf reads a page of a list: of all tenants, or of those in tenants.
 func (s *Store) AllOf(ctx context.Context, dest any, l *TenantList, tenants []string, all bool, after any, limit int,
 ) error {
 	if all {

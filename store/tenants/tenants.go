@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// tenantTable does not write the relays and limits of a tenant: saveRelays does.
+// tenantTable leaves out the relays and limits of a tenant, which saveRelays writes.
 var tenantTable = db.TableOf[core.Tenant]("tenant", []string{"relays", "send_limits"}, []string{"created_at"})
 
 var (
@@ -20,13 +20,13 @@ var (
 	tenantsAt = selectTenants + "public_url IN (?, ?) AND deleted_at = 0 AND status = ? ORDER BY id"
 )
 
-// Tenant reads one tenant. One that was deleted is core.ErrNotFound.
+// Tenant returns a tenant. If it doesn't exist or was deleted, Tenant returns core.ErrNotFound.
 func (s *Store) Tenant(ctx context.Context, id string) (t core.Tenant, err error) {
 	err = s.Get(ctx, &t, selectTenant, id)
 	return t, err
 }
 
-// Tenants reads a page of tenants, by id: all, or those among ids. Its only error is core.ErrStorage.
+// Tenants returns a page of tenants by id: all, or only those in ids. The only error is core.ErrStorage.
 func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.Page) (ts []core.Tenant, err error) {
 	if all {
 		err = s.All(ctx, &ts, allTenants, page.After, page.Limit)
@@ -36,11 +36,11 @@ func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.P
 	return ts, err
 }
 
-// ErrHostTaken is returned when the host of a public_url is another tenant's.
+// ErrHostTaken is returned when another tenant uses the host of a public_url.
 var ErrHostTaken = core.Invalidf("public_url",
 	"Another tenant uses this host in its public_url. Choose another host.")
 
-// ownHost returns ErrHostTaken where another tenant has the host of the public_url.
+// ownHost returns ErrHostTaken if another tenant uses the host of t's public_url.
 func ownHost(tx *db.Tx, t *core.Tenant) error {
 	if t.PublicURL == "" {
 		return nil
@@ -59,15 +59,15 @@ func ownHost(tx *db.Tx, t *core.Tenant) error {
 	return nil
 }
 
-// AddTenant keeps a new tenant. Passwords of relays are blanked in t, too. It returns a conflict where the id is taken
-// (core.ErrConflict), ErrHostTaken, and core.ErrDomainTaken.
+// AddTenant adds a tenant. It also blanks the passwords of the relays in t. If the id is taken, it returns
+// core.ErrConflict. It also returns ErrHostTaken and core.ErrDomainTaken.
 func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) error {
 	told := t.Relays
 	err := s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("tenant", t.ID); err != nil {
 			return err
 		}
-		t.Relays = slices.Clone(told) // the passwords are taken out
+		t.Relays = slices.Clone(told) // the passwords are removed from the copy
 		err := ownHost(tx, &t)
 		if err == nil {
 			_, err = db.InsertRow(tx, &tenantTable, &t)
@@ -90,15 +90,15 @@ func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) erro
 	return err
 }
 
-// ReadTenant reads one tenant inside an operation.
+// ReadTenant returns a tenant inside an operation.
 func ReadTenant(tx *db.Tx, id string) (t core.Tenant, err error) {
 	err = tx.Get(&t, selectTenant, id)
 	return t, err
 }
 
-// UpdateTenant changes a tenant by a rule and returns it as it is then. The rule runs inside the transaction. It
-// returns core.ErrNotFound where there is no such tenant, ErrHostTaken, core.ErrDomainTaken, ErrMasterKey where the
-// relays' passwords can't be opened, or an error of the rule.
+// UpdateTenant changes a tenant with rule, which runs inside the transaction, and returns the changed tenant. If no
+// such tenant exists, it returns core.ErrNotFound. If the relays' passwords can't be opened, it returns ErrMasterKey.
+// It also returns ErrHostTaken, core.ErrDomainTaken and the errors of rule.
 func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*core.Tenant) error) (t core.Tenant,
 	err error,
 ) {

@@ -17,20 +17,20 @@ var (
 	themeList    = ListByTenant(themeTable.Columns, "theme", "theme_tenant", "true", false)
 )
 
-// Themes reads a page of the tenants' own themes, by id: of the tenants, or all. Its only error is core.ErrStorage.
+// Themes returns a page of the tenants' own themes by id: of some tenants, or all. The only error is core.ErrStorage.
 func (s *Store) Themes(ctx context.Context, tenants []string, all bool, page core.Page) (ts []core.Theme, err error) {
 	err = s.AllOf(ctx, &ts, &themeList, tenants, all, page.After, page.Limit)
 	return ts, err
 }
 
-// Theme reads one. It returns core.ErrNotFound where there is none.
+// Theme returns a theme. If it doesn't exist, Theme returns core.ErrNotFound.
 func (s *Store) Theme(ctx context.Context, id string) (t core.Theme, err error) {
 	err = s.Get(ctx, &t, selectTheme, id)
 	return t, err
 }
 
-// ThemeNamed reads a theme of a tenant by its id or name. It returns nil for a built-in one, and core.NoTheme where
-// there is none.
+// ThemeNamed returns a theme of a tenant by its id or name. For a built-in theme it returns nil. If no such theme
+// exists, it returns core.NoTheme.
 func (s *Store) ThemeNamed(ctx context.Context, tenantID, name string) (*core.Theme, error) {
 	if core.IsBuiltInTheme(name) {
 		return nil, nil
@@ -47,7 +47,7 @@ func noTheme(err error, name string) error {
 	return err
 }
 
-// SettleTheme puts the id of a tenant's own theme in place of its name, so that another name changes no campaign.
+// SettleTheme replaces the name of a tenant's own theme by its id, so that renaming the theme changes no campaign.
 func SettleTheme(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	if core.IsBuiltInTheme(f.Theme) {
 		return nil
@@ -60,8 +60,8 @@ func SettleTheme(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	return noTheme(err, f.Theme)
 }
 
-// AddTheme keeps a new theme. core.ErrNotFound: there is no such tenant; Conflict: it has one of that name, or as many
-// as it may have.
+// AddTheme adds a theme. If the tenant doesn't exist, it returns core.ErrNotFound. If the tenant has a theme with
+// that name, or the maximum number of themes, it returns a Conflict.
 func (s *Store) AddTheme(ctx context.Context, t core.Theme, actor string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("theme", t.ID); err != nil {
@@ -86,9 +86,9 @@ func (s *Store) AddTheme(ctx context.Context, t core.Theme, actor string) error 
 	})
 }
 
-// UpdateTheme changes a theme by a rule and returns it as it is then. What was approved or sent keeps its looks. It
-// returns core.ErrNotFound where there is no such theme, a conflict where the name is taken (core.ErrConflict), or an
-// error of the rule.
+// UpdateTheme changes a theme with rule and returns the changed theme. Campaigns that were approved or sent keep
+// their design. If no such theme exists, it returns core.ErrNotFound. If the name is taken, it returns
+// core.ErrConflict. It also returns the errors of rule.
 func (s *Store) UpdateTheme(ctx context.Context, id, actor string, now core.Instant, rule func(*core.Theme) error) (
 	t core.Theme, err error,
 ) {
@@ -106,8 +106,8 @@ func (s *Store) UpdateTheme(ctx context.Context, id, actor string, now core.Inst
 	return t, db.AsItStood(err, &t.UpdatedAt, at)
 }
 
-// DeleteTheme removes a theme. What was approved or sent keeps its looks. It returns core.ErrNotFound where there is
-// none, and core.ErrThemeInUse where a campaign that is written on has it.
+// DeleteTheme removes a theme. Campaigns that were approved or sent keep their design. If the theme doesn't exist, it
+// returns core.ErrNotFound. If a draft or a campaign in review uses it, it returns core.ErrThemeInUse.
 func (s *Store) DeleteTheme(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.ChangeRecord(ctx, "theme", id, "theme.delete", actor, now, func(tx *db.Tx) error {
 		n, err := tx.Number(`SELECT EXISTS (SELECT 1 FROM theme AS t JOIN campaign AS c ON c.tenant_id = t.tenant_id

@@ -9,7 +9,8 @@ import (
 
 const webhookClientColumns = "id, tenant_id, name, disabled_at, created_at, updated_at"
 
-// WebhookSender returns a client with its keys, also a disabled one. It returns core.ErrNotFound where there is none.
+// WebhookSender returns a client with its keys, even if it is disabled. If it doesn't exist, it returns
+// core.ErrNotFound.
 func (s *Store) WebhookSender(ctx context.Context, id string) (*core.WebhookSender, error) {
 	w, age := s.senders.Get(id)
 	if w != nil {
@@ -39,7 +40,7 @@ func (s *Store) WebhookSender(ctx context.Context, id string) (*core.WebhookSend
 	return w, nil
 }
 
-// WebhookClients reads a page by id. Its only error is core.ErrStorage.
+// WebhookClients returns a page of clients by id. The only error is core.ErrStorage.
 func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]core.WebhookClient, error) {
 	var w []core.WebhookClient
 	err := s.All(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ? ORDER BY id LIMIT +?",
@@ -49,7 +50,7 @@ func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]core.Webh
 
 var webhookClientList = ListByTenant(webhookClientColumns, "webhook_client", "webhook_client_tenant", "true", false)
 
-// WebhookClientsAmong is WebhookClients for the tenants, or all of them: those that speak for every tenant, too. Its
+// WebhookClientsAmong is WebhookClients for some tenants or all. It includes clients that serve every tenant. The
 // only error is core.ErrStorage.
 func (s *Store) WebhookClientsAmong(ctx context.Context, tenants []string, all bool, page core.Page) (
 	ws []core.WebhookClient, err error,
@@ -58,14 +59,15 @@ func (s *Store) WebhookClientsAmong(ctx context.Context, tenants []string, all b
 	return ws, err
 }
 
-// WebhookClient reads one. It returns core.ErrNotFound where there is none.
+// WebhookClient returns a client. If it doesn't exist, WebhookClient returns core.ErrNotFound.
 func (s *Store) WebhookClient(ctx context.Context, id string) (w core.WebhookClient, err error) {
 	err = s.Get(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id = ?", id)
 	return w, err
 }
 
-// AddWebhookClient keeps a new client of a tenant (empty: of all) with its key of 32 bytes. core.ErrNotFound: there is
-// no such tenant; Conflict: it has core.MaxWebhookClients.
+// AddWebhookClient adds a client of a tenant with its 32-byte key. An empty tenantID means a client for all tenants.
+// If the tenant doesn't exist, it returns core.ErrNotFound. If the tenant already has core.MaxWebhookClients, it
+// returns a Conflict.
 func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key []byte, actor string,
 	now core.Instant,
 ) (w core.WebhookClient, err error) {
@@ -104,8 +106,8 @@ func addWebhookClient(tx *db.Tx, w core.WebhookClient, sealed []byte) error {
 	return err
 }
 
-// EnsureLoopClient makes the client by which the daemon posts to itself, with a key that the caller drew, unless there
-// is one. Its only error is core.ErrStorage.
+// EnsureLoopClient creates the client with which the daemon sends events to itself, unless it exists. key is a new
+// key. The only error is core.ErrStorage.
 func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Instant) error {
 	sealed := s.Seal(key)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -121,9 +123,9 @@ func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Insta
 	})
 }
 
-// RotateWebhookSecret gives a client a new key. The one before also stays good until EndWebhookRotation, so no event is
-// lost while the sender changes over. It returns core.ErrNotFound where there is no such client, and
-// core.ErrSecretStands while an earlier key is good.
+// RotateWebhookSecret gives a client a new key. The previous key stays valid until EndWebhookRotation, so no event is
+// lost while the sender switches. If no such client exists, it returns core.ErrNotFound. If an earlier key is still
+// valid, it returns core.ErrSecretStands.
 func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, actor string, now core.Instant) error {
 	sealed := s.Seal(key)
 	return s.ChangeRecord(ctx, "webhook_client", id, "webhook-client.rotate", actor, now, func(tx *db.Tx) error {
@@ -135,8 +137,8 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, 
 	})
 }
 
-// NoOldSecret returns core.ErrSecretStands where a record of a table has a secret before its newest: another one would
-// end the one in use.
+// NoOldSecret returns core.ErrSecretStands if a record of a table still has its previous secret. Another new secret
+// would end the one in use.
 func NoOldSecret(tx *db.Tx, table, key, id string) error {
 	var stands bool
 	err := tx.Get(&stands, "SELECT length(old_secret) > 0 FROM "+table+" WHERE "+key+" = ?", id)
@@ -146,21 +148,20 @@ func NoOldSecret(tx *db.Tx, table, key, id string) error {
 	return err
 }
 
-// EndWebhookRotation ends the older key of a client. It returns core.ErrNotFound where there is no such client.
+// EndWebhookRotation ends the older key of a client. If no such client exists, it returns core.ErrNotFound.
 func (s *Store) EndWebhookRotation(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.ChangeRecord(ctx, "webhook_client", id, "webhook-client.end-rotation", actor, now, func(tx *db.Tx) error {
 		return tx.One("UPDATE webhook_client SET old_secret = x'', updated_at = ? WHERE id = ?", int64(now), id)
 	})
 }
 
-// WebhookClientChange changes a client; what is nil stays as it is.
+// WebhookClientChange is a change of a client. Nil fields stay unchanged.
 type WebhookClientChange struct {
 	Name     *string
-	Disabled *bool // its requests are answered 403
+	Disabled *bool // requests of a disabled client get status 403
 }
 
-// UpdateWebhookClient renames a client, and switches it off or on. It returns core.ErrNotFound where there is no such
-// client.
+// UpdateWebhookClient renames, disables or enables a client. If no such client exists, it returns core.ErrNotFound.
 func (s *Store) UpdateWebhookClient(ctx context.Context, id string, change WebhookClientChange, actor string,
 	now core.Instant,
 ) error {
@@ -171,8 +172,8 @@ func (s *Store) UpdateWebhookClient(ctx context.Context, id string, change Webho
 	})
 }
 
-// DeleteWebhookClient removes a client. The daemon's own stays. It returns core.ErrNotFound where there is no such
-// client, and core.ErrConflict for the daemon's own.
+// DeleteWebhookClient removes a client. If no such client exists, it returns core.ErrNotFound. For the daemon's own
+// client, it returns core.ErrConflict.
 func (s *Store) DeleteWebhookClient(ctx context.Context, id, actor string, now core.Instant) error {
 	if id == core.LoopClientID {
 		return core.Conflictf("conflict",

@@ -1,4 +1,4 @@
-// Package dbtest lets tests look at an open file as they could not as a room.
+// Package dbtest gives tests direct SQL access to an open database.
 package dbtest
 
 import (
@@ -7,8 +7,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// SQL runs a statement in a transaction of its own, after which no cache holds what was. It panics where the statement
-// fails.
+// SQL runs a statement in a transaction of its own and empties all caches. It panics if the statement fails.
 func SQL(d *db.DB, query string, args ...any) {
 	err := d.Update(context.Background(), func(tx *db.Tx) error {
 		tx.Kick(db.TopicRecords)
@@ -20,7 +19,7 @@ func SQL(d *db.DB, query string, args ...any) {
 	}
 }
 
-// Count returns the one number that a query reads; it panics where there is none.
+// Count returns the one number that a query reads. It panics if there is none.
 func Count(d *db.DB, query string, args ...any) (n int) {
 	if err := d.Get(context.Background(), &n, query, args...); err != nil {
 		panic(err)
@@ -28,7 +27,7 @@ func Count(d *db.DB, query string, args ...any) (n int) {
 	return n
 }
 
-// SkewStatistics has SQLite believe that each table has a million rows, all of one tenant and one list.
+// SkewStatistics replaces SQLite's statistics: each table has a million rows, all of one tenant and one list.
 func SkewStatistics(d *db.DB) {
 	for _, q := range []string{
 		"ANALYZE", "DELETE FROM sqlite_stat1",
@@ -36,7 +35,7 @@ func SkewStatistics(d *db.DB) {
 			iif(c.seqno = 0 AND (i."unique" = 0 OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) WHERE seqno > 0)),
 			' 1000000', ' 1'), '') FROM pragma_index_info(i.name) AS c)
 		FROM sqlite_schema AS t JOIN pragma_index_list(t.name) AS i WHERE t.type = 'table'`,
-		"CREATE TABLE skewed (x)", "DROP TABLE skewed", // each connection reads them when it sees another schema
+		"CREATE TABLE skewed (x)", "DROP TABLE skewed", // a changed schema makes connections read the statistics
 	} {
 		SQL(d, q)
 	}

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// FullDisk returns SQLite's own error where the disk is full.
+// FullDisk returns SQLite's own error for a full disk.
 func FullDisk() (full, err error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -26,23 +26,23 @@ func FullDisk() (full, err error) {
 	return full, errors.Join(err, db.Close())
 }
 
-// Calls watches a driver and lets one of its calls fail, as a full disk does.
+// Calls watches a driver and makes one of its calls fail, as a full disk does.
 type Calls struct {
-	// Undo has the transaction go with the call that fails, as SQLite lets it go where the disk has failed.
+	// Undo makes the failing call also end the transaction, as SQLite does when the disk has failed.
 	Undo bool
 
 	full  error
-	mu    sync.Mutex // guards what follows
-	in    int        // calls until one fails; 0: none is to
-	skip  []string   // statements that do not count, up to the first that is none of them
+	mu    sync.Mutex // guards the fields below
+	in    int        // number of calls until one fails; 0: none
+	skip  []string   // statements that don't count, until another statement comes
 	at    string
 	wrote bool
 	calls int
 	locks int
-	ran   map[string][]any // statements that were run, with their first arguments; nil: they aren't kept
+	ran   map[string][]any // statements that ran, with their first arguments; nil: not kept
 }
 
-// NewCalls registers a driver that lets everything pass at first.
+// NewCalls registers a driver that first lets every call pass.
 func NewCalls(driverName string) (*Calls, error) {
 	full, err := FullDisk()
 	if err != nil {
@@ -52,15 +52,16 @@ func NewCalls(driverName string) (*Calls, error) {
 	return c, Register(driverName, c)
 }
 
-// FailAt has the n-th call from now on fail; 0: none. Statements of skip do not count until another one has come.
+// FailAt makes the n-th call from now on fail. An n of 0 means none. Statements in skip don't count until another one
+// has come.
 func (c *Calls) FailAt(n int, skip ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.in, c.skip, c.at, c.wrote, c.calls, c.locks = n, skip, "", false, 0, 0
 }
 
-// Stop lets all calls pass again. It returns the kind and the statement of the call that has failed, empty if none
-// has, and whether a statement has changed rows.
+// Stop lets all calls pass again. It returns the kind and the statement of the failed call, or an empty string if
+// none has failed. wrote reports whether a statement has changed rows.
 func (c *Calls) Stop() (at string, wrote bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,21 +69,21 @@ func (c *Calls) Stop() (at string, wrote bool) {
 	return c.at, c.wrote
 }
 
-// Counts returns how many calls there were since FailAt, and how many of them began a transaction that writes.
+// Counts returns the number of calls since FailAt, and how many of them began a writing transaction.
 func (c *Calls) Counts() (calls, locks int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.calls, c.locks
 }
 
-// KeepStatements keeps the statements that are run from now on, each with the arguments of its first run.
+// KeepStatements starts keeping the statements that run, each with the arguments of its first run.
 func (c *Calls) KeepStatements() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ran = map[string][]any{}
 }
 
-// KeptStatements returns the statements that were run since KeepStatements, and keeps no more.
+// KeptStatements returns the statements since KeepStatements and stops keeping them.
 func (c *Calls) KeptStatements() map[string][]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +94,8 @@ func (c *Calls) KeptStatements() map[string][]any {
 
 var numberedPlace = regexp.MustCompile(`[?$][0-9]`)
 
-// Call counts a call. It fails, too, where a statement has more arguments than places, which SQLite's driver ignores.
+// Call counts a call. It also returns an error for a statement with more arguments than placeholders, which SQLite's
+// driver ignores.
 func (c *Calls) Call(conn driver.Conn, kind, query string, args []driver.NamedValue) error {
 	if places := strings.Count(query, "?"); len(args) > places && !numberedPlace.MatchString(query) {
 		return fmt.Errorf("%d arguments for %d places: %s", len(args), places, query)
@@ -126,7 +128,8 @@ func (c *Calls) Call(conn driver.Conn, kind, query string, args []driver.NamedVa
 	return c.full
 }
 
-// Ran notes that an operation has changed rows; those of the table mark are no operation's.
+// Ran records that an operation has changed rows. Changes of the table mark don't count, because they belong to no
+// operation.
 func (c *Calls) Ran(query string) {
 	word, _, _ := strings.Cut(query, " ")
 	if (word == "INSERT" || word == "UPDATE" || word == "DELETE") && !strings.HasPrefix(query, "INSERT INTO mark ") {

@@ -1,4 +1,4 @@
-// Package faults has a driver of databases that fails on order: SQLite's own, with a watcher between.
+// Package faults provides a database driver that fails on demand: SQLite's own driver with a Watcher in front.
 package faults
 
 import (
@@ -6,19 +6,19 @@ import (
 	"database/sql"
 	"database/sql/driver"
 
-	_ "modernc.org/sqlite" // the driver after it
+	_ "modernc.org/sqlite" // the driver that is wrapped
 )
 
-// Watcher is told of each call of the driver before it is made, and may refuse it.
+// Watcher observes each call of the driver before it is made, and may make it fail.
 type Watcher interface {
-	// Call has an error where the call is to fail instead. kind is prepare, begin, exec, query or step (to the next
-	// row); args are those of exec and query.
+	// Call returns an error if the call must fail. kind is prepare, begin, exec, query or step (to the next row).
+	// args are the arguments of exec and query.
 	Call(c driver.Conn, kind, query string, args []driver.NamedValue) error
-	// Ran is told that a statement has changed rows.
+	// Ran is called after a statement has changed rows.
 	Ran(query string)
 }
 
-// Register makes the driver known to database/sql.
+// Register registers the driver with database/sql.
 func Register(name string, w Watcher) error {
 	db, err := sql.Open("sqlite", "")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package slowdisk has SQLite's syncs take longer, as on a slow disk.
+// Package slowdisk makes SQLite's syncs take longer, as on a slow disk.
 package slowdisk
 
 import (
@@ -16,17 +16,17 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Env is how much longer each sync of a database takes in a process that calls FromEnv.
+// Env is the environment variable for the additional duration of each sync, in a process that calls FromEnv.
 const Env = "NEWSLETTERD_FIGURES_SYNC"
 
 var slowDisk struct {
 	delay time.Duration
-	sync  func(*libc.TLS, uintptr, int32) int32 // SQLite's own
+	sync  func(*libc.TLS, uintptr, int32) int32 // SQLite's own function
 }
 
-// FromEnv puts another xSync into SQLite's tables of file methods, if Env asks for it. There is one table for databases
-// and one for all other files; another file that is opened shows where. Before the first connection there is nothing to
-// look at.
+// FromEnv replaces xSync in SQLite's tables of file methods if Env is set. There is one table for databases and one
+// for all other files. They are found through files opened for this purpose when the first connection opens, because
+// SQLite has no such tables before that.
 func FromEnv() {
 	var err error
 	if slowDisk.delay, err = time.ParseDuration(os.Getenv(Env)); err != nil || slowDisk.delay == 0 {
@@ -57,14 +57,14 @@ func replaceSync(kind int32) error {
 		return fmt.Errorf("a file to look at: %d", rc)
 	}
 	methods := (*sqlite3.Tsqlite3_io_methods)(addressed((*sqlite3.Tsqlite3_file)(addressed(file)).FpMethods))
-	slowDisk.sync = calledAt[func(*libc.TLS, uintptr, int32) int32](methods.FxSync) // the same of both
+	slowDisk.sync = calledAt[func(*libc.TLS, uintptr, int32) int32](methods.FxSync) // the same for both kinds
 	slow := slowSync
 	methods.FxSync = *(*uintptr)(unsafe.Pointer(&slow))
 	calledAt[func(*libc.TLS, uintptr) int32](methods.FxClose)(tls, file)
 	return nil
 }
 
-// slowSync waits as a disk does: in the kernel.
+// slowSync waits in the kernel, as a disk does.
 func slowSync(tls *libc.TLS, file uintptr, flags int32) int32 {
 	rc := slowDisk.sync(tls, file, flags)
 	ts := syscall.NsecToTimespec(int64(slowDisk.delay))
@@ -72,7 +72,7 @@ func slowSync(tls *libc.TLS, file uintptr, flags int32) int32 {
 	return rc
 }
 
-// addressed and calledAt read an address as translated C keeps it.
+// addressed and calledAt read an address as translated C stores it.
 func addressed(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
 
 func calledAt[F any](at uintptr) F { return *(*F)(unsafe.Pointer(&at)) }
