@@ -126,7 +126,7 @@ type ErrorBody struct {
 	RequestID   string `json:"request_id"`
 
 	Findings []core.CampaignFinding `json:"findings,omitempty"` // reasons why a campaign can't be approved or sent
-	Changes  []core.ContentChange   `json:"changes,omitempty"`  // changes to a campaign since the caller read it, with their authors
+	Changes  []core.ContentChange   `json:"changes,omitempty"`  // to a campaign since the caller read it
 
 	Said core.Sentence `json:"-"` // message, for translation on pages
 }

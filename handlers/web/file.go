@@ -13,7 +13,7 @@ import (
 // be called from any goroutine.
 type File struct {
 	mediaType     string
-	whole, packed func() []byte // nil: it is not smaller compressed
+	whole, packed func() []byte // packed returns nil if compression saves nothing
 }
 
 // NewFile returns a file with a media type. It is compressed on first use.
