@@ -24,7 +24,7 @@
 //	openapi.go openapi_schema.go openapi_describe.go   the OpenAPI documents, generated from the table
 //	openapi_refusals.go   error answers in them that schemas can't express
 //
-// The endpoints of several areas share:
+// The endpoints of several areas share these files:
 //
 //	tenant.go roles.go   tenants a caller may see and change; access rules by role
 //	crud.go rows.go      the five rows of a kind of record; shared refusals and examples
@@ -39,7 +39,7 @@
 //	  Find           route: literal paths first, then the tree        404 405
 //	  Access         token, scopes, signature, proof                  401 403
 //	  path, Find     parameters, the object of the path               404
-//	  NeedsRoom      disk space for anonymous writes                 503
+//	  NeedsRoom      disk space for anonymous writes                  503
 //	  body           signature, media type, size, memory              401 415 413 503
 //	  decode         form of the input, CheckInput                    400 (422 in dialect Send)
 //	  PerAddress     rate limit of the remote address                 429
