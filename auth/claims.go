@@ -38,8 +38,8 @@ type IDClaims struct {
 	idTokenUser
 }
 
-// idTokenUser holds the claims about the user: those that the parameter claims requests by name and, if the client is
-// registered with id_token_claims, those of the granted scopes.
+// idTokenUser holds the claims about the user that the parameter claims requests by name. If the client is registered
+// with id_token_claims, it also holds those of the granted scopes.
 type idTokenUser struct {
 	Name          string      `json:"name,omitempty"`
 	Username      string      `json:"preferred_username,omitempty"`

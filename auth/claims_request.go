@@ -35,8 +35,8 @@ func acrOf(amr string) string {
 	return acrPassword
 }
 
-// reaches returns the class to report for a sign-in that has reached a class: that class or, if the essential values
-// don't contain it, the strongest of them below it. It returns false if no essential value was reached.
+// reaches returns the class to report for a sign-in that has reached a class. If the essential values don't contain
+// that class, it returns the strongest of them below it. If no essential value was reached, ok is false.
 func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 	if len(r.ACR) == 0 {
 		return reached, true

@@ -53,8 +53,8 @@ func (k *signingKey) sign(typ string, payload []byte) (string, error) {
 	return jws.CompactSerialize()
 }
 
-// deterministic signs for go-jose without randomness, as RFC 8725 section 3.2 recommends. The randomized ECDSA
-// signatures of go-jose also take half as long again.
+// deterministic signs for go-jose without randomness, as RFC 8725 section 3.2 recommends. The ECDSA signatures of
+// go-jose itself are randomized. Deterministic ones also cost a third less.
 type deterministic struct{ *signingKey }
 
 func (k deterministic) Public() *jose.JSONWebKey {
@@ -126,7 +126,7 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 }
 
 // active returns the key with the latest active_at before now that is not retired. If there is none, it returns the
-// earliest key: the request may have arrived before the one that created the key, or the clock may have been set
+// earliest key. This happens if the request arrived before the one that created the key, or if the clock was set
 // back.
 func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey) {
 	var first *signingKey

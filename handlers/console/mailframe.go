@@ -115,7 +115,7 @@ var styleElement = regexp.MustCompile(`(?is)<style\b.*?</style\s*>`)
 // prefersDark matches the media feature with which an email's stylesheet selects dark mode.
 var prefersDark = regexp.MustCompile(`(?i)\(\s*prefers-color-scheme\s*:\s*dark\s*\)`)
 
-// pictureAddress matches the URL of an image in a tag of an email, or of a background image.
+// pictureAddress matches the attribute with the URL of an image or background image in a tag of an email.
 var pictureAddress = regexp.MustCompile(
 	`(?is)(<(?:img|v:fill|v:image|td|table|body|div)\b[^>]*?\s)(src|srcset|background)(\s*=)`)
 

@@ -160,7 +160,7 @@ func (d *reportData) Lost() bool {
 	return len(d.Failures) > 0 && !d.Partial
 }
 
-// Machines reports whether all clicks were automated.
+// Machines reports whether all clicks of some recipients were automated.
 func (d *reportData) Machines() bool {
 	return d.All.Clicks != nil && d.All.Clicks.Measured && *d.All.Clicks.Scanners > 0
 }

@@ -19,8 +19,8 @@ type found struct{ Text, More, To, Icon string }
 // maxFound is the maximum number of results of each kind.
 const maxFound = 6
 
-// search finds people by the beginning of their address or of a word in their name, campaigns and lists by a part of
-// their name, and pages and their actions by name.
+// search finds people by the beginning of their address or of a word in their name. It finds campaigns and lists by a
+// part of their name, and pages and their actions by name.
 func (o *Console) search(p *Page) (web.HTML, error) {
 	q := strings.TrimSpace(p.Query("q"))
 	var all []found

@@ -255,7 +255,7 @@ func (p *Page) sumOf(a *core.Audience) string {
 	return sum + " = " + p.Number(a.Recipients)
 }
 
-// offerTimes fills in the send times to choose from. A choice from an outdated page is no longer selected.
+// offerTimes fills in the send times to choose from. If the selected time is no longer offered, it selects "now".
 func (p *Page) offerTimes(d *sendData) {
 	now := sendTime{sendNow, p.T("Now"), p.T("Undo within 60 seconds"), p.T("Send now")}
 	if n := d.Readers.Recipients; !d.Readers.AtLeast {

@@ -3,7 +3,7 @@
 //
 //	page.go pages/       View, Render: the templates and their data; the brand of a page
 //	style.go             the stylesheet with the tenant's color
-//	words.go words_*.go pages/words/   texts of the pages, one file per language; StyleOf: the style of a request's pages
+//	words.go words_*.go pages/words/   texts, one file per language; StyleOf: the style of a request's pages
 //	explain.go           errors in the language of the page
 //	form.go              the embeddable form of a list, and the checkbox for tracking consent
 //	paths.go             paths of pages that other pages link to

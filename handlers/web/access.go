@@ -111,7 +111,7 @@ func (a Access) And(rule func(*Call) error) Access { a = a.copied(); a.rule = ru
 
 // For lets in callers who may perform the action for at least one tenant. The operation itself checks the tenant of
 // the record, with the action from Call.Action. A route that finds its record before reading the body lets in every
-// caller with a role, so that a record the caller may not see answers as missing.
+// caller with a role. A record that the caller may not see thus answers as missing.
 func (a Access) For(action core.Action) Access { a = a.copied(); a.action = action; return a }
 
 // Fresh requires a fresh sign-in of a user if the action is one of core.ProofActions.

@@ -213,9 +213,9 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 	return listing(reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
 }
 
-// Search makes an endpoint like List for a function that skips some of the records it reads and so returns the start
-// of the next page itself. A page may be short or even empty and still have a next one. After the last page, next is
-// empty.
+// Search makes an endpoint like List for a function that skips some of the records it reads. Such a function returns
+// the start of the next page itself. A page may be short or even empty and still have a next one. After the last
+// page, next is empty.
 func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
 	read := func(c *Call, in any, page core.Page) (any, string, error) { return fn(c, *in.(*In), page) }
 	return listing(reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)

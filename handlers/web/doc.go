@@ -51,14 +51,16 @@
 //
 // # Inputs
 //
-// A field is read if it has one of the tags json, form, query, path and header. A struct may mix them, for example for a
-// JSON body and path parameters. The tag is: contains required (present and not null; in forms and queries also not
-// empty) or uuid (a UUID, converted to lower case). In tags other than json, these words may also follow the name. Path
-// parameters are UUIDs unless their tag contains text; an invalid one is 404. The tag enum:"a|b" lists the allowed
-// values. Types are string, bool, int, int64, float64, core.Email (parsed, with the host in lower case), core.Instant,
-// json.RawMessage (JSON only, unchanged), structs, slices, pointers (nil: absent) and types with UnmarshalJSON. A null
-// counts as absent, and unknown names are ignored. If the pointer of the struct has a method CheckInput() error, it runs
-// last and returns core.Invalidf("field", "field must …").
+// A field is read if it has one of the tags json, form, query, path and header. A struct may mix them, for example for
+// a JSON body and path parameters. The tag is: contains required (present and not null; in forms and queries also not
+// empty) or uuid (a UUID, converted to lower case). In tags other than json, these words may also follow the name.
+// Path parameters are UUIDs unless their tag contains text; an invalid one is 404. The tag enum:"a|b" lists the
+// allowed values. A null counts as absent, and unknown names are ignored.
+//
+// Fields can be of type string, bool, int, int64, float64, core.Email (parsed, with the host in lower case) or
+// core.Instant. Structs, slices, pointers (nil: absent) and types with UnmarshalJSON are supported, too. A
+// json.RawMessage, for JSON only, keeps its text unchanged. If the pointer of the struct has a method
+// CheckInput() error, it runs last and returns core.Invalidf("field", "field must …").
 //
 // Other tags add to the documents what the type doesn't express. Package core enforces the rules. They are only for
 // inputs:
@@ -87,8 +89,8 @@
 //	Write(func(*Call, In) error)           like Serve; In comes from query, path, headers (an export)
 //
 // Methods of Endpoint configure each of them: Created, Accepted, MaxBody, BodyOptional, Changes, Find, Missing,
-// PerAddress, NeedsRoom, CORS, Or and Quiet, and for the OpenAPI documents Fails and Describes…. Methods of Route add to
-// these documents what the types don't express: Named, Example, Refuses, Requires and Limits.
+// PerAddress, NeedsRoom, CORS, Or and Quiet. Fails and Describes… are for the OpenAPI documents. Methods of Route add
+// to these documents what the types don't express: Named, Example, Refuses, Requires and Limits.
 //
 // # Outputs
 //

@@ -135,7 +135,7 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 }
 
 // hold charges the budget until it covers size bytes of the body. If the sender is not authenticated before the body
-// is read, hold first charges a share of the budget, so that anonymous requests leave room for known callers.
+// is read, hold first charges a share of the budget. Anonymous requests thus leave room for known callers.
 func (c *Call) hold(ctx context.Context, size int64) error {
 	if c.held == 0 && !c.Caller.Known() {
 		c.share = c.frame.budget.strangers

@@ -27,7 +27,7 @@ func (names *describer) declare(v any, tag string) {
 	names.put(t, inputSchema(fieldsOf(t, tag), names))
 }
 
-// words returns the description of the route: who may call it and its rate limit.
+// words returns the description of the route: who may call it, and its limits.
 func (r *Route) words() string {
 	out := []string{"Access: " + accessWords(r.Who) + "."}
 	if p, ok := core.PermissionFor(r.Who.action); ok {

@@ -11,10 +11,10 @@ import (
 	"newsletterd/core"
 )
 
-// PageHeaders sets the headers of every page. They forbid loading from, framing by and posting to other sites, and
-// send no referrer. images is the CSP source of images in addition to this server, and script that of scripts.
-// targets are further origins that the forms of the page may lead to. The layout relaxes no-referrer to same-origin,
-// which reveals as little to other sites. Without it, a form's Origin would be null, and browsers that don't send
+// PageHeaders sets the headers of every page. They forbid framing, loading from and posting to other sites, and send
+// no referrer. images is the CSP source of images in addition to this server, and script that of scripts. targets are
+// further origins that the forms of the page may lead to. The layout relaxes no-referrer to same-origin, which
+// reveals as little to other sites. Without it, a form's Origin would be null, and browsers that don't send
 // Sec-Fetch-Site (old ones, and all over plain http) could not submit forms.
 func (c *Call) PageHeaders(images, script string, targets ...string) {
 	csp := "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:" + images + "; form-action 'self'"

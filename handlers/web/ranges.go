@@ -10,8 +10,8 @@ import (
 // 14.2 lets a server ignore them), since each range may cost a read of 1 MiB.
 const maxRanges = 8
 
-// OnlyByteRanges removes a Range header that http.ServeContent must not see: one with an unknown unit (RFC 9110
-// section 14.2 requires ignoring it), a repeated header, or one with too many ranges. The unit is case-insensitive
+// OnlyByteRanges removes a Range header that http.ServeContent must not see. The reasons are an unknown unit, which
+// RFC 9110 section 14.2 requires ignoring, a repeated header, or too many ranges. The unit is case-insensitive
 // (section 14.1).
 func OnlyByteRanges(h http.Header) {
 	unit, ranges, found := strings.Cut(h.Get("Range"), "=")

@@ -302,9 +302,9 @@ const (
 )
 
 // drain discards the rest of a refused body, up to maxDrain within drainTimeout. Otherwise net/http would close the
-// connection while the client still sends, and the client or a proxy would see a reset instead of the response (RFC
-// 9112 section 9.6). net/http itself drains bodies below 256 KiB. An HTTP/2 stream doesn't need it, and a client that
-// waits for 100 Continue hasn't sent anything.
+// connection while the client still sends. The client or a proxy would then see a reset instead of the response (RFC
+// 9112 section 9.6). Bodies below 256 KiB are drained by net/http. An HTTP/2 stream doesn't need it, and a client
+// that waits for 100 Continue hasn't sent anything.
 func (c *Call) drain() {
 	r := c.Request
 	small := r.ContentLength >= 0 && r.ContentLength < 256*KiB
