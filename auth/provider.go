@@ -17,7 +17,8 @@ type Config struct {
 	AccessTTL    time.Duration // lifetime of access and id tokens; default 15 min
 	RefreshIdle  time.Duration // lifetime of an unused refresh token; default 30 days
 	RefreshTotal time.Duration // lifetime of a family; default 180 days
-	// Time in which a used refresh token returns its successor again. 0 means strict (the server's default is 10 s).
+	// RefreshGrace is the time in which a used refresh token returns its successor again. Zero means strict. The
+	// default of the configuration is 10 s.
 	RefreshGrace time.Duration
 
 	ClosedRegistration bool   // registration is disabled

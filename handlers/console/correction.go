@@ -14,7 +14,7 @@ import (
 type correctionData struct {
 	Campaign              *campaignPage
 	Subject, Source, Text string
-	HTML                  bool // the campaign has a separate plain text
+	HTML                  bool // HTML content, with a separate plain text
 	At                    core.Instant
 	Shown                 shownTo
 	Fields                fieldChoices // fields of subscribers

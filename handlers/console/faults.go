@@ -75,7 +75,7 @@ var fieldNames = map[string]string{
 // FieldName returns the page's label for a field of the API, or an empty string if there is none.
 func (p *Page) FieldName(field string) string {
 	label := p.T(cmp.Or(fieldNames[field], fieldNames[field[strings.LastIndexByte(field, '.')+1:]]))
-	return strings.TrimSuffix(label, " (optional)") // the suffix in both languages
+	return strings.TrimSuffix(label, " (optional)") // both languages use this suffix
 }
 
 // faultText returns the message of an error in the language of the page. A message with values is found by its

@@ -244,8 +244,8 @@ type importData struct {
 	From    field        `json:"-"`
 	Keep    bool         `json:"-"`
 
-	Undone  int64 `json:"-"` // number of added or changed people whose import was undone
-	Touched int64 `json:"-"` // number of added or changed people
+	Undone  int64 `json:"-"` // number of people already processed by the undo
+	Touched int64 `json:"-"` // number of people that the undo affects
 
 	guessed bool // the column of addresses was guessed
 }
