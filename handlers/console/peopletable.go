@@ -52,7 +52,7 @@ var peopleSizes = []string{"50", "100", "200"}
 const (
 	columnsCookie = "newsletterd-columns"
 	columnsTTL    = 365 * 24 * time.Hour
-	maxColumns    = 1000 // maximum size of the cookie in bytes
+	maxColumns    = 1000 // bytes of it
 )
 
 // people lists the people on the tenant's lists. A visitor who may not read addresses can't search by them.
@@ -416,7 +416,7 @@ func (p *Page) bulkDone(act string, n int64) string {
 	return p.N("1 person unsubscribed|{{n}} people unsubscribed", n)
 }
 
-// doBulk calls the API for each selected person. People for whom the API refuses the action are in Failed.
+// doBulk asks the API for each of the people. Those for whom it refuses are in Failed.
 func (p *Page) doBulk(d *bulkData) error {
 	for _, one := range d.People {
 		path, body := "/api/admin/subscribers/"+url.PathEscape(one.ID)+"/"+d.Act, any(nil)
@@ -432,7 +432,7 @@ func (p *Page) doBulk(d *bulkData) error {
 			err = p.Do(http.MethodPost, path, body, nil)
 		}
 		if core.KindOf(err) == core.NotFound {
-			if d.Act == "erase" { // already erased with another row of the same person
+			if d.Act == "erase" { // with the data of another row of theirs
 				continue
 			}
 			one.Fault = p.T("This person is no longer on the list.")
