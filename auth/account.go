@@ -11,15 +11,15 @@ import (
 	"newsletterd/store/identity"
 )
 
-// MailToken is the text of a verify, claim or reset token: an HMAC over the id of its row. The mailer makes it
-// again when it renders the mail, with the store's purpose key "mail-token"; the database holds its hash alone.
+// MailToken returns the text of a verify, claim or reset token: an HMAC over the id of its row. The mailer derives it
+// again when it renders the email, with the store's purpose key "mail-token". The database holds only its hash.
 func MailToken(key []byte, purpose, rowID string) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte("user " + purpose + "\n" + rowID))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// MailToken makes the text of a mailed token; see the function of that name.
+// MailToken returns the text of a mailed token. See the function MailToken.
 func (p *Provider) MailToken(purpose, rowID string) string {
 	return MailToken(p.mailKey, purpose, rowID)
 }
@@ -32,10 +32,10 @@ func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) identit
 	return t
 }
 
-// Register makes a user and mails a link that verifies the address, in the given style. from is where the request came
-// from: mails to the owner of an address that exists are counted by it. For an address that exists the answer is of the
-// same form, after the same work: a user that does not exist. The error is weak_password, forbidden where registration
-// is closed, and already_exists where the configuration says so.
+// Register creates a user and emails a link that verifies the address, in the given style. from is the origin of the
+// request; emails to the owner of an existing address are counted by it. For an existing address, the answer has the
+// same form after the same work and contains a user that does not exist. The errors are weak_password, forbidden if
+// registration is closed, and already_exists if the configuration enables it.
 func (p *Provider) Register(
 	ctx context.Context, email core.Email, password string, look core.MailStyle, from netip.Addr, now core.Instant,
 ) (core.User, error) {
@@ -60,7 +60,7 @@ func (p *Provider) Register(
 	return u, nil
 }
 
-// Profile reads the user that a caller is. A client acting for itself has no profile: that is forbidden.
+// Profile returns the user of a caller. A client that acts for itself has no profile and gets a forbidden error.
 func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, error) {
 	if caller.UserID == "" {
 		return core.User{}, core.Forbiddenf("This token belongs to a client. Use the token of a user.")
@@ -68,26 +68,26 @@ func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, 
 	return p.store.UserWithoutRoles(ctx, caller.UserID)
 }
 
-// VerifyEmail redeems a mailed verify token and returns the address as it is stored. A claim token is invalid
-// here: it wants a new password, on its page.
+// VerifyEmail redeems a mailed verify token and returns the stored address. It refuses a claim token, because that
+// requires a new password on its page.
 func (p *Provider) VerifyEmail(
 	ctx context.Context, email core.Email, token string, now core.Instant,
 ) (core.Email, error) {
 	return p.store.VerifyEmail(ctx, core.HashToken(token), email, now)
 }
 
-// AddressProof is what becomes of a verify token on its page.
+// AddressProof is the result of redeeming a verify token on its page.
 type AddressProof uint8
 
 // The results of ProveAddress.
 const (
-	AddressWasVerified AddressProof = iota + 1 // before: nothing was changed
-	AddressVerified                            // by the password that stood
-	AddressTaken                               // by a new password: all sessions of the account were ended
+	AddressWasVerified AddressProof = iota + 1 // earlier: nothing was changed
+	AddressVerified                            // with the existing password
+	AddressTaken                               // with a new password: all sessions of the account were ended
 )
 
-// CheckAddressToken looks at a mailed verify token; verified reports that there is nothing left to do.
-// core.ErrInvalidToken, core.ErrTokenExpired.
+// CheckAddressToken checks a mailed verify token. It returns verified = true if there is nothing left to do. The
+// errors are core.ErrInvalidToken and core.ErrTokenExpired.
 func (p *Provider) CheckAddressToken(
 	ctx context.Context, email core.Email, token string, now core.Instant,
 ) (verified bool, err error) {
@@ -95,10 +95,10 @@ func (p *Provider) CheckAddressToken(
 	return t.Verified, err
 }
 
-// ProveAddress redeems a mailed verify token with a password. The one that was set at the registration verifies the
-// address. Any other becomes the password, and ends every session: the account then belongs to the owner of the
-// mailbox, also where another person registered it. Where a role is pending, the given password is always set anew.
-// field names the input of the password in the error of a weak one.
+// ProveAddress redeems a mailed verify token with a password. The password from the registration verifies the
+// address. Any other password replaces it and ends every session: the account then belongs to the owner of the
+// mailbox, even if another person registered it. If a role is pending, the given password is always set. field names
+// the password's input in the error for a weak one.
 func (p *Provider) ProveAddress(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) (AddressProof, error) {
@@ -127,21 +127,21 @@ func (p *Provider) ProveAddress(
 	return AddressTaken, p.store.RedeemUserToken(ctx, identity.TokenVerify, hash, email, phc, now)
 }
 
-// Forgot mails a link for a new password, three an hour at most; it succeeds for every address.
+// Forgot emails a link for setting a new password, at most three per hour. It succeeds for every address.
 func (p *Provider) Forgot(ctx context.Context, email core.Email, look core.MailStyle, now core.Instant) error {
 	return p.store.ForgotPassword(ctx, email, p.newUserToken(look, identity.TokenReset), now)
 }
 
-// ResetPassword redeems a mailed reset token: the user is signed out everywhere, the address verified.
-// field names the input of the password in the error of a weak one.
+// ResetPassword redeems a mailed reset token. It verifies the address and signs the user out everywhere. field names
+// the password's input in the error for a weak one.
 func (p *Provider) ResetPassword(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) error {
 	return p.redeem(ctx, identity.TokenReset, email, token, password, field, now)
 }
 
-// ClaimAddress redeems a mailed claim token: the address becomes verified, the password is the given one, and
-// all sessions of the person who registered the address before end.
+// ClaimAddress redeems a mailed claim token. It verifies the address, sets the given password and ends all sessions
+// of the person who registered the address before.
 func (p *Provider) ClaimAddress(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) error {
@@ -162,7 +162,7 @@ func (p *Provider) redeem(
 	return p.store.RedeemUserToken(ctx, purpose, hash, email, phc, now)
 }
 
-// NewPassword holds a new password against the rules and hashes it, for store.AddUser and store.SetPassword.
+// NewPassword checks a new password against the rules and hashes it, for store.AddUser and store.SetPassword.
 func (p *Provider) NewPassword(ctx context.Context, field, password string) (string, error) {
 	if err := p.rules.Check(field, password); err != nil {
 		return "", err
@@ -170,7 +170,7 @@ func (p *Provider) NewPassword(ctx context.Context, field, password string) (str
 	return p.hasher.Hash(ctx, password)
 }
 
-// Logout ends the family of a refresh token, if it is the caller's own.
+// Logout ends the family of a refresh token if it belongs to the caller.
 func (p *Provider) Logout(ctx context.Context, caller core.Caller, refreshToken string, now core.Instant) error {
 	if refreshToken == "" {
 		return nil
@@ -178,11 +178,11 @@ func (p *Provider) Logout(ctx context.Context, caller core.Caller, refreshToken 
 	return p.store.RevokeRefresh(ctx, core.HashToken(refreshToken), caller.UserID, now)
 }
 
-// RedeemFunc is ResetPassword or ClaimAddress.
+// RedeemFunc is the type of ResetPassword and ClaimAddress.
 type RedeemFunc func(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error
 
-// VerifyAgain mails the link that verifies a user's address once more; without a word when it is verified, or was
-// asked for too often.
+// VerifyAgain emails another link that verifies a user's address. If the address is verified or too many links were
+// requested, it does nothing and returns no error.
 func (p *Provider) VerifyAgain(ctx context.Context, u core.User, language string, now core.Instant) error {
 	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(core.MailStyle{Language: language}, identity.TokenVerify), now)
 }

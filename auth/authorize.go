@@ -11,35 +11,35 @@ import (
 	"newsletterd/core"
 )
 
-// Authorization is an authorization request (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1) that
-// may be answered at its redirect URI.
+// Authorization is an authorization request (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1) whose
+// answer may go to its redirect URI.
 type Authorization struct {
 	Client       core.Client
 	RedirectURI  string
 	ResponseMode string // query or form_post
 	State        string
-	Scopes       []string // asked for and registered; the user's roles are not looked at yet
+	Scopes       []string // requested and registered, before the user's roles are considered
 	Nonce        string
-	Challenge    string // S256; empty where the client may do without
+	Challenge    string // S256; empty if the client doesn't need one
 	MaxAge       time.Duration
 	HasMaxAge    bool
 	LoginHint    string
 	IDTokenHint  string
-	Claims       ClaimsRequest // with id_token.acr where acr_values asks for it
+	Claims       ClaimsRequest // including id_token.acr if acr_values requests it
 	prompt       []string
 }
 
-// AuthorizeError is the answer to an authorization request that gets no code. Request is nil before the redirect
-// URI is trusted: then it is told on a page, and nowhere else (RFC 6749 section 4.1.2.1).
+// AuthorizeError is the error for an authorization request that gets no code. If the redirect URI is not trusted,
+// Request is nil and the error appears only on a page (RFC 6749 section 4.1.2.1).
 type AuthorizeError struct {
 	Code        string
 	Description string
-	Parameter   string         // the one at fault, for the page
-	Client      *core.Client   // if it is known
-	Request     *Authorization // where the error goes
+	Parameter   string         // the faulty one, for the page
+	Client      *core.Client   // nil if it is unknown
+	Request     *Authorization // request whose redirect URI receives the error
 }
 
-// Error names the fault and, if it is known, the client, for the log.
+// Error returns the error and, if known, the client, for the log.
 func (e *AuthorizeError) Error() string {
 	text := e.Code + ": " + e.Description
 	if e.Client != nil {
@@ -48,18 +48,18 @@ func (e *AuthorizeError) Error() string {
 	return text
 }
 
-// Words of authorization errors (RFC 6749 section 4.1.2.1, OpenID Connect Core sections 3.1.2.6 and 6).
+// Codes of authorization errors (RFC 6749 section 4.1.2.1, OpenID Connect Core sections 3.1.2.6 and 6).
 const (
 	codeInvalidRequest  = "invalid_request"
 	codeInvalidScope    = "invalid_scope"
 	codeLoginRequired   = "login_required"
 	codeConsentRequired = "consent_required"
 	codeAccessDenied    = "access_denied"
-	codeUnmet           = "unmet_authentication_requirements" // of the specification of that name, section 2
+	codeUnmet           = "unmet_authentication_requirements" // section 2 of the specification of that name
 )
 
-// ParseAuthorization checks an authorization request. client reads a client by its id; its core.ErrNotFound
-// means that there is none, other errors are handed on. What is wrong with the request is an *AuthorizeError.
+// ParseAuthorization checks an authorization request. client returns a client by its id, or core.ErrNotFound if there
+// is none; its other errors are returned unchanged. An error in the request is an *AuthorizeError.
 func ParseAuthorization(q url.Values, client func(id string) (core.Client, error)) (*Authorization, error) {
 	a := &Authorization{ResponseMode: "query"}
 	if err := a.trust(q, client); err != nil {
@@ -72,7 +72,7 @@ func ParseAuthorization(q url.Values, client func(id string) (core.Client, error
 	return a, nil
 }
 
-// trust finds the client and decides whether the redirect URI is one of its own.
+// trust finds the client and checks that the redirect URI is registered for it.
 func (a *Authorization) trust(q url.Values, client func(id string) (core.Client, error)) error {
 	refuse := func(parameter, description string) error {
 		e := &AuthorizeError{Code: codeInvalidRequest, Description: description, Parameter: parameter}
@@ -112,13 +112,13 @@ func (a *Authorization) trust(q url.Values, client func(id string) (core.Client,
 	return nil
 }
 
-// The parameters that may stand once; others are ignored, however often they stand (RFC 6749 section 3.1).
+// The parameters that must not be repeated. All others are ignored (RFC 6749 section 3.1).
 var onceOnly = []string{
 	"response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method", "prompt",
 	"max_age", "login_hint", "id_token_hint", "request", "request_uri", "registration", "claims", "acr_values",
 }
 
-// Parameters that OpenID Connect Core section 6 and 7.2.1 let a provider refuse by a word of their own.
+// Parameters for which OpenID Connect Core sections 6 and 7.2.1 define specific error codes.
 var unsupported = []struct{ parameter, code string }{
 	{"request", "request_not_supported"},
 	{"request_uri", "request_uri_not_supported"},
@@ -180,7 +180,7 @@ func (a *Authorization) parse(q url.Values) *AuthorizeError {
 	return a.parsePrompt(q.Get("prompt"), q.Get("max_age"))
 }
 
-// parseClaims reads the claims asked for by name, which mean nothing without the scope openid.
+// parseClaims reads the claims requested by name. They have no effect without the scope openid.
 func (a *Authorization) parseClaims(claims, acrValues string) *AuthorizeError {
 	if !slices.Contains(a.Scopes, core.ScopeOpenID) {
 		return nil
@@ -216,8 +216,8 @@ func (a *Authorization) parseScope(scope string) *AuthorizeError {
 	return nil
 }
 
-// parseChallenge checks the PKCE parameters (RFC 7636 section 4.3). The method plain is not offered, so a
-// challenge without a method, which would mean plain, is refused.
+// parseChallenge checks the PKCE parameters (RFC 7636 section 4.3). The method plain is not supported, so a challenge
+// without a method, which would mean plain, is refused.
 func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError {
 	if challenge == "" && method == "" && !a.Client.RequirePKCE {
 		return nil
@@ -255,7 +255,7 @@ func invalid(parameter, description string) *AuthorizeError {
 	return &AuthorizeError{Code: codeInvalidRequest, Parameter: parameter, Description: description}
 }
 
-// once is the value of a parameter; false where it stands more than once. An empty value counts as left out.
+// once returns the value of a parameter, or false if the parameter is repeated. An empty value counts as left out.
 func once(q url.Values, name string) (string, bool) {
 	v := q[name]
 	if len(v) == 0 {
@@ -264,8 +264,8 @@ func once(q url.Values, name string) (string, bool) {
 	return v[0], len(v) == 1
 }
 
-// Registered reports whether a URI is one of those registered. They are compared character by character (RFC 9700
-// section 2.1); those of a public client on a loopback address may differ in the port (RFC 8252 section 7.3).
+// Registered reports whether a URI is among the registered ones. URIs are compared character by character (RFC 9700
+// section 2.1). Loopback URIs of a public client may differ in the port (RFC 8252 section 7.3).
 func Registered(registered []string, uri string, public bool) bool {
 	if slices.Contains(registered, uri) {
 		return true
@@ -280,7 +280,7 @@ func Registered(registered []string, uri string, public bool) bool {
 	})
 }
 
-// withoutLoopbackPort cuts the port out of an http URI of a loopback address.
+// withoutLoopbackPort removes the port from an http URI with a loopback address.
 func withoutLoopbackPort(uri string) (string, bool) {
 	rest, ok := strings.CutPrefix(uri, "http://")
 	if !ok {
@@ -299,30 +299,30 @@ func withoutLoopbackPort(uri string) (string, bool) {
 	return "", false
 }
 
-// Step is what an authorization request needs next.
+// Step is the next step of an authorization request.
 type Step uint8
 
-// The steps, in their order.
+// The steps in their order.
 const (
 	StepLogin   Step = iota + 1 // the user must sign in (again)
-	StepConsent                 // the user must agree
-	StepCode                    // the code may be given
+	StepConsent                 // the user must consent
+	StepCode                    // the code can be issued
 )
 
-// Visit is what the browser brings along with an authorization request.
+// Visit is the state of the browser and the user for an authorization request.
 type Visit struct {
 	UserID    string // empty: no user is signed in
 	AuthAt    core.Instant
-	ACR       string   // the class that the sign-in has reached; empty: that of a password
-	Fresh     bool     // the user signed in because this very request asked for it
-	Agreed    bool     // the user has just agreed to this very request
-	HintUser  string   // sub of the id_token_hint; empty: there is none
-	Allowed   []string // the scopes that the user's roles allow at this client
-	Consented []string // the scopes that the user allowed this client before
+	ACR       string   // context class that the sign-in has reached; empty: that of a password
+	Fresh     bool     // the user signed in for this request
+	Agreed    bool     // the user has just consented to this request
+	HintUser  string   // sub of the id_token_hint; empty: none
+	Allowed   []string // scopes that the user's roles allow at this client
+	Consented []string // scopes that the user granted to this client before
 }
 
-// Next decides what the request needs: a login, a consent, or nothing more. The scopes are those that can be
-// given. A request with prompt=none that needs the user's help is an error (OpenID Connect Core section 3.1.2.6).
+// Next returns the next step of the request: sign-in, consent or code, with the scopes that can be granted. A request
+// with prompt=none that needs interaction is an error (OpenID Connect Core section 3.1.2.6).
 func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *AuthorizeError) {
 	silent := slices.Contains(a.prompt, "none")
 	if a.needsLogin(v, now) {
@@ -362,7 +362,7 @@ func (a *Authorization) needsLogin(v Visit, now core.Instant) bool {
 		a.HasMaxAge && now.Sub(v.AuthAt) > a.MaxAge
 }
 
-// needsConsent reports whether the user must be asked. The scope admin is never given unasked.
+// needsConsent reports whether the user must be asked for consent. The scope admin always requires it.
 func (a *Authorization) needsConsent(v Visit, scopes []string) bool {
 	if slices.Contains(a.prompt, "consent") {
 		return true
@@ -375,7 +375,7 @@ func (a *Authorization) needsConsent(v Visit, scopes []string) bool {
 	return false
 }
 
-// Deny is the answer of a user who doesn't agree.
+// Deny returns the error for a user who refuses consent.
 func (a *Authorization) Deny() *AuthorizeError {
 	return a.fail(codeAccessDenied, "The user denied access.")
 }
@@ -384,8 +384,8 @@ func (a *Authorization) fail(code, description string) *AuthorizeError {
 	return &AuthorizeError{Code: code, Description: description, Client: &a.Client, Request: a}
 }
 
-// Answer is what goes to the redirect URI: the parameters, in their order, and the address that carries them
-// where the response mode is query.
+// Answer returns the non-empty parameters of the answer in order, and the redirect URI with these parameters, for the
+// response mode query.
 func (a *Authorization) Answer(params ...[2]string) (fields [][2]string, location string) {
 	var b strings.Builder
 	b.WriteString(a.RedirectURI)

@@ -9,22 +9,22 @@ import (
 	"newsletterd/core"
 )
 
-// maxTokens bounds each half of the cache of verified tokens: about 16 MB when both are full.
+// maxTokens is the capacity of each half of the cache of verified tokens. Both halves together take about 16 MB.
 const maxTokens = 8192
 
-// tokenCache remembers verified tokens by their SHA-256. It has two halves: when the younger is full, the
-// older is dropped, so what is used stays and nothing needs an order.
+// tokenCache stores verified tokens by their SHA-256. It has two halves. When the younger one is full, the older one
+// is dropped, so tokens in use stay without tracking their order.
 type tokenCache struct {
 	mu       sync.RWMutex
 	new, old map[[sha256.Size]byte]*verified
 }
 
-// verified is a token whose signature was good, with the caller as last read from the database.
+// verified is a token with a valid signature, and its caller as last read from the database.
 type verified struct {
 	claims     AccessClaims
 	caller     core.Caller
-	generation uint64       // of the Provider when caller was read
-	expires    core.Instant // of the token and its family, whichever is first
+	generation uint64       // generation of the Provider when caller was read
+	expires    core.Instant // end of the token or of its family, whichever comes first
 }
 
 func (c *tokenCache) get(sum [sha256.Size]byte) *verified {
@@ -49,14 +49,14 @@ func (c *tokenCache) put(sum [sha256.Size]byte, v *verified) {
 	c.mu.Unlock()
 }
 
-// Bearer turns an access token into the caller that it speaks for. Signature and claims are proved once per
-// token; whether user, roles, client and session still stand is read again whenever any of those may have
-// changed, so a revoked token is refused at once. ErrBadToken for every token that is not good; other errors mean
-// that it could not be told. The slices of the caller are shared: they must not be changed.
+// Bearer returns the caller of an access token. Signature and claims are verified once per token. User, roles, client
+// and session are read again whenever any of them may have changed, so a revoked token is refused immediately. An
+// invalid token is ErrBadToken; any other error means that the token could not be checked. The slices of the caller
+// are shared and must not be changed.
 func (p *Provider) Bearer(ctx context.Context, token string, now core.Instant) (core.Caller, error) {
 	sum := sha256.Sum256([]byte(token))
 	v := p.tokens.get(sum)
-	// Loaded before the state is read: a change between the two makes the entry stale, never the reverse.
+	// Load it before reading the state: a change in between then makes the entry stale, never falsely current.
 	generation := p.generation.Load()
 	if v != nil && v.generation == generation {
 		if v.expires <= now {
@@ -82,7 +82,7 @@ func (p *Provider) Bearer(ctx context.Context, token string, now core.Instant) (
 	return fresh.caller, nil
 }
 
-// checkState reads who the claims speak for at this moment.
+// checkState reads the current caller of the claims.
 func (p *Provider) checkState(ctx context.Context, claims AccessClaims, now core.Instant) (*verified, error) {
 	st, err := p.store.TokenState(ctx, claims.SessionID, now)
 	if errors.Is(err, core.ErrNotFound) {
@@ -102,7 +102,7 @@ func (p *Provider) checkState(ctx context.Context, claims AccessClaims, now core
 	return &verified{claims: claims, caller: callerOf(st, claims.scopes()), expires: expires}, nil
 }
 
-// callerOf says who acts, with the scopes of the token as far as they are still allowed.
+// callerOf returns the caller with the scopes of the token that are still allowed.
 func callerOf(st core.TokenState, scopes []string) core.Caller {
 	c := core.Caller{
 		UserID: st.UserID, Email: st.Email, EmailVerified: st.EmailVerified, ClientID: st.ClientID, SessionID: st.ID,

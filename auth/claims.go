@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// AccessClaims are the claims of an access token (RFC 9068 section 2.2). Times are in seconds.
+// AccessClaims holds the claims of an access token (RFC 9068 section 2.2). Times are in seconds.
 type AccessClaims struct {
 	Issuer    string `json:"iss"`
 	Subject   string `json:"sub"`
@@ -22,7 +22,7 @@ type AccessClaims struct {
 	SessionID string `json:"sid"`
 }
 
-// IDClaims are the claims of an id token (OpenID Connect Core section 2).
+// IDClaims holds the claims of an id token (OpenID Connect Core section 2).
 type IDClaims struct {
 	Issuer    string   `json:"iss"`
 	Subject   string   `json:"sub"`
@@ -32,14 +32,14 @@ type IDClaims struct {
 	AuthTime  int64    `json:"auth_time"`
 	Nonce     string   `json:"nonce,omitempty"`
 	AtHash    string   `json:"at_hash,omitempty"`
-	ACR       string   `json:"acr,omitempty"` // where it was asked for
+	ACR       string   `json:"acr,omitempty"` // only if requested
 	AMR       []string `json:"amr,omitempty"`
 	SessionID string   `json:"sid"`
 	idTokenUser
 }
 
-// idTokenUser holds the claims about the user: those that the parameter claims asks for by name, and those of the
-// granted scopes where the client is registered with id_token_claims.
+// idTokenUser holds the claims about the user that the parameter claims requests by name. If the client is registered
+// with id_token_claims, it also holds those of the granted scopes.
 type idTokenUser struct {
 	Name          string      `json:"name,omitempty"`
 	Username      string      `json:"preferred_username,omitempty"`
@@ -48,14 +48,14 @@ type idTokenUser struct {
 	UpdatedAt     int64       `json:"updated_at,omitempty"`
 }
 
-// leeway forgives clocks that differ a little; ours verifies what ours signed, so a little is enough.
+// leeway is the tolerated clock difference. It is small because this server verifies only its own signatures.
 const leeway = 5 * time.Second
 
-// parsedClaims tells absent from zero.
+// parsedClaims distinguishes absent claims from zero values.
 type parsedClaims struct {
 	Issuer    *string `json:"iss"`
 	Subject   *string `json:"sub"`
-	Audience  *string `json:"aud"` // a list is none of ours
+	Audience  *string `json:"aud"` // never a list in this server's tokens
 	ClientID  *string `json:"client_id"`
 	Scope     *string `json:"scope"`
 	IssuedAt  *int64  `json:"iat"`
@@ -66,8 +66,8 @@ type parsedClaims struct {
 	SessionID *string `json:"sid"`
 }
 
-// readClaims reads the payload of a token whose signature is good, and holds it against what is demanded of
-// an access token at now: exp, iat, iss, aud, sub, client_id, scope and sid must be there.
+// readClaims reads the payload of a token with a valid signature and validates it as an access token at now. The
+// claims exp, iat, iss, aud, sub, client_id, scope and sid are required.
 func readClaims(payload []byte, issuer string, now core.Instant) (AccessClaims, bool) {
 	var c parsedClaims
 	if json.Unmarshal(payload, &c) != nil {

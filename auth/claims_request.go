@@ -11,17 +11,17 @@ import (
 	"newsletterd/core"
 )
 
-// maxClaims is the longest parameter claims that is read, in bytes.
+// maxClaims is the maximum length of the parameter claims in bytes.
 const maxClaims = 4096
 
 // The authentication context classes of sign-ins.
 const (
-	acrPassword   = "1" // which every sign-in reaches
+	acrPassword   = "1" // reached by every sign-in
 	acrTwoFactors = "2"
-	acrPasskey    = "phr" // which no phishing site gets (OpenID EAP ACR Values section 2)
+	acrPasskey    = "phr" // resistant to phishing (OpenID EAP ACR Values section 2)
 )
 
-// acrValues are all classes, the least sure first.
+// acrValues lists all classes from the weakest to the strongest.
 var acrValues = []string{acrPassword, acrTwoFactors, acrPasskey}
 
 // acrOf returns the class that a sign-in with these methods has reached.
@@ -35,8 +35,8 @@ func acrOf(amr string) string {
 	return acrPassword
 }
 
-// reaches returns the class to answer for a sign-in that has reached one: itself, or where essential values leave it
-// out, the surest of them below it. False: none of the essential values was reached.
+// reaches returns the class to report for a sign-in that has reached a class. If the essential values don't contain
+// that class, it returns the strongest of them below it. If no essential value was reached, ok is false.
 func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 	if len(r.ACR) == 0 {
 		return reached, true
@@ -49,8 +49,8 @@ func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 	return "", false
 }
 
-// words are the claims asked for as a family keeps them: with the class of the sign-in where the id token names another
-// than the one reached.
+// words returns the requested claims as a family stores them. If the id token reports another class than the one
+// reached, they include that class.
 func (r *ClaimsRequest) words(reached string) string {
 	words := slices.Clone(r.Claims)
 	if i := slices.Index(words, acrWord); i >= 0 {
@@ -63,7 +63,7 @@ func (r *ClaimsRequest) words(reached string) string {
 
 const acrWord = claimsIDToken + ".acr"
 
-// acrAnswer returns the class that an id token names: empty where it wasn't asked for.
+// acrAnswer returns the class for an id token, or an empty string if it wasn't requested.
 func acrAnswer(claims, amr string) string {
 	for _, word := range strings.Fields(claims) {
 		if word == acrWord {
@@ -76,31 +76,31 @@ func acrAnswer(claims, amr string) string {
 	return ""
 }
 
-// claimScope is the scope that stands for a claim; its words on the consent page say what a claim asked for by name
-// gives. Claims that say nothing new of the user have none, and those that are unknown are left out.
+// claimScope maps a claim to the scope whose text on the consent page describes it. Claims that reveal nothing new
+// about the user map to an empty scope, and unknown claims are left out.
 var claimScope = map[string]string{
 	"name": core.ScopeProfile, "updated_at": core.ScopeProfile, "email": core.ScopeEmail,
 	"email_verified": core.ScopeEmail, "preferred_username": core.ScopeEmail,
 	"acr": "", "auth_time": "", "sub": "",
 }
 
-// The two places where claims are asked for.
+// The two places in which claims can be requested.
 const (
 	claimsUserInfo = "userinfo"
 	claimsIDToken  = "id_token"
 )
 
-// ClaimsRequest is what the parameter claims asks for (OpenID Connect Core section 5.5), as far as it is known here.
+// ClaimsRequest holds the supported part of the parameter claims (OpenID Connect Core section 5.5).
 type ClaimsRequest struct {
-	Claims  []string // as "userinfo.name" and "id_token.email", sorted
-	Subject string   // the user that it must be; empty: anyone
+	Claims  []string // such as "userinfo.name" and "id_token.email", sorted
+	Subject string   // the required user; empty: any
 	ACR     []string // the essential values of acr, one of which must be reached; empty: none
 }
 
 var errClaims = errors.New("the parameter claims is malformed")
 
-// ParseClaims reads the parameter claims: a JSON object without repeated names. Members, claims and properties that
-// are unknown are ignored, as section 5.5 says.
+// ParseClaims parses the parameter claims: a JSON object without repeated names. Unknown members, claims and
+// properties are ignored, as section 5.5 requires.
 func ParseClaims(text string) (r ClaimsRequest, err error) {
 	if len(text) > maxClaims || !utf8.ValidString(text) || !singleNames(text) {
 		return r, errClaims
@@ -124,7 +124,7 @@ func ParseClaims(text string) (r ClaimsRequest, err error) {
 	return r, nil
 }
 
-// add takes one claim: null, or an object with essential, value and values (section 5.5.1).
+// add adds one claim: null, or an object with essential, value and values (section 5.5.1).
 func (r *ClaimsRequest) add(place, name string, raw json.RawMessage) error {
 	var p map[string]json.RawMessage
 	if json.Unmarshal(raw, &p) != nil {
@@ -170,8 +170,8 @@ func (r *ClaimsRequest) demandACR(value, values json.RawMessage) error {
 	return nil
 }
 
-// singleNames reports whether a text is one JSON value in which no object repeats a name: two readers would take
-// different ones.
+// singleNames reports whether a text is one JSON value in which no object repeats a name. Parsers disagree about
+// which of the repeated values counts.
 func singleNames(text string) bool {
 	d := json.NewDecoder(strings.NewReader(text))
 	if !singleValue(d, 0) {
@@ -181,7 +181,7 @@ func singleNames(text string) bool {
 	return err == io.EOF
 }
 
-// maxClaimsDepth is how deep a value may be nested in the parameter claims.
+// maxClaimsDepth is the maximum nesting depth of a value in the parameter claims.
 const maxClaimsDepth = 16
 
 func singleValue(d *json.Decoder, depth int) bool {
@@ -211,7 +211,7 @@ func singleValue(d *json.Decoder, depth int) bool {
 	return err == nil
 }
 
-// keep cuts the claims asked for to those whose scope the client is registered for.
+// keep removes the requested claims whose scope the client is not registered for.
 func (r *ClaimsRequest) keep(registered []string) {
 	r.Claims = slices.DeleteFunc(r.Claims, func(word string) bool {
 		scope := scopeOfClaim(word)
@@ -219,7 +219,8 @@ func (r *ClaimsRequest) keep(registered []string) {
 	})
 }
 
-// scopes adds to the scopes of a request those that stand for the claims asked for by name: the user is asked for all.
+// scopes adds the scopes of the claims requested by name to those of a request, so that the user is asked for all of
+// them.
 func (r *ClaimsRequest) scopes(scopes []string) []string {
 	all := slices.Clone(scopes)
 	for _, word := range r.Claims {
@@ -235,12 +236,12 @@ func scopeOfClaim(word string) string {
 	return claimScope[name]
 }
 
-// asksFor reports whether the claims of a family hold one.
+// asksFor reports whether the claims of a family contain one.
 func asksFor(claims, place, name string) bool {
 	return claims != "" && slices.Contains(strings.Fields(claims), place+"."+name)
 }
 
-// asksForUser reports whether the id token has claims that only the user's record knows.
+// asksForUser reports whether the id token needs claims from the user's record.
 func asksForUser(claims string) bool {
 	for _, word := range strings.Fields(claims) {
 		if strings.HasPrefix(word, claimsIDToken+".") && scopeOfClaim(word) != "" {
@@ -250,7 +251,7 @@ func asksForUser(claims string) bool {
 	return false
 }
 
-// fill adds the claims of one place that were asked for by name.
+// fill adds the claims of one place that were requested by name.
 func (i *UserInfo) fill(u *core.User, claims, place string) {
 	if asksFor(claims, place, "name") {
 		i.Name = u.Name

@@ -12,27 +12,27 @@ import (
 	"newsletterd/core"
 )
 
-// ClientCredentials is how a request to the token endpoint names its client (RFC 6749 section 2.3.1).
+// ClientCredentials identifies the client of a request to the token endpoint (RFC 6749 section 2.3.1).
 type ClientCredentials struct {
-	ID            string // client_id of the form
-	Secret        string // client_secret of the form
+	ID            string // client_id in the form
+	Secret        string // client_secret in the form
 	Authorization string // the header of that name, if any
 }
 
-// Basic reports whether the client tried HTTP Basic: then a refusal names that scheme (RFC 6749 section 5.2).
+// Basic reports whether the client used HTTP Basic. A refusal then names that scheme (RFC 6749 section 5.2).
 func (c ClientCredentials) Basic() bool {
 	scheme, _, _ := strings.Cut(c.Authorization, " ")
 	return strings.EqualFold(scheme, "Basic")
 }
 
-// builtInClient is the public client that a grant without client_id belongs to. It has no row; what its
-// tokens may do is up to the user's roles alone.
+// builtInClient is the public client for grants without client_id. It has no row, and its tokens are limited only by
+// the user's roles.
 var builtInClient = core.TokenClient{
 	ID: core.BuiltInClientID, Scopes: core.AllScopes, GrantTypes: []string{"password", "refresh_token"},
 	AuthMethod: "none", IDTokenAlg: algRS256,
 }
 
-// authenticate returns the client of a request that may have tokens: not one of a suspended tenant (ErrSuspended).
+// authenticate returns the client of a token request. If the client's tenant is suspended, it returns ErrSuspended.
 // Other errors are those of identify.
 func (p *Provider) authenticate(ctx context.Context, c ClientCredentials, now core.Instant) (core.TokenClient, error) {
 	client, err := p.identify(ctx, c, now)
@@ -42,9 +42,9 @@ func (p *Provider) authenticate(ctx context.Context, c ClientCredentials, now co
 	return client, err
 }
 
-// identify returns the client of a request. Without any client_id it is the built-in one. An unknown or disabled
-// client, a wrong or missing secret, or a method that the client is not registered for is ErrInvalidClient; two
-// methods at once are invalid_request.
+// identify returns the client of a request. Without a client_id, that is the built-in client. It returns
+// ErrInvalidClient for an unknown or disabled client, a wrong or missing secret, or an authentication method that the
+// client is not registered for. Two methods in one request are invalid_request.
 func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.Instant) (core.TokenClient, error) {
 	id, secret, method := c.ID, c.Secret, "none"
 	if c.Secret != "" {
@@ -80,7 +80,7 @@ func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.I
 	return client, nil
 }
 
-// proves reports whether a secret given by a method is right. A public client has none to give.
+// proves reports whether a secret sent with a method is right. A public client must not send one.
 func proves(c core.TokenClient, method, secret string, now core.Instant) bool {
 	if !c.Confidential {
 		return method == "none"
@@ -94,8 +94,8 @@ func proves(c core.TokenClient, method, secret string, now core.Instant) bool {
 	return newest == 1 || old == 1 && now < c.OldSecretUntil
 }
 
-// basicAuth reads an Authorization header of the Basic scheme; name and secret are form-urlencoded inside
-// (RFC 6749 section 2.3.1).
+// basicAuth parses an Authorization header of the Basic scheme, in which name and secret are form-urlencoded (RFC
+// 6749 section 2.3.1).
 func basicAuth(header string) (user, pass string, ok bool) {
 	scheme, text, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Basic") {
@@ -111,10 +111,10 @@ func basicAuth(header string) (user, pass string, ok bool) {
 	return user, pass, ok && err1 == nil && err2 == nil && user != ""
 }
 
-// mayUse reports whether the client is registered for a grant. Any public client may use the password grant.
+// mayUse reports whether the client is registered for a grant. Every public client may use the password grant.
 func mayUse(c core.TokenClient, grant string) bool {
 	if grant == "password" {
-		return true // a confidential client has authenticated by now
+		return true // a confidential client is authenticated at this point
 	}
 	return slices.Contains(c.GrantTypes, grant)
 }

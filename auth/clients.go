@@ -7,21 +7,21 @@ import (
 	"newsletterd/core"
 )
 
-// maxClients bounds the clients that are remembered.
+// maxClients is the maximum number of cached clients.
 const maxClients = 4096
 
-// clientCache remembers clients as read under a generation of the Provider: any change of users, clients or tenants
-// makes all of them stale.
+// clientCache caches clients with the generation of the Provider in which they were read. Any change of users,
+// clients or tenants makes all entries stale.
 type clientCache struct {
 	mu         sync.RWMutex
 	generation uint64
 	clients    map[string]core.TokenClient
 }
 
-// tokenClient reads a registered client. The slices of what it returns are shared: they must not be changed.
+// tokenClient returns a registered client. The slices of the result are shared and must not be changed.
 func (p *Provider) tokenClient(ctx context.Context, id string) (core.TokenClient, error) {
 	c := &p.clients
-	// Loaded before the client is read: a change between the two makes the entry stale, never the reverse.
+	// Load it before reading the client: a change in between then makes the entry stale, never falsely current.
 	generation := p.generation.Load()
 	c.mu.RLock()
 	client, ok := c.clients[id]
@@ -38,7 +38,7 @@ func (p *Provider) tokenClient(ctx context.Context, id string) (core.TokenClient
 	defer c.mu.Unlock()
 	if c.generation != generation || len(c.clients) >= maxClients || c.clients == nil {
 		if c.generation > generation {
-			return client, nil // another request has read under a younger one
+			return client, nil // another request has read the client in a newer generation
 		}
 		c.generation, c.clients = generation, map[string]core.TokenClient{}
 	}

@@ -12,36 +12,36 @@ import (
 	"newsletterd/store/identity"
 )
 
-// AuthorizeRequest is an authorization request as a browser brings it.
+// AuthorizeRequest is an authorization request with the state of the browser that sent it.
 type AuthorizeRequest struct {
 	Query     url.Values
 	BrowserID string // of the session; empty: no user is signed in
-	Fresh     bool   // the user has just signed in because this very request asked for it
-	AgreedBy  string // the user who has just agreed to this very request
-	Denied    bool   // the user has just refused
+	Fresh     bool   // the user has just signed in for this request
+	AgreedBy  string // the user who has just consented to this request
+	Denied    bool   // the user has just refused consent
 	Remote    netip.Addr
 	UserAgent string
 }
 
-// AuthorizeReply says what becomes of an authorization request.
+// AuthorizeReply is the result of an authorization request.
 type AuthorizeReply struct {
-	Step     Step // StepCode: it is answered, with a code or an error
+	Step     Step // StepCode: the answer is complete, with a code or an error
 	Request  *Authorization
-	Scopes   []string     // that can be given
-	Consent  []string     // what the user is asked for: the scopes, and those that stand for claims asked for by name
-	Visitor  core.Visitor // who is signed in; zero: no user
-	Fields   [][2]string  // the answer: parameters …
-	Location string       // … and the address that carries them where the response mode is query
-	Error    string       // of an answer that is an error
-	// what is wrong with the request, for the log; nil: nothing. Someone who isn't signed in signs in before the client is
-	// told (StepLogin).
+	Scopes   []string     // scopes that can be granted
+	Consent  []string     // scopes to ask the user for, including those of claims requested by name
+	Visitor  core.Visitor // the signed-in user; zero: none
+	Fields   [][2]string  // parameters of the answer
+	Location string       // redirect URI with these parameters if the response mode is query
+	Error    string       // error code, if the answer is an error
+	// Fault is the error in the request, for the log; nil means none. A visitor who isn't signed in must sign in
+	// before the client receives the error (StepLogin).
 	Fault *AuthorizeError
 }
 
-// Authorize judges an authorization request and answers it if nothing more is needed (RFC 6749 section 4.1, OpenID
-// Connect Core section 3.1.2). A request whose redirect URI can't be trusted is an *AuthorizeError; other errors mean
-// that it could not be judged. What is wrong with another request goes to its redirect URI after the user has signed in
-// (RFC 9700 section 4.11.2), unless it says prompt=none.
+// Authorize evaluates an authorization request and answers it if no further step is needed (RFC 6749 section 4.1,
+// OpenID Connect Core section 3.1.2). If the redirect URI can't be trusted, it returns an *AuthorizeError. Other
+// errors mean that the request could not be evaluated. Any other error in the request goes to the redirect URI after
+// the user has signed in (RFC 9700 section 4.11.2), or immediately with prompt=none.
 func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.Instant) (AuthorizeReply, error) {
 	a, err := ParseAuthorization(r.Query, func(id string) (core.Client, error) { return p.store.Client(ctx, id) })
 	if err != nil {
@@ -72,8 +72,8 @@ func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.I
 	return reply, nil
 }
 
-// refuseVisitor is refuse for a user who may not be signed in yet, and is asked to then: an error that is redirected
-// at once would make an open redirector of the endpoint, for anyone who can write a faulty link to a client of theirs.
+// refuseVisitor is like refuse, but asks a visitor who isn't signed in to sign in first. Otherwise anyone could use a
+// faulty link to a client of theirs to turn the endpoint into an open redirector.
 func (p *Provider) refuseVisitor(
 	ctx context.Context, err error, r AuthorizeRequest, now core.Instant,
 ) (AuthorizeReply, error) {
@@ -90,7 +90,8 @@ func (p *Provider) refuseVisitor(
 	return p.refuse(err)
 }
 
-// refuse makes an error the client's answer, where its redirect URI is trusted (RFC 6749 section 4.1.2.1, RFC 9207).
+// refuse converts an error to the client's answer if the redirect URI is trusted (RFC 6749 section 4.1.2.1, RFC
+// 9207).
 func (p *Provider) refuse(err error) (AuthorizeReply, error) {
 	e, ok := errors.AsType[*AuthorizeError](err)
 	if !ok || e.Request == nil {
@@ -103,7 +104,7 @@ func (p *Provider) refuse(err error) (AuthorizeReply, error) {
 	return reply, nil
 }
 
-// visit reads who is signed in and what that user allowed the client.
+// visit reads the signed-in user and the scopes that the user granted to the client.
 func (p *Provider) visit(
 	ctx context.Context, a *Authorization, r AuthorizeRequest, now core.Instant,
 ) (v Visit, who core.Visitor, err error) {
@@ -152,9 +153,9 @@ func (p *Provider) addCode(
 	return code, p.store.AddCode(ctx, c, consent)
 }
 
-// CodeGrant exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.6). A code is good
-// once; used again it ends what was issued for it. One whose redirect_uri or code_verifier is wrong is refused, and
-// stays good for the client that it belongs to.
+// CodeGrant exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.6). A code is
+// valid once. Using it again ends everything that was issued for it. A request with a wrong redirect_uri or
+// code_verifier is refused, but the code stays valid for its client.
 func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.Client.ID == "" && r.Client.Authorization == "" {
 		return TokenResponse{}, ErrInvalidClient
@@ -197,8 +198,8 @@ var (
 	}
 )
 
-// redemption makes the family of a code, with a refresh token where the client is registered for that grant or the
-// user allowed offline_access.
+// redemption returns the family for a code. The family has a refresh token if the client is registered for that grant
+// or the user granted offline_access.
 func (p *Provider) redemption(g *grant, c core.AuthCode, now core.Instant) identity.Redemption {
 	g.family = core.Family{
 		ID: c.FamilyID, Kind: core.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Claims: c.Claims,

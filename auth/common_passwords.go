@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// The commonest passwords of at least 8 characters, in lower case, one a line, sorted; zcat shows them.
+// packedCommon holds the most common passwords of at least 8 characters, in lower case, one per line and sorted. zcat
+// shows them.
 //
 //go:embed common.txt.gz
 var packedCommon string
@@ -17,7 +18,7 @@ var packedCommon string
 var commonPasswords = sync.OnceValue(func() string {
 	r, err := gzip.NewReader(strings.NewReader(packedCommon))
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the file is embedded
 	}
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -26,7 +27,7 @@ var commonPasswords = sync.OnceValue(func() string {
 	return "\n" + string(text)
 })
 
-// isCommon reports whether a password is on the list, in upper or lower case.
+// isCommon reports whether a password is on the list, ignoring case.
 func isCommon(password string) bool {
 	return !strings.Contains(password, "\n") && strings.Contains(commonPasswords(), "\n"+strings.ToLower(password)+"\n")
 }

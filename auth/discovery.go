@@ -48,7 +48,8 @@ const (
 	PathKeys       = "/.well-known/jwks.json"
 )
 
-// Discovery describes the provider. Every address comes from the configured issuer, whatever host a request names.
+// Discovery returns the provider's metadata. All URLs are derived from the configured issuer, whatever host a request
+// names.
 func (p *Provider) Discovery() Discovery {
 	at := strings.TrimSuffix(p.Issuer, "/")
 	secret := []string{"client_secret_basic", "client_secret_post"}

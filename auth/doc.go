@@ -1,54 +1,54 @@
-// Package auth proves who a caller is: passwords, tokens, signing keys, signatures. It is the OAuth 2.0 and OpenID
-// Connect provider, and knows no HTTP type: handlers give it values and write what it returns.
+// Package auth authenticates callers with passwords, tokens, signing keys and signatures. It is the OAuth 2.0 and
+// OpenID Connect provider. It doesn't use HTTP types: handlers pass it values and write its results.
 //
 // # Parts
 //
 //	provider.go     Provider and its Config; the generation that makes cached callers stale
-//	lifetimes.go    how long what is issued is good for
+//	lifetimes.go    lifetimes of tokens, sessions and keys
 //	grant.go        the grants of the token endpoint; passwords are checked and throttled
 //	refresh.go      the refresh grant: rotation, grace, replay
 //	code.go authorize.go claims_request.go pkce.go hint.go   the code flow
-//	signin.go prove.go logout.go                             browsers that sign in, prove it again, and out
+//	signin.go prove.go logout.go                             browser sign-in, reauthentication, sign-out
 //	secondfactor.go totp.go passkey.go                       authenticator apps, recovery codes, passkeys
-//	introspect.go userinfo.go discovery.go                   what relying parties and resource servers ask
-//	client_auth.go clients.go   how a client authenticates: none, Basic, post; clients remembered
-//	origin.go       which sites' scripts may call the endpoints of relying parties
-//	scope.go        the scopes that are given: those requested, cut to the client's and to what roles allow
+//	introspect.go userinfo.go discovery.go                   requests of relying parties and resource servers
+//	client_auth.go clients.go   client authentication: none, Basic, post; the client cache
+//	origin.go       sites whose scripts may call the endpoints of relying parties
+//	scope.go        granted scopes: those requested, limited to the client's and to what roles allow
 //	token.go claims.go   access and id tokens: claims, signing, verifying
 //	bearer.go       from an access token to core.Caller; the cache of verified tokens
 //	keys.go jwks.go rotate.go   signing keys, the key set, their rotation
-//	password.go common_passwords.go   argon2id, one hash per core; rules; the commonest passwords
-//	account.go email_change.go   register, verify, forgot, reset, claim, another address, log out; mailed tokens
+//	password.go common_passwords.go   argon2id, one hash per core; rules; the most common passwords
+//	account.go email_change.go   register, verify, forgot, reset, claim, change of address, log out; mailed tokens
 //	login_limiter.go   failed logins of remote addresses, in bounded memory
-//	invitations.go setup.go   invitations to a role; the link by which the first operator creates an account
+//	invitations.go setup.go   invitations to a role; the link with which the first operator creates an account
 //	senderdomain.go   the TXT record that proves a sender domain
 //	signature.go    webhooks signed and verified (timestamp, nonce, body)
-//	seal.go unsubscribe.go view.go   tokens for which nothing is stored
+//	seal.go unsubscribe.go view.go   stateless tokens
 //	errors.go       the error codes of RFC 6749
 //
 // # How a request becomes a caller
 //
-//	password grant ─┐                        ┌─ access token ── Bearer ── core.Caller, read again with each generation
+//	password grant ─┐                        ┌─ access token ── Bearer ── core.Caller, reread in each generation
 //	code grant ─────┼─ core.Family ─── issue ┼─ id token
 //	client grant ───┤  (one sign-in)         └─ refresh token ── refresh grant ── issue
 //	OwnToken ───────┘
 //
 // # Invariants
 //
-//   - A token is never worth more than its family: what ends the family (a logout, a new password, a replayed code or
-//     refresh token) ends all its tokens.
-//   - The scopes of a caller are those of the token, cut to what its roles and its client allow at that moment.
-//   - The database holds hashes of tokens and sealed values, and nothing by which its reader could redeem a token or
-//     sign one: private signing keys are sealed too.
+//   - A token is never valid longer than its family. Anything that ends the family (a logout, a new password, a
+//     replayed code or refresh token) ends all its tokens.
+//   - The scopes of a caller are those of the token, limited to what its roles and its client currently allow.
+//   - The database holds hashes of tokens and sealed values. Private signing keys are sealed, too. A person who reads
+//     the database can neither redeem nor sign a token.
 //   - A redirect goes only to a URI that is registered for the client.
 //
-// The decisions stand in docs/decisions, 0240 to 0250 and 0002 to 0004.
+// docs/decisions contains the decisions, 0240 to 0250 and 0002 to 0004.
 //
-// # Where which section is
+// # Sections of the specifications
 //
-// What MUST be, by the section that says so, with the tests that hold it. Tests without a name in front are of this
-// package; "cmd" and "handlers" stand for theirs, a path for a scenario of testdata/api. TestDocNamesTests looks each
-// of them up.
+// This table lists the requirements by section, with the tests that cover them. Tests without a prefix are in this
+// package. "cmd" and "handlers" stand for the tests of those packages, and a path for a scenario in testdata/api.
+// TestDocNamesTests checks that each of them exists.
 //
 //	RFC 6749  2.3.1   Basic and post, not both          client_auth.go  TestBasicAuth, TestRefreshIsBoundToItsClient
 //	          3.1     parameters once, others ignored   authorize.go    TestParseAuthorization
@@ -123,22 +123,21 @@
 //
 // # Deviations
 //
-//   - RFC 6749 section 4.3: the password grant is offered, though RFC 9700 section 2.4 says it must not be:
-//     first-party clients log in by it. It has an endpoint of its own, /auth/login, and is not taken at the token
-//     endpoint.
-//   - RFC 6749 section 5.2 knows no 429 and 503 at the token endpoint: throttled and busy requests get rate_limited
-//     and temporarily_unavailable with Retry-After.
-//   - RFC 9700 section 4.14.2: a used refresh token is no replay within the grace (10 s) while its successor is
-//     unused. refresh_grace = 0 is strict.
-//   - OpenID Connect Core section 3.1.2.1: request objects are refused by request_not_supported, as discovery says.
-//     Section 5.5.1: a value asked for of name or email is no condition: the claim has the value that there is.
-//   - OpenID Connect Core section 11: a refresh token is given without offline_access to clients registered for the
-//     refresh grant. It ends when the user signs out of the browser in which it was given; with offline_access it
+//   - RFC 6749 section 4.3: the password grant is offered, although RFC 9700 section 2.4 forbids it, because
+//     first-party clients log in with it. It has a separate endpoint, /auth/login, and the token endpoint refuses it.
+//   - RFC 6749 section 5.2 doesn't define 429 and 503 for the token endpoint. Throttled and busy requests get
+//     rate_limited and temporarily_unavailable with Retry-After.
+//   - RFC 9700 section 4.14.2: within the grace (10 s), a used refresh token doesn't count as a replay while its
+//     successor is unused. refresh_grace = 0 is strict.
+//   - OpenID Connect Core section 3.1.2.1: request objects are refused with request_not_supported, as discovery
+//     declares. Section 5.5.1: a requested value of name or email is not a condition; the claim has the user's value.
+//   - OpenID Connect Core section 11: clients registered for the refresh grant get a refresh token without
+//     offline_access. It ends when the user signs out of the browser in which it was issued. With offline_access it
 //     doesn't.
-//   - RFC 7009 section 2: revoking an access token ends the whole sign-in, its refresh token included. So an access
-//     token needs no list of its own.
-//   - RFC 7636: a client for which an operator has switched require_pkce off may leave the challenge out. That is for
-//     confidential clients only.
-//   - An Authorization header of another scheme than Basic is no try to authenticate the client: browsers' helpers
-//     send a stale bearer token along with a refresh.
+//   - RFC 7009 section 2: revoking an access token ends the whole sign-in, including its refresh token. Thus no list of
+//     revoked access tokens is needed.
+//   - RFC 7636: a client for which an operator has disabled require_pkce may omit the challenge. Only confidential
+//     clients can have this setting.
+//   - An Authorization header with a scheme other than Basic doesn't count as client authentication, because browser
+//     libraries send a stale bearer token along with a refresh.
 package auth

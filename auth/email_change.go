@@ -8,18 +8,18 @@ import (
 	"newsletterd/store/identity"
 )
 
-// EmailChangeRequest is what a user says who wants another address.
+// EmailChangeRequest is a user's request to change the email address.
 type EmailChangeRequest struct {
-	Email    core.Email // the new one
-	Password string     // the present one
+	Email    core.Email // new address
+	Password string     // current password
 	Remote   netip.Addr
 	Device   string // as in SignInRequest
-	Language string // of the mails: of core.Languages; empty: the first
+	Language string // language of the emails, from core.Languages; empty: the first
 }
 
-// AskEmailChange asks for another address of a signed-in user who knows the password, or has lately used a
-// passkey: a link goes to the new address,
-// and a notice to the old one. Whether the new one has an account already is not told.
+// AskEmailChange starts a change of address for a signed-in user who gives the password or has recently used a
+// passkey. It emails a link to the new address and a notice to the old one. It doesn't reveal whether the new address
+// already has an account.
 func (p *Provider) AskEmailChange(ctx context.Context, v core.Visitor, r EmailChangeRequest, now core.Instant) error {
 	if err := p.CheckPresent(ctx, v, r.Password, r.Remote, r.Device, now); err != nil {
 		return err
@@ -28,8 +28,8 @@ func (p *Provider) AskEmailChange(ctx context.Context, v core.Visitor, r EmailCh
 	return p.store.AskEmailChange(ctx, v.User.ID, v.User.Epoch, r.Email, token, now)
 }
 
-// ChangeEmail redeems the token of that link for the user who is signed in and had asked. Another user can't redeem it:
-// one who has not asked would verify the address for the person who has, and who knows another password.
+// ChangeEmail redeems the token of that link for the signed-in user who requested it. No other user can redeem it,
+// since that would verify the address for the requester, who has another password.
 func (p *Provider) ChangeEmail(
 	ctx context.Context, userID string, email core.Email, token, language string, now core.Instant,
 ) error {

@@ -2,7 +2,7 @@ package auth
 
 import "newsletterd/core"
 
-// The errors of RFC 6749 section 5.2. Their codes are the RFC's words.
+// The errors of RFC 6749 section 5.2, with the RFC's codes.
 var (
 	ErrInvalidClient = &core.Error{
 		Kind: core.Unauthenticated, Code: "invalid_client",
@@ -30,20 +30,20 @@ var (
 	}
 )
 
-// ErrBadCredentials is returned when a login failed. It is the same whether or not the user exists.
+// ErrBadCredentials is returned if a login failed. It is the same whether or not the user exists.
 var ErrBadCredentials = &core.Error{
 	Kind: core.Invalid, Code: "invalid_grant",
 	Message: "The email address or password is wrong.",
 }
 
-// ErrBadToken is the answer to an access token that is not one of ours, or no longer good (RFC 6750 section 3.1,
-// invalid_token).
+// ErrBadToken is returned for an access token that this server didn't issue or that is no longer valid (invalid_token
+// of RFC 6750 section 3.1).
 var ErrBadToken = &core.Error{
 	Kind: core.Unauthenticated, Code: "unauthorized",
 	Message: "The access token is not valid or has expired. Get a new one.",
 }
 
-// tooMany is a 429 that says when to come back.
+// tooMany returns a 429 error with the time until a retry makes sense.
 func tooMany(message string, now, until core.Instant) error {
 	wait := int(until.Sub(now).Seconds()) + 1
 	return &core.Error{Kind: core.TooMany, Code: "rate_limited", Message: message, RetryAfter: max(wait, 1)}

@@ -11,13 +11,13 @@ import (
 	"newsletterd/store/identity"
 )
 
-// GrantRequest is a request for tokens, as far as the grants use it.
+// GrantRequest holds the parameters of a token request that the grants use.
 type GrantRequest struct {
 	Client       ClientCredentials
-	Scope        string // as sent
+	Scope        string // unparsed
 	Username     string // password grant
 	Password     string
-	OTP          string // of a user with a second factor
+	OTP          string // for a user with a second factor
 	RefreshToken string
 	Code         string // authorization_code grant
 	RedirectURI  string
@@ -26,11 +26,11 @@ type GrantRequest struct {
 	UserAgent    string
 }
 
-// GrantFunc answers a request for tokens.
+// GrantFunc answers a token request.
 type GrantFunc func(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error)
 
-// Grant returns the function for a grant_type of the token endpoint; for one that is not offered there, a
-// function that says so (unsupported_grant_type). The password grant has an endpoint of its own.
+// Grant returns the function for a grant_type of the token endpoint. For an unsupported type, the function returns
+// unsupported_grant_type. The password grant has a separate endpoint.
 func (p *Provider) Grant(grantType string) GrantFunc {
 	switch grantType {
 	case "authorization_code":
@@ -45,9 +45,9 @@ func (p *Provider) Grant(grantType string) GrantFunc {
 	}
 }
 
-// PasswordGrant signs a user in (RFC 6749 section 4.3). An unknown address, a wrong password and a user who is
-// switched off get the same answer after the same work. Failures are counted per user before the password is
-// looked at, and per remote address.
+// PasswordGrant signs a user in (RFC 6749 section 4.3). An unknown address, a wrong password and a disabled user get
+// the same answer after the same work. Failures are counted per user, before the password is checked, and per remote
+// address.
 func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	client, err := p.authenticate(ctx, r.Client, now)
 	if err != nil {
@@ -89,8 +89,9 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 	return p.issue(ctx, grant{family: in.Family, scopes: scopes, client: client, refresh: refresh}, now)
 }
 
-// passwordMethods returns the authentication methods of a password grant whose password was right. A user with a second
-// factor is asked for it in every mode; one who must have a factor and has a passkey alone gets ErrPasskeyNeeded.
+// passwordMethods returns the authentication methods of a password grant with a correct password. A user with a
+// second factor must always use it. If a factor is required and the user has only a passkey, it returns
+// ErrPasskeyNeeded.
 func (p *Provider) passwordMethods(ctx context.Context, try identity.LoginAttempt, otp string,
 	now core.Instant,
 ) (string, error) {
@@ -106,9 +107,9 @@ func (p *Provider) passwordMethods(ctx context.Context, try identity.LoginAttemp
 	return amrTOTP, p.CheckCode(ctx, try.User.ID, otp, now)
 }
 
-// CheckPassword proves a user by address and password, with all throttling, and returns the counted try. It
-// doesn't sign the user in: store.AddSignIn does, and ends the count. rehashed is the password's hash at the present
-// cost, where the stored one has another. device is the browser's cookie of earlier sign-ins, if it has one.
+// CheckPassword verifies a user by address and password, with all throttling, and returns the counted attempt. It
+// doesn't sign the user in: store.AddSignIn does so and resets the count. rehashed is the password's hash at the
+// current cost if the stored hash has another cost. device is the browser's cookie from earlier sign-ins, if any.
 func (p *Provider) CheckPassword(
 	ctx context.Context, username, password string, remote netip.Addr, device string, now core.Instant,
 ) (_ identity.LoginAttempt, rehashed string, err error) {
@@ -126,7 +127,7 @@ func (p *Provider) CheckPassword(
 	}()
 	email, err := core.ParseEmail(username)
 	if err != nil {
-		email = "" // no user's address: the same way as an unknown one
+		email = "" // handle an invalid address like an unknown one
 	}
 	try, err := p.store.TryLogin(ctx, email, p.passkeys.host(), []string{deviceKey(device), key}, now)
 	if err != nil {
@@ -137,7 +138,7 @@ func (p *Provider) CheckPassword(
 		return try, "", tooMany("Too many failed sign-ins to this account. Try again later.", now, try.Until)
 	}
 	ok, stale, err := p.hasher.Verify(ctx, try.PasswordHash, password)
-	if err != nil { // busy: no failure of the user's
+	if err != nil { // too busy: not a failure of the user
 		return try, "", errors.Join(err, p.store.ForgiveTry(context.WithoutCancel(ctx), try.Key))
 	}
 	if !ok || !try.Known {
@@ -145,14 +146,15 @@ func (p *Provider) CheckPassword(
 		return try, "", ErrBadCredentials
 	}
 	if stale {
-		// A busy moment is no reason to refuse the login: then the next one renews the hash.
+		// If the hasher is too busy, accept the login. The next login renews the hash.
 		rehashed, _ = p.hasher.Hash(ctx, password)
 	}
 	return try, rehashed, nil
 }
 
-// ClientGrant gives a confidential client a token of its own (RFC 6749 section 4.4): its registered scopes for
-// its tenant, no refresh token. It owns nothing, so the scopes of users mean nothing to it and are left out.
+// ClientGrant issues a confidential client a token for itself (RFC 6749 section 4.4). The token has the client's
+// registered scopes for its tenant, and there is no refresh token. It leaves out the scopes of users, since the
+// client owns no data.
 func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	client, err := p.authenticate(ctx, r.Client, now)
 	if err != nil {
@@ -178,7 +180,7 @@ func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Ins
 	})
 }
 
-// checkScope refuses a scope that is no list of words, or longer than any list of ours.
+// checkScope returns an error if a scope parameter is malformed or too long.
 func checkScope(scope string) error {
 	if strings.Trim(scope, " ") != "" && (len(scope) > 1000 || !validScopeText(scope)) {
 		return ErrInvalidScope

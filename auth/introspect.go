@@ -8,13 +8,13 @@ import (
 	"newsletterd/core"
 )
 
-// Revoke ends what a token was issued from, access or refresh token alike (RFC 7009 section 2): the whole
-// sign-in. A token that is unknown or no longer good is no error; another client's is invalid_grant.
+// Revoke ends the sign-in that an access or refresh token was issued for (RFC 7009 section 2). An unknown or expired
+// token is not an error. A token of another client is invalid_grant.
 func (p *Provider) Revoke(ctx context.Context, c ClientCredentials, token string, now core.Instant) error {
 	if c.ID == "" && c.Authorization == "" {
 		return ErrInvalidClient
 	}
-	client, err := p.identify(ctx, c, now) // also of a suspended tenant: it may end what it has
+	client, err := p.identify(ctx, c, now) // includes clients of a suspended tenant: they may revoke their tokens
 	if err != nil {
 		return err
 	}
@@ -28,8 +28,8 @@ func (p *Provider) Revoke(ctx context.Context, c ClientCredentials, token string
 	return ignoreMissing(p.store.RevokeFamily(ctx, st.ID, now))
 }
 
-// tokenState finds what a token belongs to; a zero state where it is none of ours. claims are those of an
-// access token, zero for a refresh token.
+// tokenState returns the state of a token's family, or a zero state for an unknown token. claims holds the claims of
+// an access token and is zero for a refresh token.
 func (p *Provider) tokenState(
 	ctx context.Context, token string, now core.Instant,
 ) (st core.TokenState, claims AccessClaims, err error) {
@@ -63,9 +63,9 @@ type Introspection struct {
 	SessionID string `json:"sid,omitempty"`
 }
 
-// Introspect tells a confidential client what a token is good for. It learns of access tokens of its tenant's clients
-// (of all, when it belongs to no tenant), and of its own refresh tokens; any other token is told as not active, as the
-// RFC wants it.
+// Introspect describes a token to a confidential client. A client can introspect access tokens of its tenant's
+// clients (or of all clients if it has no tenant) and its own refresh tokens. Any other token is reported as not
+// active, as the RFC requires.
 func (p *Provider) Introspect(
 	ctx context.Context, c ClientCredentials, token string, now core.Instant,
 ) (Introspection, error) {
@@ -89,7 +89,7 @@ func (p *Provider) Introspect(
 	if (client.TenantID != "" && client.TenantID != st.Client.TenantID) || st.ClientID != claims.ClientID {
 		return Introspection{}, nil
 	}
-	caller, err := p.Bearer(ctx, token, now) // the same word as at every endpoint
+	caller, err := p.Bearer(ctx, token, now) // the same check as at every endpoint
 	if errors.Is(err, ErrBadToken) {
 		return Introspection{}, nil
 	}

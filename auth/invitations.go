@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// Invite keeps an invitation and mails its link, in a language where the tenant has none. It returns the errors of
+// Invite stores an invitation and emails its link. language applies if the tenant has none. It returns the errors of
 // store.AddInvitation.
 func (p *Provider) Invite(
 	ctx context.Context, in core.InvitationInput, language, actor string, now core.Instant,
@@ -16,7 +16,7 @@ func (p *Provider) Invite(
 	return p.store.AddInvitation(ctx, in, token, actor, now)
 }
 
-// JoinByInvitation makes an account with the invited address, whose owner the mailed token proves. It returns
+// JoinByInvitation creates an account with the invited address, which the mailed token verifies. It returns
 // weak_password, core.ErrInvalidToken or core.ErrTokenExpired.
 func (p *Provider) JoinByInvitation(ctx context.Context, token, name, password string, now core.Instant) error {
 	hash := core.HashToken(token)

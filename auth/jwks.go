@@ -31,15 +31,15 @@ type KeySet struct {
 	Keys []PublicKey `json:"keys"`
 }
 
-// madeKeySet is a key set and the keys that it was made of.
+// madeKeySet is a key set with the keys it was built from.
 type madeKeySet struct {
 	of  []*signingKey
 	set KeySet
 }
 
-// KeySet returns the public halves of every key whose tokens may still be good, and of those to come.
+// KeySet returns the public keys that current or future tokens may be signed with.
 func (p *Provider) KeySet(ctx context.Context, now core.Instant) (KeySet, error) {
-	// The RSA key is made now if it is missing: a set that lacks it would be kept by relying parties.
+	// Create a missing RSA key now, because relying parties would cache a set without it.
 	if _, err := p.keys.signer(ctx, algRS256, now); err != nil {
 		return KeySet{}, err
 	}
@@ -67,7 +67,7 @@ func publicKey(kid string, public crypto.PublicKey) (PublicKey, error) {
 	b64 := base64.RawURLEncoding.EncodeToString
 	switch pub := public.(type) {
 	case *ecdsa.PublicKey:
-		point, err := pub.Bytes() // 4, X, Y: each of the curve's size (RFC 7518 section 6.2.1.2)
+		point, err := pub.Bytes() // 4, X, Y: each has the curve's size (RFC 7518 section 6.2.1.2)
 		if err != nil {
 			return k, err
 		}

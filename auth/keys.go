@@ -24,18 +24,19 @@ import (
 )
 
 const (
-	algES256 = "ES256" // access tokens: signs 20 times faster than RS256
-	algRS256 = "RS256" // id tokens: the algorithm that every relying party must know (OIDC Core section 15.1)
+	algES256 = "ES256" // access tokens: signing is 20 times faster than with RS256
+	algRS256 = "RS256" // id tokens: every relying party must support it (OIDC Core section 15.1)
 	rsaBits  = 2048
 
 	typAccess = "at+jwt" // RFC 9068 section 2.1
 	typID     = "JWT"
 )
 
-// KeysEvery is how long a loaded key set is used before it is read again: by then a running daemon serves new keys.
+// KeysEvery is how long loaded keys are used before they are read again. After this time, a running server uses new
+// keys.
 const KeysEvery = time.Minute
 
-// signingKey is a key of the database made ready for use.
+// signingKey is a parsed key of the database.
 type signingKey struct {
 	core.SigningKey
 	public  crypto.PublicKey
@@ -43,7 +44,7 @@ type signingKey struct {
 	signers map[string]jose.Signer // by typ
 }
 
-// sign makes a JWT in the compact form (RFC 7515 section 3.1).
+// sign returns a JWT in compact form (RFC 7515 section 3.1).
 func (k *signingKey) sign(typ string, payload []byte) (string, error) {
 	jws, err := k.signers[typ].Sign(payload)
 	if err != nil {
@@ -52,8 +53,8 @@ func (k *signingKey) sign(typ string, payload []byte) (string, error) {
 	return jws.CompactSerialize()
 }
 
-// deterministic signs for go-jose, whose own ECDSA signatures are randomized: RFC 8725 section 3.2 wants them without,
-// and they cost a third less so.
+// deterministic signs for go-jose without randomness, as RFC 8725 section 3.2 recommends. The ECDSA signatures of
+// go-jose itself are randomized. Deterministic ones also cost a third less.
 type deterministic struct{ *signingKey }
 
 func (k deterministic) Public() *jose.JSONWebKey {
@@ -66,7 +67,7 @@ func (k deterministic) Algs() []jose.SignatureAlgorithm {
 
 func (k deterministic) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte, error) {
 	sum := sha256.Sum256(payload)
-	// nil: no randomness, which RSA PKCS #1 v1.5 doesn't take either
+	// nil: no randomness, which RSA PKCS #1 v1.5 doesn't use either
 	sig, err := k.private.Sign(nil, sum[:], crypto.SHA256)
 	if err == nil && k.Alg == algES256 {
 		return fixedWidth(sig)
@@ -74,7 +75,7 @@ func (k deterministic) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([
 	return sig, err
 }
 
-// fixedWidth writes the two numbers of an ECDSA signature in 32 bytes each (RFC 7518 section 3.4).
+// fixedWidth encodes the two numbers of an ECDSA signature with 32 bytes each (RFC 7518 section 3.4).
 func fixedWidth(der []byte) ([]byte, error) {
 	var in cryptobyte.String
 	var r, s []byte
@@ -98,8 +99,8 @@ type keyring struct {
 	loaded core.Instant
 }
 
-// signer returns the key that signs with an algorithm now: the one that became active last. The first of an
-// algorithm is made when it is first needed (an RSA key takes 50 ms, and only id tokens need it).
+// signer returns the current signing key of an algorithm: the one that became active last. The first key of an
+// algorithm is generated when it is needed (an RSA key takes 50 ms, and only id tokens use it).
 func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*signingKey, error) {
 	keys, err := r.current(ctx, now)
 	if err != nil {
@@ -124,8 +125,9 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 	return nil, fmt.Errorf("no %s key signs at %v", alg, now)
 }
 
-// active is the key with the latest active_at that has come, among those not retired; the first of all where none has
-// come: a request that came in before the one that made it, or a clock that was put back.
+// active returns the key with the latest active_at before now that is not retired. If there is none, it returns the
+// earliest key. This happens if the request arrived before the one that created the key, or if the clock was set
+// back.
 func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey) {
 	var first *signingKey
 	for _, k := range keys {
@@ -145,8 +147,8 @@ func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey)
 	return best
 }
 
-// byID returns the key that a token names. An unknown kid is looked for in the database at most once a
-// second, since anyone can send one.
+// byID returns the key that a token names. It looks up an unknown kid in the database at most once per second, since
+// anyone can send one.
 func (r *keyring) byID(ctx context.Context, kid string, now core.Instant) (*signingKey, error) {
 	keys, err := r.current(ctx, now)
 	if err != nil {
@@ -170,7 +172,7 @@ func (r *keyring) byID(ctx context.Context, kid string, now core.Instant) (*sign
 	}
 }
 
-// current returns the keys in memory, read again once a minute.
+// current returns the keys in memory. It reads them again once per minute.
 func (r *keyring) current(ctx context.Context, now core.Instant) ([]*signingKey, error) {
 	r.mu.RLock()
 	keys, age := r.keys, now.Sub(r.loaded)
@@ -181,7 +183,7 @@ func (r *keyring) current(ctx context.Context, now core.Instant) ([]*signingKey,
 	return r.load(ctx, now)
 }
 
-// load reads the keys; those known already are not parsed again.
+// load reads the keys and parses only those that are new.
 func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, error) {
 	rows, err := r.store.SigningKeys(ctx, now)
 	if err != nil {
@@ -208,7 +210,7 @@ func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, er
 	return keys, nil
 }
 
-// open parses the private key and makes a signer for each type of token that its algorithm is used for.
+// open parses the private key and creates a signer for each type of token that its algorithm signs.
 func (k *signingKey) open() error {
 	var err error
 	if k.private, err = parsePrivate(k.Private); err != nil {
@@ -240,7 +242,7 @@ func parsePrivate(der []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// algOf is the one algorithm that a key is used with.
+// algOf returns the only algorithm that a key is used with.
 func algOf(public crypto.PublicKey) string {
 	switch k := public.(type) {
 	case *ecdsa.PublicKey:
@@ -255,7 +257,7 @@ func algOf(public crypto.PublicKey) string {
 	return ""
 }
 
-// generate makes a key that signs from now on. Its kid is its thumbprint (RFC 7638).
+// generate returns a new key that signs from now on. Its kid is its thumbprint (RFC 7638).
 func generate(alg string, now core.Instant) (core.SigningKey, error) {
 	var private crypto.Signer
 	var err error

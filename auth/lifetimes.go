@@ -6,30 +6,30 @@ import (
 	"newsletterd/core"
 )
 
-// How long what this package issues is good for. The lifetimes that an operator sets (Config) have these defaults.
+// Lifetimes of tokens. These are the defaults of the lifetimes in Config.
 const (
 	defaultAccessTTL    = 15 * time.Minute     // access and id tokens
-	defaultRefreshIdle  = 30 * 24 * time.Hour  // a refresh token that is not used
+	defaultRefreshIdle  = 30 * 24 * time.Hour  // an unused refresh token
 	defaultRefreshTotal = 180 * 24 * time.Hour // a family of refresh tokens
 
-	codeTTL     = time.Minute     // an authorization code (RFC 6749 section 4.1.2: 10 minutes at most)
-	ownTokenTTL = 2 * time.Minute // the daemon's token for one request of its own
+	codeTTL     = time.Minute     // an authorization code (RFC 6749 section 4.1.2: at most 10 minutes)
+	ownTokenTTL = 2 * time.Minute // the server's token for one of its own requests
 )
 
-// Lifetimes of sessions and of sealed tokens, for which nothing is stored.
+// Lifetimes of sessions and of sealed tokens, which are stateless.
 const (
-	BrowserTTL   = 30 * 24 * time.Hour               // the longest that a browser stays signed in, however much it is used
-	RequestedTTL = 24 * time.Hour                    // an unsubscribe token that was asked for without proof
-	UndoTTL      = core.UndoTTLDays * 24 * time.Hour // how long an unsubscribing can be taken back
+	BrowserTTL   = 30 * 24 * time.Hour               // a browser's sign-in at most, even with constant use
+	RequestedTTL = 24 * time.Hour                    // an unsubscribe token that was requested without proof
+	UndoTTL      = core.UndoTTLDays * 24 * time.Hour // the undo link after unsubscribing
 	ManageTTL    = 24 * time.Hour                    // the link to one's own data
-	ViewTTL      = 90 * 24 * time.Hour               // a mail or a preview in a browser, from the start of its job on
-	RecordsTTL   = 7 * 24 * time.Hour                // the records of a sender domain, for who keeps them
-	DraftTTL     = 14 * 24 * time.Hour               // a draft in a browser, for those who are to look at it
+	ViewTTL      = 90 * 24 * time.Hour               // an email or a preview in a browser, from the start of its job
+	RecordsTTL   = 7 * 24 * time.Hour                // the DNS records of a sender domain, for their publisher
+	DraftTTL     = 14 * 24 * time.Hour               // a draft in a browser, for its reviewers
 )
 
-// Times of signing keys.
+// Times for signing keys.
 const (
-	keyLead   = 24 * time.Hour // a new key is published as long before it signs: every relying party reads it meanwhile
-	keyTail   = time.Hour      // a key stays published as long after the last token that it signed has expired
-	tendEvery = time.Hour      // the longest pause between two looks at the keys
+	keyLead   = 24 * time.Hour // from publication to first use of a new key: every relying party reads it in this time
+	keyTail   = time.Hour      // from the expiry of the last token that a key signed to its removal
+	tendEvery = time.Hour      // maximum time between two checks of the keys
 )

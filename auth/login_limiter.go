@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	maxLimited     = 65536 // remote addresses remembered
+	maxLimited     = 65536 // remembered remote addresses
 	failuresMost   = 60    // failed logins of a remote address within failuresPeriod
 	failuresPeriod = 15 * time.Minute
 )
 
-// loginLimiter counts the failed logins of remote addresses in bounded memory, in periods that begin with the first
+// loginLimiter counts the failed logins of remote addresses in bounded memory. A period starts with the first
 // failure.
 type loginLimiter struct {
 	mu   sync.Mutex
 	rows map[string]failedLogins
 }
 
-// failedLogins is the failed logins of one remote address in its period.
+// failedLogins counts the failed logins of one remote address in its period.
 type failedLogins struct {
 	n     int
 	until core.Instant
 }
 
-// enter counts a login of an address as failed before it is judged, so that many at once are counted too; leave takes
-// that back. Where the address has failed too often, ok is false and until is when its period ends. An empty key is not
-// counted.
+// enter counts a login of an address as failed before it is checked, so that concurrent logins count, too. leave
+// reverts this. If the address has failed too often, ok is false and until is the end of its period. An empty key is
+// not counted.
 func (l *loginLimiter) enter(key string, now core.Instant) (until core.Instant, ok bool) {
 	if key == "" {
 		return 0, true
@@ -54,7 +54,7 @@ func (l *loginLimiter) enter(key string, now core.Instant) (until core.Instant, 
 	return 0, true
 }
 
-// leave takes the count of enter back: the login has not failed.
+// leave reverts the count of enter for a successful login.
 func (l *loginLimiter) leave(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +64,8 @@ func (l *loginLimiter) leave(key string) {
 	}
 }
 
-// makeRoom drops the periods that have ended, or else an eighth of all, in no order. The lock is held.
+// makeRoom removes the periods that have ended or, if there are none, an arbitrary eighth of all. The caller must
+// hold the lock.
 func (l *loginLimiter) makeRoom(now core.Instant) {
 	for k, row := range l.rows {
 		if row.until <= now {
@@ -79,8 +80,9 @@ func (l *loginLimiter) makeRoom(now core.Instant) {
 	}
 }
 
-// remoteKey returns what a remote address is counted by: itself, or the /64 of an IPv6 address, which one customer has
-// whole. A loopback address is a proxy's or a test's and is never counted: its key is empty.
+// remoteKey returns the key for counting a remote address: an IPv4 address itself, or the /64 of an IPv6 address,
+// which belongs to one customer. The key of a loopback address is empty and never counted, since it belongs to a
+// proxy or a test.
 func remoteKey(a netip.Addr) string {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {

@@ -8,30 +8,28 @@ import (
 	"newsletterd/core"
 )
 
-// LogoutRequest is a request of a relying party to sign its user out (OpenID Connect RP-Initiated Logout 1.0 section
-// 2).
+// LogoutRequest is a relying party's request to sign its user out (OpenID Connect RP-Initiated Logout 1.0 section 2).
 type LogoutRequest struct {
 	Query     url.Values
 	BrowserID string
 	Confirmed bool // the user has pressed the button
 }
 
-// LogoutReply says what becomes of it.
+// LogoutReply is the result of a LogoutRequest.
 type LogoutReply struct {
-	Done     bool         // the browser is signed out; else the user must be asked
-	Location string       // where the user goes then; empty: a page of ours
-	Client   *core.Client // that asked, if it is known
-	User     core.User    // who is signed in, when the user must be asked
+	Done     bool         // the browser is signed out; otherwise the user must confirm
+	Location string       // redirect target after the logout; empty: a page of this server
+	Client   *core.Client // the requesting client; nil: unknown
+	User     core.User    // the signed-in user, if confirmation is needed
 }
 
-// LogoutError is what is wrong with such a request. It is shown on a page: no user is sent to an address that
-// can't be trusted.
+// LogoutError is an error in a logout request. It is shown on a page, since its redirect URI can't be trusted.
 type LogoutError struct{ Parameter, Description string }
 
 func (e *LogoutError) Error() string { return e.Parameter + ": " + e.Description }
 
-// RPLogout signs a browser out for a relying party. An id_token_hint of the user who is signed in needs no question;
-// without one, anyone could sign people out by a link, so the user is asked.
+// RPLogout signs a browser out for a relying party. With an id_token_hint of the signed-in user, no confirmation is
+// needed. Otherwise the user must confirm, since anyone could sign people out with a link.
 func (p *Provider) RPLogout(ctx context.Context, r LogoutRequest, now core.Instant) (LogoutReply, error) {
 	hint, reply, err := p.logoutRequest(ctx, r, now)
 	if err != nil {
@@ -57,7 +55,7 @@ func (p *Provider) RPLogout(ctx context.Context, r LogoutRequest, now core.Insta
 	return reply, p.endHinted(ctx, hint, now)
 }
 
-// endHinted ends the sign-in that the hint names, though the browser may be signed out since; but not one with
+// endHinted ends the sign-in of the hint, even if the browser has been signed out since. It doesn't end one with
 // offline_access, which is meant to outlive the session.
 func (p *Provider) endHinted(ctx context.Context, hint IDClaims, now core.Instant) error {
 	if hint.SessionID == "" {

@@ -5,14 +5,14 @@ import (
 	"net/url"
 )
 
-// originSet are the origins of the redirect URIs of public clients, as read under a generation.
+// originSet holds the origins of public clients' redirect URIs, as read in a generation.
 type originSet struct {
 	generation uint64
 	origins    map[string]bool
 }
 
-// AllowsOrigin reports whether the scripts of an origin may call the endpoints of relying parties: it is that of a
-// redirect URI of a public client.
+// AllowsOrigin reports whether scripts of an origin may call the endpoints of relying parties. The origin must be
+// that of a public client's redirect URI.
 func (p *Provider) AllowsOrigin(ctx context.Context, origin string) (bool, error) {
 	generation := p.generation.Load()
 	set := p.origins.Load()

@@ -21,11 +21,11 @@ import (
 	"newsletterd/store/identity"
 )
 
-// ChallengeTTL is how long a page's challenge may be answered.
+// ChallengeTTL is the time for answering a page's challenge.
 const ChallengeTTL = 10 * time.Minute
 
-// The authentication methods of a passkey that has verified its user (RFC 8176 section 2): a key that never leaves its
-// device, and one that its maker may copy to other devices of the user.
+// The authentication methods of a passkey that has verified its user (RFC 8176 section 2): a key that never leaves
+// its device, and one that can be synced to other devices of the user.
 const (
 	amrDeviceKey = "hwk user mfa"
 	amrSyncedKey = "swk user mfa"
@@ -33,32 +33,32 @@ const (
 
 // Errors of passkeys.
 var (
-	// ErrPasskeyRefused is returned when an answer to a challenge proves nothing: it has one look for every reason.
+	// ErrPasskeyRefused is returned if an answer to a challenge is invalid, whatever the reason.
 	ErrPasskeyRefused = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
 		Message: "The passkey was not accepted. Try again, or sign in another way.",
 	}
-	// ErrNoPasskeys is returned where passkeys are not offered.
+	// ErrNoPasskeys is returned if passkeys are not offered.
 	ErrNoPasskeys = &core.Error{
 		Kind: core.Forbidden, Code: "forbidden",
 		Message: "Passkeys are not available on this server. Sign in with your password.",
 	}
 )
 
-// The reasons why passkeys are not offered, and what WebAuthn asks for instead.
+// The reasons why passkeys are not offered. Each names what WebAuthn requires.
 const (
-	PasskeysNeedHost  = "host"  // a name, and no IP address
+	PasskeysNeedHost  = "host"  // a host name instead of an IP address
 	PasskeysNeedHTTPS = "https" // or localhost
 )
 
-// The ceremonies of WebAuthn, each with challenges of its own.
+// The ceremonies of WebAuthn. Each has separate challenges.
 const (
 	ceremonySignIn  byte = 1
 	ceremonyAdd     byte = 2
 	ceremonyConfirm byte = 3
 )
 
-// PasskeyHost returns the host that passkeys of an origin are made for (their RP id), or why there can be none.
+// PasskeyHost returns the host (RP id) of an origin's passkeys, or the reason why passkeys are not possible.
 func PasskeyHost(origin string) (host, missing string) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Hostname() == "" {
@@ -77,8 +77,8 @@ func PasskeyHost(origin string) (host, missing string) {
 // passkeys is the relying party of WebAuthn.
 type passkeys struct {
 	party   *webauthn.WebAuthn
-	missing string // why there is none; empty: there is
-	key     []byte // of challenges
+	missing string // reason why passkeys are not offered; empty: they are
+	key     []byte // for the MAC of challenges
 }
 
 func newPasskeys(issuer string, key []byte) (p passkeys, err error) {
@@ -95,12 +95,12 @@ func newPasskeys(issuer string, key []byte) (p passkeys, err error) {
 			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: &yes,
 			UserVerification: protocol.VerificationRequired,
 		},
-		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore, // none is looked at
+		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore, // extensions are not used
 	})
 	return p, err
 }
 
-// host is that of the passkeys that sign in here; empty: there are none.
+// host returns the host of the passkeys that can sign in, or an empty string if passkeys are not offered.
 func (k passkeys) host() string {
 	if k.party == nil {
 		return ""
@@ -108,11 +108,11 @@ func (k passkeys) host() string {
 	return k.party.Config.RPID
 }
 
-// PasskeysMissing returns why passkeys are not offered; empty: they are.
+// PasskeysMissing returns the reason why passkeys are not offered, or an empty string if they are.
 func (p *Provider) PasskeysMissing() string { return p.passkeys.missing }
 
-// A challenge is a time, 128 random bits, and an HMAC over both, the ceremony, the browser's secret, and the user: it
-// is stored nowhere until it is answered, so those who only look at a page cause no write.
+// A challenge consists of a time, 128 random bits, and an HMAC over both, the ceremony, the browser's secret and the
+// user. It isn't stored before it is answered, so viewing a page causes no write.
 const (
 	challengeHead = 8 + 16
 	challengeSize = challengeHead + sha256.Size
@@ -134,7 +134,7 @@ func (k passkeys) mac(head []byte, ceremony byte, browser, userID string) []byte
 	return m.Sum(nil)
 }
 
-// check proves that a challenge was made here, for this ceremony, browser and user, and is still good.
+// check verifies that a challenge was issued by this server for this ceremony, browser and user, and hasn't expired.
 func (k passkeys) check(text string, ceremony byte, browser, userID string, now core.Instant) (a identity.Answer,
 	err error,
 ) {
@@ -150,7 +150,7 @@ func (k passkeys) check(text string, ceremony byte, browser, userID string, now 
 	return a, nil
 }
 
-// passkeyUser is a user as the library asks for one.
+// passkeyUser implements the user interface of the library.
 type passkeyUser struct {
 	user core.User
 	keys []core.Passkey
@@ -171,8 +171,9 @@ func (u passkeyUser) WebAuthnCredentials() []webauthn.Credential {
 	return all
 }
 
-// PasskeyOptions returns the options of navigator.credentials.get as JSON (WebAuthn section 5.4), for a browser that is
-// known by a secret. With a user the answer must come from one of that user's passkeys. ErrNoPasskeys.
+// PasskeyOptions returns the options of navigator.credentials.get as JSON (WebAuthn section 5.4). browser is the
+// browser's secret. If userID is set, the answer must come from one of that user's passkeys. The error is
+// ErrNoPasskeys.
 func (p *Provider) PasskeyOptions(browser, userID string, now core.Instant) (string, error) {
 	if p.passkeys.party == nil {
 		return "", ErrNoPasskeys
@@ -189,8 +190,8 @@ func (p *Provider) PasskeyOptions(browser, userID string, now core.Instant) (str
 	return jsonText(o.Response)
 }
 
-// NewPasskeyOptions returns the options of navigator.credentials.create as JSON, for a user who is signed in. Keys that
-// the user has already are left out. The errors are ErrNoPasskeys and ErrFactorUnverified.
+// NewPasskeyOptions returns the options of navigator.credentials.create as JSON for a signed-in user. They exclude
+// the authenticators of the user's existing passkeys. The errors are ErrNoPasskeys and ErrFactorUnverified.
 func (p *Provider) NewPasskeyOptions(ctx context.Context, u core.User, browser string, now core.Instant) (string,
 	error,
 ) {
@@ -225,13 +226,13 @@ func jsonText(v any) (string, error) {
 // NewPasskey is a passkey that a user adds.
 type NewPasskey struct {
 	Name     string
-	Browser  string // its secret
-	Response string // of navigator.credentials.create, as JSON
-	Language string // of the mail: of core.Languages; empty: the first
+	Browser  string // the browser's secret
+	Response string // result of navigator.credentials.create as JSON
+	Language string // language of the email, from core.Languages; empty: the first
 }
 
-// AddPasskey adds a passkey of a user who is signed in. The errors are ErrPasskeyRefused, ErrPendingOver,
-// ErrNoPasskeys, ErrFactorUnverified, and those of store.AddPasskey.
+// AddPasskey adds a passkey for a signed-in user. The errors are ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys,
+// ErrFactorUnverified and those of store.AddPasskey.
 func (p *Provider) AddPasskey(ctx context.Context, v core.Visitor, n NewPasskey, now core.Instant) error {
 	if p.passkeys.party == nil {
 		return ErrNoPasskeys
@@ -268,12 +269,12 @@ func (p *Provider) AddPasskey(ctx context.Context, v core.Visitor, n NewPasskey,
 
 // PasskeyAnswer is a browser's answer to a challenge.
 type PasskeyAnswer struct {
-	Browser  string // its secret
-	Response string // of navigator.credentials.get, as JSON
+	Browser  string // the browser's secret
+	Response string // result of navigator.credentials.get as JSON
 }
 
-// SignInByPasskey signs a user in by a passkey that has verified its user, which is both factors in one. The errors are
-// ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys, store.ErrPasskeyGone, store.ErrPasskeyCopied, and one of kind
+// SignInByPasskey signs a user in with a passkey that has verified its user, which counts as both factors. The errors
+// are ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys, store.ErrPasskeyGone, store.ErrPasskeyCopied and one of kind
 // TooMany.
 func (p *Provider) SignInByPasskey(ctx context.Context, a PasskeyAnswer, r SignInRequest, now core.Instant) (
 	b core.Browser, device string, err error,
@@ -293,7 +294,8 @@ func methodsOf(k core.Passkey) string {
 	return amrDeviceKey
 }
 
-// checkPasskey proves an answer, counted before it is looked at. With a userID it must be that user's.
+// checkPasskey verifies an answer, which is counted before it is checked. If userID is set, the passkey must belong
+// to that user.
 func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony byte, userID string, remote netip.Addr,
 	now core.Instant,
 ) (try identity.PasskeyAttempt, use identity.PasskeyUse, err error) {

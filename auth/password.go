@@ -20,7 +20,7 @@ import (
 	"newsletterd/core"
 )
 
-// Argon2 is what one password hash costs (RFC 9106).
+// Argon2 holds the cost parameters of a password hash (RFC 9106).
 type Argon2 struct {
 	Memory  uint32 // KiB
 	Passes  uint32
@@ -33,8 +33,8 @@ var DefaultArgon2 = Argon2{Memory: 19 * 1024, Passes: 2, Threads: 1}
 const (
 	saltSize      = 16
 	hashSize      = 32
-	hashQueue     = 64              // passwords that wait for a core; more are answered busy
-	hashWait      = 2 * time.Second // longest wait for a core
+	hashQueue     = 64              // passwords that may wait for a core; further ones get a busy error
+	hashWait      = 2 * time.Second // maximum wait for a core
 	minPassword   = 8               // characters
 	maxPassword   = 256             // characters
 	maxPasswordIn = 4 << 10         // bytes before normalization
@@ -48,19 +48,20 @@ var (
 	errWeak = &core.Error{Kind: core.Invalid, Code: "weak_password", Field: "password"}
 )
 
-// Hasher hashes and checks passwords, no more at once than there are cores: each hash takes Memory, and
-// more at once would be slower as well. The next 64 wait, 2 s at most; the rest is told busy (503).
+// Hasher hashes and verifies passwords, at most as many concurrently as there are cores. Each hash takes
+// Argon2.Memory, and more concurrent hashes would also be slower. The next 64 wait for up to 2 s. All others fail
+// with a busy error (503).
 type Hasher struct {
 	cost  Argon2
 	cores chan struct{}
 	queue chan struct{}
-	dummy string // of no password: unknown users cost the same work
+	dummy string // hash without a password, so that unknown users cost the same work
 	count atomic.Int64
 
-	smallHeap func() (release func()) // Config.SmallHeap
+	smallHeap func() (release func()) // from Config.SmallHeap
 }
 
-// NewHasher makes a Hasher; the zero cost is DefaultArgon2. A cheaper one is taken only inside a test binary.
+// NewHasher returns a Hasher. A zero cost means DefaultArgon2. A lower cost is accepted only in a test binary.
 func NewHasher(cost Argon2) (*Hasher, error) {
 	if cost == (Argon2{}) {
 		cost = DefaultArgon2
@@ -75,7 +76,8 @@ func NewHasher(cost Argon2) (*Hasher, error) {
 	return h, nil
 }
 
-// Hash makes the PHC string of a password that has passed a Rules check. The error is busy (503) or the context's.
+// Hash returns the PHC string of a password, which must have passed PasswordRules.Check. The error is busy (503) or
+// the context's.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltSize)
 	rand.Read(salt)
@@ -86,8 +88,8 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	return h.encode(salt, key), nil
 }
 
-// Verify reports whether the password has this PHC string, and whether the string should be made anew since
-// the cost has changed. An empty phc (unknown user, no password) costs the same and is never right.
+// Verify checks a password against a PHC string. rehash means that the cost has changed and the password should be
+// hashed again. An empty phc (unknown user, no password) costs the same work and never matches.
 func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash bool, err error) {
 	known := phc != ""
 	if !known {
@@ -97,7 +99,7 @@ func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash b
 	if err != nil {
 		return false, false, err
 	}
-	// Longer ones are refused when they are set; here they must not become work.
+	// Longer passwords can't be set, so don't spend work on them here.
 	fits := len(password) <= maxPasswordIn
 	if !fits {
 		password = ""
@@ -110,7 +112,7 @@ func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash b
 	return ok, ok && cost != h.cost, nil
 }
 
-// Load tells how many hashes are being made now, and how many wait for a core.
+// Load returns the number of running hashes and of those that wait for a core.
 func (h *Hasher) Load() (running, waiting int) {
 	running = len(h.cores)
 	return running, max(0, len(h.queue)-running)
@@ -148,7 +150,7 @@ func (h *Hasher) encode(salt, key []byte) string {
 		h.cost.Memory, h.cost.Passes, h.cost.Threads, phcText.EncodeToString(salt), phcText.EncodeToString(key))
 }
 
-// parsePHC reads a stored hash. Its cost is bounded: a row must not be able to ask for all memory.
+// parsePHC parses a stored hash. The cost is limited so that a row can't exhaust the memory.
 func parsePHC(phc string) (cost Argon2, salt, key []byte, err error) {
 	bad := fmt.Errorf("password hash: not an argon2id PHC string")
 	part := strings.Split(phc, "$")
@@ -176,17 +178,17 @@ func parsePHC(phc string) (cost Argon2, salt, key []byte, err error) {
 	return Argon2{Memory: uint32(m), Passes: uint32(t), Threads: uint8(p)}, salt, key, nil
 }
 
-// normalize is NFKC: the same characters typed on two systems are the same password (RFC 8265 asks for
-// NFC; compatibility forms are joined too, since keyboards of one script differ in them).
+// normalize applies NFKC, so that the same characters typed on two systems are the same password. RFC 8265 requires
+// NFC. NFKC also merges compatibility forms, in which keyboards of one script differ.
 func normalize(password string) []byte { return norm.NFKC.Bytes([]byte(password)) }
 
-// PasswordRules says which passwords may be set.
+// PasswordRules are the rules for new passwords.
 type PasswordRules struct {
-	RefuseCommon bool // the ten thousand commonest
+	RefuseCommon bool // refuses the ten thousand most common passwords
 }
 
-// Check holds a new password against the rules: 8 to 256 characters, whatever they are. The error has
-// the code weak_password and names the field.
+// Check validates a new password, which must have 8 to 256 characters of any kind. The error has the code
+// weak_password and names the field.
 func (r PasswordRules) Check(field, password string) error {
 	e := errWeak.On(field)
 	if !utf8.ValidString(password) {

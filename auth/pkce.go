@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 )
 
-// validChallenge reports whether an S256 challenge is what RFC 7636 section 4.2 makes of a verifier: 32 bytes in
-// base64url without padding.
+// validChallenge reports whether an S256 challenge has the form of RFC 7636 section 4.2: 32 bytes in base64url
+// without padding.
 func validChallenge(s string) bool {
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	return err == nil && len(b) == sha256.Size
@@ -28,9 +28,9 @@ func validVerifier(s string) bool {
 	return true
 }
 
-// checkVerifier reports whether a code_verifier fits the challenge of the authorization request (RFC 7636 section 4.6).
-// Without a challenge there must be no verifier either: else a code could be injected into a client that
-// believes PKCE protects it (RFC 9700 section 4.8.2).
+// checkVerifier reports whether a code_verifier matches the challenge of the authorization request (RFC 7636 section
+// 4.6). Without a challenge, a verifier is refused, since a code could otherwise be injected into a client that
+// relies on PKCE (RFC 9700 section 4.8.2).
 func checkVerifier(challenge, verifier string) bool {
 	if challenge == "" {
 		return verifier == ""

@@ -8,13 +8,13 @@ import (
 	"newsletterd/core"
 )
 
-// Factors is what a user has to prove who it is by, besides a password.
+// Factors holds the authentication factors of a user in addition to the password.
 type Factors struct {
 	App     bool // an authenticator app
 	Passkey bool // a passkey of this host
 }
 
-// Factors reads which factors a user has. Its only error is core.ErrStorage.
+// Factors returns the factors of a user. The only error is core.ErrStorage.
 func (p *Provider) Factors(ctx context.Context, userID string) (f Factors, err error) {
 	app, err := p.store.SecondFactor(ctx, userID)
 	if err != nil {
@@ -28,28 +28,29 @@ func (p *Provider) Factors(ctx context.Context, userID string) (f Factors, err e
 	}, err
 }
 
-// Proved reports whether the user of a browser has lately proved who it is as well as a change of these factors asks
-// for: by a factor where there is one. So a password alone neither adds one to those of its owner nor removes one.
+// Proved reports whether the user of a browser has recently reauthenticated well enough to change these factors. If
+// the user has a factor, it must have been used. Thus a password alone can neither add nor remove a factor of a user
+// who has one.
 func (f Factors) Proved(b core.Browser, now core.Instant) bool {
 	return core.FreshProof(b.AuthAt, now) && (!f.App && !f.Passkey || acrOf(b.AMR) != acrPassword)
 }
 
-// ProvedByPasskey reports whether the user of a browser has lately used a passkey. That stands for the present
+// ProvedByPasskey reports whether the user of a browser has recently used a passkey, which replaces the current
 // password.
 func ProvedByPasskey(b core.Browser, now core.Instant) bool {
 	return core.FreshProof(b.AuthAt, now) && acrOf(b.AMR) == acrPasskey
 }
 
-// PasswordProof is what a user who is signed in types in to prove who it is again.
+// PasswordProof is what a signed-in user enters to reauthenticate.
 type PasswordProof struct {
 	Password string
-	Code     string // of a user with a second factor
+	Code     string // for a user with a second factor
 	Remote   netip.Addr
 	Device   string // as in SignInRequest
 }
 
-// ProveByPassword notes that a user who is signed in knows the password, and a code where there is a second factor. The
-// errors are those of CheckPassword and CheckCode; core.ErrNotFound where the user is signed out meanwhile.
+// ProveByPassword records that a signed-in user has entered the password and, if there is a second factor, a code.
+// The errors are those of CheckPassword and CheckCode, and core.ErrNotFound if the user has been signed out.
 func (p *Provider) ProveByPassword(ctx context.Context, v core.Visitor, r PasswordProof, now core.Instant) error {
 	try, _, err := p.CheckPassword(ctx, string(v.User.Email), r.Password, r.Remote, r.Device, now)
 	if err != nil {
@@ -62,8 +63,8 @@ func (p *Provider) ProveByPassword(ctx context.Context, v core.Visitor, r Passwo
 	return p.store.ProveBrowser(ctx, v.Browser.ID, v.User.Epoch, amr, nil, try.Key, now)
 }
 
-// ProveByPasskey notes that a user who is signed in has one of the own passkeys. The errors are those of
-// SignInByPasskey; core.ErrNotFound where the user is signed out meanwhile.
+// ProveByPasskey records that a signed-in user has used a passkey. The errors are those of SignInByPasskey, and
+// core.ErrNotFound if the user has been signed out.
 func (p *Provider) ProveByPasskey(ctx context.Context, v core.Visitor, a PasskeyAnswer, remote netip.Addr,
 	now core.Instant,
 ) error {

@@ -11,26 +11,27 @@ import (
 	"newsletterd/store/db"
 )
 
-// Config is what a Provider is made of. Zero values take the defaults named.
+// Config configures a Provider. Zero values mean the defaults given here.
 type Config struct {
 	Issuer       string        // public_url + "/api"; also the audience of access tokens
-	AccessTTL    time.Duration // of access and id tokens; 15 min
-	RefreshIdle  time.Duration // of an unused refresh token; 30 days
-	RefreshTotal time.Duration // of a family; 180 days
-	// in which a used refresh token gives its successor again; 0 = strict (the daemon's default is 10 s)
+	AccessTTL    time.Duration // lifetime of access and id tokens; default 15 min
+	RefreshIdle  time.Duration // lifetime of an unused refresh token; default 30 days
+	RefreshTotal time.Duration // lifetime of a family; default 180 days
+	// RefreshGrace is the time in which a used refresh token returns its successor again. Zero means strict. The
+	// default of the configuration is 10 s.
 	RefreshGrace time.Duration
 
-	ClosedRegistration bool   // no one may register
+	ClosedRegistration bool   // registration is disabled
 	RegisterConflict   bool   // registering an existing address answers 409 already_exists
-	CommonPasswords    string // "auto" (refused when Issuer is https), "refuse", "allow"
-	SecondFactor       string // who must have one: FactorOff (the default), FactorOperators, FactorStaff, FactorAll
-	PasswordCost       Argon2 // zero: DefaultArgon2; a cheaper one only in tests
+	CommonPasswords    string // "auto" (refused if Issuer uses https), "refuse", "allow"
+	SecondFactor       string // users who must have one: FactorOff (default), FactorOperators, FactorStaff, FactorAll
+	PasswordCost       Argon2 // zero: DefaultArgon2; a lower cost only in tests
 
-	// SmallHeap keeps the heap small until release, while a password is hashed. nil: nothing does
+	// SmallHeap keeps the heap small while a password is hashed, until release is called. Nil means no such measure.
 	SmallHeap func() (release func())
 }
 
-// Provider issues and verifies tokens for one database. Safe for concurrent use.
+// Provider issues and verifies tokens for one database. It is safe for concurrent use.
 type Provider struct {
 	Config
 	store  *store.Store
@@ -45,12 +46,12 @@ type Provider struct {
 	origins  atomic.Pointer[originSet]
 	keySet   atomic.Pointer[madeKeySet]
 	clients  clientCache
-	// generation moves when a user, role, client or family may have changed, here or in another process:
-	// what was read under an older one is read again.
+	// generation increases when a user, role, client or family may have changed, in this process or another. Data
+	// read in an older generation is read again.
 	generation atomic.Uint64
 }
 
-// New makes a Provider; on a fresh database it makes the first signing key.
+// New returns a Provider. In a new database it creates the first signing key.
 func New(ctx context.Context, s *store.Store, c Config, now core.Instant) (*Provider, error) {
 	c.defaults()
 	hasher, err := NewHasher(c.PasswordCost)
@@ -92,7 +93,7 @@ func (c *Config) defaults() {
 	}
 }
 
-// HashLoad returns how many passwords are hashed now, and how many wait for a core.
+// HashLoad returns the number of passwords that are being hashed and of those that wait for a core.
 func (p *Provider) HashLoad() (running, waiting int) { return p.hasher.Load() }
 
 // Hashes returns the number of passwords hashed since the start.

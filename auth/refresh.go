@@ -10,8 +10,9 @@ import (
 )
 
 // RefreshGrant exchanges a refresh token for new tokens (RFC 6749 section 6, RFC 9700 section 4.14.2). Each use
-// replaces the token. A used one gets the same successor again within the grace, while that is unused, so that a lost
-// answer ends no session; later it ends the family. Without client_id the client is the token's, if that is public.
+// replaces the token. Within the grace, a used token returns the same successor again while that is unused, so that a
+// lost answer ends no session. After that, it ends the family. Without client_id, the client is that of the token if
+// it is public.
 func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.RefreshToken == "" {
 		return TokenResponse{}, core.Invalidf("refresh_token", "refresh_token is missing.")
@@ -60,7 +61,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 	})
 }
 
-// refreshScopes cuts what the family was given to what is asked for and still allowed.
+// refreshScopes returns the family's scopes that are requested and still allowed.
 func refreshScopes(st core.TokenState, requested string) ([]string, error) {
 	allowed := core.ManagementScopes
 	if st.UserID != "" {
@@ -92,11 +93,11 @@ func (p *Provider) rotate(ctx context.Context, token string, hash []byte, now co
 	}
 }
 
-// sealSuccessor seals the successor under the used token: a reader of the database alone can't open it.
+// sealSuccessor seals the successor with the used token as the key, so that the database alone can't reveal it.
 func (p *Provider) sealSuccessor(token, successor string) ([]byte, error) {
 	s, err := NewSealer([]byte(token))
 	if err != nil {
-		return nil, ErrInvalidGrant // shorter than any of ours
+		return nil, ErrInvalidGrant // shorter than any token of this server
 	}
 	return []byte(s.Seal(purposeSuccessor, []byte(successor))), nil
 }

@@ -9,9 +9,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// RotateKeys makes the next key of each algorithm. It is published at once and signs in a day; the key before it
-// signs until then, and stays published until the last token that it signed has expired. An algorithm whose next key
-// waits already is left alone. What was made is returned. Who made it is the actor of the context (store.By).
+// RotateKeys creates the next key of each algorithm and returns the new keys. A new key is published immediately and
+// signs after a day. Until then, the previous key signs, and it stays published until its last token has expired. An
+// algorithm that already has a next key is skipped. The actor in the audit log is that of the context (store.By).
 func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []core.SigningKey, err error) {
 	for _, alg := range [...]string{algES256, algRS256} {
 		next, err := generate(alg, now)
@@ -30,8 +30,8 @@ func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []c
 	return made, nil
 }
 
-// TendKeys rotates keys that have signed for longer than every (0: never), and plans when those that sign no more
-// leave the key set. It returns when to look again.
+// TendKeys rotates keys that have signed for longer than every (0: never) and schedules the removal of keys that no
+// longer sign. It returns the time of the next check.
 func (p *Provider) TendKeys(ctx context.Context, every time.Duration, now core.Instant) (next core.Instant, err error) {
 	if err := p.store.ExpireSigningKeys(ctx, p.AccessTTL+keyTail, now); err != nil {
 		return now.Add(time.Minute), err

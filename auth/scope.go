@@ -7,8 +7,9 @@ import (
 	"newsletterd/core"
 )
 
-// registeredScopes returns what the tokens of a family of this kind may carry by the registration of its client. A
-// password typed into a first-party client gives what the user has; only the management scopes must be registered.
+// registeredScopes returns the scopes that tokens of a family of this kind may have according to the client's
+// registration. A password entered in a first-party client gives all of the user's scopes, except that management
+// scopes must be registered.
 func registeredScopes(c core.TokenClient, kind string) []string {
 	if !c.FirstParty || kind != core.FamilyPassword {
 		return c.Scopes
@@ -16,9 +17,9 @@ func registeredScopes(c core.TokenClient, kind string) []string {
 	return append(slices.Clone(core.UserScopes), c.Scopes...)
 }
 
-// grantScopes is what is requested, cut to what the client is registered for and the user's roles allow.
-// An empty request asks for all of that. Unknown words are left out, as RFC 6749 section 3.3 permits; when
-// nothing is left the error is invalid_scope.
+// grantScopes returns the requested scopes that the client is registered for and the user's roles allow. An empty
+// request asks for all of them. Unknown scopes are left out, as RFC 6749 section 3.3 permits. If none is left, the
+// error is invalid_scope.
 func grantScopes(requested string, client, allowed []string) ([]string, error) {
 	want := strings.Fields(requested)
 	var granted []string
@@ -33,7 +34,7 @@ func grantScopes(requested string, client, allowed []string) ([]string, error) {
 	return granted, nil
 }
 
-// keepScopes cuts the scopes of a token to what is allowed now.
+// keepScopes returns the scopes of a token that are still allowed.
 func keepScopes(token, allowed []string) []string {
 	for _, s := range token {
 		if !slices.Contains(allowed, s) {
@@ -43,9 +44,9 @@ func keepScopes(token, allowed []string) []string {
 	return token
 }
 
-// validScopeText reports whether a scope parameter has the form of RFC 6749 section 3.3: words of printable
-// ASCII without quote and backslash, separated by spaces. Clients that join lists of words send two spaces, or one at
-// the end: these count as one, and as none.
+// validScopeText reports whether a scope parameter has the form of RFC 6749 section 3.3: words of printable ASCII
+// without quote and backslash, separated by spaces. Repeated and trailing spaces are ignored, because clients that
+// join lists of words send them.
 func validScopeText(s string) bool {
 	words := 0
 	for word := range strings.SplitSeq(s, " ") {

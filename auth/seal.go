@@ -16,16 +16,16 @@ import (
 	"newsletterd/core"
 )
 
-// Sealer makes tokens that nothing is stored for: XChaCha20-Poly1305 over a plaintext, base64url. The
-// nonce is an HMAC of purpose and plaintext under a key of its own (as in SIV modes), so the same
-// plaintext always gives the same token: a mail that is sent again after a crash has the same bytes.
-// All that this tells a reader is whether two tokens are the same. Safe for concurrent use.
+// Sealer makes stateless tokens: XChaCha20-Poly1305 over a plaintext, in base64url. The nonce is an HMAC of purpose
+// and plaintext under a separate key (as in SIV modes), so the same plaintext always gives the same token. An email
+// that is sent again after a crash therefore has the same bytes. An observer can only see whether two tokens are
+// equal. A Sealer is safe for concurrent use.
 type Sealer struct {
 	aead   cipher.AEAD
 	nonces sync.Pool // of *sealState
 }
 
-// sealState keeps what one sealing needs, for a sender seals once per mail.
+// sealState holds the buffers for one sealing. They are reused because a worker seals once per email.
 type sealState struct {
 	mac   hash.Hash
 	sum   [sha256.Size]byte
@@ -34,7 +34,7 @@ type sealState struct {
 	raw   []byte
 }
 
-// The purposes of tokens under the key "unsubscribe". A number is never used again for another purpose.
+// The purposes of tokens under the key "unsubscribe". A number must never be reused for another purpose.
 const (
 	purposeUnsubscribe byte = 1
 	purposeUndo        byte = 2
@@ -45,24 +45,24 @@ const (
 	purposeRecords     byte = 7
 )
 
-// purposeSuccessor is the purpose of the successor of a refresh token. Its key is the used token.
+// purposeSuccessor is the purpose of a refresh token's successor. Its key is the used token.
 const purposeSuccessor byte = 3
 
 const (
 	nonceSize = chacha20poly1305.NonceSizeX
-	// maxSealed bounds what Open looks at, in characters.
+	// maxSealed is the maximum length of a token for Open, in characters.
 	maxSealed = 4096
 )
 
-// Strict: a token has one spelling, so none can be varied to slip past a list of used ones.
+// sealedText is strict: each token has a single spelling, so no variant can bypass a list of used tokens.
 var sealedText = base64.RawURLEncoding.Strict()
 
-// NewSealer derives the two keys (encryption, nonces) of a purpose key of at least 32 bytes.
+// NewSealer derives the two keys (encryption, nonces) from a purpose key of at least 32 bytes.
 func NewSealer(key []byte) (*Sealer, error) {
 	if len(key) < 32 {
 		return nil, fmt.Errorf("sealer: key of %d bytes, want 32", len(key))
 	}
-	// The lengths are fixed: neither derivation nor construction can fail after the check above.
+	// The lengths are fixed, so neither derivation nor construction can fail after the check above.
 	enc, err1 := hkdf.Expand(sha256.New, key, "newsletterd sealed token encryption", chacha20poly1305.KeySize)
 	mac, err2 := hkdf.Expand(sha256.New, key, "newsletterd sealed token nonce", sha256.Size)
 	aead, err3 := chacha20poly1305.NewX(enc)
@@ -74,7 +74,7 @@ func NewSealer(key []byte) (*Sealer, error) {
 	return s, nil
 }
 
-// Seal makes the token of a plaintext for one purpose: a token opens for no other.
+// Seal returns the token of a plaintext for one purpose. It can't be opened for any other.
 func (s *Sealer) Seal(purpose byte, plain []byte) string {
 	return string(s.AppendSeal(nil, purpose, plain))
 }
@@ -98,12 +98,13 @@ func (s *Sealer) appendSeal(st *sealState, dst []byte, purpose byte, plain []byt
 	return sealedText.AppendEncode(dst, st.raw)
 }
 
-// Open returns the plaintext of a token that this key sealed for the purpose; else core.ErrInvalidToken.
+// Open returns the plaintext of a token that was sealed with this key for the purpose. Otherwise it returns
+// core.ErrInvalidToken.
 func (s *Sealer) Open(purpose byte, token string) ([]byte, error) {
 	if len(token) > maxSealed {
 		return nil, core.ErrInvalidToken
 	}
-	// The decoder of encoding/base64 skips line ends; a token has none.
+	// The decoder of encoding/base64 skips newlines, which a token doesn't contain.
 	for i := range len(token) {
 		if token[i] == '\n' || token[i] == '\r' {
 			return nil, core.ErrInvalidToken

@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/identity"
 )
 
-// The values of Config.SecondFactor: who must have a second factor to sign in in a browser. Who has one is always
-// asked.
+// The values of Config.SecondFactor: the users who must have a second factor to sign in in a browser. A user who has
+// one must always use it.
 const (
 	FactorOff       = "off"
 	FactorOperators = "operators"
@@ -31,54 +31,54 @@ const (
 
 // Errors of the second factor.
 var (
-	// ErrMFARequired is the answer to a password grant without otp of a user who has a second factor. RFC 6749 has no word
-	// of its own for it.
+	// ErrMFARequired is returned for a password grant without otp if the user has a second factor. RFC 6749 has no
+	// specific code for it.
 	ErrMFARequired = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", MFARequired: true,
 		Message: "This account uses two-factor authentication. Send a code in the field otp.",
 	}
-	// ErrPasskeyNeeded is returned when a password was right that opens nothing by itself: a second factor is demanded of
-	// the user, whose only one is a passkey.
+	// ErrPasskeyNeeded is returned if the password is correct but not sufficient: the user must have a second factor
+	// and has only a passkey.
 	ErrPasskeyNeeded = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", MFARequired: true,
 		Message: "This account has a passkey. Sign in with it on the login page.",
 	}
-	// ErrBadCode is returned when a code is wrong, or was taken before.
+	// ErrBadCode is returned if a code is wrong or was already used.
 	ErrBadCode = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Field: "otp",
 		Message: "The code is wrong or was already used. Enter a new code.",
 	}
-	// ErrPendingOver is returned when the password was given too long ago.
+	// ErrPendingOver is returned if the password was entered too long ago.
 	ErrPendingOver = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Message: "The sign-in took too long. Start again.",
 	}
-	// ErrFactorUnverified is returned when a user without a verified address sets up a second factor.
+	// ErrFactorUnverified is returned if a user without a verified address sets up a second factor.
 	ErrFactorUnverified = &core.Error{
 		Kind: core.Forbidden, Code: "forbidden", Message: "Verify your email address first.",
 	}
 )
 
-// PendingSignIn is a sign-in in a browser whose password was right and that lacks a second factor. The session holds
-// it.
+// PendingSignIn is a browser sign-in with a correct password that still needs a second factor. The session stores it.
 type PendingSignIn struct {
 	UserID string       `json:"user"`
 	Email  core.Email   `json:"email"`
 	Epoch  int64        `json:"epoch"`
-	Key    string       `json:"key"` // of the counter of failed passwords
+	Key    string       `json:"key"` // key of the counter of failed passwords
 	Until  core.Instant `json:"until"`
-	SetUp  bool         `json:"set_up"` // the user has none yet, and must set one up
+	SetUp  bool         `json:"set_up"` // the user has no factor yet and must set one up
 }
 
-// Text returns the form in which a session keeps it.
+// Text returns the form in which a session stores the sign-in.
 func (w PendingSignIn) Text() string {
 	b, err := json.Marshal(w)
 	if err != nil {
-		panic(err) // it has strings and numbers only
+		panic(err) // only strings and numbers, which can always be encoded
 	}
 	return string(b)
 }
 
-// ParsePendingSignIn reads the form of Text. ErrPendingOver: there is none, or its time is over.
+// ParsePendingSignIn parses the result of Text. If the text is empty or the sign-in has expired, it returns
+// ErrPendingOver.
 func ParsePendingSignIn(text string, now core.Instant) (w PendingSignIn, err error) {
 	if json.Unmarshal([]byte(text), &w) != nil || w.UserID == "" || w.Until <= now {
 		return w, ErrPendingOver
@@ -86,12 +86,13 @@ func ParsePendingSignIn(text string, now core.Instant) (w PendingSignIn, err err
 	return w, nil
 }
 
-// FactorNeeded is the error of SignIn where the password was right and a second factor is wanted.
+// FactorNeeded is the error of SignIn if the password is correct and a second factor is required.
 type FactorNeeded struct{ Pending PendingSignIn }
 
 func (*FactorNeeded) Error() string { return "the sign-in wants a second factor" }
 
-// Demands reports whether a user must have a second factor. Nothing is demanded for an address that may be another's.
+// Demands reports whether a user must have a second factor. It returns false for a user with an unverified address,
+// which may belong to another person.
 func (p *Provider) Demands(u *core.User) bool {
 	if !u.EmailVerified {
 		return false
@@ -107,13 +108,13 @@ func (p *Provider) Demands(u *core.User) bool {
 	return false
 }
 
-// needsPasskey reports whether a right password alone opens nothing and sets up nothing: a second factor is demanded of
-// a user who has a passkey alone, which is a whole sign-in and no second step.
+// needsPasskey reports whether a correct password alone is useless: a second factor is required, and the user has
+// only a passkey. A passkey is a complete sign-in and not a second step.
 func (p *Provider) needsPasskey(try *identity.LoginAttempt) bool {
 	return try.Passkey && !try.Factor && p.Demands(&try.User)
 }
 
-// postpone ends a login whose password was right, and that goes on with FinishSignIn.
+// postpone ends a login with a correct password that FinishSignIn completes.
 func (p *Provider) postpone(ctx context.Context, try identity.LoginAttempt, rehashed string, now core.Instant) error {
 	pending := PendingSignIn{
 		UserID: try.User.ID, Email: try.User.Email, Epoch: try.User.Epoch, Key: try.Key, Until: now.Add(pendingTTL),
@@ -135,9 +136,9 @@ func (p *Provider) postpone(ctx context.Context, try identity.LoginAttempt, reha
 	return &FactorNeeded{pending}
 }
 
-// FinishSignIn signs a user in whose password was right, by a code; r tells of the browser. Where the user had to set
-// up an app, the code proves that, and the recovery codes are returned, to be shown once. The errors are ErrBadCode,
-// ErrPendingOver, store.ErrSignInStale where the user has changed meanwhile, and one of kind TooMany.
+// FinishSignIn completes a sign-in with a code. r describes the browser. If the user had to set up an app, the code
+// confirms it, and the returned recovery codes must be shown once. The errors are ErrBadCode, ErrPendingOver,
+// store.ErrSignInStale if the user has changed since, and one of kind TooMany.
 func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code string, r SignInRequest,
 	now core.Instant,
 ) (b core.Browser, device string, recovery []string, err error) {
@@ -153,7 +154,7 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 		err = p.CheckCode(ctx, pending.UserID, code, now)
 	}
 	if pending.SetUp && errors.Is(err, core.ErrNotFound) {
-		err = ErrPendingOver // another browser has set one up meanwhile
+		err = ErrPendingOver // another browser has set one up in the meantime
 	}
 	if err != nil {
 		return b, "", nil, err
@@ -163,8 +164,8 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 	return b, device, recovery, err
 }
 
-// CheckCode takes a code of a user's authenticator app, or a recovery code: each once. Failures are counted for each
-// user before the code is looked at. The errors are ErrBadCode and one of kind TooMany.
+// CheckCode accepts a code of a user's authenticator app or a recovery code, each only once. Failures are counted per
+// user before the code is checked. The errors are ErrBadCode and one of kind TooMany.
 func (p *Provider) CheckCode(ctx context.Context, userID, code string, now core.Instant) error {
 	try, err := p.store.TryFactor(ctx, userID, now)
 	if errors.Is(err, core.ErrNotFound) {
@@ -191,14 +192,14 @@ func (p *Provider) CheckCode(ctx context.Context, userID, code string, now core.
 	return err
 }
 
-// TOTPSetup is what an authenticator app needs to know.
+// TOTPSetup holds the data for setting up an authenticator app.
 type TOTPSetup struct {
 	Secret string // base32, in groups of four
 	URI    string // otpauth
 }
 
-// SetUpTOTP makes the secret of a new authenticator app. The user's address must be verified (ErrFactorUnverified);
-// store.ErrFactorSet where there is a second factor.
+// SetUpTOTP creates the secret of a new authenticator app. If the user's address is not verified, it returns
+// ErrFactorUnverified. If the user has a second factor, it returns store.ErrFactorSet.
 func (p *Provider) SetUpTOTP(ctx context.Context, u core.User, now core.Instant) error {
 	if !u.EmailVerified {
 		return ErrFactorUnverified
@@ -206,7 +207,8 @@ func (p *Provider) SetUpTOTP(ctx context.Context, u core.User, now core.Instant)
 	return p.store.SetTOTP(ctx, u.ID, newTOTPSecret(), now)
 }
 
-// NewTOTP reads what SetUpTOTP made, until it is confirmed. core.ErrNotFound: there is nothing.
+// NewTOTP returns the setup that SetUpTOTP created, until it is confirmed. If there is none, it returns
+// core.ErrNotFound.
 func (p *Provider) NewTOTP(ctx context.Context, userID string, email core.Email) (TOTPSetup, error) {
 	secret, err := p.store.NewTOTP(ctx, userID)
 	if err != nil {
@@ -220,16 +222,16 @@ func (p *Provider) NewTOTP(ctx context.Context, userID string, email core.Email)
 	return TOTPSetup{strings.Join(append(groups, text), " "), totpURI(p.host(), string(email), secret)}, nil
 }
 
-// host is the name by which authenticator apps list an account here.
+// host returns the name under which authenticator apps list an account of this server.
 func (p *Provider) host() string {
 	_, rest, _ := strings.Cut(p.Issuer, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	return host
 }
 
-// ConfirmTOTP makes the app that SetUpTOTP prepared the user's second factor, by a code of it, and returns the recovery
-// codes, to be shown once. ErrBadCode: the code is not the app's. core.ErrNotFound: nothing waits.
-// store.ErrSignInStale: the user has changed since the sign-in.
+// ConfirmTOTP makes the app prepared by SetUpTOTP the user's second factor and returns the recovery codes, which must
+// be shown once. If the code is not the app's, it returns ErrBadCode. If no setup is pending, it returns
+// core.ErrNotFound. If the user has changed since the sign-in, it returns store.ErrSignInStale.
 func (p *Provider) ConfirmTOTP(ctx context.Context, u core.User, code string, look core.MailStyle, now core.Instant) (
 	[]string, error,
 ) {
@@ -253,8 +255,8 @@ func (p *Provider) confirmTOTP(ctx context.Context, n identity.NewTOTP, code str
 	return codes, nil
 }
 
-// RenewRecoveryCodes replaces a user's recovery codes, and returns the new ones, to be shown once. core.ErrNotFound:
-// the user has no second factor.
+// RenewRecoveryCodes replaces a user's recovery codes and returns the new ones, which must be shown once. If the user
+// has no second factor, it returns core.ErrNotFound.
 func (p *Provider) RenewRecoveryCodes(ctx context.Context, userID string, look core.MailStyle, now core.Instant) (
 	[]string, error,
 ) {

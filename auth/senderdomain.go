@@ -10,14 +10,15 @@ import (
 	"newsletterd/core"
 )
 
-// LookupTXT returns the texts of the TXT records of a name, as (*net.Resolver).LookupTXT does.
+// LookupTXT returns the texts of the TXT records of a name, like (*net.Resolver).LookupTXT.
 type LookupTXT func(ctx context.Context, name string) ([]string, error)
 
-// domainLookups is how long the look at a sender domain's records may take in all.
+// domainLookups is the time limit for all lookups of a sender domain's records.
 const domainLookups = 8 * time.Second
 
-// CheckDomain looks for the TXT record that proves a sender domain, and where people put it by mistake. It returns one
-// of the words of core.SenderDomain.Check but core.DomainTaken, and the name of a record that is misplaced.
+// CheckDomain looks for the TXT record that verifies a sender domain, and in places where people publish it by
+// mistake. It returns one of the values of core.SenderDomain.Check except core.DomainTaken, and the name of a
+// misplaced record.
 func CheckDomain(ctx context.Context, lookup LookupTXT, d core.SenderDomain) (result, foundAt string) {
 	ctx, cancel := context.WithTimeout(ctx, domainLookups)
 	defer cancel()
@@ -43,8 +44,9 @@ func CheckDomain(ctx context.Context, lookup LookupTXT, d core.SenderDomain) (re
 	return result, ""
 }
 
-// servfail is how net names an answer that is neither records nor "no such name": SERVFAIL, REFUSED.
+// servfail is the error text of package net for an answer such as SERVFAIL or REFUSED.
 const servfail = "server misbehaving"
 
-// absolute returns a name that no search list of the machine is tried with: records of its own domain prove nothing.
+// absolute returns a name with a trailing dot, which disables the machine's search list. Records of the machine's own
+// domain prove nothing.
 func absolute(name string) string { return name + "." }

@@ -15,19 +15,18 @@ import (
 	"newsletterd/store/identity"
 )
 
-// SetupTTL is how long the link is good by which the first operator makes an account.
+// SetupTTL is the lifetime of the link with which the first operator creates an account.
 const SetupTTL = time.Hour
 
-// ErrSetupOver is returned for the token of such a link that is not good any more, or never was: the account is there,
-// or the time is up.
+// ErrSetupOver is returned if the token of such a link is invalid or has expired, or if the account already exists.
 var ErrSetupOver = &core.Error{
 	Kind: core.Invalid, Code: "setup_over", Field: "token",
 	Message: "The link is no longer valid. Until the first server administrator exists, newsletterd admin " +
 		"setup-link prints a new one.",
 }
 
-// SetupToken returns the token of the link by which the first operator makes an account. It is good for SetupTTL, and
-// until there is an operator. It returns store.ErrOperatorExists where there is one.
+// SetupToken returns the token of the link with which the first operator creates an account. It is valid for SetupTTL
+// or until there is an operator. If there already is one, it returns store.ErrOperatorExists.
 func SetupToken(ctx context.Context, s *store.Store, now core.Instant) (string, error) {
 	if err := s.NoOperator(ctx); err != nil {
 		return "", err
@@ -39,7 +38,7 @@ func SetupToken(ctx context.Context, s *store.Store, now core.Instant) (string, 
 	return setupToken(key, now.Add(SetupTTL)), nil
 }
 
-// setupToken returns the end of the token's time, and its MAC.
+// setupToken returns the token: its expiry and a MAC.
 func setupToken(key []byte, until core.Instant) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(until))
 	mac := hmac.New(sha256.New, key)
@@ -47,7 +46,7 @@ func setupToken(key []byte, until core.Instant) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(b))
 }
 
-// CheckSetup returns ErrSetupOver for a token that makes no account.
+// CheckSetup returns ErrSetupOver if the token can't create an account.
 func (p *Provider) CheckSetup(ctx context.Context, token string, now core.Instant) error {
 	key, err := p.store.PurposeKey(ctx, db.PurposeSetup)
 	if err != nil {
@@ -70,8 +69,8 @@ func (p *Provider) CheckSetup(ctx context.Context, token string, now core.Instan
 	return nil
 }
 
-// Setup makes the first operator with the token of a link. It returns ErrSetupOver, and what is wrong with name,
-// address or password; of two at once one makes the account.
+// Setup creates the first operator with the token of a link. It returns ErrSetupOver, or the error in name, address
+// or password. Of two concurrent calls, only one creates an account.
 func (p *Provider) Setup(ctx context.Context, token, name, address, password string, now core.Instant) error {
 	if err := p.CheckSetup(ctx, token, now); err != nil {
 		return err

@@ -22,7 +22,7 @@ const (
 	HeaderClientID  = "X-Client-Id"
 )
 
-// SignatureTolerance is how far a timestamp may be from our clock, either way.
+// SignatureTolerance is the maximum difference between a timestamp and this server's clock, in either direction.
 const SignatureTolerance = 300 * time.Second
 
 const (
@@ -31,8 +31,8 @@ const (
 	maxSignatures = 4
 )
 
-// Signature is what the four headers of a webhook say, well formed but not yet proved. ClientID and
-// Nonce are safe to look up before VerifySignature; nothing may be changed on their word.
+// Signature holds the parsed but unverified headers of a webhook. ClientID and Nonce may be looked up before
+// VerifySignature, but nothing may be changed because of them.
 type Signature struct {
 	ClientID  string
 	Nonce     string
@@ -43,9 +43,9 @@ type Signature struct {
 	n    int
 }
 
-// ParseSignature reads the four headers of a webhook (header is an http.Header) and holds their timestamp
-// against now: the first of the receiver's checks, made before the body is read. A header that is
-// missing, given twice, malformed, or too far from now is core.ErrInvalidSignature.
+// ParseSignature parses the four headers of a webhook (header is an http.Header) and compares their timestamp with
+// now. It is the receiver's first check, before the body is read. If a header is missing, repeated, malformed or too
+// far from now, it returns core.ErrInvalidSignature.
 func ParseSignature(header map[string][]string, now core.Instant) (Signature, error) {
 	var s Signature
 	sig, ok1 := single(header, HeaderSignature)
@@ -63,9 +63,9 @@ func ParseSignature(header map[string][]string, now core.Instant) (Signature, er
 	return s, nil
 }
 
-// VerifySignature proves s over the path as declared and the raw body with the client's keys: any
-// signature that any key made suffices (two keys while a secret is changed). Without keys (an unknown
-// client) a random one is asked, so that the work is the same. A refusal is core.ErrInvalidSignature.
+// VerifySignature verifies s over the declared path and the raw body. One signature that matches one of the client's
+// keys suffices (there are two keys while a secret is being replaced). Without keys (an unknown client) it uses a
+// random key, so that the work is the same. It returns core.ErrInvalidSignature if no signature matches.
 func VerifySignature(s Signature, path string, body []byte, keys ...[]byte) error {
 	if len(keys) == 0 {
 		keys = [][]byte{strangerKey()}
@@ -86,35 +86,35 @@ func VerifySignature(s Signature, path string, body []byte, keys ...[]byte) erro
 	return nil
 }
 
-// Sign makes the value of X-Signature for one attempt: timestamp in unix seconds, nonce new for each
-// attempt, key as ParseSecret returns it.
+// Sign returns the value of X-Signature for one attempt. timestamp is in unix seconds, nonce must be new for each
+// attempt, and key is the result of ParseSecret.
 func Sign(key []byte, path, clientID string, timestamp int64, nonce string, body []byte) string {
 	text := signedText(path, clientID, strconv.FormatInt(timestamp, 10), nonce, body)
 	return macPrefix + hex.EncodeToString(mac(key, text))
 }
 
-// SignStandard makes the value of webhook-signature (Standard Webhooks 1.0, scheme v1): id as in webhook-id, timestamp
-// in unix seconds as in webhook-timestamp.
+// SignStandard returns the value of webhook-signature (Standard Webhooks 1.0, scheme v1). id is the value of
+// webhook-id, and timestamp that of webhook-timestamp in unix seconds.
 func SignStandard(key []byte, id string, timestamp int64, body []byte) string {
 	text := append([]byte(id+"."+strconv.FormatInt(timestamp, 10)+"."), body...)
 	return "v1," + base64.StdEncoding.EncodeToString(mac(key, text))
 }
 
-// NewNonce makes a nonce for one attempt: 128 random bits, 22 characters.
+// NewNonce returns a nonce for one attempt: 128 random bits in 22 characters.
 func NewNonce() string {
 	b := make([]byte, 16)
 	rand.Read(b)
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// NewSecret makes a webhook secret: whsec_ and the standard base64 of 32 random bytes.
+// NewSecret returns a webhook secret: whsec_ and the standard base64 of 32 random bytes.
 func NewSecret() string {
 	b := make([]byte, 32)
 	rand.Read(b)
 	return secretPrefix + base64.StdEncoding.EncodeToString(b)
 }
 
-// ParseSecret returns the key that a written secret stands for: exactly 32 bytes.
+// ParseSecret returns the key of a secret, which must have exactly 32 bytes.
 func ParseSecret(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(text)
@@ -124,7 +124,7 @@ func ParseSecret(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// signedText is version, method, path, client, timestamp, nonce and the body's hash, joined by LF.
+// signedText joins version, method, path, client, timestamp, nonce and the body's hash with newlines.
 func signedText(path, clientID, timestamp, nonce string, body []byte) []byte {
 	sum := sha256.Sum256(body)
 	b := make([]byte, 0, 16+len(path)+len(clientID)+len(timestamp)+len(nonce)+2*len(sum))
@@ -141,7 +141,7 @@ func mac(key, text []byte) []byte {
 	return h.Sum(nil)
 }
 
-// strangerKey stands in for the key of a client that does not exist.
+// strangerKey returns the key that is used for unknown clients.
 var strangerKey = sync.OnceValue(func() []byte {
 	b := make([]byte, 32)
 	rand.Read(b)
@@ -155,8 +155,8 @@ func single(header map[string][]string, name string) (string, bool) {
 	return "", false
 }
 
-// readMACs reads up to 4 signatures and reports whether all of the text is such: "v1=" and 64 lower-case hex digits
-// each, parted by commas alone.
+// readMACs reads up to 4 signatures and reports whether the whole text consists of them. Each is "v1=" and 64
+// lower-case hex digits. They are separated by commas only.
 func (s *Signature) readMACs(text string) bool {
 	const size = len(macPrefix) + 2*sha256.Size
 	if len(text) > maxSignatures*(size+1) {
@@ -175,7 +175,7 @@ func (s *Signature) readMACs(text string) bool {
 	return s.n > 0
 }
 
-// readTimestamp reads exactly 10 digits of unix seconds.
+// readTimestamp parses unix seconds of exactly 10 digits.
 func readTimestamp(text string) (core.Instant, bool) {
 	if len(text) != 10 {
 		return 0, false
@@ -190,7 +190,7 @@ func readTimestamp(text string) (core.Instant, bool) {
 	return core.Instant(sec * 1000), true
 }
 
-// word reports whether text is shortest to longest characters of A-Za-z0-9_-.
+// word reports whether text consists of shortest to longest characters of A-Za-z0-9_-.
 func word(text string, shortest, longest int) bool {
 	if len(text) < shortest || len(text) > longest {
 		return false

@@ -10,21 +10,21 @@ import (
 	"newsletterd/store/identity"
 )
 
-// SignInRequest is a login on the page.
+// SignInRequest is a sign-in on the login page.
 type SignInRequest struct {
 	Email     string
 	Password  string
-	BrowserID string // that the session was signed in as before; it is signed out
-	Device    string // the browser's cookie of earlier sign-ins; empty: it has none
+	BrowserID string // of the session's previous sign-in, which ends
+	Device    string // the browser's cookie of earlier sign-ins; empty: none
 	Remote    netip.Addr
 	UserAgent string
-	Language  string // of mails: of core.Languages; empty: the first
+	Language  string // language of emails, from core.Languages; empty: the first
 }
 
-// SignIn signs a user in in a browser, with the same checks, work and throttling as the password grant. The
-// returned device is the cookie by which the browser is known from now on. For a user who has a second factor or must
-// have one the error is *FactorNeeded: then FinishSignIn signs the user in. ErrPasskeyNeeded: who must have a factor
-// has a passkey alone.
+// SignIn signs a user in in a browser, with the same checks, work and throttling as the password grant. The returned
+// device is the new cookie that identifies the browser. If the user has or must have a second factor, the error is
+// *FactorNeeded, and FinishSignIn completes the sign-in. If a factor is required and the user has only a passkey, it
+// returns ErrPasskeyNeeded.
 func (p *Provider) SignIn(
 	ctx context.Context, r SignInRequest, now core.Instant,
 ) (b core.Browser, device string, err error) {
@@ -41,7 +41,7 @@ func (p *Provider) SignIn(
 	return p.addBrowser(ctx, r, try, rehashed, amrPassword, now)
 }
 
-// addBrowser records the sign-in of a user who has proved everything.
+// addBrowser records the sign-in of a fully authenticated user.
 func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try identity.LoginAttempt, rehashed, amr string,
 	now core.Instant,
 ) (b core.Browser, device string, err error) {
@@ -50,7 +50,7 @@ func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try identity
 	return b, device, p.store.AddBrowser(ctx, in, b, r.BrowserID, now)
 }
 
-// newBrowser is the browser of a sign-in, the cookie by which it is known from now on, and what the store notes of it.
+// newBrowser returns the browser of a sign-in, its new cookie, and the data that the store records about it.
 func newBrowser(r SignInRequest, try identity.LoginAttempt, amr string, now core.Instant) (b core.Browser, device string,
 	in identity.SignIn,
 ) {
@@ -65,7 +65,7 @@ func newBrowser(r SignInRequest, try identity.LoginAttempt, amr string, now core
 	return b, device, identity.SignIn{Key: try.Key, Devices: []string{deviceKey(device), remoteKey(r.Remote)}}
 }
 
-// ChangePassword sets another password for a signed-in user who knows the present one. Every other sign-in ends.
+// ChangePassword sets a new password for a signed-in user who knows the current one. It ends all other sign-ins.
 func (p *Provider) ChangePassword(
 	ctx context.Context, v core.Visitor, present, password string, remote netip.Addr, device string, now core.Instant,
 ) error {
@@ -82,8 +82,8 @@ func (p *Provider) ChangePassword(
 	return p.store.ChangePassword(ctx, v.User.ID, v.User.Epoch, hash, v.Browser.ID, now)
 }
 
-// CheckPresent asks a signed-in user for the present password, with the throttling of CheckPassword. None is needed of
-// one who has lately used a passkey.
+// CheckPresent checks a signed-in user's current password, with the throttling of CheckPassword. A user who has
+// recently used a passkey needs no password.
 func (p *Provider) CheckPresent(
 	ctx context.Context, v core.Visitor, password string, remote netip.Addr, device string, now core.Instant,
 ) error {
@@ -97,7 +97,7 @@ func (p *Provider) CheckPresent(
 	return p.store.ForgiveTry(ctx, try.Key)
 }
 
-// deviceKey is what a browser's cookie is stored as; the cookie itself is not.
+// deviceKey returns the form in which a browser's cookie is stored. The cookie itself is not.
 func deviceKey(device string) string {
 	if device == "" {
 		return ""

@@ -25,10 +25,10 @@ type TokenResponse struct {
 	Scope        string `json:"scope"`
 }
 
-// grant is what tokens are issued of.
+// grant is the basis for issuing tokens.
 type grant struct {
 	family  core.Family
-	scopes  []string // of this access token: the family's, or fewer
+	scopes  []string // scopes of this access token: the family's, or fewer
 	client  core.TokenClient
 	refresh string
 	nonce   string
@@ -53,8 +53,8 @@ func (p *Provider) issue(ctx context.Context, g grant, now core.Instant) (TokenR
 	return r, err
 }
 
-// issueWhile signs the tokens of a grant while the commit runs that makes them good, and returns the refresh token that
-// they go with. They are answered once both are done: what was signed for a commit that failed is forgotten.
+// issueWhile signs the tokens of a grant while commit runs. commit makes them valid and returns their refresh token.
+// issueWhile waits for both and discards the tokens if the commit fails.
 func (p *Provider) issueWhile(
 	ctx context.Context, g grant, now core.Instant, commit func() (refresh string, err error),
 ) (TokenResponse, error) {
@@ -75,7 +75,7 @@ func (p *Provider) issueWhile(
 
 func seconds(i core.Instant) int64 { return i.Time().Unix() }
 
-// signAccess makes an access token of a family.
+// signAccess returns a new access token of a family.
 func (p *Provider) signAccess(
 	ctx context.Context, f core.Family, scopes []string, now, end core.Instant,
 ) (string, error) {
@@ -89,7 +89,7 @@ func (p *Provider) signAccess(
 	}, now)
 }
 
-// signID makes the id token that goes with an access token.
+// signID returns the id token for an access token.
 func (p *Provider) signID(ctx context.Context, g grant, access string, now, end core.Instant) (string, error) {
 	alg := algRS256
 	if g.client.IDTokenAlg == algES256 {
@@ -118,7 +118,8 @@ func (p *Provider) signID(ctx context.Context, g grant, access string, now, end 
 	return p.sign(ctx, alg, typID, claims, now)
 }
 
-// atHash is the left half of the token's SHA-256 (OpenID Connect Core section 3.1.3.6; both algorithms use SHA-256).
+// atHash returns the left half of the token's SHA-256 (OpenID Connect Core section 3.1.3.6; both algorithms use
+// SHA-256).
 func atHash(access string) string {
 	sum := sha256.Sum256([]byte(access))
 	return base64.RawURLEncoding.EncodeToString(sum[:len(sum)/2])
@@ -136,13 +137,13 @@ func (p *Provider) sign(ctx context.Context, alg, typ string, claims any, now co
 	return key.sign(typ, payload)
 }
 
-// maxJWT is the longest access token that is looked at, in bytes.
+// maxJWT is the maximum length of an access token in bytes.
 const maxJWT = 4096
 
 var accessAlgs = []jose.SignatureAlgorithm{algES256}
 
-// verifyAccess proves an access token of ours by signature, type and claims. Whether its session still
-// stands is not asked here.
+// verifyAccess verifies the signature, type and claims of an access token of this server. It doesn't check whether
+// its session is still valid.
 func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Instant) (AccessClaims, error) {
 	if len(token) > maxJWT || strings.Count(token, ".") != 2 {
 		return AccessClaims{}, ErrBadToken
@@ -154,7 +155,7 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 	h := jws.Signatures[0].Protected
 	typ, _ := h.ExtraHeaders[jose.HeaderType].(string)
 	_, crit := h.ExtraHeaders["crit"]
-	// RFC 9068 section 4: an id token, or any other JWT that we sign, is not an access token.
+	// RFC 9068 section 4: an id token, or any other JWT of this server, is not an access token.
 	if !strings.EqualFold(typ, typAccess) || crit || h.KeyID == "" {
 		return AccessClaims{}, ErrBadToken
 	}
@@ -162,7 +163,7 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 	if err != nil {
 		return AccessClaims{}, err
 	}
-	// The algorithm is the key's, never the token's choice (RFC 8725 section 3.1).
+	// The key determines the algorithm, never the token (RFC 8725 section 3.1).
 	if key == nil || h.Algorithm != key.Alg {
 		return AccessClaims{}, ErrBadToken
 	}
@@ -177,8 +178,8 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 	return claims, nil
 }
 
-// badClaims is the ErrBadToken of claims that we have signed. It says so where they are of another issuer: listen or
-// public_url has changed since, and the caller can't see why it works no more.
+// badClaims returns ErrBadToken for invalid claims with a valid signature. If they have another issuer, the error
+// says so: listen or public_url has changed, which the caller can't know otherwise.
 func (p *Provider) badClaims(payload []byte) error {
 	var c struct {
 		Issuer string `json:"iss"`
@@ -190,9 +191,9 @@ func (p *Provider) badClaims(payload []byte) error {
 		p.Issuer)
 }
 
-// AdminToken makes an access token for scripts: of a user, for the built-in client, without refresh token,
-// with a life of its own. It ends with its family (store.RevokeFamily of the returned sid). The scopes are
-// cut to what the user's roles allow.
+// AdminToken returns an access token for scripts. It belongs to a user and the built-in client, has its own lifetime
+// and no refresh token. It ends with its family (store.RevokeFamily of the returned sid). The scopes are limited to
+// what the user's roles allow.
 func (p *Provider) AdminToken(
 	ctx context.Context, u core.User, scope string, ttl time.Duration, now core.Instant,
 ) (TokenResponse, string, error) {
@@ -224,8 +225,8 @@ func (p *Provider) AdminToken(
 	}, f.ID, nil
 }
 
-// OwnToken makes a short-lived access token by which the daemon calls its own member service on behalf of a tenant. It
-// is the built-in client's, with one scope.
+// OwnToken returns a short-lived access token with which the server calls its own member service on behalf of a
+// tenant. It belongs to the built-in client and has one scope.
 func (p *Provider) OwnToken(ctx context.Context, tenantID, scope string, now core.Instant) (string, error) {
 	f := core.Family{
 		ID: core.NewID(), Kind: core.FamilyClient, ClientID: core.BuiltInClientID, TenantID: tenantID, Scope: scope,

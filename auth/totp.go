@@ -16,15 +16,15 @@ import (
 	"newsletterd/core"
 )
 
-// The parameters of one-time codes are those that authenticator apps take when they are told none (RFC 6238 section 4).
+// The parameters of one-time codes are the defaults of authenticator apps (RFC 6238 section 4).
 const (
 	totpPeriod     = 30 * time.Second
 	totpDigits     = 6
-	totpWindow     = 1  // steps that a clock may be early or late
+	totpWindow     = 1  // tolerated difference of a clock in steps, in both directions
 	totpSecretSize = 20 // bytes, as RFC 4226 section 4 recommends
 )
 
-// totpText is how a secret is written: base32 without padding.
+// totpText is the encoding of secrets: base32 without padding.
 var totpText = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 func newTOTPSecret() []byte {
@@ -33,7 +33,7 @@ func newTOTPSecret() []byte {
 	return secret
 }
 
-// totpStep returns the number of the period that a time is in.
+// totpStep returns the number of the period that contains now.
 func totpStep(now core.Instant) int64 { return now.Time().Unix() / int64(totpPeriod/time.Second) }
 
 // totpCode returns the code of a step (RFC 4226 section 5.3).
@@ -45,8 +45,8 @@ func totpCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", totpDigits, n%1_000_000)
 }
 
-// matchTOTP returns the step of a code, if it is that of a step near now and later than last: each code is good once
-// (RFC 6238 section 5.2).
+// matchTOTP returns the step of a code if that step is close to now and later than last. Each code is thus accepted
+// only once (RFC 6238 section 5.2).
 func matchTOTP(secret []byte, code string, last int64, now core.Instant) (step int64, ok bool) {
 	at := totpStep(now)
 	for s := at - totpWindow; s <= at+totpWindow; s++ {
@@ -57,22 +57,22 @@ func matchTOTP(secret []byte, code string, last int64, now core.Instant) (step i
 	return step, ok
 }
 
-// totpURI returns the address that authenticator apps read from a QR code (otpauth, as Google Authenticator's wiki
-// describes it). The label's parts hold no colon, which parts them.
+// totpURI returns the URI that authenticator apps read from a QR code (otpauth, as described in Google
+// Authenticator's wiki). The parts of the label must not contain a colon, which separates them.
 func totpURI(issuer, account string, secret []byte) string {
 	issuer = strings.ReplaceAll(issuer, ":", " ")
 	return "otpauth://totp/" + url.PathEscape(issuer) + ":" + url.PathEscape(strings.ReplaceAll(account, ":", " ")) +
 		"?secret=" + totpText.EncodeToString(secret) + "&issuer=" + url.PathEscape(issuer)
 }
 
-// A recovery code has 80 random bits: sixteen characters of base32, in groups of four when it is shown.
+// A recovery code has 80 random bits: sixteen characters of base32, displayed in groups of four.
 const (
 	recoveryCodes = 10
 	recoveryBytes = 10
 	recoveryGroup = 4 // characters
 )
 
-// newRecoveryCodes returns codes as they are shown once, and what is stored of them.
+// newRecoveryCodes returns new codes, to be shown once, and the hashes to store.
 func newRecoveryCodes() (codes []string, hashes [][]byte) {
 	random := make([]byte, recoveryBytes)
 	for range recoveryCodes {
@@ -88,7 +88,7 @@ func newRecoveryCodes() (codes []string, hashes [][]byte) {
 	return codes, hashes
 }
 
-// typedCode returns a code as it was typed, without what people put between its characters.
+// typedCode returns a typed code without separators between its characters.
 func typedCode(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -7,13 +7,13 @@ import (
 	"newsletterd/core"
 )
 
-// UnsubscribeKind says where an unsubscribe token came from.
+// UnsubscribeKind is the origin of an unsubscribe token.
 type UnsubscribeKind byte
 
-// The kinds. A mailed token stands in a mail and works for ever. A requested one was asked for without proof and lives
-// for RequestedTTL. An undo token takes back, for UndoTTL, the unsubscribing that happened at IssuedAt. A manage token
-// is mailed to the address that asks for it and opens, for ManageTTL, what a tenant holds about the address; a mail
-// that is passed on must not do that.
+// The kinds. A mailed token is part of an email and never expires. A requested one was requested without proof and
+// lasts for RequestedTTL. For UndoTTL, an undo token reverts the unsubscribe at IssuedAt. A manage token is emailed
+// to the address that requests it and opens the tenant's data about the address for ManageTTL. A forwarded email must
+// not grant that.
 const (
 	UnsubscribeMailed    UnsubscribeKind = 1
 	UnsubscribeRequested UnsubscribeKind = 2
@@ -21,18 +21,18 @@ const (
 	UnsubscribeManage    UnsubscribeKind = 4
 )
 
-// UnsubscribeToken is all that an unsubscribe link knows; nothing of it is stored.
+// UnsubscribeToken is the whole content of an unsubscribe link. Nothing else is stored.
 type UnsubscribeToken struct {
 	Kind           UnsubscribeKind
 	ListID         string
 	SubscriptionID string
 	Email          core.Email
-	JobNo          int64 // the recipient row of the mail; 0 where no send job made it
+	JobNo          int64 // recipient row of the email; 0: not sent by a send job
 	Seq            int64
-	IssuedAt       core.Instant // of a job's mails the start of the job, so that a second copy is equal
+	IssuedAt       core.Instant // for a job's emails, the start of the job, so that a second copy is identical
 }
 
-// ExpiresAt is when the token ends; 0 = never.
+// ExpiresAt returns the expiry of the token. Zero means never.
 func (t UnsubscribeToken) ExpiresAt() core.Instant {
 	switch t.Kind {
 	case UnsubscribeRequested:
@@ -46,19 +46,19 @@ func (t UnsubscribeToken) ExpiresAt() core.Instant {
 	}
 }
 
-// Expired reports whether the token has ended.
+// Expired reports whether the token has expired.
 func (t UnsubscribeToken) Expired(now core.Instant) bool {
 	end := t.ExpiresAt()
 	return end != 0 && now >= end
 }
 
-// SealUnsubscribe makes the text of an unsubscribe or undo token. It fails only where an id is no UUID.
+// SealUnsubscribe returns the text of an unsubscribe or undo token. It fails only if an id is not a UUID.
 func (s *Sealer) SealUnsubscribe(t UnsubscribeToken) (string, error) {
 	b, err := s.AppendUnsubscribe(nil, t)
 	return string(b), err
 }
 
-// AppendUnsubscribe appends the text of the token to dst: for a sender that makes one per mail.
+// AppendUnsubscribe appends the text of the token to dst. It suits a worker that makes one token per email.
 func (s *Sealer) AppendUnsubscribe(dst []byte, t UnsubscribeToken) ([]byte, error) {
 	st := s.nonces.Get().(*sealState)
 	defer s.nonces.Put(st)
@@ -69,18 +69,18 @@ func (s *Sealer) AppendUnsubscribe(dst []byte, t UnsubscribeToken) ([]byte, erro
 	return s.appendSeal(st, dst, purposeOf(t.Kind), st.plain), nil
 }
 
-// OpenUnsubscribe reads a mailed or requested token; an undo token is refused. Its life is the caller's
-// to judge (Expired). Anything else is core.ErrInvalidToken.
+// OpenUnsubscribe opens a mailed or requested token. The caller must check Expired. For an undo token or any other
+// text, it returns core.ErrInvalidToken.
 func (s *Sealer) OpenUnsubscribe(token string) (UnsubscribeToken, error) {
 	return s.openUnsubscribe(purposeUnsubscribe, token)
 }
 
-// OpenUndo reads an undo token; an unsubscribe token is refused. Its life is the caller's to judge.
+// OpenUndo opens an undo token and refuses unsubscribe tokens. The caller must check Expired.
 func (s *Sealer) OpenUndo(token string) (UnsubscribeToken, error) {
 	return s.openUnsubscribe(purposeUndo, token)
 }
 
-// OpenManage reads a manage token, and no other. Its life is the caller's to judge.
+// OpenManage opens a manage token and refuses all others. The caller must check Expired.
 func (s *Sealer) OpenManage(token string) (UnsubscribeToken, error) {
 	return s.openUnsubscribe(purposeManage, token)
 }
@@ -107,7 +107,7 @@ func purposeOf(k UnsubscribeKind) byte {
 	return purposeUnsubscribe
 }
 
-// appendUnsubscribe writes kind, two UUIDs of 16 bytes, three varints, and the address to the end.
+// appendUnsubscribe appends kind, two UUIDs of 16 bytes, three varints, and the address as the rest.
 func appendUnsubscribe(b []byte, t UnsubscribeToken) (_ []byte, ok bool) {
 	b = append(b, byte(t.Kind))
 	if b, ok = appendUUID(b, t.ListID); !ok {
@@ -140,7 +140,7 @@ func readUnsubscribe(b []byte) (t UnsubscribeToken, ok bool) {
 	return t, len(b) > 0
 }
 
-// appendUUID appends the 16 bytes of a UUID in its lower-case form, without allocating.
+// appendUUID appends the 16 bytes of a UUID in lower-case form without allocating.
 func appendUUID(b []byte, id string) ([]byte, bool) {
 	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
 		return b, false

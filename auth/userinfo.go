@@ -8,18 +8,18 @@ import (
 	"newsletterd/core"
 )
 
-// UserInfo are the claims about a user (OpenID Connect Core section 5.1), as far as the scopes of the token or the
-// parameter claims of its authorization request ask for them.
+// UserInfo holds the claims about a user (OpenID Connect Core section 5.1) that the scopes of the token or the
+// parameter claims of its authorization request ask for.
 type UserInfo struct {
 	Subject       string      `json:"sub"`
 	Name          string      `json:"name,omitempty"`
 	Username      string      `json:"preferred_username,omitempty"` // the verified address
 	Email         *core.Email `json:"email,omitempty"`
 	EmailVerified *bool       `json:"email_verified,omitempty"`
-	UpdatedAt     int64       `json:"updated_at,omitempty"` // seconds
+	UpdatedAt     int64       `json:"updated_at,omitempty"` // unix seconds
 }
 
-// UserInfo answers for the user of an access token that carries openid (OpenID Connect Core section 5.3).
+// UserInfo returns the claims of the user of an access token with the scope openid (OpenID Connect Core section 5.3).
 func (p *Provider) UserInfo(ctx context.Context, caller core.Caller) (UserInfo, error) {
 	if !caller.Has(core.ScopeOpenID) {
 		return UserInfo{}, core.ErrScope
@@ -40,9 +40,10 @@ func (p *Provider) UserInfo(ctx context.Context, caller core.Caller) (UserInfo, 
 	return info, nil
 }
 
-// ofScopes adds the claims that scopes stand for (OpenID Connect Core section 5.4). People sign in with their address, so
-// that is preferred_username, which belongs to profile; it is left out without the scope email, which gives the
-// address, and until the address is verified, because anyone can sign up with an address that isn't theirs.
+// ofScopes adds the claims of scopes (OpenID Connect Core section 5.4). preferred_username, which belongs to profile,
+// is the address, since people sign in with it. It is left out without the scope email, which grants access to the
+// address. It is also left out until the address is verified, because anyone can sign up with another person's
+// address.
 func (i *UserInfo) ofScopes(u *core.User, scopes []string) {
 	profile, email := slices.Contains(scopes, core.ScopeProfile), slices.Contains(scopes, core.ScopeEmail)
 	if profile {

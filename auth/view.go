@@ -7,13 +7,13 @@ import (
 	"newsletterd/core"
 )
 
-// ViewToken names a mail of a job, for its reader to see it in a browser.
+// ViewToken identifies an email of a job, so that its subscriber can view it in a browser.
 type ViewToken struct {
 	JobNo, Seq int64
-	IssuedAt   core.Instant // the start of the job, so that a second copy of the mail is equal
+	IssuedAt   core.Instant // start of the job, so that a second copy of the email is identical
 }
 
-// Expired reports whether the token has ended.
+// Expired reports whether the token has expired.
 func (t ViewToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(ViewTTL) }
 
 // AppendView appends the text of the token to dst.
@@ -25,7 +25,8 @@ func (s *Sealer) AppendView(dst []byte, t ViewToken) []byte {
 	return s.AppendSeal(dst, purposeView, plain)
 }
 
-// OpenView reads a token of AppendView. Its life is the caller's to judge. Anything else is core.ErrInvalidToken.
+// OpenView opens a token of AppendView. The caller must check Expired. For any other text, it returns
+// core.ErrInvalidToken.
 func (s *Sealer) OpenView(token string) (t ViewToken, err error) {
 	plain, err := s.Open(purposeView, token)
 	if err != nil {
@@ -44,14 +45,15 @@ func (s *Sealer) OpenView(token string) (t ViewToken, err error) {
 	return t, nil
 }
 
-// PreviewToken names a job as one address would get it, for an operator who tries the job to see it in a browser.
+// PreviewToken identifies a job as rendered for one address, so that an operator who tests the job can view it in a
+// browser.
 type PreviewToken struct {
 	JobNo    int64
-	Email    core.Email // empty: a reader of whom nothing is known
+	Email    core.Email // empty: a subscriber with no details
 	IssuedAt core.Instant
 }
 
-// Expired reports whether the token has ended.
+// Expired reports whether the token has expired.
 func (t PreviewToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(ViewTTL) }
 
 // SealPreview returns the text of the token.
@@ -61,7 +63,8 @@ func (s *Sealer) SealPreview(t PreviewToken) string {
 	return s.Seal(purposePreview, append(plain, t.Email...))
 }
 
-// OpenPreview reads a token of SealPreview. Its life is the caller's to judge. Anything else is core.ErrInvalidToken.
+// OpenPreview opens a token of SealPreview. The caller must check Expired. For any other text, it returns
+// core.ErrInvalidToken.
 func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
 	plain, err := s.Open(purposePreview, token)
 	if err != nil {
@@ -78,17 +81,17 @@ func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
 	return t, nil
 }
 
-// DraftToken names a version of a campaign as one address would get it, for those who are to look at it before it is
-// sent. With a digest it shows that content alone, however the campaign changes.
+// DraftToken identifies a version of a campaign as rendered for one address, for its reviewers. With a digest, it
+// shows only that content, even if the campaign changes.
 type DraftToken struct {
 	CampaignID string
 	Version    int64
-	Email      core.Email // empty: a reader of whom nothing is known
+	Email      core.Email // empty: a subscriber with no details
 	IssuedAt   core.Instant
-	Seen       core.Digest // empty: whatever the version says then
+	Seen       core.Digest // empty: the current content of the version
 }
 
-// Expired reports whether the token has ended.
+// Expired reports whether the token has expired.
 func (t DraftToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(DraftTTL) }
 
 // SealDraft returns the text of the token.
@@ -98,12 +101,13 @@ func (s *Sealer) SealDraft(t DraftToken) string {
 	plain = binary.AppendUvarint(plain, uint64(len(t.CampaignID)))
 	plain = append(append(plain, t.CampaignID...), t.Email...)
 	if t.Seen != "" {
-		plain = append(append(plain, 0), t.Seen...) // no address has a NUL
+		plain = append(append(plain, 0), t.Seen...) // an address contains no NUL
 	}
 	return s.Seal(purposeDraft, plain)
 }
 
-// OpenDraft reads a token of SealDraft. Its life is the caller's to judge. Anything else is core.ErrInvalidToken.
+// OpenDraft opens a token of SealDraft. The caller must check Expired. For any other text, it returns
+// core.ErrInvalidToken.
 func (s *Sealer) OpenDraft(token string) (t DraftToken, err error) {
 	plain, err := s.Open(purposeDraft, token)
 	if err != nil {
@@ -125,13 +129,14 @@ func (s *Sealer) OpenDraft(token string) (t DraftToken, err error) {
 	return t, nil
 }
 
-// RecordsToken names a sender domain, for who keeps its records to see them without signing in.
+// RecordsToken identifies a sender domain, so that the person who publishes its DNS records can see them without
+// signing in.
 type RecordsToken struct {
 	DomainID string
 	IssuedAt core.Instant
 }
 
-// Expired reports whether the token has ended.
+// Expired reports whether the token has expired.
 func (t RecordsToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(RecordsTTL) }
 
 // SealRecords returns the text of the token.
@@ -139,7 +144,8 @@ func (s *Sealer) SealRecords(t RecordsToken) string {
 	return s.Seal(purposeRecords, append(binary.AppendUvarint(nil, uint64(t.IssuedAt)), t.DomainID...))
 }
 
-// OpenRecords reads a token of SealRecords. Its life is the caller's to judge. Anything else is core.ErrInvalidToken.
+// OpenRecords opens a token of SealRecords. The caller must check Expired. For any other text, it returns
+// core.ErrInvalidToken.
 func (s *Sealer) OpenRecords(token string) (t RecordsToken, err error) {
 	plain, err := s.Open(purposeRecords, token)
 	if err != nil {

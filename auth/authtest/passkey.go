@@ -11,19 +11,19 @@ import (
 	"testing"
 )
 
-// Passkey is an authenticator with one key (ES256), and the browser around it, which both lie as a test wishes.
+// Passkey is an authenticator with one key (ES256) and its browser. Both can be made to lie in a test.
 type Passkey struct {
-	Origin   string // that the browser says the page is of
-	RPID     string // that the authenticator signs for
-	Count    uint32 // of signatures; each adds one, unless it is 0
-	Synced   bool   // the key may be copied
+	Origin   string // origin of the page, according to the browser
+	RPID     string // RP id that the authenticator signs
+	Count    uint32 // signature counter; each signature increases it unless it is 0
+	Synced   bool   // the key can be synced
 	NoVerify bool   // the authenticator has not verified its user
 
 	id, user []byte
 	key      *ecdsa.PrivateKey
 }
 
-// NewPasskey returns an authenticator that has no key yet.
+// NewPasskey returns an authenticator without a key.
 func NewPasskey(t testing.TB, origin, rpID string) *Passkey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -51,7 +51,7 @@ func (k *Passkey) Create(t testing.TB, options string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := k.authenticatorData(0x40) // with the key
+	data := k.authenticatorData(0x40) // including the key
 	data = append(data, make([]byte, 16)...)
 	data = binary.BigEndian.AppendUint16(data, uint16(len(k.id)))
 	data = append(data, k.id...)
@@ -89,7 +89,7 @@ func (k *Passkey) Get(t testing.TB, options string) string {
 
 func (k *Passkey) authenticatorData(flags byte) []byte {
 	hash := sha256.Sum256([]byte(k.RPID))
-	flags |= 0x01 // the user is there
+	flags |= 0x01 // the user is present
 	if !k.NoVerify {
 		flags |= 0x04
 	}

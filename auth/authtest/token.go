@@ -1,4 +1,4 @@
-// Package authtest reads and forges tokens and signs as passkeys do, and knows nothing of the package that makes them.
+// Package authtest reads and forges tokens and signs like passkeys. It is independent of package auth.
 package authtest
 
 import (
@@ -12,7 +12,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// Base64 decodes what stands in tokens and keys: base64url without padding.
+// Base64 decodes a part of a token or a key: base64url without padding.
 func Base64(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := base64.RawURLEncoding.DecodeString(s)
@@ -22,14 +22,14 @@ func Base64(t testing.TB, s string) []byte {
 	return b
 }
 
-// Header returns the header of a JWT, as it stands there.
+// Header returns the decoded header of a JWT.
 func Header(t testing.TB, token string) string {
 	t.Helper()
 	head, _, _ := strings.Cut(token, ".")
 	return string(Base64(t, head))
 }
 
-// Claims returns the claims of a JWT, which is not verified.
+// Claims returns the claims of a JWT without verifying it.
 func Claims(t testing.TB, token string) map[string]any {
 	t.Helper()
 	parts := strings.Split(token, ".")
@@ -43,7 +43,7 @@ func Claims(t testing.TB, token string) map[string]any {
 	return claims
 }
 
-// Forge signs claims as the caller wishes: key, algorithm and header are free; no type is none.
+// Forge signs claims with any key, algorithm and header. An empty typ leaves the type out.
 func Forge(t testing.TB, key any, alg jose.SignatureAlgorithm, kid, typ string, claims map[string]any) string {
 	t.Helper()
 	opts := (&jose.SignerOptions{}).WithHeader("kid", kid)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TOTP returns the code that an authenticator app shows for a key, as a page has it (base32, in groups), at a time
-// (RFC 6238).
+// TOTP returns the code of an authenticator app at a time (RFC 6238). key is base32 in groups, as the setup page
+// shows it.
 func TOTP(t testing.TB, key string, at time.Time) string {
 	t.Helper()
 	secret, err := base32.StdEncoding.DecodeString(strings.ReplaceAll(key, " ", ""))

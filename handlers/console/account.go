@@ -7,15 +7,16 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Account is a user's own page. It stands in the frame of the console; what it says and does is made where sign-ins are.
+// Account is the data of a user's account page. It has the layout of the console, but package handlers provides its
+// content.
 type Account struct {
 	Title, Fault, Notice string
-	Lang                 string // of what it says: pages speak more languages than the console
+	Lang                 string // language of the content: pages support more languages than the console
 	Status               int
-	Data                 any // of templates/account.html
+	Data                 any // for templates/account.html
 }
 
-// ShowAccount makes the page. Who works for one newsletter alone sees its navigation.
+// ShowAccount renders the account page. A user who works for only one tenant sees its navigation.
 func (o *Console) ShowAccount(c *web.Call, who core.Visitor, a Account) (web.HTML, error) {
 	p, err := o.page(c, who)
 	if err != nil {
@@ -36,7 +37,7 @@ func (o *Console) ShowAccount(c *web.Call, who core.Visitor, a Account) (web.HTM
 	})
 }
 
-// onlyTenant is the tenant in which the visitor has a role, if it is one alone.
+// onlyTenant returns the tenant in which the visitor has a role, if there is exactly one.
 func (p *Page) onlyTenant() (only string) {
 	for _, r := range p.Who.User.Roles {
 		if r.TenantID == core.TenantNone || r.TenantID == only {
@@ -50,8 +51,8 @@ func (p *Page) onlyTenant() (only string) {
 	return only
 }
 
-// KeepsOwn reports whether the visitor has models, devices or agents, or sees models of others: most people who write
-// newsletters have to do with none of them, and pages don't mention them then.
+// KeepsOwn reports whether the visitor has models, devices or agents, or sees models of others. Most authors use none
+// of them, and pages then don't mention them.
 func (p *Page) KeepsOwn() (bool, error) {
 	one := url.Values{"limit": {"1"}}
 	var library struct {
@@ -69,7 +70,7 @@ func (p *Page) KeepsOwn() (bool, error) {
 	return false, nil
 }
 
-// welcome says to a visitor without a role what comes next.
+// welcome tells a visitor without a role what to do next.
 func (o *Console) welcome(p *Page) (web.HTML, error) {
 	title := p.T("Welcome")
 	if u := &p.Who.User; u.Name != "" && u.Name != core.DefaultName(u.ID) {

@@ -13,17 +13,17 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// auditLine is an entry of the audit trail as the page shows it.
+// auditLine is an entry of the audit log as the page shows it.
 type auditLine struct {
 	core.AuditEntry
 	Sentence []auditPart
 	Fields   []auditField
 }
 
-// auditField is what a change has made of a field.
+// auditField is a changed field of an audit log entry.
 type auditField struct{ Name, Before, After string }
 
-// auditData is what the page shows beyond the settings.
+// auditData is the data of the audit log page in addition to that of the settings.
 type auditData struct {
 	Lines              []auditLine
 	Areas, People      []option
@@ -32,7 +32,7 @@ type auditData struct {
 	Pager              pager
 }
 
-// auditTrail shows who has changed what, the newest first.
+// auditTrail shows the audit log, newest first.
 func (o *Console) auditTrail(p *Page) (web.HTML, error) {
 	d := auditData{
 		Area: p.Query("action"), Actor: p.Query("actor"), Object: p.Query("object"), From: p.Query("from"),
@@ -59,8 +59,8 @@ func (o *Console) auditTrail(p *Page) (web.HTML, error) {
 	return p.showSettings("audit", "audit", View{State: p.T("Changes to this newsletter, newest first")}, filled{}, d)
 }
 
-// auditPeople are those who may have changed something: the team, and the tenant's programs. Others are chosen by a
-// link.
+// auditPeople adds the actors to choose from: the team and the tenant's API clients. Other actors can be chosen
+// through a link.
 func (p *Page) auditPeople(d *auditData) error {
 	team, err := all[core.Teammate](p, "/api/admin/team", p.ofTenant("limit", "100"), maxTeam)
 	if err != nil {
@@ -92,7 +92,8 @@ func (p *Page) auditPeople(d *auditData) error {
 	return nil
 }
 
-// dayAt is the beginning of a day that an input of a date has, or of one some days later; empty: there is none.
+// dayAt returns the start of a day from a date input, or of a day that is later by the given number. If day is empty,
+// it returns an empty string.
 func (p *Page) dayAt(day string, later int) string {
 	at, err := time.ParseInLocation(time.DateOnly, day, p.Zone)
 	if err != nil {
@@ -101,7 +102,7 @@ func (p *Page) dayAt(day string, later int) string {
 	return at.AddDate(0, 0, later).Format(time.RFC3339)
 }
 
-// auditFields are the fields of a change in the order of their names.
+// auditFields returns the fields of a change, sorted by name.
 func auditFields(changes core.AuditChanges) (fields []auditField) {
 	var all map[string]core.AuditChange
 	if json.Unmarshal([]byte(changes), &all) != nil {
@@ -113,7 +114,7 @@ func auditFields(changes core.AuditChanges) (fields []auditField) {
 	return fields
 }
 
-// auditValue writes a value of a record for people: texts without quotes, nothing as "–".
+// auditValue formats a value of a record: texts without quotes, and an absent value as "–".
 func auditValue(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditSentences say what an action is. {{who}} is the actor, {{what}} the record, {{word}} what follows a key that
-// ends with a dot.
+// auditSentences holds a sentence for each action. {{who}} is the actor, {{what}} the record, and {{word}} the rest
+// of the action for a key that ends with a dot.
 var auditSentences = map[string]string{
 	"address.disable":             "{{who}} blocked {{what}}.",
 	"campaign.approve":            "{{who}} approved {{what}}.",
@@ -130,7 +130,7 @@ var auditSentences = map[string]string{
 	"webhook-endpoint.update":     "{{who}} edited the webhook {{what}}.",
 }
 
-// auditAreas are the nouns of actions that a tenant's trail has, in the order of the navigation.
+// auditAreas lists the nouns of the actions in a tenant's audit log, in the order of the navigation.
 var auditAreas = []option{
 	{"campaign", "Campaigns"},
 	{"job", "Sends"},
@@ -154,10 +154,10 @@ var auditAreas = []option{
 	{"relay", "Test emails"},
 }
 
-// auditPart is a piece of a sentence: plain where it leads nowhere.
+// auditPart is a part of a sentence. Without To, it is plain text.
 type auditPart struct{ Text, To string }
 
-// auditSentence says in words what an entry tells.
+// auditSentence describes an audit log entry.
 func (p *Page) auditSentence(e *core.AuditEntry) (parts []auditPart) {
 	text, known := auditSentences[e.Action]
 	for key := e.Action; !known && strings.Contains(key, "."); {
@@ -186,7 +186,7 @@ func (p *Page) auditSentence(e *core.AuditEntry) (parts []auditPart) {
 	return slices.DeleteFunc(parts, func(a auditPart) bool { return a.Text == "" })
 }
 
-// auditActor is who has done it.
+// auditActor returns the actor of an entry.
 func (p *Page) auditActor(e *core.AuditEntry) auditPart {
 	kind, account, _ := strings.Cut(e.Actor, ":")
 	to := p.Path("settings", "audit") + "?" + url.Values{"actor": {e.Actor}}.Encode()
@@ -215,7 +215,7 @@ func (p *Page) auditActor(e *core.AuditEntry) auditPart {
 	return auditPart{e.Actor, to}
 }
 
-// auditObject is the record that it was done to, with its page where there is one.
+// auditObject returns the changed record, with a link to its page if it has one.
 func (p *Page) auditObject(e *core.AuditEntry) auditPart {
 	noun, _, _ := strings.Cut(e.Action, ".")
 	page := p.Path("settings", "audit") + "?" + url.Values{"object": {e.Object}}.Encode()

@@ -10,18 +10,18 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// campaignRoutes are the pages of campaigns.
+// campaignRoutes adds the routes of the campaign list.
 func (o *Console) campaignRoutes(t *web.Table) {
 	o.get(t, "/campaigns", core.ActionFiguresRead, o.campaigns, "The console: campaigns")
 }
 
-// campaignStates in the order of a campaign's life.
+// campaignStates lists the states in the order of a campaign's life.
 var campaignStates = []core.CampaignState{
 	core.CampaignDraft, core.CampaignInReview, core.CampaignApproved, core.CampaignScheduled, core.CampaignSending,
 	core.CampaignSent, core.CampaignArchived,
 }
 
-// CampaignBadge is the state of a campaign in a word.
+// CampaignBadge returns the badge for the state of a campaign.
 func (p *Page) CampaignBadge(s core.CampaignState) Badge {
 	switch s {
 	case core.CampaignInReview:
@@ -40,12 +40,13 @@ func (p *Page) CampaignBadge(s core.CampaignState) Badge {
 	return Badge{p.T("Draft"), ""}
 }
 
-// Opens reports whether the visitor may open a campaign: those who see figures alone, once there are some.
+// Opens reports whether the visitor may open a campaign. A visitor who may only see figures needs a campaign with
+// figures.
 func (p *Page) Opens(c core.CampaignView) bool {
 	return p.May(core.ActionCampaignRead) || c.JobID != ""
 }
 
-// campaigns lists the campaigns, the newest first.
+// campaigns lists the campaigns, newest first.
 func (o *Console) campaigns(p *Page) (web.HTML, error) {
 	q := p.ofTenant("limit", "30")
 	for _, name := range []string{"state", "q", "cursor"} {
@@ -74,15 +75,15 @@ func (o *Console) campaigns(p *Page) (web.HTML, error) {
 	}{rows, states, p.Query("state"), p.Query("q"), p.Pager(next)}})
 }
 
-// campaignRow is a campaign in the list, with when it was sent and what came of it.
+// campaignRow is a campaign in the list, with its send time and results.
 type campaignRow struct {
 	core.CampaignView
-	SentAt    core.Instant // 0: its mailing has not begun
-	Transport string       // where its emails went, as the job has it
-	Result    *core.Stats  // of all its mailings; nil: none has begun, or it reached no one
+	SentAt    core.Instant // 0: sending has not started
+	Transport string       // transport of its emails, as in the job
+	Result    *core.Stats  // of all its sends; nil: none has started, or none reached anyone
 }
 
-// RowBadge is the state of a campaign in the list in a word.
+// RowBadge returns the badge for the state of a campaign in the list.
 func (p *Page) RowBadge(c *campaignRow) Badge {
 	if c.State == core.CampaignSent {
 		return p.sentBadge(c.Transport)
@@ -90,7 +91,7 @@ func (p *Page) RowBadge(c *campaignRow) Badge {
 	return p.CampaignBadge(c.State)
 }
 
-// campaignRows reads what came of campaigns, of all of them at once.
+// campaignRows returns the rows of campaigns. It reads the results of all of them together.
 func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err error) {
 	var sent []string
 	for i := range found {
@@ -106,7 +107,7 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 		row := campaignRow{CampaignView: c}
 		of := jobs[c.ID]
 		if i := slices.IndexFunc(of, func(j jobRow) bool { return j.ID == c.JobID }); i >= 0 && !written(c.State) {
-			j := &of[i] // what was undone was not sent
+			j := &of[i] // a job that was undone counts as not sent
 			row.SentAt, row.Transport = j.StartedAt, j.Transport
 			if j.StartedAt != 0 && j.Transport == "" {
 				row.Result = new(sumJobs(of))
@@ -120,13 +121,13 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 	return rows, nil
 }
 
-// Figures of jobsByCampaign.
+// Limits of jobsByCampaign.
 const (
-	jobsPage     = 100 // jobs that the API answers at once
-	jobsPageMost = 5   // pages of them: who has retried so often has the figures of the newest
+	jobsPage     = 100 // jobs per page of the API
+	jobsPageMost = 5   // pages at most: a campaign with more retries shows the figures of the newest
 )
 
-// jobsByCampaign reads the mailings of campaigns, the newest of each first.
+// jobsByCampaign reads the send jobs of campaigns, newest first for each campaign.
 func (p *Page) jobsByCampaign(ids []string) (map[string][]jobRow, error) {
 	all := map[string][]jobRow{}
 	q := p.ofTenant("campaign_id", strings.Join(ids, ","), "limit", strconv.Itoa(jobsPage))
@@ -149,16 +150,16 @@ func (p *Page) jobsByCampaign(ids []string) (map[string][]jobRow, error) {
 	return all, nil
 }
 
-// Got is to how many the mails of campaigns were delivered.
+// Got returns the number of delivered emails of a campaign.
 func (p *Page) Got(s *core.Stats) string { return p.Number(got(s, cameBack(s))) }
 
-// campaignFigures are what came of a campaign, for the cells of a table.
+// campaignFigures holds the results of a campaign for the cells of a table.
 type campaignFigures struct{ Delivered, Opened, Clicked namedFigure }
 
-// namedFigure is a figure and what it is; without text it is not known.
+// namedFigure is a figure with its label. An empty Text means unknown.
 type namedFigure struct{ Text, Name string }
 
-// Figures returns them: a figure with the word that says what it is where the table has no head.
+// Figures returns the results of a campaign. The labels are for layouts without a table head.
 func (p *Page) Figures(s *core.Stats) (f campaignFigures) {
 	if s == nil {
 		return f
@@ -173,7 +174,7 @@ func (p *Page) Figures(s *core.Stats) (f campaignFigures) {
 	return f
 }
 
-// campaignPage is a campaign as its pages have it.
+// campaignPage is a campaign with the data that its pages need.
 type campaignPage struct {
 	core.CampaignView
 	Content core.CampaignContent `json:"content"`
@@ -196,10 +197,10 @@ type campaignPage struct {
 
 	Permissions core.CampaignPermissions `json:"permissions"` // of the visitor
 
-	Revision string `json:"-"` // the ETag that a change names
+	Revision string `json:"-"` // ETag for changes
 }
 
-// Title is what the campaign is called.
+// Title returns the display name of the campaign.
 func (c *campaignPage) Title(p *Page) string {
 	switch {
 	case c.Name != "":
@@ -210,8 +211,8 @@ func (c *campaignPage) Title(p *Page) string {
 	return p.T("Untitled")
 }
 
-// Archived reports whether the archives of the lists are to show the campaign. It stays as the lists have it where
-// nothing was said.
+// Archived reports whether the lists' archives should show the campaign. Without an explicit setting, it returns
+// true, and the lists decide.
 func (c *campaignPage) Archived() bool { return c.Archive == nil || *c.Archive }
 
 // campaign reads the campaign of the path.
@@ -230,13 +231,13 @@ func (p *Page) campaign() (*campaignPage, error) {
 	return c, nil
 }
 
-// listChoice is a list of the tenant, to choose.
+// listChoice is a list of the tenant to choose from.
 type listChoice struct {
 	core.CountedList
-	On, Out bool // it is sent to; who is on it is left out
+	On, Out bool // recipients and excluded subscribers
 }
 
-// lists reads the lists of the tenant, of which a campaign has chosen some.
+// lists reads the tenant's lists and marks those that a campaign uses.
 func (p *Page) lists(c *campaignPage) ([]listChoice, error) {
 	var found []listChoice
 	_, err := p.Get("/api/admin/newsletter-lists", p.ofTenant("limit", strconv.Itoa(maxOverviewLists)), &found)

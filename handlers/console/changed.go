@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// changedText says what has changed in a campaign since the visitor looked at it, and who changed it.
+// changedText describes what has changed in a campaign since the visitor opened it, and who changed it.
 func (p *Page) changedText(changes []core.ContentChange) string {
 	text := p.T("This campaign changed since you opened it. Review it again.")
 	for i := range changes {
@@ -30,7 +30,7 @@ func (p *Page) changedText(changes []core.ContentChange) string {
 	return text
 }
 
-// changedParts are the words for what has changed.
+// changedParts holds a text for each part that can change.
 var changedParts = map[string]string{
 	core.ChangedCampaign: "Campaign",
 	core.ChangedTheme:    "Theme",
@@ -42,7 +42,7 @@ var changedParts = map[string]string{
 	core.ChangedProgram:  "Email HTML",
 }
 
-// textTag is an ETag of a campaign without what it says of layout and theme: a save approves nothing.
+// textTag returns an ETag of a campaign without the part for layout and theme, because saving approves nothing.
 func textTag(tag string) string {
 	if revision, _, ok := strings.Cut(tag, "-"); ok {
 		return revision + `"`

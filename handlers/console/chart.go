@@ -16,16 +16,16 @@ const (
 	halfHeight              = 150
 )
 
-// chart is a picture of figures, with the same as a table for those who can't see it.
+// chart is an SVG chart with a table of the same figures as a text alternative.
 type chart struct {
 	SVG        template.HTML
 	Heads      []string
 	Table      [][]string
 	TableLabel string
-	Keys       []string // names of its two kinds of bars
+	Keys       []string // names of the two kinds of bars
 }
 
-// lineChart makes a chart of values over time. labels stand below them, as many as have room.
+// lineChart returns a chart of values over time. Labels appear below it as far as there is room.
 func (p *Page) lineChart(title string, labels []string, values []int64) chart {
 	c := chart{TableLabel: p.T("View as table"), Heads: []string{"", title}}
 	for i, label := range labels {
@@ -55,14 +55,14 @@ func (p *Page) lineChart(title string, labels []string, values []int64) chart {
 	return c
 }
 
-// series are the values of one kind in a chart.
+// series holds the values of one kind in a chart.
 type series struct {
 	Name   string
 	Values []int64
 }
 
-// barsOf makes a chart of one or two bars for each label, at half the height of others. long are the labels of its
-// table.
+// barsOf returns a chart with one or two bars per label, at half the height of other charts. long holds the labels
+// for its table.
 func (p *Page) barsOf(title string, labels, long []string, all ...series) chart {
 	c := chart{TableLabel: p.T("View as table"), Heads: []string{""}}
 	var values []int64
@@ -106,7 +106,7 @@ func (p *Page) barsOf(title string, labels, long []string, all ...series) chart 
 	return c
 }
 
-// openChart writes the beginning of a chart: title, lines and labels.
+// openChart writes the start of a chart: title, lines and labels.
 func (p *Page) openChart(b *strings.Builder, title string, s scale, labels []string) {
 	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %.0f" role="img" aria-label="%s">`, chartWidth,
 		s.height+chartTop+chartBottom, template.HTMLEscapeString(title))
@@ -124,7 +124,7 @@ func (p *Page) openChart(b *strings.Builder, title string, s scale, labels []str
 	}
 }
 
-// short writes a number of an axis: 12k in place of 12,000.
+// short formats a number of an axis, such as 12k for 12,000.
 func (p *Page) short(n int64) string {
 	switch {
 	case n >= 1_000_000 && n%100_000 == 0:
@@ -135,13 +135,14 @@ func (p *Page) short(n int64) string {
 	return p.Number(n)
 }
 
-// scale turns values into places in a chart.
+// scale converts values to positions in a chart.
 type scale struct {
 	base, top, step             float64
 	left, width, bottom, height float64
 }
 
-// newScale returns a scale from 0 to a round number above all values, with two to five lines, of a chart of a height.
+// newScale returns a scale for a chart of a given height. It extends from 0 to a round number above all values and
+// has two to five lines.
 func newScale(values []int64, height float64) scale {
 	most := 1.0
 	for _, v := range values {
@@ -165,7 +166,8 @@ func newScale(values []int64, height float64) scale {
 	}
 }
 
-// newLineScale returns the scale of a line, which shows how values change: it begins at a round number below them.
+// newLineScale returns the scale of a line chart. It starts at a round number below the values, since a line shows
+// changes.
 func newLineScale(values []int64) scale {
 	least := slices.Min(values)
 	above := make([]int64, len(values))

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// clientRoutes are the pages of the programs that use the API.
+// clientRoutes adds the routes of the pages for API clients.
 func (o *Console) clientRoutes(t *web.Table) {
 	const may = core.ActionClientManage
 	o.get(t, "/settings/clients", may, o.clients, "The console: programs that use the API")
@@ -22,16 +22,16 @@ func (o *Console) clientRoutes(t *web.Table) {
 
 const apiClients = "/api/admin/oauth-clients"
 
-// clientsData is what the page of programs shows.
+// clientsData is the data of the API clients page.
 type clientsData struct {
 	Clients []core.Client
 	Scopes  []option
 }
 
-// maxClients is how many programs the page shows.
+// maxClients is the maximum number of API clients that the page shows.
 const maxClients = 200
 
-// scopeOptions are what a program may be let do.
+// scopeOptions returns the scopes to choose from for an API client.
 func (p *Page) scopeOptions() []option {
 	scopes := []option{
 		{core.ScopeListRead, p.T("Read lists and people")},
@@ -44,7 +44,7 @@ func (p *Page) scopeOptions() []option {
 	return scopes
 }
 
-// ScopeName is a scope in words.
+// ScopeName returns the name of a scope for people.
 func (p *Page) ScopeName(scope string) string {
 	for _, o := range p.scopeOptions() {
 		if o.Value == scope {
@@ -54,7 +54,7 @@ func (p *Page) ScopeName(scope string) string {
 	return scope
 }
 
-// OwnScopes are what of a program's scopes is about newsletters.
+// OwnScopes returns the names of the client's scopes that concern newsletters.
 func (p *Page) OwnScopes(c core.Client) (names []string) {
 	for _, s := range c.Scopes {
 		if slices.Contains(core.ManagementScopes, s) {
@@ -80,7 +80,7 @@ func (p *Page) showClients(f filled, v View) (web.HTML, error) {
 
 func (p *Page) clientsAgain(_ filled, v View) (web.HTML, error) { return p.showClients(filled{}, v) }
 
-// addClient registers a program that acts for itself, or a site on which people sign in.
+// addClient registers an API client that acts for itself, or a site that people sign in to.
 func (o *Console) addClient(p *Page) (web.HTML, error) {
 	body := map[string]any{
 		"tenant_id": p.Tenant.ID, "name": p.Form["name"], "client_type": core.ClientConfidential,
@@ -117,10 +117,10 @@ func (p *Page) showClientSecret(id, secret string) (web.HTML, error) {
 	}, filled{}, secretPage{id, secret, p.Path("settings", "clients")})
 }
 
-// secretPage is a secret that is shown once: it stands in no address, and is not kept.
+// secretPage holds a secret that is shown once. It is neither part of a URL nor stored.
 type secretPage struct{ ID, Secret, Next string }
 
-// theClient reads the program of the path.
+// theClient reads the API client of the path.
 func (p *Page) theClient() (c core.Client, err error) {
 	_, err = p.Get(apiClients+"/"+url.PathEscape(p.Param("id")), nil, &c)
 	if err == nil && c.TenantID != p.Tenant.ID {
@@ -129,7 +129,7 @@ func (p *Page) theClient() (c core.Client, err error) {
 	return c, err
 }
 
-// rotateClient gives a program another secret. The one before stays good for a day.
+// rotateClient creates a new secret for an API client. The previous one stays valid for a day.
 func (o *Console) rotateClient(p *Page) (web.HTML, error) {
 	c, err := p.theClient()
 	if err != nil {
@@ -146,7 +146,7 @@ func (o *Console) rotateClient(p *Page) (web.HTML, error) {
 	return p.showClientSecret(c.ID, changed.Secret)
 }
 
-// switchClient disables a program, which ends its tokens, or enables it again.
+// switchClient disables an API client, which ends its tokens, or enables it again.
 func (o *Console) switchClient(p *Page) (web.HTML, error) {
 	if _, err := p.theClient(); err != nil {
 		return web.HTML{}, err
@@ -157,16 +157,16 @@ func (o *Console) switchClient(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "clients"), "saved")
 }
 
-// disableClient disables the program of the path, or enables it, as the form says.
+// disableClient disables or enables the API client of the path, according to the form.
 func (p *Page) disableClient() error {
 	body := map[string]bool{"disabled": p.Form["disabled"] == "1"}
 	return p.Do("PUT", apiClients+"/"+url.PathEscape(p.Param("id")), body, nil)
 }
 
-// ClientOrigin says who created a program, and when.
+// ClientOrigin describes who created an API client and when.
 func (p *Page) ClientOrigin(c core.Client) string { return p.Origin(c.CreatedByName, c.CreatedAt) }
 
-// Origin says who created a record, and when; an empty name is not known.
+// Origin describes who created a record and when. An empty name means unknown.
 func (p *Page) Origin(who string, at core.Instant) string {
 	if who == "" {
 		return p.T("Created on {{day}}", "day", p.Date(at))

@@ -9,20 +9,20 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// compareRoutes are what the script of the editor asks for.
+// compareRoutes adds the routes that the editor script uses for comparisons.
 func (o *Console) compareRoutes(t *web.Table) {
 	o.upload(t, "/compare-sources", core.ActionCampaignRead, o.compareSources,
 		"The console: whether two sources become the same mail")
 }
 
-// compared are two sources of one kind: what is written, and what the visual editor makes of it.
+// compared holds two sources of one kind: the original, and the visual editor's version of it.
 type compared struct {
 	Kind   string `json:"kind"`
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// compareSources tells the script of the editor whether what it would write becomes the same mail.
+// compareSources tells the editor script whether its version would produce the same email.
 func (o *Console) compareSources(p *Page) (any, error) {
 	var in compared
 	if err := json.NewDecoder(io.LimitReader(p.Request.Body, maxForm)).Decode(&in); err != nil {
@@ -33,8 +33,8 @@ func (o *Console) compareSources(p *Page) (any, error) {
 	}{in.same()}, nil
 }
 
-// same reports whether both sources become the same HTML and the same text, with their placeholders. A source of which
-// no mail can be made is like no other: no visual editor can show it as it will look.
+// same reports whether both sources produce the same HTML and text, including placeholders. A source that doesn't
+// compile equals no other, because the visual editor can't show its result.
 func (c *compared) same() bool {
 	before, err := markup.Compile(c.Kind, c.Before, markup.Options{})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// functions of the templates.
+// functions holds the functions of the templates.
 var functions = template.FuncMap{
 	"icon":   icon,
 	"field":  newField,
@@ -36,21 +36,21 @@ var functions = template.FuncMap{
 	"int64":            func(n int) int64 { return int64(n) },
 }
 
-// Listed returns a text with placeholders as pages list it (core.ListedText).
+// Listed returns a text with placeholders in the form for lists on pages (core.ListedText).
 func (p *Page) Listed(text string) string { return core.ListedText(text, p.knownLabel) }
 
-// field is an input with its label. The methods return a changed copy, for templates:
+// field is an input with its label. Its methods return a changed copy, for use in templates:
 //
 //	{{template "field" ((field "name" $label .Data.Name).Must.Limit 200)}}
 type field struct {
 	Name, Label, Value          string
 	Type, Placeholder, Complete string
-	Mode                        string // the keys that a telephone offers
+	Mode                        string // attribute inputmode, for on-screen keyboards
 	Hint, Wrong                 string
 	Required, Area              bool
-	Calm                        bool   // wrong, and another one has the focus
-	List                        string // the id of a datalist
-	Fields                      string // the id of the text whose fields the script of the editor shows here, too
+	Calm                        bool   // wrong, but another field has the focus
+	List                        string // id of a datalist
+	Fields                      string // id of the text input whose fields the editor script offers here, too
 	Max, Rows                   int
 	Options                     []option
 }
@@ -69,56 +69,55 @@ func newChoice(name, label, value string, options []option) field {
 	return field{Name: name, Label: label, Value: value, Options: options}
 }
 
-// ID is the id of the element: the name with dots made good for selectors.
+// ID returns the id of the element: the name with dots replaced, for selectors.
 func (f field) ID() string { return "f-" + strings.ReplaceAll(f.Name, ".", "-") }
 
-// Must makes it required.
+// Must makes the field required.
 func (f field) Must() field { f.Required = true; return f }
 
-// Limit sets the number of characters that it takes.
+// Limit sets the maximum number of characters.
 func (f field) Limit(n int) field { f.Max = n; return f }
 
-// Tall sets the rows of an area.
+// Tall sets the number of rows of a text area.
 func (f field) Tall(rows int) field { f.Rows = rows; return f }
 
-// Help sets the line below it.
+// Help sets the hint below the field.
 func (f field) Help(text string) field { f.Hint = text; return f }
 
-// Blame sets what is wrong with its value; empty: nothing.
+// Blame sets the error of the field. An empty text means no error.
 func (f field) Blame(text string) field { f.Wrong = text; return f }
 
 // Kind sets the type of the input.
 func (f field) Kind(name string) field { f.Type = name; return f }
 
-// Web makes it take an address of the web. Its type stays text: the form is read with webAddress, and browsers would
-// refuse what that completes.
+// Web makes the field accept a URL. Its type stays text, because browsers would refuse the incomplete URLs that
+// webAddress completes.
 func (f field) Web() field { f.Mode = "url"; return f }
 
-// Like sets an example, shown while it is empty.
+// Like sets an example, shown while the field is empty.
 func (f field) Like(text string) field { f.Placeholder = text; return f }
 
-// FieldsOf shows fields as the editor of a text does, which has the id.
+// FieldsOf makes the field offer the same subscriber fields as the editor of the text input with the given id.
 func (f field) FieldsOf(text string) field { f.Fields = text; return f }
 
-// From offers the values of a datalist.
+// From sets the id of a datalist with suggestions.
 func (f field) From(list string) field { f.List = list; return f }
 
-// Fill sets what a browser may fill in (the attribute autocomplete).
+// Fill sets the attribute autocomplete.
 func (f field) Fill(name string) field { f.Complete = name; return f }
 
-// file is an input for a file, named file: a click anywhere in its area opens the dialog, and a file may be dropped
-// there.
+// file is an input named file for a file. Clicking its area opens the file dialog, and files can be dropped on it.
 type file struct{ Label, Accept, Hint, Drop, Wrong string }
 
 func newFile(label, accept, hint string) file { return file{Label: label, Accept: accept, Hint: hint} }
 
-// Pictures reports whether it takes pictures alone: the one that was chosen is shown where scripts run.
+// Pictures reports whether the input accepts only images. With scripts, it then shows the chosen image.
 func (f file) Pictures() bool { return strings.HasPrefix(f.Accept, "image/") }
 
-// Or adds a text to the hint that is shown where scripts run.
+// Or sets a text that is added to the hint if scripts run.
 func (f file) Or(text string) file { f.Drop = text; return f }
 
-// Blame sets what is wrong with the file; empty: nothing.
+// Blame sets the error of the file. An empty text means no error.
 func (f file) Blame(text string) file { f.Wrong = text; return f }
 
 type tick struct {
@@ -132,11 +131,11 @@ type stat struct{ Label, Figure, Note, To string }
 
 type emptyState struct{ Icon, Title, Text, To, Link string }
 
-// pager leads to the other pages of a list.
+// pager holds the links to the other pages of a list.
 type pager struct{ Label, First, FirstText, Next, NextText string }
 
-// Pager returns the links from a page of a list to the first and the next one. next is the cursor of the next page;
-// empty: there is none.
+// Pager returns the links from a page of a list to the first and the next one. next is the cursor of the next page,
+// or empty on the last one.
 func (p *Page) Pager(next string) pager {
 	q := p.Request.URL.Query()
 	out := pager{Label: p.T("Pagination"), FirstText: p.T("First page"), NextText: p.T("Next page")}

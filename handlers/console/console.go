@@ -13,34 +13,36 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Path is where the console begins.
+// Path is the root path of the console.
 const Path = "/console"
 
-// Options is what the console needs of the other pages.
+// Options holds what the console needs from the other packages.
 type Options struct {
-	// Proved reports whether a visitor has lately proved who it is, as what asks for that wants it.
+	// Proved reports whether a visitor has recently reauthenticated, as sensitive actions require.
 	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)
-	// Prove makes the page that asks a visitor for that. It leads on to path, to which it posts form if there is one.
+	// Prove renders the page that asks a visitor to reauthenticate. It then leads to path, posting form if that is
+	// not empty.
 	Prove func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error)
-	// Review is the address of the page on which a campaign is approved or sent back.
+	// Review returns the URL of the page for approving a campaign or requesting changes.
 	Review func(campaignID string) string
-	// Login is the address of the page to sign in on that leads on to path.
+	// Login returns the URL of the sign-in page that then leads to path.
 	Login func(path string) string
-	// Account is the path of a user's own page, Logout that of the page to sign out on.
+	// Account is the path of the account page, and Logout that of the sign-out page.
 	Account, Logout string
-	// HiddenInDark reports whether a picture, by its address, can hardly be seen where the reader's program is dark. It is
-	// false where that isn't known.
+	// HiddenInDark reports whether the image at a URL is hard to see in dark mode. It returns false if this is
+	// unknown.
 	HiddenInDark func(ctx context.Context, address string) bool
-	// OnPlate returns such a picture on a white plate, as a PNG.
+	// OnPlate returns such an image on a white background, as a PNG.
 	OnPlate func(ctx context.Context, address string) ([]byte, error)
-	// MailDefault returns the built-in wording of a mail to subscribers in a language: of core.MailConfirm and the like.
+	// MailDefault returns the built-in text of an email to subscribers in a language. kind is core.MailConfirm or a
+	// similar constant.
 	MailDefault func(kind, language string) core.MailText
-	// MailPreview renders such a mail of a tenant with a wording, for a list by its name, as an address gets it.
+	// MailPreview renders such an email of a tenant with a custom text, for a list name and an address.
 	MailPreview func(t *core.Tenant, kind, language, list, to string, own core.MailText) (subject, html string, err error)
-	// PictureBytes is how many bytes an uploaded picture may have.
+	// PictureBytes is the maximum size of an uploaded image in bytes.
 	PictureBytes int64
-	// Folder reports whether emails of a tenant are saved to a folder, where they reach no one; one without an ID
-	// stands for the server. nil: they are not.
+	// Folder reports whether a tenant's emails are only saved to a folder. A tenant without an ID stands for the
+	// server. Nil means that they are not.
 	Folder func(ctx context.Context, t *core.Tenant) (bool, error)
 }
 
@@ -50,10 +52,10 @@ type Console struct{ options Options }
 // New returns the console.
 func New(o Options) *Console { return &Console{o} }
 
-// maxForm is the most that a form may have, in bytes: the text of a newsletter, escaped.
+// maxForm is the maximum size of a form in bytes, for an escaped newsletter.
 const maxForm = 4 << 20
 
-// Routes adds the rows of the console to the table.
+// Routes adds the routes of the console to the table.
 func (o *Console) Routes(t *web.Table) {
 	t.Add("GET", stylePath, web.Public(), web.Console, web.Query(style), "The stylesheet of the console")
 	o.scriptRoutes(t)
@@ -77,15 +79,15 @@ func (o *Console) Routes(t *web.Table) {
 	o.settingsRoutes(t)
 }
 
-// handler makes the answer to a request of a visitor.
+// handler answers a visitor's request.
 type handler func(p *Page) (web.HTML, error)
 
-// open adds a page of no tenant, for every user who is signed in.
+// open adds a page that belongs to no tenant, for every signed-in user.
 func (o *Console) open(t *web.Table, path string, fn handler, summary string) {
 	t.Add("GET", path, visitor(""), web.Console, web.Get(o.visited("", fn)), summary)
 }
 
-// openPost adds what a form of such a page does.
+// openPost adds the handler for a form of such a page.
 func (o *Console) openPost(t *web.Table, path string, fn handler, summary string) {
 	do := o.visited("", fn)
 	t.Add("POST", path, visitor(""), web.Console, web.Values(func(c *web.Call, form map[string]string) (web.HTML, error) {
@@ -94,12 +96,12 @@ func (o *Console) openPost(t *web.Table, path string, fn handler, summary string
 	}), summary)
 }
 
-// get adds a page of a tenant, below the path of the tenant, for those who may do the action.
+// get adds a page of a tenant, below the tenant's path, for visitors who may perform the action.
 func (o *Console) get(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, web.Get(o.visited(action, fn)), summary)
 }
 
-// post adds what a form of such a page does.
+// post adds the handler for a form of such a page.
 func (o *Console) post(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	do := o.visited(action, fn)
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
@@ -109,7 +111,7 @@ func (o *Console) post(t *web.Table, path string, action core.Action, fn handler
 		}).MaxBody(maxForm), summary)
 }
 
-// file adds a file of a tenant: fn has the API write it, for as long as the browser goes on taking it.
+// file adds a file download of a tenant. fn makes the API write the file, as long as the browser keeps reading.
 func (o *Console) file(t *web.Table, path string, action core.Action, fn func(p *Page) error, summary string) {
 	o.getFile(t, path, action, func(p *Page) (web.HTML, error) { return web.HTML{}, fn(p) }, summary)
 }
@@ -118,8 +120,8 @@ func (o *Console) getFile(t *web.Table, path string, action core.Action, fn hand
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, streaming(o.visited(action, fn)), summary)
 }
 
-// export adds a page that has a file of a tenant ready for who has lately proved who it is, and the file: find returns
-// where the API writes it.
+// export adds a file export of a tenant and its page, which requires recent reauthentication. find returns the API
+// path of the file.
 func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, error), summary string) {
 	const action = core.ActionPeopleExport
 	o.getFile(t, path, action, func(p *Page) (web.HTML, error) {
@@ -131,7 +133,7 @@ func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, 
 		switch asked := q.Has("file"); {
 		case asked && fresh:
 			return web.HTML{}, p.Download(from)
-		case asked: // the proof leads to the page, not to a download on the page of the proof
+		case asked: // after reauthentication, lead to the page rather than start a download
 			q.Del("file")
 			return p.Redirect(p.Request.URL.EscapedPath()+"?"+q.Encode(), "")
 		case !fresh:
@@ -143,7 +145,7 @@ func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, 
 	}, summary)
 }
 
-// stream adds what a form with a large file does: fn reads its body.
+// stream adds the handler for a form with a large file. fn reads the body.
 func (o *Console) stream(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console, streaming(o.visited(action, fn)), summary)
 }
@@ -154,8 +156,9 @@ func streaming(do func(c *web.Call) (web.HTML, error)) web.Endpoint {
 
 type formKey struct{}
 
-// visitor is the rule of the console's pages, which runs before a body is read: a form comes from our own pages, and a
-// large one from a browser in which a user has signed in. Who that is, and what the user may do, the pages look at.
+// visitor returns the access rule of the console's pages. It runs before a body is read and requires that a form
+// comes from this site, and a large one from a browser with a signed-in user. The pages check who the user is and
+// what the user may do.
 func visitor(action core.Action) web.Access {
 	name := "visitor"
 	if action != "" {
@@ -172,20 +175,19 @@ func visitor(action core.Action) web.Access {
 	})
 }
 
-// visited makes the function of a page: the visitor is signed in, and may do the action for the tenant of the path.
-// What it asks for that isn't there for the visitor is 404, as in the API.
+// visited returns the function of a page. It requires a signed-in visitor who may perform the action for the tenant
+// of the path. Objects that the visitor may not see are 404, as in the API.
 func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web.HTML, error) {
 	return func(c *web.Call) (web.HTML, error) { return o.answer(c, action, fn) }
 }
 
-// upload adds what takes a file from a script of such a page: the body is not read before fn does. It answers JSON, and
-// an error as text.
+// upload adds a file upload for a script. fn reads the body. The answer is JSON, and an error is text.
 func (o *Console) upload(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
 		web.Stream(func(c *web.Call, _ struct{}) (web.Text, error) { return o.json(c, action, fn) }), summary)
 }
 
-// data adds what a script of such a page reads: it answers JSON, and an error as text.
+// data adds a route that scripts read. The answer is JSON, and an error is text.
 func (o *Console) data(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console,
 		web.Get(func(c *web.Call) (web.Text, error) { return o.json(c, action, fn) }), summary)
@@ -207,7 +209,7 @@ func (o *Console) json(c *web.Call, action core.Action, fn func(p *Page) (any, e
 	return web.Text{Type: "application/json", Body: b}, err
 }
 
-// uploadFault tells a script what was wrong, in words for people.
+// uploadFault answers a script with an error message for people.
 func (o *Console) uploadFault(c *web.Call, p *Page, err error) (web.Text, error) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {
@@ -222,7 +224,7 @@ func (o *Console) uploadFault(c *web.Call, p *Page, err error) (web.Text, error)
 	return web.Text{Type: "text/plain; charset=utf-8", Body: []byte(text)}, nil
 }
 
-// visitor returns the page of who is signed in; core.ErrUnauthenticated where no user is.
+// visitor returns the page of the signed-in user. If no user is signed in, it returns core.ErrUnauthenticated.
 func (o *Console) visitor(c *web.Call) (*Page, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
@@ -258,13 +260,13 @@ func (o *Console) answer(c *web.Call, action core.Action, fn handler) (web.HTML,
 	return p.failed(err)
 }
 
-// toLogin sends the browser to the page to sign in on, which leads back.
+// toLogin redirects the browser to the sign-in page, which leads back.
 func (o *Console) toLogin(c *web.Call) web.HTML {
 	return web.HTML{To: c.PublicURL() + o.options.Login(here(c))}
 }
 
-// here is the path that a page to sign in on leads back to: after a form, that of the page it stood on, where what was
-// written is kept on the device. Where no browser of ours tells that, it is the path above.
+// here returns the path that the sign-in page leads back to. After a form, it is the form's page, where the device
+// keeps the entered data. If the browser doesn't report that page, it is a parent path.
 func here(c *web.Call) string {
 	if c.Request.Method == http.MethodGet {
 		return c.Request.URL.RequestURI()
@@ -280,7 +282,7 @@ func here(c *web.Call) string {
 	return path
 }
 
-// prove asks the visitor for a fresh proof, and then goes on with what was asked for.
+// prove asks the visitor to reauthenticate and then continues with the request.
 func (o *Console) prove(p *Page) (web.HTML, error) {
 	form := ""
 	if p.Request.Method == http.MethodPost {
@@ -289,11 +291,11 @@ func (o *Console) prove(p *Page) (web.HTML, error) {
 			values.Set(name, value)
 		}
 		if form = values.Encode(); form == "" && p.Form != nil {
-			form = "_=1" // a button without a name is a form, too
+			form = "_=1" // a button without a name also submits a form
 		}
 	}
 	to := p.Request.URL.RequestURI()
-	if p.Request.Method == http.MethodPost && form == "" { // a file, which is not kept
+	if p.Request.Method == http.MethodPost && form == "" { // a file is not kept
 		to = p.noticed(p.Request.URL.EscapedPath(), "again")
 	}
 	return o.options.Prove(p.Call, p.Who, to, form)

@@ -14,24 +14,24 @@ import (
 type correctionData struct {
 	Campaign              *campaignPage
 	Subject, Source, Text string
-	HTML                  bool // the campaign has a text of its own
+	HTML                  bool // HTML content, with a separate plain text
 	At                    core.Instant
 	Shown                 shownTo
-	Fields                fieldChoices // of the readers
-	Looks                 string       // of buttons and boxes, for the script of the editor (JSON)
+	Fields                fieldChoices // fields of subscribers
+	Looks                 string       // design of buttons and boxes for the editor script (JSON)
 	Pictures              string
 }
 
-// shownTo is where a campaign that was sent is shown on pages.
+// shownTo holds the places where a sent campaign appears on pages.
 type shownTo struct {
-	Archives []Link // of its lists
-	Link     bool   // readers have a link to it in the mail
+	Archives []Link // archives of its lists
+	Link     bool   // its email contains a link to the browser view
 }
 
-// Anywhere reports whether anyone can see it.
+// Anywhere reports whether the campaign is visible anywhere.
 func (s *shownTo) Anywhere() bool { return len(s.Archives) > 0 || s.Link }
 
-// shownTo finds out where a campaign is shown. A layout of the tenant's may hold the link to the mail in a browser.
+// shownTo returns where a campaign is shown. The link to the browser view may come from one of the tenant's layouts.
 func (p *Page) shownTo(c *campaignPage) (s shownTo, err error) {
 	s.Link = c.Content.Layout != "" || strings.Contains(c.Content.Source+c.Content.Text, "view_url")
 	if !c.Archived() {
@@ -58,7 +58,7 @@ func (p *Page) shownTo(c *campaignPage) (s shownTo, err error) {
 	return s, nil
 }
 
-// correction shows what pages show of a campaign that was sent, to be corrected.
+// correction shows the form for correcting a sent campaign on pages.
 func (o *Console) correction(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *Page) showCorrection(d *correctionData, v View) (web.HTML, error) {
 	return p.Show("correction", v)
 }
 
-// body is what the API is asked for: the correction.
+// body returns the body of the API request.
 func (d *correctionData) body() map[string]any {
 	out := map[string]any{"subject": d.Subject, "source": d.Source}
 	if d.Campaign.Content.Kind == core.ContentHTML {
@@ -107,15 +107,15 @@ func (d *correctionData) body() map[string]any {
 	return map[string]any{"correction": out}
 }
 
-// correctionOf is what the form of the page says.
+// correctionOf returns the data of the submitted form.
 func (p *Page) correctionOf(c *campaignPage) *correctionData {
-	line := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") } // as browsers send line ends
+	line := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") } // browsers send CR LF
 	return &correctionData{
 		Campaign: c, Subject: p.Form["subject"], Source: line(p.Form["source"]), Text: line(p.Form["text"]),
 	}
 }
 
-// tryCorrection answers the mail in a browser as it would be shown, for a frame: as it stands, or as a form says.
+// tryCorrection answers with the browser view for a frame: the current one, or a preview of the form.
 func (o *Console) tryCorrection(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -142,7 +142,7 @@ func (o *Console) tryCorrection(p *Page) (web.HTML, error) {
 	return p.showMail(mail)
 }
 
-// correct makes pages show something else than what was sent, or what was sent again.
+// correct replaces what pages show of a campaign, or restores the sent version.
 func (o *Console) correct(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {

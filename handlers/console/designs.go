@@ -8,22 +8,22 @@ import (
 	"newsletterd/core"
 )
 
-// designFiles are the texts that a campaign may start from: designs/LANGUAGE/NAME.md.
+// designFiles holds the texts that a campaign can start from: designs/LANGUAGE/NAME.md.
 //
 //go:embed designs
 var designFiles embed.FS
 
-// start is what a new campaign begins with.
+// start is a choice for the content of a new campaign.
 type start struct {
 	Value, Title, Text string
-	Look               string // the name of its drawing
+	Look               string // name of its icon
 	On                 bool
 }
 
-// startOf begins the value of a campaign to start from.
+// startOf is the prefix of a value that names a campaign to start from.
 const startOf = "campaign:"
 
-// designs are the texts that a campaign may start from.
+// designs returns the texts that a campaign can start from.
 func (p *Page) designs() []start {
 	return []start{
 		{Value: "", Title: p.T("Blank"), Text: p.T("Nothing but your theme"), Look: "blank"},
@@ -36,7 +36,7 @@ func (p *Page) designs() []start {
 	}
 }
 
-// pastCampaigns are those that were sent lately, to start from.
+// pastCampaigns returns recently sent campaigns to start from.
 func (p *Page) pastCampaigns() (all []start, err error) {
 	var found []core.CampaignView
 	if _, err := p.Get("/api/campaigns", p.ofTenant("state", string(core.CampaignSent), "limit", "6"), &found); err != nil {
@@ -49,7 +49,7 @@ func (p *Page) pastCampaigns() (all []start, err error) {
 	return all, nil
 }
 
-// startWith adds what a new campaign begins with to the body of its creation. An unknown start is none.
+// startWith adds the chosen content to the body that creates a campaign. It ignores an unknown choice.
 func (p *Page) startWith(value string, body map[string]any) error {
 	if id, ok := strings.CutPrefix(value, startOf); ok {
 		var from campaignPage

@@ -1,7 +1,7 @@
 package console
 
-// hostSteps are where the records of a domain are made at those who keep domains (core.DNSHost), in a sentence. Their
-// pages change: so each says what to look for, and no more.
+// hostSteps describes in a sentence where to create DNS records at each hosting provider (core.DNSHost). Because
+// their sites change, each sentence only says what to look for.
 var hostSteps = map[string]string{
 	"cloudflare": "Go to your domain > DNS > Records > Add record. For a CNAME, turn off the proxy (“DNS only”).",
 	"godaddy":    "Go to My Products > DNS next to your domain > Add New Record.",
@@ -30,7 +30,7 @@ var hostSteps = map[string]string{
 	"porkbun":       "Go to Domain Management > DNS next to your domain > Manage DNS Records > Add.",
 }
 
-// HostSteps says where records are made at who keeps the domain, and how names are entered.
+// HostSteps describes where to create records at the domain's provider, and how to enter names.
 func (p *Page) HostSteps(id, name string) string {
 	switch {
 	case hostSteps[id] != "":

@@ -1,24 +1,24 @@
-// Package console is the product in a browser: pages for the people who write newsletters and for the operator.
-// It has no rule and no SQL. Each page asks the routes of the API in the name of the visitor (web.Call.Ask), so it
-// shows and does what the API lets the visitor see and do.
+// Package console is the web interface: pages for people who write newsletters and for the operator. It contains no
+// business rules and no SQL. Each page calls routes of the API in the visitor's name (web.Call.Ask), so it shows and
+// does only what the API allows the visitor.
 //
 //	browser ─ GET /console/TENANT/campaigns ─ Console ─ Ask GET /api/campaigns ─ handlers ─ store
 //
 // # Parts
 //
-//	console.go    Options, New, Routes: the rows of the table
-//	page.go       Page: a request of a visitor for a tenant; asking the API; rendering
-//	shell.go      what stands around a page: navigation, what needs attention
-//	words.go      languages (words/LANGUAGE/AREA.json): English texts are the keys
-//	faults.go     what the API refuses, in the words of pages
-//	faultwords.go the same for messages that only programs understand, by the formats of the code
-//	faultfields.go the messages that begin with the name of a field
-//	format.go     dates, numbers and percentages of a language
+//	console.go    Options, New, Routes: the routes of the console
+//	page.go       Page: a visitor's request for a tenant; calling the API; rendering
+//	shell.go      the layout around a page: navigation and notices
+//	words.go      languages (words/LANGUAGE/AREA.json); the English texts are the keys
+//	faults.go     API errors in the words of the pages
+//	faultwords.go plain texts for technical API messages, by their formats in the code
+//	faultfields.go plain texts for messages that begin with the name of a field
+//	format.go     dates, numbers and percentages in each language
 //	chart.go      charts as SVG
-//	icons.go      pictograms (icons/)
-//	style.go      the stylesheet (style/), with the colour of the tenant
+//	icons.go      icons (icons/)
+//	style.go      the stylesheet (style/) with the tenant's color
 //	scripts.go    the scripts of assets/ that pages load
-//	templates/    one file for each page, which defines "content"; components.html has what pages share
+//	templates/    one file per page, which defines "content"; components.html has the shared parts
 //
 // The other files hold the pages, by area. Start and overview:
 //
@@ -26,8 +26,8 @@
 //
 // Campaigns:
 //
-//	campaigns.go versions.go changed.go kind.go   the list of campaigns, versions, what someone else changed, kinds
-//	editor.go designs.go compare.go fields.go ownpictures.go   what a campaign starts from and the editor asks for
+//	campaigns.go versions.go changed.go kind.go   the campaign list, versions, changes by other people, kinds
+//	editor.go designs.go compare.go fields.go ownpictures.go   starting points and the editor
 //	reader.go mailframe.go findings.go   previews and checks
 //	sending.go sending_facts.go review.go   sending and approval
 //	report.go report_*.go correction.go   reports, and fixes after sending
@@ -50,25 +50,25 @@
 //
 // Server, and each user's own pages:
 //
-//	operator.go operator_*.go providers.go   pages of operators
+//	operator.go operator_*.go providers.go   pages for operators
 //	account.go own.go models.go   the account, devices and models
 //
-// What pages share:
+// Shared code:
 //
-//	components.go forms.go refusals.go   functions of templates, forms, whose turn it is after a refusal
+//	components.go forms.go refusals.go   template functions, forms, responsibilities after a bounce
 //
 // # Invariants
 //
-//   - Every form works without scripts; a GET changes nothing.
-//   - Pages have a Content-Security-Policy without unsafe-*, so there is no style attribute and no inline script.
-//   - A button is shown only to those who have the right that its route asks for.
-//   - All that is shown of a tenant is asked for in the name of the visitor.
+//   - Every form works without scripts. A GET changes nothing.
+//   - Pages have a Content-Security-Policy without unsafe-*, so there are no style attributes and no inline scripts.
+//   - A button is shown only to visitors with the right that its route requires.
+//   - All data of a tenant is requested in the visitor's name.
 //
 // # Adding a page
 //
-//  1. In the file of its area, a function func(p *Page) (web.HTML, error) that asks the API and calls p.Show.
-//  2. In console.go, a row: path, the action that it needs, the function, a summary.
-//  3. templates/NAME.html; texts by .T and .N in English, and their German in words/de/AREA.json.
-//  4. Errors that its forms may meet have their German in words/de/errors.json, by the format that the code has, or by
-//     the plain words of faultwords.go.
+//  1. In the file of its area, write a function func(p *Page) (web.HTML, error) that calls the API and p.Show.
+//  2. In console.go, add a route: path, required action, function and summary.
+//  3. Add templates/NAME.html with English texts in .T and .N, and their German in words/de/AREA.json.
+//  4. For errors that its forms may cause, add German to words/de/errors.json, keyed by the format in the code or by
+//     the plain text in faultwords.go.
 package console

@@ -11,10 +11,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// recordsPath is the page that shows the records of a domain to who has its link.
+// recordsPath is the page that shows the records of a domain to everyone with its link.
 const recordsPath = "/records"
 
-// domainRoutes are the pages of sender domains.
+// domainRoutes adds the routes for sender domains.
 func (o *Console) domainRoutes(t *web.Table) {
 	const may, keys = core.ActionDomainPropose, core.ActionDKIMManage
 	const one = "/settings/domains/:id"
@@ -59,15 +59,15 @@ func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
 	return p.showSettings("domains", "domains", v, f, rows)
 }
 
-// onTrust reports whether a domain is good by the word of an operator alone: no record has proved it.
+// onTrust reports whether a domain is verified only by an operator and not by a DNS record.
 func onTrust(d *core.SenderDomainView) bool {
 	return d.Verified() && d.VerifiedBy != core.VerifiedByDNS && d.Check != core.DomainFound
 }
 
-// maxDomains is how many sender domains the page lists.
+// maxDomains is the maximum number of sender domains on the page.
 const maxDomains = 200
 
-// domainBadge is the state of a domain in a word.
+// domainBadge returns the badge for the state of a domain.
 func (p *Page) domainBadge(verified, complete bool) Badge {
 	switch {
 	case !verified:
@@ -85,7 +85,8 @@ func (o *Console) proposeDomain(p *Page) (web.HTML, error) {
 		return p.refused(err, p.showDomains)
 	}
 	if p.May(core.ActionDKIMManage) {
-		// So that all records can be made at one go. Where it can't be had, its page has a button.
+		// Create the key now so that all records can be published together. If that fails, the domain's page has a
+		// button.
 		if err := p.makeKey(&made); err != nil {
 			p.LogError(err)
 		}
@@ -95,31 +96,31 @@ func (o *Console) proposeDomain(p *Page) (web.HTML, error) {
 
 func (p *Page) domainPath(id string) string { return p.Path("settings", "domains", id) }
 
-// recordRow is a record of the DNS, and what is said of it.
+// recordRow is a DNS record with its description.
 type recordRow struct {
 	core.DomainRecord
 	What, Note string
 	Badge      Badge
-	ID         string // of the elements that are copied
-	// of keys
+	ID         string // id of the elements to copy
+	// actions for keys
 	Starts, Rests, Deletes bool
 }
 
-// domainPage is what the pages of one domain show.
+// domainPage is the data of a domain's pages.
 type domainPage struct {
 	core.DomainRecords
 	ID      string
 	Message string
 	Badge   Badge
 	Rows    []recordRow
-	Link    string       // that can be forwarded; empty: none was made
-	Until   core.Instant // it is good
-	// LinkHost is a host for links in mails that can be had, Used the one that there is, if it is in the domain.
+	Link    string       // link for forwarding; empty: none was created
+	Until   core.Instant // expiry of Link
+	// LinkHost is the available host for links in emails. Used is the current host if it belongs to the domain.
 	LinkHost, Used string
-	Keys           int  // keys that it has
-	Signs          bool // one of them signs
-	Trusted        bool // no record has proved it yet
-	Start          bool // all records stand, and a key waits for the word to sign
+	Keys           int  // number of keys
+	Signs          bool // one of the keys signs
+	Trusted        bool // no DNS record verifies it yet
+	Start          bool // all records are published, and a key is ready to sign
 }
 
 // domain shows a domain.
@@ -152,7 +153,7 @@ func (p *Page) domainPage(d *core.SenderDomainView) (out domainPage, err error) 
 	return out, nil
 }
 
-// describe adds what pages say of the records of a domain.
+// describe adds the texts about a domain's records.
 func (p *Page) describe(d *domainPage, id string) {
 	d.ID, d.Badge = id, p.domainBadge(d.Status == core.DomainVerified, d.Complete)
 	if d.Refusal != "" {
@@ -190,17 +191,17 @@ func (p *Page) describe(d *domainPage, id string) {
 	}
 }
 
-// HasSPF reports whether there is something to say of the SPF record.
+// HasSPF reports whether the page mentions the SPF record.
 func (d domainPage) HasSPF() bool {
 	return slices.ContainsFunc(d.Records, func(r core.DomainRecord) bool { return r.Purpose == core.RecordSPF })
 }
 
-// joinedSentences joins the sentences that there are.
+// joinedSentences joins the non-empty sentences.
 func (p *Page) joinedSentences(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
-// recordBadge is what stands in the place of a record, in a word.
+// recordBadge returns the badge for the state of a record.
 func (p *Page) recordBadge(state string) Badge {
 	switch state {
 	case core.RecordFound:
@@ -219,7 +220,7 @@ func (p *Page) recordBadge(state string) Badge {
 	return Badge{p.T("Unknown"), ""}
 }
 
-// recordWords say what a record is for, and what is to be done with what stands in its place.
+// recordWords returns the purpose of a record and what to do about its current state.
 func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	switch r.Purpose {
 	case core.RecordProof:
@@ -260,7 +261,7 @@ func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	return what, note
 }
 
-// showDomain shows the domain of the path with its records. A script gets the part that changes.
+// showDomain shows the domain of the path with its records. A script gets only the part that changes.
 func (p *Page) showDomain(f filled, v View) (web.HTML, error) {
 	d, err := p.theDomain()
 	if err != nil {
@@ -279,7 +280,7 @@ func (p *Page) showDomain(f filled, v View) (web.HTML, error) {
 	return p.showSettings("domain", "domains", v, f, data)
 }
 
-// domainState says in a sentence what can be done with a domain.
+// domainState describes what a domain can be used for.
 func (p *Page) domainState(d *domainPage) string {
 	switch {
 	case d.Complete:
@@ -299,7 +300,7 @@ func (p *Page) domainState(d *domainPage) string {
 	return p.T("You can't send from this domain until it's verified. Everything else works already.")
 }
 
-// domainCheck has the domain looked at. Where it was looked at too often what is known is shown.
+// domainCheck checks a domain's records. If there were too many checks, it shows the known result.
 func (o *Console) domainCheck(p *Page) (web.HTML, error) {
 	d, err := p.theDomain()
 	if err != nil {
@@ -321,8 +322,8 @@ func (o *Console) domainCheck(p *Page) (web.HTML, error) {
 	return p.Redirect(p.domainPath(d.ID), "checked")
 }
 
-// startFirstKey lets the key of a domain sign that never did, once its record stands and no other key signs. Where that
-// can't be done its page has a button.
+// startFirstKey starts signing with the first key of a domain, if its record is published and no other key signs. If
+// that fails, the domain's page has a button.
 func (p *Page) startFirstKey(d *core.SenderDomainView) {
 	var set core.DomainRecords
 	if !p.May(core.ActionDKIMManage) {
@@ -349,10 +350,10 @@ func (p *Page) startFirstKey(d *core.SenderDomainView) {
 	}
 }
 
-// domainAgain shows the page of a domain where something can't be done.
+// domainAgain shows the page of a domain after a failed action.
 func (p *Page) domainAgain(f filled, v View) (web.HTML, error) { return p.showDomain(f, v) }
 
-// domainForward shows the address of a page with the records, for who keeps the domain.
+// domainForward shows a link to the records for the person who manages the domain.
 func (o *Console) domainForward(p *Page) (web.HTML, error) {
 	d, err := p.theDomain()
 	if err != nil {
@@ -376,7 +377,7 @@ func (o *Console) domainForward(p *Page) (web.HTML, error) {
 	}, filled{}, data)
 }
 
-// domainLinks lets links in mails lead to a host of the domain.
+// domainLinks makes links in emails use a host of the domain.
 func (o *Console) domainLinks(p *Page) (web.HTML, error) {
 	if _, err := p.theDomain(); err != nil {
 		return web.HTML{}, err
@@ -392,7 +393,7 @@ func (o *Console) domainLinks(p *Page) (web.HTML, error) {
 	return p.Redirect(p.domainPath(p.Param("id")), "saved")
 }
 
-// domainKeys makes, switches and deletes the keys that sign mails from a domain.
+// domainKeys creates, switches and deletes the keys that sign a domain's emails.
 func (o *Console) domainKeys(p *Page) (web.HTML, error) {
 	d, err := p.theDomain()
 	if err != nil {
@@ -421,8 +422,8 @@ func (o *Console) domainKeys(p *Page) (web.HTML, error) {
 	return p.Redirect(p.domainPath(d.ID), notice)
 }
 
-// makeKey makes a key that rests until its record stands. Its name has the day, so that keys can follow each other;
-// that of a domain that is not proved yet is made by the API.
+// makeKey creates a key that is inactive until its record is published. The key's name contains the date, so that
+// keys can be replaced. For an unverified domain, the API creates the key.
 func (p *Page) makeKey(d *core.SenderDomainView) (err error) {
 	if !d.Verified() {
 		body := map[string]string{"tenant_id": p.Tenant.ID, "domain": d.Domain, "status": core.DKIMInactive}
@@ -440,7 +441,7 @@ func (p *Page) makeKey(d *core.SenderDomainView) (err error) {
 	return err
 }
 
-// startKey lets a key sign, and those before it rest.
+// startKey makes a key sign and deactivates the previous ones.
 func (p *Page) startKey(d *core.SenderDomainView) error {
 	var set core.DomainRecords
 	if _, err := p.Get(apiDomains+"/"+d.ID+"/records", nil, &set); err != nil {
@@ -467,7 +468,7 @@ func (o *Console) domainDelete(p *Page) (web.HTML, error) {
 	return p.deleteFrom(apiDomains, p.Path("settings", "domains"), p.domainAgain)
 }
 
-// deleteFrom deletes the record of the path after a second step, and leads to another page.
+// deleteFrom deletes the record of the path after a confirmation and redirects to another page.
 func (p *Page) deleteFrom(api, to string, show func(filled, View) (web.HTML, error)) (web.HTML, error) {
 	if p.Form["sure"] != "1" {
 		return p.notSure(show)
@@ -479,17 +480,17 @@ func (p *Page) deleteFrom(api, to string, show func(filled, View) (web.HTML, err
 	return p.Redirect(to, "deleted")
 }
 
-// notSure shows a page again whose form lacks the box that says that it is meant.
+// notSure shows a page again because the confirmation checkbox was not checked.
 func (p *Page) notSure(show func(filled, View) (web.HTML, error)) (web.HTML, error) {
 	return show(filled{}, View{Fault: p.T("Check the box to confirm."), Status: http.StatusBadRequest})
 }
 
-// forwardedQuery is the query of the page of records.
+// forwardedQuery is the query of the records page.
 type forwardedQuery struct {
 	Token string `query:"token"`
 }
 
-// forwarded shows the records of a domain to who has its link: nothing else, and to no user.
+// forwarded shows the records of a domain to everyone with its link, without any user or other data.
 func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
 	p := &Page{Call: c, console: o, Lang: languageOf(c), Zone: zoneOf(c)}
 	var d domainPage
@@ -519,7 +520,7 @@ func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
 	return p.Show("forwarded", v)
 }
 
-// DomainMessage says what is to be done next with a domain.
+// DomainMessage describes the next step for a domain.
 func (p *Page) DomainMessage(d core.SenderDomainView) string {
 	switch {
 	case d.Verified():

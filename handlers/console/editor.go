@@ -13,7 +13,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// editorRoutes are the pages on which a campaign is written.
+// editorRoutes adds the routes of the campaign editor.
 func (o *Console) editorRoutes(t *web.Table) {
 	o.get(t, "/new-campaign", core.ActionCampaignWrite, o.newCampaign, "The console: begin a campaign")
 	o.post(t, "/new-campaign", core.ActionCampaignWrite, o.addCampaign, "The console: begin a campaign")
@@ -70,7 +70,7 @@ func (p *Page) showNewCampaign(d newCampaignData, fault error) (web.HTML, error)
 	return p.Show("newcampaign", v)
 }
 
-// blame says on a page what was wrong with its form. An error that the visitor can't mend is returned.
+// blame shows the error in a form on its page. It returns an error that the visitor can't fix.
 func (p *Page) blame(v *View, fault error) error {
 	if fault == nil {
 		return nil
@@ -101,12 +101,12 @@ func (o *Console) addCampaign(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", made.ID), "")
 }
 
-// written reports whether a campaign in the state is still written on.
+// written reports whether a campaign in the state can still be edited.
 func written(s core.CampaignState) bool {
 	return s == core.CampaignDraft || s == core.CampaignInReview || s == core.CampaignApproved
 }
 
-// showCampaign shows the editor of a campaign that is written on, to those who may read it, and else its report.
+// showCampaign shows the editor of an editable campaign to visitors who may read it. Otherwise it shows the report.
 func (o *Console) showCampaign(p *Page) (web.HTML, error) {
 	if !p.May(core.ActionCampaignRead) {
 		return o.reportOfViewer(p)
@@ -131,32 +131,32 @@ type editorData struct {
 	Themes    []option
 	Trackings []option
 	Languages []option
-	Own       string // the fault of a field: its name
+	Own       string // name of a field with an error
 	Checks    checks
 	Inbox     inbox
 	Seen      seenAs
-	Readers   string // who gets it, in words
-	Conflict  bool   // another person has saved meanwhile
-	Settings  bool   // the tab
+	Readers   string // audience, in words
+	Conflict  bool   // another person has saved in the meantime
+	Settings  bool   // the settings tab is open
 	MayTest   bool
 	TestTo    string
 	SavedAt   string
-	Fields    fieldChoices // of the readers
-	Pictures  string       // origins of pictures that the page may show
-	Looks     string       // of buttons and boxes in the mail, as the script of the editor reads them (JSON)
+	Fields    fieldChoices // fields of subscribers
+	Pictures  string       // origins of images that the page may show
+	Looks     string       // design of buttons and boxes in the email, for the editor script (JSON)
 	Theirs    []diffLine
 
-	Unapproved bool // the change that was just saved has taken the approval away
+	Unapproved bool // the last saved change has revoked the approval
 }
 
-// checks are what is wrong with a campaign, or probably not meant.
+// checks holds the errors and warnings of a campaign.
 type checks struct {
 	Matters          []matter
 	Fields           []core.FieldCoverage
 	Errors, Warnings int
 }
 
-// check has the API look at a campaign. A campaign that can't be looked at has no findings.
+// check makes the API check a campaign. A campaign that can't be checked has no findings.
 func (p *Page) check(of *campaignPage) (c checks, err error) {
 	var found struct {
 		Findings []core.CampaignFinding `json:"findings"`
@@ -176,7 +176,7 @@ func (p *Page) check(of *campaignPage) (c checks, err error) {
 	return c, nil
 }
 
-// inbox is how a mail program lists the mail.
+// inbox is an email as an inbox lists it.
 type inbox struct{ From, Subject, Beginning string }
 
 func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error) {
@@ -230,7 +230,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	return p.Show("editor", v)
 }
 
-// writes has the page load the editor of a kind of content. Plain text has none.
+// writes loads the editor for a kind of content. Plain text has none.
 func (v *View) writes(kind string) {
 	switch kind {
 	case core.ContentHTML:
@@ -240,27 +240,27 @@ func (v *View) writes(kind string) {
 	}
 }
 
-// EditorStyle is the address of the stylesheet of the editor.
+// EditorStyle returns the URL of the editor's stylesheet.
 func (p *Page) EditorStyle() string { return scriptAddress("editor.css") }
 
 var languageNames = map[string]string{"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
 
-// inboxOf returns how an inbox lists the mail of a campaign to a reader of whom nothing is known, and how buttons and
-// boxes look in it (JSON; empty: it can't be made yet).
+// inboxOf returns a campaign's email as an inbox lists it for a subscriber with no details. It also returns the
+// design of buttons and boxes (JSON; empty: not available yet).
 func (p *Page) inboxOf(c *campaignPage) (in inbox, looks string) {
 	in = inbox{cmp.Or(c.FromName, p.Tenant.MailFromName, p.Tenant.Name), p.Listed(c.Subject), p.Listed(c.Preheader)}
 	var shown shownMail
 	if err := p.Do(http.MethodPost, campaignAPI(c.ID, "preview"), map[string]any{}, &shown); err != nil {
 		return in, ""
 	}
-	if c.Subject != "" { // the API has the name of the campaign in place of none
+	if c.Subject != "" { // without a subject, the API returns the campaign's name
 		in.Subject = shown.Subject
 	}
 	in.Beginning = shown.Beginning
 	return in, string(shown.Looks)
 }
 
-// look fills in what the editor shows of the mail: the inbox, the checks, who gets it.
+// look fills in the editor's data about the email: inbox, checks and audience.
 func (p *Page) look(d *editorData) error {
 	d.SavedAt = p.T("Saved {{when}}", "when", p.When(d.UpdatedAt))
 	var err error
@@ -296,7 +296,7 @@ func (p *Page) themes() ([]option, error) {
 	return out, err
 }
 
-// changeOf is what a form of the editor says. Fields that it doesn't have stay as they are.
+// changeOf returns the changes from a form of the editor. Fields that the form doesn't contain stay unchanged.
 func changeOf(form map[string]string, c *campaignPage) map[string]any {
 	out := map[string]any{}
 	for _, name := range []string{
@@ -307,7 +307,7 @@ func changeOf(form map[string]string, c *campaignPage) map[string]any {
 		}
 	}
 	if source, ok := form["source"]; ok {
-		// Browsers send line ends as CR LF.
+		// Browsers send CR LF.
 		content := map[string]string{"kind": c.Content.Kind, "source": strings.ReplaceAll(source, "\r\n", "\n")}
 		if text, ok := form["text"]; ok && c.Content.Kind == core.ContentHTML {
 			content["text"] = strings.ReplaceAll(text, "\r\n", "\n")
@@ -325,7 +325,7 @@ func changeOf(form map[string]string, c *campaignPage) map[string]any {
 	return out
 }
 
-// ticked are the ids whose boxes are ticked: those that stood before in their order, then the others.
+// ticked returns the ids whose checkboxes are checked: first the previous ones in their order, then the others.
 func ticked(form map[string]string, prefix string, before []string) []string {
 	ids := []string{}
 	for _, id := range before {
@@ -343,8 +343,8 @@ func ticked(form map[string]string, prefix string, before []string) []string {
 	return append(ids, more...)
 }
 
-// saveCampaign saves what the editor sends: by itself, as it is written (autosave), or by a button, which says what
-// comes then.
+// saveCampaign saves the editor's form. It is sent automatically (autosave) or by a button, which determines the next
+// page.
 func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -396,7 +396,8 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	return p.Redirect(to, "saved")
 }
 
-// ours reports whether a campaign says what this form has sent before without an answer: then no one else has saved.
+// ours reports whether a campaign contains what this form sent before without receiving an answer. No one else has
+// saved in that case.
 func (p *Page) ours(c *campaignPage) bool {
 	var lost []map[string]string
 	if p.Form["lost"] == "" || json.Unmarshal([]byte(p.Form["lost"]), &lost) != nil {
@@ -409,7 +410,7 @@ func (p *Page) ours(c *campaignPage) bool {
 	})
 }
 
-// clone returns a copy that shares nothing which overlay writes.
+// clone returns a copy that shares no data which overlay changes.
 func (c *campaignPage) clone() *campaignPage {
 	out := *c
 	for _, ids := range []*[]string{&out.ListIDs, &out.ExcludeListIDs, &out.TestAddresses} {
@@ -421,7 +422,7 @@ func (c *campaignPage) clone() *campaignPage {
 	return &out
 }
 
-// same reports whether two campaigns say the same.
+// same reports whether two campaigns have the same content.
 func (c *campaignPage) same(other *campaignPage) bool {
 	return c.Name == other.Name && c.Subject == other.Subject && c.Preheader == other.Preheader &&
 		c.Content == other.Content && c.FromName == other.FromName && c.FromEmail == other.FromEmail &&
@@ -431,7 +432,7 @@ func (c *campaignPage) same(other *campaignPage) bool {
 		slices.Equal(c.TestAddresses, other.TestAddresses) && c.Archived() == other.Archived()
 }
 
-// overlay puts what was typed into a campaign that was not saved, so that the page shows it again.
+// overlay applies unsaved input to a campaign, so that the page shows it again.
 func (c *campaignPage) overlay(change map[string]any) {
 	b, err := json.Marshal(change)
 	if err == nil {
@@ -439,7 +440,7 @@ func (c *campaignPage) overlay(change map[string]any) {
 	}
 }
 
-// autosaveFault tells the script of the editor why nothing was saved.
+// autosaveFault tells the editor script why nothing was saved.
 func (p *Page) autosaveFault(err error) (web.HTML, error) {
 	v := View{Data: core.KindOf(err) == core.PreconditionFailed}
 	if err := p.blame(&v, err); err != nil {
@@ -448,7 +449,7 @@ func (p *Page) autosaveFault(err error) (web.HTML, error) {
 	return p.ShowPart("editor", "unsaved", v)
 }
 
-// sendTest sends the campaign to the addresses of the form.
+// sendTest sends a test of the campaign to the addresses in the form.
 func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 	to := strings.FieldsFunc(p.Form["test_to"], func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 	body := map[string]any{"version": c.Version}
@@ -462,7 +463,7 @@ func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID)+"?tested="+strconv.Itoa(len(sent.To)), "")
 }
 
-// uploadPicture hands a picture on to the media of the tenant.
+// uploadPicture uploads an image to the tenant's media.
 func (o *Console) uploadPicture(p *Page) (any, error) {
 	q := p.ofTenant()
 	if name := p.Query("name"); name != "" {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// endpointRoutes are the pages of the receivers of events. A secret is shown once, on the page that answers the form.
+// endpointRoutes adds the routes for webhooks. A secret is shown once, on the page that answers the form.
 func (o *Console) endpointRoutes(t *web.Table) {
 	const may = core.ActionEndpointManage
 	o.get(t, "/settings/endpoints", may, o.endpoints, "The console: receivers of events")
@@ -23,7 +23,7 @@ func (o *Console) endpointRoutes(t *web.Table) {
 
 const apiEndpoints = "/api/admin/webhook-endpoints"
 
-// receiver is a receiver of events, as the API shows it.
+// receiver is a webhook in the form of the API.
 type receiver struct {
 	ID             string       `json:"id"`
 	TenantID       string       `json:"tenant_id"`
@@ -42,7 +42,7 @@ type receiver struct {
 	Secret         string       `json:"secret"`
 }
 
-// delivery is a line of a receiver's log.
+// delivery is an entry of a webhook's delivery log.
 type delivery struct {
 	At        core.Instant `json:"at"`
 	EventType string       `json:"event_type"`
@@ -52,7 +52,7 @@ type delivery struct {
 	Reason    string       `json:"reason"`
 }
 
-// ReceiverBadge is a receiver's state in a word.
+// ReceiverBadge returns the badge for the state of a webhook.
 func (p *Page) ReceiverBadge(r receiver) Badge {
 	switch {
 	case r.DisabledAt != 0:
@@ -65,7 +65,7 @@ func (p *Page) ReceiverBadge(r receiver) Badge {
 	return Badge{p.T("Active"), "good"}
 }
 
-// DeliveryBadge is the outcome of an attempt in a word.
+// DeliveryBadge returns the badge for the outcome of an attempt.
 func (p *Page) DeliveryBadge(outcome string) Badge {
 	switch outcome {
 	case core.AttemptDelivered:
@@ -76,7 +76,7 @@ func (p *Page) DeliveryBadge(outcome string) Badge {
 	return Badge{p.T("Retrying"), "warn"}
 }
 
-// eventTypes are what can be told to a receiver.
+// eventTypes returns the event types to choose from for a webhook.
 func (p *Page) eventTypes() []option {
 	return []option{
 		{core.EventActivated, p.T("Someone subscribes")},
@@ -85,7 +85,7 @@ func (p *Page) eventTypes() []option {
 	}
 }
 
-// endpointsData is what the pages of receivers show.
+// endpointsData is the data of the webhook pages.
 type endpointsData struct {
 	Receivers []receiver
 	One       receiver
@@ -118,7 +118,7 @@ func (p *Page) showEndpoints(f filled, v View) (web.HTML, error) {
 	return p.showSettings("endpoints", "endpoints", v, f, d)
 }
 
-// sentEndpoint is what the form makes of a receiver.
+// sentEndpoint returns the body of the API request from a webhook's form.
 func (p *Page) sentEndpoint() map[string]any {
 	body := p.sent("name", "list_id")
 	p.sentAddresses(body, "url")
@@ -129,7 +129,7 @@ func (p *Page) sentEndpoint() map[string]any {
 		}
 	}
 	if len(events) == len(p.eventTypes()) {
-		events = events[:0] // also those to come
+		events = events[:0] // including future types
 	}
 	body["events"] = events
 	return body
@@ -145,14 +145,14 @@ func (o *Console) addEndpoint(p *Page) (web.HTML, error) {
 	return p.showSecret(made.Secret, p.T("Signing secret"), p.Path("settings", "endpoints", made.ID), "endpoints")
 }
 
-// showSecret shows a secret on the page that answers the form. It stands in no address, and is not kept.
+// showSecret shows a secret on the page that answers the form. It is neither part of a URL nor stored.
 func (p *Page) showSecret(secret, title, next, tab string) (web.HTML, error) {
 	return p.showSettings("secret", tab, View{
 		Title: title, State: p.T("Copy it now. It won't be shown again."), Status: 201,
 	}, filled{}, secretPage{Secret: secret, Next: next})
 }
 
-// theEndpoint reads the receiver of the path.
+// theEndpoint reads the webhook of the path.
 func (p *Page) theEndpoint() (r receiver, err error) {
 	_, err = p.Get(apiEndpoints+"/"+url.PathEscape(p.Param("id")), nil, &r)
 	if err == nil && r.TenantID != p.Tenant.ID {
@@ -161,7 +161,7 @@ func (p *Page) theEndpoint() (r receiver, err error) {
 	return r, err
 }
 
-// endpointForm are the values of a receiver's form.
+// endpointForm returns the values of a webhook's form.
 func endpointForm(r *receiver, events []option) filled {
 	f := filled{values: map[string]string{"name": r.Name, "url": r.URL, "list_id": r.ListID}}
 	for _, e := range events {
@@ -214,7 +214,7 @@ func (p *Page) showEndpoint(f filled, v View, test *core.EndpointTest) (web.HTML
 
 func (p *Page) endpointAgain(f filled, v View) (web.HTML, error) { return p.showEndpoint(f, v, nil) }
 
-// endpointOtherwise shows the page of a receiver where something other than its form can't be done.
+// endpointOtherwise shows the page of a webhook after a failed action other than its form.
 func (p *Page) endpointOtherwise(_ filled, v View) (web.HTML, error) {
 	return p.showEndpoint(filled{}, v, nil)
 }

@@ -1,6 +1,6 @@
 package console
 
-// faultsOfFields are those whose API sentence begins with the name of a field; the plain one follows it.
+// faultsOfFields pairs API messages that begin with a field name with their plain texts.
 var faultsOfFields = []string{
 	"access and owner exclude each other. Leave one of them out.",
 	"Filter either by access or by owner.",

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// fieldNames are what pages call the fields of the API. A field of a record in a list is known by its last part.
+// fieldNames holds the labels of the API's fields on pages. A field of a list element is found by its last part.
 var fieldNames = map[string]string{
 	"agent_id":                 "Managed by (agent)",
 	"alt":                      "Alt text",
@@ -72,14 +72,14 @@ var fieldNames = map[string]string{
 	"window_end":               "Stop sending at (optional)",
 }
 
-// FieldName returns what the page calls a field of the API; empty: nothing of its own.
+// FieldName returns the page's label for a field of the API, or an empty string if there is none.
 func (p *Page) FieldName(field string) string {
 	label := p.T(cmp.Or(fieldNames[field], fieldNames[field[strings.LastIndexByte(field, '.')+1:]]))
-	return strings.TrimSuffix(label, " (optional)") // so it ends in both languages
+	return strings.TrimSuffix(label, " (optional)") // both languages use this suffix
 }
 
-// faultText returns the message of an error in the words of the page. A message with values is found by its format, so
-// "name must have at most 200 characters." is said in the language of the page, of the name that the page has for it.
+// faultText returns the message of an error in the language of the page. A message with values is found by its
+// format. In "name must have at most 200 characters.", for example, the field name becomes the page's label.
 func (p *Page) faultText(e *core.Error) string {
 	s := e.Sentence()
 	s.Text = cmp.Or(s.Text, web.MessageOf(e.Kind))
@@ -107,8 +107,8 @@ func (p *Page) faultText(e *core.Error) string {
 	return s.Text
 }
 
-// translated returns a message in the language of the page; ok is false where that has none. A message may have words
-// of its own, in addition to those of its format: "This address gets no emails. Its status is bounced."
+// translated returns a message in the language of the page, or ok = false if there is no translation. A full message
+// may have a translation in addition to that of its format: "This address gets no emails. Its status is bounced."
 func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	for _, said := range []string{s.Text, s.Format} {
 		plain := plainFaults[said]
@@ -123,7 +123,7 @@ func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 		verbs := verbsOf(s.Format)
 		for i, verb := range verbs[:min(len(verbs), len(s.Args))] {
 			text := fmt.Sprint(s.Args[i])
-			if verb != 'q' { // what someone wrote stays as it is
+			if verb != 'q' { // quoted input stays unchanged
 				text = cmp.Or(p.FieldName(text), p.faultValue(s.Args[i]))
 			}
 			pairs = append(pairs, i+1, text)
@@ -133,7 +133,7 @@ func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	return s.Text, false
 }
 
-// verbsOf returns the verbs of a format, one for each value.
+// verbsOf returns the verbs of a format, one per value.
 func verbsOf(format string) (verbs []byte) {
 	for {
 		_, rest, ok := strings.Cut(format, "%")
@@ -147,7 +147,7 @@ func verbsOf(format string) (verbs []byte) {
 	}
 }
 
-// faultValue returns a value of a message as the page writes it: a number, a time, a word, or another message.
+// faultValue formats a value of a message for the page: a number, a time, a word, or another message.
 func (p *Page) faultValue(value any) string {
 	switch v := value.(type) {
 	case core.Sentence:
@@ -165,8 +165,8 @@ func (p *Page) faultValue(value any) string {
 	return p.stateText(fmt.Sprint(value))
 }
 
-// stateText returns a word of the API, such as scheduled, in the language of the page. Where the page has none it
-// stays.
+// stateText returns a word of the API, such as scheduled, in the language of the page. An unknown word is returned
+// unchanged.
 func (p *Page) stateText(word string) string {
 	if _, known := words()[p.Lang][word]; known || word == "" {
 		return p.T(word)
@@ -177,7 +177,7 @@ func (p *Page) stateText(word string) string {
 	return word
 }
 
-// asSaid is a value as it is shown, whatever verb of fmt stands for it.
+// asSaid is a value that is printed unchanged by every verb of fmt.
 type asSaid string
 
 func (s asSaid) Format(w fmt.State, verb rune) {

@@ -2,11 +2,11 @@ package console
 
 import "slices"
 
-// plainFaults are messages of the API by their formats, in words for those who fill in a form: they know no names of
-// fields, and no bodies. {{1}} is the first value. A message that isn't here is said as the API says it.
+// plainFaults maps the formats of API messages to texts for people who fill in a form, without names of fields or
+// bodies. {{1}} is the first value. A message without an entry is shown unchanged.
 var plainFaults = inTurn(slices.Concat(faultSentences, faultsOfFields)...)
 
-// faultSentences are those whose API sentence begins with a word or a value; the plain one follows it.
+// faultSentences pairs API messages that begin with a word or a value with their plain texts.
 var faultSentences = []string{
 	"%q can't be used as a sender. Use a plain email address.",
 	"“{{1}}” can't be used as a sender. Enter a plain email address.",
@@ -384,7 +384,7 @@ var faultSentences = []string{
 	"No mail server is set up, so nobody would receive this email. Ask the server administrator to set one up.",
 }
 
-// inTurn returns the second text by the first, the fourth by the third, and so on.
+// inTurn maps the first text to the second, the third to the fourth, and so on.
 func inTurn(texts ...string) map[string]string {
 	all := make(map[string]string, len(texts)/2)
 	for i := 0; i < len(texts); i += 2 {

@@ -9,17 +9,17 @@ import (
 	"newsletterd/core"
 )
 
-// fieldChoice is a field of readers as the script of the editor reads it.
+// fieldChoice is a subscriber field in the form of the editor script.
 type fieldChoice struct {
 	Name     string `json:"name"`
 	Label    string `json:"label"`
 	Fallback string `json:"fallback,omitempty"`
 }
 
-// printable is what can stand in a placeholder.
+// printable matches names that are allowed in a placeholder.
 var printable = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$`)
 
-// fieldChoices are JSON as text, for the script of the editor.
+// fieldChoices prints as JSON for the editor script.
 type fieldChoices []fieldChoice
 
 func (all fieldChoices) String() string {
@@ -30,12 +30,12 @@ func (all fieldChoices) String() string {
 	return string(b)
 }
 
-// Placeholder is how the field is written in a subject, with a word for those who lack it.
+// Placeholder returns the placeholder of the field for a subject, with its fallback.
 func (o fieldChoice) Placeholder(p *Page) string {
 	switch {
 	case o.Name == "email":
 		return "{{ email }}"
-	case strings.ContainsAny(o.Fallback, `"{`): // can't stand within quotes
+	case strings.ContainsAny(o.Fallback, `"{`): // not allowed within quotes
 		o.Fallback = ""
 	case o.Fallback == "" && placeOf(o) == 0: // a first name
 		o.Fallback = p.T("friend")
@@ -43,9 +43,8 @@ func (o fieldChoice) Placeholder(p *Page) string {
 	return "{{ " + o.Name + ` | default: "` + o.Fallback + `" }}`
 }
 
-// fieldChoices returns the fields that can stand in a text: those of the chosen lists, those that readers have, and the
-// name and address, which each may have. A field that the mail prints comes with the word that it has there for those
-// who lack it.
+// fieldChoices returns the fields that can be used in a text: those of the chosen lists, those that subscribers have,
+// and name and address. A field that the email already prints comes with its fallback.
 func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fieldChoices {
 	all := fieldChoices{}
 	add := func(name, label, fallback string) {
@@ -74,7 +73,7 @@ func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fiel
 
 var nameFields = []string{"first_name", "last_name", "name"}
 
-// placeOf is where a field stands among those that are offered: names come first, since letters begin with them.
+// placeOf returns the sort position of a field. Names come first, since letters begin with them.
 func placeOf(f fieldChoice) int {
 	if i := slices.Index(nameFields, core.KnownField(strings.TrimPrefix(f.Name, "preferences."))); i >= 0 {
 		return i
@@ -82,15 +81,15 @@ func placeOf(f fieldChoice) int {
 	return len(nameFields)
 }
 
-// writeInstead finds what the API says to write in place of a field of another program.
+// writeInstead matches the API's suggested replacement for a merge tag of another product.
 var writeInstead = regexp.MustCompile(`: write (\{[{%].*[}%]\})`)
 
-// unknownName finds what was written as a field and is none.
+// unknownName matches the unknown name in a message about a field.
 var unknownName = regexp.MustCompile(`unknown name "([^"]+)"`)
 
-// sayField puts a finding on a field of readers into words of the page, which call it by its question or by what it is:
-// what there is to say, and its detail. ok: it is such a finding. A field that some readers lack is one matter, so that
-// it has no word for them is said of it there alone, and both texts are empty.
+// sayField returns the text and the detail for a finding about a subscriber field, with the label that the page uses.
+// ok is false for other findings. If a field is missing for some subscribers, only that finding mentions the missing
+// fallback, and both texts of the other one are empty.
 func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.FieldCoverage) (
 	text, detail string, ok bool,
 ) {
@@ -139,7 +138,7 @@ func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.Fiel
 	return "", "", false
 }
 
-// labelOf is what pages call a field of readers.
+// labelOf returns the page's label for a subscriber field.
 func (p *Page) labelOf(c *core.FieldCoverage) string {
 	if c.Label != "" {
 		return c.Label
@@ -147,7 +146,7 @@ func (p *Page) labelOf(c *core.FieldCoverage) string {
 	return p.knownLabel(c.Name)
 }
 
-// namesField reports whether the message of a finding is on a field.
+// namesField reports whether the message of a finding is about a field.
 func namesField(message, name string) bool {
 	return regexp.MustCompile(`\bpreferences\.` + regexp.QuoteMeta(name) + ` and see `).MatchString(message)
 }

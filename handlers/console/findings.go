@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// findingTexts are the findings of checks by their codes, in words for who writes; a line with what the API says
-// follows where it tells more.
+// findingTexts holds texts for the findings of checks by code, written for authors. If the API's message says more,
+// it follows in a second line.
 var findingTexts = map[string]string{
 	"does_not_compile":                    "The text has a syntax error.",
 	"list_missing":                        "Select a list to send to.",
@@ -55,7 +55,7 @@ var findingTexts = map[string]string{
 		"later.",
 }
 
-// FindingText is what a check has found, in a sentence.
+// FindingText returns the text of a finding.
 func (p *Page) FindingText(f core.CampaignFinding) string {
 	if text := findingTexts[f.Code]; text != "" {
 		return p.T(text)
@@ -63,9 +63,9 @@ func (p *Page) FindingText(f core.CampaignFinding) string {
 	return p.T(f.Message)
 }
 
-// FindingDetail is what the API says of it beyond that; empty where that is nothing more.
+// FindingDetail returns the API's message if it says more than FindingText, or else an empty string.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
-	if f.Code == "image_local" { // its name is all that the sentence doesn't say
+	if f.Code == "image_local" { // only its name is missing in the text
 		_, name, _ := strings.Cut(f.Message, "“")
 		name, _, _ = strings.Cut(name, "”")
 		return name
@@ -74,7 +74,7 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 		name, _, _ := strings.Cut(f.Message, " ")
 		return name
 	}
-	if f.Code == "image_without_alt" { // the sentence says it all
+	if f.Code == "image_without_alt" { // the text is complete
 		return ""
 	}
 	for _, prefix := range []string{
@@ -88,25 +88,25 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 	return ""
 }
 
-// matter is what a check has found, as a page says it: in a sentence, with what else belongs to it and where it is
-// mended.
+// matter is a finding as the page shows it: a text with details and a link for fixing it.
 type matter struct {
 	Text, Detail, Advice string
-	Line                 int      // of HTML; of a text no one sees lines
-	Bad                  bool     // nothing goes out before it is mended
-	Settled              bool     // the author has provided for it: nothing is asked
-	More                 []string // findings on the same matter
+	Line                 int      // line in HTML, since the lines of a text are not visible
+	Bad                  bool     // must be fixed before sending
+	Settled              bool     // the author has handled it: no confirmation needed
+	More                 []string // further findings of the same kind
 	Mend                 Link
 }
 
-// isOfDomain reports whether records of the sender domain mend a finding.
+// isOfDomain reports whether a finding is fixed with records of the sender domain.
 func isOfDomain(f *core.CampaignFinding) bool {
 	return slices.ContainsFunc([]string{"dkim_", "spf_", "dmarc_", "dns_"}, func(prefix string) bool {
 		return strings.HasPrefix(f.Code, prefix)
 	})
 }
 
-// matters are the findings of a campaign's checks, the errors first. Those on the records of the sender domain are one.
+// matters returns the findings of a campaign's checks, errors first. Findings about the records of the sender domain
+// are combined.
 func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []core.FieldCoverage) (out []matter) {
 	domain := matter{Text: p.T("Your sender domain isn't fully set up. Emails may land in spam.")}
 	if p.May(core.ActionDomainPropose) {
@@ -134,7 +134,7 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 		case isOfDomain(f) && !m.Bad:
 			domain.More = append(domain.More, m.Text)
 			continue
-		case m.Mend.To == "" && !said && !strings.Contains(f.Hint, "/api/"): // others are for programs
+		case m.Mend.To == "" && !said && !strings.Contains(f.Hint, "/api/"): // other hints are for API clients
 			m.Advice = p.T(f.Hint)
 		}
 		out = append(out, m)
@@ -154,7 +154,7 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 	return out
 }
 
-// mend leads to where a finding is mended, by those who may.
+// mend returns a link for fixing a finding if the visitor may do so.
 func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 	editor := p.Path("campaigns", id)
 	tab := Link{p.T("Recipients and sender"), editor + "?tab=settings"}
@@ -181,7 +181,7 @@ func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 	return Link{}
 }
 
-// Matter is a matter with its page, for the template that they share.
+// Matter returns a matter with its page, for the shared template.
 func (p *Page) Matter(m matter) any {
 	return struct {
 		Page   *Page

@@ -10,10 +10,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ZoneCookie is the cookie by which a script of ours tells the time zone of the browser (an IANA name).
+// ZoneCookie is the cookie with the browser's time zone (an IANA name), set by a script.
 const ZoneCookie = "newsletterd-zone"
 
-// zoneOf is the time zone of the browser, else UTC.
+// zoneOf returns the browser's time zone, by default UTC.
 func zoneOf(c *web.Call) *time.Location {
 	k, err := c.Request.Cookie(ZoneCookie)
 	if err != nil || len(k.Value) > 60 {
@@ -26,7 +26,7 @@ func zoneOf(c *web.Call) *time.Location {
 	return zone
 }
 
-// browserZone is the name of the time zone of the browser; empty where it has not said so, or is in UTC.
+// browserZone returns the name of the browser's time zone, or an empty string if it is unknown or UTC.
 func (p *Page) browserZone() string {
 	if zone := zoneOf(p.Call); zone != time.UTC && zone.String() != "UTC" {
 		return zone.String()
@@ -34,10 +34,10 @@ func (p *Page) browserZone() string {
 	return ""
 }
 
-// format is how a language writes numbers and dates.
+// format holds the number and date formats of a language.
 type format struct {
 	thousands, decimal string
-	percent            string // after a number
+	percent            string // suffix of a number
 	months, days       []string
 	date               string // D day, M month, Y year, W weekday
 }
@@ -55,7 +55,7 @@ var formats = map[string]format{
 	},
 }
 
-// Number writes a number with marks between thousands.
+// Number formats a number with thousands separators.
 func (p *Page) Number(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
@@ -68,7 +68,7 @@ func (p *Page) Number(n int64) string {
 	return sign + digits
 }
 
-// Percent writes a part of a whole with one decimal; "–" of nothing.
+// Percent formats a part of a whole with one decimal, or as "–" if whole is 0.
 func (p *Page) Percent(part, whole int64) string {
 	if whole <= 0 {
 		return "–"
@@ -77,7 +77,7 @@ func (p *Page) Percent(part, whole int64) string {
 	return strings.Replace(s, ".", formats[p.Lang].decimal, 1) + formats[p.Lang].percent
 }
 
-// Date writes the day of an instant in the zone of the page; "–" of none.
+// Date formats the date of an instant in the page's time zone, or as "–" if it is 0.
 func (p *Page) Date(at core.Instant) string {
 	if at == 0 {
 		return "–"
@@ -87,24 +87,24 @@ func (p *Page) Date(at core.Instant) string {
 		strconv.Itoa(t.Year())).Replace(f.date)
 }
 
-// Day writes the day of an instant without its year.
+// Day formats the date of an instant without the year.
 func (p *Page) Day(at core.Instant) string {
 	return strings.TrimSuffix(p.Date(at), " "+strconv.Itoa(at.Time().In(p.Zone).Year()))
 }
 
-// DayForm is how scripts write a day: as Day does.
+// DayForm returns the format of Day for scripts.
 func (p *Page) DayForm() string { return strings.TrimSuffix(formats[p.Lang].date, " Y") }
 
-// DayNames are the names of the days for scripts, from Sunday on.
+// DayNames returns the names of the days for scripts, starting with Sunday.
 func (p *Page) DayNames() string { return strings.Join(formats[p.Lang].days, " ") }
 
-// MonthNames are those of the months.
+// MonthNames returns the names of the months for scripts.
 func (p *Page) MonthNames() string { return strings.Join(formats[p.Lang].months, " ") }
 
-// Clock writes the hour and minute of an instant in the zone of the page.
+// Clock formats the hour and minute of an instant in the page's time zone.
 func (p *Page) Clock(at core.Instant) string { return at.Time().In(p.Zone).Format("15:04") }
 
-// When writes an instant in the zone of the page: today and yesterday by name.
+// When formats an instant in the page's time zone, with today and yesterday by name.
 func (p *Page) When(at core.Instant) string {
 	if at == 0 {
 		return "–"
@@ -123,7 +123,7 @@ func (p *Page) When(at core.Instant) string {
 	return name + ", " + p.Clock(at)
 }
 
-// ZoneName is the name of the page's time zone, as people say it.
+// ZoneName returns the name of the page's time zone in everyday language.
 func (p *Page) ZoneName() string {
 	name := p.Zone.String()
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -132,10 +132,10 @@ func (p *Page) ZoneName() string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// Machine writes an instant for the attribute datetime of an element time.
+// Machine formats an instant for the attribute datetime of an element time.
 func (p *Page) Machine(at core.Instant) string { return at.Time().UTC().Format(time.RFC3339) }
 
-// byteSize writes a limit in bytes.
+// byteSize formats a limit in bytes.
 func (p *Page) byteSize(n core.ByteSize) string {
 	number, unit := n.Unit()
 	if unit == "bytes" {
@@ -144,7 +144,7 @@ func (p *Page) byteSize(n core.ByteSize) string {
 	return strings.Replace(number, ".", cmp.Or(formats[p.Lang].decimal, ","), 1) + " " + unit
 }
 
-// Size writes a number of bytes.
+// Size formats a number of bytes.
 func (p *Page) Size(n int64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB"}
 	size, unit := float64(n), 0

@@ -11,22 +11,22 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// filled is a form with its values: those of a record, or those that were sent and can't be taken.
+// filled holds the values of a form: those of a record, or submitted values that were refused.
 type filled struct {
 	values map[string]string
-	at     string            // the field that is wrong, as forms call it
-	text   string            // what is wrong with it
-	more   map[string]string // what is wrong with others
+	at     string            // name of the field with an error, as in the form
+	text   string            // error of that field
+	more   map[string]string // errors of other fields
 	marked *bool             // one of them has the focus
 }
 
 // Value returns the value of an input.
 func (f filled) Value(name string) string { return f.values[name] }
 
-// On reports whether a box is ticked.
+// On reports whether a checkbox is checked.
 func (f filled) On(name string) bool { return f.values[name] == "1" }
 
-// Wrong returns what is wrong with the value of an input; empty: nothing.
+// Wrong returns the error of an input, or an empty string if it has none.
 func (f filled) Wrong(name string) string {
 	if f.at != name {
 		return f.more[name]
@@ -34,7 +34,7 @@ func (f filled) Wrong(name string) string {
 	return f.text
 }
 
-// Mark returns an input with what is wrong with its value; the first of a page has the focus.
+// Mark returns an input with its error. The first such input of a page gets the focus.
 func (f filled) Mark(in field) field {
 	in = in.Blame(f.Wrong(in.Name))
 	if in.Wrong != "" && f.marked != nil {
@@ -43,7 +43,7 @@ func (f filled) Mark(in field) field {
 	return in
 }
 
-// tickWord is the value of a box: "1" where it is ticked.
+// tickWord returns the value of a checkbox: "1" if it is checked.
 func tickWord(on bool) string {
 	if on {
 		return "1"
@@ -51,8 +51,8 @@ func tickWord(on bool) string {
 	return ""
 }
 
-// refused shows a form again with what was sent, where the visitor can mend what is wrong: show makes the page. The
-// field that the API names is marked, or all where it names several.
+// refused shows a form again with the submitted values if the visitor can fix the error. show renders the page. It
+// marks the fields that the API names.
 func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error)) (web.HTML, error) {
 	text, status, ok := p.FaultOf(err)
 	if !ok {
@@ -75,7 +75,7 @@ func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error))
 	return show(f, View{Fault: text, Status: status})
 }
 
-// sent returns the values of a form that are named, for a body of the API.
+// sent returns the named values of a form, for a body of the API.
 func (p *Page) sent(names ...string) map[string]any {
 	body := map[string]any{}
 	for _, name := range names {
@@ -84,19 +84,18 @@ func (p *Page) sent(names ...string) map[string]any {
 	return body
 }
 
-// sentAddresses puts addresses of the web that a form has into a body of the API.
+// sentAddresses adds URLs of a form to a body of the API.
 func (p *Page) sentAddresses(body map[string]any, names ...string) {
 	for _, name := range names {
 		body[name] = webAddress(p.Form[name])
 	}
 }
 
-// bareAddress matches an address of the web without its scheme: a host name with a dot, and what may stand after it.
+// bareAddress matches a URL without its scheme: a host name with a dot, and an optional rest.
 var bareAddress = regexp.MustCompile(`^[^\s/?#@:\\]+\.[^\s/?#@:\\.]+(:[0-9]+)?([/?#].*)?$`)
 
-// webAddress returns an address of the web as it is meant: with https:// where the scheme is missing, with the name of
-// the host in ASCII, and without the line ends of the mail or document that it was copied from. What is no such address
-// stays as it is, for the API to refuse.
+// webAddress completes a URL: it adds https:// if the scheme is missing, converts the host name to ASCII, and removes
+// line breaks from copied text. Other text is returned unchanged, for the API to refuse.
 func webAddress(text string) string {
 	text = strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(text))
 	switch {
@@ -108,8 +107,8 @@ func webAddress(text string) string {
 	return asciiHost(text)
 }
 
-// asciiHost returns an address of the web with the name of its host in A-labels (RFC 5891), as the API and DNS take it.
-// What is no such address, or has a host that no lookup could mean, stays as it is.
+// asciiHost returns a URL with its host name in A-labels (RFC 5891), as the API and DNS require. Other text, or a URL
+// with an invalid host, is returned unchanged.
 func asciiHost(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
@@ -122,7 +121,7 @@ func asciiHost(text string) string {
 	return text
 }
 
-// all reads a list of the API to its end, or to most records.
+// all reads a list of the API up to its end or up to most records.
 func all[T any](p *Page, path string, q url.Values, most int) (found []T, err error) {
 	for {
 		var some []T
@@ -134,13 +133,13 @@ func all[T any](p *Page, path string, q url.Values, most int) (found []T, err er
 	}
 }
 
-// tab is a line of tabs.
+// tab is an entry of a tab bar.
 type tab struct {
 	Link
 	Here bool
 }
 
-// tabsOf marks the tab of the page.
+// tabsOf marks the tab of the current page.
 func (p *Page) tabsOf(links ...Link) (tabs []tab) {
 	for _, l := range links {
 		tabs = append(tabs, tab{l, l.To == p.Request.URL.Path})

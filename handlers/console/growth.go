@@ -11,32 +11,32 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// growth is how a list, or all lists of a tenant, have grown.
+// growth holds the growth of one list, or of all lists of a tenant.
 type growth struct {
 	Days    int
 	Ranges  []tab
 	Chart   chart
-	Bars    chart // who has joined, and who has left
-	Known   bool  // there are at least two days
-	Readers int64 // by how many they have become more
+	Bars    chart // new and unsubscribed subscribers
+	Known   bool  // there are counts of at least two days
+	Readers int64 // net change in subscribers
 	Joined  int64
 	Left    int64
 }
 
-// Lost is how many more have gone than have unsubscribed: they bounced or were blocked.
+// Lost returns the net loss in addition to unsubscribes: subscribers who bounced or were blocked.
 func (g growth) Lost() int64 { return max(0, g.Joined-g.Left-g.Readers) }
 
-// Line is the chart of the readers, with who has come and gone as its table.
+// Line returns the chart of subscribers, with new and lost ones in its table.
 func (g growth) Line() chart {
 	c := g.Chart
 	c.Heads, c.Table = g.Bars.Heads, g.Bars.Table
 	return c
 }
 
-// growthRanges are the days that a page can show the growth of.
+// growthRanges lists the periods in days for which a page can show the growth.
 var growthRanges = []int{30, 90, 365}
 
-// growthOf sums up the growth of lists, over the days that the query names.
+// growthOf sums up the growth of lists over the days in the query.
 func (p *Page) growthOf(lists ...string) (g growth, err error) {
 	g.Days = growthRanges[0]
 	if n, err := strconv.Atoi(p.Query("days")); err == nil && slices.Contains(growthRanges, n) {
@@ -80,11 +80,11 @@ func (p *Page) growthOf(lists ...string) (g growth, err error) {
 	return g, nil
 }
 
-// barDays are how many days a bar sums up, by how many are shown.
+// barDays maps the number of shown days to the number of days per bar.
 var barDays = map[int]int{30: 1, 90: 7, 365: 30}
 
-// joinedAndLeft draws how many have joined and left from one day to the next: of those who come and go between two
-// counts it shows what is left of it. sum is how many have joined.
+// joinedAndLeft charts how many subscribers were gained and lost from one day to the next. If people join and leave
+// between two counts, it shows only the net effect. sum is the number of new subscribers.
 func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) (c chart, sum int64) {
 	joined, left := series{Name: p.T("New")}, series{Name: p.T("Unsubscribed")}
 	var labels []string
@@ -103,8 +103,8 @@ func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) 
 	return p.barsOf(p.T("Subscriber growth"), labels, labels, joined, left), sum
 }
 
-// members are those who have joined and not left, whether or not they can be reached. Where another service keeps the
-// list, it is known of readers alone.
+// members returns the number of people who have joined and not unsubscribed, whether or not they can be reached. For
+// a list that another service manages, only the number of subscribers is known.
 func members(c core.ListCounts) int64 {
 	if c.Active == 0 {
 		return c.Readers()
@@ -112,7 +112,7 @@ func members(c core.ListCounts) int64 {
 	return c.Active
 }
 
-// shortDay writes a day without its year.
+// shortDay formats a date without the year.
 func (p *Page) shortDay(t time.Time) string {
 	f := formats[p.Lang]
 	day := strconv.Itoa(t.Day())
@@ -122,7 +122,7 @@ func (p *Page) shortDay(t time.Time) string {
 	return day + " " + f.months[t.Month()-1]
 }
 
-// Signed writes a difference with its sign.
+// Signed formats a difference with its sign.
 func (p *Page) Signed(n int64) string {
 	if n > 0 {
 		return "+" + p.Number(n)
@@ -130,7 +130,7 @@ func (p *Page) Signed(n int64) string {
 	return p.Number(n)
 }
 
-// Lately says how a figure has changed in the days of the chart; where that isn't known, it is otherwise.
+// Lately describes the change of a figure in the days of the chart. If the change is unknown, it returns otherwise.
 func (p *Page) Lately(g growth, change int64, otherwise string) string {
 	if !g.Known {
 		return otherwise
@@ -157,7 +157,7 @@ func (o *Console) list(p *Page) (web.HTML, error) {
 	return p.showList("list", &l, v, filled{}, g)
 }
 
-// reasonRow is why some people have left a list.
+// reasonRow is a reason for which people unsubscribed from a list.
 type reasonRow struct {
 	Reason    string       `json:"reason"`
 	Leavers   int64        `json:"leavers"`
@@ -166,7 +166,8 @@ type reasonRow struct {
 	Part      string
 }
 
-// listLeft shows why people have left a list. All who left are read for it, so it has a page of its own.
+// listLeft shows why people unsubscribed from a list. It has a separate page because it reads everyone who
+// unsubscribed.
 func (o *Console) listLeft(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
@@ -187,7 +188,7 @@ func (o *Console) listLeft(p *Page) (web.HTML, error) {
 		rows)
 }
 
-// Reason is a reason to leave in words.
+// Reason returns the text of a reason for unsubscribing.
 func (p *Page) Reason(word string) string {
 	switch word {
 	case "too_many":
@@ -206,18 +207,18 @@ func (p *Page) Reason(word string) string {
 	return word
 }
 
-// PeopleOn returns the address of the people of a list in a state.
+// PeopleOn returns the URL of the people on a list in a state.
 func (p *Page) PeopleOn(l *core.CountedList, status string) string {
 	return p.Path("people") + "?" + url.Values{"list": {l.ID}, "status": {status}}.Encode()
 }
 
-// growthPart is what the component "growth" shows.
+// growthPart is the data of the component "growth".
 type growthPart struct {
 	Title, Later string
 	Growth       growth
 }
 
-// GrowthPart makes it.
+// GrowthPart returns the data of the component "growth".
 func (p *Page) GrowthPart(title string, g growth) growthPart {
 	return growthPart{Title: title, Later: p.T("Your growth chart appears here tomorrow."), Growth: g}
 }

@@ -10,22 +10,22 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// silenceMonths are the silences that a page can show, in months.
+// silenceMonths lists the periods of inactivity in months that a page can show.
 var silenceMonths = []int{12, 6, 3}
 
-// hygieneData is what the page shows beyond the list.
+// hygieneData is the data of the hygiene page in addition to the list.
 type hygieneData struct {
 	core.Hygiene
 
 	Ranges []tab
-	About  bool  // the figures of silence are those of a part, made larger
-	Silent int64 // of all
+	About  bool  // the figures of inactivity are extrapolated from a sample
+	Silent int64 // total of inactive subscribers
 	Ask    int64
-	Done   string // what was done just now
-	More   string // where that goes on
+	Done   string // notice of the last action
+	More   string // URL for continuing the last action
 }
 
-// readHygiene reads the list of the path, and its figures for the months that the query names.
+// readHygiene reads the list of the path and its figures for the months in the query.
 func (p *Page) readHygiene() (l core.CountedList, d hygieneData, err error) {
 	if l, err = p.theList(); err != nil {
 		return l, d, err
@@ -52,7 +52,7 @@ func (p *Page) readHygiene() (l core.CountedList, d hygieneData, err error) {
 	return l, d, nil
 }
 
-// hygiene shows who on a list is not reached, has not confirmed, or was not heard of.
+// hygiene shows who on a list bounced, has not confirmed, or is inactive.
 func (o *Console) hygiene(p *Page) (web.HTML, error) {
 	l, d, err := p.readHygiene()
 	if err != nil {
@@ -74,7 +74,7 @@ func (o *Console) hygiene(p *Page) (web.HTML, error) {
 	return p.showList("list-hygiene", &l, v, filled{}, &d)
 }
 
-// askAgain asks whether those who have not confirmed, or were silent, are to be asked once more, and asks them.
+// askAgain asks for confirmation and then emails pending or inactive subscribers again.
 func (o *Console) askAgain(p *Page) (web.HTML, error) {
 	l, d, err := p.readHygiene()
 	if err != nil {
@@ -95,7 +95,7 @@ func (o *Console) askAgain(p *Page) (web.HTML, error) {
 		Next  string `json:"next"`
 	}
 	sum := int64(0)
-	for range 4 { // a page of some seconds at most; the rest is asked by another
+	for range 4 { // limits the request to some seconds; further requests email the rest
 		body := map[string]any{"who": who, "months": d.Silence.Months}
 		if made.Next != "" {
 			body["after"] = made.Next
@@ -111,7 +111,7 @@ func (o *Console) askAgain(p *Page) (web.HTML, error) {
 	return p.Redirect(back+"&asked="+strconv.FormatInt(sum, 10), "")
 }
 
-// withinHygiene are the pages that those of the second step are a part of.
+// withinHygiene returns the parent pages of the confirmation pages.
 func (p *Page) withinHygiene(l *core.CountedList) []Link {
 	return []Link{
 		{p.T("Lists"), p.Path("lists")},
@@ -120,16 +120,16 @@ func (p *Page) withinHygiene(l *core.CountedList) []Link {
 	}
 }
 
-// askStep is the second step before people are asked, or taken off.
+// askStep is the data of the confirmation page before people are emailed or unsubscribed.
 type askStep struct {
-	// of core.AskUnconfirmed and core.AskSilent; empty: those who have not answered are taken off; removeUnconfirmed
+	// core.AskUnconfirmed, core.AskSilent or removeUnconfirmed; empty: unsubscribe people who have not answered
 	Who   string
 	N     int64
 	About bool
 	Back  string
 }
 
-// unsubscribeSilent asks whether those who have not answered are to be taken off, and takes them off.
+// unsubscribeSilent asks for confirmation and then unsubscribes people who have not answered.
 func (o *Console) unsubscribeSilent(p *Page) (web.HTML, error) {
 	l, d, err := p.readHygiene()
 	if err != nil {
@@ -151,10 +151,10 @@ func (o *Console) unsubscribeSilent(p *Page) (web.HTML, error) {
 	return p.Redirect(back+"?ended="+strconv.FormatInt(left.Unsubscribed, 10), "")
 }
 
-// removeUnconfirmed is the second step before those who have never confirmed are removed.
+// removeUnconfirmed is the confirmation before removing people who never confirmed.
 const removeUnconfirmed = "remove"
 
-// removeUnconfirmed asks whether those who have never confirmed are to be removed, and removes them.
+// removeUnconfirmed asks for confirmation and then removes people who never confirmed.
 func (o *Console) removeUnconfirmed(p *Page) (web.HTML, error) {
 	l, d, err := p.readHygiene()
 	if err != nil {
@@ -172,7 +172,7 @@ func (o *Console) removeUnconfirmed(p *Page) (web.HTML, error) {
 		More    bool  `json:"more"`
 	}
 	sum := int64(0)
-	for range 4 { // a page of some seconds at most; the rest is removed by another
+	for range 4 { // limits the request to some seconds; further requests remove the rest
 		if err := p.Do(http.MethodPost, apiLists+"/"+l.ID+"/remove-unconfirmed", nil, &made); err != nil {
 			return web.HTML{}, err
 		}

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Icons are the contents of SVG elements of 24 × 24 units (icons/LICENSE).
+// iconFiles holds the contents of SVG elements of 24 × 24 units (icons/LICENSE).
 //
 //go:embed icons/*.svg
 var iconFiles embed.FS
@@ -34,7 +34,7 @@ func readIcons() map[string]template.HTML {
 	return all
 }
 
-// icon returns an icon for a template. It fails on a name that isn't one, so that a page is never without.
+// icon returns an icon for a template. For an unknown name it returns an error, so that no page lacks an icon.
 func icon(name string) (template.HTML, error) {
 	found := icons()[name]
 	if found == "" {

@@ -8,10 +8,10 @@ import (
 	"newsletterd/core"
 )
 
-// importColumn is a column of a file, with what becomes of it.
+// importColumn is a column of a file with its mapping.
 type importColumn struct {
 	Name, Use, Becomes string
-	Dates              string // the order of day and month, in a column of dates
+	Dates              string // order of day and month in a column of dates
 
 	ByName struct{ Use, Becomes string } `json:"by_name"`
 
@@ -20,14 +20,14 @@ type importColumn struct {
 	Options []option
 	Samples []string
 	Wrong   string
-	First   bool // of those that are wrong
+	First   bool // the first wrong column
 }
 
-// keepColumn is the value of a column that is taken as its name says.
+// keepColumn is the value of a column that is imported as its name suggests.
 const keepColumn = "*"
 
-// readColumn makes the choice of what becomes of a column. What there is to choose follows from its name alone, so that
-// it is the same before and after a try.
+// readColumn builds the choices for a column. They depend only on its name, so they are the same before and after a
+// dry run.
 func (p *Page) readColumn(d *importData, i int) {
 	c := &d.Columns[i]
 	c.Field = "column." + strconv.Itoa(i)
@@ -77,8 +77,8 @@ func (p *Page) readColumn(d *importData, i int) {
 	}
 }
 
-// choice is what becomes of a column: what was chosen, or what is proposed as long as nothing was. A column of which
-// nothing is known is left out then.
+// choice returns the mapping of a column: the chosen one or, before that, the proposed one. By default, an unknown
+// column is left out.
 func (d *importData) choice(c *importColumn, known, own string) string {
 	as, mapped := d.Mapping[c.Name]
 	switch {
@@ -96,7 +96,7 @@ func (d *importData) choice(c *importColumn, known, own string) string {
 	return d.guess(c, cmp.Or(d.asked(c, own), known))
 }
 
-// saidByName returns the choice that follows from the name of a column; empty: there is none.
+// saidByName returns the mapping that follows from the name of a column, or an empty string.
 func (d *importData) saidByName(c *importColumn, known, own string) string {
 	switch {
 	case known != "":
@@ -111,7 +111,7 @@ func (d *importData) saidByName(c *importColumn, known, own string) string {
 	return ""
 }
 
-// asked returns the field of the list that has the name of a column; empty: there is none.
+// asked returns the list field with the name of a column, or an empty string.
 func (d *importData) asked(c *importColumn, own string) string {
 	for _, f := range d.List.Fields {
 		if strings.EqualFold(f.Name, own) || strings.EqualFold(f.Label, c.Name) {
@@ -121,7 +121,7 @@ func (d *importData) asked(c *importColumn, own string) string {
 	return ""
 }
 
-// markTwice marks the columns for which the same was chosen, and reports whether there are any.
+// markTwice marks columns with the same mapping and reports whether there are any.
 func (p *Page) markTwice(d *importData) (twice bool) {
 	columns := map[string]int{}
 	for i := range d.Columns {
@@ -137,7 +137,7 @@ func (p *Page) markTwice(d *importData) (twice bool) {
 	return twice
 }
 
-// guess is the choice to begin with where the columns can't be told by their names.
+// guess returns the initial mapping if the names don't identify the columns.
 func (d *importData) guess(c *importColumn, known string) string {
 	if len(c.Samples) > 0 && strings.Contains(c.Samples[0], "@") && !d.guessed {
 		d.guessed = true
@@ -146,7 +146,7 @@ func (d *importData) guess(c *importColumn, known string) string {
 	return known
 }
 
-// value is the choice that stands for what an import makes of the column.
+// value returns the choice that corresponds to an import's mapping of the column.
 func (c *importColumn) value() string {
 	switch c.Use {
 	case "email":
@@ -159,7 +159,7 @@ func (c *importColumn) value() string {
 	return keepColumn
 }
 
-// ownName is the name of a column as a placeholder can have it, where there is one.
+// ownName returns the name of a column in a form allowed in placeholders, if possible.
 func ownName(column string) string {
 	if name := strings.ToLower(strings.Join(strings.Fields(column), "_")); core.IsFieldName(name) {
 		return name
@@ -167,7 +167,7 @@ func ownName(column string) string {
 	return column
 }
 
-// useText is what a column is that has a meaning of its own by its name; empty: it has none.
+// useText describes a column whose name has a special meaning, or returns an empty string.
 func (p *Page) useText(c *importColumn) string {
 	switch c.ByName.Use {
 	case "status":
@@ -184,14 +184,14 @@ func (p *Page) useText(c *importColumn) string {
 	return ""
 }
 
-// evidenceColumn is the use of a column that is evidence of a consent; ambiguousDates are dates of which
-// the day may be the first number or the second.
+// evidenceColumn is the use of a column with evidence of consent. ambiguousDates marks dates whose first or second
+// number may be the day.
 const (
 	evidenceColumn = "evidence"
 	ambiguousDates = "ambiguous"
 )
 
-// evidenceText is what a column of evidence tells.
+// evidenceText describes the content of an evidence column.
 func (p *Page) evidenceText(becomes string) string {
 	switch becomes {
 	case "subscribed_ip":
@@ -204,7 +204,7 @@ func (p *Page) evidenceText(becomes string) string {
 	return p.T("Subscribed on")
 }
 
-// dateOptions are what a column of dates can become.
+// dateOptions returns the date formats to choose from for a column of dates.
 func (p *Page) dateOptions(c *importColumn) (options []option) {
 	if c.Dates == "" {
 		return nil

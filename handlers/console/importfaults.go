@@ -13,7 +13,7 @@ type lineFault struct {
 	Error string `json:"error"`
 }
 
-// separator is what parts the cells of a CSV file for the spreadsheets of those who read the page.
+// separator returns the separator of CSV files in the spreadsheet programs of the page's language.
 func (p *Page) separator() string {
 	if p.Lang == "de" {
 		return "semicolon"
@@ -21,8 +21,8 @@ func (p *Page) separator() string {
 	return "comma"
 }
 
-// lineFaults are the errors of lines by their formats, with what pages say of their values; nil: as of other errors.
-// They are kept as text, in a file of the import, so their values are read out of it.
+// lineFaults holds the formats of line errors with functions for their values. Nil means the same as for other
+// errors. The import stores the errors as text, so their values are parsed from it.
 var lineFaults = []struct {
 	format string
 	say    func(p *Page, values []string) string
@@ -53,7 +53,7 @@ var lineFaults = []struct {
 	{"%s must have at most %d levels of nesting.", nil},
 }
 
-// FaultOfLine says what is wrong with a line of a file.
+// FaultOfLine describes the error in a line of a file.
 func (p *Page) FaultOfLine(f lineFault) string {
 	text := f.Error
 	if at := strings.LastIndex(text, " ("); at >= 0 && strings.HasSuffix(text, ")") && !strings.Contains(text[at:], `"`) {
@@ -75,7 +75,7 @@ func (p *Page) FaultOfLine(f lineFault) string {
 	return p.faultText(&core.Error{Message: text})
 }
 
-// valuesOf returns the values that a format has become a text with; ok is false where the text is of another format.
+// valuesOf returns the values in a text with the given format, or ok = false if the text has another format.
 func valuesOf(format, text string) (values []string, ok bool) {
 	format = strings.ReplaceAll(format, "%q", `"%s"`)
 	for {

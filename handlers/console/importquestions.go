@@ -2,20 +2,20 @@ package console
 
 import "strings"
 
-// agreedSuppress is the answer that no one in the file may be emailed.
+// agreedSuppress is the answer that none of the people in the file may be emailed.
 const agreedSuppress = "suppress"
 
-// statusColumn is the choice of a column that says who takes part.
+// statusColumn is the mapping of a column with the subscription status.
 const statusColumn = "status"
 
-// importQuestion is a column that may say who unsubscribed, with the cells that say so.
+// importQuestion is a column that may contain the subscription status, with the cells that mean unsubscribed.
 type importQuestion struct {
 	Column string
 	Values []struct{ Text string }
 	Rows   int64
 }
 
-// question returns what is asked about a column; nil: nothing.
+// question returns the question about a column, or nil.
 func (d *importData) question(column string) *importQuestion {
 	for i := range d.Questions {
 		if d.Questions[i].Column == column {
@@ -25,7 +25,7 @@ func (d *importData) question(column string) *importQuestion {
 	return nil
 }
 
-// Asks says what is asked about a column; empty: nothing.
+// Asks returns the text of the question about a column, or an empty string.
 func (d *importData) Asks(p *Page, column string) string {
 	q := d.question(column)
 	if q == nil {

@@ -17,7 +17,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// importRoutes are the pages of files with people.
+// importRoutes adds the routes for imports.
 func (o *Console) importRoutes(t *web.Table) {
 	may := core.ActionPeopleImport
 	o.get(t, "/imports", may, o.imports, "The console: imports")
@@ -37,7 +37,7 @@ func (o *Console) importRoutes(t *web.Table) {
 	}, "The console: the people of a list, or of all, as CSV")
 }
 
-// ImportBadge is the state of an import in a word.
+// ImportBadge returns the badge for the state of an import.
 func (p *Page) ImportBadge(j *core.ImportJob) Badge {
 	if j.UndoStatus == core.ImportUndoRunning {
 		return Badge{p.T("Undoing"), "live"}
@@ -67,7 +67,7 @@ func (p *Page) ImportBadge(j *core.ImportJob) Badge {
 	return Badge{p.T("Canceled"), ""}
 }
 
-// imports lists the imports of the tenant, the newest first.
+// imports lists the tenant's imports, newest first.
 func (o *Console) imports(p *Page) (web.HTML, error) {
 	q := p.ofTenant("limit", "30")
 	if cursor := p.Query("cursor"); cursor != "" {
@@ -100,7 +100,7 @@ func (p *Page) withinImports() []Link {
 	return []Link{{p.T("People"), p.Path("people")}, {p.T("Imports"), p.Path("imports")}}
 }
 
-// newImport is the form to upload a file. It asks for a fresh sign-in before the file is on its way.
+// newImport shows the form for uploading a file. It requires a fresh sign-in before the upload starts.
 func (o *Console) newImport(p *Page) (web.HTML, error) {
 	if err := p.fresh(); err != nil {
 		return web.HTML{}, err
@@ -108,7 +108,7 @@ func (o *Console) newImport(p *Page) (web.HTML, error) {
 	return p.uploadForm(p.Query("list"), nil)
 }
 
-// uploadForm shows the form to upload a file; fault is what was wrong with one.
+// uploadForm shows the form for uploading a file. fault is the error of a previous upload.
 func (p *Page) uploadForm(list string, fault error) (web.HTML, error) {
 	v := View{
 		Title: p.T("Import people"), Within: p.withinImports(),
@@ -132,14 +132,14 @@ func (p *Page) uploadForm(list string, fault error) (web.HTML, error) {
 	return p.Show("new-import", v)
 }
 
-// Bounds of a form with a file.
+// Limits of a form with a file.
 const (
 	maxUploadParts = 10
 	maxUploadHead  = 64 << 10 // bytes before the file
 	maxFileName    = 200
 )
 
-// takeImport sends an uploaded file on to the API as it comes. The list stands before the file in the form.
+// takeImport streams an uploaded file to the API. In the form, the list comes before the file.
 func (o *Console) takeImport(p *Page) (web.HTML, error) {
 	media, params, _ := mime.ParseMediaType(p.Request.Header.Get("Content-Type"))
 	if media != "multipart/form-data" || params["boundary"] == "" {
@@ -151,7 +151,7 @@ func (o *Console) takeImport(p *Page) (web.HTML, error) {
 	for range maxUploadParts {
 		part, err := parts.NextRawPart()
 		if err != nil {
-			break // there is no file
+			break // the form has no file
 		}
 		switch part.FormName() {
 		case "list":
@@ -171,7 +171,7 @@ func (o *Console) takeImport(p *Page) (web.HTML, error) {
 	return p.uploadForm(list, core.Invalidf("file", "Choose a file."))
 }
 
-// sendImport has the API take a file in.
+// sendImport uploads a file to the API.
 func (p *Page) sendImport(list, name string, file io.Reader) (web.HTML, error) {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
@@ -190,15 +190,15 @@ func (p *Page) sendImport(list, name string, file io.Reader) (web.HTML, error) {
 	return p.Redirect(p.Path("imports", j.ID), "")
 }
 
-// noLimit stands for no limit of arriving.head: the file has one of its own.
+// noLimit disables the limit arriving.head, since the file has its own.
 const noLimit = -1
 
-// arriving is a form with a file on its way in. It ends where too little of it arrives for too long.
+// arriving is a form with a file that is being received. Reading fails if too little data arrives for too long.
 type arriving struct {
 	p    *Page
 	r    io.Reader
-	left int // bytes until the deadline moves
-	head int // bytes that may be read yet before the file
+	left int // bytes until the deadline is extended
+	head int // remaining bytes allowed before the file
 }
 
 var errLongHead = errors.New("too much before the file")
@@ -232,25 +232,25 @@ type importData struct {
 
 	Questions []importQuestion `json:"questions"`
 
-	Faults []lineFault `json:"faults"` // the first
+	Faults []lineFault `json:"faults"` // the first errors
 
 	List    core.List    `json:"-"`
-	Live    bool         `json:"-"` // it waits or runs
-	Open    bool         `json:"-"` // it waits for what becomes of its columns
-	Ready   bool         `json:"-"` // it was tried, and can be run
+	Live    bool         `json:"-"` // waiting or running
+	Open    bool         `json:"-"` // waiting for the column mapping
+	Ready   bool         `json:"-"` // checked in a dry run, ready to run
 	Faulty  bool         `json:"-"` // most lines have an error
 	Counted []countedRow `json:"-"`
 	Agreed  string       `json:"-"`
 	From    field        `json:"-"`
 	Keep    bool         `json:"-"`
 
-	Undone  int64 `json:"-"` // of those whom it has brought or changed
-	Touched int64 `json:"-"` // those
+	Undone  int64 `json:"-"` // number of people already processed by the undo
+	Touched int64 `json:"-"` // number of people that the undo affects
 
-	guessed bool // which column holds the addresses
+	guessed bool // the column of addresses was guessed
 }
 
-// countedRow is a number of lines with what became of them.
+// countedRow is a number with its label.
 type countedRow struct {
 	Text string
 	N    int64
@@ -262,7 +262,7 @@ func (p *Page) importPath(parts ...string) string {
 	return strings.Join(append([]string{"/api/admin/imports/" + url.PathEscape(p.Param("id"))}, parts...), "/")
 }
 
-// importJob shows an import as far as it is: what becomes of the columns, how far it has come, what it has done.
+// importJob shows the current stage of an import: column mapping, progress or result.
 func (o *Console) importJob(p *Page) (web.HTML, error) {
 	var d importData
 	if _, err := p.Get(p.importPath(), nil, &d); err != nil {
@@ -300,7 +300,7 @@ func (o *Console) importJob(p *Page) (web.HTML, error) {
 	return p.Show("import", v)
 }
 
-// readImport makes what the page of an import shows.
+// readImport fills in the data of an import's page.
 func (p *Page) readImport(d *importData) {
 	d.Live = d.UndoStatus == core.ImportUndoRunning || d.Status == core.ImportWaiting ||
 		d.Status == core.ImportRunning ||
@@ -308,7 +308,7 @@ func (p *Page) readImport(d *importData) {
 	d.Open = d.Status == core.ImportUploaded || d.Status == core.ImportChecked
 	d.Ready = d.Status == core.ImportChecked && d.FailureReason == ""
 	d.Faulty = 2*d.Failed > d.Rows
-	tried := d.DryRun && d.Status == core.ImportCancelled // and nothing came of it
+	tried := d.DryRun && d.Status == core.ImportCancelled // and it had no effect
 	if d.Status != core.ImportUploaded && d.Status != core.ImportUploading && !tried {
 		d.Counted = p.countedRows(d)
 	}
@@ -334,7 +334,7 @@ func (p *Page) readImport(d *importData) {
 	}
 }
 
-// countedRows are the figures of an import in words.
+// countedRows returns the figures of an import with their labels.
 func (p *Page) countedRows(d *importData) (rows []countedRow) {
 	for _, r := range []countedRow{
 		{p.T("new"), d.Added},
@@ -358,7 +358,7 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 	return rows
 }
 
-// FaultsTitle stands above the errors of lines that are shown.
+// FaultsTitle returns the title above the displayed line errors.
 func (d *importData) FaultsTitle(p *Page) string {
 	switch n := d.Failed + d.Contradicted; {
 	case n > int64(len(d.Faults)):
@@ -369,7 +369,7 @@ func (d *importData) FaultsTitle(p *Page) string {
 	return p.T("Error")
 }
 
-// ImportReason is why an import has ended without doing what it should.
+// ImportReason describes why an import failed.
 func (p *Page) ImportReason(reason string) string {
 	switch reason {
 	case core.ImportNobody:
@@ -383,7 +383,7 @@ func (p *Page) ImportReason(reason string) string {
 	return p.T("This file can't be imported: {{reason}}.", "reason", reason)
 }
 
-// runImport has the API try or run an import.
+// runImport makes the API start an import or a dry run.
 func (p *Page) runImport(d *importData) error {
 	agreed := p.Form["agreed"]
 	suppress := agreed == agreedSuppress
@@ -412,10 +412,10 @@ func (p *Page) runImport(d *importData) error {
 	}, nil)
 }
 
-// cancelImport ends an import; what it has done stays.
+// cancelImport cancels an import. Rows that are already imported stay.
 func (o *Console) cancelImport(p *Page) (web.HTML, error) {
 	err := p.Do(http.MethodPost, p.importPath("cancel"), nil, nil)
-	if err != nil && core.KindOf(err) != core.Conflict { // it has ended meanwhile
+	if err != nil && core.KindOf(err) != core.Conflict { // it has ended in the meantime
 		return web.HTML{}, err
 	}
 	return p.Redirect(p.Path("imports", p.ID()), "")

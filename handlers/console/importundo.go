@@ -12,12 +12,12 @@ type undoData struct {
 	core.ImportJob
 
 	Rows  []countedRow
-	About bool // the figures are those of a part, made larger
-	// people of whom what the file has replaced is not kept: it was too much, or before the version that keeps it
+	About bool // the figures are extrapolated from a sample
+	// people whose replaced values were not stored: there were too many, or the version was too old
 	Unkept int64
 }
 
-// undoImport says what would become of those whom an import has brought, and takes it back.
+// undoImport shows the effects of undoing an import and then undoes it.
 func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	if err := p.fresh(); err != nil {
 		return web.HTML{}, err
@@ -31,7 +31,7 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	}
 	if p.IsForm() {
 		err := p.Do(http.MethodPost, p.importPath("undo"), nil, nil)
-		if err != nil && core.KindOf(err) != core.Conflict { // it is taken back already
+		if err != nil && core.KindOf(err) != core.Conflict { // it is already undone
 			return web.HTML{}, err
 		}
 		return p.Redirect(p.Path("imports", d.ID), "")
@@ -76,7 +76,7 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	})
 }
 
-// planRows are the rows that are not empty, of all people where so many of them were looked at.
+// planRows returns the rows with a number above zero. If only looked of all people were checked, it extrapolates.
 func planRows(looked, all int64, rows []countedRow) (shown []countedRow) {
 	for _, r := range rows {
 		if looked > 0 && looked < all {
@@ -89,8 +89,8 @@ func planRows(looked, all int64, rows []countedRow) (shown []countedRow) {
 	return shown
 }
 
-// UndoOpen reports whether an import can still be taken back by the visitor. Who may not change people takes back
-// imports of their own alone.
+// UndoOpen reports whether the visitor can still undo an import. A visitor who may not change people can only undo
+// their own imports.
 func (p *Page) UndoOpen(j *core.ImportJob) bool {
 	own := j.CreatedBy == "user:"+p.Who.User.ID
 	return j.UndoUntil > p.Now && (own || p.May(core.ActionPeopleChange))

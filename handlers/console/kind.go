@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// kindRoutes are the page on which the text of a campaign becomes one of another kind.
+// kindRoutes adds the routes of the page that converts a campaign's content to another kind.
 func (o *Console) kindRoutes(t *web.Table) {
 	o.get(t, "/campaigns/:id/kind", core.ActionCampaignWrite, o.askKind,
 		"The console: what is lost where a campaign becomes HTML, or Markdown again")
@@ -25,7 +25,7 @@ type kindData struct {
 	To       string
 }
 
-// Kinds are the kinds of content that the one at hand can be changed to.
+// Kinds returns the kinds of content that the campaign's content can be converted to.
 func (c *campaignPage) Kinds() []string {
 	switch c.Content.Kind {
 	case core.ContentHTML:
@@ -36,12 +36,12 @@ func (c *campaignPage) Kinds() []string {
 	return []string{core.ContentHTML}
 }
 
-// mayBecome reports whether a campaign's content can be changed to a kind.
+// mayBecome reports whether a campaign's content can be converted to a kind.
 func (c *campaignPage) mayBecome(kind string) bool {
 	return written(c.State) && slices.Contains(c.Kinds(), kind)
 }
 
-// askKind says what is lost, and asks.
+// askKind explains what the conversion loses and asks for confirmation.
 func (o *Console) askKind(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *Page) showKind(d *kindData, fault error) (web.HTML, error) {
 	return p.Show("kind", v)
 }
 
-// changeKind makes the content one of another kind. What it was stays among the versions, by a name.
+// changeKind converts the content to another kind. The previous content is kept as a named version.
 func (o *Console) changeKind(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -104,8 +104,7 @@ func (o *Console) changeKind(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID), "saved")
 }
 
-// sourceAs returns the content of a campaign as one of another kind: the HTML of its mail, with its placeholders, or
-// the text of it.
+// sourceAs returns a campaign's content as another kind: the HTML or the text of its email, with placeholders.
 func (p *Page) sourceAs(c *campaignPage, kind string) (string, error) {
 	if c.Content.Kind == core.ContentText && kind == core.ContentMarkdown {
 		return c.Content.Source, nil
@@ -119,12 +118,12 @@ func (p *Page) sourceAs(c *campaignPage, kind string) (string, error) {
 		return "", err
 	}
 	if kind == core.ContentHTML {
-		if mail.HTML == "" { // of a text
+		if mail.HTML == "" { // a plain-text email
 			return "<p>" + strings.ReplaceAll(html.EscapeString(c.Content.Source), "\n", "<br>\n") + "</p>\n", nil
 		}
 		return mail.HTML, nil
 	}
-	// The line that ends the text of a mail; what follows it is made for each reader.
+	// The line that ends the text of an email. The footer after it is generated for each subscriber.
 	text, _, _ := strings.Cut(mail.Text, "\n-- \n")
 	return strings.TrimSpace(text) + "\n", nil
 }

@@ -10,15 +10,15 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// question is a field of a list in its form.
+// question is a field of a list in the form.
 type question struct {
 	No                int
 	Name, Label, Type string
-	Options           string // one in each line
+	Options           string // one per line
 	Required, Removed bool
 }
 
-// listQuestions is the editor of the fields of a list.
+// listQuestions shows and saves the editor for a list's fields.
 func (o *Console) listQuestions(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
@@ -46,7 +46,7 @@ func (o *Console) listQuestions(p *Page) (web.HTML, error) {
 	})
 }
 
-// QuestionTypes are the kinds of a question.
+// QuestionTypes returns the types of a field.
 func (p *Page) QuestionTypes() []option {
 	return []option{
 		{core.FieldText, p.T("Short text")},
@@ -73,7 +73,7 @@ func nextQuestion(all []question) (n int) {
 	return n + 1
 }
 
-// sentQuestions are the questions of the form that was sent. The last, empty one is none.
+// sentQuestions returns the fields in the submitted form, without the last one if it is empty.
 func (p *Page) sentQuestions() (all []question) {
 	for no := 1; no <= core.MaxFields+1; no++ {
 		at := "q" + strconv.Itoa(no) + "."
@@ -88,8 +88,8 @@ func (p *Page) sentQuestions() (all []question) {
 	return all
 }
 
-// fieldsOf makes the fields of a list of the questions of its form. at turns the name of a field of the API into that
-// of the form.
+// fieldsOf converts the fields of the form to those of a list. at converts the name of an API field to that of the
+// form.
 func fieldsOf(questions []question) (fields core.Fields, at func(string) string) {
 	fields = core.Fields{}
 	var numbers []int
@@ -125,7 +125,7 @@ func fieldsOf(questions []question) (fields core.Fields, at func(string) string)
 	}
 }
 
-// fieldName makes the name of a field out of its label: letters and digits, the rest as underscores.
+// fieldName derives the name of a field from its label: letters and digits, with underscores for the rest.
 func fieldName(label string, taken map[string]bool) string {
 	const most = 30
 	letters := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "á", "a", "í", "i",

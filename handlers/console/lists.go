@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// listRoutes are the pages of lists.
+// listRoutes adds the routes for lists.
 func (o *Console) listRoutes(t *web.Table) {
 	const read, change = core.ActionListRead, core.ActionListSettings
 	o.get(t, "/lists", read, o.lists, "The console: lists")
@@ -45,7 +45,7 @@ func (o *Console) listRoutes(t *web.Table) {
 
 const apiLists = "/api/admin/newsletter-lists"
 
-// lists shows the lists of the tenant with their counts.
+// lists shows the tenant's lists with their counts.
 func (o *Console) lists(p *Page) (web.HTML, error) {
 	var found []core.CountedList
 	next, err := p.Get(apiLists, p.ofTenant("limit", "50", "cursor", p.Query("cursor")), &found)
@@ -65,7 +65,7 @@ func (o *Console) lists(p *Page) (web.HTML, error) {
 	})
 }
 
-// ListBadge is a list's state in a word, where there is something to say.
+// ListBadge returns the badge for the state of a list. It is empty for a regular state.
 func (p *Page) ListBadge(l core.List) Badge {
 	if !l.Active() {
 		return Badge{p.T("Inactive"), "warn"}
@@ -73,7 +73,7 @@ func (p *Page) ListBadge(l core.List) Badge {
 	return Badge{}
 }
 
-// PageLanguages are the languages that pages and mails to readers can have.
+// PageLanguages returns the languages for pages and emails to subscribers, with none as the text for no choice.
 func (p *Page) PageLanguages(none string) []option {
 	names := map[string]string{"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
 	all := []option{{"", none}}
@@ -83,7 +83,7 @@ func (p *Page) PageLanguages(none string) []option {
 	return all
 }
 
-// newList is the form of a new list.
+// newList shows and saves the form of a new list.
 func (o *Console) newList(p *Page) (web.HTML, error) {
 	show := func(f filled, v View) (web.HTML, error) {
 		v.Title, v.State = p.T("New list"), p.T("People subscribe to a list. You can send a campaign to one or more "+
@@ -104,7 +104,7 @@ func (o *Console) newList(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("lists", made.ID), "created")
 }
 
-// listPage is what the pages of one list share.
+// listPage is the shared data of a list's pages.
 type listPage struct {
 	List *core.CountedList
 	Tabs []tab
@@ -112,7 +112,7 @@ type listPage struct {
 	More any
 }
 
-// showList shows a page of the list of the path: a template and its Data.
+// showList shows a page of a list. name is the template, and more its data.
 func (p *Page) showList(name string, l *core.CountedList, v View, form filled, more any) (web.HTML, error) {
 	v.Title, v.Badge = l.Name, p.ListBadge(l.List)
 	v.Within = []Link{{p.T("Lists"), p.Path("lists")}}
@@ -131,7 +131,7 @@ func (p *Page) showList(name string, l *core.CountedList, v View, form filled, m
 	return p.Show(name, v)
 }
 
-// theList reads the list of the path. One of another tenant is none.
+// theList reads the list of the path. A list of another tenant is not found.
 func (p *Page) theList() (l core.CountedList, err error) {
 	_, err = p.Get(apiLists+"/"+url.PathEscape(p.Param("id")), nil, &l)
 	if err == nil && l.TenantID != p.Tenant.ID {
@@ -140,7 +140,7 @@ func (p *Page) theList() (l core.CountedList, err error) {
 	return l, err
 }
 
-// changeList sends what a form makes of a list, and leads back to its page.
+// changeList sends changes of a list to the API and redirects to a page of the list.
 func (p *Page) changeList(l *core.CountedList, body any, page string, show func(filled, View) (web.HTML, error)) (
 	web.HTML, error,
 ) {
@@ -150,13 +150,13 @@ func (p *Page) changeList(l *core.CountedList, body any, page string, show func(
 	return p.Redirect(p.Path("lists", l.ID, page), "saved")
 }
 
-// listLinks are the pages of a list that everyone can open.
+// listLinks holds the public pages of a list.
 type listLinks struct {
 	Page, Archive, Feed string
-	Code                string // of a form for another site
+	Code                string // HTML of a form for another site
 }
 
-// listForm shows how people come to a list: its page, a form for one's own site, its archive.
+// listForm shows how people can join a list: its page, the embed code and the archive.
 func (o *Console) listForm(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
@@ -169,7 +169,7 @@ func (o *Console) listForm(p *Page) (web.HTML, error) {
 	return p.showList("list-form", &l, View{}, filled{}, links)
 }
 
-// linksOf returns the public addresses of a list.
+// linksOf returns the public URLs of a list.
 func (p *Page) linksOf(l *core.List) (links listLinks, err error) {
 	var form struct {
 		HTML string `json:"html"`
@@ -186,7 +186,7 @@ func (p *Page) linksOf(l *core.List) (links listLinks, err error) {
 	return links, nil
 }
 
-// actionOf returns where the first form in a piece of HTML leads.
+// actionOf returns the target URL of the first form in an HTML fragment.
 func actionOf(code string) string {
 	z := html.NewTokenizer(strings.NewReader(code))
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
@@ -201,7 +201,7 @@ func actionOf(code string) string {
 	return ""
 }
 
-// listSettings are the settings of a list.
+// listSettings shows and saves the settings of a list.
 func (o *Console) listSettings(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
@@ -237,7 +237,7 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 	return p.changeList(&l, body, "settings", show)
 }
 
-// listDelete asks whether a list is to be deleted, and deletes it.
+// listDelete asks for confirmation and then deletes a list.
 func (o *Console) listDelete(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {

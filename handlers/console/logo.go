@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// logoRoutes are the pages of the logo of a tenant.
+// logoRoutes adds the routes for a tenant's logo.
 func (o *Console) logoRoutes(t *web.Table) {
 	const change = core.ActionTenantSettings
 	o.get(t, "/settings/logo", change, o.logo, "The console: the logo of a tenant")
@@ -17,16 +17,16 @@ func (o *Console) logoRoutes(t *web.Table) {
 	o.fileForm(t, "/settings/logo/upload", change, o.uploadLogo, "The console: upload the logo of a tenant")
 }
 
-// logoData is what templates/settings-logo.html shows next to the form.
+// logoData is the data of templates/settings-logo.html in addition to the form.
 type logoData struct {
-	URL      string // of the logo as it is
-	Hint     string // about dark surroundings; empty: none
+	URL      string // of the current logo
+	Hint     string // hint about dark mode; empty: none
 	Pictures []core.MediaView
 }
 
 func (o *Console) logo(p *Page) (web.HTML, error) { return p.showLogo(nil) }
 
-// showLogo shows the logo as mails have it, and the newest pictures to choose from.
+// showLogo shows the logo as emails contain it, and the newest images to choose from.
 func (p *Page) showLogo(fault error) (web.HTML, error) {
 	var found []core.MediaView
 	if _, err := p.Get("/api/media", p.ofTenant("limit", "60"), &found); err != nil {
@@ -37,7 +37,7 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 	for i := range found {
 		if m := &found[i]; strings.HasPrefix(m.Type, "image/") {
 			d.Pictures = append(d.Pictures, *m)
-			v.Images = web.SourceOf(m.URL) // all are served at the origin of the tenant
+			v.Images = web.SourceOf(m.URL) // all have the tenant's origin
 		}
 	}
 	if err := p.blame(&v, fault); err != nil {
@@ -46,7 +46,8 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 	return p.showSettings("settings-logo", "", v, filled{values: p.Form}, d)
 }
 
-// logoHint says that a logo can hardly be seen in dark surroundings, and what helps; empty: it can, or no one knows.
+// logoHint returns a hint if the logo is hard to see in dark mode. Otherwise, or if this is unknown, it returns an
+// empty string.
 func (p *Page) logoHint(address string) string {
 	if address == "" || !p.console.options.HiddenInDark(p.Call, address) {
 		return ""
@@ -54,8 +55,8 @@ func (p *Page) logoHint(address string) string {
 	return p.T("This logo is hard to see on dark backgrounds. Put it on a white plate, or use one with a light outline.")
 }
 
-// chooseLogo takes a picture of the tenant, by its address; an empty one is no logo. "plate" puts the current logo on a
-// white plate.
+// chooseLogo sets the logo to one of the tenant's images, given by its URL. An empty URL removes the logo. "plate"
+// puts the current logo on a white background.
 func (o *Console) chooseLogo(p *Page) (web.HTML, error) {
 	if p.Form["do"] == "plate" {
 		return p.logoSet(p.plateLogo())
@@ -63,7 +64,7 @@ func (o *Console) chooseLogo(p *Page) (web.HTML, error) {
 	return p.logoSet(p.setLogo(p.Form["logo"]))
 }
 
-// plateLogo adds the logo on a plate to the media of the tenant, and takes it as the logo.
+// plateLogo adds the logo on a white background to the tenant's media and uses it as the logo.
 func (p *Page) plateLogo() error {
 	plate, err := p.console.options.OnPlate(p.Call, p.Tenant.BrandLogoURL)
 	if err != nil {
@@ -82,7 +83,7 @@ func (p *Page) setLogo(address string) error {
 	return p.Do(http.MethodPut, "/api/admin/tenants/"+p.Tenant.ID, body, nil)
 }
 
-// logoSet makes the answer to a form of the page.
+// logoSet answers a form of the page.
 func (p *Page) logoSet(err error) (web.HTML, error) {
 	if err != nil {
 		return p.showLogo(err)
@@ -90,8 +91,8 @@ func (p *Page) logoSet(err error) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "logo"), "saved")
 }
 
-// uploadLogo hands the form with a picture on to the media of the tenant, and takes it as the logo. One that can't be
-// the logo is not kept.
+// uploadLogo uploads an image to the tenant's media and uses it as the logo. An image that can't be a logo is not
+// kept.
 func (o *Console) uploadLogo(p *Page) (web.HTML, error) {
 	var made core.MediaView
 	err := p.Upload(http.MethodPost, "/api/media?"+p.ofTenant().Encode(),

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// looksRoutes are the pages of what mails are made of: pictures, themes, templates.
+// looksRoutes adds the routes for the design of emails: images, themes and templates.
 func (o *Console) looksRoutes(t *web.Table) {
 	o.get(t, "/looks", core.ActionMediaRead, o.pictures, "The console: the pictures of a tenant")
 	o.fileForm(t, "/looks/upload", core.ActionMediaWrite, o.addPicture, "The console: upload a picture")
@@ -18,13 +18,13 @@ func (o *Console) looksRoutes(t *web.Table) {
 	o.templateRoutes(t)
 }
 
-// LooksTabs are the parts of the looks.
+// LooksTabs returns the tabs of the design pages.
 func (p *Page) LooksTabs() []tab {
 	return p.tabsOf(Link{p.T("Images"), p.Path("looks")}, Link{p.T("Themes"), p.Path("looks", "themes")},
 		Link{p.T("Templates"), p.Path("looks", "templates")})
 }
 
-// fileForm adds what a form with a file does: fn sends the body of the request on.
+// fileForm adds the handler for a form with a file. fn streams the body of the request.
 func (o *Console) fileForm(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	do := o.visited(action, fn)
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
@@ -34,13 +34,13 @@ func (o *Console) fileForm(t *web.Table, path string, action core.Action, fn han
 // picturesData is the Data of templates/looks.html.
 type picturesData struct {
 	Pictures []core.MediaView
-	Text     string // that is looked for
+	Text     string // search text
 	Pager    pager
 }
 
 func (o *Console) pictures(p *Page) (web.HTML, error) { return p.showPictures(nil) }
 
-// showPictures lists the pictures of the tenant, the newest first.
+// showPictures lists the tenant's images, newest first.
 func (p *Page) showPictures(fault error) (web.HTML, error) {
 	d := picturesData{Text: p.Query("q")}
 	q := p.ofTenant("limit", "24")
@@ -58,7 +58,7 @@ func (p *Page) showPictures(fault error) (web.HTML, error) {
 		Title: p.T("Design"), State: p.T("Images, themes and templates for your emails"), Data: &d,
 	}
 	for i := range d.Pictures {
-		v.Images = web.SourceOf(d.Pictures[i].URL) // all are served at the origin of the tenant
+		v.Images = web.SourceOf(d.Pictures[i].URL) // all have the tenant's origin
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
@@ -66,7 +66,7 @@ func (p *Page) showPictures(fault error) (web.HTML, error) {
 	return p.Show("looks", v)
 }
 
-// addPicture hands the form with a picture on to the media of the tenant.
+// addPicture uploads an image to the tenant's media.
 func (o *Console) addPicture(p *Page) (web.HTML, error) {
 	var made core.MediaView
 	err := p.Upload(http.MethodPost, "/api/media?"+p.ofTenant().Encode(),
@@ -84,7 +84,7 @@ func (o *Console) addPicture(p *Page) (web.HTML, error) {
 // pictureData is the Data of templates/picture.html.
 type pictureData struct {
 	core.MediaView
-	InUse bool // it was not deleted, since something shows it
+	InUse bool // it was not deleted because it is in use
 }
 
 func (o *Console) picture(p *Page) (web.HTML, error) { return p.showPicture(nil) }
@@ -108,16 +108,16 @@ func (p *Page) showPicture(fault error) (web.HTML, error) {
 	return p.Show("picture", v)
 }
 
-// pictureSize says how large a picture is in mails.
+// pictureSize describes the size of an image in emails.
 func (p *Page) pictureSize(f core.MediaFileView) string {
 	return p.T("{{width}} × {{height}} px · {{size}}", "width", f.Width, "height", f.Height, "size", p.Size(f.Bytes))
 }
 
-// PictureSize is pictureSize for templates.
+// PictureSize is like pictureSize, for templates.
 func (p *Page) PictureSize(m core.MediaView) string { return p.pictureSize(m.MediaFileView) }
 
-// changePicture saves what a picture is called and says, or deletes it. What something shows is deleted when it is
-// asked for again.
+// changePicture saves the name and alternative text of an image, or deletes it. Deleting an image in use needs a
+// second request.
 func (o *Console) changePicture(p *Page) (web.HTML, error) {
 	path := "/api/media/" + p.ID()
 	switch p.Form["do"] {

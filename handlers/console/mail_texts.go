@@ -8,13 +8,13 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// mailKind is a mail to readers whose wording can be changed.
+// mailKind is an email to subscribers whose text can be changed.
 type mailKind struct {
 	Name, Title, When string
-	Own               bool // its text is not the default
+	Own               bool // the text is not the default
 }
 
-// mailKinds in the order in which a reader gets them.
+// mailKinds returns the kinds of email in the order in which a subscriber receives them.
 func (p *Page) mailKinds() []mailKind {
 	return []mailKind{
 		{Name: "confirm", Title: p.T("Confirmation"), When: p.T("Sent to everyone who signs up. The link in it confirms " +
@@ -28,7 +28,7 @@ func (p *Page) mailKinds() []mailKind {
 	}
 }
 
-// mailKindsOf are mailKinds with whether each has a text of its own.
+// mailKindsOf is like mailKinds, but also marks the emails with a custom text.
 func (p *Page) mailKindsOf(w *wordings) []mailKind {
 	kinds := p.mailKinds()
 	for i := range kinds {
@@ -37,18 +37,18 @@ func (p *Page) mailKindsOf(w *wordings) []mailKind {
 	return kinds
 }
 
-// kindOfMail are the kinds of mails by their names in mail_texts.
+// kindOfMail maps the names in mail_texts to the kinds of email.
 var kindOfMail = map[string]string{
 	"confirm": core.MailConfirm, "subscribed": core.MailAlreadySubscribed, "unsubscribed": core.MailUnsubscribed,
 	"preferences": core.MailPreferences,
 }
 
-// wordings are the texts of the mails to readers: those that a list or tenant has of its own, and the others.
+// wordings holds the texts of emails to subscribers: the custom ones of a list or tenant, and the inherited ones.
 type wordings struct {
 	own      *core.MailTexts
-	general  core.MailTexts // of the tenant, where own is a list's
+	general  core.MailTexts // texts of the tenant, if own are those of a list
 	language string
-	list     string // its name; empty on the page of the tenant
+	list     string // name of the list; empty on the tenant's page
 }
 
 func (p *Page) wordingsOfTenant() wordings {
@@ -61,14 +61,14 @@ func (p *Page) wordingsOfList(l *core.List) wordings {
 	}
 }
 
-// inherited is the text of a mail without one of its own.
+// inherited returns the text that applies to an email without a custom one.
 func (p *Page) inherited(w *wordings, name string) core.MailText {
 	kind := kindOfMail[name]
 	is, general := p.console.options.MailDefault(kind, w.language), w.general.Of(kind)
 	return core.MailText{Subject: cmp.Or(general.Subject, is.Subject), Text: cmp.Or(general.Text, is.Text)}
 }
 
-// mailTextValues are the texts as a form has them: each mail has one, which may be that which it has by default.
+// mailTextValues returns the texts for a form. An email without a custom text has its default.
 func (p *Page) mailTextValues(w *wordings) map[string]string {
 	values := map[string]string{}
 	for name, kind := range kindOfMail {
@@ -79,7 +79,7 @@ func (p *Page) mailTextValues(w *wordings) map[string]string {
 	return values
 }
 
-// previewMail answers a mail as a frame shows it: with what the form says, or as it is kept.
+// previewMail answers with an email for a frame: with the text of the form, or the stored one.
 func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
 	own := p.inherited(w, name)
 	if p.IsForm() {
@@ -98,11 +98,11 @@ func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
 	return p.showMail(shownMail{HTML: html})
 }
 
-// lines returns a text of a form with the ends of lines of everyone else.
+// lines converts the line breaks of a form to LF.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// sentMailTexts are the texts of the form that was sent. One that is as by default is none of one's own, so that it
-// follows the language; "reset" names a mail that is to have the default again.
+// sentMailTexts returns the texts in the submitted form. A text equal to the default doesn't count as custom, so that
+// it follows the language. "reset" names an email whose default is restored.
 func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	texts := map[string]core.MailText{}
 	for _, k := range p.mailKinds() {
@@ -124,7 +124,7 @@ func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	return texts
 }
 
-// listMails is the wording of the mails of a list.
+// listMails shows and saves the texts of a list's emails.
 func (o *Console) listMails(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
@@ -144,7 +144,7 @@ func (o *Console) listMails(p *Page) (web.HTML, error) {
 	return p.changeList(&l, map[string]any{"mail_texts": p.sentMailTexts(&w)}, "mails", show)
 }
 
-// mailPreviewed is the mail that a frame asks for; empty: the page is asked for.
+// mailPreviewed returns the email that a frame requests, or an empty string if the page itself is requested.
 func (p *Page) mailPreviewed() string {
 	name := cmp.Or(p.Form["preview"], p.Query("preview"))
 	if kindOfMail[name] == "" {
@@ -153,7 +153,7 @@ func (p *Page) mailPreviewed() string {
 	return name
 }
 
-// mailTextsPart is what the component "mail-texts" shows.
+// mailTextsPart is the data of the component "mail-texts".
 type mailTextsPart struct {
 	Form  filled
 	Kinds []mailKind
@@ -162,7 +162,7 @@ type mailTextsPart struct {
 	Subject, Text, Help, Save, Preview, Reset, Default string
 }
 
-// MailTextsPart makes it.
+// MailTextsPart returns the data of the component "mail-texts".
 func (p *Page) MailTextsPart(f filled, kinds []mailKind, may bool) mailTextsPart {
 	return mailTextsPart{
 		f, kinds, may, p.T("Subject"), p.T("Text above the link"),

@@ -12,28 +12,28 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// shownMail is a mail as the API renders it.
+// shownMail is an email as rendered by the API.
 type shownMail struct {
 	Subject, HTML, Text, Beginning string
 
 	Looks json.RawMessage
 }
 
-// previewPolicy lets a mail in a frame of ours show its pictures and styles. It runs nothing. It is of our origin, so
-// that the page around it can tell how high it is.
+// previewPolicy allows an email in a frame to show its images and styles but no scripts. The frame has the page's
+// origin, so that the page can measure its height.
 const previewPolicy = "sandbox allow-same-origin; default-src 'none'; img-src https: http: data:; " +
 	"style-src 'unsafe-inline'; font-src https: data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// mailPanel shows the mail of a campaign next to what is to be decided about it.
+// mailPanel shows a campaign's email next to a decision about it.
 type mailPanel struct {
-	Inbox                   inbox // without subject it is not shown
+	Inbox                   inbox // hidden if it has no subject
 	Label, DarkLabel, Modes string
 	Phone, Desktop, Dark    string
 	Frame, FrameDark        string
 }
 
-// MailPanel makes the panel of a campaign, as a job sends it; without a job as it is written now.
+// MailPanel returns the panel for a campaign as a job sends it. Without a job, it shows the current draft.
 func (p *Page) MailPanel(in inbox, campaign, job string) mailPanel {
 	q := url.Values{}
 	if job != "" {
@@ -50,11 +50,11 @@ func (p *Page) MailPanel(in inbox, campaign, job string) mailPanel {
 	return m
 }
 
-// InboxOf is how a mail program lists a mail of which only this is known.
+// InboxOf returns the inbox entry of an email from its parts.
 func (p *Page) InboxOf(from, subject, beginning string) inbox { return inbox{from, subject, beginning} }
 
-// preview answers the mail as a frame shows it: whole, without pictures, without its stylesheet, with
-// its clicks, or its text.
+// preview answers with an email for a frame: in full, without images, without its stylesheet, with its clicks, or as
+// text.
 func (o *Console) preview(p *Page) (web.HTML, error) {
 	body := map[string]any{}
 	if as := p.Query("as"); as != "" {
@@ -62,7 +62,7 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 	}
 	var mail shownMail
 	path := campaignAPI(p.ID(), "preview")
-	if job := p.Query("job"); job != "" { // as it went out, whatever the looks are today
+	if job := p.Query("job"); job != "" { // as it was sent, with the design of that time
 		path = jobAPI(job, "preview")
 	}
 	err := p.Do(http.MethodPost, path, body, &mail)
@@ -92,8 +92,8 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 	return p.showMail(mail)
 }
 
-// showMail answers a mail for a frame of ours, or its text where it has no HTML. What it is in the dark is another view:
-// this one is the same whatever the device prefers.
+// showMail answers with an email for a frame, or with its text if it has no HTML. It always shows the light design,
+// whatever the device prefers. The dark design is a separate view.
 func (p *Page) showMail(mail shownMail) (web.HTML, error) {
 	if mail.HTML == "" {
 		return p.framed(textPage(mail.Text))
@@ -101,7 +101,7 @@ func (p *Page) showMail(mail shownMail) (web.HTML, error) {
 	return p.framed(inLight(mail.HTML))
 }
 
-// framed answers a mail for a frame of ours.
+// framed answers with a page for a frame.
 func (p *Page) framed(page string) (web.HTML, error) {
 	h := p.Header()
 	h.Set("Content-Security-Policy", previewPolicy)
@@ -109,36 +109,37 @@ func (p *Page) framed(page string) (web.HTML, error) {
 	return web.HTML{Body: []byte(page)}, nil
 }
 
-// styleElement is a stylesheet within a mail, as GMX and others take it out.
+// styleElement matches a stylesheet in an email, which GMX and others remove.
 var styleElement = regexp.MustCompile(`(?is)<style\b.*?</style\s*>`)
 
-// prefersDark is by which a mail's stylesheet asks for dark surroundings.
+// prefersDark matches the media feature with which an email's stylesheet selects dark mode.
 var prefersDark = regexp.MustCompile(`(?i)\(\s*prefers-color-scheme\s*:\s*dark\s*\)`)
 
-// pictureAddress is where a tag of a mail has a picture: as one of its own, or beneath it.
+// pictureAddress matches the attribute with the URL of an image or background image in a tag of an email.
 var pictureAddress = regexp.MustCompile(
 	`(?is)(<(?:img|v:fill|v:image|td|table|body|div)\b[^>]*?\s)(src|srcset|background)(\s*=)`)
 
-// backgroundImage is a picture in a style.
+// backgroundImage matches an image in a style.
 var backgroundImage = regexp.MustCompile(`(?i)url\([^)]*\)`)
 
-// withoutPictures returns a mail as programs show it that load no pictures: nothing is asked for, rather than refused.
+// withoutPictures returns an email as clients without images show it. It removes the image URLs rather than block the
+// requests.
 func withoutPictures(html string) string {
 	html = pictureAddress.ReplaceAllString(html, "${1}data-${2}${3}")
 	return backgroundImage.ReplaceAllString(html, "none")
 }
 
-// inLight returns a mail as it is shown in light surroundings, whatever the device prefers.
+// inLight returns an email in light mode, whatever the device prefers.
 func inLight(html string) string {
 	return strings.Replace(prefersDark.ReplaceAllString(html, "(max-width:0)"), `content="light dark"`, `content="light"`, 1)
 }
 
-// inDark returns a mail as programs show it in the dark that follow its own stylesheet.
+// inDark returns an email in dark mode, as shown by clients that follow its stylesheet.
 func inDark(html string) string {
 	return strings.Replace(prefersDark.ReplaceAllString(html, "(min-width:0)"), `content="light dark"`, `content="dark"`, 1)
 }
 
-// textPage is a page that shows a text as it stands.
+// textPage returns a page that shows a text unchanged.
 func textPage(text string) string {
 	return `<!doctype html><html><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><style>` +
 		`body{margin:16px;font:14px/1.5 ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}` +

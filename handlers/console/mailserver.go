@@ -12,28 +12,28 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// mailServerPath is the page of the daemon's own mail server, without OperatorPath.
+// mailServerPath is the path of the page for the server's own mail server, without OperatorPath.
 const mailServerPath = "/mail-server"
 
-// mailServerRoutes are the page on which a server administrator sets the daemon's own mail server.
+// mailServerRoutes adds the routes of the page for the server's own mail server, which a server administrator sets.
 func (o *Console) mailServerRoutes(t *web.Table) {
 	o.operatorGet(t, mailServerPath, o.mailServer, "The console: the mail server")
 	o.operatorPost(t, mailServerPath, o.setMailServer, "The console: set the mail server")
 }
 
-// preset is what the forms of a mail provider start with. The sources are in docs/mail-server.md.
+// preset holds the initial form values for an email provider. docs/mail-server.md has the sources.
 type preset struct {
 	ID, Name       string
 	Host           string
 	Port           int
 	TLS            string
-	Username       string // that all its customers have
-	PerDay         int    // its limit; 0: it depends on the plan
-	User, Password string // what it calls them
-	Note           string // what catches people out
+	Username       string // the same for all its customers
+	PerDay         int    // its limit; 0: depends on the plan
+	User, Password string // the provider's names for them
+	Note           string // warning about common mistakes
 }
 
-// presets are the providers to choose from, in the order of the page.
+// presets returns the providers to choose from, in the order of the page.
 func (p *Page) presets() []preset {
 	smtp := func(id, name, host string) preset {
 		return preset{ID: id, Name: name, Host: host, Port: 587, TLS: "starttls"}
@@ -75,7 +75,7 @@ func (p *Page) presets() []preset {
 	}
 }
 
-// mailServerPage is what the page of the mail server shows.
+// mailServerPage is the data of the mail server page.
 type mailServerPage struct {
 	State   core.RelayState
 	Presets []preset
@@ -86,7 +86,7 @@ type mailServerPage struct {
 // Folder reports whether emails are saved to a folder.
 func (d *mailServerPage) Folder() bool { return d.State.Transport == "directory" }
 
-// InFile reports whether the configuration sets the server.
+// InFile reports whether the configuration file sets the server.
 func (d *mailServerPage) InFile() bool { return d.State.Source == core.RelayFile }
 
 func (o *Console) mailServer(p *Page) (web.HTML, error) {
@@ -116,7 +116,8 @@ func (p *Page) showMailServer(d mailServerPage, f filled, v View) (web.HTML, err
 	return p.Show("mail-server", v)
 }
 
-// mailServerValues are what the form starts with: those of the chosen provider, else the server in force.
+// mailServerValues returns the initial values of the form: those of the chosen provider, or else those of the current
+// server.
 func (p *Page) mailServerValues(d *mailServerPage) map[string]string {
 	s, c := &d.State, &d.Chosen
 	values := map[string]string{"test_to": string(p.Who.User.Email), "from": s.From, "tls": "starttls"}
@@ -140,7 +141,7 @@ func (p *Page) mailServerValues(d *mailServerPage) map[string]string {
 	return values
 }
 
-// setMailServer tries the server that was entered, and takes it over if it accepts the test email.
+// setMailServer tests the submitted server and saves it if it accepts the test email.
 func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 	if p.Form["act"] == "remove" {
 		show := func(_ filled, v View) (web.HTML, error) { return p.showMailServer(mailServerPage{}, filled{}, v) }
@@ -187,7 +188,7 @@ func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 	})
 }
 
-// mailServerFields are the inputs of the form.
+// mailServerFields holds the inputs of the form.
 type mailServerFields struct {
 	Host, Port, TLS, Username, Password, From, PerDay, PerSecond, TestTo field
 }
@@ -215,7 +216,7 @@ func newMailServerFields(s shown, f filled, c preset, hasPassword bool) mailServ
 	}
 }
 
-// PresetPath is the address of the page with the settings of a provider.
+// PresetPath returns the URL of the page with a provider's settings.
 func (p *Page) PresetPath(id string) string {
 	return OperatorPath + mailServerPath + "?" + url.Values{"provider": {id}}.Encode() + "#server"
 }

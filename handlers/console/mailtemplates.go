@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// templateRoutes are the pages of templates: contents that programs name, and frames around them.
+// templateRoutes adds the routes for templates: content that API clients refer to, and layouts around it.
 func (o *Console) templateRoutes(t *web.Table) {
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
 	o.get(t, "/looks/templates", read, o.showTemplates, "The console: the templates of a tenant")
@@ -24,12 +24,12 @@ func (o *Console) templateRoutes(t *web.Table) {
 		"The console: a mail of a template that isn't saved, in a frame")
 }
 
-// maxLayouts is how many templates a form offers as frames.
+// maxLayouts is the maximum number of layouts that a form offers.
 const maxLayouts = 500
 
 // templatesData is the Data of templates/mail-templates.html.
 type templatesData struct {
-	Templates []core.Template // without their bodies
+	Templates []core.Template // without bodies
 	Pager     pager
 	Name      string
 	Kinds     []option
@@ -58,7 +58,7 @@ func (p *Page) showTemplates(fault error) (web.HTML, error) {
 	return p.Show("mail-templates", v)
 }
 
-// firstBody is what a new template begins with.
+// firstBody returns the initial body of a new template.
 func (p *Page) firstBody(kind string) string {
 	if kind == "mail" {
 		return "<h1>{{tenant.name}}</h1>\n<p>" + p.T("Hello, this is the first line of your text.") + "</p>\n"
@@ -79,11 +79,11 @@ func (o *Console) addTemplate(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "templates", made.ID), "created")
 }
 
-// placeholder is a name in a template that mails have a value for.
+// placeholder is a name in a template that is replaced in emails.
 type placeholder struct {
 	Name, Text string
 	Used       bool
-	Unknown    bool // no list asks for it
+	Unknown    bool // no list has this field
 }
 
 // templateData is the Data of templates/mail-template.html.
@@ -95,7 +95,7 @@ type templateData struct {
 	Wrong   map[string]string
 }
 
-// templateUse is what uses a template, with its address.
+// templateUse is an object that uses a template, with its URL.
 type templateUse struct {
 	core.TemplateUse
 	To, What string
@@ -141,7 +141,7 @@ func (p *Page) showTemplate(fault error) (web.HTML, error) {
 	return p.Show("mail-template", v)
 }
 
-// layoutsOf fills in which templates one may stand within.
+// layoutsOf fills in the layouts that a template can use.
 func (p *Page) layoutsOf(d *templateData) error {
 	found, err := all[core.Template](p, "/api/admin/templates", p.ofTenant("limit", "100"), maxLayouts)
 	d.Layouts = []option{{"", p.T("No layout")}}
@@ -169,11 +169,10 @@ func (p *Page) templateUse(u core.TemplateUse) templateUse {
 	return out
 }
 
-// named finds the names of placeholders and of conditions. What is no placeholder is refused when the template is
-// saved.
+// named finds the names of placeholders and conditions. Saving refuses everything that is not a valid placeholder.
 var named = regexp.MustCompile(`{[{%][^}]*?\b((?:preferences|tenant|list|job)\.\w+|content|email|unsubscribe_url|preferences_url|view_url)\b`)
 
-// placeholders returns what a template may print, first what it prints already.
+// placeholders returns the placeholders that a template may use, starting with those it already uses.
 func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	names = []placeholder{
 		{Name: "content", Text: p.T("In layouts: the content inside")},
@@ -225,7 +224,7 @@ func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	return names, nil
 }
 
-// templateBody is what the form of a template says, as the API takes it.
+// templateBody returns the body of the API request from a template's form.
 func (p *Page) templateBody() map[string]any {
 	body := p.sent("name", "layout", "body_html", "body_text")
 	for name, value := range body {
@@ -234,7 +233,7 @@ func (p *Page) templateBody() map[string]any {
 	return body
 }
 
-// changeTemplate saves a template, or deletes one that nothing uses.
+// changeTemplate saves a template, or deletes one that is not in use.
 func (o *Console) changeTemplate(p *Page) (web.HTML, error) {
 	path := "/api/admin/templates/" + p.ID()
 	if p.Form["do"] == "delete" {
@@ -249,7 +248,7 @@ func (o *Console) changeTemplate(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "templates", p.ID()), "saved")
 }
 
-// templatePreview answers a mail of a template as a frame shows it: of one that is kept (id), or of what a form says.
+// templatePreview answers with an email of a template for a frame: of a stored one (id), or of the form.
 func (o *Console) templatePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/templates/"+url.PathEscape(p.Query("id"))+"/preview", map[string]any(nil)
 	if p.IsForm() {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// modelRoutes are the pages of the files that users keep here and let others have.
+// modelRoutes adds the routes for files that users store and share.
 func (o *Console) modelRoutes(t *web.Table) {
 	o.open(t, OwnPath+"/models", o.models, "The console: a user's models")
 	o.openFile(t, OwnPath+"/models/upload", o.addModel, "The console: upload a model")
@@ -23,12 +23,12 @@ func (o *Console) modelRoutes(t *web.Table) {
 	o.open(t, OwnPath+"/library", o.library, "The console: the models that a user may view")
 }
 
-// openFile adds what a form with a file on a page of no tenant does: fn reads its body.
+// openFile adds the handler for a form with a file on a page of no tenant. fn reads the body.
 func (o *Console) openFile(t *web.Table, path string, fn handler, summary string) {
 	t.Add("POST", path, visitor(""), web.Console, streaming(o.visited("", fn)), summary)
 }
 
-// modelRow is a model as the API answers it.
+// modelRow is a model in the form of the API.
 type modelRow struct {
 	core.Model
 	Owner struct{ ID, Name string } `json:"owner"`
@@ -38,8 +38,8 @@ type modelRow struct {
 type modelsData struct {
 	Models   []modelRow
 	Pager    pager
-	Text     string // that is looked for
-	Whose    string // whose models are listed
+	Text     string // search text
+	Whose    string // owner of the listed models
 	Choices  []option
 	Views    []option
 	Verified bool // the visitor may upload
@@ -68,7 +68,7 @@ func (p *Page) seen(d *modelsData, owner string) error {
 
 func (o *Console) models(p *Page) (web.HTML, error) { return p.showModels(nil) }
 
-// showModels lists the visitor's own models, the newest first.
+// showModels lists the visitor's own models, newest first.
 func (p *Page) showModels(fault error) (web.HTML, error) {
 	d := modelsData{Verified: p.Who.User.EmailVerified, Views: p.visibilities()}
 	v := View{
@@ -87,7 +87,7 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 	return p.Show("models", v)
 }
 
-// visibilities are who may see a model besides those whom it is shared with.
+// visibilities returns the choices for the visibility of a model, in addition to its shares.
 func (p *Page) visibilities() []option {
 	return []option{
 		{string(core.Private), p.T("You and people you share with")},
@@ -95,7 +95,7 @@ func (p *Page) visibilities() []option {
 	}
 }
 
-// ModelBadge says in a word who may see a model.
+// ModelBadge returns the badge for a model's visibility.
 func (p *Page) ModelBadge(v core.Visibility) Badge {
 	if v == core.PublicVisible {
 		return Badge{p.T("Public"), "live"}
@@ -103,7 +103,7 @@ func (p *Page) ModelBadge(v core.Visibility) Badge {
 	return Badge{p.T("Private"), ""}
 }
 
-// addModel hands the form with a file on to the models of the visitor.
+// addModel uploads a file as a model of the visitor.
 func (o *Console) addModel(p *Page) (web.HTML, error) {
 	var made core.Model
 	body := &arriving{p: p, r: p.Request.Body, head: noLimit}
@@ -123,7 +123,8 @@ func (o *Console) addModel(p *Page) (web.HTML, error) {
 	return p.Redirect(p.OwnPath("models", made.ID), "added")
 }
 
-// uploadState tells the script of the form where an upload goes on, or the page of the model that it has made.
+// uploadState tells the form's script the offset at which an upload resumes, or the page of the model that it has
+// created.
 func uploadState(p *Page) (any, error) {
 	var is struct {
 		Offset   int64  `json:"offset"`
@@ -155,7 +156,7 @@ type modelData struct {
 
 func (o *Console) model(p *Page) (web.HTML, error) { return p.showModel(filled{}, View{}) }
 
-// showModel shows a model that the visitor may view. Whose it is, changes it there.
+// showModel shows a model that the visitor may view. Its owner can change it there.
 func (p *Page) showModel(f filled, v View) (web.HTML, error) {
 	d := modelData{Form: f, Views: p.visibilities()}
 	path := "/api/models/" + p.ID()
@@ -188,7 +189,7 @@ func (p *Page) showModel(f filled, v View) (web.HTML, error) {
 	return p.Show("model", v)
 }
 
-// changeModel describes a model, says who may see it, or deletes it.
+// changeModel changes the description or visibility of a model, or deletes it.
 func (o *Console) changeModel(p *Page) (web.HTML, error) {
 	path := "/api/models/" + p.ID()
 	var err error
@@ -212,7 +213,7 @@ func (o *Console) changeModel(p *Page) (web.HTML, error) {
 	return p.Redirect(p.OwnPath("models", p.ID()), "saved")
 }
 
-// downloadModel has the API write the file of a model; a browser that lost the line goes on where it was.
+// downloadModel makes the API write the file of a model. A browser can resume an interrupted download.
 func downloadModel(p *Page) (web.HTML, error) {
 	head := map[string]string{}
 	for _, name := range []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since"} {
@@ -226,7 +227,7 @@ func downloadModel(p *Page) (web.HTML, error) {
 	return web.HTML{}, err
 }
 
-// library lists the models that the visitor may view, the newest first.
+// library lists the models that the visitor may view, newest first.
 func (o *Console) library(p *Page) (web.HTML, error) {
 	d := modelsData{Whose: p.Query("whose"), Choices: []option{
 		{"", p.T("All models")},

@@ -2,7 +2,7 @@ package console
 
 import "newsletterd/core"
 
-// knownName returns the field that a column of an import holds by its name, unless another column becomes that field.
+// knownName returns the field that matches the name of an import's column, unless another column is mapped to it.
 func (d *importData) knownName(c *importColumn) string {
 	name := core.KnownField(c.Name)
 	if use := c.ByName.Use; name == "" || use != "preference" && use != "none" {
@@ -25,7 +25,7 @@ func (d *importData) knownName(c *importColumn) string {
 	return name
 }
 
-// knownLabel is what pages call a field that is known by its name.
+// knownLabel returns the page's label for a field with a known name.
 func (p *Page) knownLabel(name string) string {
 	switch name {
 	case "first_name":
@@ -56,7 +56,7 @@ func (p *Page) knownLabel(name string) string {
 	return name
 }
 
-// withNames returns the fields of a list, after first and last name where the list does not ask for names itself.
+// withNames returns the fields of a list. If the list has no name fields, it adds first and last name in front.
 func (p *Page) withNames(fields core.Fields) core.Fields {
 	for i := range fields {
 		switch core.KnownField(fields[i].Name) {

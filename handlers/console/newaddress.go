@@ -8,19 +8,19 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Unreachable reports whether the mailbox of a person is gone, so that another address may be asked.
+// Unreachable reports whether a person's mailbox doesn't exist, so that a new address can be asked.
 func (p *Page) Unreachable(d *personData) bool {
 	return d.Readable && d.Status == string(core.StatusBounced) && p.May(core.ActionPeopleAdd)
 }
 
-// newAddress asks another address of a person whose mailbox is gone whether it wants the list, with what is known of
-// them. The address that is gone stays with its record of consents: that was given by it alone.
+// newAddress asks the new address of a person whose mailbox doesn't exist to join the list, with the person's data.
+// The old address stays with its consent record, because that consent was given only for it.
 func (o *Console) newAddress(p *Page) (web.HTML, error) {
 	return p.personPage(func(d *personData, _ core.Fields) (to, notice string, err error) {
 		if !p.Unreachable(d) {
 			return "", "", web.ErrNotFound
 		}
-		inner := map[string]any{} // such as the agreement to tracking
+		inner := map[string]any{} // such as tracking consent
 		for name := range d.Preferences.Values() {
 			if strings.HasPrefix(name, "_") {
 				inner[name] = nil

@@ -11,11 +11,11 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// OperatorPath is where the pages of operators begin. They are no tenant's, and httprouter takes no literal next to
-// the tenant of a path, so that they don't stand below Path.
+// OperatorPath is the root path of the operators' pages. They belong to no tenant. They can't be below Path, since
+// httprouter allows no literal next to the tenant parameter.
 const OperatorPath = "/operator"
 
-// operatorAreas are the lines of the navigation of operators.
+// operatorAreas holds the entries of the operators' navigation.
 var operatorAreas = []struct{ text, path, icon string }{
 	{"System", "", "server"},
 	{"Mail server", "mail-server", "mail"},
@@ -27,7 +27,7 @@ var operatorAreas = []struct{ text, path, icon string }{
 	{"Mail providers", "providers", "webhook"},
 }
 
-// operatorRoutes are the pages about the daemon, and about all tenants.
+// operatorRoutes adds the routes of pages about the server and about all tenants.
 func (o *Console) operatorRoutes(t *web.Table) {
 	o.operatorGet(t, "", o.system, "The console: the state of the daemon")
 	o.operatorPost(t, "", o.actOnSystem, "The console: make the next signing keys")
@@ -49,12 +49,12 @@ func (o *Console) operatorRoutes(t *web.Table) {
 	o.mailServerRoutes(t)
 }
 
-// operatorGet adds a page for operators. For others there is none.
+// operatorGet adds a page for operators. For other users it is not found.
 func (o *Console) operatorGet(t *web.Table, path string, fn handler, summary string) {
 	o.open(t, OperatorPath+path, operators(fn), summary)
 }
 
-// operatorPost adds what a form of such a page does.
+// operatorPost adds the handler for a form of such a page.
 func (o *Console) operatorPost(t *web.Table, path string, fn handler, summary string) {
 	o.openPost(t, OperatorPath+path, operators(fn), summary)
 }
@@ -68,7 +68,7 @@ func operators(fn handler) handler {
 	}
 }
 
-// operatorPath returns an address below OperatorPath.
+// operatorPath returns a path below OperatorPath.
 func operatorPath(parts ...string) string {
 	path := OperatorPath
 	for _, part := range parts {
@@ -77,16 +77,16 @@ func operatorPath(parts ...string) string {
 	return path
 }
 
-// OperatorPath is operatorPath, for templates.
+// OperatorPath is like the function operatorPath, for templates.
 func (p *Page) OperatorPath(parts ...string) string { return operatorPath(parts...) }
 
-// inOperation reports whether the page is one of those of operators.
+// inOperation reports whether the page is one of the operators' pages.
 func (p *Page) inOperation() bool {
 	path := p.Request.URL.Path
 	return p.IsOperator() && (path == OperatorPath || strings.HasPrefix(path, OperatorPath+"/"))
 }
 
-// operatorNavigation returns the lines of the navigation of operators.
+// operatorNavigation returns the entries of the operators' navigation.
 func (p *Page) operatorNavigation() (items []navItem) {
 	path := p.Request.URL.Path
 	for _, a := range operatorAreas {
@@ -101,19 +101,19 @@ func (p *Page) operatorNavigation() (items []navItem) {
 	return items
 }
 
-// secondStep is what is asked again before something that is not undone easily.
+// secondStep is a confirmation before an action that is hard to undo.
 type secondStep struct {
-	Text   string   // what becomes of it
-	Button string   // the word on the button
-	Back   string   // address of the page to return to
-	Tick   string   // label of a box that has the clients of a user disabled, too; empty: there is none
-	Fields []option // of the form that is sent again
+	Text   string   // consequences of the action
+	Button string   // label of the button
+	Back   string   // URL of the page to return to
+	Tick   string   // label of a checkbox that also disables a user's clients; empty: none
+	Fields []option // of the form that is submitted again
 }
 
-// sure reports whether the form that was sent is the second step.
+// sure reports whether the submitted form is the confirmation.
 func (p *Page) sure() bool { return p.Form["sure"] == "yes" }
 
-// askSure shows the second step of the form that was sent.
+// askSure shows the confirmation for the submitted form.
 func (p *Page) askSure(title string, q secondStep, within ...Link) (web.HTML, error) {
 	for _, name := range []string{"act", "id", "role", "tenant_id", "event_id", "endpoint_id"} {
 		if value := p.Form[name]; value != "" {
@@ -123,7 +123,7 @@ func (p *Page) askSure(title string, q secondStep, within ...Link) (web.HTML, er
 	return p.Show("sure", View{Title: title, Within: within, Data: q})
 }
 
-// systemStatus is what GET /api/admin/status answers, as pages need it.
+// systemStatus is the part of the answer of GET /api/admin/status that pages need.
 type systemStatus struct {
 	Database string `json:"database"`
 	Schema   int64  `json:"schema"`
@@ -148,7 +148,7 @@ type systemStatus struct {
 	Replica *replicaState
 }
 
-// replicaState is how the database is kept outside this machine.
+// replicaState is the state of the database's replica on another machine.
 type replicaState struct {
 	LagMS  int64 `json:"lag_ms"`
 	Fresh  bool
@@ -159,24 +159,24 @@ type replicaState struct {
 	}
 }
 
-// replicaLate is from what lag on a replica is late, in milliseconds.
+// replicaLate is the lag in milliseconds from which a replica counts as late.
 const replicaLate = 5000
 
-// queueState counts what waits, and what was given up.
+// queueState holds the numbers of waiting and abandoned items in a queue.
 type queueState struct {
 	Waiting, Dead, Failed int64
 	OldestAt              core.Instant `json:"oldest_at"`
 }
 
-// GivenUp is how many were tried for the last time.
+// GivenUp returns the number of items that are no longer retried.
 func (q queueState) GivenUp() int64 { return q.Dead + q.Failed }
 
-// Stuck is how many were given up in all queues.
+// Stuck returns the number of items in all queues that are no longer retried.
 func (s *systemStatus) Stuck() int64 {
 	return s.Outbox.GivenUp() + s.Endpoints.GivenUp() + s.Mails.GivenUp()
 }
 
-// Waiting is how many wait in all queues.
+// Waiting returns the number of waiting items in all queues.
 func (s *systemStatus) Waiting() int64 {
 	return s.Outbox.Waiting + s.Endpoints.Waiting + s.Mails.Waiting
 }
@@ -195,7 +195,7 @@ type keyRow struct {
 	RetiredAt core.Instant `json:"retired_at"`
 }
 
-// KeyBadge is the state of a signing key in a word.
+// KeyBadge returns the badge for the state of a signing key.
 func (p *Page) KeyBadge(state string) Badge {
 	switch state {
 	case "signs":
@@ -206,7 +206,8 @@ func (p *Page) KeyBadge(state string) Badge {
 	return Badge{p.T("Retired"), ""}
 }
 
-// system shows how the daemon and its machine are. What doctor finds is fetched by a script, as it may take long.
+// system shows the state of the server and its machine. A script fetches the findings of doctor, since that may take
+// long.
 func (o *Console) system(p *Page) (web.HTML, error) { return p.showSystem(nil, nil) }
 
 func (p *Page) showSystem(fault error, test *relayResult) (web.HTML, error) {
@@ -217,10 +218,10 @@ func (p *Page) showSystem(fault error, test *relayResult) (web.HTML, error) {
 	d := struct {
 		Status systemStatus
 		Keys   []keyRow
-		Next   bool // keys wait for their turn
+		Next   bool // there are keys for the next rotation
 		Relay  core.RelayState
 		Test   *relayResult
-		Email  string // where a test mail goes
+		Email  string // recipient of a test email
 		Syncs  []syncRow
 	}{Status: s, Test: test, Email: cmp.Or(p.Form["email"], string(p.Who.User.Email))}
 	if d.Relay, err = p.relayState(); err != nil {
@@ -263,7 +264,7 @@ func (p *Page) systemState(s *systemStatus) string {
 		p.N("1 user|{{n}} users", s.Records.Users)
 }
 
-// actOnSystem makes the next signing keys, or sends a test mail.
+// actOnSystem creates the next signing keys or sends a test email.
 func (o *Console) actOnSystem(p *Page) (web.HTML, error) {
 	switch p.Form["act"] {
 	case "rotate":
@@ -282,7 +283,7 @@ func (o *Console) actOnSystem(p *Page) (web.HTML, error) {
 	return p.Redirect(OperatorPath, "created")
 }
 
-// findingBadge is the level of a finding in a word.
+// findingBadge returns the badge for the level of a finding.
 func (p *Page) findingBadge(level string) Badge {
 	switch level {
 	case core.LevelFault:
@@ -299,7 +300,7 @@ type findingRow struct {
 	Badge Badge
 }
 
-// findings shows what doctor finds: faults first, then warnings.
+// findings shows the findings of doctor: errors first, then warnings.
 func (o *Console) findings(p *Page) (web.HTML, error) {
 	q := url.Values{}
 	if p.Query("dns") != "" {
@@ -310,7 +311,7 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d := struct {
-		Findings []findingRow // what is to be mended or looked at
+		Findings []findingRow // errors and warnings
 		Fine     []findingRow
 		DNS      bool
 	}{DNS: q.Has("dns")}
@@ -348,7 +349,7 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 	return p.Show("findings", v)
 }
 
-// SnapshotAge says how old the snapshot is.
+// SnapshotAge describes the age of the snapshot.
 func (p *Page) SnapshotAge(at core.Instant) string {
 	if at == 0 {
 		return "–"
@@ -366,7 +367,7 @@ func (p *Page) SnapshotAge(at core.Instant) string {
 	}
 }
 
-// SnapshotNote says how large the snapshot is, or that there is none.
+// SnapshotNote describes the size of the snapshot, or says that there is none.
 func (p *Page) SnapshotNote(path string, bytes int64) string {
 	switch {
 	case path == "":
@@ -377,7 +378,7 @@ func (p *Page) SnapshotNote(path string, bytes int64) string {
 	return p.Size(bytes)
 }
 
-// ReplicaFigure says whether the copy outside this machine has everything.
+// ReplicaFigure describes whether the replica is up to date.
 func (p *Page) ReplicaFigure(r *replicaState) string {
 	switch {
 	case !r.Fresh:
@@ -390,7 +391,7 @@ func (p *Page) ReplicaFigure(r *replicaState) string {
 	return p.T("Up to date")
 }
 
-// ReplicaNote says how the last try to restore that copy has ended.
+// ReplicaNote describes the result of the last restore test.
 func (p *Page) ReplicaNote(r *replicaState) string {
 	switch {
 	case r.Drill == nil:
@@ -401,7 +402,7 @@ func (p *Page) ReplicaNote(r *replicaState) string {
 	return p.T("restore test passed on {{when}}", "when", p.Date(r.Drill.At))
 }
 
-// syncRow is a full sync of a list: all its subscriptions, sent to the send service again.
+// syncRow is a full sync of a list, which sends all its subscriptions to the send service again.
 type syncRow struct {
 	ListID     string       `json:"list_id"`
 	State      string       `json:"state"`
@@ -409,13 +410,13 @@ type syncRow struct {
 	Done       int64        `json:"Completed"`
 	StartedAt  core.Instant `json:"started_at"`
 	Reason     string       `json:"reason"`
-	Name       string       `json:"-"` // of the list; its id where it is gone
+	Name       string       `json:"-"` // of the list; its id if the list was deleted
 }
 
-// shownSyncs is how many syncs the page shows.
+// shownSyncs is the number of syncs on the page.
 const shownSyncs = 8
 
-// syncs reads the latest full syncs, with the names of their lists.
+// syncs reads the latest full syncs with the names of their lists.
 func (p *Page) syncs() (rows []syncRow, err error) {
 	_, err = p.Get("/api/admin/syncs", url.Values{"limit": {strconv.Itoa(shownSyncs)}}, &rows)
 	for i := range rows {
@@ -428,7 +429,7 @@ func (p *Page) syncs() (rows []syncRow, err error) {
 	return rows, err
 }
 
-// SyncBadge is the state of a full sync in a word.
+// SyncBadge returns the badge for the state of a full sync.
 func (p *Page) SyncBadge(state string) Badge {
 	switch state {
 	case "finished":

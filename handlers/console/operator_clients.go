@@ -7,7 +7,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// operatorClientRoutes are the pages of the clients that belong to no tenant.
+// operatorClientRoutes adds the routes for clients that belong to no tenant.
 func (o *Console) operatorClientRoutes(t *web.Table) {
 	o.operatorGet(t, "/clients", o.serverClients, "The console: API clients of the server")
 	o.operatorPost(t, "/clients/:id", o.switchServerClient, "The console: disable or enable an API client of the server")
@@ -42,7 +42,7 @@ func (o *Console) switchServerClient(p *Page) (web.HTML, error) {
 	return p.Redirect(operatorPath("clients"), "saved")
 }
 
-// clientSwitch is what the form that disables or enables a client shows.
+// clientSwitch is the data of the form that disables or enables a client.
 type clientSwitch struct {
 	Page   *Page
 	Client core.Client

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// queueRow is an event or a mail on its way.
+// queueRow is an event or a transactional email in its queue.
 type queueRow struct {
 	EventID    string       `json:"event_id"`
 	EndpointID string       `json:"endpoint_id"`
@@ -23,13 +23,13 @@ type queueRow struct {
 	Tries      int64        `json:"tries"`
 	LastError  string       `json:"last_error"`
 
-	Tenant string // name
+	Tenant string // name of the tenant
 }
 
-// GivenUp reports whether it is not tried again by itself.
+// GivenUp reports whether the item is no longer retried automatically.
 func (r *queueRow) GivenUp() bool { return r.State != "waiting" }
 
-// QueueBadge is the state of an event or a mail in a word.
+// QueueBadge returns the badge for the state of an event or email.
 func (p *Page) QueueBadge(state string) Badge {
 	if state == "waiting" {
 		return Badge{p.T("Waiting"), "live"}
@@ -37,7 +37,7 @@ func (p *Page) QueueBadge(state string) Badge {
 	return Badge{p.T("Failed"), "bad"}
 }
 
-// tenantNames are the names of tenants by their ids, as far as one page of the API has them.
+// tenantNames returns the names of tenants by id, limited to one page of the API.
 func (p *Page) tenantNames() (map[string]string, error) {
 	var tenants []core.Tenant
 	_, err := p.Get("/api/admin/tenants", url.Values{"limit": {"200"}}, &tenants)
@@ -52,14 +52,14 @@ func (p *Page) tenantNames() (map[string]string, error) {
 type queuesData struct {
 	Status systemStatus
 	Rows   []queueRow
-	Mails  bool   // else events
-	State  string // of the query
+	Mails  bool   // shows emails, not events
+	State  string // from the query
 	States []option
-	Here   string // address of the page, for the script that asks again
+	Here   string // URL of the page, for the script that refreshes it
 	Pager  pager
 }
 
-// queues lists the events, or the mails to one person, that wait or were given up.
+// queues lists the events, or the transactional emails, that are waiting or are no longer retried.
 func (o *Console) queues(p *Page) (web.HTML, error) {
 	status, err := p.status()
 	if err != nil {
@@ -105,7 +105,7 @@ func (o *Console) queues(p *Page) (web.HTML, error) {
 	return p.Show("queues", v)
 }
 
-// retryQueue sends one event or mail again, or all that were given up.
+// retryQueue sends one event or email again, or all that are no longer retried.
 func (o *Console) retryQueue(p *Page) (web.HTML, error) {
 	path, body, to := "/api/admin/outbox/retry", map[string]any{}, operatorPath("queues")
 	switch id, event := p.Form["id"], p.Form["event_id"]; {
@@ -128,21 +128,21 @@ func (o *Console) retryQueue(p *Page) (web.HTML, error) {
 	return p.Redirect(to, "queued-again")
 }
 
-// mailingRow is a mailing with the name of its tenant.
+// mailingRow is a send job with the name of its tenant.
 type mailingRow struct {
 	jobRow
 	Tenant string
 }
 
-// Paused reports whether it was stopped for a while.
+// Paused reports whether the job is paused.
 func (r *mailingRow) Paused() bool { return r.PausedAt != 0 }
 
-// Goes reports whether it has not ended.
+// Goes reports whether the job has not ended.
 func (r *mailingRow) Goes() bool {
 	return r.Status == core.JobRunning || r.Status == core.JobPending
 }
 
-// mailings lists the mailings of all tenants: those that have not ended first.
+// mailings lists the send jobs of all tenants, starting with those that have not ended.
 func (o *Console) mailings(p *Page) (web.HTML, error) {
 	names, err := p.tenantNames()
 	if err != nil {
@@ -185,7 +185,7 @@ func (o *Console) mailings(p *Page) (web.HTML, error) {
 	return p.Show("mailings", v)
 }
 
-// actOnMailing pauses a mailing, lets it go on, or cancels it.
+// actOnMailing pauses, resumes or cancels a send job.
 func (o *Console) actOnMailing(p *Page) (web.HTML, error) {
 	id, act := p.Form["id"], p.Form["act"]
 	if parsed, ok := core.ParseID(id); !ok || parsed != id {

@@ -16,8 +16,8 @@ const (
 // restored is the Data of templates/restored.html.
 type restored struct {
 	core.Restored
-	Missing []string // sentences about what was left out
-	Open    string   // the page of what came back
+	Missing []string // sentences about what was not restored
+	Open    string   // page of the restored record
 }
 
 // deletedLists reads the lists of the tenant that the visitor may restore, if any.
@@ -57,7 +57,7 @@ func (p *Page) restore(path, open string, within Link) (web.HTML, error) {
 	return p.Show("restored", View{Title: d.Name, Within: []Link{within}, Data: &d})
 }
 
-// leftOut says what a restored record did not get back.
+// leftOut describes what was not restored with a record.
 func (p *Page) leftOut(l core.LeftOut) string {
 	switch l.Kind {
 	case core.LeftOutDomain:

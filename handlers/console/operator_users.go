@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// RoleTitle is what a role is called, an operator's too.
+// RoleTitle returns the name of a role, including that of operators.
 func (p *Page) RoleTitle(role string) string {
 	switch role {
 	case core.RoleOperator:
@@ -34,7 +34,8 @@ func (p *Page) roleOptions() (out []option) {
 	return out
 }
 
-// tenantOptions are the tenants that a role can be in; an operator's is in none.
+// tenantOptions returns the tenants in which a role can be assigned, and their names. The operator role belongs to no
+// tenant.
 func (p *Page) tenantOptions() ([]option, map[string]string, error) {
 	var tenants []core.Tenant
 	_, err := p.Get("/api/admin/tenants", url.Values{"limit": {"200"}}, &tenants)
@@ -46,11 +47,11 @@ func (p *Page) tenantOptions() ([]option, map[string]string, error) {
 	return out, names, err
 }
 
-// users lists the accounts, or finds that of an address.
+// users lists the accounts, or finds the account with an address.
 func (o *Console) users(p *Page) (web.HTML, error) {
 	var d struct {
 		Users []core.User
-		Names map[string]string // of tenants
+		Names map[string]string // names of tenants
 		Email string
 		Pager pager
 	}
@@ -73,7 +74,7 @@ func (o *Console) users(p *Page) (web.HTML, error) {
 	return p.Show("users", View{Title: p.T("Users"), State: p.T("All accounts on this server"), Data: &d})
 }
 
-// newUser invites a person by mail to have a role.
+// newUser emails a person an invitation to a role.
 func (o *Console) newUser(p *Page) (web.HTML, error) {
 	v := View{Title: p.T("Invite person"), Within: []Link{{p.T("Users"), operatorPath("users")}}}
 	v.State = p.T("Sends an email with a link to create an account")
@@ -112,8 +113,8 @@ type userData struct {
 	}
 	Passkeys       []core.Passkey
 	Roles, Tenants []option
-	Names          map[string]string // of tenants
-	Own            bool              // it is the visitor's own account
+	Names          map[string]string // names of tenants
+	Own            bool              // the visitor's own account
 }
 
 func (o *Console) user(p *Page) (web.HTML, error) { return p.showUser(nil) }
@@ -144,14 +145,14 @@ func (p *Page) showUser(fault error) (web.HTML, error) {
 	return p.Show("user", v)
 }
 
-// userAct is something that is done to an account.
+// userAct is an action on an account.
 type userAct struct {
-	method, path, title, text, button string // title: it has a second step
+	method, path, title, text, button string // a title means that the action needs confirmation
 	body                              any
-	ends                              bool // the user's sessions: the clients that the user keeps can end with them
+	ends                              bool // ends the user's sessions, optionally with the clients the user created
 }
 
-// actOnUser changes an account.
+// actOnUser performs an action on an account.
 func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 	role := map[string]string{"role": p.Form["role"], "tenant_id": p.Form["tenant_id"]}
 	a, ok := map[string]userAct{
@@ -216,7 +217,8 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 	return p.Redirect(here, "saved")
 }
 
-// createdClients is the label of a box that names the clients which a user keeps; empty: there are none.
+// createdClients returns the label of the checkbox for the clients that a user created, or an empty string if there
+// are none.
 func (p *Page) createdClients(asked bool, user string) (string, error) {
 	if !asked {
 		return "", nil
@@ -231,7 +233,8 @@ func (p *Page) createdClients(asked bool, user string) (string, error) {
 	return p.disableLabel(core.Made{Clients: s.Created, Endpoints: s.Endpoints}), nil
 }
 
-// disableLabel is the label of a box that disables clients and webhooks; empty: there are none.
+// disableLabel returns the label of a checkbox that disables clients and webhooks, or an empty string if there are
+// none.
 func (p *Page) disableLabel(made core.Made) string {
 	names := made.Names()
 	if len(names) == 0 {
@@ -266,7 +269,7 @@ func (o *Console) allTenants(p *Page) (web.HTML, error) {
 // tenantData is the Data of templates/tenant.html.
 type tenantData struct {
 	Of                        core.Tenant
-	Second, Period, Each, Day string // limits as they were typed in
+	Second, Period, Each, Day string // limits as they were typed
 }
 
 func (o *Console) oneTenant(p *Page) (web.HTML, error) { return p.showTenant(nil) }
@@ -302,7 +305,7 @@ func (p *Page) showTenant(fault error) (web.HTML, error) {
 	return p.Show("tenant", v)
 }
 
-// actOnTenant suspends a tenant, lets it work again, or sets its limits.
+// actOnTenant suspends or reactivates a tenant, or sets its limits.
 func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 	item, here := "/api/admin/tenants/"+p.ID(), operatorPath("tenants", p.ID())
 	var body map[string]any
@@ -332,7 +335,7 @@ func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 	return p.Redirect(here, "saved")
 }
 
-// typedLimits reads the limits of a tenant from its form. An error names the input that is wrong.
+// typedLimits parses the limits of a tenant from its form. An error names the wrong input.
 func typedLimits(form map[string]string) (map[string]int, error) {
 	limits := map[string]int{}
 	for _, name := range []string{"per_second", "per_period", "period_seconds", "per_day"} {

@@ -11,8 +11,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// begin leads a visitor to the tenant that it has a role in; with several it lists them, and without one it says
-// what comes next.
+// begin leads a visitor to the tenant in which the visitor has a role. With several roles it lists the tenants, and
+// without a role it explains what to do next.
 func (o *Console) begin(p *Page) (web.HTML, error) {
 	if !p.caller.MaySomewhere(core.ActionTenantRead) {
 		return o.welcome(p)
@@ -40,7 +40,7 @@ func (o *Console) begin(p *Page) (web.HTML, error) {
 	}{tenants, p.Pager(next), makes}})
 }
 
-// design shows the components, by which tests look at them.
+// design shows the components of the design system, for tests.
 func (o *Console) design(p *Page) (web.HTML, error) {
 	return p.Show("design", View{
 		Title: "Components", State: "Each of them once.", Badge: Badge{"draft", ""}, Done: "Changes saved",
@@ -71,7 +71,7 @@ func sampleValues() (out []int64) {
 	return out
 }
 
-// maxOverviewLists is how many lists the overview counts.
+// maxOverviewLists is the maximum number of lists that the overview counts.
 const maxOverviewLists = 200
 
 // overviewData is the Data of templates/overview.html.
@@ -80,24 +80,24 @@ type overviewData struct {
 	Lists   int
 	Running []jobRow
 	Next    []core.CampaignView
-	Soon    *jobRow  // the mailing that begins next
-	Last    []jobRow // one of each campaign, with the figures of all that were sent of it
+	Soon    *jobRow  // the next send to start
+	Last    []jobRow // one per campaign, with the figures of all its sends
 	Result  *lastResult
-	Planned []jobRow // mailings that have their time
+	Planned []jobRow // scheduled sends
 	Through *throughPart
-	Empty   bool // nothing was ever written, and no one reads
+	Empty   bool // nothing was ever written, and there are no subscribers
 	Steps   []step
 	Growth  growth
 }
 
-// jobRow is a send job with its figures in words.
+// jobRow is a send job with its figures.
 type jobRow struct {
 	core.JobView
 	Progress int64 // percent
 	Badge    Badge
 }
 
-// Title is what the job is called: the name of its campaign, else the subject.
+// Title returns the display name of the job: the name of its campaign, or else the subject.
 func (j *jobRow) Title() string {
 	if j.Name != "" {
 		return j.Name
@@ -105,22 +105,22 @@ func (j *jobRow) Title() string {
 	return core.ListedText(j.Subject, nil)
 }
 
-// Done is how many recipients have their outcome.
+// Done returns the number of recipients with a final outcome.
 func (j *jobRow) Done() int64 { return j.Sent + j.Failed + j.Skipped }
 
-// restOf is the share of the recipients, one in so many, up to which those who are tried again are a rest.
+// restOf is the divisor for the maximum share of recipients that counts as a rest: one in restOf.
 const restOf = 20
 
-// Rest reports whether a running mailing is through but for a few, or one, whose mail servers are tried again, as for a
-// full mailbox: that may take two days, in which the mailing is as good as sent.
+// Rest reports whether a running job only waits for a few recipients whose servers are retried, for example because
+// of a full mailbox. Retries may take two days, during which the campaign counts as sent.
 func (j *jobRow) Rest() bool {
 	s := &j.Stats
 	return j.Status == core.JobRunning && j.PauseReason == "" && s.Sent > 0 && s.Deferred > 0 &&
 		j.Done()+s.Deferred >= s.Recipients && s.Deferred <= max(1, s.Recipients/restOf) &&
-		s.Recipients >= j.Expected-j.Expected/restOf // and not the first few of them
+		s.Recipients >= j.Expected-j.Expected/restOf // and not a test with the first recipients
 }
 
-// decodedJob is a send job as the API answers it.
+// decodedJob is a send job in the form of the API.
 type decodedJob struct {
 	core.JobView
 	Stats core.Stats `json:"stats"`
@@ -141,7 +141,7 @@ func (p *Page) jobs(q url.Values) (rows []jobRow, next string, err error) {
 	return rows, next, err
 }
 
-// jobBadge is a job's state in a word.
+// jobBadge returns the badge for the state of a job.
 func (p *Page) jobBadge(j *jobRow) Badge {
 	switch {
 	case j.PausedAt != 0 && (j.Status == core.JobRunning || j.Status == core.JobPending):
@@ -158,7 +158,7 @@ func (p *Page) jobBadge(j *jobRow) Badge {
 	return p.sentBadge(j.Transport)
 }
 
-// sentBadge says that a sending is over, by where its emails went.
+// sentBadge returns the badge of a completed send. It depends on where the emails went.
 func (p *Page) sentBadge(transport string) Badge {
 	switch transport {
 	case core.TransportFolder:
@@ -169,7 +169,7 @@ func (p *Page) sentBadge(transport string) Badge {
 	return Badge{p.T("Sent"), "good"}
 }
 
-// overview is the first page of a tenant: what waits for a person, how it is going, what goes out.
+// overview shows the first page of a tenant: pending tasks, results and upcoming sends.
 func (o *Console) overview(p *Page) (web.HTML, error) {
 	var d overviewData
 	var lists []core.CountedList
@@ -201,7 +201,7 @@ func (o *Console) overview(p *Page) (web.HTML, error) {
 	return p.Show("overview", v)
 }
 
-// maxOverviewGrowth is up to how many lists the growth of all is summed up.
+// maxOverviewGrowth is the maximum number of lists whose growth is summed up.
 const maxOverviewGrowth = 20
 
 func (p *Page) overviewGrowth(d *overviewData, lists []core.CountedList) (err error) {
@@ -266,10 +266,10 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 	return nil
 }
 
-// maxLast is of how many campaigns the overview shows what came of them.
+// maxLast is the number of campaigns whose results the overview shows.
 const maxLast = 6
 
-// eachOnce returns the first job of each campaign, up to a number.
+// eachOnce returns the first job of each campaign, up to most jobs.
 func eachOnce(jobs []jobRow, most int) (out []jobRow) {
 	for i := range jobs {
 		id := jobs[i].CampaignID
@@ -280,7 +280,7 @@ func eachOnce(jobs []jobRow, most int) (out []jobRow) {
 	return out
 }
 
-// sumUp gives jobs that were sent again the figures of all that was sent of their campaigns.
+// sumUp gives resent jobs the figures of all sends of their campaigns.
 func (p *Page) sumUp(jobs []jobRow) error {
 	var again []string
 	for i := range jobs {
@@ -297,14 +297,14 @@ func (p *Page) sumUp(jobs []jobRow) error {
 	return err
 }
 
-// lastResult is what came of the campaign that was sent last.
+// lastResult holds the results of the campaign that was sent last.
 type lastResult struct {
 	Job   jobRow
 	Tiles []reportTile // delivered, opens, clicks
 	More  []tileNote
 }
 
-// lastResult returns nil where nothing was sent. others are the jobs that it is compared with.
+// lastResult returns nil if nothing was sent. others are the jobs to compare with.
 func (p *Page) lastResult(last, others []jobRow) *lastResult {
 	if len(last) == 0 {
 		return nil
@@ -326,20 +326,20 @@ func (p *Page) lastResult(last, others []jobRow) *lastResult {
 	return r
 }
 
-// throughPart says whether mails arrive, by the last mailings.
+// throughPart describes the deliverability of recent campaigns.
 type throughPart struct {
 	Complaints, Back string
-	Complained, Many bool // more than mailbox providers put up with
+	Complained, Many bool // above the limits of mailbox providers
 }
 
-// nextStep is what waits for the visitor first: a campaign, and where it goes on.
+// nextStep is the most urgent task of the visitor: a campaign and the page to continue on.
 type nextStep struct {
 	Title, Text, To, Button string
 	Badge                   Badge
-	Review                  string // the page that sends it; empty: To is it
+	Review                  string // page for sending it; empty: To
 }
 
-// NextStep returns nil where nothing waits.
+// NextStep returns nil if there is no task.
 func (p *Page) NextStep(d *overviewData) *nextStep {
 	if len(d.Next) == 0 {
 		return nil
@@ -360,19 +360,19 @@ func (p *Page) NextStep(d *overviewData) *nextStep {
 	return n
 }
 
-// TitleOf is what a campaign is called in lists.
+// TitleOf returns the display name of a campaign in lists.
 func (p *Page) TitleOf(c core.CampaignView) string {
 	return cmp.Or(c.Name, p.Listed(c.Subject), p.T("Untitled"))
 }
 
-// backLimit is the share of mails that come back from which on a list needs care.
+// backLimit is the bounce rate from which a list needs cleaning up.
 const backLimit = 0.02
 
-// through returns nil where nothing was sent.
+// through returns nil if nothing was sent.
 func (p *Page) through(last []jobRow) *throughPart {
 	var sent, complained, back int64
 	for i := range last {
-		if last[i].Transport != "" { // no one received it
+		if last[i].Transport != "" { // it reached no one
 			continue
 		}
 		s := &last[i].Stats
@@ -387,7 +387,7 @@ func (p *Page) through(last []jobRow) *throughPart {
 	}
 }
 
-// overviewState is the one sentence about what is going on.
+// overviewState describes the current activity in one sentence.
 func (p *Page) overviewState(d *overviewData) string {
 	review := int64(0)
 	for _, c := range d.Next {
@@ -413,7 +413,7 @@ func (p *Page) overviewState(d *overviewData) string {
 	return ""
 }
 
-// Opened is the opened part of a job in words.
+// Opened returns the open rate of a job as text.
 func (p *Page) Opened(s *core.Stats) string {
 	switch {
 	case s.Opens == nil || !s.Opens.Measured:
@@ -424,7 +424,7 @@ func (p *Page) Opened(s *core.Stats) string {
 	return p.rate(*s.Opens.Rate)
 }
 
-// Clicked is the clicked part of a job in words.
+// Clicked returns the click rate of a job as text.
 func (p *Page) Clicked(s *core.Stats) string {
 	switch {
 	case s.Clicks == nil || !s.Clicks.Measured:
@@ -440,5 +440,5 @@ func (p *Page) rate(part float64) string {
 	return p.Percent(int64(part*precise), precise)
 }
 
-// isGet reports whether a page is asked for, and no form was sent.
+// isGet reports whether the page itself is requested and no form was submitted.
 func (p *Page) isGet() bool { return p.Request.Method == http.MethodGet }

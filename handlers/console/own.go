@@ -9,17 +9,17 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// OwnPath is where the pages begin that every user has, also one without a role: models, the library, devices.
+// OwnPath is the root path of the pages for every user, even without a role: models, the library and devices.
 const OwnPath = "/own"
 
-// ownAreas are the lines of the navigation of these pages.
+// ownAreas holds the entries of these pages' navigation.
 var ownAreas = []struct{ text, path, icon string }{
 	{"Your models", "models", "box"},
 	{"Library", "library", "library"},
 	{"Devices", "devices", "monitor-smartphone"},
 }
 
-// ownRoutes are the pages about what is a user's own.
+// ownRoutes adds the routes for a user's own data.
 func (o *Console) ownRoutes(t *web.Table) {
 	o.open(t, OwnPath, o.own, "The console: where what is one's own begins")
 	o.open(t, OwnPath+"/devices", o.devices, "The console: a user's devices")
@@ -33,7 +33,7 @@ func (o *Console) ownRoutes(t *web.Table) {
 	o.modelRoutes(t)
 }
 
-// OwnPath returns an address below OwnPath, for templates.
+// OwnPath returns a path below the constant OwnPath, for templates.
 func (p *Page) OwnPath(parts ...string) string {
 	path := OwnPath
 	for _, part := range parts {
@@ -42,10 +42,10 @@ func (p *Page) OwnPath(parts ...string) string {
 	return path
 }
 
-// inOwn reports whether the page is one of those that every user has.
+// inOwn reports whether the page is one of the pages for every user.
 func (p *Page) inOwn() bool { return strings.HasPrefix(p.Request.URL.Path+"/", OwnPath+"/") }
 
-// ownNavigation returns the lines of the navigation of these pages. The model of another user belongs to the library.
+// ownNavigation returns the entries of these pages' navigation. The model of another user belongs to the library.
 func (p *Page) ownNavigation(v *View) (items []navItem) {
 	path := p.Request.URL.Path + "/"
 	if len(v.Within) > 0 {
@@ -62,15 +62,15 @@ func (p *Page) ownNavigation(v *View) (items []navItem) {
 	return items
 }
 
-// own leads to the first of these pages.
+// own redirects to the first of these pages.
 func (o *Console) own(p *Page) (web.HTML, error) { return p.Redirect(OwnPath+"/models", "") }
 
-// DeviceTabs are the parts of the page of devices.
+// DeviceTabs returns the tabs of the devices page.
 func (p *Page) DeviceTabs() []tab {
 	return p.tabsOf(Link{p.T("Devices"), OwnPath + "/devices"}, Link{p.T("Agents"), OwnPath + "/agents"})
 }
 
-// DeviceBadge is the state of a device in a word.
+// DeviceBadge returns the badge for the state of a device.
 func (p *Page) DeviceBadge(d core.Device) Badge {
 	switch {
 	case d.Registered:
@@ -81,10 +81,10 @@ func (p *Page) DeviceBadge(d core.Device) Badge {
 	return Badge{p.T("Not registered"), ""}
 }
 
-// maxAgentChoices is how many agents a form offers.
+// maxAgentChoices is the maximum number of agents that a form offers.
 const maxAgentChoices = core.MaxAgents
 
-// agentChoices returns a user's agents as a form offers them, and their names by id.
+// agentChoices returns a user's agents as choices for a form, and their names by id.
 func (p *Page) agentChoices() (choices []option, names map[string]string, err error) {
 	found, err := all[core.Agent](p, "/api/agents", url.Values{"limit": {"200"}}, maxAgentChoices)
 	choices, names = []option{{"", p.T("No agent")}}, map[string]string{}
@@ -97,7 +97,7 @@ func (p *Page) agentChoices() (choices []option, names map[string]string, err er
 // devicesData is the Data of templates/devices.html.
 type devicesData struct {
 	Devices []core.Device
-	Names   map[string]string // of agents, by id
+	Names   map[string]string // names of agents by id
 	Agents  []option
 	Pager   pager
 	Form    filled
@@ -120,7 +120,7 @@ func (p *Page) showDevices(f filled, v View) (web.HTML, error) {
 	return p.Show("devices", v)
 }
 
-// listQuery is the query for the page of a list that the visitor asks for.
+// listQuery returns the query for the requested page of a list.
 func (p *Page) listQuery(limit string) url.Values {
 	q := url.Values{"limit": {limit}}
 	if cursor := p.Query("cursor"); cursor != "" {
@@ -129,7 +129,7 @@ func (p *Page) listQuery(limit string) url.Values {
 	return q
 }
 
-// deviceBody is what the form of a device says, as the API takes it.
+// deviceBody returns the body of the API request from a device's form.
 func (p *Page) deviceBody() map[string]any {
 	body := p.sent("name", "agent_id")
 	body["representative"] = p.Form["representative"] != ""
@@ -158,7 +158,7 @@ func (p *Page) showDevice(f filled, v View) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	if d.UnpairedAt != 0 {
-		return web.HTML{}, web.ErrNotFound // it has left the list
+		return web.HTML{}, web.ErrNotFound // the device is no longer on the list
 	}
 	if p.Form["do"] != "" || d.Form.values == nil {
 		d.Form.values = map[string]string{
@@ -178,7 +178,7 @@ func (p *Page) showDevice(f filled, v View) (web.HTML, error) {
 	return p.Show("device", v)
 }
 
-// changeDevice saves what a device is called, registers it, or takes it out of the list.
+// changeDevice saves the name of a device, registers it, or removes it from the list.
 func (o *Console) changeDevice(p *Page) (web.HTML, error) {
 	path, here := "/api/devices/"+p.ID(), p.OwnPath("devices", p.ID())
 	var err error
@@ -248,7 +248,7 @@ func (p *Page) showAgent(f filled, v View) (web.HTML, error) {
 	return p.Show("agent", v)
 }
 
-// changeAgent saves what an agent is called, or deletes it.
+// changeAgent saves the name of an agent, or deletes it.
 func (o *Console) changeAgent(p *Page) (web.HTML, error) {
 	path := "/api/agents/" + p.ID()
 	if p.Form["do"] == "delete" {

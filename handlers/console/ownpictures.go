@@ -6,22 +6,22 @@ import (
 	"newsletterd/core"
 )
 
-// ownPicture is a picture of the tenant as the script of the editor reads it.
+// ownPicture is an image of the tenant in the form of the editor script.
 type ownPicture struct {
 	URL  string `json:"url"`
 	Name string `json:"name"`
 	Alt  string `json:"alt"`
 }
 
-// MostPicture is how many bytes an uploaded picture may have.
+// MostPicture returns the maximum size of an uploaded image in bytes.
 func (p *Page) MostPicture() int64 { return p.console.options.PictureBytes }
 
-// TooLargePicture says that a picture has more, as the script does before it sends one.
+// TooLargePicture returns the error for a larger image. The script shows it before it uploads one.
 func (p *Page) TooLargePicture() string {
 	return p.faultText(core.MediaLimits{Bytes: p.MostPicture()}.TooLarge())
 }
 
-// ownPictures lists the newest pictures of the tenant.
+// ownPictures lists the newest images of the tenant.
 func (o *Console) ownPictures(p *Page) (any, error) {
 	var found []core.MediaView
 	if _, err := p.Get("/api/media", p.ofTenant("limit", "60"), &found); err != nil {

@@ -15,21 +15,21 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Page is one request of a visitor: for a tenant, where its path names one.
+// Page is a visitor's request, for a tenant if its path names one.
 type Page struct {
 	*web.Call
 	Who    core.Visitor
-	Tenant core.Tenant // its ID is empty on pages of no tenant
+	Tenant core.Tenant // empty ID on pages that belong to no tenant
 	Lang   string
 	Zone   *time.Location
 	Form   map[string]string // of a POST
 
 	console *Console
 	caller  core.Caller
-	faults  map[string]string // texts that FaultOf has returned: the fields of the API that they are about
+	faults  map[string]string // texts returned by FaultOf, with the API fields that they are about
 }
 
-// page makes the Page of a request.
+// page returns the Page of a request.
 func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 	p := &Page{Call: c, Who: who, console: o, Lang: languageOf(c), Zone: zoneOf(c)}
 	p.Form, _ = c.Value(formKey{}).(map[string]string)
@@ -44,10 +44,10 @@ func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 	return p, err
 }
 
-// longAgo is when a visitor was last proved whose proof is too old.
+// longAgo stands for the last reauthentication of a visitor if it is too old.
 const longAgo core.Instant = 1
 
-// enter reads the tenant of the path. A tenant for which the visitor may not do the action is none.
+// enter reads the tenant of the path. If the visitor may not perform the action for the tenant, it is not found.
 func (p *Page) enter(id string, action core.Action) error {
 	if parsed, ok := core.ParseID(id); !ok || parsed != id || !p.caller.May(core.ActionTenantRead, id) {
 		return web.ErrNotFound
@@ -57,7 +57,7 @@ func (p *Page) enter(id string, action core.Action) error {
 	}
 	p.Call.Tenant = id
 	if zone, err := core.ParseZone(p.Tenant.TimeZone); err == nil && zone != nil {
-		p.Zone = zone // all who work on a newsletter read the same times
+		p.Zone = zone // everyone who works on a newsletter sees the same times
 	}
 	if !p.caller.May(action, id) {
 		return core.Lacking(action)
@@ -65,13 +65,13 @@ func (p *Page) enter(id string, action core.Action) error {
 	return nil
 }
 
-// May reports whether the visitor may do an action for the tenant of the page: a button is shown then.
+// May reports whether the visitor may perform an action for the page's tenant, so that the button is shown.
 func (p *Page) May(action core.Action) bool { return p.caller.May(action, p.Tenant.ID) }
 
-// IsOperator reports whether the visitor looks after the daemon.
+// IsOperator reports whether the visitor is a server administrator.
 func (p *Page) IsOperator() bool { return p.caller.May(core.ActionSystemRead, core.TenantNone) }
 
-// Path returns an address below that of the tenant: Path("campaigns", id) is /console/TENANT/campaigns/ID.
+// Path returns a path below that of the tenant: Path("campaigns", id) is /console/TENANT/campaigns/ID.
 func (p *Page) Path(parts ...string) string {
 	b := Path
 	if p.Tenant.ID != "" {
@@ -83,11 +83,11 @@ func (p *Page) Path(parts ...string) string {
 	return b
 }
 
-// Query returns a parameter of the query.
+// Query returns a query parameter.
 func (p *Page) Query(name string) string { return p.Request.URL.Query().Get(name) }
 
-// ofTenant returns a query for records of the page's tenant, with the names and values of pairs; an empty value is left
-// out.
+// ofTenant returns a query for records of the page's tenant. pairs are alternating names and values; empty values are
+// left out.
 func (p *Page) ofTenant(pairs ...string) url.Values {
 	q := url.Values{"tenant_id": {p.Tenant.ID}}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -98,7 +98,7 @@ func (p *Page) ofTenant(pairs ...string) url.Values {
 	return q
 }
 
-// Get asks a route of the API and decodes its answer into out. next is the cursor of the next page of a list.
+// Get calls a route of the API and decodes its answer into out. next is the cursor of the next page of a list.
 func (p *Page) Get(path string, query url.Values, out any) (next string, err error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -110,7 +110,7 @@ func (p *Page) Get(path string, query url.Values, out any) (next string, err err
 	return a.Next(), a.Decode(out)
 }
 
-// Do sends body to a route of the API as JSON and decodes its answer into out, unless that is nil.
+// Do sends body to a route of the API as JSON and decodes its answer into out, unless out is nil.
 func (p *Page) Do(method, path string, body, out any) error {
 	a, err := p.Ask(web.Question{Method: method, Path: path, Body: body})
 	if err != nil || out == nil {
@@ -119,32 +119,32 @@ func (p *Page) Do(method, path string, body, out any) error {
 	return a.Decode(out)
 }
 
-// Ask asks a route of the API in the name of the visitor.
+// Ask calls a route of the API in the visitor's name.
 func (p *Page) Ask(q web.Question) (*web.Answer, error) {
 	q.Caller = p.caller
 	return p.Call.Ask(q)
 }
 
-// View is what a page shows.
+// View is the data of a page.
 type View struct {
 	Title   string
-	Within  []Link // the pages that it is a part of
+	Within  []Link // parent pages
 	Badge   Badge  // next to the title
-	State   string // one sentence below the title
-	Fault   string // what was wrong with the form that was sent
-	Done    string // what was done; empty: what the query says
-	Refresh string // address that the browser goes to by itself
-	Script  string // address of a script beyond those of every page
-	Frames  bool   // it frames pages of ours: previews
-	Nonce   string // of style elements that a script makes
-	Images  string // where pictures may come from beyond our own origin, as a CSP source
-	Plain   bool   // the page stands alone, without navigation
-	Part    bool   // it is a part of a page, which a script puts into it
+	State   string // a sentence below the title
+	Fault   string // error in the submitted form
+	Done    string // completed action; empty: from the query
+	Refresh string // URL that the browser loads automatically
+	Script  string // URL of a script in addition to those of every page
+	Frames  bool   // frames pages of this server: previews
+	Nonce   string // for style elements that a script creates
+	Images  string // CSP source of images in addition to this server
+	Plain   bool   // page without navigation
+	Part    bool   // part of a page, inserted by a script
 	Data    any
 	Status  int // 0: 200
 }
 
-// Wrong returns what is wrong with an input that stands for some fields of the API; empty: nothing that the page says.
+// Wrong returns the error of an input that stands for the given API fields, or an empty string.
 func (s shown) Wrong(fields ...string) string {
 	if at := s.Page.faults[s.Fault]; at == "" || !slices.Contains(fields, at) {
 		return ""
@@ -152,13 +152,13 @@ func (s shown) Wrong(fields ...string) string {
 	return s.Fault
 }
 
-// Link is a text with an address.
+// Link is a text with a URL.
 type Link struct{ Text, To string }
 
-// Badge is a word about a state.
+// Badge is a word for a state.
 type Badge struct{ Text, Tone string } // tones: empty, good, warn, bad, live
 
-// shown is the root of the templates.
+// shown is the root data of the templates.
 type shown struct {
 	*Page
 	View
@@ -170,29 +170,29 @@ var templateFiles embed.FS
 
 var templates = web.NewTemplates(templateFiles, "templates", functions, "layout", "components")
 
-// Partial reports whether a script asks for a part of the page, and returns the id of the element that takes it.
+// Partial reports whether a script requests a part of the page, and returns the id of the element for it.
 func (p *Page) Partial() (target string, ok bool) {
 	if p.Request.Header.Get("Hx-Request") != "true" {
 		return "", false
 	}
-	target = p.Request.Header.Get("Hx-Target") // htmx 4 writes the element's name before: div#found
+	target = p.Request.Header.Get("Hx-Target") // htmx 4 prefixes the element's name: div#found
 	target = target[strings.LastIndexByte(target, '#')+1:]
 	return target, target != ""
 }
 
-// Show makes a page of templates/NAME.html.
+// Show renders a page from templates/NAME.html.
 func (p *Page) Show(name string, v View) (web.HTML, error) {
 	return p.render(name, "layout.html", v)
 }
 
-// ShowPart makes a part of a page: the block of templates/NAME.html.
+// ShowPart renders a part of a page: a block of templates/NAME.html.
 func (p *Page) ShowPart(name, block string, v View) (web.HTML, error) {
 	v.Part = true
 	return p.render(name, block, v)
 }
 
 func (p *Page) render(name, block string, v View) (web.HTML, error) {
-	if v.Done == "" && v.Fault == "" && !v.Part { // with a fault the form that was sent last was refused
+	if v.Done == "" && v.Fault == "" && !v.Part { // a fault means that the submitted form was refused
 		v.Done = p.notice()
 	}
 	s := shown{Page: p, View: v}
@@ -205,7 +205,8 @@ func (p *Page) render(name, block string, v View) (web.HTML, error) {
 	return web.HTML{Status: v.Status, Body: b.Bytes()}, nil
 }
 
-// headers sets the headers of a page: scripts, requests and pictures of ours alone, and no style but the stylesheets.
+// headers sets the headers of a page. They allow only scripts, requests and images of this server, and only styles
+// from stylesheets.
 func (p *Page) headers(v *View) {
 	images := ""
 	if p.Tenant.PublicURL != "" {
@@ -230,7 +231,8 @@ func (p *Page) headers(v *View) {
 	h.Set("Content-Security-Policy", policy+more)
 }
 
-// Redirect sends the browser to another page after a form. notice is a key of notices, which that page then shows once.
+// Redirect redirects the browser to another page after a form. notice is a key of notices, which that page shows
+// once.
 func (p *Page) Redirect(to, notice string) (web.HTML, error) {
 	if notice != "" {
 		to = p.noticed(to, notice)
@@ -238,14 +240,14 @@ func (p *Page) Redirect(to, notice string) (web.HTML, error) {
 	return web.HTML{To: p.PublicURL() + to}, nil
 }
 
-// noticeCookie holds the key of the notice that no page has shown yet. It goes with the address of the page, which
-// stays when it is loaded anew.
+// noticeCookie holds the key of the notice that no page has shown yet. The page's URL contains a matching value,
+// which stays there on a reload.
 const (
 	noticeCookie = "newsletterd-done"
 	noticeTTL    = 15 * time.Minute
 )
 
-// noticed returns the address of a page that shows a notice once.
+// noticed returns the URL of a page that shows a notice once.
 func (p *Page) noticed(to, notice string) string {
 	p.SetCookie(noticeCookie, notice, p.Now.Time().Add(noticeTTL))
 	sign := "?"
@@ -255,7 +257,7 @@ func (p *Page) noticed(to, notice string) string {
 	return to + sign + "done=" + notice
 }
 
-// notice returns what the form has done that led here; empty: it was shown before.
+// notice returns the notice of the form that led to this page, or an empty string if it was already shown.
 func (p *Page) notice() string {
 	key := p.Query("done")
 	if key == "" || p.Cookie(noticeCookie) != key {
@@ -265,7 +267,7 @@ func (p *Page) notice() string {
 	return p.T(notices[key])
 }
 
-// FaultOf returns what a page says of an error that its visitor can mend, and the status; ok is false for others.
+// FaultOf returns the message and the status for an error that the visitor can fix. For other errors, ok is false.
 func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is || errors.Is(err, core.ErrProofOld) {
@@ -285,15 +287,15 @@ func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 	if p.faults == nil {
 		p.faults = map[string]string{}
 	}
-	p.faults[text], _, _ = strings.Cut(e.Field, "[") // of a list, the first that is wrong
+	p.faults[text], _, _ = strings.Cut(e.Field, "[") // for a list, its first invalid element
 	return text, web.StatusOf(web.Console, e.Kind), true
 }
 
-// failed makes the page of an error.
+// failed renders the page of an error.
 func (p *Page) failed(err error) (web.HTML, error) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {
-		return web.HTML{}, err // the frame says that something is wrong, and logs it
+		return web.HTML{}, err // package web answers with an error page and logs it
 	}
 	p.LogError(err)
 	v := View{Status: web.StatusOf(web.Console, e.Kind)}
@@ -308,13 +310,13 @@ func (p *Page) failed(err error) (web.HTML, error) {
 	return p.Show("message", v)
 }
 
-// Download has the API write its answer straight to the browser. It returns what to return.
+// Download makes the API write its answer directly to the browser. It returns the result for the handler to return.
 func (p *Page) Download(path string) error {
 	_, err := p.Ask(web.Question{Method: http.MethodGet, Path: path, Writer: p.Stream()})
 	return err
 }
 
-// Upload sends the body of the request on to the API as it comes.
+// Upload streams a request body to the API.
 func (p *Page) Upload(method, path, mediaType string, body io.Reader, out any) error {
 	a, err := p.Ask(web.Question{
 		Method: method, Path: path, Body: body, Header: map[string]string{"Content-Type": mediaType},

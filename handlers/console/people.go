@@ -13,7 +13,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// peopleRoutes are the pages of the people on lists.
+// peopleRoutes adds the routes for people on lists.
 func (o *Console) peopleRoutes(t *web.Table) {
 	o.get(t, "/people", core.ActionPeopleMasked, o.people, "The console: people on lists")
 	o.get(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: the form to add a person")
@@ -24,12 +24,12 @@ func (o *Console) peopleRoutes(t *web.Table) {
 	o.importRoutes(t)
 }
 
-// person is a subscription as the API shows it.
+// person is a subscription in the form of the API.
 type person struct {
 	ID          string           `json:"id"`
 	TenantID    string           `json:"tenant_id"`
 	ListID      string           `json:"list_id"`
-	Email       core.Email       `json:"email"` // masked for those who may not read addresses
+	Email       core.Email       `json:"email"` // masked if the visitor may not read addresses
 	Status      string           `json:"status"`
 	Preferences core.Preferences `json:"preferences"`
 	CreatedAt   core.Instant     `json:"created_at"`
@@ -38,14 +38,14 @@ type person struct {
 	ListName string `json:"list_name"`
 }
 
-// PersonName is the name of a person; empty where it is not known.
+// PersonName returns the name of a person, or an empty string if it is unknown.
 func (p *Page) PersonName(one person) string {
 	values := one.Preferences.Values()
 	name := strings.TrimSpace(saidText(values["first_name"]) + " " + saidText(values["last_name"]))
 	return cmp.Or(name, saidText(values["name"]))
 }
 
-// named is the address of a person with the name before it, where that is known.
+// named returns the address of a person, with the name in front if it is known.
 func (p *Page) named(one *person) string {
 	if name := p.PersonName(*one); name != "" {
 		return name + " – " + string(one.Email)
@@ -53,13 +53,13 @@ func (p *Page) named(one *person) string {
 	return string(one.Email)
 }
 
-// personStatuses are the states of a person on a list, as pages filter by them.
+// personStatuses lists the states of a person on a list, for filters.
 var personStatuses = []string{
 	core.SubscriptionActive, core.SubscriptionPending, core.SubscriptionUnsubscribed, string(core.StatusBounced),
 	string(core.StatusComplaint), string(core.StatusSuppressed),
 }
 
-// PersonBadge is the state of a person on a list in a word.
+// PersonBadge returns the badge for the state of a person on a list.
 func (p *Page) PersonBadge(status string) Badge {
 	switch status {
 	case core.SubscriptionActive:
@@ -78,14 +78,14 @@ func (p *Page) PersonBadge(status string) Badge {
 	return Badge{status, ""}
 }
 
-// Figures of the list of people.
+// Limits of the list of people.
 const (
-	maxPeopleLists = 200 // that one can choose from
-	peoplePage     = 30  // of other tables than that of people
-	peopleReads    = 8   // pages of the API that one page asks for, since these may be short
+	maxPeopleLists = 200 // lists to choose from
+	peoplePage     = 30  // rows of tables other than that of people
+	peopleReads    = 8   // API pages read per page, since these may be short
 )
 
-// peopleLists are the lists of the tenant.
+// peopleLists returns the tenant's lists.
 func (p *Page) peopleLists() (lists []core.CountedList, err error) {
 	q := p.ofTenant("limit", strconv.Itoa(maxPeopleLists))
 	_, err = p.Get("/api/admin/newsletter-lists", q, &lists)
@@ -99,7 +99,7 @@ func listOptions(lists []core.CountedList, first ...option) []option {
 	return first
 }
 
-// readField reads which field of the list is asked for, and what it is to say.
+// readField reads the field of the list and the value to filter by.
 func (d *peopleData) readField(p *Page, lists []core.CountedList) {
 	for i := range lists {
 		if lists[i].ID != d.List || len(lists[i].Fields) == 0 {
@@ -115,7 +115,7 @@ func (d *peopleData) readField(p *Page, lists []core.CountedList) {
 	}
 }
 
-// readShort reads a page of a list whose pages in the API may be short, or empty, and have a next one: size rows.
+// readShort reads size rows of a list whose API pages may be short or empty and still have a next page.
 func readShort[Row any](p *Page, path string, q url.Values, size int, rows *[]Row) (next string, err error) {
 	next = p.Query("cursor")
 	for range peopleReads {
@@ -152,7 +152,7 @@ type newPersonData struct {
 	Fields []field
 	Email  field
 	Source field
-	Agreed string // "yes", or "no": they are asked by mail
+	Agreed string // "yes", or "no" to ask for consent by email
 }
 
 // newPerson adds a person to a list.
@@ -209,7 +209,7 @@ func wrongOn(err error, name, text string) string {
 	return ""
 }
 
-// addPerson asks the API to add a person, and returns where the page leads to then.
+// addPerson makes the API add a person and returns the next page and its notice.
 func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 	status := core.SubscriptionPending
 	if d.Agreed == "yes" {
@@ -242,7 +242,7 @@ func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 	return p.Path("people", made.ID), notice, nil
 }
 
-// fieldsOf are the inputs for the fields of a list, with the value that value returns for each.
+// fieldsOf returns the inputs for the fields of a list. value returns the value of each.
 func (p *Page) fieldsOf(fields core.Fields, value func(*core.Field) string) (out []field) {
 	for i := range fields {
 		f := field{
@@ -275,8 +275,8 @@ func hasOption(options []option, value string) bool {
 	return false
 }
 
-// saidOf returns preferences with what the form says of some fields. A field that says what it did keeps its type, and
-// a number stays one.
+// saidOf returns preferences updated from the form. A field with an unchanged value keeps its type, and a number
+// stays a number.
 func (p *Page) saidOf(fields core.Fields, was core.Preferences) (core.Preferences, error) {
 	values, before := map[string]any{}, was.Values()
 	for i := range fields {

@@ -21,35 +21,35 @@ type peopleData struct {
 	List, Status, Text string
 	Fields             []option // of the list
 	Field, Value       string
-	Readable           bool // addresses are
+	Readable           bool // the visitor may read addresses
 	Pager              pager
 
 	Columns  []peopleColumn
-	Sorts    bool // there are few enough
-	Acts     bool // some can be chosen, and something be done with them
-	All      bool // each of the page is chosen
+	Sorts    bool // few enough people to sort
+	Acts     bool // people can be selected for an action
+	All      bool // everyone on the page is selected
 	AllTo    string
 	Back     string // query of the page
-	From     int    // the place of the first of the page; 0: there is none
-	Total    int64  // of those who match; -1: not counted
+	From     int    // position of the first person on the page; 0: none
+	Total    int64  // number of matches; -1: not counted
 	Size     string
 	Sizes    []option
 	Filters  [][2]string // of the page, for other forms
 	ExportTo string
 }
 
-// peopleColumn is a column of the table that can be left out.
+// peopleColumn is a column of the table that can be hidden.
 type peopleColumn struct {
 	Name, Text string
 	Shown      bool
-	Field      string // of the preferences; empty: it is no field
-	Sort       string // what it is sorted by; empty: nothing
+	Field      string // field of the preferences; empty: not a field
+	Sort       string // sort key; empty: not sortable
 }
 
-// Sizes of a page of the table.
+// peopleSizes lists the page sizes of the table.
 var peopleSizes = []string{"50", "100", "200"}
 
-// columnsCookie holds the columns that were chosen, separated by a comma.
+// columnsCookie holds the chosen columns, separated by commas.
 const (
 	columnsCookie = "newsletterd-columns"
 	columnsTTL    = 365 * 24 * time.Hour
@@ -57,7 +57,7 @@ const (
 	bulkTime      = 10 * time.Second // of the 15 that a page has
 )
 
-// people lists those who are on the lists of the tenant. One who may not read addresses can't search by them.
+// people lists the people on the tenant's lists. A visitor who may not read addresses can't search by them.
 func (o *Console) people(p *Page) (web.HTML, error) {
 	lists, err := p.peopleLists()
 	if err != nil {
@@ -113,7 +113,7 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	})
 }
 
-// countsOf sums up the counts of lists, and those of the one that is looked at; that is all if none is.
+// countsOf returns the summed counts of all lists, and those of the chosen list. If none is chosen, both are equal.
 func countsOf(lists []core.CountedList, chosen string) (all, here core.ListCounts) {
 	for i := range lists {
 		all = all.Plus(lists[i].Counts)
@@ -127,7 +127,8 @@ func countsOf(lists []core.CountedList, chosen string) (all, here core.ListCount
 	return all, here
 }
 
-// sort returns the order that the API is asked for: the newest first unless another is; none where there are too many.
+// sort returns the sort order for the API, by default newest first. If there are too many people, it returns an empty
+// string.
 func (d *peopleData) sort(p *Page, counts core.ListCounts) string {
 	d.Sorts = counts.Active+counts.Pending+counts.Unsubscribed <= core.MaxSorted
 	switch sort := p.Query("sort"); {
@@ -143,7 +144,7 @@ func (d *peopleData) sort(p *Page, counts core.ListCounts) string {
 	return "-created_at"
 }
 
-// place says which of how many the page shows.
+// place sets the range of people on the page and their total.
 func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	d.Pager, d.Total = p.Pager(next), -1
 	if from, err := strconv.Atoi(p.Query("from")); err == nil && from > 0 && p.Query("cursor") != "" {
@@ -170,7 +171,7 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	case d.Status == core.SubscriptionUnsubscribed:
 		d.Total = counts.Unsubscribed
 	}
-	if d.Total >= 0 && d.Total < int64(d.From-1+len(d.People)) { // others have come meanwhile
+	if d.Total >= 0 && d.Total < int64(d.From-1+len(d.People)) { // people were added in the meantime
 		d.Total = int64(d.From - 1 + len(d.People))
 	}
 	for _, size := range peopleSizes {
@@ -178,7 +179,7 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	}
 }
 
-// withQuery returns an address with a parameter of its query set; an empty value takes it out.
+// withQuery returns a URL with a query parameter set. An empty value removes it.
 func withQuery(address, name, value string) string {
 	path, query, _ := strings.Cut(address, "?")
 	q, err := url.ParseQuery(query)
@@ -191,7 +192,7 @@ func withQuery(address, name, value string) string {
 	return path + "?" + q.Encode()
 }
 
-// chooseColumns sets the columns of the table. Which are shown is kept in the browser.
+// chooseColumns sets the columns of the table. The choice is stored in the browser.
 func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
 	fields := core.Fields{}
 	for i := range lists {
@@ -228,7 +229,7 @@ func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
 	add(peopleColumn{Name: "joined", Text: p.T("Joined"), Sort: "created_at"})
 }
 
-// forms sets what the forms and links of the page need.
+// forms sets the data for the forms and links of the page.
 func (d *peopleData) forms(p *Page) {
 	q := p.Request.URL.Query()
 	q.Del("columns")
@@ -257,13 +258,13 @@ func (d *peopleData) forms(p *Page) {
 	d.ExportTo = p.Path("people-export") + "?" + to.Encode()
 }
 
-// sortLink is the head of a column that the table can be sorted by.
+// sortLink is the head of a sortable column.
 type sortLink struct {
 	Text, To string
-	Dir      string // ascending or descending, where the table is sorted by it
+	Dir      string // ascending or descending if the table is sorted by the column
 }
 
-// SortLink returns the head of a column; To is empty where it can't be sorted by.
+// SortLink returns the head of a column. To is empty if the column is not sortable.
 func (p *Page) SortLink(d *peopleData, text, by string) sortLink {
 	l := sortLink{Text: text}
 	if by == "" || !d.Sorts {
@@ -277,7 +278,7 @@ func (p *Page) SortLink(d *peopleData, text, by string) sortLink {
 	case "-" + by:
 		l.Dir = "descending"
 	default:
-		if by != "email" { // dates: the newest first
+		if by != "email" { // dates: newest first
 			next = "-" + by
 		}
 	}
@@ -285,7 +286,7 @@ func (p *Page) SortLink(d *peopleData, text, by string) sortLink {
 	return l
 }
 
-// PersonValue is what a person has in a field, for a cell.
+// PersonValue returns a person's value of a field, for a cell.
 func (p *Page) PersonValue(one person, field string) string {
 	value := saidText(one.Preferences.Values()[field])
 	switch value {
@@ -297,7 +298,7 @@ func (p *Page) PersonValue(one person, field string) string {
 	return cut(value, 60)
 }
 
-// PeopleRange says which of how many the page shows.
+// PeopleRange describes the range of people on the page and their total.
 func (p *Page) PeopleRange(d *peopleData) string {
 	if d.From == 0 {
 		return ""
@@ -309,22 +310,22 @@ func (p *Page) PeopleRange(d *peopleData) string {
 	return p.T("{{from}}–{{to}} of {{all}}", "from", from, "to", to, "all", p.Number(d.Total))
 }
 
-// bulkRoutes are what is done with several people.
+// bulkRoutes adds the routes for bulk actions on people.
 func (o *Console) bulkRoutes(t *web.Table) {
 	o.post(t, "/people", core.ActionPeopleChange, o.bulk, "The console: do something with several people")
 }
 
-// maxBulk is how many people one form is about: those of the largest page.
+// maxBulk is the maximum number of people per form: that of the largest page.
 const maxBulk = 200
 
-// bulkActs are what can be done with several people, and the right that it asks for.
+// bulkActs maps the bulk actions to the rights that they require.
 var bulkActs = map[string]core.Action{
 	"unsubscribe": core.ActionPeopleChange,
 	"block":       core.ActionSuppressionManage,
 	"erase":       core.ActionPeopleErase,
 }
 
-// chosenPerson is one of those whom a form is about.
+// chosenPerson is a person selected for a bulk action.
 type chosenPerson struct {
 	ID    string
 	Email core.Email
@@ -340,13 +341,13 @@ type bulkData struct {
 	Done              bool
 }
 
-// BackQuery is the query of the page that the form came from.
+// BackQuery returns the query of the page with the form.
 func (d *bulkData) BackQuery() string {
 	_, query, _ := strings.Cut(d.Back, "?")
 	return query
 }
 
-// bulk asks before it does something with several people, does it one by one, and says what it has done.
+// bulk asks for confirmation, performs an action on each selected person, and reports the result.
 func (o *Console) bulk(p *Page) (web.HTML, error) {
 	d := bulkData{Act: p.Form["act"], Back: p.Path("people")}
 	if q, err := url.ParseQuery(p.Form["back"]); err == nil && len(q) > 0 {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// personRoutes are the pages of one person.
+// personRoutes adds the routes of a person's pages.
 func (o *Console) personRoutes(t *web.Table) {
 	o.get(t, "/people/:id", core.ActionPeopleMasked, o.person, "The console: a person on a list")
 	o.post(t, "/people/:id", core.ActionPeopleChange, o.person, "The console: change a person's fields")
@@ -33,24 +33,24 @@ func (o *Console) personRoutes(t *web.Table) {
 	o.post(t, "/people/:id/lift", core.ActionSuppressionManage, o.liftPerson, "The console: let a person be mailed again")
 }
 
-// personRecord is a subscription with what those who keep the list ask about.
+// personRecord is a subscription with the data for the people who manage the list.
 type personRecord struct {
 	person
 	Consents []core.Consent `json:"consents"`
 	Blocks   []personBlock  `json:"blocks"`
 }
 
-// personBlock is what stands against mailing an address.
+// personBlock is a reason why an address is blocked.
 type personBlock struct {
-	Email      core.Email   `json:"email"` // in lists of them alone
+	Email      core.Email   `json:"email"` // only in lists of blocks
 	Kind       string       `json:"kind"`
-	TenantID   string       `json:"tenant_id"` // empty: at all tenants
-	ListID     string       `json:"list_id"`   // empty: on all lists
+	TenantID   string       `json:"tenant_id"` // empty: for all tenants
+	ListID     string       `json:"list_id"`   // empty: for all lists
 	Reason     string       `json:"reason"`
 	OccurredAt core.Instant `json:"occurred_at"`
 }
 
-// consentLine is a line of the record of consents in words.
+// consentLine is an entry of the consent record as text.
 type consentLine struct {
 	core.Consent
 	What, From string
@@ -60,29 +60,29 @@ type consentLine struct {
 type personData struct {
 	personRecord
 	Readable bool
-	Others   []person // the same address on all lists, this one too
+	Others   []person // the same address on all lists, including this one
 	Consents []consentLine
 	Mails    []personMail
 	Pager    pager
-	Queued   []personQueued // transactional emails, the newest first
+	Queued   []personQueued // transactional emails, newest first
 	Fields   []field
-	Rest     []said // preferences that are no field of the list
-	Liftable bool   // something stands that the tenant can lift
-	Address  field  // another address, where the mailbox is gone
+	Rest     []said // preferences that are not fields of the list
+	Liftable bool   // there is a block that the tenant can remove
+	Address  field  // input for a new address, if the mailbox doesn't exist
 }
 
 // said is a preference with its value.
 type said struct{ Name, Value string }
 
-const personMails = 20 // on a page
+const personMails = 20 // per page
 
-// personPath is the path of a person of the page's address in the API.
+// personPath returns the API path of the page's person.
 func (p *Page) personPath(parts ...string) string {
 	return strings.Join(append([]string{"/api/admin/subscribers/" + url.PathEscape(p.Param("id"))}, parts...), "/")
 }
 
-// thePerson reads the person of the path. It returns web.ErrNotFound where the person is another tenant's: an operator
-// reads all, and would see them in the shell of this one.
+// thePerson reads the person of the path. If the person belongs to another tenant, it returns web.ErrNotFound, since
+// an operator would otherwise see them in this tenant's pages.
 func (p *Page) thePerson() (r personRecord, err error) {
 	if _, err = p.Get(p.personPath(), nil, &r); err == nil && r.TenantID != p.Tenant.ID {
 		err = web.ErrNotFound
@@ -90,14 +90,14 @@ func (p *Page) thePerson() (r personRecord, err error) {
 	return r, err
 }
 
-// person shows a person, and changes what is known of them.
+// person shows a person and saves changes to their data.
 func (o *Console) person(p *Page) (web.HTML, error) {
 	return p.personPage(func(d *personData, fields core.Fields) (to, notice string, err error) {
 		return p.Path("people", d.ID), "saved", p.changePerson(d, fields)
 	})
 }
 
-// personPage shows a person. Of a form it does what that asks for, and leads to where that says.
+// personPage shows a person. For a submitted form it calls do and redirects to the returned page.
 func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, err error)) (web.HTML, error) {
 	d := personData{Readable: p.May(core.ActionPeopleRead)}
 	r, err := p.thePerson()
@@ -139,7 +139,7 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 	return p.Show("person", v)
 }
 
-// personState is the sentence about a person on a list.
+// personState describes the state of a person on a list in a sentence.
 func (p *Page) personState(r *person) string {
 	text := p.T("On “{{list}}”", "list", r.ListName)
 	since := p.Date(r.StatusAt)
@@ -154,7 +154,7 @@ func (p *Page) personState(r *person) string {
 	return text
 }
 
-// readPerson reads what only those see who may read addresses.
+// readPerson reads the data that only visitors who may read addresses see.
 func (p *Page) readPerson(d *personData, fields core.Fields) error {
 	q := p.ofTenant("email", string(d.Email), "limit", "100")
 	if _, err := p.Get("/api/admin/subscribers", q, &d.Others); err != nil {
@@ -204,7 +204,7 @@ func (p *Page) readPerson(d *personData, fields core.Fields) error {
 	return nil
 }
 
-// readSaid makes the inputs of a person's fields, and lists the rest of the preferences.
+// readSaid builds the inputs for a person's fields and lists the remaining preferences.
 func (p *Page) readSaid(d *personData, fields core.Fields) {
 	values := d.Preferences.Values()
 	text := func(name string) string { return saidText(values[name]) }
@@ -224,20 +224,20 @@ func (p *Page) readSaid(d *personData, fields core.Fields) {
 	slices.SortFunc(d.Rest, func(a, b said) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// saidText is the value of a preference as an input has it.
+// saidText returns the value of a preference for an input.
 func saidText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
-		return string(raw) // a number, a boolean …
+		return string(raw) // a number or boolean, for example
 	}
 	return s
 }
 
-// maxOwnFields is how many preferences that are no field of the list a page lets change.
+// maxOwnFields is the maximum number of editable preferences that are not fields of the list.
 const maxOwnFields = 100
 
-// withOwn returns the fields of a list, and after them the preferences of a person that are none, such as columns of an
-// imported file: texts, numbers and booleans that fit into an input.
+// withOwn returns the fields of a list, followed by a person's preferences that are not fields, such as columns of an
+// imported file. It includes texts, numbers and booleans that fit into an input.
 func withOwn(p *Page, fields core.Fields, prefs core.Preferences) core.Fields {
 	isField := map[string]bool{}
 	for i := range fields {
@@ -262,7 +262,7 @@ func withOwn(p *Page, fields core.Fields, prefs core.Preferences) core.Fields {
 	return append(slices.Clip(fields), own...)
 }
 
-// isNumber reports whether the text of a value is a number.
+// isNumber reports whether a value in JSON is a number.
 func isNumber(raw []byte) bool {
 	var n json.Number
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && json.Unmarshal(raw, &n) == nil
@@ -277,7 +277,7 @@ func (p *Page) changePerson(d *personData, fields core.Fields) error {
 	return p.Do(http.MethodPut, p.personPath(), map[string]any{"preferences": prefs}, nil)
 }
 
-// consentWhat is what happened in a line of the record of consents.
+// consentWhat describes the event in an entry of the consent record.
 func (p *Page) consentWhat(c *core.Consent) string {
 	switch c.What {
 	case core.ConsentRequested:
@@ -314,8 +314,8 @@ func (p *Page) consentWhat(c *core.Consent) string {
 	return c.What
 }
 
-// teamOf returns the names of those who work for the tenant, by what records say of who made them: the visitor's, and
-// all others' where the visitor may see the team and one of actors is another user.
+// teamOf returns the names of team members by the actor in records. It always includes the visitor. It adds all
+// others if the visitor may see the team and one of actors is another user.
 func (p *Page) teamOf(actors iter.Seq[string]) (names map[string]string, err error) {
 	me := core.UserActor(p.Who.User.ID)
 	names = map[string]string{me: personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email)}
@@ -333,7 +333,7 @@ func (p *Page) teamOf(actors iter.Seq[string]) (names map[string]string, err err
 	return names, err
 }
 
-// personName returns the name that a user has chosen, else the address.
+// personName returns the name that a user has chosen, or else the address.
 func personName(id, name string, email core.Email) string {
 	if name == "" || name == core.DefaultName(id) {
 		return string(email)
@@ -341,7 +341,8 @@ func personName(id, name string, email core.Email) string {
 	return name
 }
 
-// consentFrom is where a line of the record of consents comes from. team are the names of the people whom it may name.
+// consentFrom describes the source of an entry of the consent record. team holds the names of people that it may
+// contain.
 func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	var parts []string
 	if by := p.madeBy(c.Source, team); by != "" {
@@ -360,7 +361,8 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	return strings.Join(parts, " · ")
 }
 
-// madeBy says who made a record, by the actor that it names; empty where that is no actor. team is as teamOf has it.
+// madeBy describes the creator of a record by its actor, or returns an empty string if that is not an actor. team is
+// the result of teamOf.
 func (p *Page) madeBy(actor string, team map[string]string) string {
 	switch by, _, _ := strings.Cut(actor, ":"); {
 	case team[actor] != "":
@@ -375,7 +377,7 @@ func (p *Page) madeBy(actor string, team map[string]string) string {
 	return ""
 }
 
-// BlockText is what stands against mailing an address in a sentence.
+// BlockText describes in a sentence why an address is blocked.
 func (p *Page) BlockText(b personBlock) string {
 	text := p.T("This address can't be emailed.")
 	switch b.Kind {
@@ -394,7 +396,7 @@ func (p *Page) BlockText(b personBlock) string {
 	return text
 }
 
-// endPerson takes a person off this list, or off all.
+// endPerson unsubscribes a person from this list or from all lists.
 func (o *Console) endPerson(p *Page) (web.HTML, error) {
 	r, err := p.thePerson()
 	if err != nil {
@@ -421,8 +423,8 @@ func (p *Page) withinPerson(r *person) []Link {
 	return []Link{{p.T("People"), p.Path("people")}, {string(r.Email), p.Path("people", r.ID)}}
 }
 
-// erasePerson removes all that the lists of the tenant hold about a person. It asks for a fresh sign-in before it says
-// what that is.
+// erasePerson removes all data about a person on the tenant's lists. It requires a fresh sign-in before it shows that
+// data.
 func (o *Console) erasePerson(p *Page) (web.HTML, error) {
 	if err := p.fresh(); err != nil {
 		return web.HTML{}, err
@@ -445,8 +447,8 @@ func (o *Console) erasePerson(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("people"), "erased")
 }
 
-// fresh returns core.ErrProofOld where the visitor was proved too long ago for what asks for a fresh proof. Pages that
-// lead to such a thing ask for it first, so that nothing is filled in in vain.
+// fresh returns core.ErrProofOld if the visitor's last reauthentication is too old. Pages that lead to an action with
+// this requirement check it first, so that no input is lost.
 func (p *Page) fresh() error {
 	if !core.FreshProof(p.caller.ProvedAt, p.Now) {
 		return core.ErrProofOld
@@ -454,7 +456,7 @@ func (p *Page) fresh() error {
 	return nil
 }
 
-// liftPerson lets a person be mailed again.
+// liftPerson unblocks a person's address.
 func (o *Console) liftPerson(p *Page) (web.HTML, error) {
 	r, err := p.thePerson()
 	if err != nil {
@@ -462,7 +464,7 @@ func (o *Console) liftPerson(p *Page) (web.HTML, error) {
 	}
 	err = p.Do(http.MethodPost, "/api/admin/suppressions/lift",
 		map[string]any{"email": r.Email, "tenant_id": p.Tenant.ID}, nil)
-	if err != nil && core.KindOf(err) != core.NotFound { // lifted meanwhile
+	if err != nil && core.KindOf(err) != core.NotFound { // already unblocked in the meantime
 		return web.HTML{}, err
 	}
 	return p.Redirect(p.Path("people", r.ID), "lifted")

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// personMail is what became of one mail to a person.
+// personMail is an email to a person with its outcome.
 type personMail struct {
 	JobID       string               `json:"job_id"`
 	ListID      string               `json:"list_id"`
@@ -22,10 +22,10 @@ type personMail struct {
 	Engagements []core.PersonOpening `json:"engagements"`
 }
 
-// has reports whether something was reported of the mail since.
+// has reports whether an event of the email was reported.
 func (m *personMail) has(event string) bool { return slices.Contains(m.Events, event) }
 
-// MailBadge is what became of a mail, in a word.
+// MailBadge returns the badge for the outcome of an email.
 func (p *Page) MailBadge(m personMail) Badge {
 	if m.saved() {
 		return p.sentBadge(m.Transport)
@@ -33,15 +33,16 @@ func (p *Page) MailBadge(m personMail) Badge {
 	return p.outcome(m.Status, m.Events)
 }
 
-// saved reports whether the mail went to a folder, or may have.
+// saved reports whether the email was, or may have been, saved to a folder.
 func (m *personMail) saved() bool {
 	return m.Transport != "" && m.Status == core.RecipientStates[core.RecipientSent]
 }
 
-// MailWhy is why a mail was not sent.
+// MailWhy returns why an email was not sent.
 func (p *Page) MailWhy(m personMail) whyNot { return whyNotSent(m.Status, m.Reason) }
 
-// MailTook says who has taken a mail of which nothing more is known than that it is out; empty: of others.
+// MailTook describes which server accepted an email whose delivery is otherwise unknown. For other emails, it returns
+// an empty string.
 func (p *Page) MailTook(m personMail, to core.Email) string {
 	read := m.has("opened") && !m.has("machine_opened") || m.has("clicked") && !m.has("machine_clicked")
 	switch {
@@ -53,7 +54,7 @@ func (p *Page) MailTook(m personMail, to core.Email) string {
 	return p.T("Sent to {{domain}}, no bounce so far", "domain", to.Domain())
 }
 
-// Unseen reports whether a mail is out that the person has perhaps not seen.
+// Unseen reports whether an email was sent that the person may not have seen.
 func (d *personData) Unseen(p *Page) bool {
 	return slices.ContainsFunc(d.Mails, func(m personMail) bool { return p.MailTook(m, d.Email) != "" })
 }
@@ -61,12 +62,12 @@ func (d *personData) Unseen(p *Page) bool {
 // personQueued is a transactional email to a person.
 type personQueued struct {
 	core.WhyMail
-	Title string // its kind in words
-	List  string // name
+	Title string // name of its kind
+	List  string // name of the list
 	Badge Badge
 }
 
-// readQueued reads the transactional emails about lists of the tenant to a person, sent or not.
+// readQueued reads the transactional emails to a person about the tenant's lists, whether sent or not.
 func (p *Page) readQueued(d *personData, lists []core.CountedList) error {
 	var why struct {
 		Mails []core.WhyMail `json:"mails"`
@@ -89,7 +90,7 @@ func (p *Page) readQueued(d *personData, lists []core.CountedList) error {
 	return nil
 }
 
-// queuedTitle is the kind of a transactional email about a list in words.
+// queuedTitle returns the name of a kind of transactional email about a list.
 func (p *Page) queuedTitle(kind string) string {
 	switch kind {
 	case core.MailConfirm:
@@ -108,10 +109,10 @@ func (p *Page) queuedTitle(kind string) string {
 	return kind
 }
 
-// personMailPath is the path of the page that shows a mail as one person gets it.
+// personMailPath is the path of the page that shows an email as one person receives it.
 const personMailPath = "/people/:id/mails/:job"
 
-// mailTo renders a mail as the person of the path gets it, with what is known of them today.
+// mailTo renders an email for the person of the path, with their current data.
 func (p *Page) mailTo() (r personRecord, mail shownMail, err error) {
 	if r, err = p.thePerson(); err != nil {
 		return r, mail, err
@@ -120,7 +121,7 @@ func (p *Page) mailTo() (r personRecord, mail shownMail, err error) {
 	return r, mail, err
 }
 
-// personMail shows a mail as a person gets it.
+// personMail shows an email as a person receives it.
 func (o *Console) personMail(p *Page) (web.HTML, error) {
 	r, mail, err := p.mailTo()
 	v := View{Within: p.withinPerson(&r.person), Frames: true}
@@ -135,7 +136,7 @@ func (o *Console) personMail(p *Page) (web.HTML, error) {
 	return p.Show("person-mail", v)
 }
 
-// personMailFrame answers a mail as a person gets it.
+// personMailFrame answers with an email as a person receives it, for a frame.
 func (o *Console) personMailFrame(p *Page) (web.HTML, error) {
 	_, mail, err := p.mailTo()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const apiProviders = "/api/admin/mail-providers"
 
-// providerRoutes are the pages of the mail providers that report what became of mails. They are the operators'.
+// providerRoutes adds the routes for email providers that report delivery events. They are for operators.
 func (o *Console) providerRoutes(t *web.Table) {
 	o.operatorGet(t, "/providers", o.providers, "The console: mail providers that report")
 	o.operatorPost(t, "/providers", o.addProvider, "The console: create a mail provider")
@@ -19,7 +19,7 @@ func (o *Console) providerRoutes(t *web.Table) {
 	o.operatorPost(t, "/providers/:provider", o.actOnProvider, "The console: change a mail provider")
 }
 
-// mailProvider is a mail provider, as the API shows it.
+// mailProvider is an email provider in the form of the API.
 type mailProvider struct {
 	Name       string          `json:"name"`
 	Kind       string          `json:"kind"`
@@ -32,10 +32,10 @@ type mailProvider struct {
 	LastEvent  *core.LastEvent `json:"last_event"`
 }
 
-// Kept reports whether the provider is changed here, and not in the configuration.
+// Kept reports whether the provider is stored in the database and not set by the configuration.
 func (m *mailProvider) Kept() bool { return m.Source == "database" }
 
-// HookURL is the address to enter at the provider: with the secret where that stands in it.
+// HookURL returns the URL to enter at the provider, including the secret if it belongs there.
 func (m *mailProvider) HookURL() string {
 	if user, password, ok := strings.Cut(m.Secret, ":"); ok && (m.Kind == "postmark" || m.Kind == "mailjet") {
 		u, err := url.Parse(m.URL)
@@ -47,7 +47,7 @@ func (m *mailProvider) HookURL() string {
 	return m.URL
 }
 
-// ProviderBadge is a provider's state in a word.
+// ProviderBadge returns the badge for the state of a provider.
 func (p *Page) ProviderBadge(m *mailProvider) Badge {
 	switch {
 	case m.DisabledAt != 0:
@@ -58,7 +58,7 @@ func (p *Page) ProviderBadge(m *mailProvider) Badge {
 	return Badge{p.T("Active"), "good"}
 }
 
-// ProviderKinds are the kinds of providers by name.
+// ProviderKinds returns the kinds of providers by name.
 func (p *Page) ProviderKinds() []option {
 	return []option{
 		{"ses", "Amazon SES"},
@@ -71,7 +71,7 @@ func (p *Page) ProviderKinds() []option {
 	}
 }
 
-// KindName is the name of a kind.
+// KindName returns the name of a kind.
 func (p *Page) KindName(kind string) string {
 	for _, k := range p.ProviderKinds() {
 		if k.Value == kind {
@@ -81,7 +81,7 @@ func (p *Page) KindName(kind string) string {
 	return kind
 }
 
-// KindAdvice says what to do at a provider of a kind.
+// KindAdvice describes what to set up at a provider of a kind.
 func (p *Page) KindAdvice(kind string) string {
 	switch kind {
 	case "ses":
@@ -103,7 +103,7 @@ func (p *Page) KindAdvice(kind string) string {
 	return p.T("Send signed events to this URL.")
 }
 
-// providersData is what the pages of providers show.
+// providersData is the data of the provider pages.
 type providersData struct {
 	All     []mailProvider
 	One     mailProvider
@@ -129,7 +129,7 @@ func (p *Page) showProviders(f filled, v View) (web.HTML, error) {
 	return p.Show("providers", v)
 }
 
-// addProvider makes a provider and shows its secret, once, where it was made here.
+// addProvider creates a provider. If this server generated its secret, the secret is shown once.
 func (o *Console) addProvider(p *Page) (web.HTML, error) {
 	body := p.sent("name", "kind")
 	for _, name := range []string{"tenant_id", "secret"} {
@@ -171,7 +171,7 @@ func (p *Page) showProvider(m mailProvider, f filled, v View) (web.HTML, error) 
 	return p.Show("provider", v)
 }
 
-// actOnProvider switches a provider on or off, gives it another secret, ends the older one or deletes it.
+// actOnProvider enables or disables a provider, replaces its secret, revokes the older one, or deletes the provider.
 func (o *Console) actOnProvider(p *Page) (web.HTML, error) {
 	m, err := p.theProvider()
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Figures of the search for a reader in whose place a mail is seen.
+// Limits of the search for a subscriber to preview an email for.
 const (
 	maxSeenLists = 5 // lists of the campaign that are searched
-	maxSeenFound = 6 // readers that are offered
+	maxSeenFound = 6 // subscribers to choose from
 )
 
-// seenAs is the reader in whose place the preview shows a mail.
+// seenAs is the subscriber for whom the preview shows an email.
 type seenAs struct {
-	Text  string // what was searched for: the beginning of an address
-	Email string // of the reader; empty: one of whom nothing is known
-	Own   []Link // what is known of the reader: labels of fields, and what they say
+	Text  string // search text: the beginning of an address
+	Email string // of the subscriber; empty: a subscriber with no details
+	Own   []Link // labels and values of the subscriber's fields
 	Found []string
 
-	Settled bool // with what a script searches for comes the mail, since it is known who sees it
+	Settled bool // the answer to a script's search includes the email, since the subscriber is determined
 }
 
-// FrameOf is the address of the preview in a frame, as the reader sees it, by one of its views.
+// FrameOf returns the URL of the preview frame for the subscriber, in one of its views.
 func (d *editorData) FrameOf(p *Page, view string) string {
 	q := url.Values{}
 	if view != "" {
@@ -43,7 +43,8 @@ func (d *editorData) FrameOf(p *Page, view string) string {
 	return to
 }
 
-// showSeen answers a part of the editor's page: the readers that a search finds, or the mail as one of them sees it.
+// showSeen answers with a part of the editor's page: the subscribers that a search finds, or the email for one of
+// them.
 func (p *Page) showSeen(c *campaignPage, part string) (web.HTML, error) {
 	d := editorData{campaignPage: c}
 	var err error
@@ -57,8 +58,8 @@ func (p *Page) showSeen(c *campaignPage, part string) (web.HTML, error) {
 	return p.ShowPart("editor", part, View{Data: &d, Frames: true})
 }
 
-// seeAs finds the reader that the query names: the one with that address, or the only one whose address begins so, or
-// else several.
+// seeAs finds the subscriber in the query: the one with that address, or the only one whose address begins with the
+// text. Otherwise it finds several.
 func (p *Page) seeAs(d *editorData) error {
 	d.Seen.Text = strings.TrimSpace(p.Query("as"))
 	if d.Seen.Text == "" || !p.May(core.ActionPeopleRead) {
@@ -97,7 +98,7 @@ func (p *Page) seeAs(d *editorData) error {
 	return nil
 }
 
-// ownFields are the fields of a reader that say something: those of the list by their labels, then the others.
+// ownFields returns a subscriber's non-empty fields: first those of the list with their labels, then the others.
 func (p *Page) ownFields(fields core.Fields, said core.Preferences) (own []Link) {
 	values := said.Values()
 	add := func(name, label string) {

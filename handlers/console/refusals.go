@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// Whose turn it is after a refusal, in English: texts of the console.
+// Texts for the party that must act after a refusal, in English.
 const (
 	turnTaken    = "This address gets no more emails. If you know the person, ask for their new one."
 	turnNone     = "Nothing you need to do."
@@ -21,18 +21,19 @@ const (
 	turnReport   = "You can resend it from the report."
 )
 
-// refusal says what a code of a mail server means, and whose turn it is.
+// refusal holds the meaning of a mail server's code and the party that must act.
 type refusal struct{ What, Turn string }
 
-// whyNot is why a mail was not sent to a person. Reply is what a mail server has answered, or broke off with.
+// whyNot is the reason why an email was not sent to a person. Reply is the answer of a mail server, or its connection
+// error.
 type whyNot struct {
 	refusal
 	Reply string
 }
 
-// refusals are by the enhanced status code (RFC 3463 and the registry of RFC 5248; codes above 5.7.500 are those of
-// Microsoft), by the reply code (RFC 5321) where there is no other, or by our own reason. What has no row has that of
-// its class.
+// refusals is keyed by the enhanced status code (RFC 3463 and the registry of RFC 5248; codes above 5.7.500 are
+// Microsoft's). Without an enhanced code, the key is the reply code (RFC 5321) or newsletterd's own reason. A code
+// without an entry has that of its class.
 var refusals = map[string]refusal{
 	"5.1.0":  {"The address was rejected.", turnNone},
 	"5.1.1":  {"The mailbox doesn't exist.", turnTaken},
@@ -109,7 +110,7 @@ var refusals = map[string]refusal{
 	core.ReasonNoReply:      {"The receiving server never confirmed that it accepted the email.", turnNone},
 }
 
-// refusalClasses are by the first two numbers of an enhanced code, or the first of any.
+// refusalClasses is keyed by the first two numbers of an enhanced code, or the first digit of any code.
 var refusalClasses = map[string]refusal{
 	"5.1": {"The address was rejected.", turnNone},
 	"5.2": {"The mailbox rejected the email.", turnNone},
@@ -123,7 +124,8 @@ var refusalClasses = map[string]refusal{
 	"":    {"The email wasn't sent.", turnNone},
 }
 
-// refusalOf returns what a failure means. One that was tried to the end is not tried again, whatever its code.
+// refusalOf returns the meaning of a failure. A recipient whose retries are exhausted is not retried, whatever the
+// code.
 func refusalOf(f *core.Failure) refusal {
 	r, ok := refusals[cmp.Or(f.Code, f.Reason)]
 	for class := f.Code; !ok; {
@@ -145,8 +147,8 @@ func refusalOf(f *core.Failure) refusal {
 	return r
 }
 
-// whyNotSent returns why a mail was not sent, of pages without the button that sends it again. The zero value: it was,
-// or nothing is known.
+// whyNotSent returns why an email was not sent, for pages without a resend button. The zero value means that it was
+// sent or the reason is unknown.
 func whyNotSent(status, reason string) (why whyNot) {
 	if reason == "" || status == core.RecipientStates[core.RecipientSent] {
 		return why

@@ -8,35 +8,35 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// relayRoutes are the page of the mail server that a tenant's mails leave by. Operators set it, administrators test it.
+// relayRoutes adds the routes for the relay of a tenant's emails. Operators set it, and administrators test it.
 func (o *Console) relayRoutes(t *web.Table) {
 	o.get(t, "/settings/relay", core.ActionTenantSettings, o.relay, "The console: how the mails of a tenant leave")
 	o.post(t, "/settings/relay", core.ActionRelayManage, o.changeRelays, "The console: set the mail server of a tenant")
 	o.post(t, "/settings/relay/test", core.ActionTenantSettings, o.testRelay, "The console: send a test mail")
 }
 
-// relayPage is what the page of a tenant's mail server shows.
+// relayPage is the data of a tenant's relay page.
 type relayPage struct {
 	State  core.RelayState
 	Relays core.Relays
-	Choice []option // of relays, where there are several
+	Choice []option // relays to choose from, if there are several
 	Test   *relayResult
-	Filled string // id of the relay whose form is filled again; "new": that of another one
+	Filled string // id of the relay whose submitted form is shown; "new": a new relay
 }
 
-// relayResult is what came of a test mail, in words.
+// relayResult is the result of a test email as text.
 type relayResult struct {
 	core.RelayTest
 	Text string
 }
 
-// relayState reads how mails leave that have no relay of their own.
+// relayState reads the relay for emails that have no specific one.
 func (p *Page) relayState() (s core.RelayState, err error) {
 	_, err = p.Get("/api/admin/relay", nil, &s)
 	return s, err
 }
 
-// RelayWords says what a test mail has come to, and what to do about it.
+// RelayWords describes the result of a test email and what to do about it.
 func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	switch t.Outcome {
 	case core.RelayAccepted:
@@ -81,7 +81,7 @@ func (p *Page) showRelay(d relayPage, f filled, v View) (web.HTML, error) {
 	return p.showSettings("relay", "relay", v, f, d)
 }
 
-// RelayForm is the form of a relay: as it stands, or as it was sent.
+// RelayForm returns the form of a relay with its stored or submitted values.
 func (p *Page) RelayForm(d relayPage, f filled, r core.Relay) filled {
 	if d.Filled == cmp.Or(r.ID, "new") {
 		return f
@@ -95,10 +95,10 @@ func (p *Page) RelayForm(d relayPage, f filled, r core.Relay) filled {
 	}}
 }
 
-// NewRelay is the relay of an empty form.
+// NewRelay returns the relay for an empty form.
 func (p *Page) NewRelay() core.Relay { return core.Relay{} }
 
-// TLSOptions are how a connection to a relay is encrypted.
+// TLSOptions returns the encryption modes of a connection to a relay.
 func (p *Page) TLSOptions() []option {
 	return []option{
 		{"starttls", p.T("STARTTLS (port 587)")},
@@ -107,7 +107,7 @@ func (p *Page) TLSOptions() []option {
 	}
 }
 
-// changeRelays saves, adds or deletes one of the relays. A password that isn't typed stays as it is.
+// changeRelays saves, adds or deletes a relay. A blank password keeps the stored one.
 func (o *Console) changeRelays(p *Page) (web.HTML, error) {
 	id := p.Form["id"]
 	show := func(f filled, v View) (web.HTML, error) {
@@ -155,7 +155,7 @@ func (o *Console) changeRelays(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "relay"), "saved")
 }
 
-// lastPart is the name after the last dot of a path to a field.
+// lastPart returns the name after the last dot of a field path.
 func lastPart(field string) string {
 	for i := len(field) - 1; i >= 0; i-- {
 		if field[i] == '.' {
@@ -165,7 +165,7 @@ func lastPart(field string) string {
 	return field
 }
 
-// testRelay sends a test mail, and shows what the server has answered.
+// testRelay sends a test email and shows the server's answer.
 func (o *Console) testRelay(p *Page) (web.HTML, error) {
 	var t core.RelayTest
 	body := map[string]string{"tenant_id": p.Tenant.ID, "relay_id": p.Form["relay_id"], "email": p.Form["email"]}
@@ -176,7 +176,7 @@ func (o *Console) testRelay(p *Page) (web.HTML, error) {
 	return p.showRelay(relayPage{Test: &relayResult{t, p.RelayWords(&t, p.Form["email"])}}, f, View{})
 }
 
-// shownTest is a test mail with the page that shows it.
+// shownTest is the result of a test email with the page that shows it.
 type shownTest struct {
 	Page *Page
 	Test *relayResult
@@ -184,19 +184,19 @@ type shownTest struct {
 
 func newRelayTest(s shown, test *relayResult) shownTest { return shownTest{s.Page, test} }
 
-// relayFields are the inputs of a relay's form.
+// relayFields holds the inputs of a relay's form.
 type relayFields struct{ Host, Port, TLS, Username, Password, Name labelled }
 
-// labelled is a field whose element has an id of its own, since a page has the form of each relay.
+// labelled is a field with a unique element id, since a page has one form per relay.
 type labelled struct {
 	field
 	of string
 }
 
-// ID is the id of the element.
+// ID returns the id of the element.
 func (l labelled) ID() string { return l.field.ID() + "-" + l.of }
 
-// newRelayFields returns them for a page. of tells the forms of the page apart.
+// newRelayFields returns the inputs for a page. of distinguishes the forms of the page.
 func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields {
 	p := s.Page
 	input := func(name, label string) field { return newField(name, label, f.Value(name)).Blame(f.Wrong(name)) }

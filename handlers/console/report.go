@@ -13,7 +13,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// reportRoutes are the pages of a campaign that is being sent, or was.
+// reportRoutes adds the routes of a campaign that is being sent or was sent.
 func (o *Console) reportRoutes(t *web.Table) {
 	const item = "/campaigns/:id"
 	o.post(t, item+"/mailing", core.ActionCampaignSend, o.moveMailing,
@@ -33,7 +33,7 @@ func (o *Console) reportRoutes(t *web.Table) {
 	o.post(t, item+"/correction", core.ActionCampaignSend, o.correct, "The console: correct what pages show")
 }
 
-// campaignAgain shows the page of a campaign after something that was refused.
+// campaignAgain shows the page of a campaign after a refused action.
 func (p *Page) campaignAgain(fault string, status int) (web.HTML, error) {
 	c, err := p.campaignOrJob()
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *Page) campaignAgain(fault string, status int) (web.HTML, error) {
 	return p.showReport(c, View{Fault: fault, Status: status})
 }
 
-// campaignOrJob reads the campaign of the path; who may not read it gets what its mailing says of it.
+// campaignOrJob reads the campaign of the path. If the visitor may not read it, it returns the data of the send job.
 func (p *Page) campaignOrJob() (*campaignPage, error) {
 	if p.May(core.ActionCampaignRead) {
 		return p.campaign()
@@ -70,37 +70,37 @@ func (p *Page) campaignOrJob() (*campaignPage, error) {
 	return c, nil
 }
 
-// jobsOf reads the mailings of a campaign, the newest first: the one that was asked for, and those that take its rest.
+// jobsOf reads the send jobs of a campaign, newest first: the original one, and those that retry its rest.
 func (p *Page) jobsOf(id string, limit int) ([]jobRow, error) {
 	rows, _, err := p.jobs(p.ofTenant("campaign_id", id, "limit", strconv.Itoa(limit)))
 	return rows, err
 }
 
-// jobAPI returns the address of a send job in the API, or below it.
+// jobAPI returns the API path of a send job, or of a part of it.
 func jobAPI(id, part string) string {
 	return strings.TrimSuffix("/api/send-jobs/"+url.PathEscape(id)+"/"+part, "/")
 }
 
-// InputTime writes an instant as an input of type datetime-local takes it, in the zone of the page.
+// InputTime formats an instant for an input of type datetime-local in the page's time zone.
 func (p *Page) InputTime(at core.Instant) string {
 	return at.Time().In(p.Zone).Format("2006-01-02T15:04")
 }
 
-// watchedAfter is how long after its end a report that is open goes on to ask for new figures.
+// watchedAfter is how long an open report continues to refresh after the end of its job.
 const watchedAfter = time.Hour
 
-// maxRetries is how many mailings of one campaign a report sums up.
+// maxRetries is the maximum number of send jobs of a campaign that a report sums up.
 const maxRetries = 20
 
 // reportData is the Data of templates/report.html.
 type reportData struct {
 	Campaign *campaignPage
-	Job      *jobRow // the last mailing; nil: there is none
+	Job      *jobRow // the last send job; nil: none
 	All      core.Stats
-	Poll     int    // seconds after which the page asks again; 0: never
-	Waits    string // why nothing goes out just now; empty: it does
-	Ready    string // when it is through, about
-	Harm     bool   // only an operator lets it go on
+	Poll     int    // seconds between refreshes; 0: never
+	Waits    string // why sending is waiting; empty: it isn't
+	Ready    string // estimated end of sending
+	Harm     bool   // only an operator can resume it
 	Total    int64
 	Tiles    []reportTile
 	Failures []failureRow
@@ -108,20 +108,20 @@ type reportData struct {
 	Links    []core.Link
 	Times    reportTimes
 	Bounces  core.Bounces
-	Sure     bool // asks whether the mailing is to be stopped
+	Sure     bool // asks for confirmation before canceling
 	Mend     int64
 	Shown    shownTo
-	Target   string // that was typed
-	Nobody   string // why no one else can mend a link; empty: someone can
+	Target   string // as it was typed
+	Nobody   string // why no other person can fix a link; empty: someone can
 }
 
-// failureRow is a reason for which mails did not arrive, as a sentence.
+// failureRow is a reason why emails were not delivered, as a sentence.
 type failureRow struct {
 	core.Failure
 	refusal
 }
 
-// NextTry is when it is tried again, in words.
+// NextTry describes the time of the next retry.
 func (p *Page) NextTry(at core.Instant) string {
 	if at == 0 {
 		return ""
@@ -129,27 +129,27 @@ func (p *Page) NextTry(at core.Instant) string {
 	return p.T("next try {{at}}", "at", p.When(at))
 }
 
-// Pending reports whether the mailing waits for its start.
+// Pending reports whether the job has not started yet.
 func (d *reportData) Pending() bool { return d.Job != nil && d.Job.Status == core.JobPending }
 
-// Running reports whether the mailing has begun, and not ended.
+// Running reports whether the job has started and not ended.
 func (d *reportData) Running() bool { return d.Job != nil && d.Job.Status == core.JobRunning }
 
-// Paused reports whether a person or a rule has paused it.
+// Paused reports whether the job was paused by a person or a rule.
 func (d *reportData) Paused() bool {
 	return d.Job != nil && d.Job.PausedAt != 0 && !d.Job.Status.Final()
 }
 
-// Done reports whether the mailing has ended.
+// Done reports whether the job has ended.
 func (d *reportData) Done() bool { return d.Job != nil && d.Job.Status.Final() }
 
-// Retriable reports whether some have not got it, of a mailing that has ended.
+// Retriable reports whether the job has ended and some recipients did not get the email.
 func (d *reportData) Retriable() bool {
 	return d.Job != nil && d.Job.Status.Final() && d.Job.StartedAt != 0 &&
 		(d.Job.Failed > 0 && !d.Lost() || d.Job.Status == core.JobCancelled)
 }
 
-// Lost reports whether all addresses that have not got it are taken out, so that sending it once more reaches no one.
+// Lost reports whether all addresses that did not get the email are blocked, so that a retry would reach no one.
 func (d *reportData) Lost() bool {
 	for i := range d.Failures {
 		f := &d.Failures[i]
@@ -160,35 +160,35 @@ func (d *reportData) Lost() bool {
 	return len(d.Failures) > 0 && !d.Partial
 }
 
-// Machines reports whether machines alone have followed links of the mails.
+// Machines reports whether all clicks of some recipients were automated.
 func (d *reportData) Machines() bool {
 	return d.All.Clicks != nil && d.All.Clicks.Measured && *d.All.Clicks.Scanners > 0
 }
 
-// Sent reports whether mails have gone out.
+// Sent reports whether any emails were sent.
 func (d *reportData) Sent() bool { return d.All.Sent > 0 }
 
-// Untracked reports whether it is not known who has opened the mails, or followed a link.
+// Untracked reports whether opens and clicks are not tracked.
 func (d *reportData) Untracked() bool {
 	return d.Sent() && (d.All.Opens == nil || !d.All.Opens.Measured) && (d.All.Clicks == nil || !d.All.Clicks.Measured)
 }
 
-// Unmeasured reports whether the links of what was sent lead straight to where they lead, so that none can be mended.
+// Unmeasured reports whether links in the sent emails lead directly to their targets, so that none can be fixed.
 func (d *reportData) Unmeasured() bool {
 	return d.Sent() && len(d.Links) == 0 && (d.All.Clicks == nil || !d.All.Clicks.Measured)
 }
 
-// Names reports whether it is known who has opened the mails.
+// Names reports whether it is known who opened the emails.
 func (d *reportData) Names() bool {
 	return d.Job != nil && d.Job.Stats.Opens != nil && d.Job.Stats.Opens.Measured && !d.Job.Stats.Opens.Totals
 }
 
-// report shows how the mailing of a campaign goes, or went.
+// report shows the progress or the results of a campaign's sends.
 func (o *Console) report(p *Page, c *campaignPage) (web.HTML, error) {
 	return p.showReport(c, View{})
 }
 
-// reportOfViewer is the report for those who see figures alone.
+// reportOfViewer shows the report to visitors who may only see figures.
 func (o *Console) reportOfViewer(p *Page) (web.HTML, error) {
 	c, err := p.campaignOrJob()
 	if err != nil {
@@ -213,14 +213,14 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	}
 	if target, ok := p.Partial(); ok && target != "" && p.isGet() {
 		if was := p.Query("was"); was != "" && d.Job != nil && was != string(d.Job.Status) {
-			p.Header().Set("Hx-Refresh", "true") // links and bounces stand beyond the part
+			p.Header().Set("Hx-Refresh", "true") // links and bounces are outside this part
 		}
 		return p.ShowPart("report", "live", v)
 	}
 	return p.Show("report", v)
 }
 
-// readReport reads what the page shows.
+// readReport reads the data of the page.
 func (p *Page) readReport(d *reportData) error {
 	jobs, err := p.jobsOf(d.Campaign.ID, maxRetries)
 	if err != nil || len(jobs) == 0 {
@@ -249,7 +249,7 @@ func (p *Page) readReport(d *reportData) error {
 	d.Waits = p.waitOf(&d.Job.JobView)
 	d.Ready = p.readyAt(d)
 	var usual usualFigures
-	if !d.Running() { // while it goes out, the failures say what came back
+	if !d.Running() { // while sending, the failures include bounces
 		if usual, err = p.usual(d.Campaign.ID); err != nil {
 			return err
 		}
@@ -257,7 +257,7 @@ func (p *Page) readReport(d *reportData) error {
 			return err
 		}
 	}
-	if d.Job.Transport == "" { // else it did not reach all whom it went to
+	if d.Job.Transport == "" { // otherwise it did not reach all recipients
 		d.Tiles = p.reportTiles(d.Campaign.ID, &d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
 	}
 	var found core.Failures
@@ -284,10 +284,10 @@ func (p *Page) readReport(d *reportData) error {
 	return p.readTimes(d)
 }
 
-// SecondPerson reports whether another person than its writers approves a campaign.
+// SecondPerson reports whether a person other than its authors must approve a campaign.
 func (p *Page) SecondPerson() bool { return p.Tenant.Approval == core.ApprovalSecondPerson }
 
-// reportState is the sentence below the title.
+// reportState returns the sentence below the title.
 func (p *Page) reportState(d *reportData) string {
 	switch j := d.Job; {
 	case j == nil:
@@ -314,7 +314,7 @@ func (p *Page) reportState(d *reportData) string {
 	return p.N("Sent to 1 recipient, {{at}}|Sent to {{n}} recipients, {{at}}", d.All.Sent, "at", p.When(d.Job.StartedAt))
 }
 
-// moveMailing pauses the mailing of a campaign, lets it go on, stops it or sends it to those who have not got it.
+// moveMailing pauses, resumes or cancels a campaign's send job, or resends to the recipients who did not get it.
 func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	id := p.ID()
 	jobs, err := p.jobsOf(id, 1)
@@ -333,7 +333,7 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	}
 	method, body := http.MethodPost, any(nil)
 	if move.part == "" {
-		if p.Form["at"] == "" { // which means at once to the API
+		if p.Form["at"] == "" { // the API would take this as immediately
 			return p.campaignAgain(p.T("Enter a date and time."), http.StatusBadRequest)
 		}
 		method, body = http.MethodPatch, map[string]string{"scheduled_at": p.Form["at"], "time_zone": p.Zone.String()}
@@ -348,7 +348,7 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), move.notice)
 }
 
-// mendLink lets a link lead elsewhere.
+// mendLink changes the target of a link.
 func (o *Console) mendLink(p *Page) (web.HTML, error) {
 	id := p.ID()
 	body := map[string]string{"target": webAddress(p.Form["target"])}
@@ -366,7 +366,7 @@ func (o *Console) mendLink(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), "mended")
 }
 
-// proposeLink asks those who may mend a link to let it lead elsewhere, or takes that back.
+// proposeLink asks people who may fix a link to change its target, or withdraws that request.
 func (o *Console) proposeLink(p *Page) (web.HTML, error) {
 	id := p.ID()
 	if p.Form["do"] == "drop" {
@@ -396,7 +396,7 @@ func (p *Page) dropProposal(id string) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), "link-let-be")
 }
 
-// again makes a draft of the campaign, perhaps one that goes to a part of its readers alone.
+// again creates a draft from the campaign, optionally for a part of its recipients.
 func (o *Console) again(p *Page) (web.HTML, error) {
 	who := p.Form["who"]
 	name, known := map[string]string{
@@ -415,11 +415,12 @@ func (o *Console) again(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", made.ID), "created")
 }
 
-// maxCampaignName is how many characters the forms let the name of a campaign have.
+// maxCampaignName is the maximum length of a campaign's name in forms, in characters.
 const maxCampaignName = 200
 
-// duplicate makes a draft of a campaign, whose name says what it is: "Roses (copy)". who names the part of the readers
-// of the other one that it goes to, if not to all. Where that is refused there is no draft.
+// duplicate creates a draft from a campaign, with a name that says so: "Roses (copy)". who names the part of the
+// original's recipients that it is sent to; empty means the original's audience. If that part is refused, no draft is
+// created.
 func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 	a, err := p.Ask(web.Question{Method: http.MethodPost, Path: campaignAPI(id, "duplicate")})
 	if err != nil {
@@ -446,17 +447,17 @@ func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 	return made, err
 }
 
-// Mine reports whether the visitor is the one whom the audit trail names so.
+// Mine reports whether the visitor is the given actor of the audit log.
 func (p *Page) Mine(by string) bool { return core.ActorUser(by) == p.Who.User.ID }
 
-// followedLink is a link with how many have followed it, on a page.
+// followedLink is a link with its clicks, for a page.
 type followedLink struct {
 	Link core.Link
 	Page shown
 }
 
-// Followed is how many have followed a link, for the page or a part of it.
+// Followed returns a link with its clicks, for the page or a part of it.
 func (s shown) Followed(l core.Link) followedLink { return followedLink{l, s} }
 
-// PeopleOf returns how many people have followed a link.
+// PeopleOf returns the number of people who clicked a link.
 func (p *Page) PeopleOf(l core.Link) int64 { return l.Clicked - l.MachineClicked }

@@ -2,7 +2,7 @@ package console
 
 import "newsletterd/core"
 
-// bounceClasses are the classes of bounces, each with what it means.
+// bounceClasses returns the classes of bounces with their names.
 func (p *Page) bounceClasses(c *core.BounceCounts) []countedRow {
 	return []countedRow{
 		{p.T("Mailbox doesn't exist"), c.Gone},
@@ -13,7 +13,7 @@ func (p *Page) bounceClasses(c *core.BounceCounts) []countedRow {
 	}
 }
 
-// BounceHeads are those that there are any of.
+// BounceHeads returns the classes that have any bounces.
 func (p *Page) BounceHeads(c core.BounceCounts) (rows []countedRow) {
 	for _, r := range p.bounceClasses(&c) {
 		if r.N > 0 {
@@ -23,7 +23,7 @@ func (p *Page) BounceHeads(c core.BounceCounts) (rows []countedRow) {
 	return rows
 }
 
-// BounceCells are the numbers of a domain in these columns.
+// BounceCells returns the numbers of a domain for these columns.
 func (p *Page) BounceCells(sum, of core.BounceCounts) (cells []countedRow) {
 	all := p.bounceClasses(&of)
 	for i, r := range p.bounceClasses(&sum) {

@@ -12,32 +12,32 @@ import (
 	"newsletterd/core"
 )
 
-// reportTile is one of the four figures that a report leads with.
+// reportTile is one of the four key figures of a report.
 type reportTile struct {
 	Label, Figure string
-	To            string     // those whom it counts; empty: they are not named
-	Change        Badge      // how far it is from what is usual, where that is no chance
+	To            string     // URL of the recipients that it counts; empty: not available
+	Change        Badge      // difference from the usual value, if it is significant
 	Notes         []tileNote // below it
 	Bars          template.HTML
-	Usual         string // what the bars are
+	Usual         string // description of the bars
 }
 
-// tileNote is a remark below a figure, perhaps with those whom it counts. Its tone is empty, warn or bad.
+// tileNote is a remark below a figure, optionally with a link to the recipients. Tone is empty, warn or bad.
 type tileNote struct{ Text, To, Tone string }
 
-// reaching returns the mailings but those that were taken back before their first mail, and so have reached no one.
+// reaching returns the jobs without those that were undone before their first email.
 func reaching(jobs []jobRow) []jobRow {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j jobRow) bool {
 		return j.Status == core.JobCancelled && j.Stats.Recipients == 0
 	})
 }
 
-// sumJobs adds up what the mailings of one campaign have done. Whom the last one has not reached is what is left.
+// sumJobs sums up the results of a campaign's jobs. The recipients that the last job did not reach remain unreached.
 func sumJobs(jobs []jobRow) core.Stats {
-	if sent := reaching(jobs); len(sent) > 0 { // the others have no figures, and measure nothing
+	if sent := reaching(jobs); len(sent) > 0 { // the other jobs have no figures
 		jobs = sent
 	}
-	sum := jobs[len(jobs)-1].Stats // of the first
+	sum := jobs[len(jobs)-1].Stats // of the first job
 	last := &jobs[0].Stats
 	sum.Failed, sum.Skipped, sum.Deferred = last.Failed, last.Skipped, last.Deferred
 	for i := range len(jobs) - 1 {
@@ -75,8 +75,8 @@ func partOf(part, whole int64) *float64 {
 	return new(float64(part) / float64(whole))
 }
 
-// got is how many have got the mail: those reported where a provider reports them, else all that were sent and did not
-// come back.
+// got returns the number of delivered emails: those that a provider reports or, without reports, all that were sent
+// and did not bounce.
 func got(s *core.Stats, back int64) int64 {
 	if s.Delivered > 0 {
 		return s.Delivered
@@ -84,27 +84,27 @@ func got(s *core.Stats, back int64) int64 {
 	return max(0, s.Sent-back)
 }
 
-// cameBack is how many, at least, mails have come back after they were taken. Bounces are also those that were refused
-// at once, which are among the failed.
+// cameBack returns the minimum number of emails that bounced after they were accepted. Bounces also include emails
+// that were refused immediately, which count as failed.
 func cameBack(s *core.Stats) int64 { return max(0, s.Bounced-s.Failed) }
 
-// usualFigures are those of the last campaigns, the newest first.
+// usualFigures holds the rates of recent campaigns, newest first.
 type usualFigures struct{ opened, clicked, left []float64 }
 
-// The campaigns that one is compared with, and without how many there is nothing usual.
+// The number of campaigns to compare with, and the minimum for a comparison.
 const (
 	comparedWith = 10
 	usualFrom    = 3
 )
 
-// usual reads the figures of the last campaigns of the tenant but one.
+// usual reads the rates of the tenant's recent campaigns without the given one.
 func (p *Page) usual(but string) (usualFigures, error) {
 	rows, _, err := p.jobs(p.ofTenant("status", string(core.JobCompleted), "limit", strconv.Itoa(2*comparedWith)))
 	return usualOf(rows, but), err
 }
 
-// usualOf takes the figures of the last campaigns but one from jobs, the newest first. What was sent to the rest of
-// one, or to no one, does not count.
+// usualOf returns the rates of recent campaigns without the given one. jobs is sorted newest first. Jobs that retry a
+// rest or reached no one don't count.
 func usualOf(jobs []jobRow, but string) (u usualFigures) {
 	n := 0
 	for i := range jobs {
@@ -124,7 +124,7 @@ func usualOf(jobs []jobRow, but string) (u usualFigures) {
 	return u
 }
 
-// median returns the middle of some values; nil: there are too few for one.
+// median returns the median of some values, or nil if there are too few.
 func median(all []float64) *float64 {
 	n := len(all)
 	if n < usualFrom {
@@ -134,8 +134,8 @@ func median(all []float64) *float64 {
 	return new((all[(n-1)/2] + all[n/2]) / 2)
 }
 
-// compare draws a share among those of the last campaigns, and says how far it is from their median. of is of how many
-// it is a share.
+// compare draws a share among those of recent campaigns and adds its difference from their median. of is the number
+// of people that the share refers to.
 func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, fewerIsBetter bool) {
 	usual := median(last)
 	if usual == nil {
@@ -145,7 +145,7 @@ func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, f
 	t.Bars = smallBars(last, share)
 	by := share - *usual
 	n := float64(of)
-	likely := (*usual*n + 1) / (n + 2) // never 0, nor 1
+	likely := (*usual*n + 1) / (n + 2) // never 0 or 1
 	if of < comparable || math.Abs(by) < 2*math.Sqrt(likely*(1-likely)/n) {
 		return
 	}
@@ -155,10 +155,10 @@ func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, f
 	}
 }
 
-// comparable is of how many people shares are compared: of fewer, they differ by chance.
+// comparable is the minimum number of people for comparing shares. With fewer, they differ by chance.
 const comparable = 100
 
-// points writes a difference of two shares in percentage points, with its sign.
+// points formats the difference of two shares in percentage points, with its sign.
 func (p *Page) points(by float64) string {
 	text := strings.TrimSuffix(p.rate(math.Abs(by)), formats[p.Lang].percent)
 	if by < 0 {
@@ -167,7 +167,7 @@ func (p *Page) points(by float64) string {
 	return "+" + text
 }
 
-// smallBars draws the shares of the last campaigns, the oldest first, and the one at hand after them. Words say the same.
+// smallBars draws the shares of recent campaigns, oldest first, followed by the current one. The text says the same.
 func smallBars(last []float64, share float64) template.HTML {
 	const step, width, height = 11, 8, 24
 	most := share
@@ -192,11 +192,11 @@ func smallBars(last []float64, share float64) template.HTML {
 	return template.HTML(b.String() + "</svg>") //nolint:gosec // numbers
 }
 
-// complaintLimit is the share of complaints from which on mailbox providers refuse a sender's mail.
+// complaintLimit is the spam complaint rate from which mailbox providers refuse a sender's emails.
 const complaintLimit = 0.003
 
-// RecipientsOf returns the address of those of a campaign's recipients whom a state or event names; empty: the visitor may
-// not see them.
+// RecipientsOf returns the URL of a campaign's recipients with a state or event. If the visitor may not see them, it
+// returns an empty string.
 func (p *Page) RecipientsOf(campaign, status string) string {
 	if !p.May(core.ActionPeopleRead) {
 		return ""
@@ -204,8 +204,8 @@ func (p *Page) RecipientsOf(campaign, status string) string {
 	return p.Path("campaigns", campaign, "people") + "?" + url.Values{"status": {status}}.Encode()
 }
 
-// reportTiles are the figures of a campaign: who got it, opened it, clicked in it and left because of it. back is how
-// many mails have come back.
+// reportTiles returns the key figures of a campaign: delivered, opened, clicked and unsubscribed. back is the number
+// of bounced emails.
 func (p *Page) reportTiles(campaign string, s *core.Stats, back int64, u *usualFigures) []reportTile {
 	to := func(status string) string { return p.RecipientsOf(campaign, status) }
 	tiles := []reportTile{p.deliveredTile(campaign, s, back)}
@@ -248,7 +248,7 @@ func (p *Page) reportTiles(campaign string, s *core.Stats, back int64, u *usualF
 	return append(tiles, left)
 }
 
-// deliveredTile counts who got the mail, and leads to those who did not, or not yet.
+// deliveredTile counts delivered emails and links to the recipients without delivery.
 func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportTile {
 	to := func(status string) string { return p.RecipientsOf(campaign, status) }
 	t := reportTile{Label: p.T("Delivered"), Figure: p.Number(got(s, back)), To: to("sent")}
@@ -260,7 +260,7 @@ func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportT
 	return t
 }
 
-// NotDelivered are the numbers of those who have not got the mail, or not yet.
+// NotDelivered returns the numbers of recipients who have not got the email, or not yet.
 func (p *Page) NotDelivered(d *reportData) []tileNote {
 	to := func(status string) string { return p.RecipientsOf(d.Campaign.ID, status) }
 	var t reportTile
@@ -272,7 +272,7 @@ func (p *Page) NotDelivered(d *reportData) []tileNote {
 
 func (t *reportTile) note(text, to, tone string) { t.Notes = append(t.Notes, tileNote{text, to, tone}) }
 
-// some adds a remark about n, unless there are none.
+// some adds a remark about n, unless n is 0.
 func (t *reportTile) some(n int64, text, to, tone string) {
 	if n > 0 {
 		t.note(text, to, tone)

@@ -10,16 +10,16 @@ import (
 	"newsletterd/core"
 )
 
-// hoursShown is how many hours a report shows one by one; what comes later is shown by days.
+// hoursShown is the number of hours that a report shows individually. Later ones are grouped by day.
 const hoursShown = 48
 
-// maxDaysShown is how many days after these hours are shown.
+// maxDaysShown is the maximum number of days shown after these hours.
 const maxDaysShown = 60
 
-// reportTimes are the openings and clicks of a campaign over time.
+// reportTimes holds the charts of a campaign's opens and clicks over time.
 type reportTimes struct{ Hours, Days *chart }
 
-// readTimes reads when mails of the campaign were opened and links followed.
+// readTimes reads the times of a campaign's opens and clicks.
 func (p *Page) readTimes(d *reportData) error {
 	var hours []core.EngagedHour
 	if _, err := p.Get(campaignAPI(d.Campaign.ID, "hours"), nil, &hours); err != nil || len(hours) == 0 {
@@ -49,7 +49,7 @@ func (p *Page) readTimes(d *reportData) error {
 	return nil
 }
 
-// dayBars sum up hours by days of the page's zone.
+// dayBars groups hours by days in the page's time zone.
 type dayBars struct {
 	p               *Page
 	labels          []string
@@ -60,7 +60,7 @@ func newDayBars(p *Page) *dayBars {
 	return &dayBars{p: p, opened: series{Name: p.T("Opens")}, clicked: series{Name: p.T("Clicks")}}
 }
 
-// add adds an hour, which is not earlier than the one before.
+// add adds an hour, which must not be earlier than the previous one.
 func (b *dayBars) add(h core.EngagedHour) {
 	label := b.p.shortDay(h.At.Time().In(b.p.Zone))
 	if n := len(b.labels); n == 0 || b.labels[n-1] != label {
@@ -75,7 +75,7 @@ func (b *dayBars) add(h core.EngagedHour) {
 	b.clicked.Values[n] += h.Clicked
 }
 
-// chart returns nil where there was nothing to add.
+// chart returns the chart, or nil if no hours were added.
 func (b *dayBars) chart() *chart {
 	if len(b.labels) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func (b *dayBars) chart() *chart {
 	return &c
 }
 
-// clickMap returns a mail with the share of the clicks of each link next to it, as the page's language writes it.
+// clickMap returns an email with each link's share of clicks next to it, in the page's number format.
 func (p *Page) clickMap(mail string, links []core.Link) string {
 	var sum int64
 	shares := map[string]int64{}
@@ -97,7 +97,7 @@ func (p *Page) clickMap(mail string, links []core.Link) string {
 	}
 	var out bytes.Buffer
 	z := html.NewTokenizer(strings.NewReader(mail))
-	here, is := int64(0), false // in a link that is counted
+	here, is := int64(0), false // inside a counted link
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -127,6 +127,6 @@ func (p *Page) clickMap(mail string, links []core.Link) string {
 
 func hasLink(shares map[string]int64, url string) bool { _, ok := shares[url]; return ok }
 
-// clickMark is how the share of a link looks in a mail, whatever the mail's own style.
+// clickMark is the style of a link's share in an email, independent of the email's own styles.
 const clickMark = "display:inline-block;margin:0 4px;padding:1px 7px;border-radius:9px;background:#1d6b52;color:#fff;" +
 	"font:600 12px/1.5 system-ui,sans-serif;letter-spacing:0;text-decoration:none;white-space:nowrap;vertical-align:middle"

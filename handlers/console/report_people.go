@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// recipientRow is what became of one mail, as the API answers it.
+// recipientRow is the outcome of one email in the form of the API.
 type recipientRow struct {
 	Email      string       `json:"email"`
 	Subscriber string       `json:"subscriber_id"` // empty: erased since
@@ -22,7 +22,7 @@ type recipientRow struct {
 	Events     []string     `json:"events"`
 }
 
-// outcome is what became of a mail, in a word, by its state and what was reported of it since.
+// outcome returns the badge for an email's state and its reported events.
 func (p *Page) outcome(status string, events []string) Badge {
 	has := func(event string) bool { return slices.Contains(events, event) }
 	switch {
@@ -56,10 +56,10 @@ func (p *Page) statusBadge(status string) Badge {
 	return Badge{p.T("Waiting"), ""}
 }
 
-// shownEvents are those that people are chosen by, besides the states of their mails.
+// shownEvents lists the events to filter people by, in addition to the states of their emails.
 var shownEvents = []string{"clicked", "opened", "machine_clicked", "bounced", "complained"}
 
-// stateOf returns the name by which the API is asked for a state that was chosen.
+// stateOf returns the API's name for a chosen state.
 func stateOf(chosen string) string {
 	if slices.Contains(shownEvents, chosen) {
 		return "event"
@@ -67,14 +67,14 @@ func stateOf(chosen string) string {
 	return "status"
 }
 
-// shownRecipient is a row of the table of people.
+// shownRecipient is a row of the recipients table.
 type shownRecipient struct {
 	recipientRow
 	Badge Badge
 	Why   whyNot
 }
 
-// recipients lists what became of each mail of the last mailing of a campaign.
+// recipients lists the outcome of each email of a campaign's last job.
 func (o *Console) recipients(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -137,8 +137,8 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	return p.Show("recipients", v)
 }
 
-// findRecipients reads a page of the recipients of a mailing: of the one with an address, or of those whose address, or
-// a word of whose name, begins with the text. A whole address needs no search.
+// findRecipients reads a page of a job's recipients: the one with an address, or those whose address or a word of
+// whose name begins with the text. A full address needs no search.
 func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipientRow, next string, err error) {
 	path := jobAPI(jobID, "recipients")
 	if email, err := core.ParseEmail(text); err == nil && p.Query("cursor") == "" {
@@ -156,7 +156,7 @@ func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipie
 	return found, next, err
 }
 
-// recipientsFile returns where the API writes what became of each mail of a mailing.
+// recipientsFile returns the API path of the export of a job's recipients.
 func (p *Page) recipientsFile() (string, error) {
 	c, err := p.campaign()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// waitOf says why nothing of a mailing goes out just now; empty: it goes out, or has ended.
+// waitOf describes why a job is not sending at the moment. If it is sending or has ended, it returns an empty string.
 func (p *Page) waitOf(j *core.JobView) string {
 	reason, detail, _ := strings.Cut(j.PauseReason, ": ")
 	switch {
@@ -47,20 +47,20 @@ func (p *Page) waitOf(j *core.JobView) string {
 	return j.PauseReason
 }
 
-// undoRow is a mailing that can be taken back just now.
+// undoRow is a job that can still be undone.
 type undoRow struct{ ID, Title, To, In string }
 
-// newestLooked is how many of the newest mailings are looked at for those that can be taken back.
+// newestLooked is the number of newest jobs that are checked for undo.
 const newestLooked = 5
 
-// undoable are those among the newest mailings that begin within minutes, but for that of the page itself.
+// undoable returns the jobs among the newest ones that start within minutes, except the one of the page itself.
 func (p *Page) undoable() (rows []undoRow) {
 	if _, part := p.Partial(); part && p.Request.URL.Path != p.Path("undo") || !p.May(core.ActionFiguresRead) {
 		return nil
 	}
 	jobs, _, err := p.jobs(p.ofTenant("limit", strconv.Itoa(newestLooked)))
 	if err != nil {
-		p.LogError(err) // the page is worth more than its banner
+		p.LogError(err) // the page is more important than its banner
 		return nil
 	}
 	for i := range jobs {
@@ -74,10 +74,11 @@ func (p *Page) undoable() (rows []undoRow) {
 	return rows
 }
 
-// undoPart is the banner about what can be taken back.
+// undoPart shows the banner about jobs that can be undone.
 func (o *Console) undoPart(p *Page) (web.HTML, error) { return p.ShowPart("message", "undo", View{}) }
 
-// readyAt says when a running mailing is through, if it goes on as so far; empty: that isn't known.
+// readyAt estimates when a running job ends, assuming its current speed. If that is unknown, it returns an empty
+// string.
 func (p *Page) readyAt(d *reportData) string {
 	j := d.Job
 	elapsed, done := p.Now.Sub(j.StartedAt), j.Done()

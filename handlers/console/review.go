@@ -5,20 +5,20 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Review is the page on which a campaign is approved or sent back. It stands alone, since a mail leads to it, on a
-// telephone as well; what it says is made where the decision is taken.
+// Review is the data of the page for approving a campaign or requesting changes. The page has no navigation, since an
+// email links to it, and fits a phone. Package handlers provides its content.
 type Review struct {
 	Title, Fault string
-	Lang         string // of what it says: pages speak more languages than the console
+	Lang         string // language of the content: pages support more languages than the console
 	Status       int
 	Tenant       core.Tenant
-	Data         any // of templates/review.html
+	Data         any // for templates/review.html
 }
 
-// sentBack is what a page says of a campaign that was sent back.
+// sentBack holds who requested changes to a campaign, and the note.
 type sentBack struct{ Who, Note string }
 
-// SentBackBy says who has sent a campaign back, when and why.
+// SentBackBy describes who requested changes to a campaign, when and why.
 func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 	if s.Name == "" {
 		return sentBack{p.T("Changes requested {{when}}.", "when", p.When(s.At)), s.Note}
@@ -26,7 +26,7 @@ func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 	return sentBack{p.T("{{who}} requested changes {{when}}.", "who", s.Name, "when", p.When(s.At)), s.Note}
 }
 
-// ShowReview makes the page in the looks of the tenant's console.
+// ShowReview renders the review page in the design of the tenant's console.
 func (o *Console) ShowReview(c *web.Call, who core.Visitor, r Review) (web.HTML, error) {
 	p, err := o.page(c, who)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// scriptAddress is the address of a file of assets. It changes with the contents, so it may be kept for ever.
+// scriptAddress returns the URL of a file in assets. It changes with the contents, so browsers may cache it forever.
 func scriptAddress(name string) string {
 	const digits = 8
 	sum := assets.Sum(name)
@@ -20,10 +20,10 @@ func scriptAddress(name string) string {
 	return Path + "/" + name + "?v=" + sum[:min(digits, len(sum))]
 }
 
-// scripts of every page.
+// scripts lists the scripts of every page.
 var scripts = []string{scriptAddress("htmx.js"), scriptAddress("console.js")}
 
-// fontFaces declare Inter. A browser loads the second file only for letters that the first lacks.
+// fontFaces declares Inter. A browser loads the second file only for letters that the first lacks.
 var fontFaces = fontFace("inter-latin.woff2", "U+0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+304, "+
 	"U+308, U+329, U+2000-206F, U+20AC, U+2122, U+2191, U+2193, U+2212, U+2215, U+FEFF, U+FFFD") +
 	fontFace("inter-latin-ext.woff2", "U+100-2BA, U+2BD-2C5, U+2C7-2CC, U+2CE-2D7, U+2DD-2FF, U+1D00-1DBF, U+1E00-1E9F, "+
@@ -34,16 +34,16 @@ func fontFace(file, letters string) string {
 		"format(\"woff2\"); unicode-range: %s; }\n", scriptAddress(file), letters)
 }
 
-// fontAddress is the address of the font that each page shows.
+// fontAddress is the URL of the font on every page.
 var fontAddress = scriptAddress("inter-latin.woff2")
 
-// editorScript is the script of the editor of campaigns.
+// editorScript is the URL of the campaign editor's script.
 var editorScript = scriptAddress("editor.js")
 
-// codeScript is that of the editor of HTML.
+// codeScript is the URL of the HTML editor's script.
 var codeScript = scriptAddress("code.js")
 
-// scriptRoutes serve the files of assets that browsers load.
+// scriptRoutes adds the routes of the files in assets.
 func (o *Console) scriptRoutes(t *web.Table) {
 	types := map[string]string{
 		".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
@@ -51,7 +51,7 @@ func (o *Console) scriptRoutes(t *web.Table) {
 	}
 	files, err := fs.ReadDir(assets.Files, ".")
 	if err != nil {
-		panic(err) // they are embedded
+		panic(err) // the files are embedded
 	}
 	for _, f := range files {
 		name, packed := strings.CutSuffix(f.Name(), ".gz")
@@ -60,7 +60,7 @@ func (o *Console) scriptRoutes(t *web.Table) {
 		}
 		body, err := fs.ReadFile(assets.Files, f.Name())
 		if err != nil {
-			panic(err) // it is embedded
+			panic(err) // the file is embedded
 		}
 		file := web.NewPackedFile(types[path.Ext(name)], body)
 		t.Add("GET", Path+"/"+name, web.Public(), web.Console, web.Get(func(c *web.Call) (web.Text, error) {

@@ -8,19 +8,19 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// searchRoutes are the search over all of a tenant.
+// searchRoutes adds the routes of the search in a tenant.
 func (o *Console) searchRoutes(t *web.Table) {
 	o.get(t, "/search", core.ActionListRead, o.search, "The console: search people, campaigns, lists and pages")
 }
 
-// found is one thing that a search has found.
+// found is a search result.
 type found struct{ Text, More, To, Icon string }
 
-// maxFound is how many of each kind a search shows.
+// maxFound is the maximum number of results of each kind.
 const maxFound = 6
 
-// search looks for people by the beginning of their address or of a word of their name, for campaigns and lists by a
-// part of their name, and for pages and what can be begun on them by theirs.
+// search finds people by the beginning of their address or of a word in their name. It finds campaigns and lists by a
+// part of their name, and pages and their actions by name.
 func (o *Console) search(p *Page) (web.HTML, error) {
 	q := strings.TrimSpace(p.Query("q"))
 	var all []found
@@ -48,7 +48,8 @@ func (p *Page) find(q string) (all []found, err error) {
 		}
 	}
 	for _, one := range p.pagesBelow() {
-		// Only beginnings of words: Return opens the first, and "te" is the team rather than "Invite".
+		// Match only beginnings of words: Return opens the first result, and "te" means the team rather than
+		// "Invite".
 		if strings.Contains(" "+strings.ToLower(one.Text), " "+folded) {
 			all = append(all, one)
 		}
@@ -75,8 +76,8 @@ func (p *Page) find(q string) (all []found, err error) {
 	return append(append(all, campaigns...), people...), err
 }
 
-// pagesBelow are the pages below the lines of the navigation that the visitor may open, and what can be begun there:
-// the search leads to them at once.
+// pagesBelow returns the pages below the navigation that the visitor may open, and the actions on them, so that the
+// search can link to them directly.
 func (p *Page) pagesBelow() (all []found) {
 	task, page := p.T("Action"), p.T("Page")
 	for _, one := range []struct {
@@ -108,7 +109,7 @@ func (p *Page) pagesBelow() (all []found) {
 }
 
 func (p *Page) findCampaigns(q string) (all []found, err error) {
-	const most = 200 // characters that the API takes
+	const most = 200 // maximum number of characters in the API
 	if len([]rune(q)) > most {
 		return nil, nil
 	}
@@ -127,7 +128,7 @@ func (p *Page) findCampaigns(q string) (all []found, err error) {
 	return all, err
 }
 
-// findPeople looks for the beginning of addresses and of words of names, for those who may read them.
+// findPeople searches for the beginning of addresses and of words in names, if the visitor may read them.
 func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error) {
 	if !p.May(core.ActionPeopleRead) {
 		return nil, nil
@@ -138,7 +139,7 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 	for i := range lists {
 		names[lists[i].ID] = lists[i].Name
 	}
-	for range peopleReads { // since a page of the API may be short, or empty, and have a next one
+	for range peopleReads { // a page of the API may be short or empty and still have a next one
 		next, err := p.Get("/api/admin/subscribers", query, &people)
 		if err != nil {
 			if _, _, ok := p.FaultOf(err); ok {
@@ -148,7 +149,7 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 		}
 		for _, one := range people[:min(len(people), maxFound-len(all))] {
 			more := names[one.ListID]
-			if one.Status != core.SubscriptionActive { // as the list of people says it
+			if one.Status != core.SubscriptionActive { // as the list of people shows it
 				more += " · " + p.PersonBadge(one.Status).Text
 			}
 			all = append(all, found{p.named(&one), more, p.Path("people", one.ID), "user"})

@@ -14,7 +14,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// sendingRoutes are the pages by which a campaign is sent.
+// sendingRoutes adds the routes for sending a campaign.
 func (o *Console) sendingRoutes(t *web.Table) {
 	const item = "/campaigns/:id"
 	o.get(t, item+"/send", core.ActionCampaignWrite, o.sendPage, "The console: the last page before a campaign is sent")
@@ -24,7 +24,7 @@ func (o *Console) sendingRoutes(t *web.Table) {
 	o.get(t, "/undo", core.ActionFiguresRead, o.undoPart, "The console: what can be taken back just now")
 }
 
-// campaignAPI returns the address of a campaign in the API, or below it.
+// campaignAPI returns the API path of a campaign, or of a part of it.
 func campaignAPI(id string, parts ...string) string {
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
@@ -38,57 +38,57 @@ type sendData struct {
 	From     string
 	Inbox    inbox
 	Lists    []string
-	More     []sendFact // what else recipients get, and who is left out
+	More     []sendFact // further facts about the emails, and excluded subscribers
 	Readers  countedAudience
-	Sum      string // how the number of readers comes about; empty: all get it
-	Measure  Link   // where what is measured is chosen; without To: the visitor may not
+	Sum      string // how the number of recipients is calculated; empty: all subscribers
+	Measure  Link   // page for choosing the tracking; empty To: the visitor may not
 	Faults   []matter
-	Warnings []matter // what is asked about
+	Warnings []matter // warnings that need confirmation
 
-	Ask    bool   // a second person approves it first
-	Review string // address of the page on which the visitor may do that; empty: it may not
+	Ask    bool   // a second person must approve it first
+	Review string // URL of the page for approval; empty: the visitor may not approve
 
-	When       string       // the chosen one of Times
-	Times      []sendTime   // to choose from, with "now" first and "other" last
-	Date, Time string       // of "other"
-	Choices    []timeChoice // a time that the clocks show twice
+	When       string       // the chosen element of Times
+	Times      []sendTime   // choices, starting with "now" and ending with "other"
+	Date, Time string       // for "other"
+	Choices    []timeChoice // for a time that occurs twice when the clocks change
 	DateFault  string
 	TimeFault  string
-	Until      string // nothing goes out later; empty: at any time
+	Until      string // end of sending; empty: unlimited
 	FirstFew   bool
-	Unsure     string // that the box is not ticked; empty: it is, or there is none
+	Unsure     string // error of the unchecked checkbox; empty: none
 	Key        string
 
-	Wanted, Note string // of the question for the approval
-	Nobody       string // why no one else can approve it; empty: someone can
+	Wanted, Note string // of the approval request
+	Nobody       string // why no other person can approve it; empty: someone can
 }
 
-// countedAudience is to how many a campaign goes, as the API counts it.
+// countedAudience is the audience of a campaign as counted by the API.
 type countedAudience struct {
 	core.Audience
 	Warnings []string     `json:"warnings"`
-	BestAt   core.Instant `json:"best_at"` // 0: not known
+	BestAt   core.Instant `json:"best_at"` // 0: unknown
 }
 
-// The values of sendTime that are no instants.
+// The values of sendTime that are not instants.
 const sendNow, sendOther = "now", "other"
 
-// sendTime is a time for sending that one can choose. Button is what the button says then.
+// sendTime is a choice for the start of sending. Button is the label of the button for this choice.
 type sendTime struct{ Value, Title, Text, Button string }
 
-// timeChoice is one of two instants that the clocks show alike.
+// timeChoice is one of two instants with the same local time.
 type timeChoice struct{ Offset, Text string }
 
-// Unmeasured reports whether links of the mails lead straight to their addresses.
+// Unmeasured reports whether links in the emails lead directly to their targets.
 func (d *sendData) Unmeasured() bool { return d.Measure.Text != "" }
 
-// ManyReaders reports whether there are, or may be, so many readers that a few of them can get it first. What is chosen
-// in the settings is kept with fewer, since there may be more by then.
+// ManyReaders reports whether the audience is, or may become, large enough to send to the first recipients only. An
+// option chosen in the settings is kept for smaller audiences, since they may grow until then.
 func (d *sendData) ManyReaders() bool {
 	return d.Readers.AtLeast || d.Readers.Recipients > core.FirstFewFrom
 }
 
-// measureLink leads to where it is chosen that clicks are measured; empty: they are.
+// measureLink links to the setting for click tracking. If clicks are tracked, it returns the zero Link.
 func (p *Page) measureLink(c *campaignPage) (l Link) {
 	if measured(&p.Tenant, c.Tracking) != measureNothing {
 		return l
@@ -102,12 +102,12 @@ func (p *Page) measureLink(c *campaignPage) (l Link) {
 	return l
 }
 
-// sendPage shows what goes out, to whom, and what is to be said against it.
+// sendPage shows what is sent to whom, and the findings about it.
 func (o *Console) sendPage(p *Page) (web.HTML, error) {
 	return p.showSend(&sendData{FirstFew: p.Tenant.FirstFew, When: sendNow, Key: core.NewID()}, View{})
 }
 
-// showSend makes the page for what was chosen so far.
+// showSend renders the page for the current choices.
 func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	var err error
 	if d.Campaign, err = p.campaign(); err != nil {
@@ -136,12 +136,12 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 		v.Title = p.T("Approval")
 	}
 	if c.State == core.CampaignApproved && p.Query("done") == "to-approve" {
-		v.Done = p.T("Approved. You can send it now.") // since the page was left open
+		v.Done = p.T("Approved. You can send it now.") // approved while the page was open
 	}
 	return p.Show("send", v)
 }
 
-// lookAtReview fills in what there is to say of the approval: the form holds what was asked for last.
+// lookAtReview fills in the data about the approval. The form starts with the last request.
 func (p *Page) lookAtReview(d *sendData) (err error) {
 	c := d.Campaign
 	if !d.Ask || c.State == core.CampaignApproved {
@@ -162,7 +162,7 @@ func (p *Page) lookAtReview(d *sendData) (err error) {
 	return err
 }
 
-// lookAt reads what the API says about a campaign that is to be sent.
+// lookAt reads the API's data about a campaign that is to be sent.
 func (p *Page) lookAt(d *sendData) error {
 	c := d.Campaign
 	name, address := cmp.Or(c.FromName, p.Tenant.MailFromName), cmp.Or(c.FromEmail, p.Tenant.MailFrom)
@@ -197,7 +197,7 @@ func (p *Page) lookAt(d *sendData) error {
 		d.Faults = append(d.Faults, no)
 	}
 	if len(c.ListIDs) == 0 {
-		return nil // there is no one to count
+		return nil // there are no recipients to count
 	}
 	if _, err := p.Get(campaignAPI(c.ID, "audience"), nil, &d.Readers); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (p *Page) lookAt(d *sendData) error {
 	return nil
 }
 
-// Asks returns how many of the warnings are to be ticked off.
+// Asks returns the number of warnings that need confirmation.
 func (d *sendData) Asks() (n int) {
 	for i := range d.Warnings {
 		if !d.Warnings[i].Settled {
@@ -228,7 +228,8 @@ func (d *sendData) Asks() (n int) {
 	return n
 }
 
-// sumOf says how the number of readers comes about: 12,480 − 96 can't be reached = 12,384. Empty: all get it.
+// sumOf describes how the number of recipients is calculated, such as 12,480 − 96 bounced = 12,384. If it includes
+// all subscribers, it returns an empty string.
 func (p *Page) sumOf(a *core.Audience) string {
 	sum := p.Number(a.Active)
 	for _, part := range []struct {
@@ -254,7 +255,7 @@ func (p *Page) sumOf(a *core.Audience) string {
 	return sum + " = " + p.Number(a.Recipients)
 }
 
-// offerTimes fills in the times to choose from. One that was offered on an older page is chosen no more.
+// offerTimes fills in the send times to choose from. If the selected time is no longer offered, it selects "now".
 func (p *Page) offerTimes(d *sendData) {
 	now := sendTime{sendNow, p.T("Now"), p.T("Undo within 60 seconds"), p.T("Send now")}
 	if n := d.Readers.Recipients; !d.Readers.AtLeast {
@@ -281,7 +282,7 @@ func (p *Page) offerTimes(d *sendData) {
 	}
 }
 
-// offer adds a time, unless it is there.
+// offer adds a time unless it is already offered.
 func (d *sendData) offer(p *Page, at core.Instant, why string) {
 	value := p.Machine(at)
 	if i := slices.IndexFunc(d.Times, func(t sendTime) bool { return t.Value == value }); i >= 0 {
@@ -296,7 +297,7 @@ func (d *sendData) offer(p *Page, at core.Instant, why string) {
 	d.Times = append(d.Times, t)
 }
 
-// joinedBy joins two remarks, of which the second may be missing.
+// joinedBy joins two remarks. The second one may be empty.
 func (p *Page) joinedBy(text, more string) string {
 	if more == "" {
 		return text
@@ -304,7 +305,7 @@ func (p *Page) joinedBy(text, more string) string {
 	return text + " · " + more
 }
 
-// Moment writes a whole date with the zone and how far away it is: Fri 27 Nov 2026, 08:00 Berlin, in 4 days.
+// Moment formats a full date with the zone and the time until then: Fri 27 Nov 2026, 08:00 Berlin, in 4 days.
 func (p *Page) Moment(at core.Instant) string {
 	text := p.Date(at) + ", " + p.Clock(at) + " " + p.ZoneName()
 	if away := p.Away(at); away != "" {
@@ -313,7 +314,7 @@ func (p *Page) Moment(at core.Instant) string {
 	return text
 }
 
-// Away says how far in the future an instant is; empty: it has passed.
+// Away describes how far in the future an instant is. For a past instant, it returns an empty string.
 func (p *Page) Away(at core.Instant) string {
 	switch d := at.Sub(p.Now); {
 	case d <= 0:
@@ -330,8 +331,8 @@ func (p *Page) Away(at core.Instant) string {
 	}
 }
 
-// readTime reads the date and time of the form as the clocks in the page's zone show them. offset names one of two such
-// instants. 0: there is none, and the page says why.
+// readTime reads the date and time of the form in the page's time zone. offset selects one of two possible instants.
+// If there is no valid time, it returns 0, and the page explains why.
 func (p *Page) readTime(d *sendData, offset string) (at core.Instant) {
 	wall, err := time.Parse("2006-01-02 15:04", d.Date+" "+d.Time)
 	if err != nil {
@@ -381,10 +382,10 @@ type sendBody struct {
 	FirstFew    bool   `json:"first_few"`
 }
 
-// undoSeconds is how long what is sent at once waits for its undo.
+// undoSeconds is the time for which an immediate send can be undone.
 const undoSeconds = 60
 
-// send sends the version that was looked at. The key of the form makes the same form send once, however often it comes.
+// send sends the reviewed version. The form contains a key so that submitting it again doesn't send twice.
 func (o *Console) send(p *Page) (web.HTML, error) {
 	f := p.Form
 	version, _ := strconv.ParseInt(f["version"], 10, 64)
@@ -404,7 +405,7 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 		body.ScheduledAt = p.Machine(at)
 	default:
 		at, err := core.ParseInstant(d.When)
-		if err != nil || at <= p.Now { // the page was open for long
+		if err != nil || at <= p.Now { // the page was open for too long
 			return p.showSend(d, View{Fault: p.T("Choose a time in the future."), Status: http.StatusBadRequest})
 		}
 		body.ScheduledAt = d.When
@@ -426,7 +427,7 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	c, err := p.campaign()
-	if err == nil && written(c.State) { // the form is that of a sending that was taken back
+	if err == nil && written(c.State) { // the form belongs to a send that was undone
 		return p.Redirect(p.Path("campaigns", id, "send"), c.undoNotice())
 	}
 	if err != nil {
@@ -435,19 +436,19 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), "")
 }
 
-// sendUnsure shows the page anew where the box next to the warnings is not ticked.
+// sendUnsure shows the page again because the checkbox next to the warnings was not checked.
 func (p *Page) sendUnsure(fault string) (web.HTML, error) {
 	d := p.sendChoices()
 	d.Unsure = fault
 	return p.showSend(d, View{Fault: fault, Status: http.StatusBadRequest})
 }
 
-// sendAgain shows the page anew with what was chosen, and why it was not sent.
+// sendAgain shows the page again with the submitted choices and the reason why the campaign was not sent.
 func (p *Page) sendAgain(fault string, status int) (web.HTML, error) {
 	return p.showSend(p.sendChoices(), View{Fault: fault, Status: status})
 }
 
-// sendChoices is what the form that was sent has chosen. Who says which of two instants is meant means another time.
+// sendChoices returns the choices in the submitted form. Choosing one of two possible instants implies "other".
 func (p *Page) sendChoices() *sendData {
 	f := p.Form
 	d := &sendData{
@@ -460,7 +461,8 @@ func (p *Page) sendChoices() *sendData {
 	return d
 }
 
-// nobodyApproves says why no one but the visitor can approve a campaign, or mend it; empty: someone can.
+// nobodyApproves describes why only the visitor can approve or fix a campaign, or returns an empty string if another
+// person can.
 func (p *Page) nobodyApproves(id string) (string, error) {
 	var a core.Approvers
 	if _, err := p.Get(campaignAPI(id, "approvers"), nil, &a); err != nil || a.People > 0 {
@@ -478,7 +480,7 @@ func (p *Page) nobodyApproves(id string) (string, error) {
 		strings.Join(all, ", ")), nil
 }
 
-// askApproval asks for another person's approval of the version that was looked at.
+// askApproval asks another person to approve the reviewed version.
 func (o *Console) askApproval(p *Page) (web.HTML, error) {
 	f := p.Form
 	var err error
@@ -510,12 +512,12 @@ func (o *Console) askApproval(p *Page) (web.HTML, error) {
 	}
 	notice := "to-approve"
 	if asked.Review == nil || asked.Review.Asked == 0 {
-		notice = "" // the page says why no one was asked
+		notice = "" // the page explains why no one was asked
 	}
 	return p.Redirect(p.Path("campaigns", id, "send"), notice)
 }
 
-// undoNotice is the key of what is said of a campaign whose sending was undone.
+// undoNotice returns the key of the notice for a campaign whose sending was undone.
 func (c *campaignPage) undoNotice() string {
 	if c.State == core.CampaignApproved {
 		return "undone-approved"
@@ -523,7 +525,7 @@ func (c *campaignPage) undoNotice() string {
 	return "undone"
 }
 
-// undo cancels the sending of a campaign that waits for its start.
+// undo cancels the sending of a campaign that has not started.
 func (o *Console) undo(p *Page) (web.HTML, error) {
 	id := p.ID()
 	var undone campaignPage

@@ -8,13 +8,13 @@ import (
 	"newsletterd/core"
 )
 
-// sendFact is a term of the last page before a campaign is sent, with all that there is of it.
+// sendFact is a term with its details on the last page before sending.
 type sendFact struct {
 	Name  string
 	Texts []string
 }
 
-// lookFurther reads what recipients get that the body of the mail doesn't show, and who is left out.
+// lookFurther reads the parts of the emails outside the body, and the excluded subscribers.
 func (p *Page) lookFurther(d *sendData) error {
 	c := d.Campaign
 	add := func(name string, texts ...string) {
@@ -30,7 +30,7 @@ func (p *Page) lookFurther(d *sendData) error {
 		if err != nil {
 			return err
 		}
-		if found { // of one that is gone there is a finding
+		if found { // a missing one causes a finding
 			full := cmp.Or(m.Full, &m.MediaFileView)
 			files = append(files, core.AttachmentName(m.Name, m.Type)+" ("+p.Size(full.Bytes)+")")
 		}
@@ -65,7 +65,7 @@ func (p *Page) lookFurther(d *sendData) error {
 	return nil
 }
 
-// readNamed reads a record that a campaign names; found is false where it is gone.
+// readNamed reads a record that a campaign refers to. found is false if it was deleted.
 func (p *Page) readNamed(path string, out any) (found bool, err error) {
 	if _, err = p.Get(path, nil, out); core.KindOf(err) == core.NotFound {
 		return false, nil
@@ -73,14 +73,14 @@ func (p *Page) readNamed(path string, out any) (found bool, err error) {
 	return err == nil, err
 }
 
-// campaignName is what a campaign is called, or its id where it is gone.
+// campaignName returns the name of a campaign, or its id if it was deleted.
 func (p *Page) campaignName(id string) (string, error) {
 	var c core.CampaignView
 	_, err := p.readNamed(campaignAPI(id), &c)
 	return cmp.Or(c.Name, p.Listed(c.Subject), id), err
 }
 
-// onlyTo says to which recipients of another campaign one goes.
+// onlyTo describes which recipients of another campaign a campaign is sent to.
 func (p *Page) onlyTo(who, name string) string {
 	switch who {
 	case core.FollowJoined:

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// settingsRoutes are the settings of a tenant.
+// settingsRoutes adds the routes for a tenant's settings.
 func (o *Console) settingsRoutes(t *web.Table) {
 	const change = core.ActionTenantSettings
 	o.get(t, "/settings", change, o.settings, "The console: looks and sender of a tenant")
@@ -32,7 +32,7 @@ type settingsPage struct {
 	More any
 }
 
-// showSettings shows a page of settings: a template and its Data. first is the path of the tab that it belongs to.
+// showSettings shows a page of the settings. name is the template, more its data, and first the path of its tab.
 func (p *Page) showSettings(name, first string, v View, form filled, more any) (web.HTML, error) {
 	areas := []struct {
 		text, path string
@@ -63,7 +63,7 @@ func (p *Page) showSettings(name, first string, v View, form filled, more any) (
 	return p.Show(name, v)
 }
 
-// What is measured of openings and clicks, as the form has it.
+// The tracking of opens and clicks in the form.
 const (
 	measureEach    = "each"
 	measureConsent = "consent"
@@ -71,7 +71,7 @@ const (
 	measureNothing = "nothing"
 )
 
-// measureOf returns what is measured at most.
+// measureOf returns the maximum tracking that the settings allow.
 func measureOf(t *core.Tenant) string {
 	switch {
 	case t.NoTracking:
@@ -84,7 +84,7 @@ func measureOf(t *core.Tenant) string {
 	return measureEach
 }
 
-// MeasureOptions are the kinds of measuring.
+// MeasureOptions returns the tracking options.
 func (p *Page) MeasureOptions() []option {
 	return []option{
 		{measureEach, p.T("Opens and clicks per subscriber")},
@@ -94,7 +94,7 @@ func (p *Page) MeasureOptions() []option {
 	}
 }
 
-// trackingOf is what a campaign measures that measures all that the settings allow.
+// trackingOf returns the tracking of a campaign that uses everything the settings allow.
 func trackingOf(t *core.Tenant) string {
 	switch measureOf(t) {
 	case measureNothing:
@@ -105,7 +105,7 @@ func trackingOf(t *core.Tenant) string {
 	return core.TrackingPersons
 }
 
-// measured returns what is measured of a campaign: what it says, as far as the settings allow it.
+// measured returns the effective tracking of a campaign: its own choice, limited by the settings.
 func measured(t *core.Tenant, tracking string) string {
 	switch {
 	case tracking == core.TrackingOff || t.NoTracking:
@@ -116,7 +116,7 @@ func measured(t *core.Tenant, tracking string) string {
 	return measureOf(t)
 }
 
-// Measured says what is measured of a campaign, in the words of MeasureOptions.
+// Measured describes the effective tracking of a campaign, in the words of MeasureOptions.
 func (p *Page) Measured(tracking string) string {
 	is := measured(&p.Tenant, tracking)
 	for _, o := range p.MeasureOptions() {
@@ -127,8 +127,8 @@ func (p *Page) Measured(tracking string) string {
 	return ""
 }
 
-// trackings are what a campaign may measure, in the words of MeasureOptions, the most first. More than the settings
-// allow is there only where a campaign says so already.
+// trackings returns the tracking options for a campaign, in the words of MeasureOptions, most tracking first. An
+// option beyond the settings is included only if the campaign already uses it.
 func (p *Page) trackings(chosen string) (all []option) {
 	most := slices.Index(core.Trackings, trackingOf(&p.Tenant))
 	for i, tracking := range slices.Backward(core.Trackings) {
@@ -143,7 +143,7 @@ func (p *Page) trackings(chosen string) (all []option) {
 	return all
 }
 
-// settings is the form of looks and sender.
+// settings shows and saves the form for design and sender.
 func (o *Console) settings(p *Page) (web.HTML, error) {
 	show := func(f filled, v View) (web.HTML, error) {
 		v.State = p.T("Branding and sender of your emails and pages")
@@ -182,13 +182,13 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 			return show(f, v)
 		})
 	}
-	if p.Form["then"] == "logo" { // on a page of its own, for which nothing that was typed is lost
+	if p.Form["then"] == "logo" { // a separate page, saved before so that no input is lost
 		return p.Redirect(p.Path("settings", "logo"), "saved")
 	}
 	return p.Redirect(p.Path("settings"), "saved")
 }
 
-// settingsMails is the wording of the mails to readers, where a list has none of its own.
+// settingsMails shows and saves the texts of emails to subscribers, for lists without custom texts.
 func (o *Console) settingsMails(p *Page) (web.HTML, error) {
 	w := p.wordingsOfTenant()
 	if name := p.mailPreviewed(); name != "" {

@@ -7,34 +7,34 @@ import (
 	"newsletterd/core"
 )
 
-// shell is what stands around a page.
+// shell is the layout around a page.
 type shell struct {
 	Style   string
 	Font    string
 	Scripts []string
-	Home    string // address of the overview
-	Name    string // whose console it is
-	Initial string // of Name
+	Home    string // URL of the overview
+	Name    string // name of the tenant
+	Initial string // initials of Name
 	Nav     []navItem
 	Account string
 	Logout  string
-	Person  string // who is signed in
-	Switch  bool   // there may be other tenants to go to
+	Person  string // name of the signed-in user
+	Switch  bool   // there may be other tenants to switch to
 
-	Operation string // address of the pages of operators; empty for others
+	Operation string // URL of the operators' pages; empty for other users
 	Undo      []undoRow
 	Folder    bool // emails reach no one: there is no mail server
 }
 
-// navItem is a line of the navigation.
+// navItem is an entry of the navigation.
 type navItem struct {
 	Text, To, Icon string
 	Here           bool
-	Second         bool // it begins the second group
-	Tab            bool // it is in the bar of a telephone
+	Second         bool // starts the second group
+	Tab            bool // shown in the tab bar on phones
 }
 
-// areas are the lines of the navigation of a tenant.
+// areas holds the entries of a tenant's navigation.
 var areas = []struct {
 	text, path, icon string
 	action           core.Action
@@ -48,7 +48,7 @@ var areas = []struct {
 	{"Settings", "settings", "settings", core.ActionTenantSettings, false, false},
 }
 
-// areaOf are the first parts of paths that belong to another area than their name says.
+// areaOf maps the first part of a path to its navigation area, if the name differs.
 var areaOf = map[string]string{
 	"new-campaign": "campaigns", "new-person": "people", "new-import": "people", "imports": "people",
 	"suppressions": "people",
@@ -80,7 +80,7 @@ func (p *Page) shell(v *View) shell {
 	s.Switch = p.IsOperator() || len(p.Who.User.Roles) > 1
 	if p.inOwn() {
 		s.Name, s.Home, s.Nav = s.Person, OwnPath, p.ownNavigation(v)
-		s.Switch = p.caller.HasRole() // the way back, also of those who have one tenant
+		s.Switch = p.caller.HasRole() // the way back, even with only one tenant
 	}
 	s.Initial = initials(s.Name)
 	s.Folder = !v.Part && !v.Plain && p.folder()
@@ -107,7 +107,7 @@ func (p *Page) navigation() (items []navItem) {
 	return items
 }
 
-// initials are the first letters of the first two words.
+// initials returns the first letters of the first two words.
 func initials(name string) string {
 	out := ""
 	for _, word := range strings.Fields(name) {
@@ -122,5 +122,5 @@ func initials(name string) string {
 	return out
 }
 
-// IsForm reports whether the page answers a form that was sent.
+// IsForm reports whether the page answers a submitted form.
 func (p *Page) IsForm() bool { return p.Request.Method == http.MethodPost }

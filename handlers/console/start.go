@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// startRoutes are the pages of the first minutes.
+// startRoutes adds the routes for creating the first tenants.
 func (o *Console) startRoutes(t *web.Table) {
 	o.open(t, Path+"/new-tenant", o.newTenant, "The console: make a tenant")
 	o.openPost(t, Path+"/new-tenant", o.addTenant, "The console: make a tenant")
@@ -23,8 +23,8 @@ type newTenantData struct {
 	Name, Domain, MailFrom, PostalAddress, Language, TimeZone string
 
 	Languages []option
-	First     bool // there is none yet
-	InTeam    bool // who makes it is to be one of its administrators
+	First     bool // there is no tenant yet
+	InTeam    bool // the creator becomes one of its administrators
 }
 
 func (o *Console) newTenant(p *Page) (web.HTML, error) { return p.showNewTenant(newTenantData{}, nil) }
@@ -61,7 +61,7 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 	return p.Show("newtenant", v)
 }
 
-// domainOf returns the domain that a person means who pastes an address of the web or of mail.
+// domainOf returns the domain in a pasted URL or email address.
 func domainOf(pasted string) string {
 	s := strings.ToLower(strings.TrimSpace(pasted))
 	if _, rest, ok := strings.Cut(s, "://"); ok {
@@ -81,7 +81,7 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 		PostalAddress: p.Form["postal_address"], Language: p.Form["language"],
 		TimeZone: strings.TrimSpace(p.Form["time_zone"]), InTeam: p.Form["in_team"] != "",
 	}
-	if d.InTeam { // before the tenant is made, which is not made twice
+	if d.InTeam { // checked before the tenant is created, which must not happen twice
 		if err := p.fresh(); err != nil {
 			return web.HTML{}, err
 		}
@@ -106,7 +106,7 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 	if err := p.Do(http.MethodPost, "/api/admin/tenants", body, &made); err != nil {
 		return p.showNewTenant(d, err)
 	}
-	if d.InTeam { // operators may do all there, but only who is in the team is asked for approval
+	if d.InTeam { // operators have all rights there, but only team members are asked for approval
 		role := map[string]string{"role": core.RoleTenantAdmin, "tenant_id": made.ID}
 		if err := p.Do(http.MethodPost, "/api/admin/users/"+p.caller.UserID+"/roles", role, nil); err != nil {
 			return web.HTML{}, err
@@ -115,17 +115,17 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 	return p.Redirect(Path+"/"+made.ID, "")
 }
 
-// step is something to do on the way to the first newsletter.
+// step is a task on the way to the first newsletter.
 type step struct {
 	Title, Text, To string
 	Done            bool
 
-	may      bool // the visitor can do it
+	may      bool // the visitor may do it
 	optional bool
 }
 
-// steps are those of a tenant, in their order, until all are done; each visitor sees what they may do themselves, and
-// none where that is all done.
+// steps returns the steps of a tenant in order until all are done. Each visitor sees only their own tasks, and none
+// if all of those are done.
 func (p *Page) steps(d *overviewData) (all []step, err error) {
 	if !p.May(core.ActionCampaignWrite) {
 		return nil, nil
@@ -180,8 +180,8 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 	return all, nil
 }
 
-// senderSteps are the steps of the sender's domain and of the mail server. Once a newsletter was delivered, the server
-// works, and a domain is good enough that was verified in any way: a mail server may sign by itself.
+// senderSteps returns the steps for the sender domain and the mail server. After the first delivered newsletter, the
+// server step is done, and any kind of verification suffices for the domain, since a mail server may sign emails.
 func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	sender, err := p.senderDomain()
 	if err != nil {
@@ -206,10 +206,10 @@ func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	return domain, server, err
 }
 
-// relayTests is how many of the last test mails of a tenant are looked at.
+// relayTests is the number of the tenant's last test emails that are checked.
 const relayTests = 20
 
-// relayTested reports whether a mail server has taken a test mail of the tenant, as the audit trail has it.
+// relayTested reports whether a mail server has accepted a test email of the tenant, according to the audit log.
 func (p *Page) relayTested() (bool, error) {
 	if !p.May(core.ActionAuditRead) {
 		return false, nil
@@ -221,7 +221,7 @@ func (p *Page) relayTested() (bool, error) {
 	}), err
 }
 
-// proofStep is the step of the sender's domain: it is done once a record proves it and a key signs.
+// proofStep returns the step for the sender domain. It is done if a record verifies the domain and a key signs.
 func (p *Page) proofStep(d *core.SenderDomainView) step {
 	s := step{
 		Title: p.T("Verify your domain"), Text: p.T("Keep your emails out of spam."), To: p.Path("settings", "domains"),
@@ -230,7 +230,7 @@ func (p *Page) proofStep(d *core.SenderDomainView) step {
 		return s
 	}
 	s.To = p.domainPath(d.ID)
-	switch proved := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound; { // not the operator's word
+	switch proved := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound; { // not only by an operator
 	case !d.Verified() || !proved:
 	case !d.Signed:
 		s.Text = p.T("Verified. Next, turn on DKIM signing.")
@@ -240,8 +240,8 @@ func (p *Page) proofStep(d *core.SenderDomainView) step {
 	return s
 }
 
-// senderDomain finds the domain of the sender among the tenant's, the nearest one; nil: it is none of them, or not the
-// visitor's to see.
+// senderDomain returns the closest of the tenant's sender domains for its sender address. If there is none or the
+// visitor may not see it, it returns nil.
 func (p *Page) senderDomain() (nearest *core.SenderDomainView, err error) {
 	if !p.May(core.ActionDomainPropose) || p.Tenant.MailFrom == "" {
 		return nil, nil

@@ -12,24 +12,24 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// The stylesheet is the files of style/ in the order of their names.
+// The stylesheet consists of the files in style/ in the order of their names.
 //
 //go:embed style/*.css
 var styleFiles embed.FS
 
 const stylePath = Path + "/style.css"
 
-// Colours of the console that the accent is held against.
+// Colors of the console that the accent color is compared with.
 var (
 	ownColor  = core.Color{0x1d, 0x6b, 0x52}
 	paper     = core.White
 	paperDark = core.Color{0x1a, 0x1d, 0x20}
 	ground    = core.Color{0xf6, 0xf6, 0xf3}
-	// of what is marked by a tint of the accent
+	// opacity of the accent color for highlights
 	tint = 0.12
 )
 
-// Contrasts that are enough: of a text, and of a button whose own text is white.
+// Sufficient contrasts for a text, and for a button with white text.
 const (
 	textContrast   = 6.5
 	buttonContrast = 3.5
@@ -54,8 +54,8 @@ func readStyle() (sheet, version string) {
 	return b.String(), hex.EncodeToString(sum[:4])
 }
 
-// styleAddress is the address of the stylesheet for a colour (#rrggbb; empty: our own). It changes with the contents,
-// so it may be kept for ever.
+// styleAddress returns the URL of the stylesheet for a color (#rrggbb; empty: the default). It changes with the
+// contents, so browsers may cache it forever.
 func styleAddress(color string) string {
 	to := stylePath + "?v=" + styleVersion
 	if color != "" {
@@ -68,14 +68,14 @@ type styleQuery struct {
 	Color string `query:"color"`
 }
 
-// style answers the stylesheet with the colours that follow from the tenant's. They come as a stylesheet, since the
-// pages allow no style of their own.
+// style answers with the stylesheet in colors derived from the tenant's. A stylesheet is necessary because the pages
+// allow no style attributes.
 func style(c *web.Call, in styleQuery) (web.Text, error) {
 	accent, ok := core.ParseColor("#" + in.Color)
 	if !ok {
 		accent = ownColor
 	}
-	// A button's colour has to stand out from the paper, its text from the button.
+	// A button's color must contrast with the paper, and its text with the button.
 	button := accent.Readable(paper, core.Black)
 	light := accent.Readable(ground.Mix(accent, tint), core.Black)
 	tintDark := paperDark.Mix(accent, 2*tint)
@@ -87,8 +87,8 @@ func style(c *web.Call, in styleQuery) (web.Text, error) {
 	return web.NewFile("text/css; charset=utf-8", []byte(fontFaces+css+styleSheet)).For(c), nil
 }
 
-// lighter returns a colour of the same hue that has enough contrast on a dark ground: as light as it takes, with as
-// much colour as half of its lightness allows. Mixed with white alone it would be grey.
+// lighter returns a color of the same hue with enough contrast on a dark ground. It is only as light as necessary,
+// and its saturation is half of what its lightness allows. Mixing with white alone would make it gray.
 func lighter(c, ground core.Color, enough float64) core.Color {
 	const most = 0.5
 	low, high := float64(min(c[0], c[1], c[2])), float64(max(c[0], c[1], c[2]))

@@ -7,7 +7,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// suppressionRoutes are the pages of the addresses that no list mails.
+// suppressionRoutes adds the routes of the suppression list.
 func (o *Console) suppressionRoutes(t *web.Table) {
 	may := core.ActionSuppressionManage
 	o.get(t, "/suppressions", may, o.suppressions, "The console: addresses that are not mailed")
@@ -19,14 +19,14 @@ func (o *Console) suppressionRoutes(t *web.Table) {
 type suppressionsData struct {
 	Rows          []personBlock
 	Email, Reason field
-	Text          string // that was searched for
+	Text          string // search text
 
-	Bounced, Complained int64         // people on lists whom mails don't reach, or who have complained
-	Lists               []personFound // where the address that was searched for stands
+	Bounced, Complained int64         // people on lists who bounced or marked an email as spam
+	Lists               []personFound // list entries of the address that was searched for
 	Pager               pager
 }
 
-// suppressions lists the addresses that no list of the tenant mails, and switches one off.
+// suppressions lists the addresses that the tenant's lists don't email, and blocks an address.
 func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	d := suppressionsData{Text: p.Query("q")}
 	v := View{
@@ -71,14 +71,14 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	return p.Show("suppressions", v)
 }
 
-// personFound is a person on a list, as a search shows it.
+// personFound is a person on a list as a search result.
 type personFound struct {
 	person
 	Badge Badge
 }
 
-// unreached counts those on lists who get nothing more without having been switched off, by the kept counters, and
-// finds where the address that is searched for stands.
+// unreached counts, from stored counters, the people on lists who get no emails although they are not blocked. It
+// also finds the list entries of the address that was searched for.
 func (p *Page) unreached(d *suppressionsData) error {
 	lists, err := p.peopleLists()
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *Page) unreached(d *suppressionsData) error {
 	}
 	var found []person
 	_, err = p.Get("/api/admin/subscribers", p.ofTenant("email", d.Text, "limit", "20"), &found)
-	if _, _, ok := p.FaultOf(err); ok { // it is no address
+	if _, _, ok := p.FaultOf(err); ok { // the search text is not an address
 		return nil
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *Page) unreached(d *suppressionsData) error {
 	return nil
 }
 
-// onceEach leaves out what stands on the send side, too, where it is the same that stands on the side of the lists.
+// onceEach removes entries of the send service that duplicate entries of the lists.
 func onceEach(rows []personBlock) (out []personBlock) {
 	type address struct{ email, tenant, reason string }
 	seen := map[address]bool{}
@@ -124,17 +124,17 @@ func onceEach(rows []personBlock) (out []personBlock) {
 	return out
 }
 
-// lift lets an address be mailed again.
+// lift unblocks an address.
 func (o *Console) lift(p *Page) (web.HTML, error) {
 	err := p.Do(http.MethodPost, "/api/admin/suppressions/lift",
 		map[string]any{"email": p.Form["email"], "tenant_id": p.Tenant.ID}, nil)
-	if err != nil && core.KindOf(err) != core.NotFound { // lifted meanwhile
+	if err != nil && core.KindOf(err) != core.NotFound { // already unblocked in the meantime
 		return web.HTML{}, err
 	}
 	return p.Redirect(p.Path("suppressions"), "lifted")
 }
 
-// SuppressionKind is why an address is not mailed, in a word.
+// SuppressionKind returns the badge for the reason why an address is blocked.
 func (p *Page) SuppressionKind(b personBlock) Badge {
 	switch b.Kind {
 	case core.KindDisabled, string(core.StatusSuppressed):

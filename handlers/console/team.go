@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// teamRoutes are the pages of those who work for a tenant.
+// teamRoutes adds the routes of a tenant's team.
 func (o *Console) teamRoutes(t *web.Table) {
 	const read, change = core.ActionTeamRead, core.ActionTeamManage
 	o.get(t, "/settings/team", read, o.team, "The console: who works for a tenant")
@@ -19,17 +19,17 @@ func (o *Console) teamRoutes(t *web.Table) {
 	o.post(t, "/settings/invitations/:id/delete", change, o.invitationDelete, "The console: take an invitation back")
 }
 
-// teamData is what the page of the team shows.
+// teamData is the data of the team page.
 type teamData struct {
 	Team        []core.Teammate
 	Invitations []core.Invitation
-	Operator    bool              // the visitor has no role here, and may everything as an operator
-	Changes     bool              // there is a person whose role the visitor can change
-	Approval    bool              // a second person approves
-	Disable     map[string]string // by the ids of people: the label of the box that disables the clients and webhooks they keep
+	Operator    bool              // the visitor has no role here but all rights as an operator
+	Changes     bool              // the visitor can change the role of at least one person
+	Approval    bool              // a second person must approve campaigns
+	Disable     map[string]string // labels of checkboxes for disabling a person's clients, by user id
 }
 
-// roles adds the visitor who is an operator, and so works here without a role.
+// roles adds a visitor who is an operator and works here without a role.
 func (d *teamData) roles(p *Page) {
 	me := p.Who.User
 	d.Approval = p.Tenant.Approval == core.ApprovalSecondPerson
@@ -39,7 +39,7 @@ func (d *teamData) roles(p *Page) {
 	d.Operator = p.IsOperator() && !slices.ContainsFunc(d.Team, func(t core.Teammate) bool { return t.ID == me.ID })
 }
 
-// Count is how many people work for the tenant, as far as the visitor sees them.
+// Count returns the number of team members that the visitor can see.
 func (d teamData) Count() int64 {
 	n := int64(len(d.Team))
 	if d.Operator {
@@ -48,7 +48,7 @@ func (d teamData) Count() int64 {
 	return n
 }
 
-// maxTeam is how many people and invitations the page shows.
+// maxTeam is the maximum number of people and invitations on the page.
 const maxTeam = 300
 
 func (o *Console) team(p *Page) (web.HTML, error) { return p.showTeam(filled{}, View{}) }
@@ -73,7 +73,7 @@ func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
 	return p.showSettings("team", "team", v, f, d)
 }
 
-// madeByTeam finds the clients and webhooks that people of the team keep.
+// madeByTeam finds the clients and webhooks that team members created.
 func (p *Page) madeByTeam(d *teamData) error {
 	var found core.Made
 	var err error
@@ -102,7 +102,7 @@ func (p *Page) madeByTeam(d *teamData) error {
 	return nil
 }
 
-// RoleName is a role in words.
+// RoleName returns the name of a role for people.
 func (p *Page) RoleName(role string) string {
 	for _, r := range p.RoleOptions() {
 		if r.Value == role {
@@ -112,7 +112,7 @@ func (p *Page) RoleName(role string) string {
 	return role
 }
 
-// RoleOptions are the roles in a tenant, with what they may.
+// RoleOptions returns the roles in a tenant with their rights.
 func (p *Page) RoleOptions() []option {
 	return []option{
 		{core.RoleViewer, p.T("Viewer: can see statistics")},
@@ -122,7 +122,7 @@ func (p *Page) RoleOptions() []option {
 	}
 }
 
-// Me is who is signed in, by name or address.
+// Me returns the name of the visitor, or else the address.
 func (p *Page) Me() string { return cmp.Or(p.Who.User.Name, string(p.Who.User.Email)) }
 
 // IsMe reports whether a user is the visitor.
@@ -137,7 +137,7 @@ func (o *Console) invite(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "team"), "invited")
 }
 
-// again shows the page of the team where something about one person can't be done.
+// teamAgain shows the team page after a failed action on one person.
 func (p *Page) teamAgain(_ filled, v View) (web.HTML, error) { return p.showTeam(filled{}, v) }
 
 func (o *Console) teamRole(p *Page) (web.HTML, error) {
@@ -170,5 +170,5 @@ func (o *Console) invitationDelete(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "team"), "taken-back")
 }
 
-// HasRole reports whether a role is among others.
+// HasRole reports whether roles contains role.
 func (p *Page) HasRole(roles core.Strings, role string) bool { return slices.Contains(roles, role) }

@@ -14,7 +14,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// themeRoutes are the pages of how mails look.
+// themeRoutes adds the routes for the design of emails.
 func (o *Console) themeRoutes(t *web.Table) {
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
 	o.get(t, "/looks/themes", read, o.showThemes, "The console: the themes of mails")
@@ -25,7 +25,7 @@ func (o *Console) themeRoutes(t *web.Table) {
 	o.post(t, "/looks/theme-preview", read, o.themePreview, "The console: a mail in a theme that isn't saved, in a frame")
 }
 
-// builtInTheme is a theme that every tenant has.
+// builtInTheme is a theme that is available to every tenant.
 type builtInTheme struct{ Name, Title, Text string }
 
 func (p *Page) builtInThemes() []builtInTheme {
@@ -40,7 +40,7 @@ func (p *Page) builtInThemes() []builtInTheme {
 	return out
 }
 
-// titled is the name of a built-in theme as people read it.
+// titled returns the display name of a built-in theme.
 func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // themesData is the Data of templates/themes.html.
@@ -82,7 +82,7 @@ func (o *Console) addTheme(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "themes", made.ID), "created")
 }
 
-// themeGroup is a part of the form of a theme.
+// themeGroup is a section of a theme's form.
 type themeGroup struct {
 	Title  string
 	Fields []field
@@ -94,8 +94,8 @@ type themeGroup struct {
 type themeData struct {
 	core.Theme
 	Groups   []themeGroup
-	Warnings []string // colours that mails have in another way
-	LogoHint string   // about dark surroundings; empty: none
+	Warnings []string // colors that emails show differently
+	LogoHint string   // hint about dark mode; empty: none
 }
 
 func (o *Console) theme(p *Page) (web.HTML, error) { return p.showTheme(nil) }
@@ -136,7 +136,7 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 
 var moved = regexp.MustCompile(`^(\w+)\.(\w+): (#\w+) can't be read everywhere; mails have (#\w+)\.$`)
 
-// movedColor says in the words of the page that mails have another colour.
+// movedColor tells the visitor that emails use another color.
 func (p *Page) movedColor(warning string) string {
 	m := moved.FindStringSubmatch(warning)
 	if m == nil {
@@ -156,7 +156,7 @@ func (p *Page) movedColor(warning string) string {
 	return text
 }
 
-// themeColors are the colours of a theme by the names that the API has for them.
+// themeColors returns the colors of a theme with their API names.
 func (p *Page) themeColors() []option {
 	return []option{
 		{"accent", p.T("Buttons and bars")},
@@ -172,7 +172,7 @@ func (p *Page) themeColors() []option {
 	}
 }
 
-// themeValues are the values of a theme as a form has them: light.page, font, social …
+// themeValues returns the values of a theme for a form: light.page, font, social and so on.
 func themeValues(t *core.Theme) (map[string]string, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
@@ -200,10 +200,10 @@ func themeValues(t *core.Theme) (map[string]string, error) {
 	return values, nil
 }
 
-// themeSizes are the numbers of a theme.
+// themeSizes lists the numeric settings of a theme.
 var themeSizes = []string{"size", "heading_weight", "width", "padding", "radius", "logo_width"}
 
-// themeForm returns the fields of the form of a theme.
+// themeForm returns the fields of a theme's form.
 func (p *Page) themeForm(values map[string]string, wrong func(name string) string) []themeGroup {
 	input := func(name, label, kind string) field {
 		return newField(name, label, values[name]).Kind(kind).Blame(wrong(name))
@@ -253,7 +253,7 @@ func (p *Page) themeForm(values map[string]string, wrong func(name string) strin
 	}
 }
 
-// themeBody is what the form of a theme says, as the API takes it.
+// themeBody returns the body of the API request from a theme's form.
 func (p *Page) themeBody() (map[string]any, error) {
 	body, light, dark := map[string]any{}, map[string]string{}, map[string]string{}
 	for name, value := range p.Form {
@@ -290,7 +290,7 @@ func (p *Page) themeBody() (map[string]any, error) {
 	return body, nil
 }
 
-// socialLinks reads lines of a name and an address.
+// socialLinks parses lines that consist of a name and a URL.
 func socialLinks(text string) ([]core.SocialLink, error) {
 	links := []core.SocialLink{}
 	for line := range strings.Lines(text) {
@@ -307,7 +307,7 @@ func socialLinks(text string) ([]core.SocialLink, error) {
 	return links, nil
 }
 
-// changeTheme saves a theme, or deletes it.
+// changeTheme saves or deletes a theme.
 func (o *Console) changeTheme(p *Page) (web.HTML, error) {
 	path := "/api/admin/themes/" + p.ID()
 	if p.Form["do"] == "delete" {
@@ -326,8 +326,8 @@ func (o *Console) changeTheme(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "themes", p.ID()), "saved")
 }
 
-// themePreview answers a mail in a theme as a frame shows it: one that is kept (id), a built-in one (base), or what a
-// form says.
+// themePreview answers with an email in a theme for a frame: a stored theme (id), a built-in one (base), or that of
+// the form.
 func (o *Console) themePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/theme-preview", map[string]any{"base": p.Query("base")}
 	var err error

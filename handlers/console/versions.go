@@ -17,16 +17,17 @@ type versionRow struct {
 	Kept    bool         `json:"kept"`
 	SavedBy string       `json:"saved_by"`
 	SavedAt core.Instant `json:"saved_at"`
-	Who     string       `json:"-"` // has saved it, in words
+	Who     string       `json:"-"` // name of the person who saved it
 
 	Subject string               `json:"subject"`
 	Content core.CampaignContent `json:"content"`
 }
 
-// diffLine is a line of two texts: "+" only in the second, "-" only in the first, else in both.
+// diffLine is a line of two texts. Its sign is "+" if it is only in the second, "-" if it is only in the first, and
+// otherwise empty.
 type diffLine struct{ Sign, Text string }
 
-// versions lists the versions of a campaign, and shows what one of them says other than the present one.
+// versions lists the versions of a campaign and shows how one of them differs from the current one.
 func (o *Console) versions(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -68,7 +69,7 @@ func (o *Console) versions(p *Page) (web.HTML, error) {
 	})
 }
 
-// nameSavers says of versions who has saved each.
+// nameSavers sets the names of the people who saved the versions.
 func (p *Page) nameSavers(rows []versionRow) error {
 	team, err := p.teamOf(func(yield func(string) bool) {
 		for i := range rows {
@@ -83,7 +84,7 @@ func (p *Page) nameSavers(rows []versionRow) error {
 	return err
 }
 
-// restore brings a version back, as a new one.
+// restore restores a version as a new one.
 func (o *Console) restore(p *Page) (web.HTML, error) {
 	n, err := strconv.ParseInt(p.Form["version"], 10, 64)
 	if err != nil {
@@ -102,7 +103,7 @@ func (o *Console) restore(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID), "restored")
 }
 
-// act duplicates a campaign, puts it away or deletes it.
+// act duplicates, archives or deletes a campaign.
 func (o *Console) act(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -131,7 +132,8 @@ func (o *Console) act(p *Page) (web.HTML, error) {
 	return web.HTML{}, core.Invalidf("act", "act must be duplicate, archive or delete.")
 }
 
-// maxDiff bounds the lines of texts that are compared line by line: the work grows by their product.
+// maxDiff is the maximum number of lines in texts that are compared line by line, since the work grows with their
+// product.
 const maxDiff = 2000
 
 // diff compares two texts line by line.
@@ -175,7 +177,7 @@ func diff(before, after string) (out []diffLine) {
 	return out
 }
 
-// cut returns the first characters of a text, in one line.
+// cut returns the first characters of a text on one line.
 func cut(text string, most int) string {
 	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) <= most {

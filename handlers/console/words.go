@@ -11,15 +11,15 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Texts of the console stand in English where they are used. Their other languages are in words/LANGUAGE/AREA.json, by
-// the English text. A text for a number has two forms, for one and for others: "{{n}} reader|{{n}} readers".
+// Texts of the console appear in English where they are used. Translations are in words/LANGUAGE/AREA.json, keyed by
+// the English text. A text with a number has a singular and a plural form: "{{n}} reader|{{n}} readers".
 //
 //go:embed words
 var wordFiles embed.FS
 
 var words = sync.OnceValue(readWords)
 
-// languages of the console. English needs no file.
+// languages lists the languages of the console. English needs no file.
 var languages = []string{"en", "de"}
 
 func readWords() map[string]map[string]string {
@@ -51,7 +51,7 @@ func readWords() map[string]map[string]string {
 	return all
 }
 
-// languageOf is the language of the console's pages that the browser likes best.
+// languageOf returns the console language that the browser prefers.
 func languageOf(c *web.Call) string {
 	if lang := c.Language(); words()[lang] != nil {
 		return lang
@@ -59,7 +59,8 @@ func languageOf(c *web.Call) string {
 	return languages[0]
 }
 
-// T returns a text in the language of the page, with values in the place of names: name, value, name, value …
+// T returns a text in the language of the page with its placeholders replaced. pairs are alternating names and
+// values.
 func (p *Page) T(text string, pairs ...any) string {
 	if other := words()[p.Lang][text]; other != "" {
 		text = other
@@ -67,7 +68,7 @@ func (p *Page) T(text string, pairs ...any) string {
 	return fillIn(text, pairs...)
 }
 
-// N is T of a text for a number, which {{n}} stands for.
+// N is like T for a text with a number, which replaces {{n}}.
 func (p *Page) N(text string, n int64, pairs ...any) string {
 	if other := words()[p.Lang][text]; other != "" {
 		text = other
@@ -92,7 +93,7 @@ func fillIn(text string, pairs ...any) string {
 	return strings.NewReplacer(names...).Replace(text)
 }
 
-// notices are what pages say was done, by the word in the query that leads to them.
+// notices holds the messages about completed actions, keyed by the word in the query.
 var notices = map[string]string{
 	"saved":           "Changes saved",
 	"created":         "Created",
@@ -107,18 +108,18 @@ var notices = map[string]string{
 	"again":           "Identity confirmed. Choose the file again.",
 	"cancelled":       "Canceled",
 
-	// of operators
+	// For operators.
 	"queued-again": "Queued again",
 
 	"picture": "Image added. Add alt text for people who can't see it.",
 
-	// of settings
+	// For settings.
 	"checked":    "Checked again",
 	"invited":    "Invitation sent",
 	"taken-back": "Invitation withdrawn",
 	"removed":    "Removed",
 
-	// of people
+	// For people.
 	"added":        "Added",
 	"asked":        "Person added. Confirmation email sent.",
 	"known":        "This address is already on the list. Nothing changed.",
@@ -127,7 +128,7 @@ var notices = map[string]string{
 	"lifted":       "Address unblocked",
 	"switched-off": "Address blocked",
 
-	// of mailings
+	// For sends.
 	"to-approve":  "Approval requested. Everyone who can approve gets an email.",
 	"moved":       "Start time changed",
 	"paused":      "Sending paused. Emails already in progress still go out.",

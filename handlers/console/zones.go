@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// zoneNames are the names of time zones that are offered, one a line: those of zone.tab of the IANA database, where
-// each country has one at least, and UTC. Others of that database are taken, too.
+// zoneNames holds the names of the offered time zones, one per line: those of zone.tab in the IANA database, which
+// has at least one per country, and UTC. Other names in that database are accepted, too.
 //
 //go:embed zones.txt
 var zoneNames string

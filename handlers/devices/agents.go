@@ -6,10 +6,10 @@ import (
 	"newsletterd/store"
 )
 
-// agents serves /api/agents: the programs of a user that run devices. Another's agent is missing.
+// agents serves /api/agents: a user's programs that run devices. An agent of another user answers as missing.
 type agents struct{ store *store.Store }
 
-// agentRoutes are the agents of users.
+// agentRoutes adds the routes for users' agents.
 func (r *Room) agentRoutes(t *web.Table) {
 	g := agents{r.Store}
 	t.Add("GET", "/api/agents", web.User(core.ScopeDevices), web.Device,

@@ -6,7 +6,7 @@ import (
 	"newsletterd/store"
 )
 
-// Room is what the endpoints of devices, agents and models are made of.
+// Room holds the dependencies of the endpoints for devices, agents and models.
 type Room struct {
 	Store   *store.Store
 	Limits  core.ModelLimits // of uploads
@@ -24,10 +24,10 @@ func (r *Room) Routes(t *web.Table) {
 	r.shareRoutes(t)
 }
 
-// devices serves /api/devices: a user's own machines. Another's device is missing.
+// devicesAPI serves /api/devices: a user's own machines. A device of another user answers as missing.
 type devicesAPI struct{ store *store.Store }
 
-// deviceRoutes are the devices of users.
+// deviceRoutes adds the routes for users' devices.
 func (r *Room) deviceRoutes(t *web.Table) {
 	d := devicesAPI{r.Store}
 	t.Add("GET", "/api/devices", web.User(core.ScopeDevices), web.Device,

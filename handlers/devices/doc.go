@@ -1,8 +1,8 @@
-// Package devices serves the devices of users, the agents that run them, and models: files that users keep and share.
-// What belongs to another user is missing.
+// Package devices serves the devices of users, the agents that run them, and models: files that users store and
+// share. Objects of other users answer as missing.
 //
-//	devices.go           Room: what the endpoints are made of; devices
+//	devices.go           Room: dependencies of the endpoints; devices
 //	agents.go            agents
-//	models.go            models and whom they are shared with
-//	upload.go uploadkeys.go download.go   their files; uploads that go on after a break
+//	models.go            models and their shares
+//	upload.go uploadkeys.go download.go   their files; resumable uploads
 package devices

@@ -8,8 +8,9 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// download answers the file of a model: whole, in ranges or not at all where the caller has it (RFC 9110 sections 13
-// and 14). It is never shown in the origin of the API: it is saved, or opened without rights.
+// download answers with the file of a model: in full, in ranges, or with no body if the caller already has it (RFC
+// 9110 sections 13 and 14). Browsers never show it in the origin of the API: they save it or open it without
+// permissions.
 func (a models) download(c *web.Call) error {
 	m, err := a.store.Model(c, c.Caller, c.ID())
 	if err != nil {
@@ -26,7 +27,7 @@ func (a models) download(c *web.Call) error {
 	f := a.store.OpenFile(c, &m.Model)
 	http.ServeContent(web.RangeWriter{ResponseWriter: c.Stream()}, c.Request, "", m.CreatedAt.Time(), f)
 	if err := f.Err(); err != nil {
-		c.Cut(fmt.Errorf("download: %w", err)) // the head is out: only a cut connection shows it
+		c.Cut(fmt.Errorf("download: %w", err)) // the header is sent: only cutting the connection shows the error
 	}
 	return nil
 }

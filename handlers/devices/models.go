@@ -9,11 +9,11 @@ import (
 	"newsletterd/store/devices"
 )
 
-// models serves /api/models. A model that the caller may not view is missing: no answer differs from that for one
-// that does not exist.
+// models serves /api/models. A model that the caller may not view answers exactly like one that doesn't exist.
 type models struct{ store *store.Store }
 
-// ModelProfile is a model as everybody sees it who may: with its owner's name, never the address.
+// ModelProfile is the public view of a model for everyone who may see it. It contains its owner's name, but never the
+// email address.
 type ModelProfile struct {
 	core.Model
 	Owner modelOwner `json:"owner"`
@@ -24,7 +24,7 @@ type modelOwner struct {
 	Name string `json:"name"`
 }
 
-// modelRoutes are the models of users.
+// modelRoutes adds the routes for users' models.
 func (r *Room) modelRoutes(t *web.Table) {
 	m := models{r.Store}
 	const item = "/api/models/:id"
@@ -70,7 +70,7 @@ func (r *Room) modelRoutes(t *web.Table) {
 		Example(web.Object{"visibility": "public"})
 }
 
-// shareRoutes are whom users share their models with.
+// shareRoutes adds the routes for sharing models with other users.
 func (r *Room) shareRoutes(t *web.Table) {
 	m := models{r.Store}
 	s := shares{m}
@@ -98,7 +98,7 @@ func modelProfileOf(m *core.ModelView) ModelProfile {
 	return ModelProfile{m.Model, modelOwner{m.OwnerID, m.OwnerName}}
 }
 
-// owned is the 404 or 403 of what only the owner may do.
+// owned returns the 404 or 403 error if the caller is not the owner of the model.
 func (a models) owned(c *web.Call) error {
 	m, err := a.store.Model(c, c.Caller, c.ID())
 	if err != nil {
@@ -114,7 +114,7 @@ func (a models) list(c *web.Call, _ struct{}, page core.Page) ([]core.Model, err
 				"%s is not supported here, because this lists your own models. Use /api/models/library.", name)
 		}
 	}
-	after, _ := strconv.ParseInt(page.After, 10, 64) // empty: from the first
+	after, _ := strconv.ParseInt(page.After, 10, 64) // empty: from the start
 	return a.store.Models(c, c.Caller.UserID, after, page.Limit)
 }
 
@@ -143,7 +143,7 @@ func (q *libraryQuery) CheckInput() error {
 	return web.CheckQuery(q.Q)
 }
 
-// LibraryReply is a page of the library, newest first. NextCursor is nil on the last one.
+// LibraryReply is a page of the library, newest first. NextCursor is nil on the last page.
 type LibraryReply struct {
 	Items      []ModelProfile `json:"items"`
 	NextCursor *string        `json:"next_cursor"`
@@ -169,7 +169,7 @@ func (a models) library(c *web.Call, in libraryQuery) (LibraryReply, error) {
 			return reply, core.ErrInvalidCursor
 		}
 	}
-	p.Limit++ // one more, to see whether there is a next page
+	p.Limit++ // one more, to find out whether there is a next page
 	ms, err := a.store.Library(c, c.Caller, p)
 	if err != nil {
 		return reply, err
@@ -195,12 +195,12 @@ func (a models) update(c *web.Call, in core.ModelChange) (core.Model, error) {
 		func(m *core.Model) error { return m.Change(in, c.Now) })
 }
 
-// visibilityRequest leaves the words to core: a wrong one has a code of its own.
+// visibilityRequest has no enum tag: core validates the value, as an invalid one has a specific code.
 type visibilityRequest struct {
 	Visibility string `json:"visibility" is:"required" oneof:"private|tenant|public"`
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *visibilityRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeChange[visibilityRequest, core.Model](unknown)
 }
@@ -220,7 +220,7 @@ func (a models) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteModel(c, id, c.Caller.UserID, web.Actor(c), c.Now)
 }
 
-// shares serves /api/models/:id/shares, for the owner of the model alone.
+// shares serves /api/models/:id/shares, for the model's owner only.
 type shares struct{ models }
 
 func (a shares) list(c *web.Call, _ struct{}, page core.Page) ([]core.Share, error) {
@@ -228,7 +228,7 @@ func (a shares) list(c *web.Call, _ struct{}, page core.Page) ([]core.Share, err
 }
 
 func (a shares) create(c *web.Call, in core.ShareInput) (core.Share, error) {
-	m := core.Model{ID: c.ID(), OwnerID: c.Caller.UserID} // find saw to both
+	m := core.Model{ID: c.ID(), OwnerID: c.Caller.UserID} // find has checked both
 	s, err := core.NewShare(&m, in, c.Caller, c.Now)
 	if err != nil {
 		return s, err
@@ -236,7 +236,7 @@ func (a shares) create(c *web.Call, in core.ShareInput) (core.Share, error) {
 	return s, a.store.AddShare(c, s, web.Actor(c))
 }
 
-// sharePath names one share of a model.
+// sharePath identifies one share of a model.
 type sharePath struct {
 	ShareID string `path:"share_id"`
 }
@@ -246,7 +246,7 @@ type shareChange struct {
 	core.ShareInput
 }
 
-// find is the 404 of the share, after that of its model.
+// find returns the 404 error of the model or of the share.
 func (a shares) find(c *web.Call) error {
 	if err := a.owned(c); err != nil {
 		return err

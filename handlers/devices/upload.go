@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// uploadQuery is what may be said about a file next to it; parts of a multipart body take precedence.
+// uploadQuery holds the metadata of a file in the query. Parts of a multipart body take precedence.
 type uploadQuery struct {
 	Name        string `query:"name"`
 	Description string `query:"description"`
@@ -23,7 +23,7 @@ type uploadQuery struct {
 	Offset int64   `header:"Upload-Offset" min:"0"`
 }
 
-// CheckInput looks at what makes an upload one that goes on.
+// CheckInput validates the parameters of a resumable upload.
 func (in *uploadQuery) CheckInput() error {
 	if in.Offset < 0 || in.Offset > 0 && in.Key == nil {
 		return core.Invalidf("Upload-Offset", "Upload-Offset must be 0 or more and needs an Upload-Key.")
@@ -34,7 +34,8 @@ func (in *uploadQuery) CheckInput() error {
 	return checkUploadKey("Upload-Key", *in.Key)
 }
 
-// mayUpload refuses, before the body is read, an account whose address is not verified and an owner of too many models.
+// mayUpload returns an error if the account's email address is not verified or its owner has too many models. It runs
+// before the body is read.
 func (r *Room) mayUpload(c *web.Call) error {
 	if !c.Caller.EmailVerified {
 		return core.ErrUnverifiedUpload
@@ -42,7 +43,7 @@ func (r *Room) mayUpload(c *web.Call) error {
 	return r.Store.MayAddModel(c, c.Caller.UserID, r.Limits)
 }
 
-// upload takes a file in: the body as it is, or the part "file" of a multipart/form-data body.
+// upload receives a file: the raw body, or the part "file" of a multipart/form-data body.
 func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
 	if err := r.mayUpload(c); err != nil {
 		return m, err
@@ -69,7 +70,7 @@ func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
 	}
 	up := r.Store.NewUpload(c.Caller.UserID, limits)
 	body := web.NewArriving(c)
-	// What broke off is cleared away, or kept, even if the caller has gone.
+	// Clean up or keep an interrupted upload even if the caller has disconnected.
 	after := context.WithoutCancel(c)
 	if in.Key == nil {
 		defer func() { up.Close(after) }()
@@ -87,7 +88,7 @@ func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
 		}
 	}
 	read := func(file io.Reader) error {
-		// A chunk that has arrived is written, whether or not the line still stands.
+		// Write a chunk that has arrived even if the connection is lost.
 		return up.ReadFrom(after, file, r.Uploads.Grow(c), func() core.Instant { return core.At(time.Now()) })
 	}
 	if form {
@@ -108,7 +109,7 @@ func (r *Room) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
 	return up.Commit(c, m, web.Actor(c))
 }
 
-// filePart reads the file of a model, whose name and type count where nothing else is said.
+// filePart reads the file of a model. Its name and type are the defaults for the metadata.
 func filePart(meta *core.ModelInput, read func(io.Reader) error) func(*multipart.Part) error {
 	return func(part *multipart.Part) error {
 		if meta.Name == "" {
@@ -121,7 +122,7 @@ func filePart(meta *core.ModelInput, read func(io.Reader) error) func(*multipart
 	}
 }
 
-// modelField takes a field of text over.
+// modelField stores a text field in meta.
 func modelField(meta *core.ModelInput) func(name, text string) error {
 	return func(name, text string) error {
 		switch name {
@@ -134,7 +135,7 @@ func modelField(meta *core.ModelInput) func(name, text string) error {
 		case "content_type":
 			meta.ContentType = text
 		default:
-			// forms send more than they ask about, such as their button
+			// forms send further fields, such as their button
 			if known := []string{"name", "description", "visibility", "content_type", "file"}; core.MeantKey(known, name) != "" {
 				return core.JudgeKeys(known, []string{name})
 			}

@@ -14,16 +14,18 @@ import (
 	"newsletterd/store/files"
 )
 
-// uploadKey names an upload for its user. What arrived of it waits for the rest in case the line breaks.
+// uploadKey identifies a user's upload. The received part is kept so that the upload can resume if the connection
+// breaks.
 type uploadKey struct{ user, key string }
 
-// keyedUpload is an upload that is under way, where up is nil, or waits since a time.
+// keyedUpload is an upload with a key. If up is nil, the upload is in progress. Otherwise it has been waiting since a
+// time.
 type keyedUpload struct {
 	up    *devices.Upload
 	since time.Time
 }
 
-// keyedUploads are the uploads with a key.
+// keyedUploads holds the uploads with a key.
 type keyedUploads struct {
 	mu    sync.Mutex
 	byKey map[uploadKey]keyedUpload
@@ -33,7 +35,7 @@ func newKeyedUploads() *keyedUploads { return &keyedUploads{byKey: map[uploadKey
 
 const (
 	maxUploadKey   = 64
-	uploadsWaiting = 4 // of one user: an older one makes room
+	uploadsWaiting = 4 // per user: a further one replaces the oldest
 )
 
 func checkUploadKey(field, key string) error {
@@ -48,8 +50,8 @@ func checkUploadKey(field, key string) error {
 	return nil
 }
 
-// modelID is the id of the model that the upload makes. As it follows from the key, an upload whose answer was lost is
-// known by its model, however much later, and never makes a second one.
+// modelID returns the id of the model that the upload creates. The id is derived from the key. A retry after a lost
+// answer therefore finds the model, however much later, and never creates a second one.
 func (k uploadKey) modelID() string {
 	sum := sha256.Sum256([]byte("model by upload\x00" + k.user + "\x00" + k.key))
 	return core.IDFromBytes(sum[:16])
@@ -64,10 +66,10 @@ var errUnderWay = &core.Error{
 	Message: "This upload is already in progress. Wait until it is finished.", RetryAfter: 2,
 }
 
-// find returns what waits under a key. The caller holds the lock.
+// find returns the upload that waits under a key. The caller must hold the lock.
 func (u *keyedUploads) find(k uploadKey) (*devices.Upload, error) {
 	maps.DeleteFunc(u.byKey, func(_ uploadKey, w keyedUpload) bool {
-		return w.up != nil && time.Since(w.since) > files.UploadKept // housekeeping removes its chunks
+		return w.up != nil && time.Since(w.since) > files.UploadKept // housekeeping removes the chunks
 	})
 	w, ok := u.byKey[k]
 	if ok && w.up == nil {
@@ -76,13 +78,13 @@ func (u *keyedUploads) find(k uploadKey) (*devices.Upload, error) {
 	return w.up, nil
 }
 
-// errOffset is of a sender who leaves out other bytes than those that are kept.
+// errOffset is returned if the sender skips a different number of bytes than were received.
 var errOffset = &core.Error{
 	Kind: core.Conflict, Code: "upload_offset", Field: "Upload-Offset",
 	Message: "Upload-Offset does not match the bytes that were received. Continue at the current offset.",
 }
 
-// goOn returns the upload that waits; without any it is fresh. ended must follow.
+// goOn returns the upload that waits under the key, or fresh if there is none. The caller must call ended afterwards.
 func (u *keyedUploads) goOn(k uploadKey, fresh *devices.Upload) (*devices.Upload, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -97,14 +99,15 @@ func (u *keyedUploads) goOn(k uploadKey, fresh *devices.Upload) (*devices.Upload
 	return up, nil
 }
 
-// ended lets go of an upload, or keeps what has arrived.
+// ended closes an upload, or keeps its received part if keep is true.
 func (u *keyedUploads) ended(ctx context.Context, k uploadKey, up *devices.Upload, keep bool) {
 	if u.release(k, &up, keep); up != nil {
 		up.Close(ctx)
 	}
 }
 
-// release gives the key back. What up is then is to be closed: the upload itself, or one that made room for it.
+// release releases the key. Afterwards, up is the upload to close, if any: the upload itself, or an older one that it
+// replaces.
 func (u *keyedUploads) release(k uploadKey, up **devices.Upload, keep bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -135,7 +138,8 @@ type uploadStateQuery struct {
 
 func (in *uploadStateQuery) CheckInput() error { return checkUploadKey("key", in.Key) }
 
-// uploadState is where an upload goes on, or the model that it has made. While it is under way its offset is 0.
+// uploadState holds the offset at which an upload resumes, or the model that it has created. While the upload is in
+// progress, the offset is 0.
 type uploadState struct {
 	Offset   int64  `json:"offset"`
 	UnderWay bool   `json:"under_way"`

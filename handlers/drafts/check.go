@@ -14,16 +14,16 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Look is what there is to be said about a version of a campaign without asking anyone else.
+// Look holds the findings about a version of a campaign that need no network access.
 type Look struct {
 	Draft    campaigns.Draft
-	Bulk     *mail.Bulk // nil: it doesn't compile
-	Fault    error      // why it doesn't
+	Bulk     *mail.Bulk // nil: the campaign doesn't compile
+	Fault    error      // why it doesn't compile
 	Findings []core.CampaignFinding
 
-	Looks     *Looks // nil: it has no theme
+	Looks     *Looks // nil: the campaign has no theme
 	notes     []markup.Warning
-	addresses []string // of links and pictures
+	addresses []string // URLs of links and images
 }
 
 // Warnings returns the findings as lines of text.
@@ -35,8 +35,8 @@ func (l *Look) Warnings() []string {
 	return lines
 }
 
-// Look compiles a version of a campaign, 0 for the one that is written on, and looks at what comes out. Its errors are
-// those of the store; what is faulty in the campaign is a finding.
+// Look compiles and inspects a version of a campaign. Version 0 is the draft being edited. Errors in the campaign are
+// findings; the returned error comes from the store.
 func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
 	if l, err = d.Compile(ctx, c, version, now); err != nil {
 		return l, err
@@ -81,12 +81,12 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 	return l, d.inspect(ctx, &l, now)
 }
 
-// largeAttachments is how many bytes of attachments are worth a word: they come with each mail, and weigh a third more
-// there.
+// largeAttachments is the size in bytes from which attachments cause a warning. They are part of each email and a
+// third larger there.
 const largeAttachments = 1 << 20
 
 func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string) error {
-	if l.Draft.Frozen { // its files are kept
+	if l.Draft.Frozen { // the files of a frozen draft are kept
 		return nil
 	}
 	at, total := core.FindingPlace{Field: "attachments"}, int64(0)
@@ -111,14 +111,14 @@ func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string)
 	return nil
 }
 
-// Compile makes the mail of a campaign, or says in Fault why there is none.
+// Compile compiles the email of a campaign. If that fails, Fault contains the reason.
 func (d Drafts) Compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
 	l.Draft, err = d.Store.Draft(ctx, c, version, l.compile, now)
 	err = l.bulk(c.ID, err, now)
 	return l, err
 }
 
-// compileChanged is compile of what a version would say with a change.
+// compileChanged is like Compile for a version with a change applied.
 func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version int64,
 	change func(*core.CampaignFields) error, now core.Instant,
 ) (l Look, err error) {
@@ -127,7 +127,7 @@ func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version in
 	return l, err
 }
 
-// compile is a core.CampaignCompiler that keeps what there is to be said.
+// compile is a core.CampaignCompiler that records its findings in l.
 func (l *Look) compile(f *core.CampaignFields, own *core.Theme, list *core.List, t *core.Tenant) (html, text string,
 	err error,
 ) {
@@ -139,7 +139,7 @@ func (l *Look) compile(f *core.CampaignFields, own *core.Theme, list *core.List,
 	return r.HTML, r.Text, nil
 }
 
-// bulk compiles the mails of the draft, which came with err.
+// bulk compiles the emails of the draft. err is the result of compile.
 func (l *Look) bulk(id string, err error, now core.Instant) error {
 	l.Findings = []core.CampaignFinding{}
 	if err == nil {
@@ -156,14 +156,14 @@ func (l *Look) bulk(id string, err error, now core.Instant) error {
 	return err
 }
 
-// Looks are what a theme makes of a mail, after colours that can't be read were moved.
+// Looks is the design that a theme gives an email, after unreadable colors were adjusted.
 type Looks struct {
 	Light  core.ThemeColors `json:"light"`
-	Dark   core.ThemeColors `json:"dark"`   // where the reader's program is dark
-	Radius int              `json:"radius"` // pixels of corners
+	Dark   core.ThemeColors `json:"dark"`   // in dark mode
+	Radius int              `json:"radius"` // corner radius in pixels
 }
 
-// looksOf returns the looks of a campaign; nil: its mail is HTML or text as it was written.
+// looksOf returns the design of a campaign, or nil if its email is plain HTML or text.
 func looksOf(f *core.CampaignFields, own *core.Theme, t *core.Tenant) *Looks {
 	if f.Content.Kind == core.ContentHTML || f.Content.Kind == core.ContentText {
 		return nil
@@ -175,7 +175,7 @@ func looksOf(f *core.CampaignFields, own *core.Theme, t *core.Tenant) *Looks {
 	return &Looks{core.ThemeColors(o.Theme.Light), core.ThemeColors(o.Theme.Dark), o.Theme.Radius}
 }
 
-// hintOf says what to do about a warning of the compiler.
+// hintOf returns the hint for fixing a warning of the compiler.
 func hintOf(code string) string {
 	return map[string]string{
 		"link_malformed":      "Write the full URL, starting with https://.",
@@ -185,7 +185,7 @@ func hintOf(code string) string {
 	}[code]
 }
 
-// compileFinding is the error of a compiler, with the line that it names.
+// compileFinding converts a compiler error to a finding with the line that it names.
 func compileFinding(d *campaigns.Draft, e *core.Error) core.CampaignFinding {
 	f := core.FindingOf(e)
 	switch {
@@ -197,7 +197,7 @@ func compileFinding(d *campaigns.Draft, e *core.Error) core.CampaignFinding {
 	return f
 }
 
-// inspect looks at the mail as a reader gets it of whom nothing is known.
+// inspect checks the email as rendered for a subscriber with no details.
 func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 	r, err := d.Recipient(ctx, l, "", now)
 	if err != nil {
@@ -210,7 +210,7 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	r.UnsubscribeToken = sealed // as long as one that is sent
+	r.UnsubscribeToken = sealed // same length as in a real email
 	for _, link := range []*string{&r.UnsubscribeURL, &r.PreferencesURL} {
 		*link = strings.Replace(*link, "preview", sealed, 1)
 	}
@@ -237,12 +237,12 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 	return nil
 }
 
-// placeIn returns where a text stands in what was written.
+// placeIn returns the place of a text in the campaign's source.
 func placeIn(f *core.CampaignFields, text string) core.FindingPlace {
 	return (&placer{fields: f}).place(text)
 }
 
-// placer finds where texts stand in what was written. It reads blocks once.
+// placer finds texts in a campaign's source. It decodes the blocks only once.
 type placer struct {
 	fields *core.CampaignFields
 	blocks []any
@@ -270,7 +270,7 @@ func (p *placer) place(text string) core.FindingPlace {
 	return at
 }
 
-// blockWith returns the first block, from 1, that holds a text; 0: none.
+// blockWith returns the number of the first block that contains a text, starting from 1, or 0 if there is none.
 func (p *placer) blockWith(text string) int {
 	if !p.read {
 		var document struct {
@@ -289,7 +289,7 @@ func (p *placer) blockWith(text string) int {
 	return 0
 }
 
-// holdsText reports whether a text of a JSON value holds another.
+// holdsText reports whether a text in a JSON value contains another.
 func holdsText(v any, text string) bool {
 	switch v := v.(type) {
 	case string:
@@ -310,8 +310,8 @@ func holdsText(v any, text string) bool {
 	return false
 }
 
-// Ready compiles a version that is to be approved or sent. It refuses one in which the look finds an error: Invalid,
-// with these findings.
+// Ready compiles a version for approval or sending. If the inspection finds errors, it returns an Invalid error with
+// the findings.
 func (d Drafts) Ready(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft campaigns.Draft,
 	warnings []string, err error,
 ) {
@@ -322,19 +322,19 @@ func (d Drafts) Ready(ctx context.Context, c *core.Campaign, version int64, now 
 	return l.Draft, l.Warnings(), err
 }
 
-// Checked is what the check of a campaign has found.
+// Checked is the result of checking a campaign.
 type Checked struct {
 	Version  int64                  `json:"version"`
-	Errors   int                    `json:"errors"` // findings that keep the campaign from being approved and sent
+	Errors   int                    `json:"errors"` // findings that prevent approval and sending
 	Warnings int                    `json:"warnings"`
 	Findings []core.CampaignFinding `json:"findings"`
-	// of its readers: those of its lists, then others that they have
+	// fields of its subscribers: first those of its lists, then others
 	Fields []core.FieldCoverage `json:"fields"`
-	Links  *AskedLinks          `json:"links,omitempty"` // where they were asked for
+	Links  *AskedLinks          `json:"links,omitempty"` // nil: the links were not checked
 }
 
-// Check looks at a version of a campaign as Look does, at which fields its readers have, at what the DNS says of its
-// sender and, on request, whether its links answer.
+// Check extends Look with the fields of the campaign's subscribers, the sender's DNS records and, if links is true,
+// whether the links respond.
 func (d Drafts) Check(ctx context.Context, c *core.Campaign, version int64, links bool, now core.Instant) (out Checked,
 	err error,
 ) {

@@ -1,9 +1,9 @@
-// Package drafts tries campaigns and send jobs before anything is sent: what is wrong with them, how they look, and to
-// whom they would go. It speaks no HTTP: the API and the commands share it.
+// Package drafts checks campaigns and send jobs before they are sent: errors and warnings, previews and recipients.
+// It is independent of HTTP and serves both the API and the commands.
 //
-//	drafts.go            Drafts: a version made ready, and for whom it is rendered
-//	check.go             Look, Check, Ready: what is to be said about a version
-//	fields.go            which fields its readers have
-//	links.go sender.go   Checks: whether links answer, and what the DNS says of the sender
-//	trial.go             Trial: preview and test of a send job; how a template is tried
+//	drafts.go            Drafts: compiles a version and chooses a recipient to render it for
+//	check.go             Look, Check, Ready: the findings about a version
+//	fields.go            coverage of the fields that subscribers have
+//	links.go sender.go   Checks: whether links respond, and the sender's DNS records
+//	trial.go             Trial: preview and test of a send job; test of a template
 package drafts

@@ -12,22 +12,23 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Drafts tries campaigns before they are sent. The API and the command line share it.
+// Drafts checks campaigns before they are sent. The API and the command line share it.
 type Drafts struct {
 	Store  *store.Store
-	Sealer *auth.Sealer // of unsubscribe tokens and of views
+	Sealer *auth.Sealer // seals unsubscribe tokens and view links
 	Origin string       // of the links
-	Checks *Checks      // nil: nothing but what is written is looked at
+	Checks *Checks      // nil: no checks beyond the content
 }
 
-// HeadOf returns what archives say of a mail.
+// HeadOf returns the archive entry of an email.
 func HeadOf(bulk *mail.Bulk, now core.Instant) (campaigns.IssueHead, error) {
 	subject, preheader, err := bulk.Head(&mail.Recipient{Preferences: "{}", Date: now.Time()})
 	tidy := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	return campaigns.IssueHead{Title: tidy(subject), Summary: tidy(preheader)}, err
 }
 
-// MendedSpec returns what pages show of a job to the readers of one of its lists, with what it is made of.
+// MendedSpec returns the corrected content of a job, with its sources, as pages show it to subscribers of one of its
+// lists.
 func MendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *core.SendJob, listID string) (
 	spec *mail.BulkSpec, content core.Content, err error,
 ) {
@@ -45,7 +46,7 @@ func MendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *cor
 	return spec, content, nil
 }
 
-// Correction compiles what pages are to show of a campaign instead of what was sent, which a change makes of it.
+// Correction compiles what pages show of a sent campaign after a change.
 func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
 	now core.Instant,
 ) (r campaigns.CampaignCorrection, err error) {
@@ -60,7 +61,7 @@ func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*c
 	return r, err
 }
 
-// Corrected compiles what a change makes of what was sent.
+// Corrected compiles the sent version of a campaign with a change applied.
 func (d Drafts) Corrected(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error,
 	now core.Instant,
 ) (l Look, err error) {
@@ -68,11 +69,11 @@ func (d Drafts) Corrected(ctx context.Context, c *core.Campaign, change func(*co
 		return l, err
 	}
 	l, err = d.compileChanged(ctx, c, c.ApprovedVersion, change, now)
-	l.Draft.Digest = "" // no approval covers it
+	l.Draft.Digest = "" // no approval covers the change
 	return l, err
 }
 
-// Complete compiles a version that is to be tried, and refuses one in which something is missing.
+// Complete compiles a version for a test. If anything is missing, it returns an error.
 func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft campaigns.Draft,
 	warnings []string, err error,
 ) {
@@ -86,9 +87,9 @@ func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, n
 	return l.Draft, l.Warnings(), err
 }
 
-// Recipient returns a subscriber of one of the draft's lists for whom it can be rendered, or, with an empty address, a
-// reader of whom nothing is known. The mail becomes that of the list by which the subscriber is reached. Invalid: the
-// address is no subscriber's.
+// Recipient returns a subscriber of one of the draft's lists to render the draft for. If to is empty, it returns a
+// subscriber with no details. It sets the draft's list to the one through which the subscriber is reached. If no
+// subscriber has the address, it returns an Invalid error.
 func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.Instant) (mail.Recipient, error) {
 	draft := &l.Draft
 	origin := draft.Content.Tenant.Origin(d.Origin)
@@ -109,8 +110,8 @@ func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.
 	return r, err
 }
 
-// View returns the address at which a draft can be looked at without signing in, for auth.DraftTTL. It shows what the
-// digest of the draft names and nothing else, so that an approver sees what that digest approves.
+// View returns a URL that shows a draft without signing in, for auth.DraftTTL. It shows exactly the content of the
+// draft's digest, so that an approver sees what that digest approves.
 func (d Drafts) View(draft *campaigns.Draft, to core.Email, now core.Instant) string {
 	return draft.Content.Tenant.Origin(d.Origin) + "/v/" + d.Sealer.SealDraft(auth.DraftToken{
 		CampaignID: draft.Campaign.ID, Version: draft.Version.Version, Email: to, IssuedAt: now,
@@ -118,8 +119,8 @@ func (d Drafts) View(draft *campaigns.Draft, to core.Email, now core.Instant) st
 	})
 }
 
-// TestGroup returns where tests of a version go that name no address. Invalid: neither the campaign nor its tenant has
-// a test group.
+// TestGroup returns the recipients for tests of a version if the request names none. If neither the campaign nor its
+// tenant has a test group, it returns an Invalid error.
 func (d Drafts) TestGroup(ctx context.Context, of *core.Campaign, version int64) ([]core.Email, error) {
 	_, fields, err := d.Store.CampaignVersion(ctx, of, version)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"newsletterd/mail"
 )
 
-// maxCoverage is how many fields a check tells of.
+// maxCoverage is the maximum number of fields that a check reports.
 const maxCoverage = 200
 
-// fieldCoverage tells which fields the readers of a draft have and how many of them lack what the mail prints, which is
-// a finding of each such field.
+// fieldCoverage returns the fields of a draft's subscribers, and how many of them lack each field that the email
+// prints. Each field that is missing for subscribers is a finding.
 func (d Drafts) fieldCoverage(ctx context.Context, l *Look) (out []core.FieldCoverage, found []core.CampaignFinding,
 	err error,
 ) {
@@ -69,7 +69,7 @@ func (d Drafts) fieldCoverage(ctx context.Context, l *Look) (out []core.FieldCov
 	return out, found, nil
 }
 
-// fieldFinding says how many subscribers lack a field, and what they see instead.
+// fieldFinding describes how many subscribers lack a field and what they see instead.
 func fieldFinding(f *core.CampaignFields, u mail.UsedField, c *core.FieldCoverage, all bool) core.CampaignFinding {
 	at := core.FindingPlace{Field: u.Part}
 	if u.Part == "content.source" {
@@ -86,8 +86,8 @@ func fieldFinding(f *core.CampaignFields, u mail.UsedField, c *core.FieldCoverag
 		"%d of %s have no %s and see %s.", c.Readers-c.Known, fmt.Sprintf(who, c.Readers), u.Name, reads)
 }
 
-// lookForForeignTags adds the merge tags of other programs that stand in a draft, with what to write instead. Readers
-// would see them as they are written.
+// lookForForeignTags adds findings for merge tags of other products in a draft, with the replacement to use.
+// Subscribers would see such tags as plain text.
 func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 	f := &l.Draft.Fields
 	own, err := d.ownFields(ctx, f.ListIDs)
@@ -140,10 +140,10 @@ func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 	return nil
 }
 
-// maxForeignFindings is how many merge tags of other programs a check tells of.
+// maxForeignFindings is the maximum number of merge tags of other products that a check reports.
 const maxForeignFindings = 100
 
-// ownFields returns what finds the name of a field that one of the lists asks for, by a name of another program.
+// ownFields returns a function that maps a field name of another product to the name of a field of the lists.
 func (d Drafts) ownFields(ctx context.Context, lists []string) (func(string) string, error) {
 	var fields core.Fields
 	for _, id := range lists {
@@ -168,7 +168,7 @@ func (d Drafts) ownFields(ctx context.Context, lists []string) (func(string) str
 	}, nil
 }
 
-// textsOf appends the texts of a JSON value, those of objects in the order of their keys.
+// textsOf appends the texts of a JSON value. It visits the keys of objects in sorted order.
 func textsOf(all []string, v any) []string {
 	switch v := v.(type) {
 	case string:

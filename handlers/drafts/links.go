@@ -24,37 +24,37 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Checks is what campaigns are checked with in addition to what is written. It is safe for concurrent use.
+// Checks configures the checks of a campaign that need network access. It is safe for concurrent use.
 type Checks struct {
-	LookupTXT    auth.LookupTXT // nil: the DNS is not asked
-	Client       *http.Client   // asks links; nil: none is asked. It must refuse addresses that are not public
-	NotPublic    error          // of the client, for an address that it refuses
-	Sender       string         // the daemon's own address, for tenants without one
-	Kept         bool           // the database may have a mail server with another such address
-	BounceDomain string         // where bounces go; empty: to the sender's domain
-	PerHour      int            // checks of links of one tenant; 0: the default
+	LookupTXT    auth.LookupTXT // nil: no DNS lookups
+	Client       *http.Client   // fetches links; must refuse addresses that are not public; nil: links are not checked
+	NotPublic    error          // error of Client for an address that is not public
+	Sender       string         // the server's own sender address, for tenants without one
+	Kept         bool           // the database may have a mail server with another sender address
+	BounceDomain string         // domain that receives bounces; empty: the sender's domain
+	PerHour      int            // link checks per hour and tenant; 0: the default
 
 	limiter *web.Limiter
 	mu      sync.Mutex
 	texts   map[string]keptTexts
 }
 
-// Limits of the look at links.
+// Limits of the link check.
 const (
-	maxAsked      = 50 // addresses of one campaign
+	maxAsked      = 50 // URLs per campaign
 	askedAtOnce   = 8
-	askTimeout    = 4 * time.Second // for one address
+	askTimeout    = 4 * time.Second // per URL
 	allAsked      = 9 * time.Second
 	checksPerHour = 60
 )
 
-// Init must be called before the first look. Its error is that of a limit that is no number of requests.
+// Init prepares the limits. It must be called before the first check. It returns an error if PerHour is invalid.
 func (k *Checks) Init() (err error) {
 	k.limiter, err = web.NewLimiter(cmp.Or(k.PerHour, checksPerHour), time.Hour)
 	return err
 }
 
-// MayAsk counts a check of links. Too many are core.TooMany.
+// MayAsk counts a link check. If there were too many, it returns an error of kind core.TooMany.
 func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	err := c.CountBy(k.limiter, tenantID)
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Kind == core.TooMany {
@@ -63,17 +63,17 @@ func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	return err
 }
 
-// AskedLinks says how many addresses were asked, and how many not: those that carry a secret, those of the daemon's own
-// pages, and what is over the limit.
+// AskedLinks holds the numbers of URLs that were checked and skipped. Skipped are URLs with a secret, URLs of the
+// server's own pages, and those beyond the limit.
 type AskedLinks struct {
 	Asked   int `json:"asked"`
 	Skipped int `json:"skipped"`
 }
 
-// linkDead is the finding of a link that does not answer.
+// linkDead is the code of the finding for a link that doesn't respond.
 const linkDead = "link_dead"
 
-// askLinks asks the addresses of a campaign whether they answer.
+// askLinks checks whether the URLs of a campaign respond.
 func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []core.CampaignFinding) {
 	ctx, cancel := context.WithTimeout(ctx, allAsked)
 	defer cancel()
@@ -95,7 +95,7 @@ func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []co
 			return nil
 		})
 	}
-	_ = group.Wait() // none of them fails
+	_ = group.Wait() // the functions return no errors
 	for i, address := range ask {
 		code, hint := linkDead, "Open the link in a browser and fix it."
 		if refused[i] {
@@ -109,8 +109,8 @@ func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []co
 	return out, all
 }
 
-// DeadLink asks the links of what a job sends, and says which one does not answer, and how; empty: each answers, or the
-// daemon asks none. Its errors are core.ErrStorage and those of the rendering.
+// DeadLink checks the links of a send job and describes the first one that doesn't respond. If all respond or link
+// checks are disabled, it returns an empty string. The error is core.ErrStorage or comes from rendering.
 func (d Drafts) DeadLink(ctx context.Context, j *core.SendJob) (string, error) {
 	content, err := d.Store.Content(ctx, j)
 	if err != nil {
@@ -144,11 +144,11 @@ func shorter(address string) string {
 	return address
 }
 
-// secretWords are parts of the names of query parameters that carry what opens something.
+// secretWords holds parts of the names of query parameters whose values grant access.
 var secretWords = []string{"token", "key", "sig", "auth", "code", "secret", "session", "pass"}
 
-// mayAskAddress reports whether an address may be fetched without a reader's will: it carries no secret, and is no page
-// of the daemon's but a picture or an archive.
+// mayAskAddress reports whether a URL may be fetched without a subscriber's action. It must contain no secret and not
+// be a page of this server, except an image or an archive.
 func mayAskAddress(address, own string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
@@ -166,7 +166,7 @@ func mayAskAddress(address, own string) bool {
 	return true
 }
 
-// ask returns what is wrong with an address, empty where it answers; refused: it is not public.
+// ask returns the problem of a URL, or an empty string if it responds. refused means that its address is not public.
 func (k *Checks) ask(ctx context.Context, address string) (problem string, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -182,7 +182,7 @@ func (k *Checks) ask(ctx context.Context, address string) (problem string, refus
 	case status == http.StatusNotFound || status == http.StatusGone || status >= http.StatusInternalServerError:
 		return "answers " + strings.TrimSpace(http.StatusText(status)), false
 	}
-	return "", false // what is refused to programs may be there for readers
+	return "", false // pages that refuse automated requests may work for subscribers
 }
 
 func (k *Checks) request(ctx context.Context, method, address string) (status int, err error) {
@@ -198,7 +198,7 @@ func (k *Checks) request(ctx context.Context, method, address string) (status in
 	return res.StatusCode, res.Body.Close()
 }
 
-// unanswered says why an address doesn't answer.
+// unanswered describes why a URL doesn't respond.
 func unanswered(err error) string {
 	fault, isDNS := errors.AsType[*net.DNSError](err)
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](err)
@@ -214,8 +214,8 @@ func unanswered(err error) string {
 	return "does not answer"
 }
 
-// MendedTarget returns where a link of a campaign leads that is mended: the address that was given, with the utm
-// parameters that links of the campaign have. Invalid, on target: it is no such address.
+// MendedTarget returns the target of a fixed link: the given URL with the utm parameters of the campaign's links. If
+// the URL is not a valid target, it returns an Invalid error for the field target.
 func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target string) (string, error) {
 	if target == "" {
 		return "", nil
@@ -235,7 +235,8 @@ func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target
 	return target, core.CheckTarget(target)
 }
 
-// Target returns what is probably not meant about the address of a link. Where it may, it is asked whether it answers.
+// Target returns warnings about the URL of a link. If ask is true and the URL may be fetched, it also checks whether
+// it responds.
 func (k *Checks) Target(ctx context.Context, address, own string, ask bool) (all []string) {
 	if w := mail.MixedScripts(address); w != "" {
 		all = append(all, w)

@@ -14,27 +14,27 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Limits of the look at a sender's DNS records.
+// Limits of the check of a sender's DNS records.
 const (
-	senderLookups = 4 * time.Second // in all
+	senderLookups = 4 * time.Second // for all lookups together
 	textsKept     = 5 * time.Minute
-	maxTextsKept  = 1000 // names
+	maxTextsKept  = 1000 // number of names
 )
 
-// keptTexts are TXT records as they were at a time.
+// keptTexts is a cache entry with the TXT records of a name.
 type keptTexts struct {
 	texts []string
 	at    core.Instant
 }
 
-// lookup returns the TXT records of a name that begin with a word, from the cache where they were asked for lately.
-// None is no error.
+// lookup returns the TXT records of a name that start with a prefix, from the cache if it is recent. A name without
+// records is not an error.
 func (k *Checks) lookup(ctx context.Context, name, begin string, now core.Instant) (found []string, err error) {
 	k.mu.Lock()
 	kept, known := k.texts[name]
 	k.mu.Unlock()
 	if !known || now.Sub(kept.at) > textsKept {
-		kept.texts, err = k.LookupTXT(ctx, name+".") // with the dot, no search list of the machine is tried
+		kept.texts, err = k.LookupTXT(ctx, name+".") // the trailing dot disables the machine's search list
 		if fault, ok := errors.AsType[*net.DNSError](err); ok && fault.IsNotFound {
 			err = nil
 		}
@@ -57,12 +57,12 @@ func (k *Checks) lookup(ctx context.Context, name, begin string, now core.Instan
 	return found, nil
 }
 
-// senderLook gathers what the DNS says of the domain that a campaign comes from.
+// senderLook collects the DNS records of a campaign's sender domain.
 type senderLook struct {
 	checks *Checks
 	domain string
 	now    core.Instant
-	silent bool // a name server doesn't answer
+	silent bool // a name server doesn't respond
 	all    []core.CampaignFinding
 }
 
@@ -70,15 +70,15 @@ func (s *senderLook) warn(code, hint, format string, args ...any) {
 	s.all = append(s.all, core.Warningf(code, core.FindingPlace{Field: "from_email"}, hint, format, args...))
 }
 
-// texts is Checks.lookup; ok is false where no name server answers.
+// texts is like Checks.lookup, but returns ok = false if no name server responds.
 func (s *senderLook) texts(ctx context.Context, name, begin string) (found []string, ok bool) {
 	found, err := s.checks.lookup(ctx, name, begin, s.now)
 	s.silent = s.silent || err != nil
 	return found, err == nil
 }
 
-// senderFindings looks whether receivers can tell that the mails of a campaign come from its sender: DKIM (RFC 6376),
-// SPF (RFC 7208), and DMARC (RFC 7489), which wants one of them to be of the domain in From.
+// senderFindings checks whether receivers can verify the sender of a campaign with DKIM (RFC 6376), SPF (RFC 7208)
+// and DMARC (RFC 7489). DMARC requires one of the first two to match the domain in From.
 func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now core.Instant) ([]core.CampaignFinding, error) {
 	if d.Checks == nil || d.Checks.LookupTXT == nil {
 		return nil, nil
@@ -89,7 +89,7 @@ func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now 
 	}
 	s := senderLook{checks: d.Checks, domain: core.Email(from).Domain(), now: now}
 	if !strings.Contains(s.domain, ".") {
-		return nil, nil // of a machine of one's own
+		return nil, nil // a local domain
 	}
 	if core.IsFreeMail(s.domain) {
 		s.warn("sender_free_mail", "Use an address at your own domain.",
@@ -119,7 +119,7 @@ func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now 
 	return s.all, nil
 }
 
-// dmarc returns the policy that holds for the domain.
+// dmarc returns the policy of the domain.
 func (s *senderLook) dmarc(ctx context.Context) string {
 	for name := s.domain; strings.Contains(name, "."); _, name, _ = strings.Cut(name, ".") {
 		found, ok := s.texts(ctx, "_dmarc."+name, "v=DMARC1")
@@ -149,7 +149,7 @@ func tag(record, name string) string {
 	return ""
 }
 
-// dkim reports whether a key signs for the domain as DMARC wants it.
+// dkim reports whether a key signs for the domain in the way DMARC requires.
 func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool) (signed bool) {
 	if len(keys) == 0 {
 		s.warn("dkim_missing",
@@ -172,7 +172,7 @@ func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool)
 	return signed
 }
 
-// spf reports whether the domain that bounces go to names the machines that may send for it.
+// spf reports whether the bounce domain has an SPF record with the servers that may send for it.
 func (s *senderLook) spf(ctx context.Context, envelope string) bool {
 	found, ok := s.texts(ctx, envelope, "v=spf1")
 	switch {
@@ -188,7 +188,7 @@ func (s *senderLook) spf(ctx context.Context, envelope string) bool {
 	return len(found) == 1
 }
 
-// SenderOf returns the address that emails of a tenant come from.
+// SenderOf returns the sender address of a tenant's emails.
 func (k *Checks) SenderOf(ctx context.Context, s *store.Store, t *core.Tenant) (string, error) {
 	if t.MailFrom != "" || !k.Kept {
 		return cmp.Or(t.MailFrom, k.Sender), nil

@@ -11,15 +11,15 @@ import (
 	"newsletterd/store"
 )
 
-// Trial tries a send job before it goes out. The API and the command line share it.
+// Trial tests a send job before it is sent. The API and the command line share it.
 type Trial struct {
 	Store  *store.Store
-	Sealer *auth.Sealer // of unsubscribe tokens
+	Sealer *auth.Sealer // seals unsubscribe tokens
 	Origin string       // of the links
 }
 
-// Preview returns the content of a job and a recipient to render it for: a subscriber of one of its lists, or, with an
-// empty to, a reader of whom nothing is known.
+// Preview returns the content of a job and a recipient to render it for: a subscriber of one of its lists or, if to
+// is empty, a subscriber with no details.
 func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient,
 	error,
 ) {
@@ -45,7 +45,7 @@ func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now cor
 	return bulk, r, nil
 }
 
-// SampleRecipient is a recipient of whom nothing is known, whose links lead nowhere.
+// SampleRecipient returns a recipient with no details whose links lead nowhere.
 func SampleRecipient(origin string, now core.Instant) mail.Recipient {
 	return mail.Recipient{
 		Email: "reader@example.org", Date: now.Time(),
@@ -54,8 +54,8 @@ func SampleRecipient(origin string, now core.Instant) mail.Recipient {
 	}
 }
 
-// compiled returns a job with its content made ready for the readers of one of its lists; empty: of the first. What is
-// missing or faulty is Invalid.
+// compiled returns a job with its content compiled for subscribers of one of its lists. An empty listID means the
+// first list. If content is missing or faulty, it returns an Invalid error.
 func (t Trial) compiled(ctx context.Context, id, listID string) (j core.SendJob, bulk *mail.Bulk, err error) {
 	if j, err = t.Store.SendJob(ctx, id); err != nil {
 		return j, nil, err
@@ -71,7 +71,7 @@ func (t Trial) compiled(ctx context.Context, id, listID string) (j core.SendJob,
 	return j, bulk, err
 }
 
-// Test queues the mail of a job to one address, and returns the tenant whose it is.
+// Test queues the email of a job to one address and returns the job's tenant.
 func (t Trial) Test(ctx context.Context, jobID string, to core.Email, now core.Instant) (tenantID string, err error) {
 	j, _, err := t.compiled(ctx, jobID, "")
 	if err != nil {
@@ -80,15 +80,14 @@ func (t Trial) Test(ctx context.Context, jobID string, to core.Email, now core.I
 	return j.TenantID, t.Store.AddTestMail(ctx, &j, to, now)
 }
 
-// TryTemplate compiles a template as a job without recipients would. What is faulty is Invalid.
+// TryTemplate compiles a template in the way a job does. If the template is faulty, it returns an Invalid error.
 func TryTemplate(t *core.Template) error {
 	content := SampleContent(t)
 	_, err := mail.CompileShown(t.ID, &content)
 	return err
 }
 
-// SampleContent returns the content of a job with a template, whose body is made up where the template stands around
-// one.
+// SampleContent returns the content of a job with a template. If the template wraps a body, it adds a sample body.
 func SampleContent(t *core.Template) core.Content {
 	content := core.Content{
 		Template: *t, Copy: core.CampaignCopy{ID: t.ID, Subject: t.Name},

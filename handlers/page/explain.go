@@ -14,17 +14,18 @@ import (
 	"newsletterd/store/identity"
 )
 
-// Explain is a message of an error in the language of the page, where it is one that people meet; else it is answered
-// as it stands.
+// Explain returns the message of an error in the language of the page. If there is no translation, it returns the
+// message unchanged.
 func Explain(c *web.Call, s core.Sentence) string { return WordsOf(c).Explain(s) }
 
-// Explain is Explain in these words.
+// Explain is like the function Explain for the language of w.
 func (w *Words) Explain(s core.Sentence) string {
 	all := w.explanations()
 	return cmp.Or(all[s.Text], all[s.Format], s.Text)
 }
 
-// explanations are the messages of core, auth and this package in the words of a language, by their formats or whole.
+// explanations returns the messages of core, auth and this package in the language of w, keyed by their format or
+// full text.
 func (w *Words) explanations() map[string]string {
 	return map[string]string{
 		web.ErrNoRoute.Message:  w.MissingText,
@@ -68,13 +69,13 @@ func (w *Words) explanations() map[string]string {
 	}
 }
 
-// Fill returns a text with values in the place of its names: name, value, name, value …
+// Fill returns a text with its placeholders replaced. pairs are alternating names and values.
 func (v View) Fill(text string, pairs ...any) string { return FillIn(text, pairs...) }
 
-// Strong is Fill as HTML, with the values emphasised.
+// Strong is like Fill but returns HTML with the values emphasized.
 func (v View) Strong(text string, pairs ...any) template.HTML { return Strong(text, pairs...) }
 
-// Strong is FillIn as HTML, with the values emphasised.
+// Strong is like FillIn but returns HTML with the values emphasized.
 func Strong(text string, pairs ...any) template.HTML {
 	for i := 1; i < len(pairs); i += 2 {
 		pairs[i] = "<strong>" + template.HTMLEscapeString(fmt.Sprint(pairs[i])) + "</strong>"
@@ -82,7 +83,7 @@ func Strong(text string, pairs ...any) template.HTML {
 	return template.HTML(FillIn(template.HTMLEscapeString(text), pairs...)) //nolint:gosec // escaped
 }
 
-// FillIn returns a text with values in the place of its names: name, value, name, value …
+// FillIn returns a text with its placeholders replaced. pairs are alternating names and values.
 func FillIn(text string, pairs ...any) string {
 	names := make([]string, len(pairs))
 	for i, p := range pairs {
@@ -93,8 +94,8 @@ func FillIn(text string, pairs ...any) string {
 	return strings.NewReplacer(names...).Replace(text)
 }
 
-// FaultOf returns what a form's page says of an error that the visitor can mend, and its status; ok is false for
-// others.
+// FaultOf returns the message and the status for an error that the visitor can fix in a form. For other errors, ok is
+// false.
 func FaultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {
@@ -110,7 +111,7 @@ func FaultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	return "", 0, false
 }
 
-// ErrorPage makes the page of an error.
+// ErrorPage renders the page of an error.
 func ErrorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
 	n := Note{Lines: []string{Explain(c, e.Said)}}
 	if e.Field != "" {
@@ -134,8 +135,8 @@ func (w *Words) errorTitle(status int) string {
 	return w.WrongTitle
 }
 
-// LinkError says in a reader's words what is wrong with the link of a mail. Where nothing is wrong with it, the page
-// that shows the error offers no other way.
+// LinkError returns err with a message that explains to subscribers what is wrong with the link of an email. If the
+// link is fine or the list is inactive, the error page offers no other link.
 func LinkError(c *web.Call, err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -158,8 +159,8 @@ func LinkError(c *web.Call, err error) error {
 	return &said
 }
 
-// Blame says on the page what was wrong with a form that a user who is signed in has sent, and returns the status. An
-// error that the user can't mend is returned.
+// Blame shows the error in the form of a signed-in user on the page and returns the status. It returns an error that
+// the user can't fix unchanged.
 func (v *View) Blame(c *web.Call, fault error) (status int, err error) {
 	if fault == nil {
 		return 0, nil
@@ -168,7 +169,7 @@ func (v *View) Blame(c *web.Call, fault error) (status int, err error) {
 	if v.Fault, status, ok = FaultOf(c, fault); !ok {
 		return 0, fault
 	}
-	if fault == error(auth.ErrBadCredentials) { // no address was typed in
+	if fault == error(auth.ErrBadCredentials) { // the user has typed no address
 		v.Fault = WordsOf(c).FaultPassword
 	}
 	if e, is := errors.AsType[*core.Error](fault); is {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// embeddedForm is a form for a tenant's own site: it needs no script, no cookie and nothing of ours but the address
+// embeddedForm is a form for a tenant's own site. It needs no scripts, cookies or files of this server, only the URL
 // that it posts to.
 var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Action}}" method="post" accept-charset="utf-8">
   <label>{{.W.Email}} <input type="email" name="email" autocomplete="email" maxlength="254" required></label>
@@ -37,8 +37,8 @@ var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Ac
 </form>
 `))
 
-// WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to
-// the tenant's public_url, or to origin where the tenant has none.
+// WriteForm writes the signup form of a list, in the list's language, for the tenant's own site. The form posts to
+// the tenant's public_url, or to origin if the tenant has none.
 func WriteForm(w io.Writer, l *core.ListWithTenant, origin string) error {
 	d := Style{Lang: l.PageLanguage(), Tenant: TenantBrand(OwnBrand(), &l.Tenant).Name}
 	return embeddedForm.Execute(w, struct {
@@ -49,14 +49,15 @@ func WriteForm(w io.Writer, l *core.ListWithTenant, origin string) error {
 	}{l, d.Words(), cmp.Or(l.Tenant.PublicURL, origin) + SubscribePath(l.ID), TrackingBoxOf(&l.Tenant, &d)})
 }
 
-// TrackingBox is the box of a form by which a subscriber agrees to be named in openings and clicks; nil where the
-// tenant asks for no agreement. It is never ticked but where the form was sent with it, and refused.
+// TrackingBox is the checkbox with which a subscriber consents to individual open and click tracking. It is only
+// checked if the submitted form had it checked and was refused. A nil TrackingBox means that the tenant doesn't ask
+// for consent.
 type TrackingBox struct {
 	Name, Text, Version string
 	Checked             bool
 }
 
-// TrackingBoxOf returns the box of a tenant's form in a language; nil where it has none.
+// TrackingBoxOf returns the checkbox of a tenant's form in a language, or nil if the tenant doesn't ask for consent.
 func TrackingBoxOf(t *core.Tenant, s *Style) *TrackingBox {
 	if !t.AsksForTracking() {
 		return nil

@@ -16,22 +16,23 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Pages are server-rendered: a layout and a template for each, which defines "content". They work without scripts.
+// The pages are server-rendered: a shared layout and one template each, which defines "content". They work without
+// scripts.
 //
 //go:embed pages/*.html pages/words
 var files embed.FS
 
 var templates = web.NewTemplates(files, "pages", template.FuncMap{"fields": shownFields}, "layout")
 
-// View is what a page shows. Fault says what was wrong with the form that was sent, Notice what was done.
+// View is the data of a page. Fault describes an error in the submitted form, and Notice a completed action.
 type View struct {
 	Title, Fault, Notice string
-	Field                string      // of the form, that Fault is about
-	AtField              bool        // Fault stands next to that field, not above the form
-	Script               string      // its address; empty: none
-	Feed                 string      // the address of the Atom feed of its list; empty: none
-	Up                   Link        // to what the page is part of
-	Public               *PublicPage // nil: search engines leave the page out
+	Field                string      // field of the form that Fault refers to
+	AtField              bool        // shows Fault next to that field, not above the form
+	Script               string      // URL; empty: none
+	Feed                 string      // URL of the list's Atom feed; empty: none
+	Up                   Link        // link to the parent page
+	Public               *PublicPage // nil: hidden from search engines
 	RequestID            string
 	Brand                Brand
 	Data                 any
@@ -41,52 +42,52 @@ type View struct {
 	Style *Style
 }
 
-// Script is a script of pages.
+// Script is a script for pages.
 type Script struct{ Path, Body string }
 
-// Address returns where pages find the script. It changes with the contents, so they may be kept for ever.
+// Address returns the URL of the script. It changes with the contents, so browsers may cache it forever.
 func (s Script) Address() string {
 	sum := sha256.Sum256([]byte(s.Body))
 	return s.Path + "?v=" + hex.EncodeToString(sum[:4])
 }
 
-// Serve answers the script.
+// Serve answers with the script.
 func (s Script) Serve(c *web.Call, _ struct{}) (web.Text, error) {
 	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	return web.Text{Type: "text/javascript; charset=utf-8", Body: []byte(s.Body)}, nil
 }
 
-// Link is a link above the title of a page; empty: there is none.
+// Link is a link above the title of a page. The zero value means no link.
 type Link struct{ Path, Text string }
 
-// Wrong reports whether a field of the form is what Fault is about.
+// Wrong reports whether Fault refers to a field of the form.
 func (v View) Wrong(field string) bool { return v.Fault != "" && v.Field == field }
 
-// Expand returns a text with names in the place of its placeholders.
+// Expand returns a text with its placeholders replaced.
 func (v View) Expand(text string) string { return v.Style.Expand(text) }
 
-// fieldSet is what the template of a list's fields gets.
+// fieldSet is the data of the template for a list's fields.
 type fieldSet struct {
 	W      *Words
 	Fields []FormField
-	Prefix string // of the names in the form
+	Prefix string // prefix of the names in the form
 }
 
 func shownFields(v View, fields []FormField, prefix string) fieldSet {
 	return fieldSet{v.W, fields, prefix}
 }
 
-// Note is the Data of a page that only has a message (pages/message.html).
+// Note is the Data of a page that only shows a message (pages/message.html).
 type Note struct {
 	Lines          []string
 	Hint           string
 	Details        [][2]string
 	Link, LinkText string
-	Quiet          bool // the link is no button
+	Quiet          bool // shows the link as text, not as a button
 }
 
-// Render makes a page of one of the templates, with the headers of all pages. targets are the origins that its forms
-// may lead to besides our own.
+// Render renders a page from one of the templates, with the headers of all pages. targets are further origins that
+// its forms may lead to.
 func Render(c *web.Call, status int, name string, v View, targets ...string) (web.HTML, error) {
 	if v.Brand.Name == "" {
 		v.Brand = StyleOf(c).Brand
@@ -104,7 +105,7 @@ func Render(c *web.Call, status int, name string, v View, targets ...string) (we
 	return Fill(status, name, v)
 }
 
-// Fill is Render without headers, and without the style and the brand of a request.
+// Fill is like Render without headers and without the style and brand of a request.
 func Fill(status int, name string, v View) (web.HTML, error) {
 	if v.Style == nil {
 		v.Style = &Style{}
@@ -122,21 +123,21 @@ func Block(w io.Writer, name, block string, data any) error {
 	return templates.Execute(w, name, block, data)
 }
 
-// RenderMessage makes a page that only has a message.
+// RenderMessage renders a page that only shows a message.
 func RenderMessage(c *web.Call, status int, title string, n Note, b Brand) (web.HTML, error) {
 	return Render(c, status, "message", View{Title: title, Brand: b, Data: n})
 }
 
-// Brand is whose page it is: of the tenant of the client, or the daemon's own.
+// Brand is the brand that a page shows: that of a tenant, or the server's own.
 type Brand struct {
 	Name  string
-	Logo  string // URL; empty: the name is shown
-	Style string // of the stylesheet, with the colour
+	Logo  string // URL; empty: the name is shown instead
+	Style string // URL of the stylesheet with the brand color
 
 	Privacy string // URL of the tenant's privacy notice
 }
 
-// Source is the CSP source of the logo, which a tenant may keep at another host.
+// Source returns the CSP source of the logo, which may be on another host.
 func (b Brand) Source() string {
 	if b.Logo == "" {
 		return ""
@@ -144,13 +145,13 @@ func (b Brand) Source() string {
 	return " " + web.SourceOf(b.Logo)
 }
 
-// OwnName is how the daemon calls itself.
+// OwnName is the brand name of the server itself.
 const OwnName = "newsletterd"
 
-// OwnBrand is the brand of the daemon.
+// OwnBrand returns the brand of the server itself.
 func OwnBrand() Brand { return Brand{Name: OwnName, Style: stylePath("")} }
 
-// BrandOf is the brand of a tenant, whose language the pages of the request have from now on.
+// BrandOf returns the brand of a tenant and sets the language of the request's pages to the tenant's.
 func BrandOf(c *web.Call, tenantID string) (Brand, error) {
 	if tenantID == "" {
 		return OwnBrand(), nil
@@ -165,7 +166,7 @@ func BrandOf(c *web.Call, tenantID string) (Brand, error) {
 	return ApplyTenant(c, &t), nil
 }
 
-// ApplyTenant gives the pages of the request the brand and the language of a tenant.
+// ApplyTenant sets the brand and language of the request's pages to those of a tenant.
 func ApplyTenant(c *web.Call, t *core.Tenant) Brand {
 	b := TenantBrand(OwnBrand(), t)
 	StyleOf(c).Brand, StyleOf(c).Tenant = b, b.Name
@@ -175,7 +176,7 @@ func ApplyTenant(c *web.Call, t *core.Tenant) Brand {
 	return b
 }
 
-// ClientBrand is the brand of a client's tenant; the daemon's own where the tenant is suspended.
+// ClientBrand returns the brand of a client's tenant, or the server's own if the tenant is suspended.
 func ClientBrand(c *web.Call, client *core.Client) (Brand, error) {
 	if client.Suspended {
 		return OwnBrand(), nil
@@ -183,7 +184,7 @@ func ClientBrand(c *web.Call, client *core.Client) (Brand, error) {
 	return BrandOf(c, client.TenantID)
 }
 
-// TenantBrand is the brand of a tenant.
+// TenantBrand returns the brand of a tenant.
 func TenantBrand(b Brand, t *core.Tenant) Brand {
 	b.Name = t.Name
 	if t.BrandName != "" {
@@ -193,25 +194,25 @@ func TenantBrand(b Brand, t *core.Tenant) Brand {
 	return b
 }
 
-// SourceHash is the CSP source of a script that stands in the page.
+// SourceHash returns the CSP source of an inline script.
 func SourceHash(script string) string {
 	sum := sha256.Sum256([]byte(script))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// PublicPage is what the head of a page says to search engines and to those who pass its address on.
+// PublicPage holds the metadata of a page for search engines and link previews.
 type PublicPage struct {
 	URL     string
-	Kind    string // the type of the Open Graph protocol
+	Kind    string // Open Graph type
 	Title   string
 	Summary string
 	Site    string
 	Locale  string
 	Image   string
-	At      string // of an issue
+	At      string // date of an issue
 }
 
-// RedirectSource is what a page's policy must allow for its form to lead to a tenant's page.
+// RedirectSource returns the CSP sources that a page needs if its form leads to a tenant's page.
 func RedirectSource(to string) []string {
 	if to == "" {
 		return nil
@@ -227,7 +228,7 @@ type FormField struct {
 	Wrong   bool
 }
 
-// Paragraphs are the parts of a text between empty lines.
+// Paragraphs splits a text at empty lines.
 func Paragraphs(s string) (all []string) {
 	for p := range strings.SplitSeq(s, "\n\n") {
 		if p = strings.TrimSpace(p); p != "" {

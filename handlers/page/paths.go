@@ -2,19 +2,19 @@ package page
 
 import "newsletterd/core"
 
-// ArchiveURL returns the address of the archive of a list, with a slash at its end.
+// ArchiveURL returns the URL of a list's archive, with a trailing slash.
 func ArchiveURL(list *core.ListWithTenant, origin string) string {
 	return list.Tenant.Origin(origin) + list.ArchivePath()
 }
 
-// FeedName is the name of the Atom feed in an archive. No issue has it: slugs have no dot.
+// FeedName is the name of the Atom feed in an archive. It can't clash with an issue, since slugs contain no dot.
 const FeedName = "feed.xml"
 
-// PreferencesPath is the page where a reader without a link asks for one.
+// PreferencesPath returns the path of the page where a subscriber can request a link to the preference page.
 func PreferencesPath(listID string) string { return "/preferences?list=" + listID }
 
-// ReviewPath is the page on which a campaign is approved or sent back, which fits a phone.
+// ReviewPath is the path of the page for approving a campaign or requesting changes. The page fits a phone.
 const ReviewPath = "/review"
 
-// SubscribePath is the page with the subscribe form of a list.
+// SubscribePath returns the path of the page with a list's signup form.
 func SubscribePath(listID string) string { return "/l/" + listID }

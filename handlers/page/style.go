@@ -19,10 +19,10 @@ var styleVersion = func() string {
 	return hex.EncodeToString(sum[:4])
 }()
 
-const ownColor = "#1d6b52" // that of the console, too
+const ownColor = "#1d6b52" // also the color of the console
 
-// stylePath is the address of the stylesheet for a colour (#rrggbb; empty: our own). It changes with the contents, so
-// it may be kept for ever.
+// stylePath returns the path of the stylesheet for a color (#rrggbb; empty: ownColor). It changes with the contents,
+// so browsers may cache it forever.
 func stylePath(color string) string {
 	p := "/style.css?v=" + styleVersion
 	if color != "" && color != ownColor {
@@ -35,8 +35,8 @@ type styleRequest struct {
 	Color string `query:"color"`
 }
 
-// ServeStyle answers the stylesheet of all pages, with the colours that follow from the brand's. They come as a
-// stylesheet and not as an attribute, since the pages allow no style of their own.
+// ServeStyle answers with the stylesheet of all pages, in colors derived from the brand's. A stylesheet is necessary
+// because the pages allow no style attributes.
 func ServeStyle(c *web.Call, in styleRequest) (web.Text, error) {
 	accent, ok := core.ParseColor("#" + in.Color)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Words is what the pages of subscribers say in one language (pages/words). {{email}}, {{list}}, {{tenant}} and
-// {{field}} stand for themselves.
+// Words holds the texts of subscribers' pages in one language (pages/words). {{email}}, {{list}}, {{tenant}} and
+// {{field}} are placeholders.
 type Words struct {
 	userWords
 	archiveWords
@@ -96,7 +96,7 @@ type Words struct {
 	FailedTitle        string `json:"failed_title"`
 }
 
-// AllWords of the pages by language, read when the first page is shown.
+// AllWords returns the texts of the pages by language. It reads them when the first page is shown.
 var AllWords = sync.OnceValue(func() map[string]*Words {
 	all := map[string]*Words{}
 	for _, lang := range core.Languages {
@@ -116,7 +116,7 @@ var AllWords = sync.OnceValue(func() map[string]*Words {
 
 type styleKey struct{}
 
-// StyleOf returns the style of the pages of a request, for reading and changing.
+// StyleOf returns the style of a request's pages. The caller may change it.
 func StyleOf(c *web.Call) *Style {
 	if s, ok := c.Value(styleKey{}).(*Style); ok {
 		return s
@@ -126,17 +126,17 @@ func StyleOf(c *web.Call) *Style {
 	return s
 }
 
-// Style is how the pages of a request look. The zero value is our own brand, in English.
+// Style is the style of a request's pages. The zero value is the server's own brand in English.
 type Style struct {
 	Brand          Brand
 	Lang           string
 	List, Tenant   string
 	Email          core.Email
 	Field, Fault   string // of a form
-	Link, LinkText string // on an error page: a way on, and what it is called
+	Link, LinkText string // link on an error page, and its text
 }
 
-// ApplyList applies the style of a list's tenant to the pages of this request, those of errors too.
+// ApplyList applies the style of a list's tenant to the pages of this request, including error pages.
 func ApplyList(c *web.Call, list *core.ListWithTenant, email core.Email) {
 	c.Tenant = list.TenantID
 	*StyleOf(c) = Style{
@@ -146,8 +146,8 @@ func ApplyList(c *web.Call, list *core.ListWithTenant, email core.Email) {
 	StyleOf(c).Tenant = StyleOf(c).Brand.Name
 }
 
-// WordsOf are those of the request's pages: in the language of the list or tenant that they are for, else in the one
-// that the browser likes best.
+// WordsOf returns the texts for the request's pages: in the language of their list or tenant, or else in the one that
+// the browser prefers.
 func WordsOf(c *web.Call) *Words {
 	if StyleOf(c).Lang == "" {
 		StyleOf(c).Lang = cmp.Or(c.Language(), core.Languages[0])
@@ -155,7 +155,7 @@ func WordsOf(c *web.Call) *Words {
 	return StyleOf(c).Words()
 }
 
-// Words are those of the language of the style; without one, of the first.
+// Words returns the texts in the language of the style, by default the first language.
 func (s *Style) Words() *Words {
 	if w := AllWords()[s.Lang]; w != nil {
 		return w
@@ -163,7 +163,7 @@ func (s *Style) Words() *Words {
 	return AllWords()[core.Languages[0]]
 }
 
-// Expand returns a text with names in the place of its placeholders.
+// Expand returns a text with its placeholders replaced.
 func (s *Style) Expand(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text
@@ -172,17 +172,17 @@ func (s *Style) Expand(text string) string {
 		s.Field).Replace(text)
 }
 
-// Reason is one that a leaver may choose.
+// Reason is a reason for unsubscribing that a subscriber may choose.
 type Reason struct{ Word, Text string }
 
-// Reasons are those that a leaver may choose from.
+// Reasons returns the reasons for unsubscribing.
 func (w *Words) Reasons() []Reason {
 	return []Reason{
 		{"too_many", w.WhyTooMany}, {"content", w.WhyContent}, {"never_asked", w.WhyNeverAsked}, {"other", w.WhyOther},
 	}
 }
 
-// trackingWords are those of the agreement to be named in openings and clicks.
+// trackingWords holds the texts for consent to individual open and click tracking.
 type trackingWords struct {
 	TrackingText      string `json:"tracking_text"`
 	TrackingTitle     string `json:"tracking_title"`

@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// archiveWords are what public archives say in one language.
+// archiveWords holds the texts of public archives in one language.
 type archiveWords struct {
 	ArchiveNone    string `json:"archive_none"`
 	ArchiveAll     string `json:"archive_all"`
@@ -18,12 +18,12 @@ type archiveWords struct {
 	ArchiveLater   string `json:"archive_later"`
 	ArchiveFeed    string `json:"archive_feed"`
 	ArchiveRead    string `json:"archive_read"`
-	ArchiveMended  string `json:"archive_mended"` // {{day}}: when
-	Months         string `json:"months"`         // separated by blanks
-	Day            string `json:"day"`            // of a date: {{day}}, {{month}}, {{year}}
+	ArchiveMended  string `json:"archive_mended"` // {{day}}: the date
+	Months         string `json:"months"`         // separated by spaces
+	Day            string `json:"day"`            // format of a date: {{day}}, {{month}}, {{year}}
 }
 
-// CorrectedAt says when what is shown was corrected; empty for 0.
+// CorrectedAt returns the note that an issue was corrected at a time, or an empty string for 0.
 func (w *archiveWords) CorrectedAt(at core.Instant) string {
 	if at == 0 {
 		return ""
@@ -31,7 +31,7 @@ func (w *archiveWords) CorrectedAt(at core.Instant) string {
 	return strings.Replace(w.ArchiveMended, "{{day}}", w.DayOf(at.Time()), 1)
 }
 
-// DayOf returns the day of a time, in UTC, in words.
+// DayOf returns the date of a time in UTC, in words.
 func (w *archiveWords) DayOf(t time.Time) string {
 	t = t.UTC()
 	return strings.NewReplacer("{{day}}", strconv.Itoa(t.Day()), "{{month}}", strings.Fields(w.Months)[t.Month()-1],

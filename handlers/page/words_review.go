@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// reviewWords are those of the page of a review.
+// reviewWords holds the texts of the review page.
 type reviewWords struct {
 	ReviewTitle      string `json:"review_title"`
 	ReviewAsks       string `json:"review_asks"`
@@ -69,7 +69,7 @@ type reviewWords struct {
 	OutdatedLink  string `json:"outdated_link"`
 }
 
-// StateOf says in words how far a campaign is that is not in review; empty for one that is.
+// StateOf describes the state of a campaign that is not in review. For one in review, it returns an empty string.
 func (w *reviewWords) StateOf(s core.CampaignState) string {
 	switch s {
 	case core.CampaignInReview:
@@ -82,7 +82,7 @@ func (w *reviewWords) StateOf(s core.CampaignState) string {
 	return w.ReviewIsOver
 }
 
-// ChangesOf says in lines what has changed in a campaign since it was looked at, and who changed it.
+// ChangesOf returns one line per change to a campaign since the reviewer read it, with its author.
 func ChangesOf(w *Words, err error) (lines []string) {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -97,7 +97,7 @@ func ChangesOf(w *Words, err error) (lines []string) {
 		}
 		who := cmp.Or(one.ByName, w.ReviewByOther)
 		switch {
-		case one.By == "": // it isn't known: another version of the program, say
+		case one.By == "": // the author is unknown, for example with another version of newsletterd
 			lines = append(lines, what)
 			continue
 		case strings.HasPrefix(one.By, "command"):
@@ -116,7 +116,7 @@ func (w *reviewWords) reviewPart(what string) string {
 	}[what]
 }
 
-// OnlyTo says to which recipients of another campaign one goes.
+// OnlyTo describes which recipients of another campaign a campaign is sent to.
 func (w *reviewWords) OnlyTo(who string) string {
 	switch who {
 	case core.FollowJoined:
@@ -127,7 +127,8 @@ func (w *reviewWords) OnlyTo(who string) string {
 	return w.ReviewOnlySame
 }
 
-// TracksAs says what is tracked of a campaign, as far as its tenant allows it; empty: nothing.
+// TracksAs describes the tracking of a campaign, as far as its tenant allows it. Without tracking, it returns an
+// empty string.
 func (w *reviewWords) TracksAs(t *core.Tenant, tracking string) string {
 	switch {
 	case tracking == core.TrackingOff || t.NoTracking:

@@ -10,8 +10,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// userWords are what the pages of users and the errors of all pages say in one language; {{client}}, {{target}},
-// {{when}}, {{count}}, {{scopes}}, {{name}}, {{browser}} and {{system}} stand for themselves there too.
+// userWords holds the texts of users' pages and of errors on all pages in one language. {{client}}, {{target}},
+// {{when}}, {{count}}, {{scopes}}, {{name}}, {{browser}} and {{system}} are further placeholders.
 type userWords struct {
 	ThisNewsletter     string `json:"this_newsletter"`
 	AlreadyTitle       string `json:"already_title"`
@@ -224,7 +224,7 @@ type userWords struct {
 	FaultPasskeysFull  string `json:"fault_passkeys_full"`
 }
 
-// AllowsTo says what scopes, separated by blanks, let a program do.
+// AllowsTo describes what a space-separated list of scopes allows a client to do.
 func (w *Words) AllowsTo(scope string) string {
 	var all []string
 	for _, s := range strings.Fields(scope) {
@@ -233,8 +233,8 @@ func (w *Words) AllowsTo(scope string) string {
 	return FillIn(w.AllowedTo, "scopes", strings.Join(all, ", "))
 }
 
-// The browsers and systems that a user agent is looked through for, in this order: later ones name themselves by the
-// earlier ones' names too.
+// The browsers and systems in the order in which BrowserName looks for them. Later ones also appear in the user
+// agents of earlier ones.
 var (
 	browserWords = [][2]string{
 		{"Edg/", "Edge"},
@@ -254,7 +254,7 @@ var (
 	}
 )
 
-// BrowserName makes a short name of a user agent.
+// BrowserName returns a short name for a user agent.
 func (w *Words) BrowserName(agent string) string {
 	find := func(words [][2]string) string {
 		for _, w := range words {
@@ -277,7 +277,7 @@ func (w *Words) BrowserName(agent string) string {
 	return web.Truncate(name, 60)
 }
 
-// Scope says what a scope lets a program do.
+// Scope describes what a scope allows a client to do.
 func (w *Words) Scope(s string) string {
 	switch s {
 	case core.ScopeOpenID:
@@ -306,10 +306,10 @@ func (w *Words) Scope(s string) string {
 	return s
 }
 
-// When is how pages write a time: in the form that every language reads alike.
+// When returns a time in a format that is the same in every language.
 func When(i core.Instant) string { return i.Time().Format("2006-01-02, 15:04") + " UTC" }
 
-// Ago is how pages write how long ago something was used.
+// Ago describes how long ago something was used.
 func (w *Words) Ago(now, then core.Instant) string {
 	switch d := now.Sub(then); {
 	case d < 2*time.Minute:
@@ -320,7 +320,7 @@ func (w *Words) Ago(now, then core.Instant) string {
 	return FillIn(w.UsedAt, "when", When(then))
 }
 
-// PasskeysMissing says why passkeys are not offered; empty: they are.
+// PasskeysMissing returns why passkeys are not offered, or an empty string if they are.
 func (w *Words) PasskeysMissing(p *auth.Provider) string {
 	switch p.PasskeysMissing() {
 	case auth.PasskeysNeedHost:
@@ -331,7 +331,7 @@ func (w *Words) PasskeysMissing(p *auth.Provider) string {
 	return ""
 }
 
-// PasskeyCount is what the link to the page says on the account's page.
+// PasskeyCount returns the text of the link to the passkeys page on the account page.
 func (w *Words) PasskeyCount(keys []core.Passkey) string {
 	if len(keys) == 0 {
 		return w.PasskeyAdd

@@ -9,35 +9,35 @@ import (
 	"newsletterd/core"
 )
 
-// Access says who may call a route. The zero Access is invalid: a route without a rule does not start.
+// Access is the rule for who may call a route. The zero Access is invalid: New fails on a route without a rule.
 type Access struct{ *access }
 
 type access struct {
 	name    string
 	bearer  bool // takes an access token
-	option  bool // … but does without
-	form    bool // … also in a form
+	option  bool // the token may be left out
+	form    bool // also takes the token in a form
 	people  bool // refuses a client that acts for itself, whatever its scopes
 	scopes  []string
-	action  core.Action       // that the caller may do for at least one tenant; empty: none is asked for
-	fresh   bool              // the sign-in of a user must be a fresh one, where the action asks for that
-	exports bool              // reading is an export, which asks as a change does
+	action  core.Action       // the caller must have it for at least one tenant; empty: no action is required
+	fresh   bool              // requires a fresh sign-in of a user if the action asks for one
+	exports bool              // reading is an export and requires a fresh sign-in as a change does
 	oneOf   bool              // one of the scopes is enough
-	free    bool              // every valid token will do: the operation opens nothing of the user's
-	rule    func(*Call) error // after the scopes; nil: nothing more
-	signed  bool              // by the four webhook headers
+	free    bool              // accepts every valid token: the operation exposes no data of the user
+	rule    func(*Call) error // runs after the scope check; nil: no further rule
+	signed  bool              // requires the four webhook headers
 
-	proof *proof // of a caller that proves itself in a way of its own; nil: none
+	proof *proof // for callers with a credential of another kind; nil: none
 }
 
-// proof is how a caller proves itself who has neither a token nor a signature of ours.
+// proof describes how a caller without an access token or a webhook signature proves its identity.
 type proof struct {
-	callers string // in the documents: who they are
-	header  string // in the documents: that carries the proof
+	callers string // description of the callers for the documents
+	header  string // name of the header with the proof, for the documents
 	admit   func(*Call) error
 }
 
-// copied returns a rule that can be changed. It is not inlined, as each line of the table would be larger.
+// copied returns a copy that can be changed. Inlining is off because it would enlarge each line of the table.
 //
 //go:noinline
 func (a Access) copied() Access {
@@ -49,7 +49,7 @@ func (a Access) String() string {
 	switch {
 	case a.oneOf:
 		words = append(words, strings.Join(a.scopes, "|"))
-	case a.name != "admin": // whose scope is its name
+	case a.name != "admin": // the admin rule has the name of its scope
 		words = append(words, a.scopes...)
 	}
 	if a.action != "" {
@@ -58,13 +58,13 @@ func (a Access) String() string {
 	return strings.Join(words, " ")
 }
 
-// complete reports whether the rule says which tokens it takes. A rule for tokens that names no scope would give each
-// client of a user everything of that user.
+// complete reports whether the rule names the tokens that it accepts. A token rule without scopes would give every
+// client of a user access to all of the user's data.
 func (a Access) complete() bool {
 	return a.access != nil && a.name != "" && (!a.bearer || a.option || a.free || len(a.scopes) > 0)
 }
 
-// meets reports whether the scopes of a caller are those that the rule asks for.
+// meets reports whether the caller has the scopes that the rule requires.
 func (a Access) meets(caller core.Caller) bool {
 	if a.oneOf {
 		return slices.ContainsFunc(a.scopes, caller.Has)
@@ -72,28 +72,29 @@ func (a Access) meets(caller core.Caller) bool {
 	return !slices.ContainsFunc(a.scopes, func(scope string) bool { return !caller.Has(scope) })
 }
 
-// Public lets every caller in. A token is not looked at.
+// Public lets every caller in and ignores tokens.
 func Public() Access { return Access{&access{name: "public"}} }
 
-// Bearer lets in callers with a valid access token with all of the scopes.
+// Bearer lets in callers with a valid access token that has all of the scopes.
 func Bearer(scopes ...string) Access {
 	return Access{&access{name: "bearer", bearer: true, scopes: scopes}}
 }
 
-// BearerOf lets in callers with a valid access token with at least one of the scopes. A refused caller gets the
-// first in WWW-Authenticate.
+// BearerOf lets in callers with a valid access token that has at least one of the scopes. For a refused caller,
+// WWW-Authenticate names the first scope.
 func BearerOf(scopes ...string) Access {
 	return Access{&access{name: "bearer", bearer: true, oneOf: true, scopes: scopes}}
 }
 
-// AnyToken lets in callers with a valid access token, whatever its scopes. It is for operations that open nothing of
-// the user's.
+// AnyToken lets in callers with a valid access token, whatever its scopes. Use it only for operations that expose no
+// data of the user.
 func AnyToken() Access { return Access{&access{name: "bearer", bearer: true, free: true}} }
 
-// Optional lets every caller in; a token that is sent must be valid, and then the caller is known.
+// Optional lets every caller in. If the request carries a token, it must be valid and identifies the caller.
 func Optional() Access { return Access{&access{name: "optional", bearer: true, option: true}} }
 
-// User lets in tokens of users with all of the scopes. A client that acts for itself owns nothing.
+// User lets in users' tokens that have all of the scopes. It refuses a client that acts for itself, as it owns no
+// data.
 func User(scopes ...string) Access {
 	return Access{&access{name: "user", bearer: true, people: true, scopes: scopes}}
 }
@@ -101,43 +102,44 @@ func User(scopes ...string) Access {
 // People refuses a client that acts for itself, whatever its scopes.
 func (a Access) People() Access { a = a.copied(); a.people = true; return a }
 
-// InForm also takes the token as access_token in a form sent by POST (RFC 6750 section 2.2). Both at once is an error.
+// InForm also accepts the token as access_token in a form sent by POST (RFC 6750 section 2.2). A request that sends
+// the token in both places is an error.
 func (a Access) InForm() Access { a = a.copied(); a.form = true; return a }
 
-// And adds a rule about the caller, which runs after the scopes are checked.
+// And adds a rule about the caller, which runs after the scope check.
 func (a Access) And(rule func(*Call) error) Access { a = a.copied(); a.rule = rule; return a }
 
-// For lets in callers who may do the action for at least one tenant. Whether they may for the tenant of the record is
-// asked by the operation, which finds it with Call.Action. A route that finds its record before the body is read lets
-// in all who have a role, so that a record they may not see is missing.
+// For lets in callers who may perform the action for at least one tenant. The operation itself checks the tenant of
+// the record, with the action from Call.Action. A route that finds its record before reading the body lets in every
+// caller with a role. A record that the caller may not see thus answers as missing.
 func (a Access) For(action core.Action) Access { a = a.copied(); a.action = action; return a }
 
-// Fresh has the rule ask for a fresh sign-in of a user where its action does (core.ProofActions).
+// Fresh requires a fresh sign-in of a user if the action is one of core.ProofActions.
 func (a Access) Fresh() Access { a = a.copied(); a.fresh = true; return a }
 
-// Exports has the rule ask for a fresh sign-in of one who reads, too, where its action does.
+// Exports requires a fresh sign-in for reading, too, if the action asks for one.
 func (a Access) Exports() Access { a = a.copied(); a.exports = true; return a }
 
-// asksProof reports whether the route wants a fresh sign-in.
+// asksProof reports whether the route requires a fresh sign-in.
 func (r *Route) asksProof() bool {
 	return r.Who.fresh && r.Who.action.AsksProof(r.Method == "GET" && !r.Who.exports)
 }
 
-// Named returns the rule with another name, which `newsletterd routes` shows.
+// Named returns the rule under another name, which `newsletterd routes` shows.
 func (a Access) Named(name string) Access { a = a.copied(); a.name = name; return a }
 
-// Signed lets in webhook clients that have signed the request. Headers and timestamp are
-// checked before the body is read, the signature over the raw body before it is decoded. The caller is
-// then the webhook client: ClientID, and ClientTenant when it is bound to one.
+// Signed lets in webhook clients that have signed the request. Headers and timestamp are checked before the body is
+// read, and the signature over the raw body before it is decoded. The caller is then the webhook client: ClientID is
+// set, and ClientTenant if the client is bound to a tenant.
 func Signed() Access { return Access{&access{name: "signed", signed: true}} }
 
-// Proved lets in callers that prove themselves in a way of their own, which admit checks. It runs before the body is
-// read and may add checks of the body. The documents say who the callers are, and which header carries the proof.
+// Proved lets in callers whose credential admit checks. admit runs before the body is read and may add checks of the
+// body. callers describes them for the documents, and header names the header with the proof.
 func Proved(name, callers, header string, admit func(*Call) error) Access {
 	return Access{&access{name: name, proof: &proof{callers, header, admit}}}
 }
 
-// admit runs the access rule of the route.
+// admit applies the access rule of the route.
 func (c *Call) admit() error {
 	who := c.route.Who
 	if who.signed {
@@ -175,7 +177,8 @@ func (c *Call) admit() error {
 	return nil
 }
 
-// FreshProof returns core.ErrProofOld for a user's token whose sign-in is too old for what asks for a fresh one.
+// FreshProof returns core.ErrProofOld if the caller is a user whose sign-in is too old for operations that require a
+// fresh one.
 func (c *Call) FreshProof() error {
 	if c.Caller.ProvedAt != 0 && !core.FreshProof(c.Caller.ProvedAt, c.Now) {
 		return core.ErrProofOld
@@ -213,7 +216,7 @@ func (c *Call) admitBearer(who Access) error {
 	return c.admitCaller(who)
 }
 
-// admitCaller checks a caller who is known against the rule.
+// admitCaller checks an authenticated caller against the rule.
 func (c *Call) admitCaller(who Access) error {
 	if who.people && c.Caller.UserID == "" {
 		return core.Forbiddenf("Only users can do this. Sign in with a user account.")
@@ -224,8 +227,8 @@ func (c *Call) admitCaller(who Access) error {
 	return nil
 }
 
-// Lacks makes the error about missing scopes. It names them, also in WWW-Authenticate (RFC 6750 section 3.1); of
-// alternatives, the header names the first.
+// Lacks returns the error for missing scopes. It names them in the message and in WWW-Authenticate (RFC 6750 section
+// 3.1). If one of several scopes is enough, the header names the first.
 func (c *Call) Lacks(oneOf bool, scopes ...string) error {
 	c.wanted = scopes
 	switch all := strings.Join(scopes, ", "); {
@@ -239,7 +242,7 @@ func (c *Call) Lacks(oneOf bool, scopes ...string) error {
 	}
 }
 
-// formToken reads access_token of a form; empty where there is none.
+// formToken returns access_token from a form, or an empty string if the form has none.
 func (c *Call) formToken() (string, error) {
 	if c.Request.Method != "POST" || !strings.HasPrefix(c.Request.Header.Get("Content-Type"), mediaTypes[formBody]) {
 		return "", nil
@@ -254,8 +257,8 @@ func (c *Call) formToken() (string, error) {
 	return q.Get("access_token"), nil
 }
 
-// bearerToken is the token of the Authorization header (RFC 6750 section 2.1); tokens in a form or a
-// query are not looked at. The header may stand once.
+// bearerToken returns the token of the Authorization header (RFC 6750 section 2.1) and ignores tokens in a form or a
+// query. The header may appear only once.
 func (c *Call) bearerToken() (string, error) {
 	values := c.Request.Header["Authorization"]
 	if len(values) == 0 {

@@ -12,19 +12,20 @@ import (
 	"newsletterd/core"
 )
 
-// Question is a request to a route of the table that another route makes in the same process.
+// Question is a request that one route makes to another route of the table in the same process.
 type Question struct {
-	Caller core.Caller // in whose name; the rules of the route are asked as of a token with these rights
+	Caller core.Caller // the route checks its access rule as for a token with these rights
 	Method string
-	Path   string // with the query
+	Path   string // including the query
 	Header map[string]string
-	Body   any // encoded as JSON; an io.Reader is sent as it is; nil: none
+	Body   any // encoded as JSON, except an io.Reader, which is sent unchanged; nil: no body
 
-	// Writer gets the answer as it is made, with its headers; nil: it is kept for Decode. For downloads.
+	// Writer receives the answer and its headers as they are produced, for downloads. If nil, Decode reads the
+	// answer.
 	Writer http.ResponseWriter
 }
 
-// Answer is what a route has answered to a Question.
+// Answer is a route's answer to a Question.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -37,7 +38,7 @@ func (a *Answer) Body() []byte { return a.body.Bytes() }
 // Decode reads the JSON of the answer into out, a pointer.
 func (a *Answer) Decode(out any) error { return json.Unmarshal(a.body.Bytes(), out) }
 
-// Next returns the cursor of the next page of a list; empty on the last one.
+// Next returns the cursor of the next page of a list, or an empty string on the last page.
 func (a *Answer) Next() string {
 	raw, _, ok := strings.Cut(strings.TrimPrefix(a.Header.Get("Link"), "<"), ">")
 	if !ok {
@@ -50,15 +51,15 @@ func (a *Answer) Next() string {
 	return next.Query().Get("cursor")
 }
 
-// answerWriter keeps an answer.
+// answerWriter writes an answer to memory.
 type answerWriter struct{ answer *Answer }
 
 func (w answerWriter) Header() http.Header         { return w.answer.Header }
 func (w answerWriter) WriteHeader(status int)      { w.answer.Status = status }
 func (w answerWriter) Write(b []byte) (int, error) { return w.answer.body.Write(b) }
 
-// Ask has a route of the table answer a question, with all its checks, as a part of this request: it is neither counted
-// nor logged by itself. A refusal is returned as the error that the route answers with.
+// Ask sends a question to a route of the table, with all its checks, as a part of this request. It is neither counted
+// nor logged separately. If the route refuses the question, Ask returns the error that the route answers with.
 func (c *Call) Ask(q Question) (*Answer, error) {
 	body, length, err := q.body()
 	if err != nil {
@@ -102,12 +103,12 @@ func (c *Call) Ask(q Question) (*Answer, error) {
 		a.Status = asked.w.status
 	}
 	if asked.err != nil {
-		c.err = asked.err // for the log: it has answered all the same
+		c.err = asked.err // only for the log: the route has answered
 	}
 	return a, nil
 }
 
-// body returns what is sent, and its length in bytes; -1 where that isn't known.
+// body returns the body and its length in bytes, or -1 if the length is unknown.
 func (q *Question) body() (io.Reader, int64, error) {
 	switch v := q.Body.(type) {
 	case nil:

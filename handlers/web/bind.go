@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// JSON makes an endpoint whose body is one JSON object, read strictly into In. Fields of In may also
-// come from the path, the query or a header (tags path, query, header).
+// JSON makes an endpoint whose body is one JSON object, read strictly into In. Fields of In may also come from the
+// path, the query or a header (tags path, query, header).
 func JSON[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(jsonBody, maxJSON, fn)
 }
@@ -20,7 +20,7 @@ func Form[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(formBody, MaxForm, fn)
 }
 
-// Values makes an endpoint whose body is a form with fields of any name.
+// Values makes an endpoint whose body is a form with arbitrary field names.
 func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
 	p := newPlan(reflect.TypeFor[struct{}](), formBody)
 	return answering(formBody, p, MaxForm, reflect.TypeFor[Out](), func(c *Call) (any, error) {
@@ -38,17 +38,17 @@ func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
 	})
 }
 
-// Query makes an endpoint without body; In comes from the query, the path and headers.
+// Query makes an endpoint without a body. In is read from the query, the path and headers.
 func Query[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(noBody, 0, fn)
 }
 
-// Path makes an endpoint that needs nothing but the UUID in the path parameter :id.
+// Path makes an endpoint whose only input is the UUID in the path parameter :id.
 func Path[Out any](fn func(*Call, string) (Out, error)) Endpoint {
 	return Get(func(c *Call) (Out, error) { return fn(c, c.ID()) })
 }
 
-// Get makes an endpoint that needs nothing but the call. It serves any method: a body is not read.
+// Get makes an endpoint whose only input is the call. It serves any method and doesn't read a body.
 func Get[Out any](fn func(*Call) (Out, error)) Endpoint {
 	return answering(noBody, nil, 0, reflect.TypeFor[Out](), func(c *Call) (any, error) {
 		if err := c.limitRate(); err != nil {
@@ -58,8 +58,7 @@ func Get[Out any](fn func(*Call) (Out, error)) Endpoint {
 	})
 }
 
-// Raw makes an endpoint that gets its body as bytes, of whatever media type. They are valid until it
-// returns.
+// Raw makes an endpoint that takes its body as bytes, of any media type. The bytes are valid until fn returns.
 func Raw[Out any](fn func(*Call, []byte) (Out, error)) Endpoint {
 	return answering(rawBody, nil, maxJSON, reflect.TypeFor[Out](), func(c *Call) (any, error) {
 		if err := c.readBody(); err != nil {
@@ -77,8 +76,8 @@ func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, erro
 	return taking(newPlan(reflect.TypeFor[In](), kind), size, reflect.TypeFor[Out](), run)
 }
 
-// taking makes an endpoint whose input is what its plan binds. fn takes a pointer to that. What does not depend on the
-// types is here: typed is in the program once for each of them.
+// taking makes an endpoint whose input is what its plan binds. fn receives a pointer to it. Code that doesn't depend
+// on the types is here because the compiler duplicates the generic callers for each type.
 func taking(p *plan, size int64, out reflect.Type, fn func(c *Call, in any) (any, error)) Endpoint {
 	return answering(p.kind, p, size, out, func(c *Call) (any, error) {
 		in := reflect.New(p.typ)
@@ -110,7 +109,7 @@ func answering(kind bodyKind, p *plan, size int64, out reflect.Type, fn func(*Ca
 	return e
 }
 
-// bind fills in from the path, the query, headers and the body, in this order, and asks CheckInput.
+// bind fills in from the path, the query, headers and the body, in this order, and then calls CheckInput.
 func (c *Call) bind(p *plan, in reflect.Value) error {
 	if err := c.bindParams(p, in); err != nil {
 		return err
@@ -140,8 +139,8 @@ func (c *Call) bind(p *plan, in reflect.Value) error {
 	return nil
 }
 
-// Stream makes an endpoint that reads its body itself, however long it is, as long as it goes on. In comes from the
-// query and the path.
+// Stream makes an endpoint that reads its body itself. The body may take any time as long as data keeps arriving. In
+// is read from the query and the path.
 func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), noBody)
 	e := answering(rawBody, p, 0, reflect.TypeFor[Out](), func(c *Call) (any, error) {
@@ -150,7 +149,7 @@ func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 			return nil, err
 		}
 		out, err := fn(c, in)
-		// The time for the answer begins now.
+		// Start the time limit for the answer.
 		control := c.Control()
 		_ = control.SetReadDeadline(time.Time{})
 		_ = control.SetWriteDeadline(time.Now().Add(ProgressTimeout))
@@ -160,7 +159,8 @@ func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return e
 }
 
-// Serve makes an endpoint that writes its answer itself, as long as the receiver goes on taking it: a file.
+// Serve makes an endpoint that writes its answer itself, such as a file. Writing may take any time as long as the
+// receiver keeps reading.
 func Serve(fn func(*Call) error) Endpoint {
 	e := Endpoint{&endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, bare: []int{
 		http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed,
@@ -170,8 +170,8 @@ func Serve(fn func(*Call) error) Endpoint {
 	return e
 }
 
-// Write makes an endpoint that writes its answer itself, for as long as the receiver goes on taking it: a text that is
-// made while it is sent. In comes from the query and the path.
+// Write makes an endpoint that writes its answer itself while producing it, such as an export. Writing may take any
+// time as long as the receiver keeps reading. In is read from the query and the path.
 func Write[In any](fn func(*Call, In) error) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), noBody)
 	e := Endpoint{&endpoint{in: p, out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true}}
@@ -185,7 +185,7 @@ func Write[In any](fn func(*Call, In) error) Endpoint {
 	return e
 }
 
-// listQuery is the part of a list's query that the frame serves itself.
+// listQuery holds the query parameters of a list that the frame handles.
 type listQuery struct {
 	Limit  string `query:"limit"`
 	Cursor string `query:"cursor"`
@@ -194,17 +194,16 @@ type listQuery struct {
 var listPlan = newPlan(reflect.TypeFor[listQuery](), noBody)
 
 const (
-	listPage = 500  // rows of one read when the whole list is streamed
-	listMax  = 1000 // the largest limit
+	listPage = 500  // rows per read when the whole list is streamed
+	listMax  = 1000 // maximum of the parameter limit
 )
 
-// List makes an endpoint whose answer is a JSON array. fn reads one page: the rows whose key comes
-// after page.After, at most page.Limit. key is what fn orders by. Without limit in the query the
-// whole list is streamed in pages of 500 rows, each its own read; with limit the answer is one page
-// and a Link to the next.
+// List makes an endpoint whose answer is a JSON array. fn reads one page: at most page.Limit rows whose key comes
+// after page.After. key returns the value that fn orders by. Without limit in the query, the whole list is streamed
+// in pages of 500 rows, each a separate read. With limit, the answer is one page and a Link to the next.
 func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Out) string) Endpoint {
 	read := func(c *Call, in any, page core.Page) (any, string, error) {
-		// One row more than asked for shows whether there is a next page.
+		// Ask for one more row to find out whether there is a next page.
 		rows, err := fn(c, *in.(*In), core.Page{After: page.After, Limit: page.Limit + 1})
 		if err != nil || len(rows) <= page.Limit {
 			return rows, "", err
@@ -214,19 +213,19 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 	return listing(reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
 }
 
-// Search makes an endpoint as List does, for a function that names itself the place where the next page begins, since
-// it leaves out records that it has read. A page may be short, or empty, and have a next one. next is empty after the
-// last.
+// Search makes an endpoint like List for a function that skips some of the records it reads. Such a function returns
+// the start of the next page itself. A page may be short or even empty and still have a next one. After the last
+// page, next is empty.
 func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
 	read := func(c *Call, in any, page core.Page) (any, string, error) { return fn(c, *in.(*In), page) }
 	return listing(reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
 }
 
-// pageReader reads a page of a list. in is a pointer to what was bound; rows is a slice.
+// pageReader reads a page of a list. in is a pointer to the bound input, and rows is a slice.
 type pageReader func(c *Call, in any, page core.Page) (rows any, next string, err error)
 
-// listing makes an endpoint of what reads the pages. What does not depend on the types is here: List and Search are in
-// the program once for each of theirs.
+// listing makes an endpoint from a pageReader. Code that doesn't depend on the types is here because the compiler
+// duplicates List and Search for each type.
 func listing(in, out reflect.Type, read pageReader) Endpoint {
 	p := newPlan(in, noBody)
 	e := Endpoint{&endpoint{in: p, out: out, status: http.StatusOK, list: true, streams: true}}
@@ -260,7 +259,7 @@ func listing(in, out reflect.Type, read pageReader) Endpoint {
 	return e
 }
 
-// page reads limit and cursor; whole is true when there is no limit.
+// page reads limit and cursor. It returns whole = true if there is no limit.
 func (c *Call) page() (p core.Page, whole bool, err error) {
 	var q listQuery
 	if err = c.bindParams(listPlan, reflect.ValueOf(&q).Elem()); err != nil {
@@ -281,7 +280,7 @@ func (c *Call) page() (p core.Page, whole bool, err error) {
 	return p, whole, err
 }
 
-// cursorBinding is what a cursor is good for: this caller, this path, this filter.
+// cursorBinding returns the scope of a cursor: this caller, path and filter.
 func (c *Call) cursorBinding() string {
 	q := c.Request.URL.Query()
 	q.Del("cursor")

@@ -13,44 +13,45 @@ import (
 	"newsletterd/store/db"
 )
 
-// Call is one request as an operation sees it. It is a context.Context (cancelled when the caller
-// goes away or the time of the route is up), so it is handed to store operations as it is. A Call
-// must not be kept after the operation has returned.
+// Call is one request as an operation sees it. It is a context.Context that is canceled when the caller disconnects
+// or the route's time limit is reached, so operations pass it to the store directly. A Call must not be used after
+// the operation has returned.
 type Call struct {
 	context.Context
-	Now       core.Instant  // when the request came in: the only clock of an operation
-	Caller    core.Caller   // zero on public routes; on signed routes the webhook client
-	RequestID string        // of this request, as X-Request-Id answers it
-	Remote    netip.Addr    // of the peer, or of the client of a trusted proxy
-	Tenant    string        // set by an operation for the log line
+	Now       core.Instant  // time of arrival: the only clock of an operation
+	Caller    core.Caller   // zero on public routes; the webhook client on signed routes
+	RequestID string        // value of X-Request-Id in the answer
+	Remote    netip.Addr    // address of the peer, or of the client of a trusted proxy
+	Tenant    string        // tenant for the log line, set by an operation
 	Request   *http.Request // for headers; the body belongs to the frame
 
 	w      *responseWriter
 	route  *Route
-	params []param // of the path, unescaped
+	params []param // path parameters, unescaped
 	frame  *Handler
 	status int   // 0: the status of the endpoint
 	err    error // for the log line
 	body   []byte
-	pooled *[]byte              // where body came from
+	pooled *[]byte              // buffer from the pool that body uses
 	held   int64                // bytes of the large-body budget in use
-	share  *semaphore.Weighted  // of that budget; nil: none of its own
-	heavy  func()               // ends what a large body asked of the garbage collector; nil: nothing
+	share  *semaphore.Weighted  // share of that budget; nil: no separate share
+	heavy  func()               // undoes the garbage collector setting for a large body; nil: none
 	wanted []string             // scopes that the token lacks, for WWW-Authenticate
-	limit  int64                // of the body, where the endpoint's does not hold
+	limit  int64                // of the body, in place of the endpoint's limit
 	checks []func([]byte) error // run over the raw body before it is decoded (signatures)
-	called bool                 // the operation has begun
-	asked  bool                 // by another route of ours, which has set Caller
+	called bool                 // the operation has started
+	asked  bool                 // made by another route through Ask, which has set Caller
 
 	acknowledged bool // the answer has waited for the replica
 }
 
 type param struct{ name, value string }
 
-// Action is what the route asks the caller's roles for; empty: nothing.
+// Action returns the action that the route requires, or an empty string if it requires none.
 func (c *Call) Action() core.Action { return c.route.Who.action }
 
-// Param is the value of a path parameter as it was sent, unescaped; empty when the route has none of that name.
+// Param returns the unescaped value of a path parameter, or an empty string if the route has no parameter of that
+// name.
 func (c *Call) Param(name string) string {
 	for _, p := range c.params {
 		if p.name == name {
@@ -60,24 +61,24 @@ func (c *Call) Param(name string) string {
 	return ""
 }
 
-// ID is the UUID in the path parameter :id, in lower case. The frame has answered 404 before
-// anything else runs when it is none.
+// ID returns the UUID in the path parameter :id, in lower case. If the parameter is not a UUID, the frame answers 404
+// before anything else runs.
 func (c *Call) ID() string {
 	id, _ := core.ParseID(c.Param("id"))
 	return id
 }
 
-// Header is the header of the answer.
+// Header returns the header of the answer.
 func (c *Call) Header() http.Header { return c.w.Header() }
 
-// UserAgent is the caller's own words about itself, cut to 255 bytes.
+// UserAgent returns the User-Agent header of the request, cut to 255 bytes.
 func (c *Call) UserAgent() string {
 	ua := strings.ToValidUTF8(c.Request.UserAgent(), "")
 	return ua[:min(len(ua), 255)]
 }
 
-// Value returns what Keep has kept for key; for db.OriginKey, the address that the request came
-// from, and for db.ClientKey, the client that its user acts through.
+// Value returns the value that Keep stored for key. For db.OriginKey it returns the address that the request came
+// from, and for db.ClientKey the client that the user acts through.
 func (c *Call) Value(key any) any {
 	switch key {
 	case db.OriginKey{}:
@@ -88,44 +89,45 @@ func (c *Call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Keep makes Value return value for key from now on: what an area keeps of a request between its steps.
+// Keep makes Value return value for key. Areas use it to pass data between the steps of a request.
 func (c *Call) Keep(key, value any) { c.Context = context.WithValue(c.Context, key, value) }
 
-// Store returns the store of the program.
+// Store returns the server's store.
 func (c *Call) Store() *store.Store { return c.frame.options.Store }
 
-// PublicURL returns the origin as the world sees it, without a slash at the end.
+// PublicURL returns the public origin without a trailing slash.
 func (c *Call) PublicURL() string { return c.frame.publicURL }
 
-// Body returns the bytes of the body once they are read. They are valid until the operation returns.
+// Body returns the bytes of the body after the frame has read them. They are valid until the operation returns.
 func (c *Call) Body() []byte { return c.body }
 
 // CheckBody adds a check of the raw body, which runs before the body is decoded.
 func (c *Call) CheckBody(check func(body []byte) error) { c.checks = append(c.checks, check) }
 
-// LimitBody sets the size of this body, in bytes, in place of the endpoint's.
+// LimitBody sets the maximum size of this body in bytes, in place of the endpoint's.
 func (c *Call) LimitBody(n int64) { c.limit = n }
 
 // SetStatus sets the status of the answer, in place of the endpoint's.
 func (c *Call) SetStatus(status int) { c.status = status }
 
-// LogError names an error in the log line of the request whose answer is made by the operation itself.
+// LogError sets the error for the log line of a request that the operation answers itself.
 func (c *Call) LogError(err error) { c.err = err }
 
-// Control returns the controller of the connection's deadlines.
+// Control returns the controller for the connection's deadlines.
 func (c *Call) Control() *http.ResponseController { return http.NewResponseController(c.w) }
 
-// SealCursor returns the cursor for the page after a key, good for this caller, path and filter alone.
+// SealCursor returns the cursor for the page after key. It is valid only for this caller, path and filter.
 func (c *Call) SealCursor(key string) string {
 	return c.frame.cursors.Seal(c.cursorBinding(), key)
 }
 
-// OpenCursor returns the key in a cursor. Cursors of others are core.ErrInvalidCursor.
+// OpenCursor returns the key in a cursor. For a cursor of another caller, path or filter, it returns
+// core.ErrInvalidCursor.
 func (c *Call) OpenCursor(cursor string) (string, error) {
 	return c.frame.cursors.Open(c.cursorBinding(), cursor)
 }
 
-// nextLink sets a link to the next page (RFC 8288).
+// nextLink sets the Link header to the next page (RFC 8288).
 func (c *Call) nextLink(cursor string) {
 	q := c.Request.URL.Query()
 	q.Set("cursor", cursor)

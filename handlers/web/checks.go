@@ -10,7 +10,7 @@ import (
 
 const maxQuery = 200 // characters
 
-// CheckQuery refuses a text to search for that no name can hold.
+// CheckQuery returns an error if a search text is longer than any name can be.
 func CheckQuery(q string) error {
 	if utf8.RuneCountInString(q) > maxQuery {
 		return core.Invalidf("q", "q must have at most %d characters.", maxQuery)
@@ -18,7 +18,7 @@ func CheckQuery(q string) error {
 	return nil
 }
 
-// CheckText refuses a text for the record that is too long for it.
+// CheckText returns an error if a field of a record is longer than core.MaxOrigin bytes or has control characters.
 func CheckText(field, text string) error {
 	if len(text) > core.MaxOrigin {
 		return core.Invalidf(field, "%s must have at most %d bytes.", field, core.MaxOrigin)
@@ -29,8 +29,8 @@ func CheckText(field, text string) error {
 	return nil
 }
 
-// ExportPage is how many subscriptions an export reads at once.
+// ExportPage is the number of subscriptions that an export reads per page.
 const ExportPage = 500
 
-// Truncate returns s cut to n bytes.
+// Truncate returns s cut to at most n bytes.
 func Truncate(s string, n int) string { return s[:min(len(s), n)] }

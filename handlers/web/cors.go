@@ -7,11 +7,11 @@ import (
 	"github.com/rs/cors"
 )
 
-// corsAge is how long a browser may remember a preflight.
+// corsAge is the time for which a browser may cache a preflight answer.
 const corsAge = 10 * time.Minute
 
-// CORS lets scripts of other origins read the answers, those that allowed says; never with credentials. headers are
-// those that a request may carry besides Content-Type.
+// CORS lets scripts of the origins that allowed accepts read the answers, but never with credentials. headers are the
+// request headers that they may send in addition to Content-Type.
 func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, headers ...string) Endpoint {
 	e = e.copied()
 	e.cors = cors.New(cors.Options{
@@ -25,8 +25,8 @@ func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, header
 	return e
 }
 
-// preflight answers the question of a browser whether it may send a request (Fetch standard, CORS-preflight), and
-// reports whether it was one that the route answers: false where the route is not for other origins.
+// preflight answers a CORS preflight request (Fetch standard) and reports whether it did. It returns false if the
+// route is not open to other origins.
 func (h *Handler) preflight(c *Call, path string) (ok bool) {
 	method := c.Request.Header.Get("Access-Control-Request-Method")
 	if c.Request.Method != http.MethodOptions || method == "" || c.Request.Header.Get("Origin") == "" {

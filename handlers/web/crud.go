@@ -2,10 +2,10 @@ package web
 
 import "newsletterd/core"
 
-// Rights are what the operations on a kind of record ask the caller's roles for.
+// Rights holds the actions that the operations on a kind of record require.
 type Rights struct{ Read, Create, Change, Remove core.Action }
 
-// Resource is the five operations on one kind of admin record.
+// Resource holds the five operations on one kind of admin record.
 type Resource struct {
 	Find                               func(*Call) error
 	Missing                            *core.Error
@@ -13,11 +13,11 @@ type Resource struct {
 	May                                Rights
 }
 
-// resourceRows are the rows of a resource, for what they say beyond it.
+// resourceRows holds the rows of a resource, so that callers can complete them.
 type resourceRows struct{ List, Create, show, Update, Remove *Route }
 
-// Crud adds the five rows of a resource. name is a record's in the names of the operations. Its records are found
-// before a body is read, so that a foreign record is 404 whatever the body is.
+// Crud adds the five rows of a resource. name is the record's name in the names of the operations. The record is
+// found before the body is read, so a record of another tenant is 404 whatever the body is.
 func Crud(t *Table, path, name, one, many string, r Resource) resourceRows {
 	item := path + "/:id"
 	row := func(method, path string, may core.Action, do Endpoint, summary string) *Route {

@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// decoder reads one JSON value into v. set is false for null, which counts as absent. f carries what
-// the tags of the field ask for.
+// decoder reads one JSON value into v. It returns set = false for null, which counts as absent. f holds the
+// constraints from the field's tags.
 type decoder func(s *scanner, v reflect.Value, f *field) (set bool, err error)
 
 func decoderOf(t reflect.Type, depth int) decoder {
@@ -112,7 +112,7 @@ func decodeInt(s *scanner, v reflect.Value, _ *field) error {
 		return err
 	}
 	n, bad := strconv.ParseInt(text, 10, v.Type().Bits())
-	if bad != nil { // 1.0 and 1e2 are whole numbers, as JSON Schema has it
+	if bad != nil { // JSON Schema counts 1.0 and 1e2 as integers
 		var whole float64
 		whole, bad = strconv.ParseFloat(text, 64)
 		n = int64(whole)
@@ -138,7 +138,7 @@ func decodeFloat(s *scanner, v reflect.Value, _ *field) error {
 	return nil
 }
 
-// decodeRaw keeps the text of a value as it stands, null apart.
+// decodeRaw keeps the text of a value unchanged. It returns set = false for null.
 func decodeRaw(s *scanner, v reflect.Value, _ *field) (bool, error) {
 	s.Space()
 	start := s.At
@@ -153,7 +153,7 @@ func decodeRaw(s *scanner, v reflect.Value, _ *field) (bool, error) {
 	return true, nil
 }
 
-// decodeOwn serves types with an UnmarshalJSON of their own, such as core.Instant.
+// decodeOwn decodes types that have their own UnmarshalJSON, such as core.Instant.
 func decodeOwn(s *scanner, v reflect.Value, _ *field) error {
 	s.Space()
 	start := s.At
@@ -190,7 +190,7 @@ func decodeStruct(o *object) func(*scanner, reflect.Value, *field) error {
 	}
 }
 
-// decodeSlice reads an array. A null among its elements is refused: it is a mistake.
+// decodeSlice reads an array. It refuses null elements as mistakes.
 func decodeSlice(elem decoder) func(*scanner, reflect.Value, *field) error {
 	return func(s *scanner, v reflect.Value, f *field) error {
 		if s.Next() != '[' {
@@ -215,8 +215,8 @@ func decodeSlice(elem decoder) func(*scanner, reflect.Value, *field) error {
 	}
 }
 
-// onField puts the name of a field in front of the place that an error names, and, where the error
-// names none yet, of its message.
+// onField prepends the name of a field to the path in an error. If the error names no field yet, it also prepends the
+// name to the message.
 func onField(err error, name string) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {

@@ -1,97 +1,102 @@
-// Package web is the frame that endpoints and pages are served in: it finds the route of a request, checks who calls,
-// reads the request into a struct, calls a typed function and writes what it returns. It knows no endpoint.
+// Package web is the HTTP framework for endpoints and pages. It finds the route of a request, checks the caller, reads
+// the request into a struct, calls a typed function and writes its result. It contains no endpoints of its own.
 //
 // # Parts
 //
-//	handler.go           Options, New: what the frame is made of
-//	router.go            Route, Table: which route a request means; the life of a request
+//	handler.go           Options, New: configuration and construction of the frame
+//	router.go            Route, Table: routing; the life of a request
 //	call.go              Call: one request as an operation sees it
-//	ask.go               Question: a request that another route makes in the same process
-//	endpoint.go bind.go  the adapters that make an Endpoint of a typed function
+//	ask.go               Question: a request from one route to another in the same process
+//	endpoint.go bind.go  the adapters that turn a typed function into an Endpoint
 //	plan.go params.go    struct tags → inputs; query, form, path, headers
 //	strictjson.go decode.go   structs from strict JSON (core.JSONScanner)
 //	access.go            Access: who may call
 //	limit.go             sizes of bodies, their memory, time limits, requests per remote address
-//	errors.go            the only mapping from an error to an answer, in five dialects
-//	location.go          ASCII: addresses in headers and request lines
+//	errors.go            the only mapping from errors to answers, in all dialects
+//	location.go          ASCII: URLs in headers and request lines
 //	respond.go           how answers are written; streamed lists; answers without a size limit
 //	session.go           sessions and cookies of browsers, forms from other sites
-//	page.go              headers of pages, and what a browser asks for: language, HTML or JSON
-//	cors.go              which routes scripts of other origins may use
-//	metrics.go refusals.go   metrics and the log line of a request; how many of those refused are logged
-//	statuses.go          what a route can answer, by its line in the table
-//	templates.go file.go the templates of pages; files of ours, compressed
-//	openapi.go openapi_schema.go openapi_describe.go   the OpenAPI documents, made from the table
-//	openapi_refusals.go   what they say of requests that are refused beyond their schemas
+//	page.go              headers of pages; content negotiation: language, HTML or JSON
+//	cors.go              access for scripts of other origins
+//	metrics.go refusals.go   metrics and the log line of a request; limits for refused ones
+//	statuses.go          the statuses of a route, derived from the table
+//	templates.go file.go page templates; static files, compressed
+//	openapi.go openapi_schema.go openapi_describe.go   the OpenAPI documents, generated from the table
+//	openapi_refusals.go   error answers in them that schemas can't express
 //
-// and what the endpoints of several areas share:
+// The endpoints of several areas share these files:
 //
-//	tenant.go roles.go   whose records a caller may see and change, and which tokens are let in
-//	crud.go rows.go      the five rows of a kind of record; refusals and examples that several rows have
-//	checks.go secrets.go inputs that several areas have
-//	turn.go limit_origin.go   requests that take turns, and how often strangers may ask for something
-//	uploads.go multipart.go   places and memory of uploads; how their bodies are read
-//	ranges.go            parts of files, and what they are called when they are saved
+//	tenant.go roles.go   tenants a caller may see and change; access rules by role
+//	crud.go rows.go      the five rows of a kind of record; shared refusals and examples
+//	checks.go secrets.go shared inputs
+//	turn.go limit_origin.go   serialized requests; rate limits for anonymous requests
+//	uploads.go multipart.go   concurrency and memory of uploads; reading their bodies
+//	ranges.go            range requests, and file names of downloads
 //
 // # The life of a request
 //
-//	ServeHTTP        id, headers that every answer has
+//	ServeHTTP        request id, headers of every answer
 //	  Find           route: literal paths first, then the tree        404 405
 //	  Access         token, scopes, signature, proof                  401 403
 //	  path, Find     parameters, the object of the path               404
-//	  NeedsRoom      room on the disk for what strangers write        503
+//	  NeedsRoom      disk space for anonymous writes                  503
 //	  body           signature, media type, size, memory              401 415 413 503
 //	  decode         form of the input, CheckInput                    400 (422 in dialect Send)
-//	  PerAddress     requests of the remote address                   429
+//	  PerAddress     rate limit of the remote address                 429
 //	  function       one operation                                    403 404 409 …
 //	  answer         JSON, page, redirect, stream
-//	finish           panics are 500; memory is given back; metrics; one log line
+//	finish           panics become 500; memory is released; metrics; one log line
 //
-// An error at any point ends in one place, which writes it in the dialect of the route.
+// All errors are answered in one place, in the dialect of the route.
 //
 // # Inputs
 //
-// A field is read when it has one of the tags json, form, query, path, header; a struct may have several (a JSON body
-// and path parameters). The tag is: says required (given, and not null; in forms and queries also not empty) and uuid
-// (a UUID, brought to lower case). In tags other than json these words may also follow the name. Path parameters are
-// UUIDs unless their tag says text; a bad one is 404. The tag enum:"a|b" lists the words allowed. Types: string, bool,
-// int, int64, float64, core.Email (parsed, folded host), core.Instant, json.RawMessage (JSON only, kept as it is),
-// structs, slices, pointers (nil: absent), types with UnmarshalJSON. null is absent. Unknown names are ignored. A
-// method CheckInput() error on the pointer of the struct runs last; it returns core.Invalidf("field", "field must …").
+// A field is read if it has one of the tags json, form, query, path and header. A struct may mix them, for example for
+// a JSON body and path parameters. The tag is: contains required (present and not null; in forms and queries also not
+// empty) or uuid (a UUID, converted to lower case). In tags other than json, these words may also follow the name.
+// Path parameters are UUIDs unless their tag contains text; an invalid one is 404. The tag enum:"a|b" lists the
+// allowed values. A null counts as absent, and unknown names are ignored.
 //
-// Other tags say what the documents tell beyond the type; the rules are in core. They are of inputs alone:
+// Fields can be of type string, bool, int, int64, float64, core.Email (parsed, with the host in lower case) or
+// core.Instant. Structs, slices, pointers (nil: absent) and types with UnmarshalJSON are supported, too. A
+// json.RawMessage, for JSON only, keeps its text unchanged. If the pointer of the struct has a method
+// CheckInput() error, it runs last and returns core.Invalidf("field", "field must …").
 //
-//	is:"needed"        required, by a check of the whole value
-//	min:"1" max:"200"  of the length of a text, the elements of a list, or a number
-//	oneof:"a|b"        the words allowed
-//	like:"name"        forms of API.Forms: patterns, and words that are known elsewhere
-//	each:"line max=60" forms and bounds of the elements of a list
-//	about:"Size in pixels"     what it is; without one, what all fields of its name are
+// Other tags add to the documents what the type doesn't express. Package core enforces the rules. They are only for
+// inputs:
+//
+//	is:"needed"        required; a check of the whole value enforces it
+//	min:"1" max:"200"  limits of a text's length, a list's length, or a number
+//	oneof:"a|b"        the allowed values
+//	like:"name"        forms of API.Forms: patterns and enumerations
+//	each:"line max=60" forms and limits of the elements of a list
+//	about:"Size in pixels"     the description; by default that of all fields of this name
 //
 // # Adapters
 //
-//	JSON(func(*Call, In) (Out, error))     a JSON object, 64 KiB at most unless MaxBody says else
-//	Form(func(*Call, In) (Out, error))     urlencoded, 16 KiB
+//	JSON(func(*Call, In) (Out, error))     a JSON object, by default at most 64 KiB (MaxBody)
+//	Form(func(*Call, In) (Out, error))     urlencoded, at most 16 KiB
 //	Values(func(*Call, map[string]string) (Out, error))   a form with fields of any name
 //	Query(func(*Call, In) (Out, error))    no body; query, path, headers
-//	Path(func(*Call, string) (Out, error)) no input but the UUID in :id
+//	Path(func(*Call, string) (Out, error)) the UUID in :id is the only input
 //	Get(func(*Call) (Out, error))          no input; any method
 //	Raw(func(*Call, []byte) (Out, error))  the raw body, of any media type
 //	List(func(*Call, In, core.Page) ([]Out, error), key func(Out) string)
 //	                                       an array: streamed whole, or limit and cursor
-//	Search(func(*Call, In, core.Page) ([]Out, string, error))   the same; fn names where the next page begins
+//	Search(func(*Call, In, core.Page) ([]Out, string, error))   like List; fn returns the start of the next page
 //	Stream(func(*Call, In) (Out, error))   reads its body itself (an upload); In comes from query, path, headers
 //	Serve(func(*Call) error)               writes its answer itself (a download)
-//	Write(func(*Call, In) error)           the same; In comes from query, path, headers (an export)
+//	Write(func(*Call, In) error)           like Serve; In comes from query, path, headers (an export)
 //
-// and methods of Endpoint on each: Created, Accepted, MaxBody, BodyOptional, Changes, Find, Missing, PerAddress,
-// NeedsRoom, CORS, Or, Quiet, and Fails and Describes… for the OpenAPI documents. Methods of Route say for these
-// documents what no type does: Named, Example, Refuses, Requires, Limits.
+// Methods of Endpoint configure each of them: Created, Accepted, MaxBody, BodyOptional, Changes, Find, Missing,
+// PerAddress, NeedsRoom, CORS, Or and Quiet. Fails and Describes… are for the OpenAPI documents. Methods of Route add
+// to these documents what the types don't express: Named, Example, Refuses, Requires and Limits.
 //
 // # Outputs
 //
-// None answers 204, HTML a page, Redirect a Location, Text another media type; anything else is JSON. Answers carry
-// Cache-Control: no-store unless the operation sets another.
+// None answers 204, HTML a page, Redirect a Location and Text another media type. Any other value is encoded as JSON.
+// Answers carry Cache-Control: no-store unless the operation sets another value.
 //
-// Errors. A function returns a *core.Error, wrapped or not; anything else is a 500 whose text stays in the log.
+// For an expected failure, a function returns a *core.Error, which may be wrapped. Any other error is a 500 whose text
+// appears only in the log.
 package web

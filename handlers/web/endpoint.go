@@ -9,37 +9,37 @@ import (
 	"newsletterd/core"
 )
 
-// Endpoint is a typed function made ready for the table by one of the adapters (JSON, Form, Query,
-// Path, Get, Raw, List). It remembers the Go types of request and answer, of which the OpenAPI
-// documents are made. Its methods return a changed copy. It is a pointer, so that the rows of the table stay small:
-// each copy of what it points to would be some hundred bytes of the program.
+// Endpoint is a typed function that an adapter (JSON, Form, Query, Path, Get, Raw, List) has prepared for the table.
+// It remembers the Go types of request and answer, from which the OpenAPI documents are generated. Its methods return
+// a changed copy. Endpoint is a pointer so that the rows of the table stay small: each copy of the struct would add
+// some hundred bytes to the binary.
 type Endpoint struct{ *endpoint }
 
 type endpoint struct {
-	in        *plan          // how the request becomes a value; nil: there is nothing to read
-	described *plan          // instead of in, for the documents alone
-	media     []string       // of a body that it reads itself; nil: any
-	answers   []string       // media types of an answer that no type describes; nil: any
-	bodies    []reflect.Type // of which the body is one, for the documents alone
-	out       reflect.Type   // of the answer; nil: none is described
+	in        *plan          // how to read the request into a value; nil: there is nothing to read
+	described *plan          // replaces in, for the documents only
+	media     []string       // media types of a body that the endpoint reads itself; nil: any
+	answers   []string       // media types of an answer that has no described type; nil: any
+	bodies    []reflect.Type // alternative types of the body, for the documents only
+	out       reflect.Type   // type of the answer; nil: not described
 	body      bodyKind
 	maxBody   int64
-	status    int            // of success
-	bare      []int          // other statuses without a body form that it may answer
-	failing   map[int]string // statuses in the form of success, with what they say
-	quiet     bool           // its requests are logged at level debug
+	status    int            // status of success
+	bare      []int          // other statuses with an empty body
+	failing   map[int]string // descriptions of failure statuses whose body has the form of success
+	quiet     bool           // requests are logged at level debug
 	changes   bool
-	bodyless  bool // its JSON body may be left out
+	bodyless  bool // the JSON body may be left out
 	streams   bool
-	list      bool // an array with limit, cursor and Link
+	list      bool // the answer is an array with limit, cursor and Link
 	find      func(*Call) error
 	missing   *core.Error
 	rate      *Rate
 	limiter   *Limiter
-	// bytes that it may cause to be written for a stranger; 0: it goes on into the reserve of the disk
+	// bytes that an anonymous request may cause to be written; 0: the endpoint may use the reserve of the disk
 	room     int64
-	cors     *cors.Cors  // nil: for no other origin
-	problems []core.Kind // beyond those that the frame knows of
+	cors     *cors.Cors  // nil: closed to other origins
+	problems []core.Kind // kinds of error that the frame can't derive
 	call     func(*Call) error
 }
 
@@ -52,17 +52,17 @@ const (
 	rawBody
 )
 
-// Rate allows a number of requests per time from one remote address.
+// Rate is a number of requests per time that one remote address may make.
 type Rate struct {
 	n       int
 	per     time.Duration
-	limiter *Limiter // made with the first route that has the rate
+	limiter *Limiter // created with the first route that has the rate
 }
 
 // NewRate returns the rate of n requests per time.
 func NewRate(n int, per time.Duration) *Rate { return &Rate{n: n, per: per} }
 
-// None is the answer of an operation that has none: 204.
+// None is the answer of an operation without output: 204.
 type None struct{}
 
 // Sizes of bodies, in bytes, and time limits (docs/reference.md).
@@ -71,11 +71,11 @@ const (
 	MiB             = 1 << 20
 	maxJSON         = 64 * KiB
 	MaxForm         = 16 * KiB
-	freeBody        = 64*KiB + 512 // a buffer up to here costs nothing of the budget
+	freeBody        = 64*KiB + 512 // buffers up to this size don't count against the budget
 	bodyBudget      = 32 * MiB
-	signedShare     = 12 * MiB // of it: a batch of a full sync, and a half
+	signedShare     = 12 * MiB // part of bodyBudget: one and a half batches of a full sync
 	strangersShare  = 8 * MiB
-	heavyBody       = 1 * MiB // from here a body asks for a small heap
+	heavyBody       = 1 * MiB // bodies from this size on ask for a small heap
 	BodyBudgetWait  = 2 * time.Second
 	headerTimeout   = 5 * time.Second
 	bodyTimeout     = 30 * time.Second
@@ -85,49 +85,49 @@ const (
 	maxHeader       = 16 * KiB
 )
 
-// copied returns an endpoint that can be changed. It is not inlined, as each line of the table would be larger.
+// copied returns a copy that can be changed. Inlining is off because it would enlarge each line of the table.
 //
 //go:noinline
 func (e Endpoint) copied() Endpoint {
 	return Endpoint{new(*e.endpoint)}
 }
 
-// DescribesJSON names the type of the JSON object that a Raw endpoint takes.
+// DescribesJSON sets the type of the JSON object that a Raw endpoint takes.
 func (e Endpoint) DescribesJSON(t reflect.Type) Endpoint {
 	e = e.copied()
 	e.in = newPlan(t, jsonBody)
 	return e
 }
 
-// DescribesMedia names the media types of the body that a Stream or Raw endpoint takes.
+// DescribesMedia sets the media types of the body that a Stream or Raw endpoint takes.
 func (e Endpoint) DescribesMedia(mediaTypes ...string) Endpoint {
 	e = e.copied()
 	e.media = mediaTypes
 	return e
 }
 
-// Answers names the media types of an answer that is written as it is: Text, or what Serve and Write write.
+// Answers sets the media types of an answer that is not JSON: Text, or the output of Serve and Write.
 func (e Endpoint) Answers(mediaTypes ...string) Endpoint {
 	e = e.copied()
 	e.answers = mediaTypes
 	return e
 }
 
-// DescribesQuery names the type of the query that the function reads by itself.
+// DescribesQuery sets the type of a query that the function reads itself.
 func (e Endpoint) DescribesQuery(t reflect.Type) Endpoint {
 	e = e.copied()
 	e.described = newPlan(t, noBody)
 	return e
 }
 
-// DescribesBody names the types of the forms of which the body is one.
+// DescribesBody sets the alternative types of the body.
 func (e Endpoint) DescribesBody(forms ...reflect.Type) Endpoint {
 	e = e.copied()
 	e.bodies = forms
 	return e
 }
 
-// DescribesStatus adds statuses without a body that the endpoint may answer.
+// DescribesStatus adds statuses that the endpoint may answer without a body.
 func (e Endpoint) DescribesStatus(statuses ...int) Endpoint {
 	e = e.copied()
 	e.bare = append(e.bare[:len(e.bare):len(e.bare)], statuses...)
@@ -144,7 +144,7 @@ func (e Endpoint) DescribesFailure(status int, description string) Endpoint {
 // Quiet logs the requests of the endpoint at level debug.
 func (e Endpoint) Quiet() Endpoint { e = e.copied(); e.quiet = true; return e }
 
-// Or makes other serve the requests for which when is true. Both have the same input in the documents: this endpoint's.
+// Or makes other serve the requests for which when returns true. In the documents, both have the input of e.
 func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 	call := e.call
 	e = e.copied()
@@ -157,7 +157,7 @@ func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 	return e
 }
 
-// BodyOptional lets a JSON body be left out: then all its fields are absent.
+// BodyOptional allows requests without a JSON body. All its fields are then absent.
 func (e Endpoint) BodyOptional() Endpoint { e = e.copied(); e.bodyless = true; return e }
 
 // Created answers 201 instead of 200.
@@ -166,33 +166,35 @@ func (e Endpoint) Created() Endpoint { e = e.copied(); e.status = 201; return e 
 // Accepted answers 202 instead of 200.
 func (e Endpoint) Accepted() Endpoint { e = e.copied(); e.status = 202; return e }
 
-// MaxBody sets the size of the body from which on the answer is 413.
+// MaxBody sets the maximum size of the body in bytes. A larger body is answered with 413.
 func (e Endpoint) MaxBody(n int64) Endpoint { e = e.copied(); e.maxBody = n; return e }
 
-// Changes says that a GET changes something: then HEAD is answered 405.
+// Changes declares that a GET changes something, so HEAD is answered with 405.
 func (e Endpoint) Changes() Endpoint { e = e.copied(); e.changes = true; return e }
 
-// Find runs after the access rule and before the body is read: the 404 of the path's object.
+// Find sets a function that runs after the access rule and before the body is read. It answers 404 if the object of
+// the path doesn't exist.
 func (e Endpoint) Find(f func(*Call) error) Endpoint { e = e.copied(); e.find = f; return e }
 
-// Missing is the error for a path parameter that is no UUID: the same that an unknown one gets.
+// Missing sets the error for a path parameter that is not a UUID. It should equal the error for an unknown UUID.
 func (e Endpoint) Missing(err *core.Error) Endpoint { e = e.copied(); e.missing = err; return e }
 
-// PerAddress allows n well-formed requests per time from one remote address, the rest get 429.
-// Loopback is never counted.
+// PerAddress allows n well-formed requests per time from one remote address and answers the rest with 429. Requests
+// from loopback are never counted.
 func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint {
 	return e.Rated(NewRate(n, per))
 }
 
-// Rated is PerAddress with a count that endpoints share.
+// Rated is like PerAddress but shares the count with other endpoints.
 func (e Endpoint) Rated(r *Rate) Endpoint { e = e.copied(); e.rate = r; return e }
 
-// NeedsRoom marks what strangers cause to be written: it is refused (503 storage_unavailable) where the disk has no
-// such number of bytes beyond its reserve. Everything else goes on into the reserve.
+// NeedsRoom declares that anonymous requests cause up to the given number of bytes to be written. If the disk doesn't
+// have that much room beyond its reserve, the request is refused with 503 storage_unavailable. All other endpoints
+// may use the reserve.
 func (e Endpoint) NeedsRoom(bytes int64) Endpoint { e = e.copied(); e.room = bytes; return e }
 
-// Fails adds kinds of error to the description of the endpoint that the frame can't know of:
-// core.NotFound, core.Conflict.
+// Fails adds the kinds of error that the frame can't derive to the description of the endpoint, such as core.NotFound
+// and core.Conflict.
 func (e Endpoint) Fails(kinds ...core.Kind) Endpoint {
 	e = e.copied()
 	e.problems = append(e.problems[:len(e.problems):len(e.problems)], kinds...)

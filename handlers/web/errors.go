@@ -14,21 +14,21 @@ import (
 	"newsletterd/core"
 )
 
-// Dialect is the form in which a route answers errors.
+// Dialect is the format of a route's errors.
 type Dialect byte
 
-// The dialects. A page answers people, the others programs.
+// The dialects. Page and Console are for people, the others for API clients.
 const (
 	Member Dialect = 'm' // {error, message, request_id}
 	Send   Dialect = 's' // {error, message, reason, request_id}; Invalid is 422
-	OAuth  Dialect = 'o' // {error, error_description, …} with the words of RFC 6749
-	Device Dialect = 'd' // the member form and code
+	OAuth  Dialect = 'o' // {error, error_description, …} with the codes of RFC 6749
+	Device Dialect = 'd' // like Member, plus code
 	Page   Dialect = 'p' // HTML
-	// Console is HTML that no document describes: pages for people alone, made of the operations of the other routes
+	// Console is HTML for people that no document describes: its pages use the operations of the other routes
 	Console Dialect = 'c'
 )
 
-// kindInfo is what a kind of error becomes where the error itself says nothing sharper.
+// kindInfo is the default answer for a kind of error. An error may override code and message.
 type kindInfo struct {
 	status  int
 	code    string
@@ -36,7 +36,7 @@ type kindInfo struct {
 	message string
 }
 
-// kinds is the only mapping from an error to a status.
+// kinds is the only mapping from kinds of error to statuses.
 var kinds = map[core.Kind]kindInfo{
 	core.Invalid:         {400, "invalid_request", "invalid_request", "The request is not valid. Check its values."},
 	core.Unauthenticated: {401, "unauthorized", "invalid_client", "A valid access token is required."},
@@ -80,13 +80,13 @@ var kinds = map[core.Kind]kindInfo{
 	},
 }
 
-// Retry-After in seconds where the error names none.
+// Default Retry-After in seconds.
 const (
 	retryTooMany     = 60
 	retryUnavailable = 2
 )
 
-// Errors of the frame that endpoints return too: 404 for a record, 404 for a path, 503 and 429.
+// Errors of the frame that endpoints return, too: 404 for a record, 404 for a path, 503 and 429.
 var (
 	ErrNotFound = &core.Error{
 		Kind: core.NotFound, Code: "not_found",
@@ -103,10 +103,10 @@ var (
 	}
 )
 
-// MessageOf returns the message of a kind of error where the error itself says nothing sharper.
+// MessageOf returns the default message of a kind of error.
 func MessageOf(kind core.Kind) string { return kinds[kind].message }
 
-// notFound is the answer for a path parameter that can't be the id of anything.
+// notFound returns the error for a path parameter that can't be an id.
 func (c *Call) notFound() error {
 	if c.route.Do.missing != nil {
 		return c.route.Do.missing
@@ -114,7 +114,7 @@ func (c *Call) notFound() error {
 	return ErrNotFound
 }
 
-// ErrorBody is the answer to a failed request, in every dialect but pages.
+// ErrorBody is the body of an error answer in every dialect except Page and Console.
 type ErrorBody struct {
 	Error       string `json:"error"`
 	Description string `json:"error_description,omitempty"`
@@ -122,16 +122,16 @@ type ErrorBody struct {
 	Code        string `json:"code,omitempty"`
 	Field       string `json:"field,omitempty"`
 	Reason      string `json:"reason,omitempty"`
-	MFARequired bool   `json:"mfa_required,omitempty"` // the account has a second factor, and no code was sent
+	MFARequired bool   `json:"mfa_required,omitempty"` // the account has a second factor, but no code was sent
 	RequestID   string `json:"request_id"`
 
-	Findings []core.CampaignFinding `json:"findings,omitempty"` // why a campaign can't be approved or sent
-	Changes  []core.ContentChange   `json:"changes,omitempty"`  // in a campaign since it was looked at, and by whom
+	Findings []core.CampaignFinding `json:"findings,omitempty"` // reasons why a campaign can't be approved or sent
+	Changes  []core.ContentChange   `json:"changes,omitempty"`  // to a campaign since the caller read it
 
-	Said core.Sentence `json:"-"` // the message, for pages in other languages
+	Said core.Sentence `json:"-"` // message, for translation on pages
 }
 
-// asError finds the error that is to be told, and gives one to errors that are none of ours.
+// asError returns the *core.Error in err. For any other error it returns an internal one.
 func asError(err error) *core.Error {
 	e, ok := errors.AsType[*core.Error](err)
 	switch {
@@ -143,16 +143,16 @@ func asError(err error) *core.Error {
 	return core.ErrInternal.With(err)
 }
 
-// statusGone is what the log and the metrics say of a client that left before its answer, as web servers do. No one
-// gets it as an answer.
+// statusGone is the status in the log and the metrics if the client disconnected before its answer, as web servers
+// use it. It is never sent.
 const statusGone = 499
 
-// left reports whether an error is there because the client left.
+// left reports whether the error was caused by the client disconnecting.
 func (c *Call) left(err error) bool {
 	return c.Request.Context().Err() != nil && errors.Is(err, context.Canceled)
 }
 
-// StatusOf returns the status that an error has in a dialect.
+// StatusOf returns the status of a kind of error in a dialect.
 func StatusOf(d Dialect, kind core.Kind) int {
 	if d == Send && kind == core.Invalid {
 		return http.StatusUnprocessableEntity
@@ -160,9 +160,9 @@ func StatusOf(d Dialect, kind core.Kind) int {
 	return kinds[kind].status
 }
 
-// fail answers an error in the form of the route's area.
+// fail answers an error in the dialect of the route.
 func (c *Call) fail(err error) {
-	if behind := c.acknowledge(); behind != nil { // the error may tell of what was done before
+	if behind := c.acknowledge(); behind != nil { // the error may describe a change that was made before
 		err = behind
 	}
 	e := asError(err)
@@ -209,7 +209,7 @@ func (c *Call) fail(err error) {
 	c.writeJSON(status, body)
 }
 
-// RetryAfter says when to come back, where that helps.
+// RetryAfter sets the Retry-After header for the kinds of error TooMany and Unavailable.
 func (c *Call) RetryAfter(e *core.Error) {
 	switch e.Kind {
 	case core.TooMany:
@@ -219,8 +219,8 @@ func (c *Call) RetryAfter(e *core.Error) {
 	}
 }
 
-// sendWords brings an answer into the form of the send service, where everything that is wrong with
-// a request has one word and the field is the reason.
+// sendWords converts an error to the form of the send service. There, all invalid requests share one code, and the
+// field is the reason.
 func sendWords(b *ErrorBody) {
 	switch b.Error {
 	case "invalid_request", "invalid_email", "invalid_json":
@@ -229,8 +229,8 @@ func sendWords(b *ErrorBody) {
 	b.Reason, b.Field = b.Field, ""
 }
 
-// oauthWords brings an answer into the form of RFC 6749 section 5.2. Errors that auth makes carry the
-// RFC's own code and pass; the words of other layers are replaced by the RFC's.
+// oauthWords converts an error to the form of RFC 6749 section 5.2. Errors of package auth carry the RFC's own codes
+// and pass unchanged. Codes of other layers are replaced by those of the RFC.
 func oauthWords(b *ErrorBody, e *core.Error, info kindInfo) {
 	switch {
 	case strings.HasPrefix(e.Code, "invalid_") && e.Code != "invalid_json" && e.Code != "invalid_email",
@@ -242,7 +242,7 @@ func oauthWords(b *ErrorBody, e *core.Error, info kindInfo) {
 	b.Description = strings.Map(describable, b.Message)
 }
 
-// describable keeps the characters that error_description may hold (RFC 6749 section 5.2).
+// describable returns r if error_description may contain it, and a replacement otherwise (RFC 6749 section 5.2).
 func describable(r rune) rune {
 	if r < 0x20 || r > 0x7e || r == '"' || r == '\\' {
 		return '\''
@@ -250,9 +250,9 @@ func describable(r rune) rune {
 	return r
 }
 
-// challenge sets WWW-Authenticate: on the routes that take a bearer token as RFC 6750 section 3 has it, where an error
-// is named only when a token was given. Signed requests know no scheme of HTTP; but a 401 carries a challenge (RFC 9110
-// section 15.5.2).
+// challenge sets WWW-Authenticate. On routes that take a bearer token it follows RFC 6750 section 3 and names an
+// error only if the request carried a token. Signed requests use no HTTP scheme, but a 401 must carry a challenge
+// (RFC 9110 section 15.5.2).
 func (c *Call) challenge(e *core.Error, code string) {
 	switch {
 	case c.route == nil:
@@ -278,7 +278,7 @@ func (c *Call) challenge(e *core.Error, code string) {
 	c.Header().Set("WWW-Authenticate", v)
 }
 
-// dialect is that of the route, or of the area that the path lies in.
+// dialect returns the dialect of the route, or of the area of the path if there is no route.
 func (c *Call) dialect() Dialect {
 	if c.route != nil {
 		return c.route.Dialect
@@ -286,7 +286,7 @@ func (c *Call) dialect() Dialect {
 	return c.frame.dialectOf(c, c.Request.URL.Path)
 }
 
-// writePage answers an error by a page.
+// writePage answers an error with a page.
 func (c *Call) writePage(status int, body ErrorBody) {
 	if c.frame.options.ErrorPage == nil {
 		c.writeJSON(status, body)

@@ -8,19 +8,20 @@ import (
 	"sync"
 )
 
-// File is a file of ours that is sent compressed to browsers that take that (RFC 9110, section 12.5.3). What pages say
-// of persons is not: its length would tell of it. Its methods may be called from any goroutine.
+// File is a static file that is sent compressed to browsers that accept gzip (RFC 9110 section 12.5.3). Pages with
+// personal data are never compressed, because their length would reveal something about the content. Its methods may
+// be called from any goroutine.
 type File struct {
 	mediaType     string
-	whole, packed func() []byte // nil: it is not smaller compressed
+	whole, packed func() []byte // packed returns nil if compression saves nothing
 }
 
-// NewFile returns a file of a media type. Nothing is compressed before it is asked for.
+// NewFile returns a file with a media type. It is compressed on first use.
 func NewFile(mediaType string, body []byte) *File {
 	return NewLazyFile(mediaType, func() []byte { return body })
 }
 
-// NewLazyFile is NewFile of a body that is made when the first request asks for it.
+// NewLazyFile is like NewFile, but calls make for the body on the first request.
 func NewLazyFile(mediaType string, make func() []byte) *File {
 	whole := sync.OnceValue(make)
 	return &File{mediaType, whole, sync.OnceValue(func() []byte {
@@ -37,13 +38,13 @@ func NewLazyFile(mediaType string, make func() []byte) *File {
 	})}
 }
 
-// NewPackedFile returns a file that is compressed already, by gzip. It is unpacked when the first request asks for it
-// so.
+// NewPackedFile returns a file that is already compressed with gzip. It is unpacked on the first request that doesn't
+// accept gzip.
 func NewPackedFile(mediaType string, packed []byte) *File {
 	return &File{mediaType, sync.OnceValue(func() []byte {
 		r, err := gzip.NewReader(bytes.NewReader(packed))
 		if err != nil {
-			panic(err) // it is embedded
+			panic(err) // the file is embedded
 		}
 		body, err := io.ReadAll(r)
 		if err != nil {
@@ -53,7 +54,7 @@ func NewPackedFile(mediaType string, packed []byte) *File {
 	}), func() []byte { return packed }}
 }
 
-// For returns the file as a request takes it.
+// For returns the file in the coding that the request accepts.
 func (f *File) For(c *Call) Text {
 	c.Header().Set("Vary", "Accept-Encoding")
 	if takesGzip(strings.Join(c.Request.Header.Values("Accept-Encoding"), ",")) {
@@ -65,7 +66,7 @@ func (f *File) For(c *Call) Text {
 	return Text{Type: f.mediaType, Body: f.whole()}
 }
 
-// takesGzip reports whether a list of codings names gzip, with another weight than none.
+// takesGzip reports whether a list of codings contains gzip with a weight above zero.
 func takesGzip(accepted string) bool {
 	for coding := range strings.SplitSeq(accepted, ",") {
 		name, weight, _ := strings.Cut(coding, ";")

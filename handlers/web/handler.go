@@ -17,36 +17,37 @@ import (
 	"newsletterd/store/db"
 )
 
-// frameOptions is what the frame needs of the program. Zero values are allowed where said.
+// Options configures the handler. Zero values are allowed where noted.
 type Options struct {
 	Log            *slog.Logger         // nil: discarded
-	Registry       *prometheus.Registry // nil: a fresh one
-	PublicURL      string               // the origin as the world sees it
-	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For counts
+	Registry       *prometheus.Registry // nil: a new one
+	PublicURL      string               // public origin
+	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For is trusted
 	Store          *store.Store         // nil: only the table can be read
-	// ClientAddresses says which log lines tell the address of the client: AddressesNone, AddressesAll, or (also where it
-	// is empty) AddressesFailures.
+	// ClientAddresses sets which log lines contain the address of the client: AddressesNone, AddressesAll or
+	// AddressesFailures. Empty means AddressesFailures.
 	ClientAddresses string
-	API             API // what the documents say beyond the table
+	API             API // content of the documents beyond the table
 
-	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
+	// Bearer verifies an access token. For an invalid token it returns an error of kind core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
-	// Signed checks the webhook headers of a request to path and returns the check of its raw body, which names the
-	// webhook client.
+	// Signed checks the webhook headers of a request to path. It returns the check of the raw body, which identifies
+	// the webhook client.
 	Signed func(ctx context.Context, h http.Header, path string,
 		now core.Instant) (func(body []byte) (core.Caller, error), error)
 
-	// SmallHeap keeps the heap small until release, while a large body is in memory. nil: nothing does.
+	// SmallHeap keeps the heap small while a large body is in memory, until release is called. Nil means no such
+	// measure.
 	SmallHeap func() (release func())
-	// DialectOf returns the form of errors at a path that the table does not have. nil: member.
+	// DialectOf returns the dialect of errors at a path that is not in the table. Nil means Member.
 	DialectOf func(c *Call, path string) Dialect
-	// Fallback makes the page for a path that the table does not have, where DialectOf says page.
+	// Fallback renders the page for a path that is not in the table if DialectOf returns Page.
 	Fallback func(c *Call, path string) (HTML, error)
-	// ErrorPage makes the page of an error on routes of the dialect page.
+	// ErrorPage renders the page of an error on routes of the dialect Page.
 	ErrorPage func(c *Call, status int, e ErrorBody) (HTML, error)
 }
 
-// frame serves a table of routes.
+// Handler serves a table of routes.
 type Handler struct {
 	options     Options
 	publicURL   string
@@ -57,16 +58,16 @@ type Handler struct {
 	metrics     *metrics
 	log         *slog.Logger
 	refused     refusals
-	documents   map[string]func() []byte // OpenAPI, by name
-	sessions    *scs.SessionManager      // of browsers
+	documents   map[string]func() []byte // OpenAPI documents by name
+	sessions    *scs.SessionManager      // browser sessions
 	crossOrigin *http.CrossOriginProtection
 	// answers wait for the replica
 	acknowledges bool
-	unlisted     sync.Once // says that a proxy is not in TrustedProxies
-	unreadable   sync.Once // says that a hop of X-Forwarded-For can't be read
+	unlisted     sync.Once // for the warning about a proxy that is not in TrustedProxies
+	unreadable   sync.Once // for the warning about an unreadable hop of X-Forwarded-For
 }
 
-// New returns a handler of the routes. It fails on a table that is not in order.
+// New returns a handler of the routes. It returns an error if the table is invalid.
 func New(o Options, routes []*Route) (*Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -101,13 +102,13 @@ func New(o Options, routes []*Route) (*Handler, error) {
 	return h, nil
 }
 
-// Routes returns the table, in its order.
+// Routes returns the table in its original order.
 func (h *Handler) Routes() []*Route { return h.routes }
 
-// Registry returns the registry that holds every metric of the program.
+// Registry returns the registry with all metrics of the server.
 func (h *Handler) Registry() *prometheus.Registry { return h.options.Registry }
 
-// prepare checks a route and readies what it needs.
+// prepare validates a route and sets its derived fields.
 func (r *Route) prepare() error {
 	if !r.Who.complete() {
 		return fmt.Errorf("route %s %s has no access rule, or one that names no scope", r.Method, r.Path)

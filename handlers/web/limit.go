@@ -23,7 +23,7 @@ import (
 	"newsletterd/core"
 )
 
-// Server makes the HTTP server around h, with the limits on slow and idle connections.
+// Server returns an HTTP server for h with limits on slow and idle connections.
 func Server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -33,17 +33,17 @@ func Server(h http.Handler) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader - 4*KiB, // net/http adds 4 KiB of slack
 
-		DisableGeneralOptionsHandler: true, // so that OPTIONS * has a request id and a line in the log, as all else
+		DisableGeneralOptionsHandler: true, // gives OPTIONS * a request id and a log line, like other requests
 	}
 }
 
 var mediaTypes = map[bodyKind]string{jsonBody: "application/json", formBody: "application/x-www-form-urlencoded"}
 
-// checkMedia refuses a body that doesn't say that it is of the route's media type.
+// checkMedia returns an error if the body doesn't have the media type of the route.
 func (c *Call) checkMedia() error {
 	want := mediaTypes[c.route.Do.body]
 	given := c.Request.Header.Get("Content-Type")
-	if want == "" || given == want || (given == "" && c.Request.ContentLength == 0) { // no body at all is 400, not 415
+	if want == "" || given == want || (given == "" && c.Request.ContentLength == 0) { // a missing body is 400, not 415
 		return nil
 	}
 	wrong := (&core.Error{Kind: core.MediaType, Code: "unsupported_media_type"}).Sayf("The body must be %s.", want)
@@ -59,9 +59,9 @@ func (c *Call) checkMedia() error {
 
 var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 4*KiB); return &b }}
 
-// readBody reads the whole body into c.body, within the size of the route and, beyond 64 KiB, within
-// the budget that all requests share. The budget is drawn on as bytes arrive, so a slow caller holds no
-// more of it than it has sent. Signatures are checked over the raw bytes before the media type.
+// readBody reads the whole body into c.body, up to the route's maximum size. Bodies above 64 KiB count against a
+// budget that all requests share. The budget is charged as bytes arrive, so a slow caller holds only what it has
+// sent. Signatures are checked over the raw bytes before the media type is.
 func (c *Call) readBody() error {
 	limit := c.route.Do.maxBody
 	if c.limit > 0 {
@@ -128,14 +128,14 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 		}
 	}
 	grown := append(newBody(size), b...)
-	if cap(b) > freeBody { // no other code has it: what is read is in the new one
+	if cap(b) > freeBody { // no other code uses the old buffer, and the new one has its content
 		largeBodies[bits.Len(uint(cap(b)))].Put(&b)
 	}
 	return grown, nil
 }
 
-// hold draws on the budget until the body has size bytes of it. A body whose sender is not proved before it is read
-// draws on a share of the budget first, so that strangers keep room for those who are known.
+// hold charges the budget until it covers size bytes of the body. If the sender is not authenticated before the body
+// is read, hold first charges a share of the budget. Anonymous requests thus leave room for known callers.
 func (c *Call) hold(ctx context.Context, size int64) error {
 	if c.held == 0 && !c.Caller.Known() {
 		c.share = c.frame.budget.strangers
@@ -159,8 +159,8 @@ func (c *Call) hold(ctx context.Context, size int64) error {
 	return nil
 }
 
-// largeBodies are buffers that were grown out of, by the bits of their size: bodies that come at once leave less
-// garbage.
+// largeBodies holds outgrown buffers, indexed by the bit length of their size. Reuse reduces garbage when bodies
+// arrive concurrently.
 var largeBodies [32]sync.Pool
 
 func newBody(size int64) []byte {
@@ -172,7 +172,7 @@ func newBody(size int64) []byte {
 	return make([]byte, 0, size)
 }
 
-// release gives back what the body held.
+// release returns the buffer and the budget of the body.
 func (c *Call) release() {
 	if c.held > 0 {
 		c.frame.budget.all.Release(c.held)
@@ -194,7 +194,8 @@ func tooLarge(limit int64) error {
 		Sayf("The body must have at most %d bytes.", limit)
 }
 
-// BodyError returns what an error of reading a body means: an Invalid error for one that is late, cut or malformed.
+// BodyError converts an error from reading a body to an Invalid error. It distinguishes a timeout from a truncated or
+// malformed body.
 func BodyError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return core.Invalidf("", "The body did not arrive in time. Try again.").With(err)
@@ -202,12 +203,12 @@ func BodyError(err error) error {
 	return core.Invalidf("", "The body could not be read. Try again.").With(err)
 }
 
-// budget is the memory of bodies beyond freeBody, in bytes.
+// budget is the memory for bodies above freeBody, in bytes.
 type budget struct {
 	all *semaphore.Weighted
-	// the share of signed webhooks, whose client is known and whose signature is not checked yet
+	// share of signed webhooks: the client is known, but its signature is not checked yet
 	signed    *semaphore.Weighted
-	strangers *semaphore.Weighted // the share of all others without an access token
+	strangers *semaphore.Weighted // share of all other requests without an access token
 }
 
 func newBudget() *budget {
@@ -217,11 +218,11 @@ func newBudget() *budget {
 	}
 }
 
-// Limiter counts requests of remote addresses by GCRA, in a bounded memory: the addresses that asked
-// longest ago are forgotten first.
+// Limiter counts requests per remote address with GCRA, in bounded memory. It forgets the addresses that asked
+// longest ago first.
 type Limiter struct{ gcra *throttled.GCRARateLimiterCtx }
 
-// limiterKeys is the number of addresses that one limiter remembers.
+// limiterKeys is the maximum number of addresses that one limiter remembers.
 const limiterKeys = 65536
 
 // NewLimiter returns a limiter of n requests per time and key.
@@ -238,7 +239,7 @@ func NewLimiter(n int, per time.Duration) (*Limiter, error) {
 	return &Limiter{gcra}, nil
 }
 
-// limitRate counts this request where the route has a rate.
+// limitRate counts this request if the route has a rate.
 func (c *Call) limitRate() error {
 	l := c.route.Do.limiter
 	key := AddressKey(c.Remote)
@@ -248,7 +249,7 @@ func (c *Call) limitRate() error {
 	return c.CountBy(l, key.String())
 }
 
-// CountBy counts this request under a key of a limiter. Too many are ErrRateLimited.
+// CountBy counts this request under a key of a limiter. If there are too many, it returns ErrRateLimited.
 func (c *Call) CountBy(l *Limiter, key string) error {
 	limited, result, err := l.gcra.RateLimitCtx(c, key, 1)
 	if err != nil {
@@ -262,8 +263,9 @@ func (c *Call) CountBy(l *Limiter, key string) error {
 	return nil
 }
 
-// AddressKey is what requests and connections are counted by: an IPv4 address, the first of the /64 of an IPv6 one;
-// invalid for loopback, which stands for a proxy or a test and never for a person.
+// AddressKey returns the key for counting requests and connections of an address: an IPv4 address itself, or the
+// first address of the /64 of an IPv6 one. It returns an invalid address for loopback, which is a proxy or a test and
+// never a person.
 func AddressKey(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {
@@ -276,8 +278,8 @@ func AddressKey(a netip.Addr) netip.Addr {
 	return a
 }
 
-// remote returns the address of the peer or, through trusted proxies, of the last hop that is none of
-// them: X-Forwarded-For is read from the right, since everything left of a trusted entry is hearsay.
+// remote returns the address of the peer. If the peer is a trusted proxy, it returns the last hop that is not one. It
+// reads X-Forwarded-For from the right, since entries to the left of an untrusted one may be forged.
 func (h *Handler) remote(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -314,8 +316,8 @@ func (h *Handler) remote(r *http.Request) netip.Addr {
 	return peer
 }
 
-// hopAddress reads a hop of X-Forwarded-For: an address as proxies write it, alone or with a port, of IPv6 in brackets
-// or without them, and with quotes as RFC 7239 section 6 has it or without them.
+// hopAddress parses a hop of X-Forwarded-For: an address, optionally with a port. An IPv6 address may be in brackets,
+// and the hop may be quoted (RFC 7239 section 6).
 func hopAddress(s string) (a netip.Addr, ok bool) {
 	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		s = s[1 : len(s)-1]

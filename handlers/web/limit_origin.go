@@ -10,27 +10,27 @@ import (
 	"newsletterd/core"
 )
 
-// Limits next to the one of [limits] subscribe_per_address. A private address that is no trusted proxy may be a proxy
-// nevertheless, which stands for all its clients.
+// Limits in addition to [limits] subscribe_per_address. A private address that is not a trusted proxy may still be a
+// proxy that stands for all its clients.
 const (
-	SubscribePerPrivate = 600 // requests an hour of such an address
-	subscribePerToken   = 600 // requests a minute of a caller who may write the list's events
+	SubscribePerPrivate = 600 // requests per hour of such an address
+	subscribePerToken   = 600 // requests per minute of a caller who may write the list's events
 )
 
-// OriginLimits counts requests of one kind that strangers may send and that write something, of the API and of pages
-// together, by the address that they come from. nil: there is no limit.
+// OriginLimits counts requests of one kind by the address of their origin, over API and pages together. It is for
+// requests that anonymous callers may send and that write to the database. A nil OriginLimits means no limit.
 type OriginLimits struct {
-	what    string         // is asked for, for the log
-	address *Limiter       // by address of origin
-	private *Limiter       // by private address of origin
+	what    string         // kind of request, for the log
+	address *Limiter       // by origin address
+	private *Limiter       // by private origin address
 	token   *Limiter       // by caller
-	local   bool           // the daemon is a machine's own: callers of that machine are not counted
-	trusted []netip.Prefix // proxies, which are no callers themselves
+	local   bool           // the server runs for its own machine only: callers of that machine are not counted
+	trusted []netip.Prefix // proxies, which are not counted as callers
 	log     *slog.Logger
 	saidAt  atomic.Int64
 }
 
-// NewOriginLimits returns the limits of n requests an hour and address; 0: none.
+// NewOriginLimits returns limits of n requests per hour and address. If n is 0, there is no limit.
 func NewOriginLimits(n int, what, publicURL string, trusted []netip.Prefix, log *slog.Logger) (l *OriginLimits,
 	err error,
 ) {
@@ -59,8 +59,8 @@ func loopbackOrigin(origin string) bool {
 
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
 
-// Unproxied reports whether an address of origin may be that of a proxy that is not among the trusted ones: a private
-// one, or that of the daemon's own machine.
+// Unproxied reports whether an origin address may belong to a proxy that is not trusted: a private address, or one of
+// the server's own machine.
 func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 	a = a.Unmap()
 	if !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !sharedAddresses.Contains(a) {
@@ -74,8 +74,8 @@ func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 	return true
 }
 
-// Check counts a request, and refuses those that are too many. known: its caller may write what it asks for without
-// anyone's proof.
+// Check counts a request and returns ErrRateLimited if there are too many. known means that the caller may write the
+// data without anyone's confirmation.
 func (l *OriginLimits) Check(c *Call, known bool) error {
 	from := c.Remote.Unmap()
 	if l == nil || !from.IsValid() || l.local && from.IsLoopback() {
@@ -96,7 +96,7 @@ func (l *OriginLimits) Check(c *Call, known bool) error {
 	return err
 }
 
-// originKey is AddressKey, and loopback for callers of this machine.
+// originKey returns AddressKey, or the loopback address for callers of this machine.
 func originKey(a netip.Addr) string {
 	if key := AddressKey(a); key.IsValid() {
 		return key.String()

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// ASCII returns an address as it may stand in a header or a request line: the host as IDNA has it (RFC 5891), all else
-// that is not ASCII percent-encoded as UTF-8 (RFC 3986 section 2.5). An address that is ASCII stays as it is.
+// ASCII returns a URL in the form allowed in headers and request lines. The host is encoded with IDNA (RFC 5891), and
+// all other non-ASCII text is percent-encoded as UTF-8 (RFC 3986 section 2.5). An ASCII URL is returned unchanged.
 func ASCII(address string) string {
 	if strings.IndexFunc(address, notInAddress) < 0 {
 		return address
@@ -38,7 +38,7 @@ func ASCII(address string) string {
 
 func notInAddress(r rune) bool { return r <= ' ' || r >= 0x7f }
 
-// percentEncoded encodes the octets that are no visible ASCII.
+// percentEncoded encodes all octets except visible ASCII.
 func percentEncoded(s string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

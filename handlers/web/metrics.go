@@ -43,7 +43,7 @@ func (m *metrics) begin() { m.inFlight.Inc() }
 
 func (m *metrics) end(c *Call, took time.Duration) {
 	m.inFlight.Dec()
-	method, path := "other", "none" // what strangers ask for must not become labels
+	method, path := "other", "none" // paths from unknown requests must not become labels
 	if c.route != nil {
 		method, path = c.route.Method, c.route.Path
 	}
@@ -51,13 +51,13 @@ func (m *metrics) end(c *Call, took time.Duration) {
 	m.seconds.WithLabelValues(method, path).Observe(took.Seconds())
 }
 
-// Metrics serves the registry in Prometheus' text form, for a listener of its own.
+// Metrics serves the registry in the Prometheus text format, for a separate listener.
 func (h *Handler) Metrics() http.Handler {
 	return promhttp.HandlerFor(h.options.Registry, promhttp.HandlerOpts{Registry: h.options.Registry})
 }
 
-// logRequest writes the one line of a request. The query is left out, since tokens stand in it, and so
-// is every header but the caller's own request id. Of refused requests it writes a bounded number (refusals).
+// logRequest writes the log line of a request. It leaves out the query, since it may contain tokens, and all headers
+// except the caller's own request id. It logs a bounded number of refused requests (see refusals).
 func (h *Handler) logRequest(c *Call, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
@@ -108,14 +108,14 @@ func (h *Handler) logRequest(c *Call, took time.Duration) {
 	h.log.LogAttrs(c, level, "request", attrs...)
 }
 
-// What of [Options.ClientAddresses] the log line of a request tells.
+// The values of [Options.ClientAddresses].
 const (
 	AddressesNone     = "none"
-	AddressesFailures = "failures" // of failed sign-ins and of requests over a limit
+	AddressesFailures = "failures" // failed sign-ins and requests over a limit
 	AddressesAll      = "all"
 )
 
-// tellsAddress reports whether the log line has the address of the client. A sign-in that failed answers 401, or is
+// tellsAddress reports whether the log line contains the address of the client. A failed sign-in answers 401, or is
 // refused as invalid_grant or invalid_client (RFC 6749 section 5.2).
 func (h *Handler) tellsAddress(c *Call) bool {
 	if !c.Remote.IsValid() || h.options.ClientAddresses == AddressesNone {

@@ -12,24 +12,24 @@ import (
 
 const (
 	progressStep   = 64 * KiB  // must arrive within ProgressTimeout
-	maxPartText    = 16 * KiB  // a field of a multipart body
-	maxPartHead    = 64 * KiB  // what stands between the contents of two parts
-	maxParts       = 20        // of a multipart body
-	MultipartSlack = 256 * KiB // that a multipart body may be longer than its file
+	maxPartText    = 16 * KiB  // maximum size of a field in a multipart body
+	maxPartHead    = 64 * KiB  // maximum size of the text between the contents of two parts
+	maxParts       = 20        // per multipart body
+	MultipartSlack = 256 * KiB // maximum size of a multipart body beyond its file
 )
 
-// arriving is a body on its way in. It ends where too little of it arrives for too long.
+// arriving is a body that is being received. Reading fails if too little data arrives for too long.
 type arriving struct {
 	c    *Call
 	r    io.Reader
-	left int   // bytes until the deadline moves
-	err  error // of the connection
+	left int   // bytes until the deadline is extended
+	err  error // connection error
 }
 
 // NewArriving returns the body of a request.
 func NewArriving(c *Call) *arriving { return &arriving{c: c, r: c.Request.Body} }
 
-// Broke reports whether the connection did.
+// Broke reports whether reading failed because of the connection.
 func (a *arriving) Broke() bool { return a.err != nil }
 
 // Read implements io.Reader.
@@ -46,7 +46,8 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Explain separates a caller's error from ours: what broke while the body was read is the caller's.
+// Explain converts an error from processing the body. If the connection failed, it returns BodyError of that failure.
+// A *core.Error is returned unchanged.
 func (a *arriving) Explain(err error) error {
 	if _, ours := errors.AsType[*core.Error](err); ours {
 		return err
@@ -57,7 +58,7 @@ func (a *arriving) Explain(err error) error {
 	return err
 }
 
-// ReadParts reads a multipart body (RFC 7578): fields of text, and one part "file".
+// ReadParts reads a multipart body (RFC 7578) with text fields and one part "file".
 func ReadParts(body io.Reader, boundary string, file func(*multipart.Part) error, field func(name, text string) error) error {
 	bad := func(err error) error {
 		return core.Invalidf("", "The body is not valid multipart/form-data.").With(err)
@@ -110,10 +111,10 @@ func textPart(part *multipart.Part, field func(name, text string) error) error {
 	return field(name, strings.TrimSpace(string(b)))
 }
 
-// headLimit bounds what mime/multipart reads for the head of a part, which it would hold in memory up to 10 MiB.
+// headLimit limits the head of a part, since mime/multipart would hold up to 10 MiB of it in memory.
 type headLimit struct {
 	r    io.Reader
-	left int // negative: the content of the file, which has its own limit
+	left int // negative: inside the file, which has its own limit
 }
 
 func (h *headLimit) Read(p []byte) (int, error) {

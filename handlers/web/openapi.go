@@ -13,43 +13,43 @@ import (
 	"newsletterd/core"
 )
 
-// API is what the OpenAPI documents say beyond the table.
+// API holds the content of the OpenAPI documents that the table doesn't have.
 type API struct {
 	Version   string
 	Documents []Document
-	// DocumentOf returns the name of the one document that describes a route.
+	// DocumentOf returns the name of the document that describes a route.
 	DocumentOf func(*Route) string
 
-	TypeNames map[reflect.Type]string // of types that have another name in the documents than in Go
-	Forms     map[string]Object       // that the tags of inputs name: patterns, and words that are known elsewhere
-	// beyond the tags, by property: of an object as a whole (""), and of answers
+	TypeNames map[reflect.Type]string // names of types that differ from their Go names
+	Forms     map[string]Object       // forms that input tags refer to: patterns and enumerations
+	// Limits beyond the tags, by property: of the whole object (""), and of answers
 	Limits         map[reflect.Type]map[string]Object
-	Twins          map[string]string // other spellings of properties, in the schemas that Twinned lists
+	Twins          map[string]string // other spellings of properties, in the schemas listed in Twinned
 	Twinned        []string
-	TextParameters []string // of paths that no input type declares and that are no UUIDs
+	TextParameters []string // path parameters that are not UUIDs and have no input type
 
-	FieldWords    map[string]string // what a field means, by its name
-	TagWords      map[string]string // what a group of operations is for
-	SampleTexts   map[string]string // values of properties by their names
+	FieldWords    map[string]string // descriptions of fields by name
+	TagWords      map[string]string // descriptions of groups of operations
+	SampleTexts   map[string]string // sample values of properties by name
 	SampleNumbers map[string]int
 	SampleID      string
 }
 
-// Document is one OpenAPI description: the routes of an area. All documents have one base address.
+// Document is one OpenAPI description with the routes of an area. All documents have the same base URL.
 type Document struct {
 	Name, Title     string
-	Path, Operation string // where it is served; the name of that operation, empty: by its path
+	Path, Operation string // path of the document; name of its operation, empty: derived from the path
 	Description     string
-	Extra           []any // values of types that no operation refers to and the document has
+	Extra           []any // values of types that the document describes although no operation uses them
 }
 
-// Object is a JSON object. encoding/json sorts its keys, so a document has one form.
+// Object is a JSON object. encoding/json sorts its keys, so the generated documents are deterministic.
 type Object = map[string]any
 
 type obj = Object
 
-// Document returns the OpenAPI 3.1 description of a name, nil for a name that is none. It is made when it is first
-// asked for: that takes longer than all the rest of a start.
+// Document returns the OpenAPI 3.1 document of a name, or nil if the name is unknown. It is generated on first use,
+// because that takes longer than the rest of the startup.
 func (h *Handler) Document(name string) []byte {
 	if document := h.documents[name]; document != nil {
 		return document()
@@ -57,14 +57,14 @@ func (h *Handler) Document(name string) []byte {
 	return nil
 }
 
-// describe readies the making of the documents out of the table.
+// describe prepares the generation of the documents from the table.
 func (h *Handler) describe() {
 	h.documents = map[string]func() []byte{}
 	for _, d := range h.options.API.Documents {
 		h.documents[d.Name] = sync.OnceValue(func() []byte {
 			b, err := json.MarshalIndent(h.documentOf(d), "", "  ")
 			if err != nil {
-				panic(err) // a value of ours that is no JSON: every test of the documents tells
+				panic(err) // a value that can't be encoded as JSON; tests of the documents find it
 			}
 			return append(b, '\n')
 		})
@@ -115,7 +115,7 @@ func (h *Handler) documentOf(d Document) obj {
 	}
 }
 
-// OpenPath returns a path of the table as the documents write it: with {id} for :id.
+// OpenPath converts a path of the table to the form of the documents, with {id} for :id.
 func OpenPath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
@@ -134,7 +134,7 @@ var securitySchemes = obj{
 	"client_name": obj{"type": "apiKey", "in": "header", "name": "X-Client-Id"},
 }
 
-// security names what a caller must bring, and declares it in the document.
+// security returns the security requirement of the rule and declares its scheme in the document.
 func (a Access) security(names *describer) []obj {
 	scopes := a.scopes
 	if scopes == nil {
@@ -195,8 +195,8 @@ func (r *Route) operation(names *describer) obj {
 	return op
 }
 
-// written describes contents that no type of ours describes, by their media types: an object, text, or a file. nil
-// stands for any.
+// written describes content without a Go type by its media types: an object, text or a file. Nil means any media
+// type.
 func written(kinds []string) obj {
 	if kinds == nil {
 		return obj{"*/*": obj{"schema": obj{}}}
@@ -320,7 +320,7 @@ func (r *Route) responses(names *describer) obj {
 	return out
 }
 
-// schema of the errors of a dialect.
+// schema returns the schema of errors in the dialect.
 func (d Dialect) schema(names *describer) obj {
 	text := obj{"type": "string"}
 	code := obj{"type": "string", "description": "Machine-readable code"}

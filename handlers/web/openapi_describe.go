@@ -13,7 +13,7 @@ import (
 	"newsletterd/core"
 )
 
-// describer gathers the components of one document.
+// describer collects the components of one document.
 type describer struct {
 	api       *API
 	schemas   obj // name → JSON Schema
@@ -21,13 +21,13 @@ type describer struct {
 	security  obj
 }
 
-// declare adds a type that no operation refers to.
+// declare adds a type that no operation uses.
 func (names *describer) declare(v any, tag string) {
 	t := reflect.TypeOf(v)
 	names.put(t, inputSchema(fieldsOf(t, tag), names))
 }
 
-// words say who may call, and what is limited.
+// words returns the description of the route: who may call it, and its limits.
 func (r *Route) words() string {
 	out := []string{"Access: " + accessWords(r.Who) + "."}
 	if p, ok := core.PermissionFor(r.Who.action); ok {
@@ -86,7 +86,7 @@ func spanWords(d time.Duration) string {
 	}
 }
 
-// tagOf groups operations by the first word of the path that names a thing.
+// tagOf returns the tag that groups operations: the first segment of the path that names a thing.
 func tagOf(path string) string {
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		switch {
@@ -112,7 +112,7 @@ func (names *describer) tagObjects(tags []string) []obj {
 	return out
 }
 
-// failureWords say what a status means, with the word that the errors of most endpoints carry.
+// failureWords holds the description of each status, with the error code that most endpoints use for it.
 var failureWords = map[int]struct{ code, message, words string }{
 	400: {
 		"invalid_request", "email is missing.",
@@ -149,10 +149,10 @@ var failureWords = map[int]struct{ code, message, words string }{
 	},
 }
 
-// oauthCodes are the words of RFC 6749 where they differ.
+// oauthCodes holds the RFC 6749 error codes that differ.
 var oauthCodes = map[int]string{400: "invalid_grant", 401: "invalid_client", 503: "temporarily_unavailable"}
 
-// failure refers to the answer of a dialect for a status, which all its operations share.
+// failure returns a reference to the answer of a dialect for a status, which all its operations share.
 func (d Dialect) failure(status int, names *describer) obj {
 	name := strings.ReplaceAll(http.StatusText(status), " ", "")
 	if d == Page {
@@ -190,12 +190,12 @@ func (d Dialect) failure(status int, names *describer) obj {
 	return obj{"$ref": "#/components/responses/" + name}
 }
 
-// example is a media type with its schema and a value that fits it.
+// example returns a media type with its schema and a sample value.
 func (names *describer) example(schema obj) obj {
 	return obj{"schema": schema, "example": names.sample("", schema)}
 }
 
-// sample makes a value of a schema: of the property's name, of its format, or of its type.
+// sample returns a sample value for a schema, chosen by the property's name, its format or its type.
 func (names *describer) sample(name string, schema obj) any {
 	if ref, ok := schema["$ref"].(string); ok {
 		schema = names.schemas[strings.TrimPrefix(ref, schemaRef)].(obj)
@@ -252,7 +252,7 @@ func (names *describer) sampleText(name string, format any) string {
 	return "text"
 }
 
-// pathWords says what a parameter of a path is.
+// pathWords returns the description of a path parameter.
 func pathWords(name string) string {
 	if name == "id" {
 		return "ID of the record"
@@ -260,7 +260,8 @@ func pathWords(name string) string {
 	return "The " + strings.ReplaceAll(name, "_", " ")
 }
 
-// worded adds what is known of a field to its schema, but not to a reference, which has a description of its own.
+// worded adds the description of a field to its schema. A reference is left unchanged because its target has a
+// description.
 func (names *describer) worded(name string, s obj) obj {
 	if words := names.api.FieldWords[name]; words != "" && s["$ref"] == nil {
 		s["description"] = words
@@ -268,7 +269,7 @@ func (names *describer) worded(name string, s obj) obj {
 	return s
 }
 
-// bounded completes the schema of a component by what neither its Go type nor the tags say.
+// bounded adds the limits that neither the Go type nor the tags define to the schema of a component.
 func (names *describer) bounded(t reflect.Type, name string, s obj) obj {
 	props := s["properties"].(obj)
 	required, _ := s["required"].([]string)
@@ -295,7 +296,8 @@ func (names *describer) bounded(t reflect.Type, name string, s obj) obj {
 	return s
 }
 
-// within returns the part of a schema that a path names: "port", "limits.per_day" or "relays[].port"; "" is the schema.
+// within returns the part of a schema at a path such as "port", "limits.per_day" or "relays[].port". An empty path
+// returns the schema itself.
 func within(s obj, path string) obj {
 	for _, key := range strings.FieldsFunc(path, func(c rune) bool { return c == '.' }) {
 		name, isItem := strings.CutSuffix(key, "[]")
@@ -307,8 +309,8 @@ func within(s obj, path string) obj {
 	return s
 }
 
-// creating is the schema of a body that makes a record, where more must be in it than in one that changes the record:
-// a component of its own, since generators do not merge the required properties of two.
+// creating returns the schema of a body that creates a record, if it requires more than one that changes the record.
+// It is a separate component, since generators don't merge the required properties of two schemas.
 func (names *describer) creating(r *Route, schema obj) obj {
 	if r.required == nil {
 		return schema
@@ -322,7 +324,7 @@ func (names *describer) creating(r *Route, schema obj) obj {
 	return obj{"$ref": schemaRef + name}
 }
 
-// request is the media type of a body, with the example of its operation.
+// request returns the media type of a body with the example of its operation.
 func (names *describer) request(r *Route) obj {
 	schema := r.Do.bodySchema(names)
 	out := obj{"schema": names.creating(r, schema)}
@@ -348,7 +350,7 @@ func (r *Route) OperationID() string {
 	return id
 }
 
-// staleSignIn refers to the 401 of operations that ask for a fresh sign-in.
+// staleSignIn returns a reference to the 401 answer of operations that require a fresh sign-in.
 func (d Dialect) staleSignIn(names *describer) obj {
 	d.failure(http.StatusUnauthorized, names)
 	plain := names.responses["Unauthorized"].(obj)

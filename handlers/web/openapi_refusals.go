@@ -11,16 +11,16 @@ import (
 	"newsletterd/core"
 )
 
-// Refusal is an answer to a request that its schemas let pass: to what a schema can't say. Each operation of the
-// documents lists its own under x-refusals, and tells them in the description of the status.
+// Refusal describes an error answer for a rule that a schema can't express. Each operation of the documents lists its
+// refusals under x-refusals and in the description of the status.
 type Refusal struct {
 	Kind  core.Kind
-	Code  string // empty: that of the kind
-	Field string // that the answer names, with [] for the number of an element
+	Code  string // empty: the code of the kind
+	Field string // field named in the answer, with [] for the index of an element
 	When  string
 }
 
-// allRefusals are those that the frame makes itself, and those that the line of the table says.
+// allRefusals returns the refusals of the frame and those of the route.
 func (r *Route) allRefusals() []Refusal {
 	if r.Dialect == Page {
 		return r.pageRefusals()
@@ -54,7 +54,7 @@ func (r *Route) allRefusals() []Refusal {
 	return slices.DeleteFunc(out, func(one Refusal) bool { return !known[StatusOf(r.Dialect, one.Kind)] })
 }
 
-// headerRefusals are of the operations that read a header.
+// headerRefusals holds the refusals of operations that read a header.
 var headerRefusals = map[string][]Refusal{
 	"If-Match": {
 		{
@@ -71,7 +71,7 @@ var headerRefusals = map[string][]Refusal{
 	},
 }
 
-// pageRefusals are those of a page, which says why in words alone.
+// pageRefusals returns the refusals of a page, which have a message but no code.
 func (r *Route) pageRefusals() (out []Refusal) {
 	when := map[core.Kind]string{
 		core.Invalid: "A token is unknown, used or expired, the form wasn't issued to this browser, or an entry is " +
@@ -86,7 +86,7 @@ func (r *Route) pageRefusals() (out []Refusal) {
 	return out
 }
 
-// word returns the word of the answer to a refusal.
+// word returns the error code in the answer to a refusal.
 func (d Dialect) word(r Refusal) string {
 	e := &core.Error{Kind: r.Kind, Code: r.Code}
 	body := ErrorBody{Error: cmp.Or(r.Code, kinds[r.Kind].code)}
@@ -101,7 +101,7 @@ func (d Dialect) word(r Refusal) string {
 	return body.Error
 }
 
-// writeRefusals puts refusals into the description of an operation.
+// writeRefusals adds refusals to the description of an operation.
 func (d Dialect) writeRefusals(refusals []Refusal, op obj) {
 	if len(refusals) == 0 {
 		return
@@ -125,7 +125,7 @@ func (d Dialect) writeRefusals(refusals []Refusal, op obj) {
 	op["x-refusals"] = listed
 	responses := op["responses"].(obj)
 	for status, reasons := range lines {
-		response := maps.Clone(responses[status].(obj)) // others may share it
+		response := maps.Clone(responses[status].(obj)) // other operations may share it
 		code, _ := strconv.Atoi(status)
 		response["description"] = fmt.Sprintf("%s. Besides violations of the schema, this is the response in these cases:\n\n%s",
 			failureWords[code].words,

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// schemaRef is how a document refers to one of its schemas, in front of the name.
+// schemaRef is the prefix of a reference to a schema of the document.
 const schemaRef = "#/components/schemas/"
 
-// fromYear1970 is the pattern of the years of core.Instant.
+// fromYear1970 is the pattern of the years that core.Instant allows.
 const fromYear1970 = "^(19[7-9]|[2-9][0-9][0-9])[0-9]-"
 
 // typeName returns the name of a type in the documents.
@@ -25,7 +25,7 @@ func (names *describer) typeName(t reflect.Type) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// inputSchema describes the fields of a request.
+// inputSchema returns the schema for the fields of a request.
 func inputSchema(fields []field, names *describer) obj {
 	props, required := obj{}, []string{}
 	for i := range fields {
@@ -42,7 +42,7 @@ func inputSchema(fields []field, names *describer) obj {
 	return s
 }
 
-// limited completes the schema of an input by what its tags say for the documents.
+// limited adds the limits from the tags of an input to its schema.
 func (names *describer) limited(s obj, tag reflect.StructTag) obj {
 	names.like(s, tag.Get("like"))
 	if each := tag.Get("each"); each != "" {
@@ -62,7 +62,7 @@ func (names *describer) limited(s obj, tag reflect.StructTag) obj {
 	return s
 }
 
-// like gives a schema the forms that a tag names, and the bounds that it has in the form max=60.
+// like adds the forms that a tag names to a schema, and the limits written as max=60.
 func (names *describer) like(s obj, tag string) {
 	for word := range strings.FieldsSeq(tag) {
 		if end, n, ok := strings.Cut(word, "="); ok {
@@ -77,7 +77,7 @@ func (names *describer) like(s obj, tag string) {
 	}
 }
 
-// bound sets the least or the most of a length or of a number.
+// bound sets the minimum or the maximum of a length or a number.
 func bound(s obj, end, number string) {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *field) schema(names *describer) obj {
 	return s
 }
 
-// outputSchema describes the answer of an operation.
+// outputSchema returns the schema of an operation's answer.
 func outputSchema(t reflect.Type, names *describer) obj { return typeSchema(t, false, names) }
 
 func typeSchema(t reflect.Type, input bool, names *describer) obj {
@@ -147,7 +147,7 @@ func typeSchema(t reflect.Type, input bool, names *describer) obj {
 	panic(fmt.Sprintf("web: no schema for %v", t))
 }
 
-// ofNamed reports whether a field is one of an embedded struct to which JSON gives a name of its own.
+// ofNamed reports whether a field belongs to an embedded struct that has its own name in JSON.
 func ofNamed(t reflect.Type, index []int) bool {
 	for i := 1; i < len(index); i++ {
 		if name, _, _ := strings.Cut(t.FieldByIndex(index[:i]).Tag.Get("json"), ","); name != "" {
@@ -157,7 +157,7 @@ func ofNamed(t reflect.Type, index []int) bool {
 	return false
 }
 
-// structSchema describes a struct of an answer; a named one becomes a component.
+// structSchema returns the schema of a struct in an answer. A named struct becomes a component.
 func structSchema(t reflect.Type, names *describer) obj {
 	props, required := obj{}, []string{}
 	for _, sf := range reflect.VisibleFields(t) {
@@ -188,7 +188,7 @@ func structSchema(t reflect.Type, names *describer) obj {
 	return names.put(t, s)
 }
 
-// put makes a component of a struct that has a name, and refers to it.
+// put adds the schema of a named struct to the components and returns a reference to it.
 func (names *describer) put(t reflect.Type, s obj) obj {
 	if t.Name() == "" || strings.Contains(t.Name(), "[") {
 		return s
@@ -202,7 +202,7 @@ func (names *describer) put(t reflect.Type, s obj) obj {
 	return obj{"$ref": schemaRef + name}
 }
 
-// bodySchema describes the body of a request.
+// bodySchema returns the schema of a request's body.
 func (e *Endpoint) bodySchema(names *describer) obj {
 	if len(e.bodies) > 0 {
 		forms := make([]obj, len(e.bodies))
@@ -217,7 +217,7 @@ func (e *Endpoint) bodySchema(names *describer) obj {
 	return names.put(e.in.typ, filledForm(inputSchema(e.in.form, names)))
 }
 
-// filledForm says of a form that a parameter without a value counts as left out.
+// filledForm adds to the schema of a form that a parameter without a value counts as left out.
 func filledForm(s obj) obj {
 	props := s["properties"].(obj)
 	required, _ := s["required"].([]string)

@@ -11,11 +11,11 @@ import (
 	"newsletterd/core"
 )
 
-// PageHeaders sets the headers of every page: nothing may be loaded, framed or posted elsewhere, and no address
-// leaks. images is the CSP source of pictures besides our own, script that of scripts; targets are the origins that
-// the forms of the page may lead to besides our own. The layout softens no-referrer to same-origin, which shows
-// others as little: without it a form's Origin would be null, and browsers that send no Sec-Fetch-Site (old ones, and
-// all to a plain http host) could send no form at all.
+// PageHeaders sets the headers of every page. They forbid framing, loading from and posting to other sites, and send
+// no referrer. images is the CSP source of images in addition to this server, and script that of scripts. targets are
+// further origins that the forms of the page may lead to. The layout relaxes no-referrer to same-origin, which
+// reveals as little to other sites. Without it, a form's Origin would be null, and browsers that don't send
+// Sec-Fetch-Site (old ones, and all over plain http) could not submit forms.
 func (c *Call) PageHeaders(images, script string, targets ...string) {
 	csp := "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:" + images + "; form-action 'self'"
 	for _, t := range targets {
@@ -33,10 +33,10 @@ func (c *Call) PageHeaders(images, script string, targets ...string) {
 	}
 }
 
-// secure reports whether the world reaches us by https.
+// secure reports whether the public URL uses https.
 func (h *Handler) secure() bool { return strings.HasPrefix(h.publicURL, "https://") }
 
-// SourceOf returns the CSP source of a URL: its origin, or the scheme alone where there is no host (RFC 8252 section
+// SourceOf returns the CSP source of a URL: its origin, or only the scheme if the URL has no host (RFC 8252 section
 // 7.1).
 func SourceOf(raw string) string {
 	u, err := url.Parse(raw)
@@ -57,8 +57,8 @@ var browserLanguages = func() language.Matcher {
 	return language.NewMatcher(tags)
 }()
 
-// Language returns the language of ours that the browser likes best (RFC 9110 section 12.5.4); empty where it asks
-// for none of them.
+// Language returns the supported language that the browser prefers (RFC 9110 section 12.5.4), or an empty string if
+// it accepts none of them.
 func (c *Call) Language() string {
 	tags, _, err := language.ParseAcceptLanguage(c.Request.Header.Get("Accept-Language"))
 	if err != nil {
@@ -71,8 +71,8 @@ func (c *Call) Language() string {
 	return core.Languages[i]
 }
 
-// PrefersHTML reports whether a header Accept (RFC 9110 section 12.5.1) names text/html, and no form of JSON that it
-// likes better.
+// PrefersHTML reports whether an Accept header (RFC 9110 section 12.5.1) contains text/html and doesn't rank a JSON
+// type higher.
 func PrefersHTML(accept string) bool {
 	html, json := 0.0, 0.0
 	for part := range strings.SplitSeq(accept, ",") {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// bindParams fills the fields that come from the path, the query and headers.
+// bindParams sets the fields that come from the path, the query and headers.
 func (c *Call) bindParams(p *plan, in reflect.Value) error {
 	for i := range p.path {
 		f := &p.path[i]
@@ -36,10 +36,9 @@ func (c *Call) bindParams(p *plan, in reflect.Value) error {
 	return bindValues(c.Request.URL.RawQuery, p.query, in, false)
 }
 
-// bindValues reads name=value pairs (of a query or a form). Names that no field has are ignored in
-// a query; one that stands twice is refused where it is known, and in a form always (RFC 6749 section
-// 3.2: parameters must not be included more than once). A parameter without a value counts as left out
-// (RFC 6749 section 3.1).
+// bindValues reads name=value pairs of a query or a form and ignores unknown names. A repeated name is refused in a
+// query if it is known, and always in a form (RFC 6749 section 3.2: parameters must not be included more than once).
+// A parameter without a value counts as left out (RFC 6749 section 3.1).
 func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 	var seen, filled uint64
 	var names map[string]bool
@@ -90,7 +89,7 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 	return nil
 }
 
-// formValues reads a form whose names are not known beforehand, as strictly as bindValues.
+// formValues reads a form with unknown field names, as strictly as bindValues.
 func formValues(s string) (map[string]string, error) {
 	form := map[string]string{}
 	for pair := range strings.SplitSeq(s, "&") {

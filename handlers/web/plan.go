@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// plan says how a request becomes a value of one Go type. It is made once, when the table is built;
-// a type that it can't serve panics there.
+// plan describes how to read a request into a value of one Go type. It is made once when the table is built, and
+// panics for a type that it doesn't support.
 type plan struct {
 	typ                 reflect.Type
 	kind                bodyKind
@@ -21,28 +21,28 @@ type plan struct {
 	object              *object // of a JSON body
 }
 
-// field is one input: a key of a JSON object, a form or query parameter, a header, a path parameter.
+// field is one input: a key of a JSON object, a form or query parameter, a header or a path parameter.
 type field struct {
 	name     string
 	index    []int
 	typ      reflect.Type
-	required bool // must be given; null and (outside JSON) the empty text don't count
-	needed   bool // as required, in the documents alone: a check of the whole value asks for it
-	uuid     bool // a UUID, brought to lower case
+	required bool // must be present; null and, outside JSON, the empty string count as absent
+	needed   bool // required in the documents only: a check of the whole value enforces it
+	uuid     bool // a UUID, converted to lower case
 	enum     []string
 	decode   decoder // JSON only
 	tag      reflect.StructTag
 }
 
-// object is a JSON object that becomes a struct.
+// object describes how to read a JSON object into a struct.
 type object struct {
 	fields   []field
 	required uint64
-	judges   bool // its struct is a keyJudge
+	judges   bool // the struct implements keyJudge
 }
 
-// keyJudge is a struct that is told the keys of its JSON object that it has no field for, those with null apart. An
-// error of JudgeKeys refuses the request, before what is missing does.
+// keyJudge is a struct that receives the unknown keys of its JSON object, except those with the value null. An error
+// from JudgeKeys refuses the request before missing fields do.
 type keyJudge interface{ JudgeKeys(unknown []string) error }
 
 var keyJudgeType = reflect.TypeFor[keyJudge]()
@@ -74,7 +74,7 @@ func newPlan(t reflect.Type, kind bodyKind) *plan {
 	p.query = fieldsOf(t, "query")
 	p.header = fieldsOf(t, "header")
 	for i := range p.path {
-		// Everything in a path is a UUID unless its tag says text.
+		// Path parameters are UUIDs unless their tag contains text.
 		f, _ := t.FieldByName(t.FieldByIndex(p.path[i].index).Name)
 		p.path[i].uuid = !slices.Contains(strings.Split(f.Tag.Get("path"), ","), "text")
 	}
@@ -87,8 +87,8 @@ func newPlan(t reflect.Type, kind bodyKind) *plan {
 	return p
 }
 
-// fieldsOf lists the fields of a struct that carry a tag. The tag is: (or, but for json, what follows
-// the name) says required, needed and uuid; the tag enum lists the values allowed.
+// fieldsOf lists the fields of a struct that carry a tag. The words required, needed and uuid come from the tag is:
+// or, except for json, follow the name. The tag enum lists the allowed values.
 func fieldsOf(t reflect.Type, tag string) []field {
 	var fields []field
 	for _, sf := range reflect.VisibleFields(t) {
@@ -144,7 +144,7 @@ func isText(t reflect.Type) bool {
 	return false
 }
 
-// check holds a text against what the tags of the field ask for.
+// check validates a text against the tags of the field and returns its normal form.
 func (f *field) check(s string) (string, error) {
 	if f.uuid {
 		id, ok := core.ParseID(s)
@@ -159,7 +159,7 @@ func (f *field) check(s string) (string, error) {
 	return s, nil
 }
 
-// setText sets the field of in from a text.
+// setText parses a text into the field of in.
 func (f *field) setText(in reflect.Value, s string) error {
 	v := in.FieldByIndex(f.index)
 	if v.Kind() == reflect.Pointer {
@@ -176,7 +176,7 @@ func (f *field) setText(in reflect.Value, s string) error {
 	return nil
 }
 
-// errEmail is core.ErrInvalidEmail without the name of a field, which onField gives.
+// errEmail is core.ErrInvalidEmail without a field name, which onField adds.
 var errEmail = &core.Error{
 	Kind: core.Invalid, Code: core.ErrInvalidEmail.Code,
 	Message: "is not a valid email address.",

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxRanges is the number of ranges that one request may ask for; more are answered with the whole file (RFC 9110
-// section 14.2 lets a server ignore them), since each may cost a read of 1 MiB.
+// maxRanges is the maximum number of ranges in a request. A request with more gets the whole file (RFC 9110 section
+// 14.2 lets a server ignore them), since each range may cost a read of 1 MiB.
 const maxRanges = 8
 
-// OnlyByteRanges takes out a Range header that http.ServeContent is not to see: in a unit that is not understood (RFC
-// 9110 section 14.2: it must be ignored), more than one, or with too many ranges. The unit's case doesn't count
+// OnlyByteRanges removes a Range header that http.ServeContent must not see. The reasons are an unknown unit, which
+// RFC 9110 section 14.2 requires ignoring, a repeated header, or too many ranges. The unit is case-insensitive
 // (section 14.1).
 func OnlyByteRanges(h http.Header) {
 	unit, ranges, found := strings.Cut(h.Get("Range"), "=")
@@ -23,10 +23,10 @@ func OnlyByteRanges(h http.Header) {
 	h.Set("Range", "bytes="+ranges)
 }
 
-// RangeWriter is the http.ResponseWriter of a file.
+// RangeWriter is the http.ResponseWriter for a file.
 type RangeWriter struct{ http.ResponseWriter }
 
-// WriteHeader sets the headers of an error, which http.ServeContent takes out or leaves as those of the file.
+// WriteHeader sets the headers of an error answer. http.ServeContent removes them or leaves those of the file.
 func (w RangeWriter) WriteHeader(status int) {
 	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
 		w.Header().Set("Cache-Control", "no-store")
@@ -35,8 +35,8 @@ func (w RangeWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Attachment is a Content-Disposition (RFC 6266) with the name of a file: in ASCII for old receivers, whole for
-// others.
+// Attachment returns a Content-Disposition (RFC 6266) with the name of a file: in ASCII for old clients, and in full
+// for all others.
 func Attachment(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' {

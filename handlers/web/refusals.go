@@ -7,12 +7,12 @@ import (
 	"newsletterd/core"
 )
 
-// refusalsLogged is how many requests that were refused for their number or for want of room are logged in a second,
-// of each status. The metrics count all of them.
+// refusalsLogged is the number of logged requests per second and status among those refused because of a rate limit
+// or missing disk space. The metrics count all of them.
 const refusalsLogged = 10
 
-// refusals bounds the log lines of refused requests: a flood that is refused to spare the disk must not fill it by
-// its log. The zero value is ready to use. It is safe for concurrent use.
+// refusals limits the log lines of refused requests, so that a flood refused to protect the disk doesn't fill it with
+// log lines. The zero value is ready to use. It is safe for concurrent use.
 type refusals struct {
 	mu       sync.Mutex
 	byStatus map[int]*refusalCount
@@ -24,8 +24,8 @@ type refusalCount struct {
 	leftOut int64 // since the last line
 }
 
-// admit reports whether a request that was answered by a status is logged, and how many of that status were left out
-// of the log since the last one that was.
+// admit reports whether a request answered with a status is logged, and how many requests with that status were
+// omitted since the last log line.
 func (r *refusals) admit(status int, now core.Instant) (leftOut int64, ok bool) {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable && status != statusGone {
 		return 0, true

@@ -14,26 +14,26 @@ import (
 	"newsletterd/core"
 )
 
-// HTML is the answer of an operation that shows a page, or sends the browser to one.
+// HTML is the answer of an operation that shows a page or redirects the browser to one.
 type HTML struct {
 	Status int // 0: 200
 	Body   []byte
-	To     string // where the page is: then there is no body, and the status is 302, or 303 after a form
+	To     string // URL of the page: the body is then empty, and the status is 302, or 303 after a form
 }
 
-// Redirect is the answer of an operation that sends the browser elsewhere, with 302 or 303.
+// Redirect is the answer of an operation that redirects the browser with 302 or 303.
 type Redirect struct {
 	Status int // 0: 302
 	URL    string
 }
 
-// Text is an answer in a media type of its own.
+// Text is an answer with its own media type.
 type Text struct {
 	Type string
 	Body []byte
 }
 
-// responseWriter remembers what went out. Unwrap lets http.ResponseController reach the connection.
+// responseWriter records what was sent. Unwrap gives http.ResponseController access to the connection.
 type responseWriter struct {
 	http.ResponseWriter
 	status int
@@ -61,24 +61,24 @@ func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// acknowledgeWait is how long an answer waits for the replica.
+// acknowledgeWait is the time for which an answer waits for the replica.
 const acknowledgeWait = 10 * time.Second
 
-// ErrReplicaBehind is the answer where what an operation has done, or has found done, is not in the replica in time:
-// the machine may die, and another one not know of it.
+// ErrReplicaBehind is the answer if the replica doesn't receive an operation's changes, or those it read, in time. If
+// the machine failed now, another one would not have them.
 var ErrReplicaBehind = &core.Error{
 	Kind: core.Unavailable, Code: "replica_behind",
 	Message: "This may have succeeded, but it is not replicated. Check the result before you try again.",
 }
 
-// acknowledge returns once everything that the answer can speak of is in the replica, where there is one. What only
-// reads does not wait.
+// acknowledge waits until everything that the answer may report is in the replica, if there is one. Requests that
+// only read don't wait.
 func (c *Call) acknowledge() error {
 	if !c.called || c.acknowledged || !c.frame.acknowledges || !c.route.mayChange() {
 		return nil
 	}
 	if c.Caller.ClientID == core.LoopClientID {
-		return nil // the daemon itself: what it writes when it has the answer comes later in the replica
+		return nil // the server itself: what it writes after the answer reaches the replica later
 	}
 	c.acknowledged = true
 	ctx, cancel := context.WithTimeout(c.Request.Context(), acknowledgeWait)
@@ -94,7 +94,7 @@ func (r *Route) mayChange() bool {
 	return r.Do.changes || r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
-// reply writes the answer of an operation that succeeded.
+// reply writes the answer of a successful operation.
 func (c *Call) reply(out any) error {
 	if err := c.acknowledge(); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (c *Call) reply(out any) error {
 	return nil
 }
 
-// redirect sends the browser on; after a form with 303, so that it doesn't post again.
+// redirect sends the browser to another page. After a form it uses 303, so that the browser doesn't post again.
 func (c *Call) redirect(to string) {
 	c.Header().Set("Location", ASCII(to))
 	status := http.StatusFound
@@ -149,11 +149,11 @@ func (c *Call) write(status int, contentType string, body []byte) {
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	c.w.WriteHeader(status)
-	_, _ = c.w.Write(body) // fails for callers that went away
+	_, _ = c.w.Write(body) // fails if the caller has disconnected
 }
 
-// streamPages writes the slices that read returns, page by page, as one array. An error after the first page can no
-// longer become a status: the connection is cut, so that no caller takes a part for the whole.
+// streamPages writes the slices that read returns, page by page, as one array. After the first page, an error can no
+// longer set the status. The connection is then cut, so that no caller takes a part for the whole.
 func streamPages(c *Call, read func() (rows any, last bool, err error)) error {
 	rows, last, err := read()
 	if err != nil {
@@ -192,8 +192,8 @@ func streamPages(c *Call, read func() (rows any, last bool, err error)) error {
 	}
 }
 
-// stream writes in small steps, each of which must get through in time: a slow reader keeps going, one
-// that stopped reading is cut off.
+// stream writes in small steps, each with a time limit. A slow reader can continue, and one that stopped reading is
+// cut off.
 func (c *Call) stream(control *http.ResponseController, b []byte) {
 	const step = 4 * KiB
 	for len(b) > 0 {
@@ -206,7 +206,7 @@ func (c *Call) stream(control *http.ResponseController, b []byte) {
 	}
 }
 
-// Stream returns the writer of a long answer. Each write has its own time to get through.
+// Stream returns the writer of a long answer. Each write has its own time limit.
 func (c *Call) Stream() http.ResponseWriter { return streamWriter{c.w} }
 
 type streamWriter struct{ *responseWriter }

@@ -2,9 +2,9 @@ package web
 
 import "newsletterd/core"
 
-// Subscription lets in tokens with the scope email, for the subscriptions of the user's own address, and those with a
-// scope of people who manage lists. A client's token reaches lists of the client's own tenant only, so a client
-// without one has nothing to look at.
+// Subscription lets in tokens with the scope email, for the subscriptions of the user's own address, and tokens with
+// the scope manage. A client's token reaches only lists of the client's own tenant, so a client without a tenant sees
+// nothing.
 func Subscription(manage string) Access {
 	return BearerOf(core.ScopeEmail, manage).And(func(c *Call) error {
 		if !c.Caller.FirstParty && c.Caller.ClientTenant == core.TenantNone {
@@ -14,21 +14,21 @@ func Subscription(manage string) Access {
 	})
 }
 
-// ProfileToken lets in tokens of users with a scope that shows something of the user.
+// ProfileToken lets in users' tokens with a scope that exposes data of the user.
 func ProfileToken() Access {
 	return BearerOf(core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail).People()
 }
 
-// Admin lets in tokens with the scope admin whose caller may do the action for at least one tenant, by a fresh sign-in
-// where the action asks for one.
+// Admin lets in tokens with the scope admin whose caller may perform the action for at least one tenant. If the
+// action requires a fresh sign-in, the route does, too.
 func Admin(action core.Action) Access {
 	return Bearer(core.ScopeAdmin).Named("admin").For(action).Fresh()
 }
 
-// Sending lets in tokens for sending whose caller may do the action for at least one tenant.
+// Sending lets in tokens with the scope send whose caller may perform the action for at least one tenant.
 func Sending(action core.Action) Access { return Bearer(core.ScopeSend).For(action) }
 
-// Sent is sending for what changes and sends nothing: the scope admin will do, too.
+// Sent is like Sending for operations that change something but don't send email. It also accepts the scope admin.
 func Sent(action core.Action) Access {
 	return BearerOf(core.ScopeSend, core.ScopeAdmin).For(action)
 }

@@ -27,18 +27,18 @@ type Route struct {
 	Do      Endpoint
 	Summary string
 
-	name     string    // in the documents; empty: one made of the method and the path
-	example  Object    // body that the documents show; nil: one made of samples
-	refusals []Refusal // beyond the schemas
-	required []string  // of a body that makes a record, where its type says less
-	limits   Object    // of such a body, in place of those of its type
+	name     string    // name in the documents; empty: derived from the method and the path
+	example  Object    // body in the documents; nil: made of samples
+	refusals []Refusal // in addition to the schemas
+	required []string  // properties of a body that creates a record, if its type requires fewer
+	limits   Object    // limits of such a body, in place of those of its type
 }
 
-// Table is the routes of a program, in their order.
+// Table holds the routes of a server in their order.
 type Table []*Route
 
-// Add adds a line to the table. It is not inlined, as each of the hundreds of lines would be larger; nor are the
-// methods that complete the line.
+// Add adds a line to the table. Inlining is off here and in the methods that complete the line, because it would
+// enlarge each of the hundreds of lines.
 //
 //go:noinline
 func (t *Table) Add(method, path string, who Access, d Dialect, do Endpoint, summary string) *Route {
@@ -47,7 +47,7 @@ func (t *Table) Add(method, path string, who Access, d Dialect, do Endpoint, sum
 	return r
 }
 
-// Named gives the operation its name in the documents: what a developer would call the function.
+// Named sets the name of the operation in the documents: the name a developer would give the function.
 //
 //go:noinline
 func (r *Route) Named(name string) *Route { r.name = name; return r }
@@ -57,35 +57,35 @@ func (r *Route) Named(name string) *Route { r.name = name; return r }
 //go:noinline
 func (r *Route) Example(body Object) *Route { r.example = body; return r }
 
-// Refuses adds what requests are refused for beyond the schemas.
+// Refuses adds refusals that the schemas don't express.
 //
 //go:noinline
 func (r *Route) Refuses(what ...Refusal) *Route { r.refusals = append(r.refusals, what...); return r }
 
-// Requires names the properties that must be in a body that makes a record. A change of the record leaves those that
-// are absent as they are, so the type doesn't require them.
+// Requires sets the properties that a body must have to create a record. A change of the record keeps the values of
+// absent properties, so the type doesn't require them.
 //
 //go:noinline
 func (r *Route) Requires(properties ...string) *Route { r.required = properties; return r }
 
-// Limits says of such a body what its schema has in place of what its type says.
+// Limits sets schema limits of such a body, in place of those of its type.
 //
 //go:noinline
 func (r *Route) Limits(limits Object) *Route { r.limits = limits; return r }
 
-// router finds the route of a request. A path without parameters is looked up literally, with all its methods; the
-// tree is asked for the others, since httprouter can't hold a literal next to a parameter. Paths are exact: nothing
-// is redirected for case or slashes.
+// router finds the route of a request. A path without parameters is looked up literally, with all its methods. The
+// tree is for the others, since httprouter can't hold a literal next to a parameter. Paths must match exactly: there
+// are no redirects for case or slashes.
 type router struct {
 	literal map[string]map[string]*Route // path → method
 	tree    *httprouter.Router
-	methods []string // that the tree knows
+	methods []string // methods in the tree
 }
 
 func newRouter(routes []*Route) (t *router, err error) {
 	t = &router{literal: map[string]map[string]*Route{}, tree: httprouter.New()}
 	defer func() {
-		if v := recover(); v != nil { // httprouter refuses a table by panicking
+		if v := recover(); v != nil { // httprouter panics on an invalid table
 			err = fmt.Errorf("route table: %v", v)
 		}
 	}()
@@ -110,13 +110,13 @@ func newRouter(routes []*Route) (t *router, err error) {
 	return t, nil
 }
 
-// catcher takes the route out of a handle of the tree, which is called with nothing else.
+// catcher receives the route from a handle of the tree, whose other arguments are nil.
 type catcher struct {
 	http.ResponseWriter
 	route *Route
 }
 
-// exact finds the route of a method and a path as it was sent, still escaped.
+// exact finds the route of a method and an escaped path as it was sent.
 func (t *router) exact(method, path string) (*Route, []param) {
 	if methods, ok := t.literal[path]; ok {
 		return methods[method], nil
@@ -129,7 +129,7 @@ func (t *router) exact(method, path string) (*Route, []param) {
 	for i, p := range params {
 		v, err := url.PathUnescape(p.Value)
 		if err != nil || v == "" || !core.CleanText(v) {
-			return nil, nil // the tree matches an empty parameter; we don't
+			return nil, nil // the tree matches an empty parameter, which is not allowed here
 		}
 		values[i] = param{p.Key, v}
 	}
@@ -138,13 +138,13 @@ func (t *router) exact(method, path string) (*Route, []param) {
 	return c.route, values
 }
 
-// Find returns the route of a method and a path as it was sent, still escaped; nil where there is none.
+// Find returns the route of a method and an escaped path as it was sent, or nil if there is none.
 func (h *Handler) Find(method, path string) *Route {
 	r, _ := h.router.find(method, path)
 	return r
 }
 
-// find is exact, with HEAD served by GET where that changes nothing.
+// find is like exact, but serves HEAD with the GET route unless that changes something.
 func (t *router) find(method, path string) (*Route, []param) {
 	r, params := t.exact(method, path)
 	if r == nil && method == http.MethodHead {
@@ -155,7 +155,7 @@ func (t *router) find(method, path string) (*Route, []param) {
 	return r, params
 }
 
-// allowed lists the methods that a path has, and one of its routes.
+// allowed returns the methods of a path and one of its routes.
 func (t *router) allowed(path string) (methods []string, any *Route) {
 	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 		if r, _ := t.find(m, path); r != nil {
@@ -166,7 +166,7 @@ func (t *router) allowed(path string) (methods []string, any *Route) {
 	return methods, any
 }
 
-// ServeHTTP is the life of a request, as doc.go draws it.
+// ServeHTTP serves a request in the steps that doc.go lists.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	c := &Call{
@@ -198,7 +198,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve runs the checks in their order, then the endpoint.
+// serve runs the checks in order and then the endpoint.
 func (c *Call) serve() error {
 	if err := c.admit(); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (c *Call) serve() error {
 	return c.route.Do.call(c)
 }
 
-// noRoute answers a request that no route is for: its path has other methods, or there is nothing at it.
+// noRoute answers a request without a route: either its path has other methods, or the path doesn't exist.
 func (h *Handler) noRoute(c *Call, path string) {
 	methods, r := h.router.allowed(path)
 	if r == nil {
@@ -241,7 +241,7 @@ func (h *Handler) noRoute(c *Call, path string) {
 		Sayf("%s is not allowed here. See the Allow header.", c.Request.Method))
 }
 
-// noPath answers a path that is not in the table: on pages by the fallback, else by an error.
+// noPath answers a path that is not in the table, with the fallback page or an error.
 func (h *Handler) noPath(c *Call, path string) {
 	if h.options.Fallback == nil || h.dialectOf(c, path) != Page {
 		c.fail(ErrNoRoute)
@@ -261,7 +261,7 @@ func (h *Handler) noPath(c *Call, path string) {
 	}
 }
 
-// dialectOf returns the form of errors at a path that the table does not have.
+// dialectOf returns the dialect of errors at a path that is not in the table.
 func (h *Handler) dialectOf(c *Call, path string) Dialect {
 	if h.options.DialectOf == nil {
 		return Member
@@ -269,7 +269,7 @@ func (h *Handler) dialectOf(c *Call, path string) Dialect {
 	return h.options.DialectOf(c, path)
 }
 
-// finish runs after every request: it catches a panic, frees what the body held, counts and logs.
+// finish runs after every request. It recovers from a panic, releases the body, counts and logs.
 func (h *Handler) finish(c *Call, start time.Time) {
 	v := recover()
 	cut := v == http.ErrAbortHandler
@@ -283,7 +283,7 @@ func (h *Handler) finish(c *Call, start time.Time) {
 			}
 			c.fail(err)
 		} else {
-			c.err, cut = err, true // half an answer is out: only a cut shows it
+			c.err, cut = err, true // a part of the answer is sent: only cutting the connection shows the error
 		}
 	}
 	c.release()
@@ -291,7 +291,7 @@ func (h *Handler) finish(c *Call, start time.Time) {
 	h.metrics.end(c, took)
 	h.logRequest(c, took)
 	if cut {
-		panic(http.ErrAbortHandler) // net/http ends the connection, and nothing else
+		panic(http.ErrAbortHandler) // makes net/http close the connection without further output
 	}
 	c.drain()
 }
@@ -301,20 +301,20 @@ const (
 	drainTimeout = 5 * time.Second
 )
 
-// drain reads and discards the rest of a body that was refused, up to maxDrain within drainTimeout. net/http would
-// close the connection while the client still sends, and the client, or a proxy, would see a reset instead of the
-// response (RFC 9112 section 9.6). Bodies below 256 KiB are drained by net/http; an HTTP/2 stream needs none of it, and
-// a client that waits for 100 Continue hasn't sent anything.
+// drain discards the rest of a refused body, up to maxDrain within drainTimeout. Otherwise net/http would close the
+// connection while the client still sends. The client or a proxy would then see a reset instead of the response (RFC
+// 9112 section 9.6). Bodies below 256 KiB are drained by net/http. An HTTP/2 stream doesn't need it, and a client
+// that waits for 100 Continue hasn't sent anything.
 func (c *Call) drain() {
 	r := c.Request
 	small := r.ContentLength >= 0 && r.ContentLength < 256*KiB
-	late := errors.Is(c.err, os.ErrDeadlineExceeded) // its client has stopped sending
+	late := errors.Is(c.err, os.ErrDeadlineExceeded) // the client has stopped sending
 	if c.w.status < 400 || r.ProtoMajor != 1 || small || late || r.Header.Get("Expect") != "" {
 		return
 	}
 	control := c.Control()
 	if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(drainTimeout)) != nil {
-		return // not a connection of our own server: a page that asks the API
+		return // not a network connection: a page that calls the API through Ask
 	}
 	_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 }

@@ -2,28 +2,28 @@ package web
 
 import "newsletterd/core"
 
-// ExampleID is an id in examples.
+// ExampleID is the id used in examples.
 const ExampleID = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
 
-// Refused is an answer to a field, or to the whole where it names none.
+// Refused returns the refusal of a field, or of the whole body if field is empty.
 func Refused(field, when string) Refusal {
 	return Refusal{Kind: core.Invalid, Field: field, When: when}
 }
 
-// Coded is Refused with a code of its own.
+// Coded is like Refused with a specific code.
 func Coded(code, field, when string) Refusal {
 	return Refusal{Kind: core.Invalid, Code: code, Field: field, When: when}
 }
 
-// Clash is an answer to the state of things.
+// Clash returns the refusal of a request that conflicts with the current state.
 func Clash(when string) Refusal { return Refusal{Kind: core.Conflict, When: when} }
 
-// Clashing is Clash with a code of its own, about a field.
+// Clashing is like Clash with a specific code and a field.
 func Clashing(code, field, when string) Refusal {
 	return Refusal{Kind: core.Conflict, Code: code, Field: field, When: when}
 }
 
-// Refusals of several operations.
+// Refusals that several operations share.
 var (
 	TenantNamed = Refused("tenant_id", "Required if the caller has access to several tenants")
 	FixedID     = Refused("id", "This field can't be changed")
@@ -37,6 +37,6 @@ var (
 	NoZone      = Refused("time_zone", "Not an IANA time zone")
 )
 
-// MaxWrite is the most, in bytes, that one request of the endpoints marked by NeedsRoom writes, files of models
-// aside: each page that it changes stands in the -wal.
+// MaxWrite is the maximum number of bytes that one request to an endpoint marked by NeedsRoom writes, not counting
+// model files. Each page that it changes occupies space in the -wal file.
 const MaxWrite = 64 * KiB

@@ -6,12 +6,12 @@ import (
 	"newsletterd/core"
 )
 
-// SecretOverlap says how long the secret before the newest stays good.
+// SecretOverlap sets how long the previous secret stays valid.
 type SecretOverlap struct {
 	Seconds *int `json:"overlap_seconds" min:"0" max:"2592000"`
 }
 
-// CheckInput refuses a time that is negative or too long.
+// CheckInput returns an error if the time is negative or too long.
 func (in *SecretOverlap) CheckInput() error {
 	if in.Seconds != nil && (*in.Seconds < 0 || *in.Seconds > core.MaxSecretOverlap) {
 		return core.Invalidf("overlap_seconds", "overlap_seconds must be from 0 to %d.", core.MaxSecretOverlap)
@@ -19,7 +19,7 @@ func (in *SecretOverlap) CheckInput() error {
 	return nil
 }
 
-// Or returns the time, by default that which is given.
+// Or returns the time, or d if none is given.
 func (in *SecretOverlap) Or(d time.Duration) time.Duration {
 	if in.Seconds == nil {
 		return d

@@ -13,34 +13,35 @@ import (
 	"newsletterd/store"
 )
 
-// Lifetimes of what a browser keeps. How long a user stays signed in at the most is auth.BrowserTTL; that end stands
-// in the session's data and in the row of the browser.
+// Lifetimes of browser data. A user stays signed in for at most auth.BrowserTTL. That limit is stored in the
+// session's data and in the row of the browser.
 const (
 	SessionIdle  = 12 * time.Hour
-	sessionTouch = 5 * time.Minute // an idle session's end is moved no more often
+	sessionTouch = 5 * time.Minute // minimum time between extensions of a session
 )
 
 // Keys of the session's data.
 const (
-	keyBrowser = "browser" // id of the row that says who is signed in
-	keyUntil   = "until"   // unix milliseconds: signed in no longer than this
-	keyFresh   = "fresh"   // hash of the authorization request that the sign-in was for
+	keyBrowser = "browser" // id of the row with the signed-in user
+	keyUntil   = "until"   // unix milliseconds: end of the sign-in at the latest
+	keyFresh   = "fresh"   // hash of the authorization request that started the sign-in
 	keyPending = "pending" // sign-in that waits for a second factor
 )
 
-// ErrSession is returned when the session store can't be read or written: 503.
+// ErrSession is returned if the session store can't be read or written. Its status is 503.
 var ErrSession = &core.Error{
 	Kind: core.Unavailable, Code: "session_unavailable",
 	Message: "Sign-in is unavailable. Try again soon.",
 }
 
-// newSessions makes the session manager: tokens of 256 bits, hashed in the database. Its own goroutine and its
-// in-memory store, which scs.New begins with, are not wanted.
+// newSessions returns the session manager. Tokens have 256 bits and are hashed in the database. It doesn't use
+// scs.New because that starts a goroutine and an in-memory store.
 func newSessions(s *store.Store) *scs.SessionManager {
 	return &scs.SessionManager{Lifetime: SessionIdle, Store: s.Sessions(), Codec: scs.GobCodec{}, HashTokenInStore: true}
 }
 
-// cookieName has the prefix that lets no other host and no plain connection set it (RFC 6265bis section 4.1.3.2).
+// cookieName adds the prefix that prevents other hosts and plain connections from setting the cookie (RFC 6265bis
+// section 4.1.3.2).
 func (h *Handler) cookieName(name string) string {
 	if h.secure() {
 		return "__Host-" + name
@@ -48,10 +49,10 @@ func (h *Handler) cookieName(name string) string {
 	return name
 }
 
-// SessionCookie is the name of the cookie of a session, without its prefix.
+// SessionCookie is the name of the session cookie without its prefix.
 const SessionCookie = "newsletterd"
 
-// SetCookie sets a cookie for the whole origin that no script can read; an empty value deletes it.
+// SetCookie sets a cookie for the whole origin that scripts can't read. An empty value deletes it.
 func (c *Call) SetCookie(name, value string, expires time.Time) {
 	k := &http.Cookie{
 		Name: c.frame.cookieName(name), Value: value, Path: "/", Expires: expires.UTC(), HttpOnly: true,
@@ -63,7 +64,8 @@ func (c *Call) SetCookie(name, value string, expires time.Time) {
 	http.SetCookie(c.w, k)
 }
 
-// Cookie returns the value of a cookie; empty where there is none, or one that SetCookie would not have set.
+// Cookie returns the value of a cookie. It returns an empty string if there is none, or one that SetCookie would not
+// have set.
 func (c *Call) Cookie(name string) string {
 	k, err := c.Request.Cookie(c.frame.cookieName(name))
 	if err != nil || len(k.Value) > 100 {
@@ -72,8 +74,8 @@ func (c *Call) Cookie(name string) string {
 	return k.Value
 }
 
-// CrossSite refuses what another site's page makes a browser send. The configured origin is ours,
-// whatever Host a proxy lets through.
+// CrossSite returns an error if another site caused the request. The configured origin counts as this site, whatever
+// Host a proxy passes on.
 func (c *Call) CrossSite() error {
 	if err := c.frame.crossOrigin.Check(c.Request); err != nil {
 		return core.Forbiddenf("This form was sent from another site. Open it on this site and try again.")
@@ -84,13 +86,13 @@ func (c *Call) CrossSite() error {
 func newCrossOrigin(publicURL string) *http.CrossOriginProtection {
 	p := http.NewCrossOriginProtection()
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
-		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // fails for no origin that has scheme and host alone
+		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // never fails for an origin of scheme and host only
 	}
 	return p
 }
 
-// loadSession reads the session of the cookie. A store that doesn't answer is a 503, and
-// not a user who is signed out.
+// loadSession reads the session of the cookie. If the store fails, it returns ErrSession rather than treating the
+// user as signed out.
 func (c *Call) loadSession() error {
 	ctx, err := c.frame.sessions.Load(c.Context, c.Cookie(SessionCookie))
 	if err != nil {
@@ -115,7 +117,7 @@ func (c *Call) loadSession() error {
 	return nil
 }
 
-// saveSession writes the session if it has changed, and gives the browser its cookie.
+// saveSession writes the session if it has changed, and sets the browser's cookie.
 func (c *Call) saveSession() error {
 	if c.frame.sessions.Status(c) != scs.Modified {
 		return nil
@@ -128,7 +130,7 @@ func (c *Call) saveSession() error {
 	return nil
 }
 
-// EndSession forgets the session.
+// EndSession deletes the session.
 func (c *Call) EndSession() error {
 	if c.Cookie(SessionCookie) == "" {
 		return nil
@@ -140,10 +142,10 @@ func (c *Call) EndSession() error {
 	return nil
 }
 
-// BrowserID returns the id of the browser if a user may be signed in in it, else the empty string.
+// BrowserID returns the id of the browser if a user may be signed in there, or an empty string.
 func (c *Call) BrowserID() string { return c.frame.sessions.GetString(c, keyBrowser) }
 
-// SignedIn returns who is signed in; core.ErrNotFound where no user is.
+// SignedIn returns the signed-in user. If no user is signed in, it returns core.ErrNotFound.
 func (c *Call) SignedIn() (core.Visitor, error) {
 	id := c.BrowserID()
 	if id == "" {
@@ -152,8 +154,8 @@ func (c *Call) SignedIn() (core.Visitor, error) {
 	return c.frame.options.Store.Visitor(c, id, "", c.Now)
 }
 
-// SignIn signs a browser in: a new session token, so that one that another person has set before is worth nothing.
-// request is the authorization request that asked for the login.
+// SignIn signs a browser in under a new session token, so that a token planted by another person is worthless.
+// request is the authorization request that asked for the sign-in.
 func (c *Call) SignIn(b core.Browser, request url.Values) error {
 	s := c.frame.sessions
 	if err := s.RenewToken(c); err != nil {
@@ -169,8 +171,8 @@ func (c *Call) SignIn(b core.Browser, request url.Values) error {
 	return c.saveSession()
 }
 
-// SetPending keeps a sign-in that waits for a second factor, under a new session token. An empty text forgets it. Who
-// was signed in before stays so until then.
+// SetPending stores a sign-in that waits for a second factor, under a new session token. An empty text deletes it.
+// Until the sign-in is complete, the previous user stays signed in.
 func (c *Call) SetPending(text string) error {
 	if err := c.frame.sessions.RenewToken(c); err != nil {
 		return ErrSession.With(err)
@@ -179,15 +181,16 @@ func (c *Call) SetPending(text string) error {
 	return c.saveSession()
 }
 
-// Pending returns what SetPending has kept; empty where there is nothing.
+// Pending returns the text stored by SetPending, or an empty string.
 func (c *Call) Pending() string { return c.frame.sessions.GetString(c, keyPending) }
 
-// IsFresh reports whether the last login was for this very authorization request.
+// IsFresh reports whether the last sign-in was for this authorization request.
 func (c *Call) IsFresh(request url.Values) bool {
 	return subtle.ConstantTimeCompare(c.frame.sessions.GetBytes(c, keyFresh), requestHash(request)) == 1
 }
 
-// AnswerLogin notes that the request the login was for has its answer: asked again, it needs another login.
+// AnswerLogin records that the authorization request of the sign-in was answered. The same request then needs another
+// sign-in.
 func (c *Call) AnswerLogin() error {
 	if !c.frame.sessions.Exists(c, keyFresh) {
 		return nil
@@ -201,7 +204,7 @@ func requestHash(q url.Values) []byte {
 	return sum[:]
 }
 
-// Visited makes the function of a page: the session is there, and a form comes from our own pages.
+// Visited wraps the function of a page. It loads the session and refuses forms from other sites.
 func Visited[In any](fn func(*Call, In) (HTML, error)) func(*Call, In) (HTML, error) {
 	return func(c *Call, in In) (HTML, error) {
 		if err := c.Visit(); err != nil {
@@ -211,7 +214,7 @@ func Visited[In any](fn func(*Call, In) (HTML, error)) func(*Call, In) (HTML, er
 	}
 }
 
-// Visit reads the session of the browser, and refuses a form that doesn't come from our own pages.
+// Visit loads the session of the browser and returns an error for a form from another site.
 func (c *Call) Visit() error {
 	if err := c.CrossSite(); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// failures lists the kinds of error that a route can answer by its access rule, its input and what its
-// line says; Internal, Unavailable and those of the frame as a whole (405, 413, 415) are left out.
+// failures lists the kinds of error that a route can return because of its access rule, its input and its own
+// declarations. It leaves out Internal, Unavailable and the statuses of the whole frame (405, 413, 415).
 func (r *Route) failures() []core.Kind {
 	var ks []core.Kind
 	if r.Do.list || r.Do.in != nil && (r.Do.body != noBody || len(r.Do.in.query) > 0) {
@@ -37,7 +37,7 @@ func (r *Route) failures() []core.Kind {
 	return ks
 }
 
-// statuses lists what a route must be shown to answer: success, and one status for each of its failures.
+// statuses lists the statuses that tests must produce on a route: success, and one for each kind of failure.
 func (r *Route) statuses() []int {
 	out := []int{r.Do.status}
 	for _, k := range r.failures() {
@@ -48,24 +48,24 @@ func (r *Route) statuses() []int {
 	return out
 }
 
-// RouteInfo is what a line of the table says, for tests that walk over it.
+// RouteInfo describes a route, for tests that iterate over the table.
 type RouteInfo struct {
 	TakesToken, NeedsToken bool
-	Signed, Proved         bool // by a webhook's signature, or in a way of its own
+	Signed, Proved         bool // by a webhook's signature, or by another credential
 	Scopes                 []string
-	Action                 core.Action // that the caller's roles are asked for; empty: none
-	Finds                  bool        // the path's object, before the body is read
-	MediaType              string      // of the body; empty where it is not checked
+	Action                 core.Action // action that the caller's roles must allow; empty: none
+	Finds                  bool        // finds the path's object before the body is read
+	MediaType              string      // of the body; empty: not checked
 	MaxBody                int64
 	Status                 int          // of success
-	Statuses               []int        // all that the route must be shown to answer
-	Output                 reflect.Type // of the answer; nil: none is described
-	Named                  bool         // with Route.Named
-	Example                Object       // of the body; nil: one made of samples
-	Refusals               []Refusal    // beyond the schemas, but for those of the frame
+	Statuses               []int        // all that tests must produce on the route
+	Output                 reflect.Type // type of the answer; nil: not described
+	Named                  bool         // set with Route.Named
+	Example                Object       // example of the body; nil: made of samples
+	Refusals               []Refusal    // in addition to the schemas, without those of the frame
 }
 
-// Info returns what the line of the route says.
+// Info returns the description of the route.
 func (r *Route) Info() RouteInfo {
 	return RouteInfo{
 		TakesToken: r.Who.bearer, NeedsToken: r.Who.bearer && !r.Who.option, Signed: r.Who.signed, Proved: r.Who.proof != nil,

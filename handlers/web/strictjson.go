@@ -7,10 +7,10 @@ import (
 	"newsletterd/core"
 )
 
-// scanner reads a body into structs; the JSON itself is core's.
+// scanner reads a body into structs. core.JSONScanner parses the JSON.
 type scanner struct{ core.JSONScanner }
 
-// JSONReader returns a function that reads a JSON object as strictly as the endpoints of JSON do.
+// JSONReader returns a function that reads a JSON object as strictly as endpoints made by JSON.
 func JSONReader[T any]() func(b []byte) (T, error) {
 	o := newObject(reflect.TypeFor[T]())
 	return func(b []byte) (v T, err error) {
@@ -45,11 +45,11 @@ func decodeJSON(b []byte, o *object, v reflect.Value) error {
 	return nil
 }
 
-// object reads an object into the struct v; with o == nil its values are only checked.
+// object reads an object into the struct v. If o is nil, it only validates the values.
 func (s *scanner) object(o *object, v reflect.Value) error {
 	var seen uint64
 	var unknown []string
-	var wrong error // a value of the wrong type is told only when the text as a whole is JSON
+	var wrong error // a value of the wrong type is reported only if the whole text is valid JSON
 	err := s.Members(func(key []byte) error {
 		i := -1
 		if o != nil {
@@ -103,7 +103,7 @@ func (s *scanner) object(o *object, v reflect.Value) error {
 	return nil
 }
 
-// given passes a value and reports whether it is another than null.
+// given skips a value and reports whether it is not null.
 func (s *scanner) given() (bool, error) {
 	if s.Word("null") {
 		return false, nil

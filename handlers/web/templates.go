@@ -11,14 +11,15 @@ import (
 	"sync"
 )
 
-// Templates are the pages of a folder: each file NAME.html together with those that all share. A page is parsed when it
-// is shown for the first time: commands show none and a daemon few of them, and all would take much of their start, and
-// memory ever after. Its methods may be called from any goroutine.
+// Templates holds the pages of a folder. Each page is a file NAME.html together with the shared files. It is parsed
+// when it is first shown, because parsing all pages would slow down each start and keep memory that most processes
+// don't need. Its methods may be called from any goroutine.
 type Templates struct {
 	pages map[string]func() (*template.Template, error)
 }
 
-// NewTemplates returns the pages of a folder. shared are the names of the files that all pages have, the layout first.
+// NewTemplates returns the pages of a folder. shared are the names of the files that all pages include, with the
+// layout first.
 func NewTemplates(files fs.FS, folder string, functions template.FuncMap, shared ...string) *Templates {
 	t := &Templates{pages: map[string]func() (*template.Template, error){}}
 	paths, isShared := make([]string, len(shared)), map[string]bool{}
@@ -30,7 +31,7 @@ func NewTemplates(files fs.FS, folder string, functions template.FuncMap, shared
 	})
 	found, err := fs.Glob(files, path.Join(folder, "*.html"))
 	if err != nil {
-		panic(err) // of a malformed pattern alone
+		panic(err) // only for a malformed pattern
 	}
 	for _, file := range found {
 		name := strings.TrimSuffix(path.Base(file), ".html")
@@ -51,8 +52,8 @@ func NewTemplates(files fs.FS, folder string, functions template.FuncMap, shared
 	return t
 }
 
-// Execute writes a block of a page; the block of the whole page has the name of the layout's file. It returns an error
-// for a page that isn't there or can't be parsed, and those of html/template.
+// Execute writes a block of a page. The block of the whole page has the name of the layout's file. It returns an
+// error if the page doesn't exist or can't be parsed, and the errors of html/template.
 func (t *Templates) Execute(w io.Writer, page, block string, data any) error {
 	parse := t.pages[page]
 	if parse == nil {
@@ -65,7 +66,7 @@ func (t *Templates) Execute(w io.Writer, page, block string, data any) error {
 	return parsed.ExecuteTemplate(w, block, data)
 }
 
-// Check parses all pages, and returns what is wrong with them.
+// Check parses all pages and returns their errors.
 func (t *Templates) Check() (err error) {
 	for _, parse := range t.pages {
 		_, fault := parse()

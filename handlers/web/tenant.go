@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// TheTenant returns the tenant that a request is about: the one that it names, else the only one for which the caller
-// may do what the route is for; core.TenantNone, which is all, for an operator who names none.
+// TheTenant returns the tenant of a request: the one that it names, or else the only one for which the caller may
+// perform the route's action. For an operator who names none, it returns core.TenantNone, which means all tenants.
 func TheTenant(c *Call, named string) (string, error) {
 	tenants, all := c.Caller.TenantsWith(c.Action())
 	switch {
@@ -25,10 +25,10 @@ func TheTenant(c *Call, named string) (string, error) {
 	return "", core.Invalidf("tenant_id", "tenant_id is missing. You have a role in several tenants, so choose one.")
 }
 
-// Actor names the caller in the audit trail.
+// Actor returns the name of the caller for the audit log.
 func Actor(c *Call) string { return ActorOf(c.Caller) }
 
-// ActorOf names a caller in the audit trail.
+// ActorOf returns the name of a caller for the audit log.
 func ActorOf(caller core.Caller) string {
 	if caller.UserID != "" {
 		return core.UserActor(caller.UserID)
@@ -36,11 +36,11 @@ func ActorOf(caller core.Caller) string {
 	return core.ClientActor(caller.ClientID)
 }
 
-// IsOperator reports whether the caller may do everything.
+// IsOperator reports whether the caller may manage all tenants.
 func IsOperator(c *Call) bool { return c.Caller.May(core.ActionTenantManage, core.TenantNone) }
 
-// OwnRecord turns the record of a tenant that the caller may not see into missing: it answers as one that isn't there.
-// Who may see it, and not do what the route is for, is refused.
+// OwnRecord returns missing if the caller may not see the record's tenant, so the record looks as if it didn't exist.
+// If the caller may see the record but not perform the route's action, it returns a forbidden error.
 func OwnRecord(c *Call, tenant string, see core.Action, err error, missing *core.Error) error {
 	switch {
 	case core.KindOf(err) == core.NotFound:
@@ -56,12 +56,12 @@ func OwnRecord(c *Call, tenant string, see core.Action, err error, missing *core
 	return missing
 }
 
-// TenantFilter narrows a list to one tenant.
+// TenantFilter restricts a list to one tenant.
 type TenantFilter struct {
 	TenantID string `query:"tenant_id"`
 }
 
-// TenantsFor lists the tenants that a list is read for.
+// TenantsFor returns the tenants whose records a list contains.
 func TenantsFor(c *Call, f TenantFilter) (tenants []string, all bool, err error) {
 	if f.TenantID == "" {
 		tenants, all = c.Caller.TenantsWith(c.Action())
@@ -81,7 +81,7 @@ func PageFor[T any](c *Call, f TenantFilter, page core.Page,
 	return read(c, tenants, all, page)
 }
 
-// RowsOf makes the rows of an answer of records.
+// RowsOf converts records to the rows of an answer.
 func RowsOf[T, R any](records []T, row func(*T) R) []R {
 	rows := make([]R, len(records))
 	for i := range records {
@@ -90,7 +90,8 @@ func RowsOf[T, R any](records []T, row func(*T) R) []R {
 	return rows
 }
 
-// MayFor refuses a tenant, existing or not, for which the caller may not do what the route is for.
+// MayFor returns an error if the caller may not perform the route's action for the tenant, whether or not the tenant
+// exists.
 func MayFor(c *Call, tenant string) error {
 	switch {
 	case c.Caller.May(c.Action(), tenant):
@@ -101,13 +102,13 @@ func MayFor(c *Call, tenant string) error {
 	return core.Forbiddenf("You don't have access to this tenant. Ask one of its administrators.")
 }
 
-// MayGive refuses a tenant_id of a new record that isn't the caller's, existing or not.
+// MayGive is like MayFor for the tenant_id of a new record. It also sets the tenant of the log line.
 func MayGive(c *Call, tenant string) error {
 	c.Tenant = tenant
 	return MayFor(c, tenant)
 }
 
-// UnknownTenant is what an operator is told about a tenant_id that is none.
+// UnknownTenant returns the error that an operator gets for an unknown tenant_id.
 func UnknownTenant(err error) error {
 	if core.KindOf(err) == core.NotFound {
 		return &core.Error{
@@ -119,7 +120,7 @@ func UnknownTenant(err error) error {
 	return err
 }
 
-// HostOf is a host with its port in lower case, without the port that a scheme has anyway; empty for what is no host.
+// HostOf returns a host and port in lower case, without the ports 80 and 443.
 func HostOf(s string) string {
 	s = strings.ToLower(s)
 	if host, port, err := net.SplitHostPort(s); err == nil && (port == "443" || port == "80") {
@@ -128,7 +129,8 @@ func HostOf(s string) string {
 	return s
 }
 
-// VisitorCaller is what a user who is signed in may do on our own pages: all that the roles allow.
+// VisitorCaller returns the caller for a user who is signed in on this server's own pages, with everything that the
+// user's roles allow.
 func VisitorCaller(who core.Visitor) core.Caller {
 	return core.Caller{
 		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
@@ -136,7 +138,7 @@ func VisitorCaller(who core.Visitor) core.Caller {
 	}
 }
 
-// RemoteOf is the caller's address as records keep it; empty where it is not known.
+// RemoteOf returns the caller's address in the form that records store, or an empty string if it is unknown.
 func RemoteOf(c *Call) string {
 	if !c.Remote.IsValid() {
 		return ""
@@ -144,7 +146,7 @@ func RemoteOf(c *Call) string {
 	return c.Remote.String()
 }
 
-// OneTenant is theTenant for records that no tenant has in common.
+// OneTenant is like TheTenant for records that always belong to one tenant.
 func OneTenant(c *Call, named string) (string, error) {
 	tenant, err := TheTenant(c, named)
 	if err == nil && tenant == core.TenantNone {

@@ -2,13 +2,13 @@ package web
 
 import "context"
 
-// Turn is held by one request at a time of those that read much.
+// Turn lets one request at a time perform an expensive read.
 type Turn chan struct{}
 
-// NewTurn returns a turn that is free.
+// NewTurn returns a free turn.
 func NewTurn() Turn { return make(Turn, 1) }
 
-// Take waits for the turn; its error is that of a request that has ended meanwhile.
+// Take waits for the turn. If ctx ends first, it returns the error of ctx.
 func (t Turn) Take(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
@@ -18,5 +18,5 @@ func (t Turn) Take(ctx context.Context) error {
 	}
 }
 
-// End gives the turn to the next.
+// End releases the turn.
 func (t Turn) End() { <-t }

@@ -13,11 +13,11 @@ import (
 
 const (
 	UploadMemory      = 32 * MiB // buffers of all uploads
-	UploadsPerUser    = 4        // at once, each with a buffer of 1 MiB at most
-	UploadsPerAddress = 8        // at once from one address of origin, of all its users together
+	UploadsPerUser    = 4        // concurrent uploads, each with a buffer of at most 1 MiB
+	UploadsPerAddress = 8        // concurrent uploads from one origin address, over all users
 )
 
-// Uploads bounds what uploads take from other callers.
+// Uploads limits the resources of uploads.
 type Uploads struct {
 	memory    *semaphore.Weighted
 	mu        sync.Mutex
@@ -25,14 +25,14 @@ type Uploads struct {
 	byAddress map[netip.Addr]int // by AddressKey
 }
 
-// NewUploads returns the bounds of all uploads.
+// NewUploads returns the limits for all uploads.
 func NewUploads() *Uploads {
 	return &Uploads{
 		memory: semaphore.NewWeighted(UploadMemory), byUser: map[string]int{}, byAddress: map[netip.Addr]int{},
 	}
 }
 
-// Begin takes one of the places of a user and of the address that the upload comes from; the function gives both back.
+// Begin reserves a place for the user and for the address of the upload. The returned function releases both.
 func (u *Uploads) Begin(user string, remote netip.Addr) (func(), error) {
 	from := AddressKey(remote)
 	u.mu.Lock()
@@ -62,7 +62,7 @@ func tooManyUploads(who string, n int) error {
 		Sayf("%s can upload at most %d files at the same time. Wait until one is finished.", who, n)
 }
 
-// Grow returns the function by which an upload takes memory for n more bytes, and gives back -n.
+// Grow returns a function that reserves memory for n more bytes of an upload. A negative n releases memory.
 func (u *Uploads) Grow(ctx context.Context) func(n int) error {
 	return func(n int) error {
 		if n < 0 {

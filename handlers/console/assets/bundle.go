@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Bundle makes dist from src: `make console` runs it. Its argument is the package of esbuild, with its version.
-// npm fetches the libraries that src/package-lock.json names into a temporary folder; nothing of them is run.
+// Bundle builds dist from src. `make console` runs it with the esbuild package and its version as the argument. npm
+// downloads the libraries in src/package-lock.json to a temporary folder, without running any of their code.
 package main
 
 import (
@@ -26,7 +26,7 @@ const (
 	fontLibrary  = "@fontsource-variable/inter"
 )
 
-// fonts are the files of fontLibrary that are served, by their names in dist: all weights, upright.
+// fonts maps names in dist to the served files of fontLibrary: all weights, upright.
 var fonts = map[string]string{
 	"inter-latin.woff2":     "inter-latin-wght-normal.woff2",
 	"inter-latin-ext.woff2": "inter-latin-ext-wght-normal.woff2",
@@ -103,7 +103,7 @@ func run(dir, name string, args ...string) error {
 	return c.Run()
 }
 
-// licenses writes the licences of the libraries of which the metafile says that something went into a file of dist.
+// licenses writes the licenses of the libraries that, according to the metafile, are part of a file in dist.
 func licenses(meta, tmp, dist string) error {
 	text, err := os.ReadFile(meta)
 	if err != nil {
@@ -115,7 +115,7 @@ func licenses(meta, tmp, dist string) error {
 	if err := json.Unmarshal(text, &made); err != nil {
 		return err
 	}
-	used := map[string][]string{fontLibrary: slices.Collect(maps.Keys(fonts))} // library: files of dist
+	used := map[string][]string{fontLibrary: slices.Collect(maps.Keys(fonts))} // library → files of dist
 	for output, o := range made.Outputs {
 		for input := range o.Inputs {
 			_, path, ok := strings.Cut(input, "node_modules/")
@@ -123,7 +123,7 @@ func licenses(meta, tmp, dist string) error {
 				continue
 			}
 			name, rest, _ := strings.Cut(path, "/")
-			if strings.HasPrefix(name, "@") { // of an organization
+			if strings.HasPrefix(name, "@") { // scope of an organization
 				inner, _, _ := strings.Cut(rest, "/")
 				name += "/" + inner
 			}
@@ -146,7 +146,7 @@ func licenses(meta, tmp, dist string) error {
 	return os.WriteFile(filepath.Join(dist, licensesName), []byte(out.String()), 0o644)
 }
 
-// library returns name and version of a library, and the text of its licence.
+// library returns the name and version of a library, and the text of its license.
 func library(dir string) (about, license string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err != nil {
@@ -164,7 +164,7 @@ func library(dir string) (about, license string, err error) {
 	return p.Name + " " + p.Version, strings.ReplaceAll(string(text), "\r\n", "\n"), err
 }
 
-// sources writes the sum of all of src, by which a test sees that dist is made of it.
+// sources writes the checksum of src, with which a test verifies that dist is up to date.
 func sources(dist string) error {
 	sum := sha256.New()
 	err := filepath.WalkDir(filepath.Join(folder, "src"), func(path string, d fs.DirEntry, err error) error {
@@ -183,7 +183,7 @@ func sources(dist string) error {
 	return os.WriteFile(filepath.Join(dist, "SOURCES"), fmt.Appendf(nil, "%x\n", sum.Sum(nil)), 0o644)
 }
 
-// sums writes SHA256SUMS of the files as they are without gzip, as sha256sum has it.
+// sums writes SHA256SUMS for the uncompressed files, in the format of sha256sum.
 func sums(dist string) error {
 	files, err := os.ReadDir(dist)
 	if err != nil {
@@ -200,10 +200,10 @@ func sums(dist string) error {
 	return os.WriteFile(filepath.Join(dist, "SHA256SUMS"), []byte(out.String()), 0o644)
 }
 
-// pack puts scripts, styles, fonts and licences into files with .gz after their names. The licences stay as they are
-// too, to be read.
+// pack compresses scripts, styles, fonts and licenses to files with the suffix .gz. The licenses are also kept
+// uncompressed for readers.
 func pack(dist string) error {
-	files, err := filepath.Glob(filepath.Join(dist, "*.*")) // not the sums
+	files, err := filepath.Glob(filepath.Join(dist, "*.*")) // without the checksums
 	if err != nil {
 		return err
 	}

@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// Client sends requests to one origin. Where no answer comes, the test ends.
+// Client sends requests to one origin. If a request gets no answer, the test fails.
 type Client struct {
 	testing.TB
-	URL   string       // the origin, which paths are added to
-	Token string       // sent as a bearer token, unless it is empty
+	URL   string       // origin that paths are appended to
+	Token string       // bearer token; empty: none
 	HTTP  *http.Client // nil: http.DefaultClient
 }
 
-// Reply is an answer that was read whole.
+// Reply is an answer with its whole body.
 type Reply struct {
 	*http.Response
 	Text string // the body
@@ -27,12 +27,12 @@ type Reply struct {
 	tb testing.TB
 }
 
-// Staying does not follow redirects.
+// Staying returns an HTTP client that doesn't follow redirects.
 func Staying() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// Must ends the test where there is an error.
+// Must ends the test if err is not nil.
 func (c *Client) Must(err error) {
 	c.Helper()
 	if err != nil {
@@ -47,13 +47,13 @@ func (c *Client) As(token string) *Client {
 	return &other
 }
 
-// Get returns the answer to a GET of a path.
+// Get sends a GET request to a path and returns the answer.
 func (c *Client) Get(path string) Reply {
 	c.Helper()
 	return c.Send(http.MethodGet, path, nil)
 }
 
-// Send returns the answer to a request. See Try for its body; headers are names and values in turn.
+// Send sends a request and returns the answer. Try describes body; headers are alternating names and values.
 func (c *Client) Send(method, path string, body any, headers ...string) Reply {
 	c.Helper()
 	r, err := c.Try(method, path, body, headers...)
@@ -61,8 +61,9 @@ func (c *Client) Send(method, path string, body any, headers ...string) Reply {
 	return r
 }
 
-// Try is Send where it may be that no answer comes. url.Values are sent as a form; a string, bytes or a reader as they
-// are, as JSON if the headers name no other type; nil is no body, and everything else is made JSON.
+// Try is like Send, but returns an error if there is no answer. url.Values are sent as a form. A string, bytes or a
+// reader are sent unchanged, as JSON unless the headers set another type. A nil body is empty, and everything else is
+// encoded as JSON.
 func (c *Client) Try(method, path string, body any, headers ...string) (Reply, error) {
 	c.Helper()
 	var in io.Reader = http.NoBody
@@ -110,7 +111,7 @@ func (c *Client) Try(method, path string, body any, headers ...string) (Reply, e
 	return Reply{res, string(text), c.TB}, err
 }
 
-// Wants ends the test where the answer has another status.
+// Wants ends the test if the answer has another status.
 func (r Reply) Wants(status int) Reply {
 	r.tb.Helper()
 	if r.StatusCode != status {
@@ -119,7 +120,7 @@ func (r Reply) Wants(status int) Reply {
 	return r
 }
 
-// OK ends the test where the answer is no success.
+// OK ends the test if the answer is not a success.
 func (r Reply) OK() Reply {
 	r.tb.Helper()
 	if r.StatusCode >= 300 {
@@ -128,7 +129,7 @@ func (r Reply) OK() Reply {
 	return r
 }
 
-// JSON reads the body into what out points to.
+// JSON decodes the body into the value that out points to.
 func (r Reply) JSON(out any) {
 	r.tb.Helper()
 	if err := json.Unmarshal([]byte(r.Text), out); err != nil {
@@ -136,7 +137,7 @@ func (r Reply) JSON(out any) {
 	}
 }
 
-// Field returns one field of the object that is the body, as text; nothing of an empty body.
+// Field returns one field of the JSON object in the body as text, or an empty string if the body is empty.
 func (r Reply) Field(name string) string {
 	r.tb.Helper()
 	if r.Text == "" {

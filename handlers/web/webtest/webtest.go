@@ -1,4 +1,4 @@
-// Package webtest helps tests of what is served over HTTP.
+// Package webtest provides helpers for tests of HTTP handlers.
 package webtest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Pipes is a listener of in-memory connections, so that time limits run on a bubble's clock.
+// Pipes is a listener of in-memory connections, for tests whose time limits run on a synctest clock.
 type Pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -45,10 +45,10 @@ func (p *Pipes) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept.
+// Close makes Accept return an error.
 func (p *Pipes) Close() error { close(p.done); return nil }
 
-// Addr returns an address that means nothing.
+// Addr returns a placeholder address.
 func (p *Pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
 // Dial returns the client's end of a new connection.
