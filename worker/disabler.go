@@ -43,10 +43,9 @@ type disabler struct {
 	loop   *Loop
 }
 
-// Disabler returns the loop that asks the member service to block addresses after spam complaints. It also reports
-// addresses that unsubscribed through an email's link and are subscribed elsewhere. It uses the service's HTTP
-// operations, wakes itself for new requests, and retries each request until it is answered. The operations are
-// idempotent.
+// Disabler returns the loop that asks the member service to block addresses after spam complaints, and to unsubscribe
+// addresses after a click on an email's unsubscribe link. It uses the service's HTTP operations and wakes itself for
+// new requests. It retries each request until it is answered; repeating an operation is harmless.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
 		Transport: o.Transport, Timeout: postTimeout,
