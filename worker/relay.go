@@ -45,8 +45,8 @@ func newRelayState(mu *sync.Mutex, changed *sync.Cond, before []*relayState, ove
 	return relayState{pace: p, mu: mu, changed: changed, before: before, over: over}
 }
 
-// enter waits until the relay may be used. It returns false when ctx has ended or nothing is left to do. The round is
-// to be given to failed.
+// enter waits until the relay may be used. It returns false if ctx ends or no work is left. The caller passes round
+// to failed.
 func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()

@@ -23,7 +23,7 @@ type SendOptions struct {
 	MaxUnrecorded int
 	Limits        core.SendLimits               // limits of the daemon's own relay; zero: none
 	DomainRates   map[string]float64            // messages per second per domain, "*" for all others; nil: no limit
-	Relay         func(*core.Relay) smtp.Sender // creates the sender of a tenant's relay; nil: all use the daemon's relay
+	Relay         func(*core.Relay) smtp.Sender // creates a tenant relay's sender; nil: all use the daemon's
 	Own           *OwnServer                    // the daemon's own server in the database; nil: use the configuration
 	Folder        bool                          // the sender of NewSender only writes files
 	GiveUpAfter   time.Duration                 // how long all relays of a job may be down before it fails; 0: 48 h

@@ -85,7 +85,7 @@ func (t *tenantMailer) step(ctx context.Context, _ time.Time) time.Time {
 	}
 }
 
-// begin starts the mailers that have work, and returns when the first of the others has.
+// begin starts the mailers with due emails, and returns the time at which the next one is due.
 func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int) (next time.Time, err error) {
 	now := time.Now()
 	owners, err := t.Store.MailOwners(ctx, core.At(now))
