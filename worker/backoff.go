@@ -22,8 +22,8 @@ var (
 
 const mailLife = 48 * time.Hour // age at which an undelivered email fails
 
-// lookEvery is the longest pause between probes of a receiver or relay that is down while new work for it arrives. A
-// Retry-After of the receiver may ask for more.
+// lookEvery limits the pause between probes of a receiver or relay that is down, if new events or emails arrive
+// meanwhile. A receiver may ask for a longer pause with Retry-After.
 const lookEvery = time.Minute
 
 // backoff returns the delay after the given number of failed tries, starting at 1.

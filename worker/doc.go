@@ -1,6 +1,6 @@
-// Package worker contains the background work of the daemon. Each worker is a Loop. Its Step does the work that is due
-// and returns the time of its next run. No loop polls: it sleeps until that time, or until it is kicked. A Group starts
-// all loops and drains them when the daemon stops.
+// Package worker contains the background work of the daemon. Each worker is a Loop. Its Step does the work that is
+// due and returns the time of its next run. No loop polls: it sleeps until that time, or until it is kicked. A Group
+// starts all loops and drains them when the daemon stops.
 //
 // # Parts
 //
@@ -46,7 +46,7 @@
 //	│            │ throttle.go). If a destination has reached its rate, its item is parked and others go first
 //	└─────┬──────┘
 //	      ▼  an item, when a connection of a relay of the tenant's relayGroup asks for one
-//	┌ connection ┐ 1. draftQueue: the email is rendered, and signed in the signPool (drafts.go, content.go, sign_pool.go)
+//	┌ connection ┐ 1. draftQueue: rendered, signed in the signPool (drafts.go, content.go, sign_pool.go)
 //	│            │ 2. next: reads the row again if a subscriber left since the claim. Checks that the job still runs
 //	│            │ 3. the session of smtp.Sender writes MAIL, RCPT and DATA
 //	│            │ 4. inflight: takes one of max_unrecorded slots, or waits for one (inflight.go)
@@ -62,40 +62,41 @@
 //	└────────────┘
 //
 // A Sender owns these parts, and a step of its loop runs them until no work is due. The claimer runs in the loop's
-// goroutine, each connection in its own. The store's writer takes the records in its own goroutine. A step returns the
-// time at which the first deferred recipient is due. If a pace permits nothing, the step continues: the connections wait
-// in dispatcher.next, and a timer wakes them when the pace has room.
+// goroutine, each connection in its own. The store's writer takes the records in its own goroutine. A step returns
+// the time at which the first deferred recipient is due. If a pace permits nothing, the step continues: the
+// connections wait in dispatcher.next, and a timer wakes them when the pace has room.
 //
 // A relayGroup holds the relays of a tenant in order of use, or the daemon's own (relay_group.go). The type relays
-// holds all groups (relays.go, which also has the daemon's own server). A connection uses its relay while those before
-// it are down or have used up their daily quota. After a failure the relay is left alone for a growing pause, and then
-// one connection tries (relay.go). When all relays of a group have been down for GiveUpAfter, its jobs fail. A 5xx reply
-// to MAIL refuses the sender: the tenant pauses in the same way, and the others continue. A job is paused after 100
-// consecutive policy refusals (policy.go).
+// holds all groups (relays.go, which also has the daemon's own server). A connection uses its relay while those
+// before it are down or have used up their daily quota. After a failure the relay is left alone for a growing pause,
+// and then one connection tries (relay.go). When all relays of a group have been down for GiveUpAfter, its jobs fail.
+// A 5xx reply to MAIL refuses the sender: the tenant pauses in the same way, and the others continue. A job is paused
+// after 100 consecutive policy refusals (policy.go).
 //
 // For limits per period and per day, the type limits leases parts from the database before they are used. Limits per
-// second are counted in memory (limits.go, period.go, quota.go). waitReasons records why a job waits (wait_reasons.go).
+// second are counted in memory (limits.go, period.go, quota.go). waitReasons records why a job waits
+// (wait_reasons.go).
 //
 // # Kill and stop
 //
-// The database holds the recipient rows, their outcomes, the due times of deferred ones and the leased parts of limits.
-// Everything else is in memory. A kill loses the replies that were not committed. Their recipients, at most
-// max_unrecorded, get the email again, and no one is left out. Unused leases of limits are lost. At SIGTERM the claimer
-// stops claiming, each connection finishes its current message, the recorder flushes, and unused leases are returned.
-// Claims without a message are forgotten.
+// The database holds the recipient rows, their outcomes, the due times of deferred ones and the leased parts of
+// limits. Everything else is in memory. A kill loses the replies that were not committed. Their recipients, at most
+// max_unrecorded, get the email again, and no one is left out. Unused leases of limits are lost. At SIGTERM the
+// claimer stops claiming, each connection finishes its current message, the recorder flushes, and unused leases are
+// returned. Claims without a message are forgotten.
 //
 // # Invariants
 //
 //   - One process owns the database, so a claim is a read kept in memory. After a restart a job starts again with the
 //     rows without an outcome.
 //   - At any moment, relays may have accepted at most max_unrecorded messages without a durable outcome.
-//   - Between the claim and MAIL the store's Departures are compared. While they are equal, the claim's check is valid.
-//     Otherwise the recipient and the state of the job are read again.
+//   - Between the claim and MAIL the store's Departures are compared. While they are equal, the claim's check is
+//     valid. Otherwise the recipient and the state of the job are read again.
 //   - The same recipient of the same job gets the same Message-ID and the same tokens at each try.
-//   - A job that has ended is settled only when the sender holds no item of it, so that no outcome comes too late. Then
-//     sent + failed + skipped is the number of recipients.
-//   - Locks: the dispatcher's is taken before a relayGroup's, never after. No lock is held during a read or write of the
-//     database, except the lock of a draftQueue.
+//   - A job that has ended is settled only when the sender holds no item of it, so that no outcome comes too late.
+//     Then sent + failed + skipped is the number of recipients.
+//   - Locks: the dispatcher's is taken before a relayGroup's, never after. No lock is held during a read or write of
+//     the database, except the lock of a draftQueue.
 //
 // The decisions and their measurements are in docs/decisions, 0210 to 0223.
 package worker

@@ -166,9 +166,9 @@ func (q *draftQueue) take(ctx context.Context, wait bool) *item {
 	}
 }
 
-// first returns the first email if it is ready, or waits for it if wait is true. Then it waits for all the others
-// too. A connection that sends several in a row needs one write each and wakes no other connection, so signing gets
-// more CPU time.
+// first returns the first email if it is ready. If it is not and wait is true, first waits for all prepared emails. A
+// connection that sends several in a row needs one write each and wakes no other connection between them, so signing
+// gets more CPU time.
 func (q *draftQueue) first(ctx context.Context, wait bool) (draft, bool) {
 	if len(q.drafts) == 0 || !wait && !q.drafts[0].ready() {
 		return draft{}, false

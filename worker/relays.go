@@ -24,7 +24,7 @@ type relays struct {
 	kept     *OwnServer  // nil: the configuration defines the daemon's own server
 	own      *relayGroup // the daemon's group from the configuration
 
-	mu     sync.Mutex // for readers of figures: only the claimer's goroutine changes the map
+	mu     sync.Mutex // for figures: only the claimer's goroutine changes the map
 	groups map[string]*relayGroup
 }
 
