@@ -36,8 +36,8 @@
 //
 // Invariants:
 //
-//   - A field value of a subscriber or tenant can't end a header, open a tag, or link to a scheme other than http, https,
-//     mailto and tel. Values are escaped for their context, or the template is rejected.
+//   - A field value of a subscriber or tenant can't end a header, open a tag, or link to a scheme other than http,
+//     https, mailto and tel. Values are escaped for their context, or the template is rejected.
 //   - Lines end with CRLF, are 7-bit and have at most 76 octets in bodies. No line of a newsletter starts with a dot.
 //   - Every newsletter has a one-click List-Unsubscribe (RFC 8058) and shows the unsubscribe link in both parts.
 //   - The same input results in the same octets. The time is part of the input.

@@ -24,7 +24,7 @@ type Inspection struct {
 const (
 	maxShownSubject = 70   // characters: mailbox lists on phones show fewer
 	usualColumn     = 600  // pixels
-	shortText       = 2800 // octets of text; up to here SpamAssassin applies HTML_IMAGE_ONLY_04 to _28 (20_html_tests.cf)
+	shortText       = 2800 // octets of text; up to here SpamAssassin applies HTML_IMAGE_ONLY_04…28 (20_html_tests.cf)
 	enoughAlike     = 0.5  // minimum share of words that the text part and the HTML have in common
 )
 

@@ -18,8 +18,8 @@
 // Invariants:
 //
 //   - No content of a webhook is used before its signature or secret is verified.
-//   - A bounce message is trusted only for identifiers that we created (return address, Message-ID, unsubscribe address),
-//     never for the addresses in it.
+//   - A bounce message is trusted only for identifiers that we created (return address, Message-ID, unsubscribe
+//     address), never for the addresses in it.
 //   - Two reports of the same event have the same Key.
 //   - An unknown event is not an error: providers report more than we use.
 //

@@ -18,8 +18,7 @@ const (
 	TLSImplicit TLSMode = "implicit" // TLS from the first octet (RFC 8314)
 )
 
-// Timeouts are the timeouts of a connection. A zero field means the default documented for it (RFC 5321 section
-// 4.5.3.2).
+// Timeouts are the timeouts of a connection. A zero field means its default (RFC 5321 section 4.5.3.2).
 type Timeouts struct {
 	Dial     time.Duration // default 30 s, including the TLS handshake
 	Greeting time.Duration // default 5 min; also for EHLO, STARTTLS, AUTH and RSET
