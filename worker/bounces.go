@@ -13,9 +13,9 @@ import (
 // bounceProvider is the provider name under which bounce messages are recorded. No tenant can use this name.
 const bounceProvider = "(mail)"
 
-// TakeBounce records the reports in one bounce message and returns the number of reports about our own emails. rcpt
-// is the address that received the message, or empty if unknown. TakeBounce ignores reports about other emails: it
-// only accepts identifiers that this daemon has signed, which no one else can create.
+// TakeBounce records the reports in one bounce message and returns how many concern our own emails. rcpt is the
+// address that received the message, or empty if unknown. TakeBounce ignores reports about other emails: it only
+// accepts identifiers that this daemon has signed, which no one else can create.
 func TakeBounce(
 	ctx context.Context, s *store.Store, ident *mail.Ident, rcpt string, data []byte, now core.Instant,
 ) (n int, err error) {

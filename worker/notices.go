@@ -235,8 +235,8 @@ func clientsPage(tenantID string) string {
 	return "/console/" + tenantID + "/settings/clients"
 }
 
-// linkQuery creates the token of an email's link, which no queue holds. The URL has only the token: the page knows
-// the recipient, and a link with an address costs a point in SpamAssassin (GB_CUSTOM_HTM_URI). language is the
+// linkQuery creates the token of an email's link, which no queue holds. The URL contains only the token, because the
+// page knows the recipient. A link with an address costs a point in SpamAssassin (GB_CUSTOM_HTM_URI). language is the
 // language of the email, which the page of an invitation also uses.
 func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (string, error) {
 	v := url.Values{}

@@ -80,7 +80,7 @@ func (r *recorder) add(rec record) {
 
 // due reports whether to ask the writer now, and marks it as asked. With a replica, a waiting connection gets a slot
 // only after the replica has the previous commit. Outcomes gather until then, because each commit sends a file there.
-// If no more replies can arrive, due does not wait. The caller holds the lock.
+// due does not wait if enough outcomes are pending, or if no more replies can arrive. The caller holds the lock.
 func (r *recorder) due() bool {
 	if r.asked || len(r.pending) == 0 {
 		return false

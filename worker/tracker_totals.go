@@ -14,9 +14,9 @@ type totalClick struct {
 	scanned bool // counted as a link scanner's click
 }
 
-// judgeTotal records an anonymous click and detects link scanners by the other links that the same network opens: the
-// hidden link that no person sees, or many links within seconds. Earlier clicks of that network are then recounted as
-// a scanner's too.
+// judgeTotal records an anonymous click and detects link scanners by the other links that the same network opens.
+// Those are the hidden link that no person sees, or many links within seconds. Earlier clicks of that network are
+// then recounted as a scanner's too.
 func (t *Tracker) judgeTotal(e *core.Engagement) {
 	if e.LinkNo == 0 || e.Network == "" {
 		return
