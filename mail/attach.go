@@ -50,7 +50,7 @@ func NewAttachments(files []core.Attachment) *Attachments {
 	return a
 }
 
-// attachmentNames returns the name of a file in ASCII, and the text to append if that is not the full name: the
+// attachmentNames returns the name of a file in ASCII. If that is not the full name, whole is the text to append: the
 // extended parameter of RFC 2231, on separate lines. Programs that support it prefer it.
 func attachmentNames(f *core.Attachment) (plain, whole string) {
 	const line = 54

@@ -82,8 +82,8 @@ func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 	return all
 }
 
-// standsAlone reports whether the text between two octets is not part of something else, such as a Markdown link or
-// footnote, a selector, or a literal of a program.
+// standsAlone reports whether the text between two octets is not part of something else. Examples are a Markdown link
+// or footnote, a selector, and a literal of a program.
 func standsAlone(text string, from, to int) bool {
 	before, after := byte(' '), byte(' ')
 	if from > 0 {

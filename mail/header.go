@@ -46,8 +46,8 @@ func appendTextHeader(dst []byte, name, text string) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// foldable reports whether text needs no encoding: it is ASCII and has no white space that folding would lose,
-// nothing that looks like an encoded word, and no run that is too long for a line.
+// foldable reports whether text needs no encoding. Such a text is ASCII and has no white space that folding would
+// lose. It contains nothing that looks like an encoded word, and no run that is too long for a line.
 func foldable(text string) bool {
 	if !octets.Plain(text) || text[0] == ' ' || text[len(text)-1] == ' ' ||
 		strings.Contains(text, "=?") || strings.Contains(text, "  ") {

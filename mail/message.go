@@ -77,8 +77,8 @@ func (m *Message) check() error {
 	return nil
 }
 
-// tokenOnly reports whether s is valid as the left part of a Message-ID and as a boundary (RFC 2046 section 5.1.1: at
-// most 70, including the two characters before it).
+// tokenOnly reports whether s is valid as the left part of a Message-ID and as a boundary. A boundary has at most 70
+// octets, including the two characters before it (RFC 2046 section 5.1.1).
 func tokenOnly(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

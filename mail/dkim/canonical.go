@@ -23,8 +23,8 @@ func headerFields(fields [][]byte, header []byte) [][]byte {
 	return fields
 }
 
-// appendRelaxedField appends a header field in relaxed form (RFC 6376 section 3.4.2): a lower-case name, and the
-// value on one line, with each run of white space reduced to one space and none at the ends.
+// appendRelaxedField appends a header field in relaxed form (RFC 6376 section 3.4.2). The name is in lower case, and
+// the value on one line. Each run of white space is reduced to one space, with none at the ends.
 func appendRelaxedField(dst, field []byte) []byte {
 	colon := bytes.IndexByte(field, ':')
 	for _, c := range bytes.TrimRight(field[:colon], " \t") {
@@ -79,8 +79,8 @@ func zeros(word uint64) uint64 {
 	return (word - ones) &^ word & tops
 }
 
-// appendRelaxedBody appends a body in relaxed form (RFC 6376 section 3.4.4): each run of white space is one space,
-// with none at the end of a line and no empty lines at the end.
+// appendRelaxedBody appends a body in relaxed form (RFC 6376 section 3.4.4). Each run of white space is reduced to
+// one space, with none at the end of a line. Empty lines at the end are removed.
 func appendRelaxedBody(dst, body []byte) []byte {
 	start := len(dst)
 	end := start // end of the last line that is not empty

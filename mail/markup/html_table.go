@@ -89,7 +89,7 @@ const (
 	unknown                    = 100  // assumed width of a subscriber's value
 	bold                       = 1.08 // factor for bold text
 	broken                     = 2.4  // width of a column with broken words
-	number                     = 4.5  // width of a column that should not be broken
+	number                     = 4.5  // width up to which a column is not broken
 )
 
 // longestWord returns the width of the longest word of a cell, without any space or hyphen.

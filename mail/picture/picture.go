@@ -75,8 +75,8 @@ func refusedf(format string, args ...any) *core.Error {
 	return e
 }
 
-// Open parses the header of an image. It returns an Invalid error with code unsupported_picture or invalid_picture if
-// data is not an image, has an unsupported format, or has too many pixels. data must not change until Make returns.
+// Open parses the header of an image. If data is not an image, has an unsupported format, or has too many pixels, it
+// returns an Invalid error with code unsupported_picture or invalid_picture. data must not change until Make returns.
 func Open(data []byte) (*Picture, error) {
 	f, err := formatOf(data)
 	if err != nil {

@@ -80,8 +80,8 @@ func vacation(h *message.Header) bool {
 	return vacationSubject.MatchString(subject) || vacationAnywhere.MatchString(subject)
 }
 
-// cameBack reports whether a message of no standard form looks like a bounce: it names failed recipients, comes from
-// the mail system, or has an empty sender and mentions a failure.
+// cameBack reports whether a message of no standard form looks like a bounce. A bounce names failed recipients, comes
+// from the mail system, or has an empty sender and mentions a failure.
 func cameBack(h *message.Header, text string) bool {
 	if h.Has("X-Failed-Recipients") {
 		return true

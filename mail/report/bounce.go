@@ -31,11 +31,11 @@ const (
 	maxBounceGroups = 16 // groups of one delivery status: each email has only one recipient
 )
 
-// ParseBounce returns the reports in a message to rcpt, its envelope recipient (empty if unknown). It recognizes a
-// delivery status notification (RFC 3464), a feedback report (RFC 5965, or Outlook.com's form), a bounce of no
-// standard form, and a request to unsubscribe, which is any message to the address of List-Unsubscribe. The reports
-// have no address except Names, because only identifiers that we created are trusted. For any other message, such as
-// a personal or automatic reply, it returns nothing.
+// ParseBounce returns the reports in a message to rcpt, its envelope recipient (empty if unknown). It recognizes
+// delivery status notifications (RFC 3464), feedback reports (RFC 5965, or Outlook.com's form), and bounces of no
+// standard form. Any message to the address of List-Unsubscribe is a request to unsubscribe. The reports have no
+// address except Names, because only identifiers that we created are trusted. For any other message, such as a
+// personal or automatic reply, it returns nothing.
 func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderReport {
 	data = data[:min(len(data), MaxBounce)]
 	m, err := message.ReadWithOptions(bytes.NewReader(data), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})

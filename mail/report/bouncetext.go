@@ -62,7 +62,7 @@ func (b *bounce) told(subject, text string) {
 }
 
 // verdictOfText returns what the text of a bounce says about the address, based on its lines. A policy refusal takes
-// precedence, then a temporary failure, then the address.
+// precedence, then a missing or disabled address, then a temporary failure, then a doubtful address.
 func verdictOfText(text string) smtp.Verdict {
 	seen := map[smtp.Verdict]bool{}
 	for line := range strings.Lines(text) {

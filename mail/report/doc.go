@@ -23,6 +23,6 @@
 //   - Two reports of the same event have the same Key.
 //   - An unknown event is not an error: providers report more than we use.
 //
-// A new provider needs a file with a verify and a parse function, a line in kinds, a file of payloads in
-// testdata/providers, and a line in mail/marks.go if its events don't contain our Message-ID.
+// A new provider needs a file with a verify and a parse function, a line in kinds, and a file of payloads in
+// testdata/providers. If its events don't contain our Message-ID, it also needs a line in mail/marks.go.
 package report

@@ -83,8 +83,9 @@ func classify(at stage, code int, enhanced, text string) (o Outcome, blame bool)
 	return o, false
 }
 
-// permanent returns the result of a 5xx reply. It is Later for a mailbox that is full or gets too many emails, and
-// for a plain 552 at RCPT, which old servers use like 452 (RFC 5321 section 4.5.3.1.10). Otherwise it is Never.
+// permanent returns the result of a 5xx reply, usually Never. It returns Later for a mailbox that is full or gets too
+// many emails. It also returns Later for a plain 552 at RCPT, which old servers use like 452 (RFC 5321 section
+// 4.5.3.1.10).
 func permanent(at stage, code int, enhanced, text string) Result {
 	if enhanced == "5.2.2" || enhanced == "5.2.1" && tooOften.MatchString(text) || code == 552 && enhanced == "" && at == stageRcpt {
 		return Later

@@ -279,8 +279,8 @@ func appendStuffed(dst, data []byte, start bool) []byte {
 }
 
 // content adds a message and its final dot to the output. It writes full buffers and leaves the last one, with the
-// dot, to flush. dotless means that no line of data starts with a dot. tail follows data, and none of its lines does.
-// After an error, no dot was written.
+// dot, to flush. If dotless is true, no line of data starts with a dot. tail follows data, and none of its lines
+// starts with a dot. After an error, no dot was written.
 func (c *wire) content(data, tail []byte, dotless bool, timeout time.Duration) error {
 	add := appendStuffed
 	if dotless {

@@ -19,7 +19,7 @@ func (f Func) Deliver(ctx context.Context, src *smtp.Source) error { return f(ct
 // Sender is an smtp.Sender that accepts each email, unless one of its functions decides otherwise. The functions are
 // called concurrently from several connections.
 type Sender struct {
-	// Begin is called before each email, and returns whether the relay can be reached
+	// Begin is called before each email, and returns an error if the relay can't be reached
 	Begin func() *smtp.RelayError
 	// Refuse is called at MAIL FROM
 	Refuse func(e *smtp.Envelope) *smtp.RelayError
