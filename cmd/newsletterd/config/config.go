@@ -140,7 +140,7 @@ type Send struct {
 
 	StopComplaints  Percent `toml:"stop_complaints"`   // share of sent emails; 0: off
 	StopHardBounces Percent `toml:"stop_hard_bounces"` // share of accepted or refused emails; 0: off
-	StopSample      int     `toml:"stop_sample"`       // minimum number of emails
+	StopSample      int     `toml:"stop_sample"`       // sent emails before complaints are judged
 
 	MemberURL    string `toml:"member_url"` // empty: this daemon is the member service
 	MemberClient string `toml:"member_client"`
@@ -190,7 +190,7 @@ type Limits struct {
 	ModelBytes         Size `toml:"model_bytes"`           // one model's file
 	ModelBytesPerOwner Size `toml:"model_bytes_per_owner"` // all models of one user
 	ModelBytesTotal    Size `toml:"model_bytes_total"`     // all models; 0: half of the disk
-	ModelsPerOwner     int  `toml:"models_per_owner"`      // 0: none permitted
+	ModelsPerOwner     int  `toml:"models_per_owner"`      // 0: no limit
 
 	ImportBytes Size `toml:"import_bytes"` // one file of subscribers
 
