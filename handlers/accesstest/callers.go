@@ -22,9 +22,10 @@ func ScopeSets() []string {
 	}
 }
 
-// Callers returns all callers, each with each set of scopes: each role in each tenant, the operator, a publisher
-// through a client of a tenant, a client of each tenant acting for itself, a client of no tenant, and a user without
-// a role who owns the same records as the first tenant's owner. The last caller is unknown.
+// Callers returns all callers, each with each set of scopes. There is each role in each tenant, the operator, and a
+// publisher through a client of a tenant. There is also a client of each tenant acting for itself, a client of no
+// tenant, and a user without a role who owns the same records as the first tenant's owner. The last caller is
+// unknown.
 func (w *World) Callers() (all []Caller) {
 	add := func(name string, c core.Caller) {
 		for _, scopes := range ScopeSets() {

@@ -303,8 +303,8 @@ func (w *Walk) all() (targets []target) {
 	return targets
 }
 
-// mayBeGone reports whether a permitted caller may get a 404: a resent email is soon gone, a draft has no correction,
-// proposals may not exist, and no mail server is set.
+// mayBeGone reports whether a permitted caller may get a 404. A resent email is soon gone, a draft has no correction,
+// no one has requested a proposal for its links, and no mail server is set.
 func mayBeGone(path string) bool {
 	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction") ||
 		strings.HasSuffix(path, "/proposal") || path == "/api/admin/relay"
