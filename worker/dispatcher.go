@@ -20,7 +20,7 @@ type dispatcher struct {
 	turn    int // index of the next tenant
 	closed  bool
 	ended   flag // same as closed, read without the lock
-	// Many items are queued after the last one handed out, and no limit applies; read without the lock
+	// many items are queued after the last one handed out, and no limit applies; read without the lock
 	plenty  flag
 	domains *domainPace // nil: no limit
 	wakeAt  time.Time   // time at which a timer wakes the connections; zero: none set

@@ -37,7 +37,7 @@ type SendOptions struct {
 	DKIMSkip      []string                      // header fields that the daemon's own relay changes
 	Log           *slog.Logger
 	// ExtraThread permits one more thread than there are CPUs until release is called. It is called while emails are
-	// sent. May be nil
+	// sent. May be nil.
 	ExtraThread func() (release func())
 }
 

@@ -21,7 +21,7 @@ import (
 // otherwise.
 type Receiver struct {
 	// On returns the status of the answer to each request, and takes precedence over Say. If it is nil or returns 0,
-	// Say applies. It may block
+	// Say applies. It may block.
 	On func(p *Post) (status int)
 
 	s       *storetest.Seeder
