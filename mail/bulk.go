@@ -18,32 +18,32 @@ type BulkSpec struct {
 	From    Address
 	ReplyTo Address // omitted if Email is empty
 	// ListID is the first label of the List-Id and must stay the same for the life of the list. ListDomain follows
-	// "lists." in it (the domain of From if empty). ListName is the phrase before it
+	// "lists." in it (the domain of From if empty). ListName is the phrase before it.
 	ListID, ListName, ListDomain string
-	// JobID and TenantID are part of the Feedback-ID, together with ListID
+	// JobID and TenantID are part of the Feedback-ID, together with ListID.
 	JobID, TenantID string
 	// Subject, HTML, Text and Preheader are templates. Subject and Preheader are text. HTML or Text may be empty: an
-	// empty Text is generated from HTML, and without HTML the message is plain text
+	// empty Text is generated from HTML, and without HTML the message is plain text.
 	Subject, HTML, Text, Preheader string
-	// SubjectPrefix precedes the subject in the header only, not in the body
+	// SubjectPrefix precedes the subject in the header only, not in the body.
 	SubjectPrefix string
-	// HTMLLayout and TextLayout contain {{content}} once, which the body replaces; may be empty
+	// HTMLLayout and TextLayout contain {{content}} once, which the body replaces; may be empty.
 	HTMLLayout, TextLayout string
-	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's
+	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's.
 	UnsubscribeURL string
-	// Language is the language of the footer, one of core.Languages; any other value means the first
+	// Language is the language of the footer, one of core.Languages; any other value means the first.
 	Language string
 	Shared   Shared
 	// Providers are the kinds of email providers that the message may pass through. It gets the mark of each
-	// (marks.go)
+	// (marks.go).
 	Providers []string
-	// Track selects what is tracked in the HTML part; the zero value tracks nothing
+	// Track selects what is tracked in the HTML part; the zero value tracks nothing.
 	Track Tracking
-	// Mended maps URLs in links of the HTML part to their replacements
+	// Mended maps URLs in links of the HTML part to their replacements.
 	Mended map[string]string
-	// Attachments are the attached files; nil: none
+	// Attachments are the attached files; nil: none.
 	Attachments *Attachments
-	// Notice is a plain-text sentence before the body of a page; empty: none
+	// Notice is a plain-text sentence before the body of a page; empty: none.
 	Notice string
 }
 
@@ -52,18 +52,18 @@ type Recipient struct {
 	Email        string
 	SubscriberID string
 	Preferences  string // a JSON object
-	// MessageID is the token returned by Ident.Message
+	// MessageID is the token returned by Ident.Message.
 	MessageID string
-	// Date is the time of sending
+	// Date is the time of sending.
 	Date time.Time
-	// OneClickURL is the https URL for List-Unsubscribe (RFC 8058) including its token; always on our own server
+	// OneClickURL is the https URL for List-Unsubscribe (RFC 8058) including its token; always on our own server.
 	OneClickURL string
-	// UnsubscribeMailto is the mailto address for List-Unsubscribe; empty without a bounce domain
+	// UnsubscribeMailto is the mailto address for List-Unsubscribe; empty without a bounce domain.
 	UnsubscribeMailto string
 	UnsubscribeToken  string
-	// Track creates the tokens of the links listed by Bulk.Links; nil in a message without tracking
+	// Track creates the tokens of the links listed by Bulk.Links; nil in a message without tracking.
 	Track *Tracker
-	// UnsubscribeURL, ViewURL and PreferencesURL are the links that a body may print
+	// UnsubscribeURL, ViewURL and PreferencesURL are the links that a body may print.
 	UnsubscribeURL, ViewURL, PreferencesURL string
 }
 

@@ -16,7 +16,7 @@ type Inspection struct {
 	Column    int        // width in pixels; 0: the width in the HTML
 	Address   string     // postal address shown instead of the tenant's; empty: the tenant's
 	Written   bool       // the author wrote both parts separately
-	// Place returns the position of a text, such as a URL or placeholder, in the source of the email
+	// Place returns the position of a text, such as a URL or placeholder, in the source of the email.
 	Place func(text string) core.FindingPlace
 }
 

@@ -19,15 +19,15 @@ type Address struct {
 // results in the same bytes.
 type Message struct {
 	From, To Address
-	// ReplyTo is omitted if its Email is empty
+	// ReplyTo is omitted if its Email is empty.
 	ReplyTo Address
 	Subject string
-	// Text and HTML are the parts, in UTF-8 with any line ends; HTML may be empty
+	// Text and HTML are the parts, in UTF-8 with any line ends; HTML may be empty.
 	Text, HTML string
-	// Date is the time of sending; its zone is kept
+	// Date is the time of sending; its zone is kept.
 	Date time.Time
 	// MessageID is the part before the at sign and also forms the boundary. At least 128 of its bits must be
-	// unforgeable (Ident.Message). The domain of From follows the at sign
+	// unforgeable (Ident.Message). The domain of From follows the at sign.
 	MessageID string
 }
 

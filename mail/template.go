@@ -28,7 +28,7 @@ type TemplateError struct {
 	Line, Col int
 	Problem   string
 	// Placeholder is the source of the placeholder or tag at fault. It is empty if there is none, or if it is not
-	// closed. Later is the number of later occurrences of the same text
+	// closed. Later is the number of later occurrences of the same text.
 	Placeholder string
 	Later       int
 }
@@ -64,19 +64,19 @@ type Shared struct {
 type Vars struct {
 	Shared *Shared
 	Email  string
-	// SubscriberID is subscriber.id
+	// SubscriberID is subscriber.id.
 	SubscriberID string
-	// Preferences is the stored JSON object; it is parsed only as far as a template needs it
+	// Preferences is the stored JSON object; it is parsed only as far as a template needs it.
 	Preferences      string
 	UnsubscribeToken string
 	UnsubscribeURL   string
 	ViewURL          string
 	PreferencesURL   string
-	// Subject is job.subject rendered for this recipient; empty: the subject's source
+	// Subject is job.subject rendered for this recipient; empty: the subject's source.
 	Subject string
-	// Track creates the tokens of links and pixel; nil: no tracking
+	// Track creates the tokens of links and pixel; nil: no tracking.
 	Track *Tracker
-	// Date is the date that {{ "now" | date: "%Y" }} prints
+	// Date is the date that {{ "now" | date: "%Y" }} prints.
 	Date time.Time
 }
 

@@ -15,10 +15,10 @@ type Tracking struct {
 	Click  bool   // redirect http and https links through this server
 	Origin string // origin of pixel and links: scheme and host
 	// Named adds a sentence for subscribers who agreed to tracking by name. It says that opens and clicks are
-	// tracked, and links to withdraw that. It is omitted if the author prints preferences_url
+	// tracked, with a link to withdraw consent. It is omitted if the author prints preferences_url.
 	Named bool
 	// Totals creates the tokens of all messages, which identify no recipient and are part of the content; nil: each
-	// message has its own tokens, from Recipient.Track
+	// message has its own tokens, from Recipient.Track.
 	Totals *Tracker
 }
 
@@ -41,7 +41,7 @@ func withTotals(tokens []token, t *Tracker) (out []token) {
 type Tracker struct {
 	Ident    *Ident
 	Job, Seq int64
-	// Links are the numbers of the links listed by Bulk.Links, in its order
+	// Links are the numbers of the links listed by Bulk.Links, in its order.
 	Links []int64
 }
 

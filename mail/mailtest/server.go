@@ -16,49 +16,49 @@ import (
 // Event is a client action, passed to the script before the server answers.
 type Event struct {
 	// Verb is CONNECT, EHLO, HELO, STARTTLS, AUTH, MAIL, RCPT, DATA, CONTENT (first line of content received), DOT,
-	// RSET, NOOP or QUIT
+	// RSET, NOOP or QUIT.
 	Verb string
-	// Arg is the rest of the line; for CONTENT and DOT the recipient
+	// Arg is the rest of the line; for CONTENT and DOT the recipient.
 	Arg string
-	// Conn is the connection, N the number of events of this verb over all connections; both start at 1
+	// Conn is the connection, N the number of events of this verb over all connections; both start at 1.
 	Conn, N int
 }
 
 // Action is the server's reaction to an event. The zero Action means normal behavior.
 type Action struct {
-	// Reply, without its line end, replaces the usual one; "-" sends none. It may have several lines ("\n")
+	// Reply, without its line end, replaces the usual one; "-" sends none. It may have several lines ("\n").
 	Reply string
-	// Wait is the delay before the reply
+	// Wait is the delay before the reply.
 	Wait time.Duration
-	// Close closes the connection: before the reply if Reply is "-" or "", otherwise after it
+	// Close closes the connection: before the reply if Reply is "-" or "", otherwise after it.
 	Close bool
 }
 
 // Script configures the behavior of a Server.
 type Script struct {
-	// On is called for each event; nil: normal behavior. It may be called from several goroutines
+	// On is called for each event; nil: normal behavior. It may be called from several goroutines.
 	On func(Event) Action
 	// Connections is the maximum number of open connections; 0: unlimited. Further ones get 421 and are closed. A
-	// connection counts until the server closes it, whatever the client does
+	// connection counts until the server closes it, whatever the client does.
 	Connections int
-	// Linger is how long the server takes to close a finished connection
+	// Linger is how long the server takes to close a finished connection.
 	Linger time.Duration
-	// NoPipelining omits PIPELINING from the extensions
+	// NoPipelining omits PIPELINING from the extensions.
 	NoPipelining bool
 	// Chunking adds CHUNKING to the extensions (RFC 3030). A chunk is a DOT event like a final dot. A transaction
-	// with a refused chunk stays open until RSET
+	// with a refused chunk stays open until RSET.
 	Chunking bool
-	// TLS, if not nil, is offered through STARTTLS, or used from the start if Implicit is set
+	// TLS, if not nil, is offered through STARTTLS, or used from the start if Implicit is set.
 	TLS      *tls.Config
 	Implicit bool
-	// Users maps names to passwords; if not nil, MAIL requires AUTH with one of Mechanisms
+	// Users maps names to passwords; if not nil, MAIL requires AUTH with one of Mechanisms.
 	Users      map[string]string
 	Mechanisms []string
-	// Impostor simulates a server without the password: its SCRAM signature is wrong
+	// Impostor simulates a server without the password: its SCRAM signature is wrong.
 	Impostor bool
-	// Pieces sends each reply octet by octet
+	// Pieces sends each reply octet by octet.
 	Pieces bool
-	// Inject is sent in plain text with the reply to STARTTLS, in the same write, as by an attacker
+	// Inject is sent in plain text with the reply to STARTTLS, in the same write, as by an attacker.
 	Inject string
 }
 

@@ -19,11 +19,11 @@ type Record struct {
 	From      string `json:"from"`
 	Rcpt      string `json:"rcpt"`
 	MessageID string `json:"message_id"`
-	// At is the time when its final dot was read
+	// At is the time when its final dot was read.
 	At time.Time `json:"at"`
-	// Data is the message as sent, with DATA still dot-stuffed; only with SinkOptions.Copies
+	// Data is the message as sent, with DATA still dot-stuffed; only with SinkOptions.Copies.
 	Data []byte `json:"data,omitempty"`
-	// Marks are the distinct words of the message that start with SinkOptions.Mark
+	// Marks are the distinct words of the message that start with SinkOptions.Mark.
 	Marks []string `json:"marks,omitempty"`
 }
 

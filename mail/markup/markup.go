@@ -28,17 +28,17 @@ type Options struct {
 	Theme    *Theme // nil: the first built-in theme
 	Language string // language of footer and document, one of core.Languages
 	Title    string // title of the document; a template like a subject
-	// Name is shown at the top of the email, like a masthead; empty: nothing
+	// Name is shown at the top of the email, like a masthead; empty: nothing.
 	Name string
-	// Logo is shown instead of the name, which becomes its alt text
+	// Logo is shown instead of the name, which becomes its alt text.
 	Logo      string
 	LogoWidth int    // width in pixels
 	Footer    string // lines before the unsubscribe link
 	Social    []core.SocialLink
 	Address   string // lines of the postal address
-	// Beginning adds the first words as preview text; without it, inboxes show the name or logo at the top
+	// Beginning adds the first words as preview text; without it, inboxes show the name or logo at the top.
 	Beginning bool
-	// AllowHTML permits HTML in Markdown, which is otherwise shown as text
+	// AllowHTML permits HTML in Markdown, which is otherwise shown as text.
 	AllowHTML bool
 }
 

@@ -55,9 +55,9 @@ const (
 // Brand is the brand of a tenant, or of the daemon, in a notice.
 type Brand struct {
 	Name string
-	// Color is the color of buttons, #rgb or #rrggbb; any other value means the built-in color
+	// Color is the color of buttons, #rgb or #rrggbb; any other value means the built-in color.
 	Color string
-	// LogoURL is an absolute https URL; if empty, the name is shown instead
+	// LogoURL is an absolute https URL; if empty, the name is shown instead.
 	LogoURL       string
 	PostalAddress string
 }

@@ -16,7 +16,7 @@ import (
 // BounceServer receives bounce messages through LMTP (RFC 2033) from a mail server on this machine or nearby. It
 // accepts every recipient and every message. Only the content of a message decides whether it reports anything.
 type BounceServer struct {
-	// Take is called with each message, once per recipient. If it returns an error, the sender is asked to retry
+	// Take is called with each message, once per recipient. If it returns an error, the sender is asked to retry.
 	Take func(ctx context.Context, rcpt string, data []byte) error
 	Log  *slog.Logger
 

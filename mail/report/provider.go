@@ -64,7 +64,7 @@ type Request struct {
 	Header map[string][]string
 	Body   []byte
 	Now    core.Instant
-	// Malformed is set by Reports: the number of malformed elements of a batch that were skipped
+	// Malformed is set by Reports: the number of malformed elements of a batch that were skipped.
 	Malformed int
 }
 

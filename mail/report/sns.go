@@ -41,9 +41,9 @@ const (
 type SNS struct {
 	// Fetch gets the certificate of a signer, or confirms a subscription, at an https URL of Amazon. It also gets the
 	// certificate of an issuer, at a URL that the signer's certificate names. It must not follow redirects, and must
-	// return an error for any status but 200
+	// return an error for any status but 200.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
-	// Roots are the trusted root certificates; nil: the system's
+	// Roots are the trusted root certificates; nil: the system's.
 	Roots *x509.CertPool
 
 	mu      sync.Mutex

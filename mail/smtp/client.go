@@ -34,30 +34,30 @@ type Timeouts struct {
 // Client sends messages to one relay. Its fields must not change after the first call of Deliver or Probe. A Client
 // is safe for concurrent use: each call uses its own connection.
 type Client struct {
-	// Addr is host:port. The certificate must be valid for host
+	// Addr is host:port. The certificate must be valid for host.
 	Addr string
 	// Username enables authentication if it is not empty (RFC 4954). Credentials are only sent over TLS or to a
-	// loopback address
+	// loopback address.
 	Username, Password string
 	TLS                TLSMode
-	// TLSConfig is the base of the TLS configuration, for custom roots; nil: the system's roots
+	// TLSConfig is the base of the TLS configuration, for custom roots; nil: the system's roots.
 	TLSConfig *tls.Config
-	// LocalName is the name in EHLO; empty: "localhost"
+	// LocalName is the name in EHLO; empty: "localhost".
 	LocalName string
 	// NoPipelining sends one command at a time, even if the server announces PIPELINING (RFC 2920). It also disables
-	// chunks
+	// chunks.
 	NoPipelining bool
-	// NoChunking uses DATA, even if the server announces PIPELINING and CHUNKING (RFC 3030)
+	// NoChunking uses DATA, even if the server announces PIPELINING and CHUNKING (RFC 3030).
 	NoChunking bool
-	// MaxMails and MaxAge limit a connection, after which Deliver opens a new one; 0: 1,000 emails and 10 min
+	// MaxMails and MaxAge limit a connection, after which Deliver opens a new one; 0: 1,000 emails and 10 min.
 	MaxMails int
 	MaxAge   time.Duration
-	// IdleTimeout closes an idle connection; 0: 30 s
+	// IdleTimeout closes an idle connection; 0: 30 s.
 	IdleTimeout time.Duration
-	// DrainTimeout is the time that a message in flight may take after ctx is canceled; 0: 30 s
+	// DrainTimeout is the time that a message in flight may take after ctx is canceled; 0: 30 s.
 	DrainTimeout time.Duration
 	Timeouts     Timeouts
-	// Dial opens the connection; nil: a plain net.Dialer
+	// Dial opens the connection; nil: a plain net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	chunks chunkSupport

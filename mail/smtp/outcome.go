@@ -27,18 +27,18 @@ func (r Result) String() string {
 // Outcome is the result of one envelope, with the server's reply.
 type Outcome struct {
 	Result Result
-	// Code is the reply code (RFC 5321 section 4.2); 0: no reply
+	// Code is the reply code (RFC 5321 section 4.2); 0: no reply.
 	Code int
-	// Enhanced is the enhanced status code (RFC 3463); empty: none, or its class contradicts Code
+	// Enhanced is the enhanced status code (RFC 3463); empty: none, or its class contradicts Code.
 	Enhanced string
-	// Text is the reply without its codes, with its lines joined by spaces, at most 500 octets
+	// Text is the reply without its codes, with its lines joined by spaces, at most 500 octets.
 	Text string
-	// HardBounce means that the address does not exist or is permanently disabled
+	// HardBounce means that the address does not exist or is permanently disabled.
 	HardBounce bool
-	// Doubtful means that the address probably does not exist; a second such refusal, of another email, confirms it
+	// Doubtful means that the address probably does not exist; a second such refusal, of another email, confirms it.
 	Doubtful bool
 	// Lost, with Untouched, means that the connection broke during this envelope's own transaction. If that happens
-	// repeatedly, the message may be the cause
+	// repeatedly, the message may be the cause.
 	Lost bool
 }
 

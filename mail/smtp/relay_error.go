@@ -32,15 +32,15 @@ func (f Fault) String() string {
 type RelayError struct {
 	Fault Fault
 	// Stage is the stage of the failure: "dial", "greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA",
-	// "content", "dot" or "write"
+	// "content", "dot" or "write".
 	Stage string
-	// Code, Enhanced and Text are the server's reply, if any
+	// Code, Enhanced and Text are the server's reply, if any.
 	Code     int
 	Enhanced string
 	Text     string
-	// Delivered is the number of envelopes that this Deliver has finished; above 0, the relay works in principle
+	// Delivered is the number of envelopes that this Deliver has finished; above 0, the relay works in principle.
 	Delivered int
-	// Err is the cause, if any
+	// Err is the cause, if any.
 	Err error
 }
 

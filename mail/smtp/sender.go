@@ -12,21 +12,21 @@ type Sender interface {
 
 // Envelope is one message that is ready to be sent. After Source.Done the caller may reuse it and its Data.
 type Envelope struct {
-	// From is the address of MAIL FROM; empty: the null sender
+	// From is the address of MAIL FROM; empty: the null sender.
 	From string
-	// To is the address of RCPT TO
+	// To is the address of RCPT TO.
 	To string
-	// Data is the message: lines end with CRLF, without dot stuffing and final dot
+	// Data is the message: lines end with CRLF, without dot stuffing and final dot.
 	Data []byte
 	// Tail follows Data and may be shared by many messages: whole lines that don't start with a dot. If it is not
-	// empty, Data ends with CRLF. Deliver does not modify it
+	// empty, Data ends with CRLF. Deliver does not modify it.
 	Tail []byte
-	// Dotless means that no line of Data starts with a dot, as after mail.Bulk.Append, so none is searched
+	// Dotless means that no line of Data starts with a dot, as after mail.Bulk.Append, so none is searched.
 	Dotless bool
 	// Alone sends the message with DATA, never in a chunk with others. It is for messages whose connection broke
-	// before: with DATA, less is uncertain if that happens again
+	// before: with DATA, less is uncertain if that happens again.
 	Alone bool
-	// Tag is for the caller's use
+	// Tag is for the caller's use.
 	Tag any
 }
 
@@ -35,16 +35,16 @@ type Source struct {
 	// Next returns the next envelope just before its MAIL is written, so the last check of the recipient belongs
 	// here. If wait is false, it must not block, and returns false if none is ready (used for pipelining). If wait is
 	// true, it blocks until there is an envelope, the source is done, or ctx ends. A ctx may end only because the
-	// connection was idle too long, and Next is then called again. The envelope belongs to Deliver until Done
+	// connection was idle too long, and Next is then called again. The envelope belongs to Deliver until Done.
 	Next func(ctx context.Context, wait bool) (*Envelope, bool)
 	// Commit is called before the content of e is written. If wait is true, it may block, and nothing on the
 	// connection is unanswered meanwhile. If it then returns false, e is dropped with the outcome Untouched. If wait
 	// is false, other messages are about to be written before e. Commit must then not block, and false means that e
-	// waits for their replies. Commit is then called again for e
+	// waits for their replies. Commit is then called again for e.
 	Commit func(e *Envelope, wait bool) bool
 	// Ahead, if not nil, is called while a reply is pending, to prepare the result of the next Next. It must not
-	// block
+	// block.
 	Ahead func(ctx context.Context)
-	// Done is called exactly once for each envelope that Next returned
+	// Done is called exactly once for each envelope that Next returned.
 	Done func(e *Envelope, o Outcome)
 }

@@ -19,14 +19,14 @@ func (f Func) Deliver(ctx context.Context, src *smtp.Source) error { return f(ct
 // Sender is an smtp.Sender that accepts each email, unless one of its functions decides otherwise. The functions are
 // called concurrently from several connections.
 type Sender struct {
-	// Begin is called before each email, and returns an error if the relay can't be reached
+	// Begin is called before each email, and returns an error if the relay can't be reached.
 	Begin func() *smtp.RelayError
-	// Refuse is called at MAIL FROM
+	// Refuse is called at MAIL FROM.
 	Refuse func(e *smtp.Envelope) *smtp.RelayError
-	// Message is called with each email, and may block
+	// Message is called with each email, and may block.
 	Message func(e *smtp.Envelope)
 	// Answer returns the outcome for the nth try of an address, starting at 1. smtp.Untouched ends the connection at
-	// RCPT TO, unless the outcome is lost
+	// RCPT TO, unless the outcome is lost.
 	Answer func(to string, nth int) smtp.Outcome
 
 	mu    sync.Mutex // guards the following fields
