@@ -19,7 +19,7 @@ import (
 // connecting, so it also refuses names that resolve to internal addresses. The zero Guard permits only public
 // addresses. A Guard is safe for concurrent use as long as Allow does not change.
 type Guard struct {
-	// Allow lists non-public addresses to permit, each as host:port as dialed
+	// Allow lists non-public addresses to permit, each as host:port as dialed.
 	Allow []string
 }
 
