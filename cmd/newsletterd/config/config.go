@@ -28,16 +28,16 @@ type Config struct {
 	Log        Log        `toml:"log"`
 	Metrics    Metrics    `toml:"metrics"`
 
-	// Providers are the email providers [providers.NAME]
+	// Providers are the email providers [providers.NAME].
 	Providers map[string]*Provider `toml:"-"`
 
-	// File is the configuration file; empty: only defaults, environment and flags
+	// File is the configuration file; empty: only defaults, environment and flags.
 	File string `toml:"-"`
-	// Searched lists the files that were searched for if File is empty
+	// Searched lists the files that were searched for if File is empty.
 	Searched []string `toml:"-"`
-	// From maps each key that was set to its source: "file", "environment" or "flag"
+	// From maps each key that was set to its source: "file", "environment" or "flag".
 	From map[string]string `toml:"-"`
-	// TakeOver is the flag of serve that resumes the jobs of a restored or copied database
+	// TakeOver is the flag of serve that resumes the jobs of a restored or copied database.
 	TakeOver bool `toml:"-"`
 }
 

@@ -69,7 +69,7 @@ type Sources struct {
 	Flags map[string]string // by path of the key
 
 	// Installed are files to search if DefaultFile does not exist and database.path is not set otherwise. They are
-	// ignored if the current folder has a database with the default name
+	// ignored if the current folder has a database with the default name.
 	Installed []string
 }
 
