@@ -22,7 +22,7 @@ type Walk struct {
 	Callers []Caller
 	Routes  []*web.Route
 	Seeder  *storetest.Seeder
-	// Send sends a request as a caller. It may be called concurrently
+	// Send sends a request as a caller. It may be called concurrently.
 	Send func(c *Caller, method, path, mediaType, body string) (status int, answer string)
 
 	operations map[string]operation

@@ -41,7 +41,7 @@ type Tenant struct {
 // Record is a record whose id is part of a path.
 type Record struct {
 	ID string
-	// Masked is its id for callers who may not read addresses; empty: the same
+	// Masked is its id for callers who may not read addresses; empty: the same.
 	Masked string
 	Seen   core.Action // action that permits seeing it; empty: only its owner may
 	Make   func(s *storetest.Seeder) string
