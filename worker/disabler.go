@@ -45,7 +45,7 @@ type disabler struct {
 
 // Disabler returns the loop that asks the member service to block addresses after spam complaints, and to unsubscribe
 // addresses after a click on an email's unsubscribe link. It uses the service's HTTP operations and wakes itself for
-// new requests. It retries each request until it is answered; repeating an operation is harmless.
+// new requests. It retries each request until it is answered; repeating an operation has no effect.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
 		Transport: o.Transport, Timeout: postTimeout,

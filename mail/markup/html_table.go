@@ -20,7 +20,7 @@ type tableLook struct {
 	size  int // text size in pixels
 	space int // space between two columns
 	// wide means that its words don't fit side by side. With rowStyles, each row becomes a paragraph. In programs
-	// without them, words of some columns are broken
+	// without them, words of some columns are broken.
 	wide         bool
 	heads, cells []bool // columns whose words are broken
 	font         string // font of its text
