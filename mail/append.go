@@ -11,21 +11,21 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// workspace holds what composing one mail needs.
+// workspace holds the buffers for composing one email.
 type workspace struct {
 	vars Vars
 	buf  []byte
 }
 
-// dateLine is the Date header of a second, which thousands of mails share.
+// dateLine is the Date header of one second, which thousands of emails share.
 type dateLine struct {
 	second int64
 	zone   *time.Location
 	text   []byte
 }
 
-// appendSubject appends the subject as a recipient reads it. One that is empty is replaced: a mail without a subject
-// looks broken, and spam filters hold it against the sender.
+// appendSubject appends the subject of one recipient. It replaces an empty subject: an email without a subject looks
+// broken, and spam filters penalize it.
 func (b *Bulk) appendSubject(dst []byte, v *Vars) ([]byte, error) {
 	start := len(dst)
 	dst, err := b.subject.Append(dst, v)
@@ -35,7 +35,7 @@ func (b *Bulk) appendSubject(dst []byte, v *Vars) ([]byte, error) {
 	return dst, err
 }
 
-// fill makes the values of a recipient.
+// fill sets the values of a recipient.
 func (b *Bulk) fill(v *Vars, r *Recipient) {
 	*v = Vars{
 		Shared: &b.spec.Shared, Email: r.Email, SubscriberID: r.SubscriberID, Preferences: r.Preferences,
@@ -52,7 +52,7 @@ func (b *Bulk) fill(v *Vars, r *Recipient) {
 	}
 }
 
-// Head renders subject and preheader, as text.
+// Head renders subject and preheader as text.
 func (b *Bulk) Head(r *Recipient) (subject, preheader string, err error) {
 	var v Vars
 	b.fill(&v, r)
@@ -71,7 +71,8 @@ func (b *Bulk) Head(r *Recipient) (subject, preheader string, err error) {
 	return string(head), string(pre), nil
 }
 
-// Parts renders subject, text and HTML without composing a mail, for previews. html is empty for a mail of text alone.
+// Parts renders subject, text and HTML for previews, without composing a message. For a text-only email, html is
+// empty.
 func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	var v Vars
 	b.fill(&v, r)
@@ -96,8 +97,9 @@ func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	return subject, text, html, nil
 }
 
-// Append appends the mail for one recipient to dst: the bytes of an Envelope, whose tail is Tail. With dst reused, a mail
-// costs a handful of small allocations. ErrMessage: the recipient's address or token can't stand in a mail.
+// Append appends the message for one recipient to dst. These are the bytes of an Envelope whose tail is Tail. If dst
+// is reused, a message costs only a few small allocations. If the recipient's address or a token is not valid in a
+// message, Append returns ErrMessage.
 func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
 	if !octets.Address(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) ||
 		r.UnsubscribeMailto != "" && !octets.Address(r.UnsubscribeMailto) {
@@ -190,8 +192,8 @@ func (b *Bulk) appendBody(dst []byte, token string, v *Vars, scratch *[]byte) ([
 	return appendClosing(dst, token), nil
 }
 
-// appendEncoded renders and encodes at once: static pieces lie ready in quoted-printable, each beginning a
-// line of its own; only values are encoded here.
+// appendEncoded renders and encodes in one step. Static text is already encoded as quoted-printable, each piece
+// starting on a new line, so only values are encoded here.
 func (t *Template) appendEncoded(dst []byte, v *Vars, base64 bool, scratch *[]byte) ([]byte, error) {
 	if base64 {
 		text, err := t.Append((*scratch)[:0], v)
@@ -230,7 +232,7 @@ func (t *Template) appendEncoded(dst []byte, v *Vars, base64 bool, scratch *[]by
 	return dst, nil
 }
 
-// Page renders a mail as a page of a browser: its HTML, or its text as it stands.
+// Page renders the email as a page for a browser: its HTML, or its text if it has no HTML.
 func (b *Bulk) Page(r *Recipient) ([]byte, error) {
 	subject, text, page, err := b.Parts(r)
 	if err != nil || b.html != nil {

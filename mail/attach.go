@@ -10,14 +10,15 @@ import (
 	"newsletterd/core"
 )
 
-// Attachments are files as they stand in mails. All mails of a job share them: they are encoded once, and what follows
-// the text of a mail is the same in each. They are safe for concurrent use.
+// Attachments are the encoded files of a message. All messages of a job share them, so they are encoded once, and the
+// data after the body is the same in each. They are safe for concurrent use.
 type Attachments struct {
 	boundary string
 	tail     []byte
 }
 
-// NewAttachments encodes files; nil for none. Their names and types must be as core.Attachment has them.
+// NewAttachments encodes files. It returns nil if there are none. Names and types must satisfy the rules of
+// core.Attachment.
 func NewAttachments(files []core.Attachment) *Attachments {
 	if len(files) == 0 {
 		return nil
@@ -27,7 +28,8 @@ func NewAttachments(files []core.Attachment) *Attachments {
 		sum.Write(files[i].Data)
 		size += len(files[i].Data)
 	}
-	// Neither base64 nor quoted-printable has "=-", so that it stands in no part; parts of a mail begin with "=_".
+	// Neither base64 nor quoted-printable contains "=-", so the boundary occurs in no part. Inner boundaries start
+	// with "=_".
 	a := &Attachments{
 		boundary: "=-" + hex.EncodeToString(sum.Sum(nil)[:16]),
 		tail:     make([]byte, 0, size/3*4+size/50+512*len(files)),
@@ -48,8 +50,8 @@ func NewAttachments(files []core.Attachment) *Attachments {
 	return a
 }
 
-// attachmentNames returns the name of a file in ASCII, and what follows it where that isn't the whole one: the extended
-// parameter of RFC 2231, in lines, which programs prefer that know it.
+// attachmentNames returns the name of a file in ASCII. If that is not the full name, whole is the text to append: the
+// extended parameter of RFC 2231, on separate lines. Programs that support it prefer it.
 func attachmentNames(f *core.Attachment) (plain, whole string) {
 	const line = 54
 	parameter := mime.FormatMediaType("x", map[string]string{"filename": f.Name})
@@ -73,8 +75,8 @@ func attachmentNames(f *core.Attachment) (plain, whole string) {
 	return core.MediaFileName(f.Name, f.Type), b.String()
 }
 
-// Tail returns what follows the data that Append makes; nil: nothing. It consists of whole lines in the form that DKIM
-// calls relaxed, none of which begins with a dot. The caller must not change it.
+// Tail returns the data to send after the data of Append, or nil if there is none. It consists of whole lines in
+// DKIM's relaxed form, and no line starts with a dot. The caller must not modify it.
 func (b *Bulk) Tail() []byte {
 	if b.spec.Attachments == nil {
 		return nil
@@ -82,7 +84,7 @@ func (b *Bulk) Tail() []byte {
 	return b.spec.Attachments.tail
 }
 
-// appendMixed appends what a mail begins with that has attachments.
+// appendMixed appends the start of a message with attachments.
 func (a *Attachments) appendMixed(dst []byte) []byte {
 	dst = append(dst, "Content-Type: multipart/mixed;\r\n boundary=\""...)
 	dst = append(dst, a.boundary...)

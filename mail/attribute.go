@@ -6,9 +6,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// AttributeText returns what the value of an HTML attribute means: its character references are decoded as the HTML
-// standard says for attributes (13.2.5.73, named character reference state). Without a semicolon, a name before "=" or
-// a letter or digit is literal text: "?a=1&region=2" has no "®" in it. value is what stands between the quotes.
+// AttributeText decodes the character references in the value of an HTML attribute, according to the attribute rules
+// of the HTML standard (13.2.5.73, named character reference state). A name without a semicolon before "=", a letter
+// or a digit is literal text: "?a=1&region=2" contains no "®". value is the text between the quotes.
 func AttributeText(value string) string {
 	if !strings.Contains(value, "&") {
 		return value

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxBeginning is how many characters an inbox shows of a mail, at most.
+// maxBeginning is the maximum number of characters of an email that an inbox shows.
 const maxBeginning = 160
 
-// Beginning returns what an inbox shows of a mail next to its subject: the first texts in its HTML, whatever they are,
-// in one line. page is empty for a mail of text alone.
+// Beginning returns the text that an inbox shows next to the subject: the first text in the HTML, on one line. For a
+// text-only email, page is empty.
 func Beginning(page, text string) string {
 	if page == "" {
 		return firstOf(text)
@@ -35,12 +35,12 @@ func Beginning(page, text string) string {
 			out.WriteString(token.Data + " ")
 		}
 	}
-	// A preview text is followed by signs without width, which keep what comes after it out of the list.
+	// Invisible characters follow the preview text, so that the inbox shows none of the text after it.
 	before, _, _ := strings.Cut(out.String(), "\u200c")
 	return firstOf(before)
 }
 
-// firstOf returns the first characters of a text, in one line.
+// firstOf returns the first characters of a text, on one line.
 func firstOf(text string) string {
 	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) <= maxBeginning {

@@ -12,8 +12,8 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// The footers, for authors who print no unsubscribe link of their own. They are templates as any other, made of
-// Reason and Leave of words.List. The lines of the postal address stand between the two halves of that of HTML.
+// These are the footers for authors who print no unsubscribe link. They are ordinary templates, built from Reason and
+// Leave of words.List. In HTML, the lines of the postal address are between the two halves of the footer.
 const (
 	htmlFooter = `<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0"><tr>` +
 		`<td align="center" style="padding:24px 12px;font-family:Helvetica,Arial,sans-serif;font-size:14px;` +
@@ -32,13 +32,13 @@ const (
 	preheaderPad   = "&#8204;&#160;"
 )
 
-// HiddenPreheader returns a preheader of HTML as it stands at the beginning of a mail: only inboxes show it, and
-// nothing of what comes after it.
+// HiddenPreheader returns an HTML preheader for the start of a message. Only inboxes show it, without any of the text
+// that follows.
 func HiddenPreheader(template string) string {
 	return preheaderOpen + template + strings.Repeat(preheaderPad, 60) + preheaderClose
 }
 
-// bodyTokens returns both parts with layout, preheader, footer and tracking. html is nil for a mail of text alone.
+// bodyTokens returns both parts with layout, preheader, footer and tracking. For a text-only email, html is nil.
 func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	s, w := &b.spec, words.Of(b.spec.Language)
 	if s.HTML != "" {
@@ -76,7 +76,7 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 		}
 		pre := mustLex(preheaderOpen)
 		for _, t := range inner {
-			if t.kind == tokenText { // it is a text: what it holds is no HTML, however it looks
+			if t.kind == tokenText { // The preheader is text, so anything that looks like HTML is escaped.
 				t.body = string(appendHTML(nil, t.body))
 			}
 			pre = append(pre, t)
@@ -105,14 +105,14 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	return html, text, nil
 }
 
-// noticeTokens returns a sentence that stands apart.
+// noticeTokens returns a sentence in a box before the body.
 func noticeTokens(sentence string) []token {
 	return []token{{kind: tokenText, src: &source{"built-in", ""}, body: `<div style="margin:0;padding:8px 12px;` +
 		`background-color:#fff4cc;color:#4a3b00;font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:20px;` +
 		`text-align:center">` + html.EscapeString(sentence) + `</div>`}}
 }
 
-// footerTokens returns the footer of the HTML part. The postal address is escaped.
+// footerTokens returns the footer of the HTML part. It escapes the postal address.
 func footerTokens(w *words.List, postalAddress string) []token {
 	tokens := mustLex(fmt.Sprintf(htmlFooter, w.Reason, w.Leave))
 	var address strings.Builder
@@ -123,7 +123,8 @@ func footerTokens(w *words.List, postalAddress string) []token {
 	return append(tokens, end)
 }
 
-// withLayout returns the tokens of a body in the place of its layout's {{content}}, which in HTML must be between tags.
+// withLayout returns the tokens of the layout with {{content}} replaced by the body. In HTML, {{content}} must be
+// between tags.
 func withLayout(part Part, field, src, layout string) ([]token, error) {
 	body, err := lex(&source{field, cleanBody(src)})
 	if err != nil || layout == "" {
@@ -155,7 +156,7 @@ func withLayout(part Part, field, src, layout string) ([]token, error) {
 	return splice(frame, at, at+1, body), nil
 }
 
-// betweenTags returns an error if {{content}} is in a tag, an attribute, a comment, or an element that holds text only.
+// betweenTags returns an error if {{content}} is in a tag, an attribute, a comment, or a text-only element.
 func betweenTags(before []token, content token) error {
 	c := &compiler{t: &Template{part: PartHTML}}
 	for _, t := range before {
@@ -169,7 +170,7 @@ func betweenTags(before []token, content token) error {
 	return nil
 }
 
-// splice returns tokens with those of [from, to) replaced.
+// splice returns tokens with those in [from, to) replaced.
 func splice(tokens []token, from, to int, with []token) []token {
 	out := make([]token, 0, len(tokens)+len(with))
 	out = append(out, tokens[:from]...)
@@ -186,11 +187,11 @@ func mustLex(src string) []token {
 	return tokens
 }
 
-// unsubscribeNames are the placeholders of a link to leave.
+// unsubscribeNames are the placeholders of an unsubscribe link.
 var unsubscribeNames = []string{"unsubscribe_url", "unsubscribe_token"}
 
-// prints reports whether every reader is shown the link of one of some placeholders: a link in a block, in place of a
-// missing value or cut short may be no link.
+// prints reports whether every subscriber sees the link of one of the given placeholders. A link in a conditional
+// block, in a default or in truncated text does not count.
 func prints(tokens []token, names ...string) bool {
 	depth := 0
 	for _, t := range tokens {
@@ -209,7 +210,7 @@ func prints(tokens []token, names ...string) bool {
 	return false
 }
 
-// insertBefore puts tokens before the last occurrence of a tag, or at the end if there is none.
+// insertBefore inserts tokens before the last occurrence of a tag, or at the end if there is none.
 func insertBefore(tokens []token, tag string, with []token) []token {
 	for i := len(tokens) - 1; i >= 0; i-- {
 		t := tokens[i]
@@ -223,7 +224,7 @@ func insertBefore(tokens []token, tag string, with []token) []token {
 	return append(tokens[:len(tokens):len(tokens)], with...)
 }
 
-// insertAfterBody puts tokens after the opening body tag, or at the start if there is none.
+// insertAfterBody inserts tokens after the opening body tag, or at the start if there is none.
 func insertAfterBody(tokens []token, with []token) []token {
 	inBody := false
 	for i, t := range tokens {
@@ -244,7 +245,7 @@ func insertAfterBody(tokens []token, with []token) []token {
 	return splice(tokens, 0, 0, with)
 }
 
-// cutAt returns a text token cut in two, with tokens between.
+// cutAt splits a text token in two and inserts tokens between the halves.
 func cutAt(t token, at int, with []token) []token {
 	var out []token
 	if at > 0 {
@@ -257,7 +258,7 @@ func cutAt(t token, at int, with []token) []token {
 	return out
 }
 
-// trimEnd returns tokens that end with exactly one line end.
+// trimEnd trims tokens so that they end with exactly one line end.
 func trimEnd(tokens []token) []token {
 	n := len(tokens)
 	if n == 0 || tokens[n-1].kind != tokenText {
@@ -268,7 +269,7 @@ func trimEnd(tokens []token) []token {
 	return out
 }
 
-// indexFold returns the first index of an ASCII tag, in any case; -1 if there is none.
+// indexFold returns the first index of an ASCII tag, ignoring case, or -1 if there is none.
 func indexFold(s, tag string) int {
 	for i := 0; i+len(tag) <= len(s); i++ {
 		if s[i] == tag[0] && strings.EqualFold(s[i:i+len(tag)], tag) {
@@ -278,7 +279,7 @@ func indexFold(s, tag string) int {
 	return -1
 }
 
-// lastFold returns the last index of an ASCII tag, in any case; -1 if there is none.
+// lastFold returns the last index of an ASCII tag, ignoring case, or -1 if there is none.
 func lastFold(s, tag string) int {
 	for i := len(s) - len(tag); i >= 0; i-- {
 		if s[i] == tag[0] && strings.EqualFold(s[i:i+len(tag)], tag) {
@@ -294,7 +295,7 @@ func httpURL(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// headerURL reports whether a URL can stand between angle brackets in a header.
+// headerURL reports whether a URL is valid between angle brackets in a header.
 func headerURL(s string) bool {
 	for _, c := range []byte{' ', '<', '>', ','} {
 		if strings.IndexByte(s, c) >= 0 {
@@ -304,7 +305,7 @@ func headerURL(s string) bool {
 	return octets.Plain(s) && strings.HasPrefix(s, "http") && len(s) < hardLine-10
 }
 
-// countHigh counts the octets of s outside ASCII, and all.
+// countHigh returns the number of non-ASCII octets of s, and its size.
 func countHigh(s string) (high, size int) {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {

@@ -13,56 +13,57 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// BulkSpec is the content of a job, as it is the same for all recipients.
+// BulkSpec is the content of a job that all recipients share.
 type BulkSpec struct {
 	From    Address
-	ReplyTo Address // left out if Email is empty
-	// ListID is the left label of the List-Id, the same for the list's life; ListDomain is what follows "lists." in it
-	// (the domain of From if empty). ListName is the phrase before it.
+	ReplyTo Address // omitted if Email is empty
+	// ListID is the first label of the List-Id and must stay the same for the life of the list. ListDomain follows
+	// "lists." in it (the domain of From if empty). ListName is the phrase before it.
 	ListID, ListName, ListDomain string
-	// JobID and TenantID are in the Feedback-ID, with ListID.
+	// JobID and TenantID are part of the Feedback-ID, together with ListID.
 	JobID, TenantID string
-	// Subject, HTML, Text and Preheader are templates; Preheader is of text, as Subject is. One of HTML and Text may
-	// be empty: without Text it is made of HTML, without HTML the mail is text/plain alone.
+	// Subject, HTML, Text and Preheader are templates. Subject and Preheader are text. HTML or Text may be empty: an
+	// empty Text is generated from HTML, and without HTML the message is plain text.
 	Subject, HTML, Text, Preheader string
-	// SubjectPrefix comes before the subject in the header, and nowhere in the body.
+	// SubjectPrefix precedes the subject in the header only, not in the body.
 	SubjectPrefix string
-	// HTMLLayout and TextLayout, if not empty, hold {{content}} once: the body replaces it.
+	// HTMLLayout and TextLayout contain {{content}} once, which the body replaces; may be empty.
 	HTMLLayout, TextLayout string
 	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's.
 	UnsubscribeURL string
-	// Language is that of the footer, one of core.Languages; any other means the first.
+	// Language is the language of the footer, one of core.Languages; any other value means the first.
 	Language string
 	Shared   Shared
-	// Providers are the kinds of mail providers that the mail may go through. It gets the mark of each (marks.go).
+	// Providers are the kinds of email providers that the message may pass through. It gets the mark of each
+	// (marks.go).
 	Providers []string
-	// Track is what is tracked in the HTML part; the zero value tracks nothing.
+	// Track selects what is tracked in the HTML part; the zero value tracks nothing.
 	Track Tracking
-	// Mended says where links of the HTML part lead instead of the addresses that they were written with.
+	// Mended maps URLs in links of the HTML part to their replacements.
 	Mended map[string]string
-	// Attachments are files that come with the mail; nil: none.
+	// Attachments are the attached files; nil: none.
 	Attachments *Attachments
-	// Notice is a sentence before the body of a page, as text; empty: none.
+	// Notice is a plain-text sentence before the body of a page; empty: none.
 	Notice string
 }
 
-// Recipient is what differs between the mails of a job.
+// Recipient holds the values that differ between the messages of a job.
 type Recipient struct {
 	Email        string
 	SubscriberID string
 	Preferences  string // a JSON object
-	// MessageID is the token made by Ident.Message.
+	// MessageID is the token returned by Ident.Message.
 	MessageID string
 	// Date is the time of sending.
 	Date time.Time
-	// OneClickURL is the https address of List-Unsubscribe (RFC 8058): token and all, always our own.
+	// OneClickURL is the https URL for List-Unsubscribe (RFC 8058) including its token; always on our own server.
 	OneClickURL string
-	// UnsubscribeMailto is the mailto address next to it; empty if no bounce domain is set.
+	// UnsubscribeMailto is the mailto address for List-Unsubscribe; empty without a bounce domain.
 	UnsubscribeMailto string
 	UnsubscribeToken  string
-	// Track makes the tokens of the links that Bulk.Links lists; nil in a mail of which nothing is tracked.
+	// Track creates the tokens of the links listed by Bulk.Links; nil in a message without tracking.
 	Track *Tracker
-	// UnsubscribeURL, ViewURL and PreferencesURL are the links a body may print.
+	// UnsubscribeURL, ViewURL and PreferencesURL are the links that a body may print.
 	UnsubscribeURL, ViewURL, PreferencesURL string
 }
 
@@ -71,25 +72,25 @@ type Bulk struct {
 	spec          BulkSpec
 	subject       *Template
 	html, text    *Template
-	links         []string // that are tracked
-	tried         []string // warnings of the first rendering
+	links         []string // tracked links
+	tried         []string // warnings of the trial rendering
 	marks         []providerMark
 	unsubscribe   *Template
 	htmlB64       bool
 	textB64       bool
 	head          []byte    // From and Reply-To
-	tail          []byte    // List-Id, Feedback-ID and the rest that is the same
-	scratch       sync.Pool // of *workspace
+	tail          []byte    // List-Id, Feedback-ID and the other constant fields
+	scratch       sync.Pool // pool of *workspace
 	date          atomic.Pointer[dateLine]
 	staticSubject []byte
 }
 
-// gmailClip is the size in octets at which Gmail cuts a mail off.
+// gmailClip is the size in octets at which Gmail clips a message.
 const gmailClip = 102_400
 
-// CompileBulk reads and checks the content of a job and renders it once for an empty subscriber. Errors are
-// *core.Error of kind Invalid, code validation_error, with the field at fault (subject, body_html, body_text,
-// template) and, for templates, the line and column in the message.
+// CompileBulk parses and checks the content of a job and renders it once for an empty subscriber. Errors are
+// *core.Error of kind Invalid with code validation_error. They name the field at fault (subject, body_html, body_text
+// or template) and, for templates, the line and column in the message.
 func CompileBulk(spec *BulkSpec) (*Bulk, error) {
 	b := &Bulk{spec: *spec, marks: marksOf(spec.Providers)}
 	b.scratch.New = func() any { return new(workspace) }
@@ -128,7 +129,8 @@ func (b *Bulk) checkSpec() error {
 	return nil
 }
 
-// compileUnsubscribe reads the job's own link. It must be http(s), name the token, and nothing but the token.
+// compileUnsubscribe parses the job's own unsubscribe link. It must be an http or https URL with the unsubscribe
+// token as its only placeholder.
 func compileUnsubscribe(src string) (*Template, error) {
 	const field = "template.unsubscribe_url"
 	t, err := Compile(PartHeader, field, src)
@@ -165,8 +167,8 @@ func (b *Bulk) compileBodies() error {
 	return nil
 }
 
-// encode reports whether a part is better in base64, by its static text. If not, it writes that in quoted-printable
-// beforehand.
+// encode reports whether base64 suits the static text of a part better. If not, it encodes that text as
+// quoted-printable in advance.
 func (t *Template) encode() (base64 bool) {
 	high, size := 0, 0
 	for i := range t.nodes {
@@ -204,7 +206,7 @@ func (b *Bulk) compileHeaders() {
 	}
 }
 
-// spareSubject is what stands in for a subject that is empty: the job's name, else the list's.
+// spareSubject returns the replacement for an empty subject: the job's name, or else the list's.
 func (b *Bulk) spareSubject() string {
 	return cmp.Or(strings.TrimSpace(b.spec.Shared.Job["name"]), strings.TrimSpace(b.spec.ListName), "Newsletter")
 }
@@ -219,10 +221,11 @@ func (t *Template) dynamic() bool {
 	return false
 }
 
-// shortID is the last 12 characters of an id: enough to tell streams apart, and the header stays one line.
+// shortID returns the last 12 characters of an id. That is enough to identify a stream and keeps the header on one
+// line.
 func shortID(id string) string { return id[max(0, len(id)-12):] }
 
-// try renders everything once for a subscriber of whom nothing is known.
+// try renders everything once for a subscriber without any fields.
 func (b *Bulk) try() error {
 	r := &Recipient{Email: "reader@example.org", MessageID: "0000000000000000", OneClickURL: "https://example.org/"}
 	msg, err := b.Append(nil, r)
@@ -251,7 +254,8 @@ func (b *Bulk) warn(format string, args ...any) {
 	b.tried = append(b.tried, fmt.Sprintf(format, args...))
 }
 
-// Warnings tell of what is allowed and probably not meant: unknown fields, a mail too long for Gmail.
+// Warnings returns warnings about content that is permitted but probably unintended, such as unknown fields or an
+// email that is too long for Gmail.
 func (b *Bulk) Warnings() []string {
 	out := append([]string(nil), b.subject.warnings...)
 	if b.html != nil {
@@ -260,7 +264,7 @@ func (b *Bulk) Warnings() []string {
 	return append(append(out, b.text.warnings...), b.tried...)
 }
 
-// PrintsView reports whether any part names view_url: then a Recipient should have one.
+// PrintsView reports whether any part uses view_url. In that case a Recipient should have one.
 func (b *Bulk) PrintsView() bool {
 	return b.subject.view || b.text.view || b.html != nil && b.html.view
 }

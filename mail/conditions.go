@@ -6,14 +6,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Conditional is a branch of a block with a condition, which only some readers get.
+// Conditional is a branch of a conditional block, which only some subscribers get.
 type Conditional struct {
-	When string // its tag as it was written, after those that were asked before it
-	Text string // what it says, or its source where that has more in it than a text; blocks in it stay as they were written
+	When string // source of its tag, after the tags of earlier branches
+	Text string // its text, or its source if it contains more than text; nested blocks are kept as source
 }
 
-// Conditionals lists the branches of the subject, the preheader and the bodies with their layouts, each once and
-// without those that say nothing. Branches inside of branches are part of those around them.
+// Conditionals lists the conditional branches of the subject, the preheader, and the bodies with their layouts. Each
+// branch is listed once, and empty ones are left out. Nested branches are part of the outer ones.
 func (b *Bulk) Conditionals() (all []Conditional, err error) {
 	s := &b.spec
 	known := map[Conditional]bool{}
@@ -90,8 +90,8 @@ func conditionals(tokens []token) (all []Conditional) {
 	return all
 }
 
-// shownText returns the text of a piece of HTML, or the piece where the text lacks a part of it: a picture, or words
-// that are hidden there.
+// shownText returns the text of a piece of HTML. If the text lacks a part of it, such as an image or hidden words, it
+// returns the HTML.
 func shownText(src string) string {
 	if !strings.Contains(src, "<") || !strings.Contains(src, ">") {
 		return src

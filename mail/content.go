@@ -9,11 +9,11 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// JobSpec returns the content of a job as a BulkSpec: the campaign's bodies, or a named template around or instead of
-// them, and the layout around that. sender is the daemon's own, for tenants without one.
+// JobSpec returns the content of a job as a BulkSpec. It combines the campaign's bodies with a named template, if
+// any, and with the layout around that. sender is the daemon's own sender, used for tenants without one.
 //
-// A template that holds {{content}} stands around the campaign's bodies; one that does not replaces them. A
-// campaign without a body sends its subject as the content, in the parts that the template has.
+// A template that contains {{content}} surrounds the campaign's bodies, any other template replaces them. If a
+// campaign has no body, its subject is the content, in the parts that the template has.
 func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	s := &BulkSpec{
 		From: sender, ListID: c.List.ID, ListName: c.List.Name, JobID: jobID, TenantID: c.Tenant.ID,
@@ -52,7 +52,7 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	return s
 }
 
-// defaultDocument surrounds a body that is sent with the built-in template and is no document itself.
+// defaultDocument surrounds a body that uses the built-in template and is not a complete document.
 const defaultDocument = `<!DOCTYPE html>
 <html lang="%[1]s" dir="ltr">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{ job.subject }}</title></head>
@@ -65,7 +65,7 @@ const defaultDocument = `<!DOCTYPE html>
 </html>
 `
 
-// withTemplate puts a template and a layout around a body; each may be empty.
+// withTemplate puts a template and a layout around a body. Both may be empty.
 func withTemplate(body, template, layout string) (content, around string) {
 	switch before, after, holds := cutContent(template); {
 	case template == "":
@@ -82,7 +82,7 @@ func withTemplate(body, template, layout string) (content, around string) {
 	}
 }
 
-// cutContent cuts a layout at its first {{content}}.
+// cutContent splits a layout at its first {{content}}.
 func cutContent(src string) (before, after string, ok bool) {
 	for from := 0; ; {
 		i := strings.Index(src[from:], "{{")
@@ -101,16 +101,16 @@ func cutContent(src string) (before, after string, ok bool) {
 	}
 }
 
-// ShownSender is the sender of what is compiled to be looked at and goes nowhere, where its tenant has none.
+// ShownSender is the sender of content that is compiled only for display, if its tenant has none.
 var ShownSender = Address{Email: "newsletterd@localhost"}
 
-// CompileShown compiles the content of a job to be looked at. Its errors are CompileBulk's.
+// CompileShown compiles the content of a job for display. It returns the same errors as CompileBulk.
 func CompileShown(jobID string, c *core.Content) (*Bulk, error) {
 	return CompileBulk(JobSpec(jobID, c, ShownSender))
 }
 
-// TryContent compiles a new job's content as far as it is known without the database, so that a fault in it is told at
-// once. It returns CompileBulk's warnings and errors.
+// TryContent compiles the content of a new job without the database, so that errors are reported early. It returns
+// the warnings and errors of CompileBulk.
 func TryContent(n *core.NewJob) (warnings []string, err error) {
 	_, campaign := n.Job(1)
 	content := core.Content{Copy: campaign, List: core.List{ID: campaign.ID, Name: "list"}}

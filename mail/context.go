@@ -2,18 +2,18 @@ package mail
 
 import "strings"
 
-// escape is what a placeholder's value goes through, decided at compile time by the place it stands in.
+// escape is the escaping of a placeholder's value. The compiler chooses it by the context of the placeholder.
 type escape uint8
 
 const (
 	escapeHeader escape = iota
 	escapeText
-	escapeHTML     // text of an element, a quoted attribute
-	escapeURLStart // a URL attribute's value begins here: the scheme is checked
-	escapeURLPart  // inside a URL: only unreserved characters stand for themselves
+	escapeHTML     // text of an element, or a quoted attribute
+	escapeURLStart // start of a URL attribute: the scheme is checked
+	escapeURLPart  // inside a URL: all but unreserved characters are encoded
 )
 
-// htmlState is a state of the tokenizer of HTML, as far as placeholders must know it (WHATWG HTML section 13.2.5).
+// htmlState is a state of the HTML tokenizer, as far as it matters for placeholders (WHATWG HTML section 13.2.5).
 type htmlState uint8
 
 const (
@@ -30,25 +30,25 @@ const (
 	inMarkup
 	inComment
 	inBogus
-	inRaw  // script, style and others: nothing but their end tag counts
-	inRead // title, textarea: the same, but entities count
+	inRaw  // script, style and others: only their end tag matters
+	inRead // title, textarea: the same, but with entities
 )
 
-// htmlContext is where in the HTML a piece of template stands. It is comparable, so that the branches of
-// an if can be held against each other.
+// htmlContext is the context of a piece of template in the HTML. It is comparable, so that the branches of an if can
+// be compared.
 type htmlContext struct {
 	state   htmlState
-	end     bool   // the tag at hand is an end tag
-	tag     string // name of the tag at hand, or of the raw element
+	end     bool   // the current tag is an end tag
+	tag     string // name of the current tag, or of the raw element
 	attr    string
-	url     urlPrefix // of the attribute at hand
-	tail    string    // the last octets in a comment or raw element
-	forged  bool      // a URL has ended whose scheme the value of a placeholder may be part of
-	equiv   bool      // the tag at hand is a meta with http-equiv
-	content bool      // … or one with a placeholder in content
+	url     urlPrefix // URL of the current attribute
+	tail    string    // last octets in a comment or raw element
+	forged  bool      // a URL has ended whose scheme may include the value of a placeholder
+	equiv   bool      // the current tag is a meta with http-equiv
+	content bool      // the current tag is a meta with a placeholder in content
 }
 
-// advance moves over static HTML, or up to a fault in it.
+// advance moves over static HTML, or up to an error in it.
 func (c *htmlContext) advance(text string) {
 	for i := 0; i < len(text) && !c.forged && !(c.equiv && c.content); i++ {
 		if c.state == inText {
@@ -62,8 +62,8 @@ func (c *htmlContext) advance(text string) {
 	}
 }
 
-// fewAttributes returns a fault where a tag of an HTML part has too many attributes. It is asked before anything reads
-// the part with a parser.
+// fewAttributes returns an error if a tag of an HTML part has too many attributes. It must run before any parser
+// reads the part.
 func fewAttributes(tokens []token) error {
 	c, n := htmlContext{}, 0
 	for _, t := range tokens {
@@ -143,7 +143,7 @@ func (c *htmlContext) tagOpen(b byte) {
 	}
 }
 
-// tagEnd handles the octets that end a name inside a tag, and reports whether b was one.
+// tagEnd handles the octets that end a name inside a tag, and reports whether b is one.
 func (c *htmlContext) tagEnd(b byte) bool {
 	switch {
 	case b == '>':
@@ -213,7 +213,7 @@ func (c *htmlContext) markup(b byte) {
 	c.tail = grow(c.tail, b, 2)
 	switch {
 	case c.tail == "--":
-		// "<!-->" is a whole comment: the dashes of its opening count for its end
+		// "<!-->" is a complete comment: the dashes of its start also count for its end.
 		*c = htmlContext{state: inComment, tail: "--"}
 	case b == '>':
 		*c = htmlContext{}
@@ -236,7 +236,8 @@ func (c *htmlContext) raw(b byte) {
 	}
 }
 
-// hole says how a value must be escaped here, or why none may stand here. link: the value is an absolute http(s) URL.
+// hole returns the escaping of a value at this position, or the reason why no value is permitted. If link is true,
+// the value is an absolute http(s) URL.
 func (c *htmlContext) hole(encoded, link bool) (escape, string) {
 	switch c.state {
 	case inText, inRead:
@@ -272,7 +273,7 @@ func (c *htmlContext) attributeHole(encoded, link bool) (how escape, problem str
 
 const inMetaEquiv = "no placeholder may stand in a <meta> with http-equiv: it could lead the reader elsewhere"
 
-// fault says what is wrong with the last placeholder, as far as the text after it shows.
+// fault describes the error of the last placeholder, as far as the text after it shows one.
 func (c *htmlContext) fault() string {
 	switch {
 	case c.forged:
@@ -283,7 +284,7 @@ func (c *htmlContext) fault() string {
 	return ""
 }
 
-// join merges the ends of two branches into c. It reports whether they are in the same place.
+// join merges the ends of two branches into c, and reports whether they have the same context.
 func (c *htmlContext) join(o htmlContext) bool {
 	a, b := *c, o
 	if a.endBegun() != b.endBegun() {
@@ -294,7 +295,7 @@ func (c *htmlContext) join(o htmlContext) bool {
 	return a == b
 }
 
-// endBegun is as much of the end tag of a raw element as stands at the end of its text.
+// endBegun returns the part of a raw element's end tag that its text ends with.
 func (c *htmlContext) endBegun() string {
 	if i := strings.LastIndexByte(c.tail, '<'); i >= 0 && (c.state == inRaw || c.state == inRead) &&
 		strings.HasPrefix("</"+c.tag, c.tail[i:]) {
@@ -315,7 +316,7 @@ func urlAttribute(attr string) bool {
 	return false
 }
 
-// schemeAllowed reports whether a URL's scheme does no harm: http, https, mailto, tel, or none.
+// schemeAllowed reports whether a URL's scheme is safe: http, https, mailto, tel, or none.
 func schemeAllowed(url string) bool {
 	for _, scheme := range [...]string{"https:", "http:", "mailto:", "tel:"} {
 		if len(url) >= len(scheme) && strings.EqualFold(url[:len(scheme)], scheme) {
@@ -324,7 +325,7 @@ func schemeAllowed(url string) bool {
 	}
 	var b strings.Builder
 	for _, r := range url {
-		if r > ' ' { // browsers drop controls inside a scheme
+		if r > ' ' { // browsers drop control characters in a scheme
 			b.WriteRune(r)
 		}
 	}
@@ -332,7 +333,7 @@ func schemeAllowed(url string) bool {
 	if !ok || strings.ContainsAny(scheme, "/?#") {
 		return true
 	}
-	switch strings.ToLower(scheme) { // with the controls gone
+	switch strings.ToLower(scheme) { // without the control characters
 	case "http", "https", "mailto", "tel":
 		return true
 	}
@@ -349,7 +350,7 @@ func lower(b byte) byte {
 	return b
 }
 
-// grow appends an octet up to a bound: longer names mean nothing to us.
+// grow appends an octet unless s has reached the limit. Longer names have no meaning here.
 func grow(s string, b byte, limit int) string {
 	if len(s) >= limit {
 		return s
@@ -357,7 +358,7 @@ func grow(s string, b byte, limit int) string {
 	return s + string([]byte{b})
 }
 
-// last keeps the latest octets.
+// last appends an octet and keeps the latest ones.
 func last(s string, b byte, keep int) string {
 	s += string([]byte{b})
 	return s[max(0, len(s)-keep):]

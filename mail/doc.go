@@ -1,34 +1,34 @@
-// Package mail makes messages: templates and a recipient in, octets for a relay out.
+// Package mail creates messages from templates and recipients, as octets for a relay.
 //
 // Messages:
 //
-//	message.go           Message, Compose: one mail to one person
-//	bulk.go append.go    BulkSpec; Bulk, compiled once a job; Bulk.Append, once a recipient
+//	message.go           Message, Compose: one transactional email
+//	bulk.go append.go    BulkSpec; Bulk, compiled once per job; Bulk.Append, called once per recipient
 //	content.go           JobSpec: a stored job as a BulkSpec
 //	body.go              layout, footer and preheader
-//	beginning.go         what an inbox shows of a mail
+//	beginning.go         the part of an email that an inbox shows
 //	header.go encode.go  header fields, quoted-printable, base64
-//	ident.go             Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
-//	attach.go            Attachments: files that all mails of a job share
-//	marks.go             the header by which a provider's events name a mail
-//	attribute.go         AttributeText: what the value of an HTML attribute means
+//	ident.go             Ident: Message-ID, bounce and unsubscribe addresses that identify a recipient row
+//	attach.go            Attachments: files that all messages of a job share
+//	marks.go             header that identifies a message in a provider's events
+//	attribute.go         AttributeText: decodes the value of an HTML attribute
 //	track.go             tracked links and the pixel
-//	foreign.go           ForeignTags: merge tags of other programs, with what to write instead
-//	inspect.go inspect_*.go   checks of an email before it is sent: links, placeholders without a default
+//	foreign.go           ForeignTags: merge tags of other programs, with replacements
+//	inspect.go inspect_*.go   checks of an email before it is sent, such as links and placeholders without a default
 //
 // Templates:
 //
 //	template.go          Template: limits, errors, Append
 //	lex.go parse.go expression.go filter.go  source, tokens, a flat list of nodes
-//	context.go urlprefix.go  where in the HTML a placeholder is, and how it is escaped there
-//	texturl.go           whether it stands in an address of the text part
+//	context.go urlprefix.go  the HTML context of a placeholder, and its escaping
+//	texturl.go           whether a placeholder is in a URL of the text part
 //	fields.go placeholders.go   the fields and placeholders that a template uses
-//	conditions.go        what only some readers get
+//	conditions.go        content that only some subscribers get
 //	render.go value.go   values of a recipient, conditions, escaping
 //	plain.go             HTML to text, keeping placeholders
 //
-// The packages below do the rest: smtp sends, dkim signs, notice renders transactional mails, report reads what comes
-// back.
+// Related packages: smtp sends, dkim signs, notice renders transactional emails, and report parses bounces and
+// provider events.
 //
 //	campaign ─► JobSpec ─► CompileBulk ─► Bulk ─┐
 //	                                            ├─► Bulk.Append ─► dkim.Signer ─► smtp.Sender ─► relay ─► report
@@ -36,40 +36,40 @@
 //
 // Invariants:
 //
-//   - Whatever a subscriber or a tenant puts into a field, it ends no header, opens no tag and leads to no scheme but
-//     http, https, mailto and tel: values are escaped for where they are, or the template is refused.
-//   - Lines end CRLF, are 7-bit and at most 76 octets in bodies, and none in a newsletter begins with a dot.
-//   - Every newsletter has List-Unsubscribe with one click (RFC 8058) and shows the unsubscribe link in both parts.
-//   - The same input gives the same octets; the time is an input.
-//   - Only the key of Ident makes names that are believed when they come back.
+//   - A field value of a subscriber or tenant can't end a header, open a tag, or link to a scheme other than http,
+//     https, mailto and tel. Values are escaped for their context, or the template is rejected.
+//   - Lines end with CRLF, are 7-bit and have at most 76 octets in bodies. No line of a newsletter starts with a dot.
+//   - Every newsletter has a one-click List-Unsubscribe (RFC 8058) and shows the unsubscribe link in both parts.
+//   - The same input results in the same octets. The time is part of the input.
+//   - Only the key of Ident can create identifiers that are accepted when they return.
 //
 // # The template language
 //
-// A subset of Liquid. Output: {{ path | filter: argument }}. Blocks: {% if %} {% elsif %} {% else %} {% endif %}, {%
-// unless %} {% else %} {% endunless %}, {% comment %}, {% raw %}. Conditions: a path alone, ==, !=, contains; and,
-// or, read from right to left as Liquid does. Missing, null, false, the empty text and the empty list count as false.
-// A dash inside the braces trims the white space outside of them.
+// The language is a subset of Liquid. Output: {{ path | filter: argument }}. Blocks: {% if %} {% elsif %} {% else %}
+// {% endif %}, {% unless %} {% else %} {% endunless %}, {% comment %}, {% raw %}. Conditions: a single path, ==, !=,
+// contains; and, or, evaluated from right to left as in Liquid. Missing, null, false, the empty text and the empty
+// list count as false. A dash inside the braces trims the white space outside of them.
 //
 // Names: email, subscriber.id, subscriber.email, preferences.* (also preferences["any name"], preferences.list[0]),
 // list.id, list.name, tenant.id, tenant.name, tenant.postal_address, job.id, job.name, job.subject,
-// unsubscribe_token, unsubscribe_url, view_url, preferences_url, and confirm_url, which prints as nothing and is a
-// warning: recipients of a job are confirmed. Any other first name is an error; any other field of a record a
-// warning.
+// unsubscribe_token, unsubscribe_url, view_url, preferences_url, and confirm_url. confirm_url prints nothing and
+// causes a warning, because recipients of a job are already confirmed. Any other first name is an error. Any other
+// field of a record is a warning.
 //
-// Filters: default, escape (changes nothing: all output is escaped), upcase, downcase, capitalize, truncate, date,
-// url_encode.
+// Filters: default, escape (has no effect, because all output is escaped), upcase, downcase, capitalize, truncate,
+// date, url_encode.
 //
 // # Norms and their tests
 //
 //	octets, lines, encodings, boundaries (RFC 5321, 2045–2047)     checkWire, FuzzCompose, TestNoLineOfABulkMail…
 //	each field once, none that is not ours (RFC 5322)              parseMail, TestBulkMessage, TestCompose, FuzzCompose
 //	alternatives, the text first (RFC 2046)                        TestBulkMessage, TestPlainPart, TestPlainWords
-//	what goes into headers comes out of them, and nothing else     TestSubjects, TestBulkRefuses, FuzzCompose
-//	parsers of others                                              TestGoldenMailsParse
+//	header values survive unchanged, and add no fields             TestSubjects, TestBulkRefuses, FuzzCompose
+//	third-party parsers                                            TestGoldenMailsParse
 //	date, Message-ID, return address, one recipient, ASCII         worker TestMailsAsARelayGetsThem, TestIdent
 //	List-Unsubscribe (RFC 8058, 2369), List-Id (2919), Feedback-ID TestBulkMessage, worker TestMailsAsARelayGetsThem
 //	visible link and postal address                                TestFooter, TestJobsOwnUnsubscribeURL
-//	mails to one: Auto-Submitted, no List-*                        TestCompose
+//	transactional emails: Auto-Submitted, no List-*                TestCompose
 //	DKIM (RFC 6376, 8301, 8463)                                    dkim TestSignedFields, TestSignatures, TestDkimpyVerifies
 //	not spam                                                       notice TestSpamAssassin
 //	SMTP (RFC 5321, 2920, 3207, 4954), each reply and each fault   smtp TestClient…, worker TestMisbehavingRelays

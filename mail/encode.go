@@ -8,10 +8,10 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// qpMax is the longest line of quoted-printable without its soft break (RFC 2045 section 6.7: 76 with it).
+// qpMax is the maximum length of a quoted-printable line without its soft break (RFC 2045 section 6.7: 76 with it).
 const qpMax = 75
 
-// qpPlain marks the octets that stand for themselves anywhere in a line.
+// qpPlain marks the octets that need no encoding anywhere in a line.
 var qpPlain = func() (t [256]bool) {
 	for c := '!'; c <= '~'; c++ {
 		t[c] = c != '='
@@ -19,9 +19,9 @@ var qpPlain = func() (t [256]bool) {
 	return t
 }()
 
-// appendQP appends s in quoted-printable. col is the column that dst ends in; the new column is returned.
-// Line ends in s (LF or CRLF) become CRLF. Blanks before a line end and at the end of s are encoded, so
-// that s may be followed by anything; so is a dot that begins a line, which spares the wire its stuffing.
+// appendQP appends s in quoted-printable. col is the column at the end of dst. It returns the new column. Line ends
+// in s (LF or CRLF) become CRLF. Spaces before a line end and at the end of s are encoded, so that any text may
+// follow s. A dot at the start of a line is encoded too, which avoids dot stuffing.
 func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 	for i := 0; i < len(s); {
 		if n := plainRun(s[i:], qpMax-col); n > 0 && !(col == 0 && s[i] == '.') {
@@ -44,7 +44,7 @@ func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 		if col+need > qpMax {
 			dst = append(dst, '=', '\r', '\n')
 			col = 0
-			continue // a dot may now begin the line
+			continue // a dot may now start the line
 		}
 		if need == 1 {
 			dst = append(dst, c)
@@ -56,7 +56,7 @@ func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 	return dst, col
 }
 
-// plainRun returns the number of octets at the start of s, at most room, that stand for themselves.
+// plainRun returns the number of octets at the start of s, at most room, that need no encoding.
 func plainRun(s []byte, room int) int {
 	s = s[:min(len(s), max(room, 0))]
 	n := 0
@@ -71,7 +71,7 @@ func plainRun(s []byte, room int) int {
 	return n
 }
 
-// lineEnd returns the length of the line end that s begins with: 2 for CRLF, 1 for LF, else 0.
+// lineEnd returns the length of the line end at the start of s: 2 for CRLF, 1 for LF, or else 0.
 func lineEnd(s []byte) int {
 	switch {
 	case s[0] == '\n':
@@ -82,7 +82,7 @@ func lineEnd(s []byte) int {
 	return 0
 }
 
-// softBreak closes an unfinished quoted-printable line, so that what follows begins at column 0.
+// softBreak ends an unfinished quoted-printable line, so that the next text starts at column 0.
 func softBreak(dst []byte, col int) []byte {
 	if col > 0 {
 		dst = append(dst, '=', '\r', '\n')
@@ -90,10 +90,10 @@ func softBreak(dst []byte, col int) []byte {
 	return dst
 }
 
-// base64Line is what fits into a line of 76 (RFC 2045 section 6.8).
+// base64Line is the number of octets that fit into a line of 76 (RFC 2045 section 6.8).
 const base64Line = 57
 
-// appendBase64 appends s in base64, each line ended CRLF. Line ends in s become CRLF before they are encoded.
+// appendBase64 appends s in base64 lines that end with CRLF. Line ends in s become CRLF before they are encoded.
 func appendBase64(dst, s []byte) []byte {
 	if bareLF(s) {
 		s = crlf(s)
@@ -101,7 +101,7 @@ func appendBase64(dst, s []byte) []byte {
 	return appendBase64Octets(dst, s)
 }
 
-// appendBase64Octets appends octets as they are, in lines of base64.
+// appendBase64Octets appends octets unchanged, in lines of base64.
 func appendBase64Octets(dst, s []byte) []byte {
 	for len(s) > 0 {
 		n := min(len(s), base64Line)
@@ -126,7 +126,7 @@ func bareLF(s []byte) bool {
 	}
 }
 
-// crlf returns a copy of s with every line end as CRLF.
+// crlf returns a copy of s in which every line end is CRLF.
 func crlf(s []byte) []byte {
 	out := make([]byte, 0, len(s)+len(s)/32+2)
 	for i, c := range s {
@@ -141,11 +141,12 @@ func crlf(s []byte) []byte {
 // wantsBase64 reports whether a part is shorter in base64 than in quoted-printable.
 func wantsBase64(text string) bool { return manyHigh(countHigh(text)) }
 
-// manyHigh reports whether more than a sixth of the octets are outside ASCII: quoted-printable then exceeds base64.
+// manyHigh reports whether more than a sixth of the octets are non-ASCII. Quoted-printable is then longer than
+// base64.
 func manyHigh(high, size int) bool { return high*6 > size }
 
-// cleanBody drops the controls that no text part should hold (all but tab and line ends), makes lone CRs
-// line ends, and faulty UTF-8 U+FFFD.
+// cleanBody removes the control characters that a text part must not contain (all but tab and line ends). It turns
+// lone CRs into line ends, and invalid UTF-8 into U+FFFD.
 func cleanBody(s string) string {
 	if octets.Plain(s) {
 		return s

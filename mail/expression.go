@@ -22,7 +22,7 @@ const (
 	rootUnsubscribeURL
 	rootViewURL
 	rootPreferencesURL
-	rootNothing // a known record without such a field
+	rootNothing // a known record, but an unknown field
 )
 
 var rootNames = map[string]root{
@@ -38,12 +38,12 @@ type operand struct {
 	literal value
 }
 
-// link reports whether the value is an absolute http(s) URL that the caller has made.
+// link reports whether the value is an absolute http(s) URL created by the caller.
 func (o *operand) link() bool {
 	return o.root == rootUnsubscribeURL || o.root == rootViewURL || o.root == rootPreferencesURL
 }
 
-// comparison is how two operands of a condition are compared.
+// comparison is the operator that compares two operands of a condition.
 type comparison uint8
 
 const (
@@ -57,23 +57,24 @@ const (
 type term struct {
 	left, right operand
 	how         comparison
-	or          bool // how the term is joined with those after it
+	or          bool // the term is joined with those after it by or
 }
 
-// condition is a list of terms, read from right to left as Liquid does: a and b or c is a and (b or c).
+// condition is a list of terms, evaluated from right to left as in Liquid: a and b or c means a and (b or c).
 type condition struct {
 	terms  []term
 	negate bool
 }
 
-// expression reads what stands between braces.
+// expression parses the text between braces.
 type expression struct {
 	tok  token
 	rest string
 	t    *Template
 }
 
-// fail returns an error at the expression. Quotes that are not straight are the likelier fault.
+// fail returns an error at the expression. If it contains quotes that are not straight, the error reports these,
+// because they are the likelier cause.
 func (e *expression) fail(format string, args ...any) error {
 	if hint := quotesHint(e.tok.src.text[e.tok.pos+1], e.tok.body); hint != "" {
 		return e.tok.src.fail(e.tok.pos, "%s", hint)
@@ -81,7 +82,7 @@ func (e *expression) fail(format string, args ...any) error {
 	return e.tok.src.fail(e.tok.pos, format, args...)
 }
 
-// blanks are the white space between braces. Editors write U+00A0 for some blanks.
+// blanks are the white space characters between braces. Some editors write U+00A0 for a space.
 const blanks = " \t\r\n\u00a0"
 
 // space skips white space.
@@ -97,7 +98,7 @@ func (e *expression) eat(s string) bool {
 	return true
 }
 
-// name reads an identifier: letters, digits, _ and -, the first no digit.
+// name parses an identifier: letters, digits, _ and -, not starting with a digit.
 func (e *expression) name() string {
 	e.space()
 	n := 0
@@ -123,7 +124,7 @@ func (e *expression) word(s string) bool {
 	return false
 }
 
-// operand reads a literal or a path.
+// operand parses a literal or a path.
 func (e *expression) operand() (operand, error) {
 	e.space()
 	if e.rest == "" {
@@ -157,7 +158,7 @@ func (e *expression) operand() (operand, error) {
 	return e.resolve(name, path)
 }
 
-// quoted reads a quoted text.
+// quoted parses a quoted text.
 func (e *expression) quoted() (string, error) {
 	quote := e.rest[0]
 	s, rest, ok := strings.Cut(e.rest[1:], string(quote))
@@ -168,7 +169,7 @@ func (e *expression) quoted() (string, error) {
 	return s, nil
 }
 
-// number reads a number.
+// number parses a number.
 func (e *expression) number() (operand, error) {
 	n := 1
 	for n < len(e.rest) && (e.rest[n] == '.' || '0' <= e.rest[n] && e.rest[n] <= '9') {
@@ -182,7 +183,7 @@ func (e *expression) number() (operand, error) {
 	return operand{literal: value{kindNumber, s}}, nil
 }
 
-// path reads .name, .0, ["any name"] and [0] after a name.
+// path parses .name, .0, ["any name"] and [0] after a name.
 func (e *expression) path() ([]string, error) {
 	var path []string
 	for len(path) < 16 {
@@ -208,7 +209,7 @@ func (e *expression) path() ([]string, error) {
 	return nil, e.fail("the path is too long")
 }
 
-// key reads what follows a dot.
+// key parses the text after a dot.
 func (e *expression) key() string {
 	if e.rest == "" || e.rest[0] == ' ' {
 		return ""
@@ -225,7 +226,7 @@ func (e *expression) key() string {
 	return s
 }
 
-// index reads what is between [ and ].
+// index parses the text between [ and ].
 func (e *expression) index() (string, error) {
 	e.space()
 	var key string
@@ -247,7 +248,7 @@ func (e *expression) index() (string, error) {
 	return key, nil
 }
 
-// digits reads the index of a list.
+// digits parses the index of a list.
 func (e *expression) digits() (string, error) {
 	n := 0
 	for n < len(e.rest) && '0' <= e.rest[n] && e.rest[n] <= '9' {
@@ -261,7 +262,7 @@ func (e *expression) digits() (string, error) {
 	return s, nil
 }
 
-// resolve binds a path to its slot. Unknown first names are refused; of the records only preferences are open.
+// resolve maps a path to its root. It rejects unknown first names. Only preferences have arbitrary fields.
 func (e *expression) resolve(name string, path []string) (operand, error) {
 	if name == "subscriber" {
 		return e.subscriber(path)
@@ -298,7 +299,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 	return operand{root: r, path: path}, nil
 }
 
-// subscriber binds a path below subscriber.
+// subscriber resolves a path below subscriber.
 func (e *expression) subscriber(path []string) (operand, error) {
 	if len(path) == 0 {
 		return operand{}, e.fail("subscriber needs a field, as in subscriber.email")
@@ -319,7 +320,7 @@ func (e *expression) subscriber(path []string) (operand, error) {
 	return operand{root: rootNothing}, nil
 }
 
-// knownField reports whether a job fills in a field of a record (Shared).
+// knownField reports whether a job sets a field of a record (Shared).
 func knownField(r root, field string) bool {
 	switch field {
 	case "id", "name":
@@ -332,7 +333,7 @@ func knownField(r root, field string) bool {
 	return false
 }
 
-// filters reads the filters to the end of the expression.
+// filters parses the filters up to the end of the expression.
 func (e *expression) filters() ([]filterCall, error) {
 	var out []filterCall
 	for e.eat("|") {
@@ -365,7 +366,7 @@ func (e *expression) filters() ([]filterCall, error) {
 	return out, nil
 }
 
-// condition reads a condition to the end of the expression.
+// condition parses a condition up to the end of the expression.
 func (e *expression) condition() (condition, error) {
 	var c condition
 	for {
@@ -395,7 +396,7 @@ func (e *expression) condition() (condition, error) {
 	return c, nil
 }
 
-// term reads one comparison.
+// term parses one comparison.
 func (e *expression) term() (t term, err error) {
 	if t.left, err = e.operand(); err != nil {
 		return t, err

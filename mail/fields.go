@@ -2,15 +2,15 @@ package mail
 
 import "slices"
 
-// UsedField is a preference that a mail prints.
+// UsedField is a preference that an email prints.
 type UsedField struct {
-	Name    string // as an author writes it: preferences.first_name
-	Default string // what a reader reads who has none
-	Part    string // the first part that prints it: subject, preheader or content.source
+	Name    string // name in templates, such as preferences.first_name
+	Default string // text for subscribers without a value
+	Part    string // first part that prints it: subject, preheader or content.source
 }
 
-// UsedFields lists the preferences that the parts of a mail print outside of blocks that ask for them, each once. Its
-// error is that of a faulty template.
+// UsedFields lists the preferences that the parts of an email print outside of conditions on them, each once. Its
+// error is that of an invalid template.
 func (b *Bulk) UsedFields() (used []UsedField, err error) {
 	s, known := &b.spec, map[string]bool{}
 	for _, part := range []struct{ name, text string }{
@@ -43,9 +43,10 @@ func (b *Bulk) UsedFields() (used []UsedField, err error) {
 	return used, nil
 }
 
-// printedOr returns the preference that a placeholder prints, and its default; empty: it prints none, it has none.
+// printedOr returns the preference that a placeholder prints, and its default. name is empty if it prints none, and
+// word is empty if there is no default.
 func printedOr(t token) (name, word string, err error) {
-	if t.body == "content" { // of a layout
+	if t.body == "content" { // placeholder of a layout
 		return "", "", nil
 	}
 	e := expression{tok: t, rest: t.body, t: &Template{}}

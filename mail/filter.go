@@ -22,19 +22,19 @@ const (
 	filterURLEncode
 )
 
-// filterCall is a filter with its arguments checked.
+// filterCall is a filter with validated arguments.
 type filterCall struct {
 	id     filterID
 	arg    operand
-	limit  int    // of truncate, in characters
-	ending string // of truncate
-	layout string // of date, with % marks
+	limit  int    // limit of truncate, in characters
+	ending string // ending of truncate
+	layout string // layout of date, with % verbs
 }
 
-// maxTruncate is the greatest length of truncate, in characters.
+// maxTruncate is the maximum length of truncate, in characters.
 const maxTruncate = 10_000
 
-// newFilter returns a filter with its arguments checked, or what is wrong with them.
+// newFilter returns a filter with validated arguments, or a description of the problem.
 func newFilter(name string, args []operand) (f filterCall, problem string) {
 	want := 0
 	switch name {
@@ -44,7 +44,7 @@ func newFilter(name string, args []operand) (f filterCall, problem string) {
 			f.arg = args[0]
 		}
 	case "escape":
-		f.id = filterEscape // all output is escaped for its place; this changes nothing
+		f.id = filterEscape // no effect, because all output is escaped for its context
 	case "upcase":
 		f.id = filterUpcase
 	case "downcase":
@@ -88,7 +88,7 @@ func newTruncate(args []operand) (f filterCall, problem string) {
 	return f, ""
 }
 
-// dateVerbs maps the marks of date to Go's layouts.
+// dateVerbs maps the verbs of date to Go's layouts.
 var dateVerbs = map[byte]string{
 	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon",
 	'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'F': "2006-01-02", 'T': "15:04:05", '%': "%",
@@ -119,7 +119,7 @@ func newDate(args []operand) (f filterCall, problem string) {
 	return f, ""
 }
 
-// apply runs one filter. None grows a text by more than its argument or to more than three times its length.
+// apply runs one filter. No filter grows a text by more than its argument, or to more than three times its length.
 func (f *filterCall) apply(v value, r *render) value {
 	switch f.id {
 	case filterDefault:
@@ -151,7 +151,7 @@ func capitalize(s string) string {
 	return string(unicode.ToUpper(c)) + s[n:]
 }
 
-// truncate cuts to limit characters, the ending among them.
+// truncate cuts s to limit characters, including the ending.
 func truncate(s string, limit int, ending string) string {
 	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
@@ -168,8 +168,8 @@ func truncate(s string, limit int, ending string) string {
 
 var dateLayouts = [...]string{time.RFC3339, "2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05"}
 
-// formatDate prints a date given as RFC 3339, as a plain day or as unix seconds; now is the word for the
-// date of the mail. What is no date comes out as it went in.
+// formatDate formats a date given as RFC 3339, as a date without a time, or as Unix seconds. The word now means the
+// date of the email. Any other text is returned unchanged.
 func formatDate(v value, layout string, now time.Time) value {
 	s := v.text()
 	var at time.Time

@@ -9,23 +9,22 @@ import (
 	"newsletterd/core"
 )
 
-// ForeignTag is a merge tag of another newsletter program in a text: readers would see it as it is written.
+// ForeignTag is a merge tag of another newsletter program. Subscribers would see it literally.
 type ForeignTag struct {
-	Text  string // as it is written
-	At    int    // octet of the text
-	Write string // the placeholder to write instead; empty: nothing says the same here
+	Text  string // literal text
+	At    int    // octet offset in the text
+	Write string // placeholder to write instead; empty: no equivalent
 }
 
-// Limits of what is looked at: a hostile text costs no more than its length.
+// These limits bound the work on a hostile text.
 const (
-	maxForeign      = 50        // different tags of a text that are told
-	maxForeignSeen  = 1000      // places of one form that are looked at
-	maxForeignBytes = 256 << 10 // of a text; Gmail cuts a mail off long before
+	maxForeign      = 50        // different tags reported per text
+	maxForeignSeen  = 1000      // occurrences of one form that are checked
+	maxForeignBytes = 256 << 10 // octets of a text that are searched; Gmail clips an email long before
 )
 
-// foreignForms are the forms of merge tags of other programs: what stands in the first group is the name, in the second
-// one the words for those who have told nothing. A form that other texts have as well counts only with a name that
-// weakNames knows.
+// foreignForms are the forms of other programs' merge tags. The first group of a form matches the name, the second
+// the default. A weak form also occurs in ordinary text, so it counts only with a name known to weakName.
 var foreignForms = []struct {
 	form *regexp.Regexp
 	weak bool
@@ -49,12 +48,12 @@ var foreignForms = []struct {
 	{form: regexp.MustCompile(`«([\pL_][\pL\d_ -]{1,60})»`), weak: true},                                              // Word
 }
 
-// ownTags are placeholders of our own language: what stands in them is not looked at.
+// ownTags matches the placeholders of our own language, which are not searched.
 var ownTags = regexp.MustCompile(`(?s)\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}|` +
 	`\{%-?\s*comment\s*-?%\}.*?\{%-?\s*endcomment\s*-?%\}|\{\{.*?\}\}|\{%.*?%\}`)
 
-// ForeignTags returns the merge tags of other programs in a text, each once, in the order of their places. own returns
-// the name of a field of subscribers by one that another program may have for it, or an empty text.
+// ForeignTags returns the merge tags of other programs in a text, each once, in the order of their positions. own
+// maps another program's name for a field to our own, or to an empty string.
 func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 	text = text[:min(len(text), maxForeignBytes)]
 	rest := ownTags.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", len(s)) })
@@ -67,11 +66,11 @@ func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 				word = strings.TrimSpace(text[at[4]:at[5]])
 			}
 			if f.weak && (!weakName(name) || !standsAlone(rest, at[0], at[1]) ||
-				strings.Contains(small, strings.ToLower(text[at[0]:at[1]])+":")) { // a reference of Markdown
+				strings.Contains(small, strings.ToLower(text[at[0]:at[1]])+":")) { // a Markdown reference
 				continue
 			}
 			tag.Write = foreignMeaning(name, word, own)
-			for i := at[0]; i < at[1]; i++ { // no other form finds a part of it
+			for i := at[0]; i < at[1]; i++ { // no other form matches a part of it
 				taken[i] = '\n'
 			}
 			if len(all) < maxForeign && !slices.ContainsFunc(all, func(t ForeignTag) bool { return t.Text == tag.Text }) {
@@ -83,8 +82,8 @@ func ForeignTags(text string, own func(name string) string) (all []ForeignTag) {
 	return all
 }
 
-// standsAlone reports whether what is between two octets is no part of something else: a link or a note of Markdown, a
-// selector, a literal of a program.
+// standsAlone reports whether the text between two octets is not part of something else. Examples are a Markdown link
+// or footnote, a selector, and a literal of a program.
 func standsAlone(text string, from, to int) bool {
 	before, after := byte(' '), byte(' ')
 	if from > 0 {
@@ -104,7 +103,7 @@ func isWordByte(b byte) bool {
 	return b == '_' || b == '-' || '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'z' || b >= 0x80
 }
 
-// weakName reports whether a name is one that texts have between brackets to have it replaced.
+// weakName reports whether a name is one that texts commonly put in brackets as a merge tag.
 func weakName(name string) bool {
 	if foreignLink(plainName(name)) != "" {
 		return true
@@ -116,7 +115,7 @@ func weakName(name string) bool {
 	return foreignValues[plainName(lastName(name))] == "email"
 }
 
-// foreignValues are what is no field of subscribers, by plain names.
+// foreignValues maps plain names to values other than subscriber fields.
 var foreignValues = map[string]string{
 	"email": "email", "emailaddress": "email", "emailaddr": "email", "emailadresse": "email", "email1": "email",
 	"subject": "job.subject", "mcsubject": "job.subject", "emailname": "job.name",
@@ -127,7 +126,7 @@ var foreignValues = map[string]string{
 	"currentyear": `"now" | date: "%Y"`,
 }
 
-// foreignLink returns which of our links a plain name means; empty: none.
+// foreignLink returns our link for a plain name, or an empty string.
 func foreignLink(plain string) string {
 	for _, l := range []struct {
 		link  string
@@ -146,7 +145,7 @@ func foreignLink(plain string) string {
 	return map[string]string{"archive": "view_url", "mirror": "view_url", "preferences": "preferences_url"}[plain]
 }
 
-// plainName returns the letters and digits of a name, in small letters.
+// plainName returns the letters and digits of a name, in lower case.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -156,12 +155,12 @@ func plainName(name string) string {
 	}, name)
 }
 
-// lastName returns what stands after the last dot or colon of a name: contact.FIRSTNAME, data:firstname.
+// lastName returns the part after the last dot or colon of a name: contact.FIRSTNAME, data:firstname.
 func lastName(name string) string {
 	return strings.TrimSpace(name[strings.LastIndexAny(name, ".:")+1:])
 }
 
-// foreignMeaning returns what to write for a tag of another program; empty: there is nothing like it.
+// foreignMeaning returns the replacement for a tag of another program, or an empty string if there is none.
 func foreignMeaning(name, word string, own func(string) string) string {
 	name = strings.TrimSpace(name)
 	before, condition, isCondition := strings.Cut(name, ":")
@@ -191,7 +190,7 @@ func foreignMeaning(name, word string, own func(string) string) string {
 	return "{{ " + path + ` | default: "` + strings.ReplaceAll(word, `"`, "'") + `" }}`
 }
 
-// foreignPath returns the name that stands here for one of another program; empty: none does.
+// foreignPath returns our path for a name of another program, or an empty string if there is none.
 func foreignPath(name string, own func(string) string) string {
 	for _, n := range []string{name, lastName(name)} {
 		if v := foreignValues[plainName(n)]; v != "" {
@@ -222,12 +221,12 @@ func foreignPath(name string, own func(string) string) string {
 	return "preferences." + field
 }
 
-// foreignNames are the first names of paths in the languages of other programs that have braces like ours.
+// foreignExpression matches expressions of other template languages with braces like ours.
 var foreignExpression = regexp.MustCompile(`^[{.\s]*([\pL_][\pL\d_.]*)(?:\s*\|\s*lookup:\s*["']([^"']+)["'])?` +
 	`(?::([\pL_][\pL\d_]*))?(?:.*?\|?\s*default\s*:\s*["']([^"']*)["'])?`)
 
-// foreignInBraces returns what to write for an expression of another program's template language: contact.FIRSTNAME,
-// person.first_name, .Subscriber.Name, first_name. Empty: it is not known.
+// foreignInBraces returns the replacement for an expression of another program's template language, such as
+// contact.FIRSTNAME, person.first_name, .Subscriber.Name or first_name. If it is unknown, the result is empty.
 func foreignInBraces(body string) string {
 	m := foreignExpression.FindStringSubmatch(body)
 	if m == nil {

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	softLine = 78  // RFC 5322 section 2.1.1: a line should not be longer
-	hardLine = 998 // and must not be longer than this
-	wordMax  = 75  // RFC 2047 section 2: one encoded word
+	softLine = 78  // RFC 5322 section 2.1.1: recommended maximum length of a line
+	hardLine = 998 // absolute maximum length of a line
+	wordMax  = 75  // RFC 2047 section 2: maximum length of an encoded word
 )
 
-// appendHeader writes one field with a structured ASCII value that must not be cut, such as an address or a
-// URI. A value too long for the line goes to a line of its own.
+// appendHeader appends a field with a structured ASCII value that must not be folded, such as an address or URI. A
+// value that is too long for the line goes on its own line.
 func appendHeader(dst []byte, name, value string) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ':')
@@ -27,8 +27,8 @@ func appendHeader(dst []byte, name, value string) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendTextHeader writes an unstructured field, as Subject: plain and folded at spaces where it is ASCII,
-// else in encoded words (RFC 2047).
+// appendTextHeader appends an unstructured field, such as Subject. ASCII text is folded at spaces, other text is
+// written as encoded words (RFC 2047).
 func appendTextHeader(dst []byte, name, text string) []byte {
 	text = octets.CleanLine(text)
 	dst = append(dst, name...)
@@ -46,8 +46,8 @@ func appendTextHeader(dst []byte, name, text string) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// foldable reports whether text can stand as it is: ASCII, no white space that folding would eat, nothing
-// that looks like an encoded word, no run too long for a line.
+// foldable reports whether text needs no encoding. Such a text is ASCII and has no white space that folding would
+// lose. It contains nothing that looks like an encoded word, and no run that is too long for a line.
 func foldable(text string) bool {
 	if !octets.Plain(text) || text[0] == ' ' || text[len(text)-1] == ' ' ||
 		strings.Contains(text, "=?") || strings.Contains(text, "  ") {
@@ -65,8 +65,8 @@ func foldable(text string) bool {
 	return true
 }
 
-// appendFolded writes text with a fold at the last space that keeps each line within softLine, and returns
-// the column it ends in.
+// appendFolded appends text, folded at the last space that keeps each line within softLine. It returns the new
+// column.
 func appendFolded(dst []byte, text string, col int) ([]byte, int) {
 	for word := range strings.SplitSeq(text, " ") {
 		first := col == 0 || dst[len(dst)-1] == ' '
@@ -87,9 +87,9 @@ func appendFolded(dst []byte, text string, col int) ([]byte, int) {
 	return dst, col
 }
 
-// appendWords writes text as encoded words, each of whole characters and at most 75 octets, on lines within
-// softLine. Q where most is ASCII, else B. In a phrase the Q form keeps to its smaller set of characters
-// (RFC 2047 section 5 (3)).
+// appendWords appends text as encoded words, each of whole characters and at most 75 octets, on lines within
+// softLine. It uses Q if that is not longer than B. In a phrase, Q uses its smaller set of characters (RFC 2047
+// section 5 (3)).
 func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 	const open, over = len("=?utf-8?q?"), len("=?utf-8?q??=")
 	q := wordsQ(text, phrase)
@@ -98,7 +98,7 @@ func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 			dst = append(dst, "\r\n "...)
 			col = 1
 		} else if col+over+12 > softLine {
-			dst = append(dst[:len(dst)-1], "\r\n "...) // the caller left a space after the colon
+			dst = append(dst[:len(dst)-1], "\r\n "...) // the caller has written a space after the colon
 			col = 1
 		}
 		room := min(wordMax, softLine-col) - over
@@ -119,7 +119,8 @@ func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 	return dst, col
 }
 
-// wordFit returns the number of octets, in whole characters, that fit into room once encoded; at least one character.
+// wordFit returns the number of octets, in whole characters, that fit into room after encoding. It is at least one
+// character.
 func wordFit(text string, room int, q, phrase bool) int {
 	n, used := 0, 0
 	for n < len(text) {
@@ -137,7 +138,7 @@ func wordFit(text string, room int, q, phrase bool) int {
 	return n
 }
 
-// wordsQ reports whether Q is at most as long as B.
+// wordsQ reports whether Q is not longer than B.
 func wordsQ(text string, phrase bool) bool {
 	return qLen(text, phrase) <= base64.StdEncoding.EncodedLen(len(text))
 }
@@ -178,7 +179,7 @@ func qSafe(c byte, phrase bool) bool {
 	return !phrase && c > ' ' && c < 0x7f && c != '=' && c != '?' && c != '_'
 }
 
-// appendAddressHeader writes a field with one mailbox: a phrase, if there is a name, and the addr-spec.
+// appendAddressHeader appends a field with one mailbox: a phrase, if there is a name, and the addr-spec.
 func appendAddressHeader(dst []byte, name string, a Address) []byte {
 	text := strings.Trim(octets.CleanLine(a.Name), " ")
 	if text == "" {
@@ -195,7 +196,7 @@ func appendAddressHeader(dst []byte, name string, a Address) []byte {
 	return append(dst, ">\r\n"...)
 }
 
-// appendPhrase writes a display name: as it is where atoms suffice, quoted where ASCII, else in encoded words.
+// appendPhrase appends a display name: as atoms if possible, quoted if it is ASCII, or else as encoded words.
 func appendPhrase(dst []byte, text string, col int) ([]byte, int) {
 	switch {
 	case !foldable(text):
@@ -205,7 +206,7 @@ func appendPhrase(dst []byte, text string, col int) ([]byte, int) {
 	}
 	quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 	if len(quoted)+col > softLine {
-		return appendWords(dst, text, col, true) // a fold inside quotes is legal and badly read
+		return appendWords(dst, text, col, true) // folding inside quotes is legal, but poorly supported
 	}
 	return append(dst, quoted...), col + len(quoted)
 }

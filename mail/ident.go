@@ -11,35 +11,35 @@ import (
 	"sync"
 )
 
-// Ident writes and reads the names that bind a mail to its recipient row: the Message-ID, the bounce address
-// (VERP) and the mailto unsubscribe address. Each is a pair of numbers and a MAC, in lower-case base32, so
-// the same pair always gives the same name, and only the key can make one. It is safe for concurrent use.
+// Ident creates and parses the identifiers that link a message to its recipient row: the Message-ID, the bounce
+// address (VERP) and the mailto unsubscribe address. Each consists of numbers and a MAC in lower-case base32. The
+// same numbers always result in the same identifier, and only the key can create one. It is safe for concurrent use.
 type Ident struct {
-	macs sync.Pool // of *identMAC
+	macs sync.Pool // pool of *identMAC
 }
 
-// identMAC is a hash with the room that one name needs.
+// identMAC is a hash with buffers for one identifier.
 type identMAC struct {
 	hash.Hash
 	in  [maxName + 1]byte
 	sum [sha256.Size]byte
 }
 
-// Track returns the token of a link of a mail (no from 1 on), or of its pixel (0).
+// Track returns the token of a link (no starts at 1) or of the pixel (no is 0).
 func (n *Ident) Track(job, seq, no int64) string { return string(n.appendTrack(nil, job, seq, no)) }
 
 func (n *Ident) appendTrack(dst []byte, job, seq, no int64) []byte {
 	return n.append(dst, kindTrack, addressMAC, job, seq, no)
 }
 
-// ParseTrack reads a token made by Track; ok is false for every text that this key didn't make.
+// ParseTrack parses a token created by Track. ok is false for any text that this key didn't create.
 func (n *Ident) ParseTrack(token string) (job, seq, no int64, ok bool) {
 	var v [3]int64
 	ok = n.parse(token, kindTrack, addressMAC, v[:])
 	return v[0], v[1], v[2], ok
 }
 
-// The kinds keep a name of one use from passing as one of another.
+// The kinds prevent an identifier for one purpose from being accepted for another.
 const (
 	kindMessage     = 'm'
 	kindBounce      = 'b'
@@ -47,8 +47,8 @@ const (
 	kindTrack       = 't'
 )
 
-// MAC lengths in octets: 128 bits make the Message-ID (at least 128 are needed), 80 the local parts, which
-// have 64 octets in all (RFC 5321 section 4.5.3.1.1).
+// These are the MAC lengths in octets. The Message-ID has 128 bits, the required minimum. Local parts have 80 bits,
+// because they are limited to 64 octets in total (RFC 5321 section 4.5.3.1.1).
 const (
 	messageMAC = 16
 	addressMAC = 10
@@ -56,7 +56,7 @@ const (
 
 var nameEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// NewIdent returns an Ident of a key of 32 octets, which must be used for nothing else and never change.
+// NewIdent returns an Ident for a key of 32 octets. The key must have no other use and must never change.
 func NewIdent(key []byte) *Ident {
 	key = append([]byte(nil), key...)
 	return &Ident{macs: sync.Pool{New: func() any { return &identMAC{Hash: hmac.New(sha256.New, key)} }}}
@@ -65,13 +65,13 @@ func NewIdent(key []byte) *Ident {
 // Message returns the token of the Message-ID for recipient seq of job number job.
 func (n *Ident) Message(job, seq int64) string { return string(n.AppendMessage(nil, job, seq)) }
 
-// AppendMessage appends what Message returns to dst.
+// AppendMessage appends the result of Message to dst.
 func (n *Ident) AppendMessage(dst []byte, job, seq int64) []byte {
 	return n.append(dst, kindMessage, messageMAC, job, seq)
 }
 
-// ParseMessage reads a Message-ID with or without its angle brackets and domain. ok is false for every
-// text that this key didn't make.
+// ParseMessage parses a Message-ID with or without its angle brackets and domain. ok is false for any text that this
+// key didn't create.
 func (n *Ident) ParseMessage(id string) (job, seq int64, ok bool) {
 	id = strings.TrimPrefix(strings.TrimSpace(id), "<")
 	id, _, _ = strings.Cut(id, "@")
@@ -87,7 +87,7 @@ func (n *Ident) Bounce(job, seq int64) string { return n.local(kindBounce, job, 
 // Unsubscribe returns the local part of the mailto address in List-Unsubscribe: u+<id>.<mac>.
 func (n *Ident) Unsubscribe(job, seq int64) string { return n.local(kindUnsubscribe, job, seq) }
 
-// ParseLocal reads the local part of a bounce (kind 'b') or unsubscribe (kind 'u') address, in any case.
+// ParseLocal parses the local part of a bounce (kind 'b') or unsubscribe (kind 'u') address, ignoring case.
 func (n *Ident) ParseLocal(local string) (kind byte, job, seq int64, ok bool) {
 	local = strings.ToLower(local)
 	if len(local) < 3 || local[1] != '+' || local[0] != kindBounce && local[0] != kindUnsubscribe {
@@ -98,8 +98,8 @@ func (n *Ident) ParseLocal(local string) (kind byte, job, seq int64, ok bool) {
 	return local[0], v[0], v[1], ok
 }
 
-// Recipient returns the recipient row of the first name that this key made: a token or a Message-ID made by Message,
-// or an address made by Bounce or Unsubscribe. It returns 0, 0 if there is none.
+// Recipient returns the recipient row of the first name that this key created: a token or a Message-ID of Message, or
+// an address of Bounce or Unsubscribe. If there is none, it returns 0, 0.
 func (n *Ident) Recipient(names ...string) (job, seq int64) {
 	for _, name := range names {
 		name = strings.Trim(strings.TrimSpace(name), "<>")
@@ -121,7 +121,7 @@ func (n *Ident) local(kind byte, job, seq int64) string {
 	return string(kind) + "+" + string(name[:cut]) + "." + string(name[cut:])
 }
 
-// append writes base32(numbers) and base32(mac) without a gap; the lengths tell them apart.
+// append appends base32(numbers) and base32(mac) without a separator. Their lengths distinguish them.
 func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte {
 	var raw [maxName]byte
 	id := raw[:0]
@@ -135,10 +135,10 @@ func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte 
 	return dst
 }
 
-// maxName is the longest name in octets, without its MAC: three numbers.
+// maxName is the maximum length of an identifier in octets without its MAC: three numbers.
 const maxName = 3 * binary.MaxVarintLen64
 
-// mac is valid until the next one.
+// mac returns a MAC that is valid until the next call.
 func (h *identMAC) mac(kind byte, id []byte) []byte {
 	h.Reset()
 	h.in[0] = kind
@@ -146,7 +146,7 @@ func (h *identMAC) mac(kind byte, id []byte) []byte {
 	return h.Sum(h.sum[:0])
 }
 
-// parse reads a name into numbers. It reports whether the key made the name, with exactly that many numbers.
+// parse parses an identifier into numbers. It reports whether the key created it with exactly that many numbers.
 func (n *Ident) parse(name string, kind byte, mac int, numbers []int64) (ok bool) {
 	cut := len(name) - nameEncoding.EncodedLen(mac)
 	if cut < 1 || len(name) > 80 {
@@ -166,7 +166,7 @@ func (n *Ident) parse(name string, kind byte, mac int, numbers []int64) (ok bool
 	if !ours {
 		return false
 	}
-	var again [80]byte // bits that no octet uses must be zero, or one name would have several spellings
+	var again [80]byte // unused bits must be zero, or an identifier would have several spellings
 	if string(nameEncoding.AppendEncode(nameEncoding.AppendEncode(again[:0], id), got)) != name {
 		return false
 	}

@@ -9,27 +9,27 @@ import (
 	"newsletterd/core"
 )
 
-// Inspection says how a mail is looked at before it is sent.
+// Inspection configures the checks of an email before it is sent.
 type Inspection struct {
-	Recipient *Recipient // for whom it is rendered
-	Track     Tracking   // of the mails that are sent
-	Column    int        // pixels; 0: as wide as the HTML says
-	Address   string     // postal, that it shows in place of the tenant's; empty: the tenant's
-	Written   bool       // the parts are as an author wrote them, each by itself
-	// Place returns where a text stands that the mail was made of: an address, a placeholder.
+	Recipient *Recipient // recipient to render for
+	Track     Tracking   // tracking of the sent emails
+	Column    int        // width in pixels; 0: the width in the HTML
+	Address   string     // postal address shown instead of the tenant's; empty: the tenant's
+	Written   bool       // the author wrote both parts separately
+	// Place returns the position of a text, such as a URL or placeholder, in the source of the email.
 	Place func(text string) core.FindingPlace
 }
 
-// Figures of the look at a mail.
+// These are the limits for warnings.
 const (
-	maxShownSubject = 70   // characters: mailbox lists show fewer on telephones
+	maxShownSubject = 70   // characters: mailbox lists on phones show fewer
 	usualColumn     = 600  // pixels
-	shortText       = 2800 // octets of text: up to here SpamAssassin's rules HTML_IMAGE_ONLY_04 to _28 apply (20_html_tests.cf)
-	enoughAlike     = 0.5  // of the words of the text part in the HTML, and the other way round
+	shortText       = 2800 // octets of text; up to here SpamAssassin applies HTML_IMAGE_ONLY_04…28 (20_html_tests.cf)
+	enoughAlike     = 0.5  // minimum share of words that the text part and the HTML have in common
 )
 
-// Inspect returns what is probably not meant in a mail, and the addresses that its links and pictures have, each once:
-// those without a placeholder. It connects to nothing. It returns an error of the rendering.
+// Inspect returns problems that are probably unintended, and the URLs of links and images without a placeholder, each
+// once. It makes no connections. It returns an error if the email can't be rendered.
 func (b *Bulk) Inspect(in *Inspection) (all []core.CampaignFinding, addresses []string, err error) {
 	i := &inspector{b: b, in: in, seen: map[string]bool{}}
 	subject, text, html, err := b.Parts(in.Recipient)
@@ -63,21 +63,21 @@ func (b *Bulk) Inspect(in *Inspection) (all []core.CampaignFinding, addresses []
 	return i.all, i.addresses, nil
 }
 
-// inspector gathers findings.
+// inspector collects findings.
 type inspector struct {
 	b         *Bulk
 	in        *Inspection
 	all       []core.CampaignFinding
 	addresses []string
-	seen      map[string]bool // the addresses
-	places    int             // that were looked for
+	seen      map[string]bool // URLs found so far
+	places    int             // number of searches for positions
 }
 
 func (i *inspector) warn(code, field, hint, format string, args ...any) {
 	i.add(core.Warningf(code, core.FindingPlace{Field: field}, hint, format, args...))
 }
 
-// at is warn for what stands somewhere in the content.
+// at is like warn, for a problem at a position in the content.
 func (i *inspector) at(text, code, hint, format string, args ...any) {
 	if i.places++; i.places <= maxPlaces && len(i.all) < maxFindings {
 		i.add(core.Warningf(code, i.in.Place(text), hint, format, args...))
@@ -91,11 +91,11 @@ func (i *inspector) add(f core.CampaignFinding) {
 }
 
 const (
-	maxFindings = 200 // about one mail that are told
-	maxPlaces   = 400 // of findings that are looked for: each goes through the whole source
+	maxFindings = 200 // maximum number of findings per email
+	maxPlaces   = 400 // maximum number of searches for positions: each reads the whole source
 )
 
-// placeholders looks for those that print nothing, or may. In the subject of a campaign that is an error.
+// placeholders finds placeholders that print nothing, or may print nothing. In a campaign's subject that is an error.
 func (i *inspector) placeholders() error {
 	s := &i.b.spec
 	const hint = `Say what stands there then: {{ %s | default: "…" }}.`
@@ -120,7 +120,7 @@ func (i *inspector) placeholders() error {
 			case "content.source":
 				f.Where = i.in.Place(name)
 				if !i.in.Written && f.Where.Line == 0 && f.Where.Block == 0 {
-					continue // it stands in the title, which is the subject
+					continue // it is in the title, which repeats the subject
 				}
 			}
 			i.add(f)
@@ -141,8 +141,8 @@ func (i *inspector) placeholders() error {
 	return nil
 }
 
-// pixel tells of a short mail whose only picture is the pixel that counts opens. Spam filters take a picture next to
-// little text for an advertisement in a picture: SpamAssassin's rules HTML_IMAGE_ONLY give 1.1 to 2.1 points of 5.
+// pixel warns about a short email whose only image is the tracking pixel. Spam filters distrust an image next to
+// little text: SpamAssassin's rules HTML_IMAGE_ONLY add 1.1 to 2.1 points of 5.
 func (i *inspector) pixel(html string) {
 	if !i.in.Track.Open || strings.Contains(strings.ToLower(html), "<img") {
 		return
@@ -154,7 +154,7 @@ func (i *inspector) pixel(html string) {
 	}
 }
 
-// size counts the HTML part as it is sent, with the pixel and links that are followed.
+// size checks the size of the HTML part as sent, with the pixel and tracked links.
 func (i *inspector) size() error {
 	spec := i.b.spec
 	spec.Track = i.in.Track
@@ -181,7 +181,7 @@ func (i *inspector) size() error {
 	return nil
 }
 
-// leaving looks for what the law wants in each newsletter: a way to leave, and who sends it.
+// leaving checks the legal requirements of a newsletter: an unsubscribe link and the sender's postal address.
 func (i *inspector) leaving(html, text string) {
 	s := &i.b.spec
 	own := true
@@ -216,10 +216,10 @@ func (i *inspector) leaving(html, text string) {
 	}
 }
 
-// squeeze makes runs of white space one blank.
+// squeeze replaces each run of white space by one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// alike compares the two parts that an author has written.
+// alike compares the two parts of an email if the author wrote both.
 func (i *inspector) alike() {
 	s := &i.b.spec
 	if !i.in.Written || s.HTML == "" || s.Text == "" {

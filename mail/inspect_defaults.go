@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// withoutDefault lists the preferences that a template prints without a default and outside of a block that asks for
-// them, each once.
+// withoutDefault lists the preferences that a template prints without a default and outside of conditions on them,
+// each once.
 func withoutDefault(tokens []token) (names []string, err error) {
-	var blocks [][]string // the preferences that the conditions of the open branches name
+	var blocks [][]string // preferences in the conditions of the open branches
 	known := map[string]bool{}
 	for _, t := range tokens {
 		switch t.kind {
@@ -31,7 +31,7 @@ func withoutDefault(tokens []token) (names []string, err error) {
 	return names, nil
 }
 
-// printed returns the preference that a placeholder prints without a default; empty: none.
+// printed returns the preference that a placeholder prints without a default, or an empty string.
 func printed(t token) (string, error) {
 	name, word, err := printedOr(t)
 	if word != "" {
@@ -40,7 +40,7 @@ func printed(t token) (string, error) {
 	return name, err
 }
 
-// preference returns the name of a preference as an author writes it; empty for another operand.
+// preference returns the name of a preference in templates, or an empty string for any other operand.
 func preference(o *operand) string {
 	if o.root != rootPreferences {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"newsletterd/core"
 )
 
-// links looks at the addresses of the links in an HTML part that have no placeholder.
+// links checks the URLs of links without a placeholder in an HTML part.
 func (i *inspector) links(tokens []token) {
 	f := linkFinder{all: true}
 	for n := range tokens {
@@ -26,10 +26,10 @@ func (i *inspector) links(tokens []token) {
 	}
 }
 
-// textURL is an address in a text.
+// textURL matches a URL in a text.
 var textURL = regexp.MustCompile(`https?://[^\s<>"'()\[\]]+`)
 
-// textLinks looks at the addresses in a text part. One that goes on with a placeholder is left out.
+// textLinks checks the URLs in a text part. It skips URLs that continue with a placeholder.
 func (i *inspector) textLinks(tokens []token) {
 	for n, t := range tokens {
 		if t.kind != tokenText {
@@ -44,7 +44,7 @@ func (i *inspector) textLinks(tokens []token) {
 	}
 }
 
-// link looks at one address.
+// link checks one URL.
 func (i *inspector) link(address string) {
 	u, err := url.Parse(address)
 	switch {
@@ -67,14 +67,14 @@ func (i *inspector) link(address string) {
 	}
 }
 
-// malformed tells of an address that no one can follow. Of Markdown and blocks their compiler has told it.
+// malformed reports an unusable URL. For Markdown and blocks, their compiler has already reported it.
 func (i *inspector) malformed(address, format string, args ...any) {
 	if i.in.Written {
 		i.at(address, "link_malformed", "Write the full URL, starting with https://.", format, args...)
 	}
 }
 
-// address takes in an address that can be followed.
+// address records a usable URL.
 func (i *inspector) address(address string, u *url.URL) {
 	if mixed := mixedScripts(u); mixed != "" {
 		i.at(address, "link_mixed_scripts", "Type the URL, or copy it from the page.", "%s", mixed)
@@ -85,7 +85,8 @@ func (i *inspector) address(address string, u *url.URL) {
 	}
 }
 
-// MixedScripts returns a sentence about an address that is another one than it seems; empty for any other.
+// MixedScripts returns a warning if a URL's host imitates another one with letters of another script. Otherwise it
+// returns an empty string.
 func MixedScripts(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -103,7 +104,8 @@ func mixedScripts(u *url.URL) string {
 		" in a link mixes letters of several scripts that look alike: the address is another one than it seems."
 }
 
-// mixedLabel returns the first label of a host that mixes Latin letters with Cyrillic or Greek ones; empty: none.
+// mixedLabel returns the first label of a host that mixes Latin letters with Cyrillic or Greek ones, or an empty
+// string.
 func mixedLabel(host string) string {
 	if shown, err := idna.ToUnicode(host); err == nil {
 		host = shown
@@ -119,7 +121,7 @@ func mixedLabel(host string) string {
 	return ""
 }
 
-// pictures looks at the pictures of a rendered HTML part.
+// pictures checks the images of a rendered HTML part.
 func (i *inspector) pictures(page string) {
 	column := i.in.Column
 	var images []html.Token
@@ -145,8 +147,8 @@ func (i *inspector) pictures(page string) {
 	}
 }
 
-// LocalPicture returns a sentence about a picture whose file stayed on the computer of who wrote, as what is pasted
-// from Word leaves it: it names its words, or its file. It is empty for any other picture.
+// LocalPicture returns a warning for an image whose file remained on the author's computer, as after pasting from
+// Word. It names the alt text or the file. For any other image it returns an empty string.
 func LocalPicture(src, alt string) string {
 	src = strings.TrimSpace(src)
 	if len(src) < 5 || !strings.EqualFold(src[:5], "file:") {
@@ -162,7 +164,7 @@ func LocalPicture(src, alt string) string {
 	return "The image “" + clip(name) + "” is only on your computer. Upload it."
 }
 
-// LocalPictureCode and LocalPictureHint are those of a finding with the sentence of LocalPicture.
+// LocalPictureCode and LocalPictureHint belong to the finding with the sentence of LocalPicture.
 const (
 	LocalPictureCode = "image_local"
 	LocalPictureHint = "Upload it, or remove it."
@@ -199,7 +201,7 @@ func (i *inspector) picture(t *html.Token, column int) {
 
 var pixels = regexp.MustCompile(`(?i)(?:^|;)\s*(max-)?width\s*:\s*(\d{1,5})px`)
 
-// widthOf returns the width of an element in pixels, as its attribute or its style has it; 0: it has none.
+// widthOf returns the width of an element in pixels from its attribute or style, or 0 if it has none.
 func widthOf(t *html.Token) int {
 	if n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(attribute(t, "width")), "px")); err == nil {
 		return n
@@ -213,8 +215,7 @@ func widthOf(t *html.Token) int {
 	return least
 }
 
-// wordsOf returns the words of a text, each once, without addresses. A sign of a script that writes no blanks is a
-// word.
+// wordsOf returns the set of words of a text, without URLs. In scripts without spaces, each character is a word.
 func wordsOf(text string) map[string]bool {
 	found := map[string]bool{}
 	text = textURL.ReplaceAllString(strings.ToLower(text), " ")
@@ -234,7 +235,7 @@ func withoutBlanks(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer)
 }
 
-// shareOf returns how much of the words stands in others, from 0 to 1.
+// shareOf returns the share of words that also occur in others, from 0 to 1.
 func shareOf(words, others map[string]bool) float64 {
 	if len(words) == 0 {
 		return 1

@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// tokenKind tells the three things that a template is made of.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
 	tokenText   tokenKind = iota
 	tokenOutput           // {{ … }}
 	tokenTag              // {% … %}
-	tokenTrack            // the token of a link that is followed by way of ours; link tells which
+	tokenTrack            // token of a tracked link; link is its number
 )
 
-// token is a piece of template source. body is the text itself, or what stands between the braces, trimmed.
+// token is a piece of template source. body is the text, or the trimmed content of the braces.
 type token struct {
 	kind tokenKind
 	body string
 	src  *source
-	pos  int // octet in src
-	// inURL: in a text part made of HTML, the placeholder stands inside a link's URL.
+	pos  int // octet offset in src
+	// inURL: the placeholder is inside a link's URL, in a text part generated from HTML
 	inURL bool
-	link  int // of tokenTrack; 0 is the pixel
+	link  int // number of tokenTrack; 0 is the pixel
 }
 
-// source is one template as its author wrote it, for the places in errors.
+// source is the original source of a template, for positions in errors.
 type source struct {
 	field string
 	text  string
 }
 
-// at is the line and column (in characters, from 1) of an octet.
+// at returns the line and column of an octet. The column counts characters. Both start at 1.
 func (s *source) at(pos int) (line, col int) {
 	before := s.text[:min(pos, len(s.text))]
 	line = 1 + strings.Count(before, "\n")
@@ -52,8 +52,8 @@ func (s *source) fail(pos int, format string, args ...any) error {
 	return e.Invalid()
 }
 
-// lex cuts a template into tokens. raw blocks become text, comments nothing; a dash at the inner side of a
-// brace trims the white space next to it.
+// lex splits a template into tokens. raw blocks become text, and comments are dropped. A dash at the inner side of a
+// brace trims the adjacent white space.
 func lex(src *source) ([]token, error) {
 	if len(src.text) > maxTemplate {
 		return nil, src.fail(0, "the template must have at most %d bytes", maxTemplate)
@@ -130,8 +130,8 @@ func nextOpen(s string, from int) int {
 	}
 }
 
-// braces returns what stands between the braces that open at pos, and the index after them. Quoted texts
-// may hold closing braces.
+// braces returns the content of the braces that open at pos, and the index after them. Quoted texts may contain
+// closing braces.
 func (s *source) braces(pos int) (body string, end int, err error) {
 	if end, ok := s.closing(pos); ok {
 		return s.text[pos+2 : end-2], end, nil
@@ -145,7 +145,7 @@ func (s *source) braces(pos int) (body string, end int, err error) {
 	return "", 0, s.fail(pos, "%q has no closing %q", s.text[pos:pos+2], closing)
 }
 
-// closingOf returns what closes a brace and the octet after it.
+// closingOf returns the closing braces for the second octet of opening ones.
 func closingOf(second byte) string {
 	if second == '%' {
 		return "%}"
@@ -172,7 +172,7 @@ func (s *source) closing(pos int) (end int, ok bool) {
 	return 0, false
 }
 
-// typographic are the quotes that word processors and telephones write in place of straight ones, and those of HTML.
+// typographic replaces the quotes that word processors and phones write instead of straight ones, and those of HTML.
 var typographic = strings.NewReplacer(
 	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`, "＂", `"`, "&quot;", `"`, "&#34;", `"`,
 	"&ldquo;", `"`, "&rdquo;", `"`, "&bdquo;", `"`,
@@ -180,10 +180,11 @@ var typographic = strings.NewReplacer(
 	"&lsquo;", "'", "&rsquo;", "'", "&sbquo;", "'", "&nbsp;", " ",
 )
 
-// straightTexts are texts in straight quotes: in them, any other quote is fine.
+// straightTexts matches texts in straight quotes. Inside them, any other quote is valid.
 var straightTexts = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
-// quotesHint says how to write what stands between braces whose quotes are not straight; empty: they are.
+// quotesHint returns a corrected spelling for the content of braces with quotes that are not straight. Otherwise it
+// returns an empty string.
 func quotesHint(kind byte, body string) string {
 	if rest := straightTexts.ReplaceAllString(body, ""); typographic.Replace(rest) == rest {
 		return ""
@@ -195,7 +196,7 @@ func quotesHint(kind byte, body string) string {
 	return "use straight quotes: {" + string(kind) + " " + straight + " " + closingOf(kind)
 }
 
-// verbatim finds the tag that ends a raw or comment block: where it begins and where it ends.
+// verbatim returns the start and end of the tag that ends a raw or comment block.
 func (s *source) verbatim(open, from int, name string) (begin, end int, err error) {
 	for i := from; ; {
 		n := strings.Index(s.text[i:], "{%")

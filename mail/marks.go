@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// providerMark is the header by which a provider's events name a mail as we do: Amazon SES and others give a mail a
-// Message-ID of their own. before and after surround the token of our Message-ID.
+// providerMark is the header that identifies a message in a provider's events. Amazon SES and others assign their own
+// Message-ID. before and after surround the token of our Message-ID.
 type providerMark struct {
 	kind          string
-	hosts         []string // suffixes of its relays' names
+	hosts         []string // suffixes of its relays' host names
 	before, after string
 }
 
-// providerMarks lists the providers that take such a header. The package report reads it in their events.
+// providerMarks lists the providers that support such a header. Package report reads it from their events.
 var providerMarks = []providerMark{
 	{"ses", []string{".amazonaws.com", ".amazonaws.com.cn"}, "X-SES-MESSAGE-TAGS: nd=", "\r\n"},
 	{"postmark", []string{".postmarkapp.com"}, "X-PM-Metadata-nd: ", "\r\nX-PM-KeepID: true\r\n"},
@@ -22,7 +22,7 @@ var providerMarks = []providerMark{
 	{"mailjet", []string{".mailjet.com"}, "X-MJ-CustomID: ", "\r\n"},
 }
 
-// ProviderOfHost returns the kind of the mail provider that a relay's host belongs to, empty if it is unknown.
+// ProviderOfHost returns the kind of the email provider of a relay's host, or an empty string if it is unknown.
 func ProviderOfHost(host string) string {
 	host = "." + strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, m := range providerMarks {

@@ -9,33 +9,33 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// Address is a mailbox: a display name, which may be empty, and an addr-spec in ASCII (core.Email).
+// Address is a mailbox: a display name, which may be empty, and an ASCII addr-spec (core.Email).
 type Address struct {
 	Name  string
 	Email string
 }
 
-// Message is one mail to one person, not sent to a list: confirm, verify, reset. The same Message gives the
-// same bytes.
+// Message is one email to one person, not to a list, such as a confirmation or password reset. The same Message
+// results in the same bytes.
 type Message struct {
 	From, To Address
-	// ReplyTo is left out if its Email is empty.
+	// ReplyTo is omitted if its Email is empty.
 	ReplyTo Address
 	Subject string
 	// Text and HTML are the parts, in UTF-8 with any line ends; HTML may be empty.
 	Text, HTML string
 	// Date is the time of sending; its zone is kept.
 	Date time.Time
-	// MessageID is the token left of the at sign, at least 128 bits of it unforgeable (Ident.Message); the
-	// domain of From is put after it. The boundary is made of it, too.
+	// MessageID is the part before the at sign and also forms the boundary. At least 128 of its bits must be
+	// unforgeable (Ident.Message). The domain of From follows the at sign.
 	MessageID string
 }
 
 // ErrMessage is returned by Compose for a message that can't be written safely.
 var ErrMessage = errors.New("the message can't be sent")
 
-// Compose appends the message to dst (RFC 5322, MIME): CRLF lines of 7-bit text, none above 76 octets in the
-// bodies. It is marked Auto-Submitted: auto-generated (RFC 3834), and carries no List fields.
+// Compose appends the message to dst (RFC 5322, MIME) as CRLF lines of 7-bit text, with at most 76 octets in the
+// bodies. It is marked Auto-Submitted: auto-generated (RFC 3834), and has no List fields.
 func Compose(dst []byte, m *Message) ([]byte, error) {
 	if err := m.check(); err != nil {
 		return dst, err
@@ -77,8 +77,8 @@ func (m *Message) check() error {
 	return nil
 }
 
-// tokenOnly reports whether s may be a Message-ID's left part and a boundary (RFC 2046 section 5.1.1: 70 at most, with
-// its two characters in front).
+// tokenOnly reports whether s is valid as the left part of a Message-ID and as a boundary. A boundary has at most 70
+// octets, including the two characters before it (RFC 2046 section 5.1.1).
 func tokenOnly(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -104,7 +104,7 @@ func appendMultipart(dst []byte, token string) []byte {
 	return append(dst, "\"\r\n\r\n"...)
 }
 
-// appendBoundary opens a part. "=_" occurs in no quoted-printable or base64 text, so neither does the boundary.
+// appendBoundary starts a part. No quoted-printable or base64 text contains "=_", so none contains the boundary.
 func appendBoundary(dst []byte, token string) []byte {
 	dst = append(dst, "--=_"...)
 	dst = append(dst, token...)

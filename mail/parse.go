@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// opcode is what a node does.
+// opcode is the operation of a node.
 type opcode uint8
 
 const (
 	opText   opcode = iota // print text
 	opOutput               // print a value
-	opUnless               // go to target if the condition is false
-	opJump                 // go to target
-	opTrack                // print the token of link target
+	opUnless               // jump to target if the condition is false
+	opJump                 // jump to target
+	opTrack                // print the token of link number target
 )
 
-// node is one step of a compiled template. Jumps only go forward, so rendering ends.
+// node is one step of a compiled template. Jumps only go forward, so rendering always ends.
 type node struct {
 	op     opcode
 	text   string
@@ -26,7 +26,7 @@ type node struct {
 	escape escape
 	cond   condition
 	target int
-	// enc is text in quoted-printable, beginning at column 0 and ending at column encCol; Bulk fills it in.
+	// enc is the text in quoted-printable, starting at column 0 and ending at column encCol; set by Bulk
 	enc    []byte
 	encCol int
 }
@@ -34,10 +34,10 @@ type node struct {
 // block is an open if or unless.
 type block struct {
 	token   token
-	begin   htmlContext // where its branches begin
+	begin   htmlContext // context at the start of its branches
 	end     *htmlContext
-	address struct{ begin, end textAddress } // the same in a text part
-	test    int                              // the opUnless to be given its target, -1 after else
+	address struct{ begin, end textAddress } // the same for a text part
+	test    int                              // opUnless without a target so far, -1 after else
 	exits   []int                            // jumps to the end
 	hasElse bool
 }
@@ -45,10 +45,10 @@ type block struct {
 type compiler struct {
 	t       *Template
 	ctx     htmlContext
-	address textAddress // of a text part
-	hole    token       // the last placeholder in the HTML
+	address textAddress // context in a text part
+	hole    token       // last placeholder in the HTML
 	blocks  []block
-	count   int // nodes and comparisons
+	count   int // number of nodes and comparisons
 }
 
 func compileTokens(part Part, tokens []token) (*Template, error) {
@@ -193,7 +193,7 @@ func (c *compiler) top(tok token) (*block, error) {
 	return &c.blocks[len(c.blocks)-1], nil
 }
 
-// branchEnd closes a branch: its end must lie in the same place of the HTML as those before.
+// branchEnd closes a branch. It must end in the same HTML context as the earlier branches.
 func (c *compiler) branchEnd(b *block, tok token) error {
 	if b.end == nil {
 		end := c.ctx
@@ -252,7 +252,7 @@ func (c *compiler) close(tok token, word string) error {
 	if err := c.branchEnd(b, tok); err != nil {
 		return err
 	}
-	if !b.hasElse { // the branch that isn't there ends where it begins
+	if !b.hasElse { // without else, the missing branch ends where it starts
 		if err := c.branchEnd(b, tok); err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func firstWord(s string) string {
 	return s
 }
 
-// warn notes a thing once.
+// warn records a warning once.
 func (t *Template) warn(format string, args ...any) {
 	if s := fmt.Sprintf(format, args...); !slices.Contains(t.warnings, s) && len(t.warnings) < 20 {
 		t.warnings = append(t.warnings, s)

@@ -2,7 +2,7 @@ package mail
 
 import "strings"
 
-// The kinds of Placeholder.
+// These are the kinds of Placeholder.
 const (
 	PlaceholderOutput  = iota // {{ … }}
 	PlaceholderTag            // {% … %}
@@ -10,17 +10,17 @@ const (
 	PlaceholderComment        // {% comment %} … {% endcomment %}
 )
 
-// Placeholder is a piece of a template that is not its author's text.
+// Placeholder is a placeholder or tag of a template.
 type Placeholder struct {
 	Kind     int
-	From, To int    // octets of the source: [From, To)
-	Text     string // as it stands in the source
-	Inner    string // of PlaceholderRaw: what stands between the two tags
+	From, To int    // octet range in the source: [From, To)
+	Text     string // source text
+	Inner    string // for PlaceholderRaw: the text between the two tags
 }
 
-// Placeholders returns the placeholders of a template in their order, for what must not take them for its own syntax.
-// It reads no expression: CompileBulk does. Errors are *core.Error of kind Invalid that name the field, line and
-// column.
+// Placeholders returns the placeholders of a template in order, for callers that must not parse them as their own
+// syntax. It doesn't parse expressions, which CompileBulk does. Errors are *core.Error of kind Invalid that name the
+// field, line and column.
 func Placeholders(field, template string) ([]Placeholder, error) {
 	src := &source{field, template}
 	if len(template) > maxTemplate {

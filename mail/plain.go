@@ -10,18 +10,18 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// The marks stand for a template's tags while HTML is turned into text. They are noncharacters, which no
-// valid text exchanges.
+// The marks replace a template's tags while HTML is converted to text. They are noncharacters, which valid text never
+// contains.
 const (
 	markOpen, markClose = '\uFDD0', '\uFDD1'
-	markTag             = 't' // after markOpen: the mark of a block tag
-	markURL             = 'u' // a placeholder inside a URL
+	markTag             = 't' // after markOpen: mark of a block tag
+	markURL             = 'u' // placeholder inside a URL
 )
 
-// plainTokens makes the text part of an HTML template: the same placeholders and blocks, in the same order.
+// plainTokens generates the text part of an HTML template, with the same placeholders and blocks in the same order.
 func plainTokens(tokens []token) []token {
 	var b strings.Builder
-	first := map[string]int{} // equal placeholders get equal marks, so a link's text can equal its URL
+	first := map[string]int{} // equal placeholders get equal marks, so that a link's text can equal its URL
 	for i, t := range tokens {
 		if t.kind == tokenText {
 			b.WriteString(dropMarks(t.body))
@@ -50,7 +50,7 @@ func dropMarks(s string) string {
 	}, s)
 }
 
-// unmark puts the tags back in the place of their marks.
+// unmark replaces the marks by their tags.
 func unmark(text string, tokens []token) []token {
 	var out []token
 	src := &source{"text made of the HTML", text}
@@ -77,17 +77,17 @@ func unmark(text string, tokens []token) []token {
 	return out
 }
 
-// HTMLToText turns HTML into the text of a text/plain part: blocks on lines of their own, list items with a
-// dash, links as "text (URL)" or the URL alone where it is the text, images by their alt text. Scripts,
-// styles, the head and hidden elements are left out. It reads a stream of tags and builds no tree, so
-// nothing is moved, as a tree builder moves text out of tables.
+// HTMLToText converts HTML to the text of a text/plain part. Blocks are on separate lines, list items start with a
+// dash, and images become their alt text. Links become "text (URL)", or only the URL if that is the text. Scripts,
+// styles, the head and hidden elements are left out. It reads a stream of tags and builds no tree, so it moves no
+// text, unlike a tree builder, which moves text out of tables.
 func HTMLToText(src string) string {
 	w := &plainWriter{}
 	z := html.NewTokenizer(strings.NewReader(src))
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			return w.finish() // a string has no error but its end
+			return w.finish() // a string has no error except its end
 		case html.TextToken:
 			w.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -100,8 +100,7 @@ func HTMLToText(src string) string {
 	}
 }
 
-// imagesWithoutAlt counts the images that say nothing to readers who do not see them. An empty alt says that there is
-// nothing to say.
+// imagesWithoutAlt counts the images without an alt attribute. An empty alt is deliberate and does not count.
 func imagesWithoutAlt(src string) (n int) {
 	z := html.NewTokenizer(strings.NewReader(src))
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
@@ -116,20 +115,20 @@ func imagesWithoutAlt(src string) (n int) {
 	return n
 }
 
-// plainWriter gathers words; white space is owed until the next word comes.
+// plainWriter collects words. White space stays pending until the next word.
 type plainWriter struct {
 	b      strings.Builder
 	any    bool // a word was written
-	breaks int  // line ends owed, at most 2
-	space  bool // a blank owed
-	paid   int  // line ends that stand at the end already, before the mark of a block
-	blank  bool // so does a blank
+	breaks int  // pending line ends, at most 2
+	space  bool // a space is pending
+	paid   int  // line ends already written before the mark of a block
+	blank  bool // a space is already written
 	skip   []atom.Atom
 	href   string
-	link   int // where the link's text begins in b
+	link   int // start of the link's text in b
 	inLink bool
 	pre    int
-	lists  []int // the number of the next item; 0 for bullets
+	lists  []int // number of the next item per open list; 0 for bullets
 }
 
 func (w *plainWriter) text(s string) {
@@ -153,8 +152,8 @@ func (w *plainWriter) text(s string) {
 	}
 }
 
-// mark writes the mark of a placeholder as a word. Before the mark of a block it pays what is owed: what
-// follows may be left out, and the next branch begins here too.
+// mark writes the mark of a placeholder as a word. Before the mark of a block it writes pending white space, because
+// the following text may be left out and the next branch starts here too.
 func (w *plainWriter) mark(number string) {
 	if strings.HasPrefix(number, string(markTag)) {
 		if w.any {
@@ -187,7 +186,7 @@ func blankRune(r rune) bool {
 	return r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\f' || r == '\u00a0'
 }
 
-// dropZeroWidth cuts the padding that authors put after a preheader.
+// dropZeroWidth removes the padding that authors put after a preheader.
 func dropZeroWidth(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -211,7 +210,7 @@ func (w *plainWriter) wrote(s string) {
 	w.any, w.paid, w.blank = true, 0, false
 }
 
-// settle pays what white space is owed.
+// settle writes pending white space.
 func (w *plainWriter) settle() {
 	if w.any {
 		switch {
@@ -236,8 +235,8 @@ func (w *plainWriter) preformatted(s string) {
 	}
 }
 
-// blocksOnly keeps the marks of left-out text, so that a template's blocks stay balanced: an if that begins
-// in the head and ends there must not lose one half.
+// blocksOnly keeps the marks in omitted text, so that a template's blocks stay balanced. An if in the head must not
+// lose one half.
 func (w *plainWriter) blocksOnly(s string) {
 	for {
 		_, rest, ok := strings.Cut(s, string(markOpen))
@@ -301,14 +300,14 @@ func impliedEnd(open, next atom.Atom) bool {
 	return open == atom.Head && next == atom.Body || open == atom.P && breaksAround(next) > 0
 }
 
-// maxIndent is how many lists in lists are indented.
+// maxIndent is the maximum indentation depth of nested lists.
 const maxIndent = 8
 
 func (w *plainWriter) item() {
 	w.block(1)
 	mark := "- "
 	if n := len(w.lists); n > 0 {
-		indent := strings.Repeat("  ", min(n-1, maxIndent)) // or the text of lists in lists would grow with their square
+		indent := strings.Repeat("  ", min(n-1, maxIndent)) // else nested lists would grow quadratically
 		mark = indent + mark
 		if w.lists[n-1] > 0 {
 			mark = indent + strconv.Itoa(w.lists[n-1]) + ". "
@@ -343,7 +342,7 @@ func (w *plainWriter) close(a atom.Atom) {
 	}
 }
 
-// endLink writes the URL after its text, or in its place.
+// endLink writes the URL after its text, or instead of it.
 func (w *plainWriter) endLink() {
 	if !w.inLink {
 		return
@@ -395,7 +394,7 @@ func breaksAround(a atom.Atom) int {
 	return 0
 }
 
-// hidden reports whether a reader doesn't see an element.
+// hidden reports whether an element is invisible.
 func hidden(t *html.Token) bool {
 	switch t.DataAtom {
 	case atom.Script, atom.Style, atom.Head, atom.Title, atom.Template, atom.Noframes, atom.Iframe, atom.Object, atom.Svg:

@@ -7,15 +7,15 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// render is one run of a template.
+// render is one execution of a template.
 type render struct {
 	part  Part
 	vars  *Vars
 	prefs string
-	work  int // octets of preferences looked through
+	work  int // octets of preferences searched so far
 }
 
-// maxWork bounds what a hostile template can spend on one recipient: 16 KiB of preferences read 2,000 times.
+// maxWork bounds the work of a hostile template for one recipient: 16 KiB of preferences read 2,000 times.
 const maxWork = 32 << 20
 
 func (t *Template) begin(v *Vars) render {
@@ -34,7 +34,7 @@ func (r *render) next(n *node, pc int) int {
 	return pc + 1
 }
 
-// append prints the value of an output node.
+// append appends the value of an output node.
 func (r *render) append(dst []byte, n *node) []byte {
 	v := r.value(&n.head)
 	for i := range n.filter {
@@ -75,7 +75,7 @@ func (r *render) value(o *operand) value {
 	case rootTenant:
 		return textValue(v.Shared.Tenant[o.path[0]])
 	case rootJob:
-		if v.Subject != "" && o.path[0] == "subject" && r.part != PartHeader { // it can't hold itself
+		if v.Subject != "" && o.path[0] == "subject" && r.part != PartHeader { // a subject can't contain itself
 			return textValue(v.Subject)
 		}
 		return textValue(v.Shared.Job[o.path[0]])
@@ -110,7 +110,8 @@ func (r *render) term(t *term) bool {
 	return left.truthy()
 }
 
-// appendEscaped prints a value for its place. Controls never survive, faulty UTF-8 becomes U+FFFD.
+// appendEscaped appends a value, escaped for its context. It removes control characters, and invalid UTF-8 becomes
+// U+FFFD.
 func appendEscaped(dst []byte, s string, how escape) []byte {
 	switch how {
 	case escapeHeader:
@@ -151,7 +152,7 @@ func appendHTML(dst []byte, s string) []byte {
 	return append(dst, s[from:]...)
 }
 
-// appendURL prints a value that begins a URL: only http, https, mailto, tel or no scheme at all, else "#".
+// appendURL appends a value at the start of a URL. Schemes other than http, https, mailto and tel become "#".
 func appendURL(dst []byte, s string) []byte {
 	s = strings.TrimSpace(octets.CleanLine(s))
 	if !schemeAllowed(s) {
@@ -160,10 +161,10 @@ func appendURL(dst []byte, s string) []byte {
 	return appendPercent(dst, s, "!#$%&()*+,/:;=?@[]")
 }
 
-// appendPercent percent-encodes all but the unreserved characters (RFC 3986 section 2.3) and those in keep;
-// an ampersand that is kept is written for an attribute.
+// appendPercent percent-encodes all octets except the unreserved characters (RFC 3986 section 2.3) and those in keep.
+// An ampersand in keep is escaped for an attribute.
 func appendPercent(dst []byte, s, keep string) []byte {
-	from := 0 // of a run that stands for itself
+	from := 0 // start of a run that needs no encoding
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if urlPlain[c] || c < utf8.RuneSelf && c != '&' && strings.IndexByte(keep, c) >= 0 {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// textAddress is where in an address of the web a piece of a text part stands, if in one.
+// textAddress is the position of a piece of a text part in a URL. The zero value is outside of any URL.
 type textAddress struct {
-	inside bool   // past the host
-	open   int    // brackets, inside
-	word   string // what stands since the last blank, while it may yet become an address
+	inside bool   // after the host
+	open   int    // open brackets inside
+	word   string // text since the last space, as long as it may become a URL
 }
 
-// addressHost is the beginning of an address, as far as it leads to a place within a host.
+// addressHost matches the start of a URL up to the path, query or fragment after its host.
 var addressHost = regexp.MustCompile(`https?://[^/?#]+[/?#]`)
 
-// maxHost bounds what is kept of a word: no host is longer.
+// maxHost bounds the stored part of a word: no host is longer.
 const maxHost = 300
 
-// advance returns where the text after a piece of the template stands. An address ends with a blank, or with a bracket
-// that closes none of its own.
+// advance returns the position after a piece of the template. A URL ends at a space, or at a bracket that closes none
+// of its own.
 func (a textAddress) advance(text string) textAddress {
 	if i := strings.LastIndexAny(text, " \t\r\n<>\""); i >= 0 {
 		a, text = textAddress{}, text[i+1:]
@@ -48,7 +48,7 @@ func (a textAddress) advance(text string) textAddress {
 	return a
 }
 
-// join returns where the text after a block stands: in an address if both branches end in one.
+// join returns the position after a block. It is in a URL if both branches end in one.
 func (a textAddress) join(b textAddress) textAddress {
 	if a.inside && b.inside {
 		a.open = min(a.open, b.open)

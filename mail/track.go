@@ -9,20 +9,20 @@ import (
 	"newsletterd/core"
 )
 
-// Tracking says what of the HTML part of a job's mails is tracked. The text part never is.
+// Tracking selects what is tracked in the HTML part of a job's messages. The text part is never tracked.
 type Tracking struct {
-	Open   bool   // a pixel before the end of the body
-	Click  bool   // http and https links lead by way of ours
-	Origin string // of pixel and links: scheme and host
-	// Named says to the reader, who has agreed to it, that openings and clicks are seen, with the link to withdraw that;
-	// nothing where the author prints preferences_url.
+	Open   bool   // add a pixel before the end of the body
+	Click  bool   // redirect http and https links through this server
+	Origin string // origin of pixel and links: scheme and host
+	// Named adds a sentence for subscribers who agreed to tracking by name. It says that opens and clicks are
+	// tracked, with a link to withdraw consent. It is omitted if the author prints preferences_url.
 	Named bool
-	// Totals makes the tokens of all mails, which name no recipient and so are part of the content; nil: each mail has
-	// its own, by Recipient.Track.
+	// Totals creates the tokens of all messages, which identify no recipient and are part of the content; nil: each
+	// message has its own tokens, from Recipient.Track.
 	Totals *Tracker
 }
 
-// withTotals returns an HTML template whose tokens of links and pixel are the same for all.
+// withTotals returns an HTML template whose tokens of links and pixel are the same for all recipients.
 func withTotals(tokens []token, t *Tracker) (out []token) {
 	for _, tok := range tokens {
 		if tok.kind == tokenTrack {
@@ -37,15 +37,15 @@ func withTotals(tokens []token, t *Tracker) (out []token) {
 	return out
 }
 
-// Tracker makes the tokens of one mail.
+// Tracker creates the tokens of one message.
 type Tracker struct {
 	Ident    *Ident
 	Job, Seq int64
-	// Links are the numbers of the links that Bulk.Links lists, in its order.
+	// Links are the numbers of the links listed by Bulk.Links, in its order.
 	Links []int64
 }
 
-// append writes the token of link n of the Bulk, from 1 on; 0 is the pixel.
+// append appends the token of link n of the Bulk, starting at 1; 0 is the pixel.
 func (t *Tracker) append(dst []byte, n int) []byte {
 	switch {
 	case t == nil:
@@ -60,14 +60,14 @@ func (t *Tracker) append(dst []byte, n int) []byte {
 	return t.Ident.appendTrack(dst, t.Job, t.Seq, t.Links[n-1])
 }
 
-// Where pixel and links lead to, after the origin; the token follows.
+// These are the paths of pixel and links after the origin. The token follows.
 const (
 	PixelPath = "/t/o/"
 	ClickPath = "/t/c/"
-	PixelName = ".gif" // after the pixel's token
+	PixelName = ".gif" // follows the pixel's token
 )
 
-// Links are the addresses that links of the mail lead to by way of ours, each once.
+// Links returns the original URLs of the tracked links, each once.
 func (b *Bulk) Links() []string { return b.links }
 
 // pixelTokens returns an invisible image.
@@ -81,12 +81,12 @@ func pixelTokens(origin string) []token {
 	}
 }
 
-// canary is the link of a token that no person sees.
+// canary is the link number of a token that no person sees.
 const canary = -1
 
-// canaryTokens returns a link that only a program follows. It has no content, so no mail program shows it, whatever it
-// makes of the styles; Outlook for Windows wants mso-hide in addition to display:none. Screen readers and the tab key
-// pass it.
+// canaryTokens returns a link that only a program follows. It has no content, so no email program shows it, whatever
+// styles it supports. Outlook for Windows needs mso-hide in addition to display:none. Screen readers and the tab key
+// skip the link.
 func canaryTokens(origin string) []token {
 	src := &source{"built-in", ""}
 	return []token{
@@ -97,26 +97,26 @@ func canaryTokens(origin string) []token {
 	}
 }
 
-// untracked are the marks of links that their author wants left alone.
+// untracked matches the marks of links that their author excludes from tracking.
 var untracked = regexp.MustCompile(`(?i)\sdata-no-track\b|\sclicktracking\s*=\s*["']?off\b`)
 
-// linkFinder walks over the tokens of an HTML template and notes where the addresses of its links stand.
+// linkFinder scans the tokens of an HTML template and records the positions of link URLs.
 type linkFinder struct {
 	ctx      htmlContext
 	branches []htmlContext
-	tag      strings.Builder // of the tag at hand, as far as it is text
-	href     place           // of the tag at hand
-	open     bool            // href has begun, and has not ended
-	seen     bool            // the tag at hand has had an href: a second one means nothing
+	tag      strings.Builder // static text of the current tag
+	href     place           // href of the current tag
+	open     bool            // href has started, but not ended
+	seen     bool            // the current tag has an href already: a second one is ignored
 	found    []place
-	all      bool // also those that their author wants left alone
+	all      bool // include links that their author excludes from tracking
 }
 
-// place is a piece of a text token, from inclusive to exclusive.
+// place is a range of a text token: [from, to).
 type place struct{ token, from, to int }
 
-// trackLinks puts tokens into the links of an HTML template, and lists the addresses that they had. Left alone are
-// links with placeholders (those of unsubscribing, among others), of other schemes, and those that say so.
+// trackLinks inserts tokens into the links of an HTML template and returns their original URLs. It skips links with
+// placeholders (such as unsubscribe links), links with other schemes, and links that are marked as untracked.
 func trackLinks(tokens []token, origin string) (out []token, links []string) {
 	prefix := html.EscapeString(origin) + ClickPath
 	numbers := map[string]int{}
@@ -133,7 +133,7 @@ func trackLinks(tokens []token, origin string) (out []token, links []string) {
 	return out, links
 }
 
-// mendLinks puts other addresses into the links of an HTML template, by those that they have.
+// mendLinks replaces the URLs of links in an HTML template. instead maps old URLs to new ones.
 func mendLinks(tokens []token, instead map[string]string) []token {
 	return replaceLinks(tokens, true, func(t *token, before, target string, pos int) []token {
 		mended := instead[target]
@@ -144,9 +144,9 @@ func mendLinks(tokens []token, instead map[string]string) []token {
 	})
 }
 
-// replaceLinks calls with for each link of an HTML template that has an address of the web, with the text before it in
-// its token and its place there. What it returns, unless it is nil, stands instead of both. all: links too that their
-// author wants left alone.
+// replaceLinks calls with for each http or https link of an HTML template, with the text before it in its token and
+// its position. Unless it returns nil, the result replaces both. If all is true, this includes links that their
+// author excludes from tracking.
 func replaceLinks(tokens []token, all bool, with func(t *token, before, target string, pos int) []token) (out []token) {
 	f := linkFinder{all: all}
 	for i := range tokens {
@@ -175,7 +175,7 @@ func replaceLinks(tokens []token, all bool, with func(t *token, before, target s
 	return out
 }
 
-// trackable returns the address that an href means, empty if it is none that is tracked.
+// trackable returns the URL of an href, or an empty string if it can't be tracked.
 func trackable(value string) string {
 	target := strings.TrimSpace(AttributeText(value))
 	u, err := url.Parse(target)
@@ -193,12 +193,12 @@ func (f *linkFinder) token(i int, t *token) {
 	case tokenTag:
 		f.branch(firstWord(t.body))
 	}
-	if t.kind != tokenText && f.open { // an address with a placeholder in it
+	if t.kind != tokenText && f.open { // a URL with a placeholder in it
 		f.href, f.open = place{}, false
 	}
 }
 
-// branch keeps the place in the HTML that the branches of a block begin in.
+// branch saves the HTML context at the start of a block's branches.
 func (f *linkFinder) branch(word string) {
 	n := len(f.branches)
 	switch {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// urlPrefix is what is known of the beginning of a URL in an attribute, as far as it decides the URL's scheme: one
-// text or, after branches that differ, several in order, separated by NUL. A placeholder stands in a text as
-// urlValue. The empty text is a URL that has not begun.
+// urlPrefix is the known start of a URL in an attribute, as far as it determines the URL's scheme. It is one text or,
+// after branches that differ, several sorted texts separated by NUL. A placeholder in a text is urlValue. The empty
+// text is a URL that has not started.
 type urlPrefix string
 
-// What a text becomes as soon as its scheme is known.
+// A text becomes one of these as soon as its scheme is known.
 const (
 	urlHarmless = "/"  // http, https, mailto, tel, or none
-	urlForeign  = ":"  // another one, of static text alone
-	urlForged   = "*:" // one that the value of a placeholder is part of
-	urlValue    = "*"  // no scheme that is allowed has it
+	urlForeign  = ":"  // another scheme, from static text only
+	urlForged   = "*:" // a scheme that may include the value of a placeholder
+	urlValue    = "*"  // no permitted scheme contains it
 )
 
 const (
-	maxURLPrefix   = 64 // octets of a text whose scheme is not known: longer ones are foreign
+	maxURLPrefix   = 64 // octets of a text with an unknown scheme: longer ones are foreign
 	maxURLBranches = 8
 	urlBranch      = "\x00"
 )
@@ -67,7 +67,8 @@ func (u urlPrefix) join(o urlPrefix) urlPrefix {
 	return urlPrefix(string(u) + urlBranch + string(o)).each(func(text string) string { return text })
 }
 
-// hole says how a placeholder is escaped that follows, or why none may. link: its value is an absolute http(s) URL.
+// hole returns the escaping of a placeholder that follows, or the reason why none is permitted. If link is true, its
+// value is an absolute http(s) URL.
 func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem string) {
 	begins, goesOn := false, false
 	next = u.each(func(text string) string {
@@ -103,7 +104,7 @@ func (u urlPrefix) hole(encoded, link bool) (next urlPrefix, how escape, problem
 	return next, escapeURLPart, ""
 }
 
-// forged reports whether, at the end of the URL, the value of a placeholder may be part of its scheme.
+// forged reports whether the value of a placeholder may be part of the scheme, at the end of the URL.
 func (u urlPrefix) forged() bool {
 	if !strings.Contains(string(u), urlValue) {
 		return false
@@ -116,8 +117,8 @@ func (u urlPrefix) forged() bool {
 	return false
 }
 
-// urlSchemeOf returns the text itself where its scheme is not known yet. A character reference at its end that more
-// text may go on with is not read unless the text has ended.
+// urlSchemeOf returns the text unchanged if its scheme is still unknown. An incomplete character reference at its end
+// is not decoded unless the text has ended.
 func urlSchemeOf(text string, ended bool) string {
 	static := text
 	if !ended {
@@ -125,7 +126,7 @@ func urlSchemeOf(text string, ended bool) string {
 	}
 	var b strings.Builder
 	for _, r := range AttributeText(static) {
-		if r > ' ' { // browsers drop controls inside a scheme
+		if r > ' ' { // browsers drop control characters in a scheme
 			b.WriteRune(r)
 		}
 	}
@@ -147,7 +148,8 @@ func urlSchemeOf(text string, ended bool) string {
 	return urlForeign
 }
 
-// urlUnfinished is where a character reference begins that the text ends within; len(text) if there is none.
+// urlUnfinished returns the start of an incomplete character reference at the end of text, or len(text) if there is
+// none.
 func urlUnfinished(text string) int {
 	i := strings.LastIndexByte(text, '&')
 	if i < 0 || strings.ContainsFunc(text[i+1:], func(r rune) bool {

@@ -18,7 +18,7 @@ const (
 	kindObject
 )
 
-// value is what a path or a literal yields: the decoded text of a string, else the JSON text.
+// value is the value of a path or literal: the decoded text of a string, or else the JSON text.
 type value struct {
 	kind kind
 	s    string
@@ -26,8 +26,8 @@ type value struct {
 
 func textValue(s string) value { return value{kindString, s} }
 
-// truthy reports whether v counts as true: all but missing, null, false, the empty text and the empty list. (Liquid
-// takes "" as true, but a reader without a name should get the else branch.)
+// truthy reports whether v counts as true: all but missing, null, false, the empty text and the empty list. (In
+// Liquid, "" is true, but a subscriber without a name should get the else branch.)
 func (v value) truthy() bool {
 	switch v.kind {
 	case kindString:
@@ -43,7 +43,7 @@ func (v value) truthy() bool {
 	return false
 }
 
-// text returns the value as it is printed: lists as their items joined by a comma, objects not at all.
+// text returns the printed form of the value. Lists are joined by commas, and objects print nothing.
 func (v value) text() string {
 	switch v.kind {
 	case kindString, kindNumber, kindBool:
@@ -61,8 +61,8 @@ func (v value) text() string {
 	return ""
 }
 
-// equal reports whether v equals o: texts as texts, numbers as numbers; a text that reads as a number equals it,
-// because an imported column is text. A missing value equals nil, and the empty text.
+// equal reports whether v equals o. Texts are compared as texts and numbers as numbers. A text that parses as a
+// number equals that number, because imported columns are text. A missing value equals nil and the empty text.
 func (v value) equal(o value) bool {
 	switch {
 	case v.kind == kindNone || o.kind == kindNone:
@@ -75,7 +75,7 @@ func (v value) equal(o value) bool {
 	return v.kind == o.kind && v.s == o.s
 }
 
-// contains reports whether o is an item of a list or a piece of a text.
+// contains reports whether o is an item of a list or a part of a text.
 func (v value) contains(o value) bool {
 	switch v.kind {
 	case kindString:
@@ -91,8 +91,8 @@ func (v value) contains(o value) bool {
 	return false
 }
 
-// jsonLookup returns the value at a path in JSON text, the missing value if there is none or the text is no JSON. It
-// parses only what leads to the value.
+// jsonLookup returns the value at a path in JSON text. It returns the missing value if there is none or the text is
+// not JSON. It parses only the text up to the value.
 func jsonLookup(raw string, path []string) value {
 	raw = trimJSON(raw)
 	for _, key := range path {
@@ -143,7 +143,7 @@ func jsonString(raw string) (string, bool) {
 	return s, true
 }
 
-// jsonChild finds a member of an object by name, or an item of a list by number.
+// jsonChild returns a member of an object by name, or an item of a list by index.
 func jsonChild(raw, key string) (string, bool) {
 	if raw == "" {
 		return "", false
@@ -189,7 +189,7 @@ func jsonItem(raw string, n int) (item string, ok bool) {
 	return item, ok
 }
 
-// eachItem hands the items of a list to f, until f has had enough.
+// eachItem calls f with the items of a list until f returns false.
 func eachItem(raw string, f func(value) bool) {
 	walkItems(raw, func(s string) bool { return f(jsonValue(s)) })
 }
@@ -207,7 +207,7 @@ func walkItems(raw string, f func(string) bool) {
 	}
 }
 
-// jsonEnd returns the end of the value that begins at i, found without recursion; i itself where none begins.
+// jsonEnd returns the end of the value that starts at i, without recursion. If none starts there, it returns i.
 func jsonEnd(s string, i int) int {
 	depth := 0
 	for j := i; j < len(s); {

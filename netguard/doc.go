@@ -1,13 +1,16 @@
-// Package netguard connects to addresses that others choose, and to public ones only: the endpoints of webhooks, the
-// relays of tenants, the certificates that sign the events of mail providers. It knows nothing of what is sent.
+// Package netguard makes connections to addresses that others choose, and permits only public ones. Examples are
+// webhook endpoints, tenants' relays, and certificates that sign the events of email providers. It knows nothing
+// about the data that is sent.
 //
-// A Guard is a dialer (DialContext), an HTTP client made of it (Client), and a function that gets small files
-// (Fetcher). Check finds what will be refused without a lookup, for forms and commands that take an address.
+// A Guard is a dialer (DialContext), an HTTP client that uses it (Client), and a function that fetches small files
+// (Fetcher). Check detects addresses that will be refused, without a DNS lookup, for forms and commands that accept
+// an address.
 //
 // Invariants:
 //
-//   - The IP address that the socket connects to is judged, never the name: it may resolve differently next time.
-//   - What IANA's special-purpose registries do not list as globally reachable is refused. The operator's Allow is
-//     the only exception, host and port as they are dialed.
-//   - A response is bounded in time, and its header in bytes.
+//   - The check applies to the IP address that the socket connects to, never to the name, which may resolve
+//     differently next time.
+//   - Addresses that IANA's special-purpose registries do not list as globally reachable are refused. The only
+//     exception is the server administrator's Allow, which lists host and port as dialed.
+//   - A response is limited in time, and its header in bytes.
 package netguard

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// Guard connects to addresses that tenants and third parties choose. It judges the IP address that a name resolved to,
-// just before the connection is made, so a name that resolves to an internal address is refused, too. The zero Guard
-// allows public addresses only. A Guard is safe for concurrent use as long as Allow does not change.
+// Guard connects to addresses that tenants and third parties choose. It checks the resolved IP address just before
+// connecting, so it also refuses names that resolve to internal addresses. The zero Guard permits only public
+// addresses. A Guard is safe for concurrent use as long as Allow does not change.
 type Guard struct {
-	// Allow lists addresses that may be connected to although they are not public, each as host:port, as it is dialed.
+	// Allow lists non-public addresses to permit, each as host:port as dialed.
 	Allow []string
 }
 
@@ -32,8 +32,8 @@ const (
 	maxHead    = 64 << 10 // bytes of a response's header; net/http's default is 10 MiB
 )
 
-// DialContext connects as net.Dialer does, within 10 seconds. The error wraps ErrNotPublic if the address is neither
-// public nor allowed.
+// DialContext connects like net.Dialer, within 10 seconds. If the address is neither public nor allowed, the error
+// wraps ErrNotPublic.
 func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{Timeout: timeout}
 	if !g.Allows(addr) {
@@ -52,7 +52,7 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn
 func (g *Guard) Allows(addr string) bool { return slices.Contains(g.Allow, addr) }
 
 // Check returns ErrNotPublic if addr, host:port, is an IP address that DialContext refuses, or a name of this machine
-// (localhost). It looks up no names: all others are judged when they are dialed. An addr without a port is an error.
+// (localhost). It resolves no names: all others are checked when they are dialed. An addr without a port is an error.
 func (g *Guard) Check(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil || g.Allows(addr) {
@@ -79,19 +79,19 @@ func HostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// unicast6 holds the global unicast addresses of IPv6 that IANA has assigned (RFC 4291 section 2.4). Outside of it
-// are, among others, loopback, IPv4-compatible and IPv4-mapped addresses, NAT64 (RFC 6052, RFC 8215), discard-only
-// and segment routing prefixes, unique local, link-local and site-local addresses.
+// unicast6 is the range of global unicast addresses that IANA has assigned for IPv6 (RFC 4291 section 2.4). Among
+// others, it excludes loopback, IPv4-compatible and IPv4-mapped addresses, NAT64 (RFC 6052, RFC 8215), discard-only
+// and segment routing prefixes, and unique local, link-local and site-local addresses.
 var unicast6 = netip.MustParsePrefix("2000::/3")
 
 // notPublic lists the blocks of unicast6 and of IPv4's unicast space that IANA's special-purpose registries do not
-// list as globally reachable, and those that embed IPv4 addresses in IPv6: Teredo and 6to4.
+// list as globally reachable. It also lists the blocks that embed IPv4 addresses in IPv6: Teredo and 6to4.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("10.0.0.0/8"),       // private use
 	netip.MustParsePrefix("100.64.0.0/10"),    // shared address space
 	netip.MustParsePrefix("127.0.0.0/8"),      // loopback
-	netip.MustParsePrefix("168.63.129.16/32"), // not in a registry: the host of a virtual machine at Azure
+	netip.MustParsePrefix("168.63.129.16/32"), // not in a registry: the host of a virtual machine on Azure
 	netip.MustParsePrefix("169.254.0.0/16"),   // link-local
 	netip.MustParsePrefix("172.16.0.0/12"),    // private use
 	netip.MustParsePrefix("192.0.0.0/24"),     // IETF protocol assignments
@@ -117,8 +117,8 @@ func public(a netip.Addr) bool {
 	return !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Client returns an HTTP client that connects through the guard. It follows no redirects, uses no proxy, and gives a
-// request 10 seconds and a response 64 KiB of header.
+// Client returns an HTTP client that connects through the guard. It follows no redirects and uses no proxy. A request
+// is limited to 10 seconds, and a response header to 64 KiB.
 func (g *Guard) Client() *http.Client {
 	return &http.Client{
 		Timeout: timeout,
@@ -130,8 +130,8 @@ func (g *Guard) Client() *http.Client {
 	}
 }
 
-// Fetcher returns a function that gets a file through the guard. A status other than 200 is an error, and so is a
-// body of more than 64 KiB.
+// Fetcher returns a function that fetches a file through the guard. It returns an error for a status other than 200,
+// and for a body of more than 64 KiB.
 func (g *Guard) Fetcher() func(ctx context.Context, url string) ([]byte, error) {
 	client := g.Client()
 	return func(ctx context.Context, url string) ([]byte, error) {

@@ -17,16 +17,16 @@ import (
 //go:embed 0*.sql
 var files embed.FS
 
-// whole makes what all migrations make of an empty database, in a tenth of the time: SQLite reads the schema anew after
-// each ALTER. TestGoldenSchema writes it.
+// whole creates the result of all migrations on an empty database. That takes a tenth of the time, because SQLite
+// reads the schema again after each ALTER. TestGoldenSchema writes the file.
 //
 //go:embed whole.sql
 var whole string
 
-// ApplicationID marks the file as ours (PRAGMA application_id): "NLD1".
+// ApplicationID identifies our database files (PRAGMA application_id): "NLD1".
 const ApplicationID = 0x4e4c4431
 
-// Errors of a file whose schema this program must not touch.
+// These errors are returned for a database that this program must not modify.
 var (
 	ErrNewer   = errors.New("the database was written by a newer version of newsletterd")
 	ErrChanged = errors.New("a migration that the database records was changed since")
@@ -34,15 +34,15 @@ var (
 	ErrOlder   = errors.New("the database has an older schema: run `newsletterd migrate`")
 )
 
-// Migration is one numbered file.
+// Migration is one migration file.
 type Migration struct {
-	Number   int    // of the file name
-	Name     string // of the file name, without number and ending
+	Number   int    // number from the file name
+	Name     string // file name without number and extension
 	SQL      string
-	Checksum string // hex SHA-256 of the file
+	Checksum string // hexadecimal SHA-256 of the file
 }
 
-// Migrations lists all embedded migrations by number.
+// Migrations returns all embedded migrations, sorted by number.
 func Migrations() []Migration {
 	names, _ := fs.Glob(files, "*.sql")
 	slices.Sort(names)
@@ -50,7 +50,7 @@ func Migrations() []Migration {
 	for _, name := range names {
 		body, err := files.ReadFile(name)
 		if err != nil {
-			panic(err) // embedded: cannot happen
+			panic(err) // can't happen: the file is embedded
 		}
 		number, rest, _ := strings.Cut(strings.TrimSuffix(name, ".sql"), "_")
 		n, err := strconv.Atoi(number)
@@ -63,7 +63,7 @@ func Migrations() []Migration {
 	return all
 }
 
-// Latest is the number of the newest migration that this program knows.
+// Latest returns the number of the newest migration that this program has.
 func Latest() int { all := Migrations(); return all[len(all)-1].Number }
 
 const recordTable = `CREATE TABLE IF NOT EXISTS schema_migration (
@@ -73,8 +73,8 @@ const recordTable = `CREATE TABLE IF NOT EXISTS schema_migration (
   applied_at INTEGER NOT NULL
 ) STRICT`
 
-// Pending lists the migrations that the database lacks, up to number to (0: all). It changes nothing and fails with
-// ErrNewer, ErrChanged or ErrForeign where the file must be left alone.
+// Pending returns the migrations that the database lacks, up to number to. If to is 0, there is no upper limit. It
+// changes nothing. If the database must not be modified, it returns ErrNewer, ErrChanged or ErrForeign.
 func Pending(ctx context.Context, conn *sql.Conn, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {
@@ -100,7 +100,7 @@ func Pending(ctx context.Context, conn *sql.Conn, to int) ([]Migration, error) {
 	return pending, nil
 }
 
-// Check fails unless the database has exactly the schema of this program.
+// Check returns an error unless the database has exactly the schema of this program.
 func Check(ctx context.Context, conn *sql.Conn) error {
 	pending, err := Pending(ctx, conn, 0)
 	if err == nil && len(pending) > 0 {
@@ -109,10 +109,11 @@ func Check(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// Migrate applies what is pending up to number to (0: all) and returns what it applied. On a database without tables
-// all migrations are one transaction: there is no version between to go back to, and each commit waits for the disk.
-// Where it is to have all of them, what they make is made at once. Else each is a transaction of its own. now is in
-// milliseconds. A failure leaves the database as the last whole transaction left it.
+// Migrate applies the pending migrations up to number to, and returns them. If to is 0, it applies all. Otherwise
+// each migration has its own transaction. On a database without tables, all migrations share one transaction, because
+// there is no earlier version to return to and each commit waits for the disk. If all of them apply there, it creates
+// their combined result directly. now is in milliseconds. After a failure, the database is in the state of the last
+// complete transaction.
 func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {
@@ -141,7 +142,7 @@ func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migratio
 	return pending, nil
 }
 
-// inTransaction commits what fn does, or nothing of it.
+// inTransaction runs fn in a transaction. If fn fails, it rolls back.
 func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) (err error) {
 	if _, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -157,7 +158,7 @@ func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) (err er
 	return err
 }
 
-// create makes of an empty database what all migrations make of it.
+// create creates the result of all migrations on an empty database.
 func create(ctx context.Context, conn *sql.Conn, now int64, all []Migration) error {
 	if _, err := conn.ExecContext(ctx, whole); err != nil {
 		return fmt.Errorf("create the schema: %w", err)
@@ -165,8 +166,8 @@ func create(ctx context.Context, conn *sql.Conn, now int64, all []Migration) err
 	return record(ctx, conn, now, Latest(), all...)
 }
 
-// applyAll runs migrations in the transaction under way, and records them. user_version stays that of the newest
-// migration where an older one comes after it.
+// applyAll applies and records migrations in the current transaction. If an older migration is applied late,
+// user_version stays at the newest one.
 func applyAll(ctx context.Context, conn *sql.Conn, now int64, ms []Migration) error {
 	var version int
 	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -185,7 +186,7 @@ func applyAll(ctx context.Context, conn *sql.Conn, now int64, ms []Migration) er
 	return nil
 }
 
-// record notes that migrations were applied, and marks the file as ours, of this version.
+// record records that migrations were applied, and sets the application id and version of the database.
 func record(ctx context.Context, conn *sql.Conn, now int64, version int, ms ...Migration) error {
 	pragmas := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", ApplicationID, version)
 	_, err := conn.ExecContext(ctx, pragmas)
@@ -200,8 +201,8 @@ func record(ctx context.Context, conn *sql.Conn, now int64, version int, ms ...M
 	return err
 }
 
-// recorded reads what was applied: number → checksum. A database without the table must be empty, for a file of
-// another program is nothing to migrate.
+// recorded returns the applied migrations as number → checksum. A database without the table must be empty, because a
+// file of another program must not be migrated.
 func recorded(ctx context.Context, conn *sql.Conn) (map[int]string, error) {
 	var tables, ours, version, app int
 	row := conn.QueryRowContext(ctx,

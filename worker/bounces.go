@@ -10,12 +10,12 @@ import (
 	"newsletterd/store"
 )
 
-// bounceProvider is the provider that mails which came back are kept under; no tenant can give a provider this name.
+// bounceProvider is the provider name under which bounce messages are recorded. No tenant can use this name.
 const bounceProvider = "(mail)"
 
-// TakeBounce takes in one mail that came back to rcpt (empty where that is not known), and returns how many reports
-// of it were about a mail of ours. The others are ignored: only names that this daemon has made, which no one else can
-// make, are believed.
+// TakeBounce records the reports in one bounce message and returns how many concern our own emails. rcpt is the
+// address that received the message, or empty if unknown. TakeBounce ignores reports about other emails: it only
+// accepts identifiers that this daemon has signed, which no one else can create.
 func TakeBounce(
 	ctx context.Context, s *store.Store, ident *mail.Ident, rcpt string, data []byte, now core.Instant,
 ) (n int, err error) {
@@ -25,7 +25,7 @@ func TakeBounce(
 		if job == 0 {
 			continue
 		}
-		// one mail may have come back to several recipients: it counts once for each
+		// A message may report several recipients. Each of them counts once.
 		r.Key = core.ProviderKey(string(r.Key), strconv.FormatInt(job, 10), strconv.FormatInt(seq, 10))
 		r.Provider, r.JobNo, r.Seq = bounceProvider, job, seq
 		batch = append(batch, r)

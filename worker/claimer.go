@@ -10,24 +10,24 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// deferredEvery is how often a busy job looks for deferred recipients that have become due.
+// deferredEvery is the interval at which a busy job checks for deferred recipients that are due.
 const deferredEvery = 30 * time.Second
 
-// claimer takes up the running jobs, reads their recipients in batches and gives them to the dispatcher. One goroutine
-// runs it, the sender's.
+// claimer takes up the running jobs, reads their recipients in batches and passes them to the dispatcher. It runs in
+// the Sender's goroutine only.
 //
-// One process owns the file, so a claim is a read, and the position of the read is kept in memory: after a restart a
-// job begins again with the recipients that have no outcome.
+// A single process owns the database file, so a claim is just a read, and the read position is kept in memory. After
+// a restart a job starts again with the recipients that have no outcome.
 type claimer struct {
 	sender   *Sender
 	dirty    flag      // running jobs may have changed
 	rerouted flag      // relays or limits may have changed
-	checked  uint64    // departures of the store when the running jobs were read last
-	again    time.Time // when a job that could not be read is tried again; zero: there is none
+	checked  uint64    // departures of the store at the last read of the running jobs
+	again    time.Time // time of the next try of a job that could not be read; zero: none
 }
 
-// run gives recipients to the connections until nothing is left to do now, the daemon drains, or ctx has ended. It
-// returns when the first deferred recipient is due.
+// run passes recipients to the connections until no work is due, the daemon drains, or ctx ends. It returns the time
+// at which the first deferred recipient is due.
 func (c *claimer) run(ctx context.Context) time.Time {
 	var claims []core.Claim
 	for {
@@ -45,7 +45,7 @@ func (c *claimer) run(ctx context.Context) time.Time {
 		}
 		idle, due := c.idle(ctx)
 		switch {
-		case c.dirty.Load(): // a job was let go of, and may be running again
+		case c.dirty.Load(): // a job was released, and may be running again
 		case idle:
 			return earlier(due, c.again)
 		default:
@@ -54,8 +54,8 @@ func (c *claimer) run(ctx context.Context) time.Time {
 	}
 }
 
-// await sleeps until something may have changed. What is in flight may be deferred meanwhile, so it never sleeps for
-// longer than deferredEvery.
+// await sleeps until something may have changed. Recipients in flight may be deferred in the meantime, so it never
+// sleeps longer than deferredEvery.
 func (c *claimer) await(ctx context.Context, due time.Time) {
 	wait := deferredEvery
 	if due = earlier(due, c.again); !due.IsZero() {
@@ -71,7 +71,7 @@ func (c *claimer) await(ctx context.Context, due time.Time) {
 	}
 }
 
-// earlier returns the earlier of two instants. The zero instant is later than any other.
+// earlier returns the earlier of two times. The zero time counts as later than any other.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -79,7 +79,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// round claims once for each running job that needs it, and returns how many recipients it found.
+// round claims once for each running job that needs recipients, and returns the number of recipients claimed.
 func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) {
 	s := c.sender
 	retry := !c.again.IsZero() && !c.again.After(time.Now())
@@ -105,7 +105,7 @@ func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) 
 	return total, ctx.Err()
 }
 
-// leaveAlone lets a job that can't be read wait for a second, while the other jobs go on.
+// leaveAlone pauses a job that can't be read for a second, while the other jobs continue.
 func (c *claimer) leaveAlone(j *jobQueue, err error) {
 	c.sender.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID),
 		slog.Any("error", err))
@@ -113,9 +113,8 @@ func (c *claimer) leaveAlone(j *jobQueue, err error) {
 	c.again = earlier(c.again, j.readAt)
 }
 
-// refresh reads which jobs are running, takes up new ones and stops those that have ended. The departures are read
-// before the jobs, so a claim that is made after this reading is checked again as soon as a job was cancelled after
-// it.
+// refresh reads the running jobs, takes up new ones and stops those that have ended. It reads the departures before
+// the jobs, so a claim made after this read is checked again once a job is canceled.
 func (c *claimer) refresh(ctx context.Context) error {
 	s := c.sender
 	c.dirty.Store(false)
@@ -147,7 +146,7 @@ func (c *claimer) refresh(ctx context.Context) error {
 		if s.dispatcher.has(jobs[i].No) {
 			continue
 		}
-		if err := c.begin(ctx, &jobs[i]); err != nil { // the other jobs go on
+		if err := c.begin(ctx, &jobs[i]); err != nil { // the other jobs continue
 			s.opts.Log.Error("send: a job can't be started", slog.String("job", jobs[i].ID), slog.Any("error", err))
 			c.again = time.Now().Add(time.Second)
 		}
@@ -156,7 +155,7 @@ func (c *claimer) refresh(ctx context.Context) error {
 	return nil
 }
 
-// reroute gives each tenant with running jobs the relays and the pace that it has now.
+// reroute updates the relays and the pace of each tenant with running jobs.
 func (c *claimer) reroute(ctx context.Context) error {
 	s := c.sender
 	s.dispatcher.mu.Lock()
@@ -171,7 +170,7 @@ func (c *claimer) reroute(ctx context.Context) error {
 		jobs, changed := slices.Clone(t.jobs), ownChanged(t.group, g)
 		s.dispatcher.mu.Unlock()
 		for _, j := range jobs {
-			if changed { // what a job is made of depends on the server: begin takes it up again
+			if changed { // the content of a job depends on the server, so begin takes it up again
 				s.dispatcher.stop(j)
 			}
 		}
@@ -181,13 +180,13 @@ func (c *claimer) reroute(ctx context.Context) error {
 	return nil
 }
 
-// ownChanged reports whether jobs go from one server of the daemon's own to another, or between one and a tenant's
-// relays: the sender's address and the marks of a provider may differ then.
+// ownChanged reports whether jobs move between two servers of the daemon, or between a server of the daemon and a
+// tenant's relays. The sender address and the provider's header fields may then differ.
 func ownChanged(from, to *relayGroup) bool {
 	return from != nil && from != to && (from.owner == "" || to.owner == "")
 }
 
-// begin takes up a running job. A job whose content can't be compiled fails before any mail.
+// begin takes up a running job. A job whose content can't be compiled fails before any email is sent.
 func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 	s := c.sender
 	contents, err := compileContents(ctx, s.store, &s.opts, j)
@@ -229,15 +228,16 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 	return nil
 }
 
-// forgetEnded lets go of ended jobs of which no recipient is in flight, so that the scheduler may settle them.
+// forgetEnded releases ended jobs that have no recipient in flight, so that the scheduler can settle them.
 func (c *claimer) forgetEnded() {
 	if c.sender.dispatcher.forget() {
-		c.dirty.Store(true) // a job that was resumed meanwhile is taken up again
+		c.dirty.Store(true) // takes up a job that was resumed in the meantime
 		c.sender.kickScheduler()
 	}
 }
 
-// claim reads the next recipients of a job when its queue runs low: deferred ones that are due, else queued ones.
+// claim reads the next recipients of a job when its queue runs low. Deferred recipients that are due go before queued
+// ones.
 func (c *claimer) claim(ctx context.Context, j *jobQueue, claims *[]core.Claim) (int, error) {
 	d := c.sender.dispatcher
 	d.mu.Lock()
@@ -254,7 +254,7 @@ func (c *claimer) claim(ctx context.Context, j *jobQueue, claims *[]core.Claim) 
 	cs, err := c.claimDeferred(ctx, j, (*claims)[:0], now, share)
 	if err == nil && len(cs) == 0 && !j.drained {
 		cs, err = c.sender.store.ClaimRecipients(ctx, cs, &j.key, j.after, share)
-		if err == nil { // a claim that broke off counts for nothing
+		if err == nil { // a claim that failed doesn't count
 			j.drained = len(cs) < share
 		}
 		if err == nil && len(cs) > 0 {
@@ -289,7 +289,7 @@ func (c *claimer) claimDeferred(
 	return cs, nil
 }
 
-// queue gives claims to the dispatcher. Recipients who are to be left out are recorded at once.
+// queue passes claims to the dispatcher. It records skipped recipients immediately.
 func (c *claimer) queue(j *jobQueue, cs []core.Claim, departures uint64) {
 	items := make([]item, len(cs)) // one allocation for all
 	ready := make([]*item, 0, len(cs))
@@ -309,8 +309,8 @@ func (c *claimer) queue(j *jobQueue, cs []core.Claim, departures uint64) {
 	d.push(j, ready)
 }
 
-// idle reports whether nothing is queued or in flight. due is when the first deferred recipient is due of a job that
-// wants any; zero: none is.
+// idle reports whether nothing is queued or in flight. due is the time at which the first deferred recipient is due,
+// among the jobs that need recipients. It is zero if there is no such recipient.
 func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	c.forgetEnded()
 	idle = true
@@ -319,7 +319,7 @@ func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	d.mu.Lock()
 	for _, j := range d.jobs {
 		idle = idle && j.out == 0 && j.drained
-		if j.drained && !j.enough() && !j.readAt.After(time.Now()) { // the dispatcher signals when another job wants more
+		if j.drained && !j.enough() && !j.readAt.After(time.Now()) { // the dispatcher signals when a job needs more
 			hungry = append(hungry, j)
 		}
 	}

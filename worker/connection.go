@@ -13,17 +13,17 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// retryRead is the pause after a check that the database did not answer.
+// retryRead is the pause after a recheck that failed because the database did not answer.
 const retryRead = 200 * time.Millisecond
 
-// connection is one of a relay's connections. It gives mails to its sessions with the relay, one session after the
-// other, and hears what became of each mail.
+// connection is one connection to a relay. It feeds emails to its sessions with the relay, one session at a time, and
+// receives the outcome of each email.
 type connection struct {
 	sender    *Sender
 	relay     *relay
 	drafts    draftQueue
-	refused   *tenantQueue // whose mail the last reply refused at MAIL for good; nil: none
-	throttled string       // the address that the last reply was about, if it was 421 4.7.x
+	refused   *tenantQueue // tenant whose sender the last reply refused permanently at MAIL; nil: none
+	throttled string       // address of the last reply, if it was 421 4.7.x
 }
 
 func newConnection(s *Sender, r *relay) *connection {
@@ -32,7 +32,7 @@ func newConnection(s *Sender, r *relay) *connection {
 	return c
 }
 
-// run runs sessions until the dispatcher is closed or ctx has ended. While the relay is down it waits.
+// run runs sessions until the dispatcher is closed or ctx ends. While the relay is down, it waits.
 func (c *connection) run(ctx context.Context) {
 	defer c.drafts.end()
 	s, r := c.sender, c.relay
@@ -60,8 +60,8 @@ func (c *connection) run(ctx context.Context) {
 	}
 }
 
-// commit is smtp.Source.Commit: it takes a slot for a mail, and reports whether the mail has one. The last mails of a job
-// follow no others: they are left to the connection that is free first.
+// commit implements smtp.Source.Commit: it takes a slot for an email and reports whether it got one. The last emails
+// of a job are not pipelined after others, but left to the first free connection.
 func (c *connection) commit(ctx context.Context, e *smtp.Envelope, wait bool) bool {
 	s, it := c.sender, e.Tag.(*item)
 	switch {
@@ -73,7 +73,7 @@ func (c *connection) commit(ctx context.Context, e *smtp.Envelope, wait bool) bo
 	return s.dispatcher.plenty.Load() && s.inflight.takeNow(c.relay.group, it)
 }
 
-// failed notes why a session ended: the sender was refused, or the relay fails.
+// failed records why a session ended: the relay refused the sender, or the relay itself fails.
 func (c *connection) failed(ctx context.Context, err error, round uint64) {
 	s, r := c.sender, c.relay
 	var re *smtp.RelayError
@@ -100,8 +100,8 @@ func (c *connection) failed(ctx context.Context, err error, round uint64) {
 	}
 }
 
-// senderRefused lets one tenant wait: a relay that refuses MAIL for good refuses the sender, and other tenants have
-// another.
+// senderRefused pauses one tenant. A relay that refuses MAIL permanently refuses the sender, and other tenants use
+// other senders.
 func (c *connection) senderRefused(ctx context.Context, t *tenantQueue, re *smtp.RelayError) {
 	s, now := c.sender, time.Now()
 	pause, since, fresh := s.dispatcher.refused(t, re, now)
@@ -116,7 +116,7 @@ func (c *connection) senderRefused(ctx context.Context, t *tenantQueue, re *smtp
 	}
 }
 
-// giveUp fails jobs that could not be mailed for too long.
+// giveUp fails jobs that could not be sent for too long.
 func (c *connection) giveUp(ctx context.Context, jobNos []int64, now time.Time) {
 	for _, no := range jobNos {
 		if err := c.sender.store.FailSendJob(ctx, no, core.ReasonRelay, core.At(now)); err != nil {
@@ -125,8 +125,8 @@ func (c *connection) giveUp(ctx context.Context, jobNos []int64, now time.Time) 
 	}
 }
 
-// next is smtp.Source.Next: it returns the next mail. The recipient is checked once more when the mail is ready, just
-// before MAIL.
+// next implements smtp.Source.Next: it returns the next email. It checks the recipient again when the email is
+// rendered, just before MAIL.
 func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool) {
 	q := &c.drafts
 	q.mu.Lock()
@@ -173,8 +173,8 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 	}
 }
 
-// recheck returns why a claimed recipient may not be mailed any more, or nothing. While no subscriber has left since
-// the claim was read, the claim's own check holds and costs nothing.
+// recheck returns the reason to skip a claimed recipient, or an empty string. As long as no subscriber has left since
+// the claim was read, the check of the claim is still valid and recheck costs nothing.
 func (c *connection) recheck(ctx context.Context, it *item) (skip string, err error) {
 	if err := c.sender.store.MayAct(); err != nil {
 		return "", err
@@ -190,7 +190,7 @@ func (c *connection) recheck(ctx context.Context, it *item) (skip string, err er
 	return skip, err
 }
 
-// done is smtp.Source.Done: it has the outcome of a mail recorded, or gives the recipient back.
+// done implements smtp.Source.Done: it records the outcome of an email, or returns the recipient to the dispatcher.
 func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	s, it := c.sender, e.Tag.(*item)
 	e.Tag = nil
@@ -202,7 +202,7 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	}
 	switch o.Result {
 	case smtp.Untouched:
-		// Of several that were written at once the first one ends the session.
+		// If several emails were pipelined, the first refusal ends the session.
 		if o.Code/100 == 5 && c.refused == nil {
 			c.refused = it.job.tenant
 		}
@@ -232,7 +232,7 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	}
 }
 
-// untouched gives a recipient back whose message no relay has accepted.
+// untouched returns a recipient to the dispatcher. No relay has accepted its message.
 func (c *connection) untouched(it *item, o smtp.Outcome) {
 	c.sender.inflight.free(it)
 	if o.Lost {
@@ -244,7 +244,7 @@ func (c *connection) untouched(it *item, o smtp.Outcome) {
 	c.sender.dispatcher.giveBack(it)
 }
 
-// worked notes that the relay took or judged a mail.
+// worked records that the relay accepted or judged an email.
 func (c *connection) worked(it *item) {
 	if c.relay.worked() {
 		c.sender.reasons.look()
@@ -255,7 +255,8 @@ func (c *connection) worked(it *item) {
 	}
 }
 
-// replied counts a reply for a destination, if one of the relay group is watched or the reply gives cause to.
+// replied counts a reply for a destination. It does so only if the relay group watches a destination, or if the reply
+// is a throttling refusal.
 func (c *connection) replied(email string, refused bool) {
 	s, g := c.sender, c.relay.group
 	if !refused && !g.throttling.Load() {
@@ -269,7 +270,7 @@ func (c *connection) replied(email string, refused bool) {
 	}
 }
 
-// pause waits, and reports whether ctx still runs.
+// pause waits for d, and reports whether ctx is still active.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -12,28 +12,28 @@ import (
 	"newsletterd/store"
 )
 
-// content is the compiled content of a job, with what the links and addresses of its mails begin with.
+// content is the compiled content of a job, with the prefixes of its links and addresses.
 type content struct {
 	bulk       *mail.Bulk
-	named      *mail.Bulk // for readers who have agreed to be named in openings and clicks; nil: there are none
+	named      *mail.Bulk // for subscribers who agreed to tracking by name; nil: none
 	from       string
-	oneClick   string // the token follows
+	oneClick   string // URL without the token, which follows
 	visible    string
-	manage     string // of the page of preferences; empty where no body prints its link
-	bounceHost string // "@" and the domain; empty: the plain sender
+	manage     string // prefix of the preference page's URL; empty if no body prints its link
+	bounceHost string // "@" and the domain; empty: MAIL FROM is the plain sender
 	listID     string
 	jobNo      int64
 	startedAt  core.Instant
 	sealer     *auth.Sealer
 	ident      *mail.Ident
 	sign       signature
-	view       string  // the token follows; empty: no part of the mail prints it
-	tracked    bool    // by reader, in bulk
-	links      []int64 // numbers of those that are tracked
+	view       string  // URL without the token, which follows; empty if no part prints it
+	tracked    bool    // bulk tracks each subscriber by name
+	links      []int64 // numbers of the tracked links
 }
 
-// compileContents reads and compiles the content of a job for each of its lists. An Invalid or NotFound error is the
-// job's fault.
+// compileContents reads and compiles the content of a job for each of its lists. An Invalid or NotFound error means
+// that the job itself is at fault.
 func compileContents(ctx context.Context, st *store.Store, o *SendOptions, j *core.SendJob) ([]*content, error) {
 	lists, err := st.JobLists(ctx, j)
 	if err != nil {
@@ -113,11 +113,11 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	return out, nil
 }
 
-// preferencesPath is that of the page of preferences; the token follows.
+// preferencesPath is the path of the preference page. The token follows.
 const preferencesPath = "/preferences?token="
 
-// countTotals makes the mails, but for those of named, name no reader in pixel and links: these are part of the
-// content.
+// countTotals sets up anonymous tracking: the pixel and links are part of the content and identify no subscriber. It
+// does not affect the emails of c.named.
 func (c *content) countTotals(ctx context.Context, st *store.Store, spec *mail.BulkSpec) (err error) {
 	if err := st.CountTotals(ctx, c.jobNo, c.named != nil); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (c *content) countTotals(ctx context.Context, st *store.Store, spec *mail.B
 	return err
 }
 
-// providersOf returns the kinds of the mail providers that the relays of a tenant's mails belong to.
+// providersOf returns the kinds of the email providers that the relays of a tenant belong to.
 func providersOf(t *core.Tenant, own string) []string {
 	if len(t.Relays) == 0 {
 		return []string{own}
@@ -141,8 +141,8 @@ func providersOf(t *core.Tenant, own string) []string {
 	return kinds
 }
 
-// compose writes the mail of one recipient into e, into the room that its Data had. The same recipient of the same job
-// always gets the same Message-ID and the same tokens, whichever try it is. scratch is the caller's, used again.
+// compose writes the email of one recipient into e and reuses the capacity of e.Data. The same recipient of the same
+// job gets the same Message-ID and the same tokens at every try. scratch is a reusable buffer of the caller.
 func (c *content) compose(e *smtp.Envelope, cl *core.Claim, now time.Time, scratch *[]byte) error {
 	links, err := c.sealer.AppendUnsubscribe(append((*scratch)[:0], c.visible...), auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: c.listID, SubscriptionID: cl.SubscriberID, Email: core.Email(cl.Email),
@@ -156,7 +156,7 @@ func (c *content) compose(e *smtp.Envelope, cl *core.Claim, now time.Time, scrat
 	links = append(append(links, c.oneClick...), links[len(c.visible):end]...)
 	begin := len(links)
 	*scratch = c.ident.AppendMessage(links, c.jobNo, cl.Seq)
-	all := string(*scratch) // one text for all
+	all := string(*scratch) // a single string for all tokens
 	token := all[len(c.visible):end]
 	r := mail.Recipient{
 		Email: cl.Email, SubscriberID: cl.SubscriberID, Preferences: cl.Preferences, Date: now,

@@ -9,15 +9,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// destinations is what a relay group knows of the domains that its mails go to. The dispatcher's lock guards it.
+// destinations holds the state of the domains that a relay group sends to. It is guarded by the dispatcher's lock.
 type destinations struct {
-	parked     parkedHeap           // items of domains that have had their share
-	throttled  map[string]*throttle // domains that refuse mails for their number
-	throttling flag                 // there are any; read without the lock
-	raiseAt    time.Time            // throttled ones are not looked at before
+	parked     parkedHeap           // items of domains whose rate is used up
+	throttled  map[string]*throttle // domains that refuse emails because of their number
+	throttling flag                 // throttled is not empty; read without the lock
+	raiseAt    time.Time            // earliest time to check the throttled domains again
 }
 
-// due returns when a message to an address may go, and counts it. common is the pace of all groups; nil: none.
+// due returns the time at which a message to an address may be sent, and counts the message. common is the pace
+// shared by all groups. A nil common means no limit.
 func (d *destinations) due(common *domainPace, email string, now time.Time) time.Time {
 	at := now
 	if common != nil {
@@ -34,7 +35,8 @@ func (d *destinations) due(common *domainPace, email string, now time.Time) time
 	return at
 }
 
-// retime gives the parked items of a domain whose rate has changed new times, and reports whether there are any.
+// retime computes new times for the parked items of a domain whose rate has changed, and reports whether there are
+// any.
 func (d *destinations) retime(common *domainPace, domain string, now time.Time) bool {
 	var waiting []*parkedItem
 	for i := range d.parked {
@@ -52,7 +54,7 @@ func (d *destinations) retime(common *domainPace, domain string, now time.Time) 
 	return len(waiting) > 0
 }
 
-// drop removes the parked items that gone reports, and returns them.
+// drop removes the parked items for which gone reports true, and returns them.
 func (d *destinations) drop(gone func(*item) bool) (dropped []parkedItem) {
 	d.parked = slices.DeleteFunc(d.parked, func(p parkedItem) bool {
 		if !gone(p.it) {
@@ -65,13 +67,14 @@ func (d *destinations) drop(gone func(*item) bool) (dropped []parkedItem) {
 	return dropped
 }
 
-// domainPace bounds the messages to each destination domain. A message that is too early gets its time and is parked.
+// domainPace limits the rate of messages to each destination domain. A message that is too early is parked until its
+// time.
 type domainPace struct {
-	rates   map[string]float64 // messages a second; "*": of every other domain
+	rates   map[string]float64 // messages per second; "*" applies to all other domains
 	buckets map[string]*rate.Limiter
 }
 
-// maxDomains bounds how many domains are remembered.
+// maxDomains is the maximum number of domains kept in memory.
 const maxDomains = 100_000
 
 // domainOf returns the domain of an address.
@@ -84,7 +87,7 @@ func newDomainPace(rates map[string]float64) *domainPace {
 	return &domainPace{rates: rates, buckets: map[string]*rate.Limiter{}}
 }
 
-// reserve returns when a message to an address may go, and counts it.
+// reserve returns the time at which a message to an address may be sent, and counts the message.
 func (d *domainPace) reserve(email string, now time.Time) time.Time {
 	domain := domainOf(email)
 	r, ok := d.rates[domain]
@@ -104,16 +107,16 @@ func (d *domainPace) reserve(email string, now time.Time) time.Time {
 	return now.Add(b.ReserveN(now, 1).DelayFrom(now))
 }
 
-// maxParked is how many recipients of one job may be parked. With as many the whole job waits for them.
+// maxParked is the maximum number of parked recipients of one job. When it is reached, the whole job waits.
 const maxParked = 8192
 
-// parkedItem is an item that waits for the turn of its destination.
+// parkedItem is an item that waits for its destination.
 type parkedItem struct {
 	at time.Time
 	it *item
 }
 
-// parkedHeap is a heap.Interface. The item whose time comes first is its first.
+// parkedHeap implements heap.Interface. The item with the earliest time comes first.
 type parkedHeap []parkedItem
 
 func (h parkedHeap) Len() int           { return len(h) }

@@ -15,24 +15,24 @@ import (
 	"newsletterd/store/db"
 )
 
-// The member service's operations.
+// These are the operations of the member service.
 const (
 	disablePath          = "/api/subscriptions/disable"
 	unsubscribeTokenPath = "/api/newsletter/unsubscribe-token"
 	unsubscribePath      = "/api/newsletter/unsubscribe"
 )
 
-// disabledBy is who the member service is told has asked.
+// disabledBy is the requester named in requests to the member service.
 const disabledBy = "newsletterd send service"
 
-const disableRead = 50 // requests read at once
+const disableRead = 50 // requests per read
 
 // DisablerOptions configures a Disabler.
 type DisablerOptions struct {
 	Store     *store.Store
-	Base      string            // of the member service: http://127.0.0.1:8080
-	Transport http.RoundTripper // nil: net/http's
-	// Token makes an access token that may disable addresses for a tenant.
+	Base      string            // base URL of the member service, such as http://127.0.0.1:8080
+	Transport http.RoundTripper // nil: http.DefaultTransport
+	// Token returns an access token that permits blocking addresses of a tenant.
 	Token func(ctx context.Context, tenantID string, now core.Instant) (string, error)
 	Log   *slog.Logger
 }
@@ -43,9 +43,9 @@ type disabler struct {
 	loop   *Loop
 }
 
-// Disabler returns the loop that reports to the member service, by its own HTTP operations, addresses that complained,
-// and one elsewhere of those that left by the link of a mail. It kicks itself when there is one. A request is tried
-// until it is answered: the operations may be repeated.
+// Disabler returns the loop that asks the member service to block addresses after spam complaints, and to unsubscribe
+// addresses after a click on an email's unsubscribe link. It uses the service's HTTP operations and wakes itself for
+// new requests. It retries each request until it is answered; repeating an operation has no effect.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
 		Transport: o.Transport, Timeout: postTimeout,
@@ -100,7 +100,7 @@ func (d *disabler) record(ctx context.Context, r *core.PendingDisable, reason st
 		core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
 }
 
-// post makes one attempt; reason is empty when the member service has done it.
+// post makes one attempt. An empty reason means that the member service has done the request.
 func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason string) {
 	token, err := d.Token(ctx, r.TenantID, core.At(time.Now()))
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason str
 	return reason
 }
 
-// ask posts to an operation of the member service; reason is empty when it has done it.
+// ask posts to an operation of the member service. An empty reason means success.
 func (d *disabler) ask(ctx context.Context, path, token string, in map[string]any) (text []byte, reason string) {
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -8,32 +8,32 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// dispatcher hands the claimed recipients of all running jobs to the connections. Tenants take turns, and so do the
-// jobs of one tenant, one recipient each, so that no large job holds up a small one. Its lock guards the queues, the
-// paces and the destinations of relay groups.
+// dispatcher hands out the claimed recipients of all running jobs to the connections. Tenants take turns, and so do
+// the jobs of one tenant, one recipient each, so that a large job never blocks a small one. Its lock guards the
+// queues, the paces and the destinations of relay groups.
 type dispatcher struct {
 	mu      sync.Mutex
-	more    *sync.Cond    // an item was queued, or the dispatcher was closed
+	more    *sync.Cond    // signals that an item was queued or the dispatcher was closed
 	low     chan struct{} // wakes the claimer
-	jobs    []*jobQueue   // only the claimer's goroutine changes the slice
+	jobs    []*jobQueue   // changed by the claimer's goroutine only
 	tenants []*tenantQueue
-	turn    int // the next of tenants
+	turn    int // index of the next tenant
 	closed  bool
-	ended   flag // closed, read without the lock
-	// many are queued after the item that was handed out last, and no limit counts them; read without the lock
+	ended   flag // same as closed, read without the lock
+	// many items are queued after the last one handed out, and no limit applies; read without the lock
 	plenty  flag
 	domains *domainPace // nil: no limit
-	wakeAt  time.Time   // when a timer wakes the connections; zero: none is set
+	wakeAt  time.Time   // time at which a timer wakes the connections; zero: none set
 }
 
-// newDispatcher returns a dispatcher without jobs. domainRates are messages a second to each domain.
+// newDispatcher returns a dispatcher without jobs. domainRates are in messages per second to each domain.
 func newDispatcher(domainRates map[string]float64) *dispatcher {
 	d := &dispatcher{low: make(chan struct{}, 1), domains: newDomainPace(domainRates)}
 	d.more = sync.NewCond(&d.mu)
 	return d
 }
 
-// add takes up a job.
+// add adds a job.
 func (d *dispatcher) add(j *jobQueue, g *relayGroup, p *pace) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *dispatcher) has(jobNo int64) bool {
 	return slices.ContainsFunc(d.jobs, func(j *jobQueue) bool { return j.job.No == jobNo })
 }
 
-// stop drops what is queued of a job that has ended or is paused.
+// stop drops the queued items of a job that has ended or is paused.
 func (d *dispatcher) stop(j *jobQueue) {
 	d.mu.Lock()
 	j.stop()
@@ -62,7 +62,7 @@ func (d *dispatcher) stop(j *jobQueue) {
 	d.signal()
 }
 
-// forget lets go of ended jobs of which no item is in flight, and reports whether there were any.
+// forget removes ended jobs that have no item in flight, and reports whether there were any.
 func (d *dispatcher) forget() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +78,7 @@ func (d *dispatcher) forget() bool {
 	return true
 }
 
-// close wakes all connections and hands out nothing more.
+// close wakes all connections. After that, the dispatcher hands out nothing.
 func (d *dispatcher) close() {
 	d.mu.Lock()
 	d.closed = true
@@ -87,7 +87,7 @@ func (d *dispatcher) close() {
 	d.more.Broadcast()
 }
 
-// reset forgets all jobs. No connection runs.
+// reset removes all jobs. No connection may be running.
 func (d *dispatcher) reset() {
 	d.mu.Lock()
 	for _, t := range d.tenants {
@@ -98,7 +98,7 @@ func (d *dispatcher) reset() {
 	d.mu.Unlock()
 }
 
-// setRoute changes a tenant's relays and its pace.
+// setRoute changes the relays and the pace of a tenant.
 func (d *dispatcher) setRoute(t *tenantQueue, g *relayGroup, p *pace) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,8 +106,8 @@ func (d *dispatcher) setRoute(t *tenantQueue, g *relayGroup, p *pace) {
 	d.more.Broadcast()
 }
 
-// refused notes that a tenant's sender was refused at MAIL. Nothing of the tenant goes out during the pause; fresh is
-// false where one has begun before.
+// refused records that the relay refused a tenant's sender at MAIL. The tenant sends nothing during the pause. fresh
+// is false if a pause was already running.
 func (d *dispatcher) refused(
 	t *tenantQueue, re *smtp.RelayError, now time.Time,
 ) (pause time.Duration, since time.Time, fresh bool) {
@@ -119,14 +119,14 @@ func (d *dispatcher) refused(
 	return pause, since, fresh
 }
 
-// welcomed notes that a mail of a tenant got beyond MAIL.
+// welcomed records that the relay accepted MAIL for an email of the tenant.
 func (d *dispatcher) welcomed(t *tenantQueue) {
 	d.mu.Lock()
 	t.welcomed()
 	d.mu.Unlock()
 }
 
-// jobsOf returns the numbers of the jobs of the tenants that go by a group.
+// jobsOf returns the numbers of the jobs of all tenants that use a group.
 func (d *dispatcher) jobsOf(g *relayGroup) (nos []int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,7 +148,7 @@ func (d *dispatcher) jobsOfTenant(t *tenantQueue) (nos []int64) {
 	return nos
 }
 
-// signal makes the claimer look again.
+// signal wakes the claimer.
 func (d *dispatcher) signal() {
 	select {
 	case d.low <- struct{}{}:
@@ -156,14 +156,14 @@ func (d *dispatcher) signal() {
 	}
 }
 
-// wake makes every waiting connection look again.
+// wake wakes all waiting connections.
 func (d *dispatcher) wake() {
 	d.mu.Lock()
 	d.more.Broadcast()
 	d.mu.Unlock()
 }
 
-// wakeIn makes the connections look again at an instant. The lock is held.
+// wakeIn wakes the connections at a given time. The caller holds the lock.
 func (d *dispatcher) wakeIn(at, now time.Time) {
 	if !d.wakeAt.IsZero() && !at.Before(d.wakeAt) && d.wakeAt.After(now) {
 		return
@@ -179,7 +179,7 @@ func (d *dispatcher) wakeIn(at, now time.Time) {
 	})
 }
 
-// push queues claimed items of a job after the others.
+// push appends claimed items to the queue of a job.
 func (d *dispatcher) push(j *jobQueue, items []*item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -192,7 +192,7 @@ func (d *dispatcher) push(j *jobQueue, items []*item) {
 	d.more.Broadcast()
 }
 
-// giveBack queues an item again, before all others of its job. No relay has accepted its message.
+// giveBack puts an item back at the head of its job's queue. No relay has accepted its message.
 func (d *dispatcher) giveBack(it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,7 +206,7 @@ func (d *dispatcher) giveBack(it *item) {
 	d.more.Broadcast()
 }
 
-// settled notes that n items of a job have a recorded outcome.
+// settled records that n items of a job have a recorded outcome.
 func (d *dispatcher) settled(j *jobQueue, n int) {
 	d.mu.Lock()
 	j.out -= n
@@ -217,7 +217,8 @@ func (d *dispatcher) settled(j *jobQueue, n int) {
 	}
 }
 
-// replied counts a reply for a destination. slowed reports whether its rate was halved, to so many messages a second.
+// replied counts a reply for a destination. slowed reports whether the rate was halved, and to is the new rate in
+// messages per second.
 func (d *dispatcher) replied(g *relayGroup, domain string, refused bool, now time.Time) (slowed bool, to float64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -227,7 +228,7 @@ func (d *dispatcher) replied(g *relayGroup, domain string, refused bool, now tim
 	return slowed, to
 }
 
-// retime gives the parked items of a destination whose rate has changed new times. The lock is held.
+// retime computes new times for the parked items of a destination whose rate has changed. The caller holds the lock.
 func (d *dispatcher) retime(g *relayGroup, domain string, now time.Time) {
 	if g.retime(d.domains, domain, now) {
 		d.wakeIn(g.parked[0].at, now)

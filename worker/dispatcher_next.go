@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// next hands out the item whose turn it is on a relay. It returns nil where none is ready and wait is false, and when
-// the dispatcher is closed, ctx has ended, or a relay before this one works again.
+// next hands out the next item for a relay. If none is ready, it waits, or returns nil if wait is false. It also
+// returns nil if the dispatcher is closed, ctx ends, or a relay before this one works again.
 func (d *dispatcher) next(ctx context.Context, r *relay, wait bool) *item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -29,7 +29,7 @@ func (d *dispatcher) next(ctx context.Context, r *relay, wait bool) *item {
 	}
 }
 
-// clock reads the time once, and only if it is asked for.
+// clock reads the time at most once, when it is first needed.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time {
@@ -39,8 +39,8 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
-// pop takes the item whose turn it is on a relay: a parked one whose time has come, else one of the tenant whose turn
-// it is.
+// pop takes the next item for a relay: a parked item whose time has come, or else an item of the tenant whose turn it
+// is.
 func (d *dispatcher) pop(r *relay) *item {
 	var c clock
 	if r.pace != nil && !d.open(r.pace, &c) {
@@ -81,7 +81,7 @@ func (d *dispatcher) pop(r *relay) *item {
 	return it
 }
 
-// open reports whether a pace lets a message go now. If it doesn't, open sees to it that the connections look again.
+// open reports whether a pace permits a message now. If it doesn't, open schedules a wakeup of the connections.
 func (d *dispatcher) open(p *pace, c *clock) bool {
 	at := p.ready(c.now())
 	if !at.After(c.now()) {
@@ -94,7 +94,7 @@ func (d *dispatcher) open(p *pace, c *clock) bool {
 	return false
 }
 
-// openTenant reports whether a tenant's refusals and pace let a message go now, as open does.
+// openTenant reports whether a tenant's refusals and pace permit a message now, in the same way as open.
 func (d *dispatcher) openTenant(t *tenantQueue, c *clock) bool {
 	if !t.until.IsZero() {
 		if t.until.After(c.now()) {
@@ -106,7 +106,8 @@ func (d *dispatcher) openTenant(t *tenantQueue, c *clock) bool {
 	return t.pace == nil || d.open(t.pace, c)
 }
 
-// popTenant takes the next item of a tenant: its jobs take turns. Items whose destination has had its share are parked.
+// popTenant takes the next item of a tenant, whose jobs take turns. It parks items whose destination has reached its
+// rate.
 func (d *dispatcher) popTenant(t *tenantQueue, c *clock) *item {
 	for range t.jobs {
 		if t.turn >= len(t.jobs) {
@@ -149,7 +150,7 @@ func (d *dispatcher) popParked(r *relay, c *clock) *item {
 		if d.openTenant(it.job.tenant, c) {
 			return it
 		}
-		// It goes back to the others of its job, for a tenant that waits must not hold others up.
+		// The item returns to its job, so that a tenant that waits does not block others.
 		it.timed = true
 		it.job.unpop(it)
 	}

@@ -1,102 +1,102 @@
-// Package worker does what happens without a request. Each worker is a Loop whose Step does what is due and returns
-// when it wants to run again. No loop polls: it sleeps until that instant, or until it is kicked. A Group starts all
-// loops and drains them when the daemon stops.
+// Package worker contains the background work of the daemon. Each worker is a Loop. Its Step does the work that is
+// due and returns the time of its next run. No loop polls: it sleeps until that time, or until it is kicked. A Group
+// starts all loops and drains them when the daemon stops.
 //
 // # Parts
 //
 //	group.go         Loop and Group: start, kick, drain
-//	scheduler.go     jobs from one state to the next: due, running, ended, settled; and removes
-//	                 subscribers that a full sync did not name
-//	sender.go connection.go tally.go …   the send path, below
-//	mailer.go        mails to one person, rendered when their turn comes; tenant_mailer.go: of tenants with relays of
-//	                 their own; test_mail.go: a job's mail to one address
+//	scheduler.go     moves jobs from one state to the next: due, running, ended, settled; removes subscribers that a
+//	                 full sync did not include
+//	sender.go connection.go tally.go …   the send path, see below
+//	mailer.go        transactional emails, rendered just before they are sent; tenant_mailer.go: those of tenants with
+//	                 their own relays; test_mail.go: test emails of a job
 //	outbox.go        events to the send service, in order per subscription; full_sync.go: whole lists; poster.go: signed
-//	                 requests of both; endpoints.go: the same events to the receivers of tenants, a loop for each
-//	disabler.go      addresses that complained, to the member service's disable operation
-//	bounces.go       TakeBounce: a mail that came back, for the LMTP listener and `newsletterd bounce`. It is no loop;
-//	                 what mail providers report goes from handlers to the store, without this package
-//	tracker.go       what readers open and follow, counted in batches; tracker_totals.go: without naming subscribers
-//	self_check.go    compares both sides of each list at night, and repairs the differences
-//	imports.go       files of subscribers that were uploaded, into their lists; importsurvey.go: what a first look found
-//	firstfew.go      the first recipients of a job, and the wait for their bounces; firstlinks.go: whether its links answer
-//	notices.go       the words of emails to one person; signing.go: their DKIM signers
-//	replica.go       workers that wait for the replica
-//	housekeeping.go  removes what has expired, and has SQLite look at its tables; snapshot.go: the copy of the file that may be copied at any moment;
-//	                 drill.go: whether the replica can be restored, tried once a week
-//	backoff.go       the schedules of retries of events, of full syncs and of mails to one person. That of a recipient is
-//	                 core.SendJob.NextTry, that of a relay smtp.RelayError.Backoff
+//	                 requests for both; endpoints.go: the same events to tenants' webhook endpoints, one loop each
+//	disabler.go      blocks addresses after spam complaints, through the member service
+//	bounces.go       TakeBounce: handles a bounce message, for the LMTP listener and `newsletterd bounce`. It is not a
+//	                 loop. Reports of email providers go from handlers to the store, without this package
+//	tracker.go       counts opens and clicks in batches; tracker_totals.go: anonymous clicks
+//	self_check.go    compares both sides of each list at night and repairs differences
+//	imports.go       imports uploaded files of subscribers; importsurvey.go: the survey of a file
+//	firstfew.go      first recipients of a job, and the wait for their bounces; firstlinks.go: checks its links
+//	notices.go       content of transactional emails; signing.go: DKIM signers
+//	replica.go       lets workers wait for the replica
+//	housekeeping.go  deletes expired records and runs SQLite's optimizer; snapshot.go: a copy of the database file that
+//	                 can be backed up at any moment; drill.go: weekly restore test of the replica
+//	backoff.go       retry delays of events, full syncs and transactional emails. Recipients use core.SendJob.NextTry,
+//	                 relays use smtp.RelayError.Backoff
 //
 // # The send path
 //
-// A running job has a row for each recipient. A message goes from that row to its outcome like this; each box is a
-// type:
+// A running job has a row for each recipient. A message passes these types on its way from that row to its outcome:
 //
-//	 scheduler     makes the rows of a job that begins, in steps, once the changes of its list that are on their way
-//	               have arrived; ends a job whose window closes; settles the rows of one that was cancelled or has failed
+//	 scheduler     creates the rows of a job that starts, in steps, after pending changes of its list have arrived;
+//	               ends a job whose window closes; settles the rows of a job that was canceled or failed
 //	     │
 //	     ▼  rows without an outcome
-//	┌─ claimer ──┐ compiles a job's content when it takes the job up (content.go). Where the job's queue is low it reads
-//	│            │ deferred recipients that are due, else the next queued ones: 256 divided by the running jobs, 32 at
-//	│            │ least. It remembers how far it has read (claimer.go). Those who may not be mailed any more are
-//	│            │ records at once: skipped
+//	┌─ claimer ──┐ compiles the content of a job when it takes it up (content.go). If the job's queue is low, it reads
+//	│            │ deferred recipients that are due, or else the next queued ones: 256 divided by the running jobs, but
+//	│            │ at least 32. It remembers its read position (claimer.go). Recipients who may no longer be emailed
+//	│            │ are recorded immediately: skipped
 //	└─────┬──────┘
 //	      ▼  items
-//	┌ dispatcher ┐ keeps a jobQueue for each job and a tenantQueue for each tenant. Hands out one item at a time: tenants
-//	│            │ take turns, then the jobs of the tenant (dispatcher.go, dispatcher_next.go, job_queue.go). Before, it asks
-//	│            │ the pace of the relay and of the tenant (pace.go) and the destination (destinations.go, throttle.go).
-//	│            │ An item whose destination has had its share is parked until its time; others go before it
+//	┌ dispatcher ┐ holds a jobQueue for each job and a tenantQueue for each tenant. Hands out one item at a time:
+//	│            │ tenants take turns, then the jobs of the tenant (dispatcher.go, dispatcher_next.go, job_queue.go).
+//	│            │ It first asks the paces of relay and tenant (pace.go) and the destination (destinations.go,
+//	│            │ throttle.go). If a destination has reached its rate, its item is parked and others go first
 //	└─────┬──────┘
 //	      ▼  an item, when a connection of a relay of the tenant's relayGroup asks for one
-//	┌ connection ┐ 1. draftQueue: the mail is rendered, and signed in the signPool (drafts.go, content.go, sign_pool.go)
-//	│            │ 2. next: has a subscriber left since the claim? Then the row is read again. Does the job still run?
+//	┌ connection ┐ 1. draftQueue: rendered, signed in the signPool (drafts.go, content.go, sign_pool.go)
+//	│            │ 2. next: reads the row again if a subscriber left since the claim. Checks that the job still runs
 //	│            │ 3. the session of smtp.Sender writes MAIL, RCPT and DATA
-//	│            │ 4. inflight: takes one of max_unrecorded slots, and waits for one (inflight.go)
+//	│            │ 4. inflight: takes one of max_unrecorded slots, or waits for one (inflight.go)
 //	│            │ 5. the content and the final dot are written, and the reply is read
-//	│            │ 6. done: the reply becomes a record (outcomes.go), or the item goes back to the dispatcher where the
-//	│            │ relay has not judged it
+//	│            │ 6. done: the reply becomes a record (outcomes.go). If the relay has not judged the email, the item
+//	│            │ returns to the dispatcher
 //	└─────┬──────┘
-//	      ▼  a record: sent, failed, skipped, deferred with the time of the next try, or, where the reply was lost,
-//	      │  queued once more (the second time: failed)
-//	┌─ recorder ─┐ gathers records, gives them to the store's writer, which commits many at once, and then frees their
-//	│            │ slots and counts them off their jobs (recorder.go). The same commit counts the job's figures, ends the
-//	│            │ job with its last outcome, and notes at the subscriber that the address bounced
+//	      ▼  a record: sent, failed, skipped, or deferred with the time of the next try. If the reply was lost: queued
+//	      │  once more (the second time: failed)
+//	┌─ recorder ─┐ collects records and passes them to the store's writer, which commits many together. Then it frees
+//	│            │ their slots and counts them off their jobs (recorder.go). The same commit counts the job's figures,
+//	│            │ ends the job with its last outcome, and marks subscribers as bounced
 //	└────────────┘
 //
-// A Sender owns these parts, and a step of its loop runs them until nothing is left to do now: the claimer in the
-// loop's goroutine, each connection in one of its own. The store's writer takes the records in its own goroutine. A
-// step returns the instant at which the first deferred recipient is due. Where a pace lets nothing go, the step goes
-// on: the connections wait in dispatcher.next, and a timer wakes them when the pace has room.
+// A Sender owns these parts, and a step of its loop runs them until no work is due. The claimer runs in the loop's
+// goroutine, each connection in its own. The store's writer takes the records in its own goroutine. A step returns
+// the time at which the first deferred recipient is due. If a pace permits nothing, the step continues: the
+// connections wait in dispatcher.next, and a timer wakes them when the pace has room.
 //
-// A relayGroup is the relays of a tenant in the order of use, or the daemon's own (relay_group.go); relays has all
-// groups (relays.go, which also has the daemon's own server). A connection uses its relay while those before it are down or have used up their quota of the
-// day. After a failure the relay is left alone for a pause that grows, then one connection tries alone (relay.go).
-// Once all relays of a group have been down for GiveUpAfter, its jobs fail. A 5xx to MAIL refuses the sender: the
-// tenant waits in the same way, and the others go on. A job whose mails are refused 100 times running for reasons of
-// policy is paused (policy.go).
+// A relayGroup holds the relays of a tenant in order of use, or the daemon's own (relay_group.go). The type relays
+// holds all groups (relays.go, which also has the daemon's own server). A connection uses its relay while those
+// before it are down or have used up their daily quota. After a failure the relay is left alone for a growing pause,
+// and then one connection tries (relay.go). When all relays of a group have been down for GiveUpAfter, its jobs fail.
+// A 5xx reply to MAIL refuses the sender: the tenant pauses in the same way, and the others continue. A job is paused
+// after 100 consecutive policy refusals (policy.go).
 //
-// limits takes what a pace counts by period and by day out of the file in parts, before it is used; a second is counted
-// in memory (limits.go, period.go, quota.go). waitReasons writes down why a job waits (wait_reasons.go).
+// For limits per period and per day, the type limits leases parts from the database before they are used. Limits per
+// second are counted in memory (limits.go, period.go, quota.go). waitReasons records why a job waits
+// (wait_reasons.go).
 //
 // # Kill and stop
 //
-// The file has the rows of recipients, their outcomes, the due times of those deferred and the parts of limits that
-// were taken; all else is memory. A kill loses the replies that were not committed: their recipients, max_unrecorded at
-// most, are mailed once more, and no one is left out. What was taken of a limit and not used is lost. At SIGTERM the
-// claimer claims no more, each connection finishes the message that it has begun, the recorder flushes, and the limits
-// get back what is left. Claims without a message are forgotten.
+// The database holds the recipient rows, their outcomes, the due times of deferred ones and the leased parts of
+// limits. Everything else is in memory. A kill loses the replies that were not committed. Their recipients, at most
+// max_unrecorded, get the email again, and no one is left out. Unused leases of limits are lost. At SIGTERM the
+// claimer stops claiming, each connection finishes its current message, the recorder flushes, and unused leases are
+// returned. Claims without a message are forgotten.
 //
 // # Invariants
 //
-//   - One process owns the file, so a claim is a read and the memory of it. After a restart a job begins again with
-//     the rows without an outcome.
-//   - At any moment at most max_unrecorded messages may have been accepted by a relay without a durable outcome.
-//   - Between the claim and MAIL the store's Departures are compared. While they are equal, the claim's check holds;
-//     else the recipient, and whether the job still runs, is read again.
+//   - One process owns the database, so a claim is a read kept in memory. After a restart a job starts again with the
+//     rows without an outcome.
+//   - At any moment, relays may have accepted at most max_unrecorded messages without a durable outcome.
+//   - Between the claim and MAIL the store's Departures are compared. While they are equal, the claim's check is
+//     valid. Otherwise the recipient and the state of the job are read again.
 //   - The same recipient of the same job gets the same Message-ID and the same tokens at each try.
-//   - A job that has ended is settled only when the sender holds no item of it, so that no outcome comes too late;
-//     then sent + failed + skipped is the number of recipients.
-//   - Locks: the dispatcher's is taken before a relayGroup's, never after. No lock is held over a read or write of the
-//     file, except the lock of a draftQueue.
+//   - A job that has ended is settled only when the sender holds no item of it, so that no outcome comes too late.
+//     Then sent + failed + skipped is the number of recipients.
+//   - Locks: the dispatcher's is taken before a relayGroup's, never after. No lock is held during a read or write of
+//     the database, except the lock of a draftQueue.
 //
-// The decisions and what was measured for them stand in docs/decisions, 0210 to 0223.
+// The decisions and their measurements are in docs/decisions, 0210 to 0223.
 package worker

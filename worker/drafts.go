@@ -11,24 +11,25 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// inARow is how many mails a connection lets be signed ahead where plenty are queued. It then sends as many in a row.
+// inARow is the number of emails that a connection has signed ahead when plenty are queued. It then sends them in a
+// row.
 const inARow = 8
 
-// keptFor is how long a connection that waits for its relay keeps what it has made ahead, at least; twice as long at
-// most.
+// keptFor is the minimum time that a connection waiting for its relay keeps prepared emails. The maximum is twice as
+// long.
 const keptFor = 2 * time.Second
 
-// draft is a mail that is being made for a connection.
+// draft is an email in preparation for a connection.
 type draft struct {
 	it     *item
 	e      *smtp.Envelope
 	signer *dkim.Signer
 	skip   []string
 	err    error
-	done   chan struct{} // closed when the mail is made; nil: it was made at once
+	done   chan struct{} // closed when the email is ready; nil: it was rendered synchronously
 }
 
-// ready reports whether the mail is made.
+// ready reports whether the email is ready.
 func (d *draft) ready() bool {
 	if d.done == nil {
 		return true
@@ -41,7 +42,7 @@ func (d *draft) ready() bool {
 	}
 }
 
-// await waits until the mail is made or ctx has ended, and reports whether it is made.
+// await waits until the email is ready or ctx ends, and reports whether it is ready.
 func (d *draft) await(ctx context.Context) bool {
 	if d.done == nil {
 		return true
@@ -54,7 +55,7 @@ func (d *draft) await(ctx context.Context) bool {
 	}
 }
 
-// make renders the mail and signs it.
+// make renders the email and signs it.
 func (d *draft) make(scratch *[]byte) {
 	d.err = d.it.job.content[d.it.Place].compose(d.e, &d.it.Claim, time.Now(), scratch)
 	if d.err == nil && d.signer != nil {
@@ -62,31 +63,31 @@ func (d *draft) make(scratch *[]byte) {
 	}
 }
 
-// draftQueue makes the mails of one connection. Some are made before they can be sent: one while a reply is on its
-// way, so that the connection does not sleep then, and more where they must be signed, in the pool. The envelopes are
-// used again.
+// draftQueue prepares the emails of one connection. It prepares one while a reply is pending, so that the connection
+// does not sleep meanwhile. Emails that need a signature are prepared further ahead, in the pool. Envelopes are
+// reused.
 //
-// Its lock is held while the connection itself is at work. A timer takes it to give back what was made ahead when the
-// connection has stood still for keptFor: then other connections send it.
+// The connection holds the lock while it works. If the connection is idle for keptFor, a timer takes the lock and
+// returns the prepared emails to the dispatcher, so that other connections send them.
 type draftQueue struct {
 	sender  *Sender
 	relay   *relay
-	free    []*smtp.Envelope // the connection's
+	free    []*smtp.Envelope // envelopes of the connection that are not in use
 	scratch []byte
 
 	mu      sync.Mutex
 	drafts  []*draft
-	turns   int // how often the connection was at work
-	watched int // turns at the last look
+	turns   int // number of times the connection worked
+	watched int // value of turns at the last check
 	ticking bool
 	timer   *time.Timer
-	idle    flag // it waits for a recipient, and has made nothing ahead
+	idle    flag // the connection waits for a recipient and has prepared nothing
 }
 
 func (q *draftQueue) init(s *Sender, r *relay) { q.sender, q.relay = s, r }
 
-// next returns the next mail. Of mails to be signed some are made ahead; others are made here, one at a time. The lock
-// is held.
+// next returns the next email. Emails that need a signature are prepared ahead, all others one at a time. The caller
+// holds the lock.
 func (q *draftQueue) next(ctx context.Context, wait bool) (draft, bool) {
 	for q.wants() {
 		if !q.add(ctx, wait && len(q.drafts) == 0) {
@@ -96,15 +97,16 @@ func (q *draftQueue) next(ctx context.Context, wait bool) (draft, bool) {
 	return q.first(ctx, wait)
 }
 
-// wants reports whether one more mail is to be made: the first one, and more of those that must be signed.
+// wants reports whether to prepare one more email. That is the case for the first one, and for more emails that must
+// be signed.
 func (q *draftQueue) wants() bool {
 	n := len(q.drafts)
 	return n == 0 ||
 		q.drafts[0].done != nil && (n < q.relay.ahead || n < inARow && q.sender.dispatcher.plenty.Load())
 }
 
-// prepare is smtp.Source.Ahead. It makes a mail while a reply is on its way: the reply may be there when the mail is
-// made, and then the connection need not sleep. The last mails of a job are left to the connection that is free first.
+// prepare implements smtp.Source.Ahead. It prepares an email while a reply is pending: the reply may arrive in the
+// meantime, and then the connection doesn't sleep. The last emails of a job are left to the first free connection.
 func (q *draftQueue) prepare(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -114,7 +116,7 @@ func (q *draftQueue) prepare(ctx context.Context) {
 	}
 }
 
-// add makes one more mail, or has it made, and reports whether there was one.
+// add prepares one more email or queues it for the pool, and reports whether there was one.
 func (q *draftQueue) add(ctx context.Context, wait bool) bool {
 	s := q.sender
 	if len(q.drafts) > 0 && s.pool.full() {
@@ -148,7 +150,7 @@ func (q *draftQueue) add(ctx context.Context, wait bool) bool {
 	}
 }
 
-// take takes the next recipient whose turn it is; nil: there is none.
+// take takes the next recipient, or returns nil if there isn't one.
 func (q *draftQueue) take(ctx context.Context, wait bool) *item {
 	d := q.sender.dispatcher
 	for {
@@ -164,8 +166,9 @@ func (q *draftQueue) take(ctx context.Context, wait bool) *item {
 	}
 }
 
-// first returns the first mail, if it is made or may be waited for. Then all of them are waited for: a connection that
-// sends several in a row needs one write for each and wakes no other between, and what signs has its CPU for longer.
+// first returns the first email if it is ready. If it is not and wait is true, first waits for all prepared emails. A
+// connection that sends several in a row needs one write each and wakes no other connection between them, so signing
+// gets more CPU time.
 func (q *draftQueue) first(ctx context.Context, wait bool) (draft, bool) {
 	if len(q.drafts) == 0 || !wait && !q.drafts[0].ready() {
 		return draft{}, false
@@ -182,7 +185,7 @@ func (q *draftQueue) first(ctx context.Context, wait bool) (draft, bool) {
 	return *d, true
 }
 
-// watch starts the timer that gives back what was made ahead, if it does not run. The lock is held.
+// watch starts the timer that returns prepared emails, unless it runs. The caller holds the lock.
 func (q *draftQueue) watch() {
 	q.turns++
 	if len(q.drafts) == 0 || q.ticking {
@@ -196,9 +199,9 @@ func (q *draftQueue) watch() {
 	}
 }
 
-// look gives back what was made ahead if the connection was not at work since the last look.
+// look returns the prepared emails if the connection has not worked since the last check.
 func (q *draftQueue) look() {
-	if !q.mu.TryLock() { // it is at work, or waits for a recipient
+	if !q.mu.TryLock() { // the connection works, or waits for a recipient
 		again := keptFor
 		if q.idle.Load() {
 			again = time.Minute
@@ -219,8 +222,8 @@ func (q *draftQueue) look() {
 	}
 }
 
-// release gives back what was made ahead. The pool may still write into its envelopes, so they are not used again. The
-// lock is held.
+// release returns the prepared emails to the dispatcher. The pool may still write to their envelopes, so these are
+// not reused. The caller holds the lock.
 func (q *draftQueue) release() {
 	for _, d := range q.drafts {
 		q.sender.dispatcher.giveBack(d.it)
@@ -228,14 +231,14 @@ func (q *draftQueue) release() {
 	q.drafts = nil
 }
 
-// end is release at the end of a session.
+// end calls release at the end of a session.
 func (q *draftQueue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.release()
 }
 
-// envelope returns an envelope that is free.
+// envelope returns a free envelope.
 func (q *draftQueue) envelope() *smtp.Envelope {
 	if n := len(q.free); n > 0 {
 		e := q.free[n-1]
@@ -245,5 +248,5 @@ func (q *draftQueue) envelope() *smtp.Envelope {
 	return &smtp.Envelope{}
 }
 
-// recycle takes an envelope back that no session uses any more.
+// recycle takes back an envelope that no session uses.
 func (q *draftQueue) recycle(e *smtp.Envelope) { q.free = append(q.free, e) }

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// drillSettle is how long after the start a drill waits that is overdue: a start has enough to do, and a daemon that
-	// ends every few minutes should not spend them on drills.
+	// drillSettle is the delay of an overdue drill after the start. A starting daemon is busy, and a daemon that
+	// restarts every few minutes should not spend that time on drills.
 	drillSettle = time.Hour
-	// drillSpread is by how much a drill may come later, so that the daemons of one storage do not all begin together.
+	// drillSpread is the maximum random delay of a drill, so that daemons with a shared storage don't start together.
 	drillSpread = 30 * time.Minute
-	// drillAgain is when a drill comes anew that found something, or could not be made.
+	// drillAgain is the delay after a drill that failed or found a problem.
 	drillAgain = 24 * time.Hour
 )
 
-// Drill returns the loop that tries, each time that so much has passed since the last one was recorded, whether the
-// database can be restored from the replica. run does it, and records the result.
+// Drill returns the loop that checks whether the database can be restored from the replica. The next drill is due
+// when the given interval has passed since the last recorded one. run performs the drill and records the result.
 func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.Drill, error), log *slog.Logger) *Loop {
 	var earliest time.Time
 	begun, spread := time.Now(), rand.N(drillSpread)
-	var own core.Instant // of the last drill that this loop has made
+	var own core.Instant // time of the last drill of this loop
 	step := func(ctx context.Context, now time.Time) time.Time {
 		if earliest.IsZero() {
 			earliest = now.Add(drillSettle)
@@ -38,7 +38,7 @@ func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.
 			log.Warn("replica drill", slog.Any("error", err))
 			return now.Add(drillSettle)
 		case last != nil && !last.Whole && last.At > own && last.At.Time().After(begun):
-			due = now // a command has found something: this process can mend it
+			due = now // a command has found a problem, which this process can fix
 		case last != nil && last.Whole:
 			due = later(earliest, last.At.Time().Add(every+spread))
 		case last != nil:

@@ -17,21 +17,21 @@ import (
 	"newsletterd/store/db"
 )
 
-// The headers of Standard Webhooks 1.0, in addition to those of our own.
+// These are the headers of Standard Webhooks 1.0, sent in addition to our own.
 const (
 	headerStandardID        = "Webhook-Id"
 	headerStandardTimestamp = "Webhook-Timestamp"
 	headerStandardSignature = "Webhook-Signature"
 )
 
-// EndpointPoster posts events to the receivers that tenants have brought. Its client must not follow redirects, and
-// must not connect to where the operator does not want it: the addresses are not the operator's choice.
+// EndpointPoster posts events to the webhook endpoints of tenants. Its client must not follow redirects, and must not
+// connect to addresses that the server administrator has not permitted: tenants choose the URLs.
 type EndpointPoster struct {
 	store  *store.Store
 	client *http.Client
 }
 
-// NewEndpointPoster returns a poster. Its time-out is the client's, and 15 s at most.
+// NewEndpointPoster returns a poster that uses client. The timeout is that of the client, but at most 15 s.
 func NewEndpointPoster(s *store.Store, client *http.Client) *EndpointPoster {
 	return &EndpointPoster{store: s, client: client}
 }
@@ -67,7 +67,8 @@ func (p *EndpointPoster) post(ctx context.Context, e *core.OutboxEvent) verdict 
 	return judge(res, text)
 }
 
-// signEndpoint signs as for the send service, with the path of the URL, and by Standard Webhooks.
+// signEndpoint signs a request in the same way as for the send service, with the path of the URL, and also according
+// to Standard Webhooks.
 func signEndpoint(req *http.Request, endpoint *core.EndpointKeys, e *core.OutboxEvent, now int64) {
 	path := req.URL.EscapedPath()
 	if path == "" {
@@ -84,11 +85,11 @@ func signEndpoint(req *http.Request, endpoint *core.EndpointKeys, e *core.Outbox
 	req.Header["User-Agent"] = []string{"newsletterd"}
 }
 
-// TestEventType is the type of an event that only tries an endpoint.
+// TestEventType is the type of an event that only tests an endpoint.
 const TestEventType = "webhook.test"
 
-// Test posts a test event to an endpoint once, also to one that is switched off, and keeps what came of it in the
-// endpoint's log. It returns core.ErrNotFound where there is no such endpoint.
+// Test posts a test event to an endpoint once, even if the endpoint is disabled, and records the result in the
+// endpoint's log. If the endpoint does not exist, it returns core.ErrNotFound.
 func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t core.EndpointTest, err error) {
 	endpoint, err := p.store.Endpoint(ctx, endpointID)
 	if err != nil {
@@ -111,7 +112,7 @@ func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t core.En
 	})
 }
 
-// endpoints keeps a loop for each endpoint that is not switched off.
+// endpoints runs a loop for each enabled endpoint.
 type endpoints struct {
 	store  *store.Store
 	poster *EndpointPoster
@@ -128,8 +129,8 @@ type runningEndpoint struct {
 	stop   chan struct{}
 }
 
-// Endpoints returns the loop that delivers events to the receivers that tenants have brought, each by a loop of its
-// own: one that is slow or down holds up no other.
+// Endpoints returns the loop that delivers events to the webhook endpoints of tenants. Each endpoint has its own
+// loop, so one that is slow or down does not delay the others.
 func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	e := &endpoints{store: s, poster: p, log: log, running: map[string]*runningEndpoint{}}
 	e.loop = &Loop{Name: "endpoints", Step: e.step, End: e.end}
@@ -139,7 +140,7 @@ func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	return e.loop
 }
 
-// step starts loops of new endpoints and stops those of the others.
+// step starts the loops of new endpoints and stops those of endpoints that are no longer active.
 func (e *endpoints) step(ctx context.Context, now time.Time) time.Time {
 	ids, err := e.store.ActiveEndpoints(ctx)
 	if err != nil {
@@ -175,7 +176,7 @@ func (e *endpoints) start(ctx context.Context, id string) {
 	e.wg.Go(func() { o.loop.run(ctx, r.stop, e.log) })
 }
 
-// kick wakes the loops of some endpoints: however many others there are, an event costs them nothing.
+// kick wakes the loops of the given endpoints. The cost does not depend on the number of other endpoints.
 func (e *endpoints) kick(ids []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -194,7 +195,7 @@ func (e *endpoints) kickAll() {
 	}
 }
 
-// end stops all of them and waits for what is in flight.
+// end stops all loops and waits for the requests in flight.
 func (e *endpoints) end(context.Context) {
 	e.mu.Lock()
 	for id, r := range e.running {

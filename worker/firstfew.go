@@ -7,14 +7,16 @@ import (
 	"newsletterd/core"
 )
 
-// How often the scheduler looks at the first few of a job: until they are through, and for what comes back in the hold.
+// These are the intervals at which the scheduler checks the first recipients of a job: until all are sent, and during
+// the hold, for bounces.
 const (
 	firstPoll = time.Second
 	holdPoll  = 10 * time.Second
 )
 
-// firstFew says whether a job makes more recipients now, and otherwise when to look again; 0: not by itself. ids of
-// subscribers are keyed hashes, so that the first of a list are a mix of all its domains.
+// firstFew reports whether to create more recipients of a job now, and if not, when to check again. A zero next means
+// that only a kick starts another check. Subscriber ids are keyed hashes, so the first recipients of a list are a mix
+// of all its domains.
 func (w *scheduler) firstFew(ctx context.Context, j *core.SendJob, now core.Instant) (expand bool, next core.Instant,
 	err error,
 ) {
@@ -49,7 +51,7 @@ func (w *scheduler) firstFew(ctx context.Context, j *core.SendJob, now core.Inst
 	}
 	switch {
 	case j.PausedAt != 0:
-		return false, 0, nil // until a person lets it go on
+		return false, 0, nil // until a person resumes it
 	case j.FirstHeld(now):
 		return false, min(j.FirstUntil, now.Add(holdPoll)), nil
 	}

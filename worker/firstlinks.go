@@ -10,24 +10,25 @@ import (
 	"newsletterd/store/db"
 )
 
-// A link that does not answer is asked again before it holds up a mailing.
+// A link that does not answer is checked again before it pauses a campaign.
 const (
 	linksAgain = time.Minute
-	linksRetry = 10 * time.Second // after a failure
+	linksRetry = 10 * time.Second // after an error
 )
 
 const linksName = "links of first few"
 
-// firstLinks asks the links of jobs while the rest of their readers waits.
+// firstLinks checks the links of jobs while the remaining recipients wait.
 type firstLinks struct {
 	store *store.Store
 	dead  func(context.Context, *core.SendJob) (string, error)
 	log   *slog.Logger
-	asked map[int64]core.Instant // job number → when to ask again; 0: not any more
+	asked map[int64]core.Instant // job number → time of the next check; 0: no more checks
 }
 
-// FirstLinks returns the loop that pauses a job after its first few where one of its links does not answer, twice
-// within a minute. dead says which and why, as "https://example.org/x answers Not Found"; empty: none.
+// FirstLinks returns the loop that pauses a job after its first recipients if one of its links fails twice within a
+// minute. dead describes the failed link, such as "https://example.org/x answers Not Found". It returns an empty
+// string if all links work.
 func FirstLinks(s *store.Store, dead func(context.Context, *core.SendJob) (string, error), log *slog.Logger) *Loop {
 	w := &firstLinks{store: s, dead: dead, log: log, asked: map[int64]core.Instant{}}
 	loop := &Loop{Name: linksName}
@@ -49,7 +50,7 @@ func (w *firstLinks) step(ctx context.Context, now core.Instant) (next core.Inst
 		return 0, err
 	}
 	before := w.asked
-	w.asked = map[int64]core.Instant{} // what is no longer held is forgotten
+	w.asked = map[int64]core.Instant{} // forgets jobs that are no longer held
 	for i := range jobs {
 		if at, known := before[jobs[i].No]; known {
 			w.asked[jobs[i].No] = at
@@ -57,7 +58,7 @@ func (w *firstLinks) step(ctx context.Context, now core.Instant) (next core.Inst
 	}
 	for i := range jobs {
 		at, err := w.ask(ctx, &jobs[i], now)
-		if err != nil { // the others are asked all the same
+		if err != nil { // the other jobs are still checked
 			w.log.Error(linksName, slog.String("job_id", jobs[i].ID), slog.Any("error", err))
 			at = now.Add(linksRetry)
 		}
@@ -68,7 +69,7 @@ func (w *firstLinks) step(ctx context.Context, now core.Instant) (next core.Inst
 	return next, nil
 }
 
-// ask asks the links of a job where it is time, and returns when to ask again; 0: not any more.
+// ask checks the links of a job if a check is due, and returns the time of the next check; 0: no more checks.
 func (w *firstLinks) ask(ctx context.Context, j *core.SendJob, now core.Instant) (core.Instant, error) {
 	at, again := w.asked[j.No]
 	if again && (at == 0 || at > now) {

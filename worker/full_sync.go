@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	syncPosts = 4   // batches posted at once
-	syncRead  = 64  // batches read at once
-	syncsRead = 100 // syncs read at once
+	syncPosts = 4   // batches posted concurrently
+	syncRead  = 64  // batches per read
+	syncsRead = 100 // syncs per read
 )
 
-// fullSync delivers full syncs, one list after the other, several batches of it at once: the receiver takes them in any
-// order. What is not recorded as delivered goes out again after a crash; the receiver answers 409.
+// fullSync delivers full syncs, one list at a time, with several batches in parallel. The receiver accepts batches in
+// any order. After a crash, batches without a recorded delivery are sent again, and the receiver answers 409.
 type fullSync struct {
 	store  *store.Store
 	poster *Poster
@@ -36,7 +36,7 @@ func FullSync(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	return f.loop
 }
 
-// step takes every sync that is due as far as it goes.
+// step advances every due sync as far as possible.
 func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 	for {
 		syncs, err := f.store.OpenSyncs(ctx, syncsRead)
@@ -69,7 +69,8 @@ func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 	}
 }
 
-// advance takes a sync as far as it goes: it ends, or goes on at a later time that the store knows.
+// advance advances a sync as far as possible. Afterwards the sync has ended, or it resumes at a later time recorded
+// in the store.
 func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 	if y.BatchTotal == 0 {
 		if err := f.store.PlanSync(ctx, y, core.At(time.Now())); err != nil || y.BatchTotal == 0 {
@@ -87,7 +88,7 @@ func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 			break
 		}
 		after = batches[len(batches)-1].BatchNo
-		// Where something failed, what is left waits with it.
+		// If a batch failed, the remaining ones wait with it.
 		if over, err := f.deliver(ctx, y, batches); err != nil || over {
 			return err
 		}
@@ -103,11 +104,12 @@ func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 	return nil
 }
 
-// errNotFinished is returned for a sync that has no batch to deliver and has not ended: it failed meanwhile.
+// errNotFinished is returned for a sync that has no batch to deliver but has not ended. Its batches failed in the
+// meantime.
 var errNotFinished = errors.New("the sync has no batches, so it can't be finished")
 
-// deliver posts batches and records what became of them. over: the sync goes on later, or the receiver refused a batch
-// for good, and with it the sync.
+// deliver posts batches and records the results. over reports that the sync resumes later, or that the receiver
+// rejected a batch permanently, which ends the sync.
 func (f *fullSync) deliver(ctx context.Context, y *core.Sync, batches []core.SyncBatch) (over bool, err error) {
 	verdicts := make([]verdict, len(batches))
 	var wg sync.WaitGroup
@@ -131,7 +133,7 @@ func (f *fullSync) deliver(ctx context.Context, y *core.Sync, batches []core.Syn
 		return true, nil
 	}
 	now = core.At(time.Now())
-	var next core.Instant // the earliest of those that are not delivered
+	var next core.Instant // earliest retry of the undelivered batches
 	var results []members.BatchResult
 	for i, v := range verdicts {
 		b := &batches[i]
@@ -162,7 +164,7 @@ func (f *fullSync) post(ctx context.Context, y *core.Sync, b *core.SyncBatch) ve
 	if err != nil {
 		return verdict{reason: err.Error()}
 	}
-	unfit := 0 // the receiver would refuse the whole batch for one of them
+	unfit := 0 // subscribers for which the receiver would reject the whole batch
 	for i := range subs {
 		if p := subs[i].Preferences; p != "" && p.Sendable() == "" {
 			subs[i].Preferences, unfit = "", unfit+1

@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// Never is the instant of a Step that has nothing more to do until it is kicked.
+// Never is the next time returned by a Step that waits for a kick.
 var Never time.Time
 
-// ErrDrain is the cause of a context that was cut because the time to drain was over: what it cut is released, and does
-// not count as a failed attempt.
+// ErrDrain is the cause of a context that was canceled because the drain limit was reached. Work that it interrupts
+// is released and does not count as a failed attempt.
 var ErrDrain = errors.New("the daemon is stopping")
 
-// Loop runs Step when it is due, one at a time. Step does what is due at now, then returns when it wants to run again;
-// Never waits for a kick.
+// Loop runs Step when it is due, never concurrently. Step does the work that is due at now and returns the time of
+// its next run. If it returns Never, it runs again after a kick.
 type Loop struct {
 	Name string
 	Step func(ctx context.Context, now time.Time) (next time.Time)
-	End  func(ctx context.Context) // after the last Step, in the time to drain; nil: nothing
+	End  func(ctx context.Context) // runs after the last Step, within the drain limit; may be nil
 
 	once     sync.Once
-	armed    atomic.Bool // KickIn has a Kick on its way
+	armed    atomic.Bool // a Kick of KickIn is pending
 	kicked   chan struct{}
 	stopping <-chan struct{}
 }
 
-// Stopping returns a channel that is closed when the daemon begins to drain: a Step that works through a queue looks
-// at it and claims nothing more. For Step alone; nil (never) where a test calls Step by itself.
+// Stopping returns a channel that is closed when the daemon starts to drain. A Step that works through a queue checks
+// the channel and then claims nothing more. Only Step may use it. The channel is nil if a test calls Step directly.
 func (l *Loop) Stopping() <-chan struct{} { return l.stopping }
 
 func (l *Loop) init() { l.once.Do(func() { l.kicked = make(chan struct{}, 1) }) }
 
-// Kick makes Step run soon. It never blocks, and kicks before the next Step count as one.
+// Kick makes Step run soon. It never blocks. Several kicks before the next Step count as one.
 func (l *Loop) Kick() {
 	l.init()
 	select {
@@ -45,15 +45,14 @@ func (l *Loop) Kick() {
 	}
 }
 
-// KickIn kicks d later, or sooner where one was asked for before.
+// KickIn calls Kick after d, or earlier if another KickIn is pending.
 func (l *Loop) KickIn(d time.Duration) {
 	if l.armed.CompareAndSwap(false, true) {
 		time.AfterFunc(d, func() { l.armed.Store(false); l.Kick() })
 	}
 }
 
-// run calls Step until stop is closed. A panic in Step is logged and does not end the loop; it runs again a second
-// later.
+// run calls Step until stop is closed. A panic in Step is logged, and Step runs again a second later.
 func (l *Loop) run(ctx context.Context, stop <-chan struct{}, log *slog.Logger) {
 	l.init()
 	l.stopping = stop
@@ -104,21 +103,21 @@ type Group struct {
 	once   sync.Once
 }
 
-// NewGroup returns a group of loops; log may not be nil.
+// NewGroup returns a group of loops. log must not be nil.
 func NewGroup(log *slog.Logger, loops ...*Loop) *Group {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Group{log: log, loops: loops, stop: make(chan struct{}), ctx: ctx, cancel: cancel}
 }
 
-// Start runs each loop in a goroutine of its own; the first Step comes at once.
+// Start runs each loop in its own goroutine. The first Step runs immediately.
 func (g *Group) Start() {
 	for _, l := range g.loops {
 		g.wg.Go(func() { l.run(g.ctx, g.stop, g.log) })
 	}
 }
 
-// Drain makes the loops begin nothing new, waits up to limit for the steps in flight, then cuts their contexts with
-// the cause ErrDrain and waits for them to return. It may be called twice, or without Start.
+// Drain tells the loops to start nothing new and waits up to limit for the steps in flight. It then cancels their
+// contexts with the cause ErrDrain and waits for them to return. It may be called more than once, or without Start.
 func (g *Group) Drain(limit time.Duration) {
 	g.once.Do(func() { close(g.stop) })
 	cut := time.AfterFunc(limit, func() { g.cancel(ErrDrain) })

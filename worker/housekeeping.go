@@ -12,14 +12,14 @@ import (
 
 const (
 	housekeepingEvery = 10 * time.Minute
-	housekeepingPause = 50 * time.Millisecond // between batches, so that requests go first
+	housekeepingPause = 50 * time.Millisecond // between batches, to give requests priority
 	optimizeEvery     = 24 * time.Hour
 )
 
-// Housekeeping returns the loop that deletes what has expired, in small batches. At the start, and once a day, it has
-// the database look at its tables.
+// Housekeeping returns the loop that deletes expired records in small batches. At the start and once a day, it also
+// runs SQLite's optimizer.
 func Housekeeping(s *store.Store, keep people.Retention, log *slog.Logger) *Loop {
-	var optimize time.Time // when it is due
+	var optimize time.Time // time of the next optimizer run
 	return &Loop{Name: "housekeeping", Step: func(ctx context.Context, now time.Time) time.Time {
 		more, err := s.Housekeeping(ctx, keep, core.At(now))
 		switch {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	importsEvery = time.Hour   // looks for files that nothing needs any more
-	importRetry  = time.Minute // after a disk that is full or fails
-	// rows between two notes of how far a dry run has come; any other notes it with each batch
+	importsEvery = time.Hour   // interval of searches for unused files
+	importRetry  = time.Minute // delay after a disk that is full or fails
+	// rows between two progress updates of a dry run; other imports update with each batch
 	dryRunNote = 10_000
 )
 
-// importer runs imports that were uploaded and takes them back, one at a time.
+// importer runs and undoes imports, one at a time.
 type importer struct {
 	store     *store.Store
 	log       *slog.Logger
@@ -30,10 +30,10 @@ type importer struct {
 	loop      *Loop
 }
 
-// Imports returns the loop that runs uploaded imports, in the order in which they were asked for, and removes their
-// files. A run that is cut goes on where it was: the file is read and sorted again, and what was done is left out.
-// smallHeap, if not nil, has the garbage collector run more often until release is called: while a file is read, for
-// sorting holds some MiB. What writing leaves finds room where these were.
+// Imports returns the loop that runs uploaded imports in the order of their requests, and removes their files. An
+// interrupted import resumes: the file is read and sorted again, and rows that are done are skipped. While a file is
+// read, sorting holds some MiB. Imports then calls smallHeap, which makes the garbage collector run more often until
+// release is called. smallHeap may be nil.
 func Imports(s *store.Store, smallHeap func() (release func()), log *slog.Logger) *Loop {
 	if smallHeap == nil {
 		smallHeap = func() func() { return func() {} }
@@ -78,8 +78,8 @@ func (i *importer) step(ctx context.Context, now time.Time) time.Time {
 	return Never
 }
 
-// undo takes an import back, if one is to be, as far as it comes until the loop stops. What was done is durable after
-// each step.
+// undo undoes the next import for which an undo was requested, until it is done or the loop stops. Each step is
+// durable.
 func (i *importer) undo(ctx context.Context) (found bool, err error) {
 	id, err := i.store.NextUndo(ctx)
 	if errors.Is(err, core.ErrNotFound) {
@@ -91,7 +91,7 @@ func (i *importer) undo(ctx context.Context) (found bool, err error) {
 	return true, err
 }
 
-// run runs an import to its end. An error of the file ends it as failed; one of the disk is returned.
+// run runs an import to its end. An error in the file ends the import as failed. A disk error is returned.
 func (i *importer) run(ctx context.Context, j *core.ImportJob) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -125,13 +125,13 @@ func (i *importer) run(ctx context.Context, j *core.ImportJob) (err error) {
 	return nil
 }
 
-// ofDisk reports whether an error is of the files that rows are sorted in.
+// ofDisk reports whether an error concerns the temporary files used for sorting.
 func ofDisk(err error) bool {
 	_, ok := errors.AsType[*fs.PathError](err)
 	return ok
 }
 
-// reasonOf returns an error as the record of an import says it.
+// reasonOf returns the text of an error for the record of an import.
 func reasonOf(err error) string {
 	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Message != "" {
 		return fault.Message
@@ -139,7 +139,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// read reads the file, and writes what is in it. Counts are those of all lines so far, also with an error.
+// read reads the file and imports its rows. The counts cover all rows so far, even if it returns an error.
 func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (core.ImportCounts, error) {
 	im, err := i.store.ImportOf(ctx, j)
 	if err != nil {

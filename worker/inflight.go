@@ -5,15 +5,16 @@ import (
 	"sync"
 )
 
-// inflight is the semaphore of max_unrecorded: a message takes a slot before its content is written and frees it after
-// the commit of its outcome. So at any moment at most that many messages may have been accepted without a record.
+// inflight is the semaphore of max_unrecorded. A message takes a slot before its content is written and frees it
+// after its outcome is committed. At most max_unrecorded messages may therefore be accepted without a record at any
+// moment.
 type inflight struct {
 	slots chan struct{} // one element for each slot in use
 
-	shared flag // there is more than one relay group: each gets its share
+	shared flag // more than one relay group exists, and each gets its share
 	mu     sync.Mutex
 	room   *sync.Cond
-	total  int // messages without a reply, of all groups
+	total  int // messages without a reply, in all groups
 }
 
 func newInflight(size int) *inflight {
@@ -22,7 +23,7 @@ func newInflight(size int) *inflight {
 	return f
 }
 
-// take waits for a slot for an item, and reports whether it has one. It has none where ctx has ended before.
+// take waits for a slot for an item, and reports whether it got one. It returns false if ctx ends first.
 func (f *inflight) take(ctx context.Context, g *relayGroup, it *item, rec *recorder) bool {
 	if f.shared.Load() {
 		if !f.enter(ctx, g) {
@@ -41,9 +42,9 @@ func (f *inflight) take(ctx context.Context, g *relayGroup, it *item, rec *recor
 	return true
 }
 
-// takeNow takes a slot for an item that follows others in a write, where one is free at once, and reports whether it has
-// one. An eighth of the slots is left to the first mails of connections: where hosts of a relay hang, and hold all that
-// was written to them at once, the other connections go on with these.
+// takeNow takes a slot for a pipelined item if one is free, and reports whether it got one. It leaves an eighth of
+// the slots to the first emails of connections. If hosts of a relay hang and hold many pipelined emails, the other
+// connections continue with these slots.
 func (f *inflight) takeNow(g *relayGroup, it *item) bool {
 	if len(f.slots) >= cap(f.slots)-cap(f.slots)/8 {
 		return false
@@ -63,8 +64,8 @@ func (f *inflight) takeNow(g *relayGroup, it *item) bool {
 	}
 }
 
-// wait waits until a slot is taken or ctx has ended, and reports whether one is taken. Meanwhile outcomes are recorded
-// without waiting for others.
+// wait waits until it has taken a slot or ctx ends, and reports whether it has one. Meanwhile outcomes are recorded
+// without waiting for a full batch.
 func (f *inflight) wait(ctx context.Context, rec *recorder) bool {
 	rec.waiting.Add(1)
 	defer rec.waiting.Add(-1)
@@ -77,7 +78,7 @@ func (f *inflight) wait(ctx context.Context, rec *recorder) bool {
 	}
 }
 
-// free frees the slot of an item, if it has one.
+// free frees the slot of an item, if any.
 func (f *inflight) free(it *item) {
 	if it.slot {
 		it.slot = false
@@ -85,12 +86,12 @@ func (f *inflight) free(it *item) {
 	}
 }
 
-// used returns how many slots are in use.
+// used returns the number of slots in use.
 func (f *inflight) used() int { return len(f.slots) }
 
-// enter counts a message among those of its group without a reply, once there is room. A group may have as many as are
-// left to all others, so that a relay that never answers does not stop the others. enter reports whether it has counted
-// the message: not where ctx has ended before.
+// enter counts a message among the unanswered messages of its group, once there is room. A group may have at most as
+// many as remain for all other groups. A relay that never answers then doesn't stop the others. enter reports whether
+// it counted the message. It returns false if ctx ends first.
 func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	stop := context.AfterFunc(ctx, func() {
 		f.mu.Lock()
@@ -111,7 +112,7 @@ func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	return true
 }
 
-// enterNow is enter where there is room at once, and reports whether there was.
+// enterNow is like enter, but does not wait. It reports whether there was room.
 func (f *inflight) enterNow(g *relayGroup) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,13 +124,13 @@ func (f *inflight) enterNow(g *relayGroup) bool {
 	return true
 }
 
-// full reports whether a group has no room for a message. mu is held.
+// full reports whether a group has no room for a message. The caller holds f.mu.
 func (f *inflight) full(g *relayGroup) bool {
 	size := cap(f.slots)
 	return g.unanswered > 0 && g.unanswered >= size-f.total || f.total >= size
 }
 
-// answered notes that an item's message has a reply, or was not sent.
+// answered records that an item's message has a reply, or was not sent.
 func (f *inflight) answered(g *relayGroup, it *item) {
 	if !it.gated {
 		return

@@ -10,61 +10,61 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// claimSize is how many recipients one claim reads. A job is claimed again when half of them are handed out.
+// claimSize is the number of recipients that one claim reads. The next claim follows when half of them are handed
+// out.
 const claimSize = 256
 
-// plenty is how many claimed recipients of a job must be queued so that a connection takes some before it can send
-// them.
+// plenty is the number of claimed recipients of a job that must be queued before a connection takes some ahead.
 const plenty = 64
 
-// item is one claimed recipient, from the claim to the recorded outcome.
+// item is a claimed recipient. It exists from the claim until its outcome is recorded.
 type item struct {
 	core.Claim
 	job        *jobQueue
-	departures uint64 // of the store, read before the claim: while it stands, the claim's check holds
-	lost       int    // connections that broke in this recipient's own transaction, running
-	slot       bool   // has a slot of inflight
-	gated      bool   // counts among its group's messages without a reply
-	timed      bool   // the turn of its destination has come
+	departures uint64 // departures of the store before the claim; while they are equal, the claim's check is valid
+	lost       int    // consecutive connections that broke during this recipient's own transaction
+	slot       bool   // holds a slot of inflight
+	gated      bool   // counts among the unanswered messages of its group
+	timed      bool   // its destination permits the message now
 }
 
-// jobQueue is a running job and its claimed recipients. The dispatcher's lock guards its fields, except those that
-// never change and those that only the claimer uses.
+// jobQueue is a running job with its claimed recipients. The dispatcher's lock guards its fields, except for constant
+// ones and those that only the claimer uses.
 type jobQueue struct {
 	job     core.SendJob
 	tenant  *tenantQueue
 	key     campaigns.ClaimKey
-	content []*content // of each list of the job, in their order
+	content []*content // content for each list of the job, in their order
 
-	queue   []*item // to be handed out, from head on
+	queue   []*item // items to hand out, starting at head
 	head    int
-	parked  int  // wait for the turn of their destination
-	out     int  // claimed, without a recorded outcome: queued, parked and handed out
-	stopped bool // the job has ended or is paused: no item is handed out any more
-	over    flag // the same, read without the lock
+	parked  int  // items that wait for their destination
+	out     int  // claimed items without a recorded outcome: queued, parked and handed out
+	stopped bool // the job has ended or is paused, so no item is handed out
+	over    flag // same as stopped, read without the lock
 
-	policy atomic.Int64 // refusals for reasons of policy since the last mail that was accepted
+	policy atomic.Int64 // policy refusals since the last accepted email
 
-	// The claimer's.
-	after      int64        // its position among the queued recipients
-	dueAt      core.Instant // its position among the deferred ones
+	// The following fields belong to the claimer.
+	after      int64        // position among the queued recipients
+	dueAt      core.Instant // position among the deferred recipients
 	dueSeq     int64
-	drained    bool      // the last claim found fewer than it asked for
-	lookAt     time.Time // when to look for deferred ones that have become due
-	waitReason string    // why the job is shown to wait
-	found      int64     // recipients that the job had at the last look
-	readAt     time.Time // not read before, since it could not be read
+	drained    bool      // the last claim returned fewer than requested
+	lookAt     time.Time // time of the next check for deferred recipients
+	waitReason string    // reason shown for the wait of the job
+	found      int64     // number of the job's recipients at the last check
+	readAt     time.Time // earliest time of the next read, after an error
 }
 
-// windowClosed reports whether the delivery window of the job has ended.
+// windowClosed reports whether the job's delivery window has ended.
 func (j *jobQueue) windowClosed() bool {
 	return j.job.WindowEnd != 0 && j.job.WindowClosed(core.At(time.Now()))
 }
 
-// waiting returns how many items are queued.
+// waiting returns the number of queued items.
 func (j *jobQueue) waiting() int { return len(j.queue) - j.head }
 
-// enough reports whether the claimer may leave the job alone for now.
+// enough reports whether the job needs no claim for now.
 func (j *jobQueue) enough() bool {
 	return j.stopped || j.waiting() > claimSize/2 || j.parked >= maxParked
 }
@@ -77,7 +77,7 @@ func (j *jobQueue) pop() *item {
 	return it
 }
 
-// push queues items after the others.
+// push appends items to the queue.
 func (j *jobQueue) push(items []*item) {
 	if j.head > 0 {
 		n := copy(j.queue, j.queue[j.head:])
@@ -87,7 +87,7 @@ func (j *jobQueue) push(items []*item) {
 	j.queue = append(j.queue, items...)
 }
 
-// unpop puts an item before the others.
+// unpop puts an item at the head of the queue.
 func (j *jobQueue) unpop(it *item) {
 	if j.head > 0 {
 		j.head--
@@ -97,7 +97,7 @@ func (j *jobQueue) unpop(it *item) {
 	}
 }
 
-// stop drops what is queued or parked.
+// stop drops all queued and parked items.
 func (j *jobQueue) stop() {
 	j.stopped = true
 	j.over.Store(true)
@@ -109,21 +109,21 @@ func (j *jobQueue) stop() {
 	}
 }
 
-// tenantQueue is the running jobs of one tenant. The dispatcher's lock guards it.
+// tenantQueue holds the running jobs of one tenant. It is guarded by the dispatcher's lock.
 type tenantQueue struct {
 	id    string
 	group *relayGroup
 	pace  *pace // nil: no limit
 	jobs  []*jobQueue
-	turn  int // the next of jobs
+	turn  int // index of the next job
 
-	until    time.Time // no mail goes before
-	refusals int       // of its sender, running
-	downAt   time.Time // of the first of them
+	until    time.Time // no email is sent before this time
+	refusals int       // consecutive refusals of the tenant's sender
+	downAt   time.Time // time of the first of these refusals
 	refusing flag      // refusals > 0, read without the lock
 }
 
-// setRoute changes a tenant's relays and its pace.
+// setRoute changes the tenant's relays and pace.
 func (t *tenantQueue) setRoute(g *relayGroup, p *pace) {
 	if t.group == g && t.pace == p {
 		return
@@ -136,7 +136,7 @@ func (t *tenantQueue) setRoute(g *relayGroup, p *pace) {
 	t.group, t.pace, t.until, t.refusals = g, p, time.Time{}, 0
 }
 
-// refused notes that the tenant's sender was refused, as relayState.failed does for a relay.
+// refused records that the relay refused the tenant's sender, like relayState.failed for a relay.
 func (t *tenantQueue) refused(re *smtp.RelayError, now time.Time) (pause time.Duration, since time.Time, fresh bool) {
 	if t.refusals > 0 && now.Before(t.until) {
 		return 0, t.downAt, false
@@ -151,14 +151,14 @@ func (t *tenantQueue) refused(re *smtp.RelayError, now time.Time) (pause time.Du
 	return pause, t.downAt, true
 }
 
-// welcomed notes that a mail of the tenant got beyond MAIL.
+// welcomed records that the relay accepted MAIL for an email of the tenant.
 func (t *tenantQueue) welcomed() {
 	t.refusals = 0
 	t.refusing.Store(false)
 }
 
-// forget removes the jobs that have ended and of which no item is in flight.
+// forget removes ended jobs that have no item in flight.
 func (t *tenantQueue) forget() { t.jobs = slices.DeleteFunc(t.jobs, (*jobQueue).gone) }
 
-// gone reports whether the job has ended and no item of it is in flight.
+// gone reports whether the job has ended and has no item in flight.
 func (j *jobQueue) gone() bool { return j.stopped && j.out == 0 }

@@ -10,11 +10,11 @@ import (
 	"newsletterd/store"
 )
 
-// limits keeps the paces of relays and tenants, also between the sender's steps: a pause makes none of them faster.
-// What they count by period and by day it takes out of the file in parts.
+// limits holds the paces of relays and tenants. It outlives the steps of the sender, so that a pause does not raise
+// any rate. Counts per period and per day are leased from the database in parts.
 type limits struct {
 	store      *store.Store
-	dispatcher *dispatcher // its lock guards the paces
+	dispatcher *dispatcher // its lock also guards the paces
 	reasons    *waitReasons
 	spent      func() // called when the quota of a day is used up
 	log        *slog.Logger
@@ -23,7 +23,8 @@ type limits struct {
 	kept map[string]*pace
 }
 
-// of returns the pace of a scope, which is new where its limits have changed; nil: no limit.
+// of returns the pace of a scope. It creates a new pace if the limits have changed, and returns nil if there is no
+// limit.
 func (l *limits) of(scope string, of core.SendLimits) *pace {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +42,7 @@ func (l *limits) of(scope string, of core.SendLimits) *pace {
 	return p
 }
 
-// counted returns the paces that are counted in the file.
+// counted returns the paces that are also counted in the database.
 func (l *limits) counted() []*pace {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +55,7 @@ func (l *limits) counted() []*pace {
 	return out
 }
 
-// lease takes from the file what the connections have asked for.
+// lease leases from the database what the connections have requested.
 func (l *limits) lease(ctx context.Context) error {
 	for _, p := range l.counted() {
 		l.dispatcher.mu.Lock()
@@ -135,7 +136,7 @@ func (l *limits) leasePeriod(ctx context.Context, p *pace) error {
 	return nil
 }
 
-// giveBack gives back to the file what is left at the end of a step.
+// giveBack returns unused leases to the database at the end of a step.
 func (l *limits) giveBack(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	for _, p := range l.counted() {

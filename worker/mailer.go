@@ -16,46 +16,46 @@ import (
 )
 
 const (
-	mailerRead   = 256 // mails read at once
-	mailerLow    = 64  // fewer than these held: read more
-	mailerRecord = 256 // results in one operation
+	mailerRead   = 256 // emails per read
+	mailerLow    = 64  // minimum number held; below it, more are read
+	mailerRecord = 256 // results per write
 	mailerIdle   = 10 * time.Second
-	mailerAgain  = 250 * time.Millisecond // while at work, look for mails that have become due
+	mailerAgain  = 250 * time.Millisecond // interval of checks for newly due emails while sending
 )
 
 // MailerOptions configures a Mailer and a TenantMailer.
 type MailerOptions struct {
 	Store       *store.Store
 	Sender      smtp.Sender
-	Sealer      *auth.Sealer // unsubscribe links
-	Ident       *mail.Ident  // Message-IDs; transactional mail is job 0
-	PublicURL   string       // origin of links where the tenant has none
-	From        mail.Address // where the tenant has none
-	Own         *OwnServer   // the daemon's own server in the database, instead of Sender; nil: there is none
-	Connections int          // 0: 2
-	Signers     *Signers     // of DKIM; nil: mails go out unsigned
+	Sealer      *auth.Sealer // for unsubscribe links
+	Ident       *mail.Ident  // for Message-IDs; transactional emails use job 0
+	PublicURL   string       // origin of links for tenants without their own
+	From        mail.Address // sender for tenants without their own
+	Own         *OwnServer   // the daemon's own server in the database, used instead of Sender; nil: none
+	Connections int          // number of connections; 0: 2
+	Signers     *Signers     // DKIM signers; nil: emails are unsigned
 	DKIMSkip    []string     // header fields that the relay changes
-	Tenants     bool         // a TenantMailer runs too: mails of tenants with relays are left to it
+	Tenants     bool         // a TenantMailer runs too: leave it the emails of tenants with relays
 	Log         *slog.Logger
 }
 
-// mailer delivers transactional mail: it renders each mail when its turn comes, with the tokens made again, and sends
-// it by connections of its own, so that a campaign holds none up. They stay open a while for the next mail.
+// mailer delivers transactional emails. It renders each email with its tokens just before sending it. It uses its own
+// connections, so that campaigns cause no delay, and keeps them open for a while.
 type mailer struct {
 	MailerOptions
-	owner     string // the tenant, where it has relays of its own
+	owner     string // tenant with its own relays; empty: all others
 	loop      *Loop
 	wake      chan struct{}
-	failures  int                  // of the route, running
-	tryAt     time.Time            // while it is down: the next try
-	serverAt  core.Instant         // when the server that failures are of was set
-	notBefore time.Time            // … and the earliest, for new mails bring it forward
-	lost      map[int64]int        // connections lost on a mail, running
-	unsure    map[int64]bool       // the reply to a mail was lost once
-	unwritten []tenants.MailResult // that could not be written down
+	failures  int                  // consecutive failures of the route
+	tryAt     time.Time            // time of the next try while the route is down
+	serverAt  core.Instant         // when the server that the failures belong to was set
+	notBefore time.Time            // earliest next try, even if new emails arrive
+	lost      map[int64]int        // consecutive connections lost per email
+	unsure    map[int64]bool       // emails whose reply was lost once
+	unwritten []tenants.MailResult // results that could not be recorded
 }
 
-// Mailer returns the loop that delivers transactional mail.
+// Mailer returns the loop that delivers transactional emails.
 func Mailer(o MailerOptions) *Loop {
 	if o.Connections == 0 {
 		o.Connections = 2
@@ -84,33 +84,33 @@ func Mailer(o MailerOptions) *Loop {
 	return m.loop
 }
 
-// mailRun is one Step's work in hand.
+// mailRun is the state of one Step.
 type mailRun struct {
 	*mailer
 	queue       chan *core.Mail
 	results     chan mailResult
-	ended       chan error // of a connection
+	ended       chan error // result of a connection that ended
 	quit        chan struct{}
 	held        map[int64]bool
 	connections int
-	read        bool         // there may be something to claim
-	all         bool         // read everything that is due, not only what is new
-	last        int64        // the greatest id that was read
-	allAt       core.Instant // when all that was due had been read: what became due since then is still to be found
+	read        bool         // there may be emails to claim
+	all         bool         // read all due emails, not only new ones
+	last        int64        // highest id read so far
+	allAt       core.Instant // time of the last complete read; emails due later are still unread
 	broken      bool
 }
 
 type mailResult struct {
 	mail    *core.Mail
 	outcome smtp.Outcome
-	err     error // the mail cannot be made
+	err     error // the email could not be rendered
 }
 
 func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
 	if !m.finish(ctx, nil, core.At(time.Now())) {
 		return time.Now().Add(time.Second)
 	}
-	if own, err := m.Own.now(ctx); err == nil && own.ChangedAt != m.serverAt { // the server that failed is no longer used
+	if own, err := m.Own.now(ctx); err == nil && own.ChangedAt != m.serverAt { // the failed server is no longer in use
 		m.serverAt, m.failures, m.tryAt = own.ChangedAt, 0, time.Time{}
 	}
 	if m.failures > 0 && time.Now().Before(m.notBefore) {
@@ -149,7 +149,7 @@ func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
 			for len(r.queue) > 0 {
 				<-r.queue
 			}
-			// the connections finish what they have in flight
+			// The connections finish the emails in flight.
 			for ; r.connections > 0; r.connections-- {
 				<-r.ended
 			}
@@ -179,7 +179,7 @@ func (m *mailer) next(ctx context.Context, r *mailRun) time.Time {
 	return at.Time()
 }
 
-// routeEnded looks at how a connection ended. What breaks several at once counts once.
+// routeEnded handles the end of a connection. A failure that ends several connections counts once.
 func (r *mailRun) routeEnded(err error) {
 	if err == nil || r.broken {
 		return
@@ -198,7 +198,7 @@ func (r *mailRun) routeEnded(err error) {
 	r.stop()
 }
 
-// readMails reads what is due, all of it or what is new, of the mails that go by this mailer.
+// readMails reads the due emails of this mailer: either all of them, or only new ones.
 func (r *mailRun) readMails(ctx context.Context, now core.Instant) ([]core.Mail, error) {
 	switch {
 	case r.all && r.Tenants:
@@ -242,7 +242,7 @@ func (r *mailRun) claim(ctx context.Context) error {
 	return nil
 }
 
-// connection runs one connection until nothing has come for a while.
+// connection runs one connection until it has been idle for a while.
 func (r *mailRun) connection(ctx context.Context) error {
 	idle := time.NewTimer(mailerIdle)
 	defer idle.Stop()
@@ -256,7 +256,7 @@ func (r *mailRun) connection(ctx context.Context) error {
 				}
 				e, err := r.compose(ctx, m, time.Now())
 				if err == nil {
-					e.Alone = m.Tries > 0 // without a reply twice it is taken for sent: less must be uncertain then
+					e.Alone = m.Tries > 0 // after two lost replies it would count as sent
 					return e, true
 				}
 				r.results <- mailResult{mail: m, err: err}
@@ -298,7 +298,7 @@ func (r *mailRun) pop(ctx context.Context, wait bool, idle <-chan time.Time) (*c
 	return nil, false
 }
 
-// record takes a result and those that are ready too and writes them down in one operation.
+// record takes a result and all others that are ready, and records them in one operation.
 func (r *mailRun) record(ctx context.Context, first mailResult) {
 	now := core.At(time.Now())
 	var records []tenants.MailResult
@@ -319,8 +319,9 @@ func (r *mailRun) record(ctx context.Context, first mailResult) {
 	}
 }
 
-// finish writes results down, with those of before, and reports whether it could. What cannot be written is kept, and
-// nothing is sent until it is: a full disk can be read, and a mail that has gone out would be found due again.
+// finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results
+// that can't be written, and nothing is sent until they are. With a full disk the database remains readable, and a
+// sent email would otherwise appear due again.
 func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core.Instant) bool {
 	m.unwritten = append(m.unwritten, more...)
 	if len(m.unwritten) == 0 {
@@ -334,19 +335,19 @@ func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core
 	return true
 }
 
-// lostLimit is how many connections lost on one mail, running, count as a refusal of it.
+// lostLimit is the number of consecutive lost connections that count as a refusal of an email.
 const lostLimit = 3
 
-// judge returns what the store keeps of a result. counts is false where no relay took or refused the mail.
+// judge returns the result to store. counts is false if no relay accepted or refused the email.
 func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResult, counts bool) {
 	rec = tenants.MailResult{ID: res.mail.ID, Reason: res.outcome.Text}
-	if core.KindOf(res.err) == core.Unavailable && res.err != nil { // of the database: the mail is not at fault
+	if core.KindOf(res.err) == core.Unavailable && res.err != nil { // the database failed, not the email
 		r.stop()
 		return rec, false
 	}
 	if res.err != nil {
 		rec.Reason = res.err.Error()
-		// deleted while the mail waited, or left
+		// The list was deleted, or the subscriber unsubscribed, while the email waited.
 		if rec.LeftOut = errors.Is(res.err, core.ErrListNotFound) || errors.Is(res.err, errMoot); rec.LeftOut {
 			r.Log.Debug("mailer: the list or subscription of an email no longer exists", slog.Int64("mail", rec.ID),
 				slog.String("kind", res.mail.Kind))
@@ -362,7 +363,7 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResul
 		rec.Sent, rec.Reason = true, ""
 	case smtp.Never:
 		r.failures = 0
-	case smtp.Ambiguous: // once more, under the same Message-ID; the second time it is taken for sent
+	case smtp.Ambiguous: // retried once with the same Message-ID; the second time it counts as sent
 		if rec.Sent = r.unsure[rec.ID]; !rec.Sent {
 			r.unsure[rec.ID] = true
 			rec.RetryAt = now.Add(backoff(mailDelays, 1))

@@ -19,7 +19,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// notices says what a mail of a kind looks like: its text, the page that its link leads to, and how long that works.
+// notices describes each kind of notice: its text, the page of its link, and how long the link works.
 var notices = map[string]struct {
 	notice notice.Kind
 	page   string
@@ -54,13 +54,13 @@ var notices = map[string]struct {
 	core.MailServerChanged:     {notice.ServerChanged, "/operator/mail-server", 0},
 }
 
-// errMoot is returned for a mail that there is no cause for any more.
+// errMoot is returned for an email that is no longer needed.
 var errMoot = errors.New("the subscriber unsubscribed, the invitation was revoked, or the client was deleted")
 
-// envelopes are used again: a mail is some kilobytes.
+// envelopes holds envelopes for reuse. An email is some kilobytes.
 var envelopes = sync.Pool{New: func() any { return new(smtp.Envelope) }}
 
-// compose renders a mail.
+// compose renders an email.
 func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smtp.Envelope, error) {
 	if q.Kind == core.MailTest {
 		return m.composeTest(ctx, q, now)
@@ -72,7 +72,7 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 	return m.composeFrom(ctx, q, from, skips, now)
 }
 
-// server returns the sender of tenants without one and the header fields that the relay changes, now.
+// server returns the current sender for tenants without their own, and the header fields that the relay changes.
 func (m *mailer) server(ctx context.Context) (from mail.Address, skips []string, err error) {
 	server, err := m.Own.now(ctx)
 	from, skips = m.From, m.DKIMSkip
@@ -85,8 +85,8 @@ func (m *mailer) server(ctx context.Context) (from mail.Address, skips []string,
 	return from, skips, err
 }
 
-// composeFrom renders a notice that comes from an address unless its list's tenant has one, for a relay that changes
-// some header fields.
+// composeFrom renders a notice. Its sender is from, unless the list's tenant has its own. skips are the header fields
+// that the relay changes.
 func (m *mailer) composeFrom(ctx context.Context, q *core.Mail, from mail.Address, skips []string, now time.Time) (
 	*smtp.Envelope, error,
 ) {
@@ -131,10 +131,10 @@ func (m *mailer) composeFrom(ctx context.Context, q *core.Mail, from mail.Addres
 	return e, m.sign(ctx, e, tenantID, skips)
 }
 
-// accountLook sets the looks of a mail about an account. One that was asked for on the way to a tenant's client has the
-// tenant's language, name and color. Its sender's address, Reply-To, origin of links, relay and DKIM key are the
-// daemon's, and it loads no image. It returns errMoot for an invitation that was taken back, and for a client that was
-// deleted.
+// accountLook sets the design of an email about an account. If the email was requested while signing in to a tenant's
+// client, it has the tenant's language, name and color. Sender address, Reply-To, origin of links, relay and DKIM key
+// remain those of the daemon, and the email loads no image. accountLook returns errMoot if the invitation was
+// withdrawn or the client was deleted.
 func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) error {
 	var of core.AccountMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
@@ -179,7 +179,7 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 	return nil
 }
 
-// moot returns errMoot for core.ErrNotFound, and other errors as they are.
+// moot returns errMoot for core.ErrNotFound, and any other error unchanged.
 func moot(err error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return errMoot
@@ -187,7 +187,7 @@ func moot(err error) error {
 	return err
 }
 
-// invitation sets who invites, and as what.
+// invitation sets the name of the inviting person and the role.
 func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) error {
 	i, err := m.Store.Invitation(ctx, id)
 	if err != nil {
@@ -198,7 +198,7 @@ func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) erro
 	return err
 }
 
-// sign signs a mail where its sender has a key. skips are the header fields that the relay changes.
+// sign signs an email if its sender has a key. skips are the header fields that the relay changes.
 func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string, skips []string) error {
 	k, err := m.Signers.of(ctx, tenantID, core.Email(e.From).Domain())
 	if err == nil && k.signer != nil {
@@ -207,8 +207,8 @@ func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string, sk
 	return err
 }
 
-// brandOf returns the sender, the origin of links and the brand of a tenant's mail. What the tenant lacks is the
-// daemon's.
+// brandOf returns the sender, the origin of links and the brand of a tenant's emails. Fields that the tenant has not
+// set come from the daemon.
 func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, notice.Brand) {
 	b := notice.Brand{
 		Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
@@ -221,13 +221,13 @@ func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, st
 	return from, t.Origin(origin), b
 }
 
-// linkKinds are the kinds of the tokens in notices to subscribers.
+// linkKinds maps notices to subscribers to the kind of their token.
 var linkKinds = map[string]auth.UnsubscribeKind{
 	core.MailAlreadySubscribed: auth.UnsubscribeMailed, core.MailUnsubscribed: auth.UnsubscribeUndo,
 	core.MailPreferences: auth.UnsubscribeManage,
 }
 
-// clientsPage returns the path of the page of a tenant's clients; of the server's own for none.
+// clientsPage returns the path of a tenant's clients page, or of the server's page for core.TenantNone.
 func clientsPage(tenantID string) string {
 	if tenantID == core.TenantNone {
 		return "/operator/clients"
@@ -235,14 +235,14 @@ func clientsPage(tenantID string) string {
 	return "/console/" + tenantID + "/settings/clients"
 }
 
-// linkQuery makes the token of a mail's link, which no queue holds. The token alone: the page knows whom it was mailed
-// to, and a link that names its reader costs a point in SpamAssassin (GB_CUSTOM_HTM_URI).
-// language is that of the mail: the page of an invitation, to a stranger, has the same.
+// linkQuery creates the token of an email's link, which no queue holds. The URL contains only the token, because the
+// page knows the recipient. A link with an address costs a point in SpamAssassin (GB_CUSTOM_HTM_URI). language is the
+// language of the email, which the page of an invitation also uses.
 func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (string, error) {
 	v := url.Values{}
 	switch q.Kind {
 	case core.MailConfirm, core.MailAskAgain:
-		if q.Params == core.AskedOnceMore { // a read for each: a confirmation that was just asked for is spared it
+		if q.Params == core.AskedOnceMore { // costs a read, so other confirmations skip it
 			if gone, err := m.Store.LeftSinceAsked(ctx, q); err != nil || gone {
 				return "", cmp.Or(err, errMoot)
 			}
@@ -254,7 +254,7 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (
 		v.Set("token", token)
 	case core.MailAlreadySubscribed, core.MailUnsubscribed, core.MailPreferences:
 		token, err := m.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
-			Kind: linkKinds[q.Kind], ListID: q.ListID, // an undo link is for the unsubscribing at CreatedAt
+			Kind: linkKinds[q.Kind], ListID: q.ListID, // an undo link refers to the unsubscribe at CreatedAt
 			SubscriptionID: m.Store.SubscriptionID(q.ListID, q.Email.Key()), Email: q.Email, IssuedAt: q.CreatedAt,
 		})
 		if err != nil {

@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	outboxPosts  = 16  // events posted at once
-	outboxRead   = 512 // events read at once
-	outboxLow    = 128 // fewer than these held: read more
-	outboxRecord = 256 // results in one operation
-	expireBatch  = 500 // dead letters made in one operation
+	outboxPosts  = 16  // events posted concurrently
+	outboxRead   = 512 // events per read
+	outboxLow    = 128 // minimum number held; below it, more are read
+	outboxRecord = 256 // results per write
+	expireBatch  = 500 // dead letters per write
 	outboxAgain  = time.Second
 )
 
-// outbox delivers events: several subscriptions at once, the events of one in their order. It is the only one that
-// delivers, so what it has claimed is only remembered; after a crash those events go out again, and the receiver
-// answers 409. There is one for the send service and one for each endpoint, so that none waits for another.
+// outbox delivers events: several subscriptions in parallel, and the events of one subscription in order. No other
+// process delivers, so claims are kept in memory. After a crash the claimed events are sent again, and the receiver
+// answers 409. The send service and each endpoint have their own outbox, so none waits for another.
 type outbox struct {
 	store     *store.Store
-	endpoint  string // id; empty: the send service
+	endpoint  string // endpoint id; empty: the send service
 	post      func(context.Context, *core.OutboxEvent) verdict
-	probes    []time.Duration // between looks at a receiver that is down
+	probes    []time.Duration // delays between probes of a receiver that is down
 	log       *slog.Logger
 	loop      *Loop
-	wake      chan struct{}         // an event was written while a Step runs
-	down      int                   // looks at a receiver that did not answer, running
-	lookAt    time.Time             // while it is down: the next look
-	notBefore time.Time             // … and the earliest, for new events bring it forward
-	urge      string                // of operators, when it went down
-	refused   int                   // events in a row that were refused at their first try
-	answered  core.Instant          // when the receiver last took an event, or wanted never to have it; 0: not yet
-	unwritten []tenants.EventResult // that could not be written down
+	wake      chan struct{}         // signals that an event was written during a Step
+	down      int                   // consecutive probes without an answer
+	lookAt    time.Time             // time of the next probe while the receiver is down
+	notBefore time.Time             // earliest next probe, even if new events arrive
+	urge      string                // store's OutboxUrge at the time when the receiver went down
+	refused   int                   // consecutive events refused at their first try
+	answered  core.Instant          // when the receiver last accepted or permanently refused an event; 0: never
+	unwritten []tenants.EventResult // results that could not be recorded
 }
 
-// Outbox returns the loop that delivers events to the send service. It kicks itself when one is written.
+// Outbox returns the loop that delivers events to the send service. It wakes itself when an event is written.
 func Outbox(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	o := &outbox{store: s, probes: probeDelays, log: log, wake: make(chan struct{}, 1)}
 	o.post = func(ctx context.Context, e *core.OutboxEvent) verdict { return p.post(ctx, eventPath, []byte(e.Body)) }
@@ -57,18 +57,18 @@ func (o *outbox) kick() {
 	o.loop.Kick()
 }
 
-// delivery is one Step's work in hand.
+// delivery is the state of one Step.
 type delivery struct {
 	*outbox
 	work    chan *core.OutboxEvent
 	results chan result
-	held    map[int64]bool                 // claimed, until the result is recorded
-	chains  map[string][]*core.OutboxEvent // by subscription: what waits for the event in flight
-	read    bool                           // there may be more to read
-	// when all that was due had been read: what became due since then is still to be found
+	held    map[int64]bool                 // claimed events without a recorded result
+	chains  map[string][]*core.OutboxEvent // by subscription: the events after the one in flight
+	read    bool                           // there may be more events to read
+	// time of the last complete read; events due later are still unread
 	readAt core.Instant
-	alone  bool // a summary is due next, or in hand: nothing else goes out with it
-	broken bool // the store or the receiver fails: claim nothing more
+	alone  bool // a summary is next or in flight, and is sent on its own
+	broken bool // the store or the receiver fails, so no more events are claimed
 }
 
 type result struct {
@@ -114,14 +114,14 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 			d.record(ctx, r)
 		case <-o.wake:
 			d.read = true
-		case <-again.C: // one slow answer must not hold back what has become due
+		case <-again.C: // A slow answer must not delay events that have become due.
 			d.read = true
 		}
 	}
 	return o.next(ctx, d)
 }
 
-// next returns when the loop has to run again.
+// next returns the time of the next Step.
 func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	switch {
 	case o.down > 0:
@@ -136,15 +136,15 @@ func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	return at.Time()
 }
 
-// rest notes that the receiver does not answer, and for how long it is left alone: after is what it asked for.
+// rest records that the receiver does not answer and starts a pause. after is the pause that it requested.
 func (o *outbox) rest(after time.Duration) {
 	o.down++
 	pause, now := jitter(backoff(o.probes, o.down)), time.Now()
 	o.lookAt, o.notBefore = now.Add(max(pause, after)), now.Add(max(min(pause, lookEvery), after))
 }
 
-// urged reports whether an operator has sent events again, or changed the endpoint, since it went down: then it is
-// tried now, whatever it has asked for.
+// urged reports whether an operator has resent events or changed the endpoint since it went down. The receiver is
+// then tried immediately, even if it requested a pause.
 func (o *outbox) urged(ctx context.Context) bool {
 	urge, err := o.store.OutboxUrge(ctx, o.endpoint)
 	if err != nil || urge == o.urge {
@@ -154,7 +154,8 @@ func (o *outbox) urged(ctx context.Context) bool {
 	return true
 }
 
-// nextLook returns when the loop looks at the receiver again. It is in the past where the store failed then.
+// nextLook returns the time of the next probe. If the planned time has passed because the store failed, the next
+// probe follows in a second.
 func (o *outbox) nextLook() time.Time {
 	if now := time.Now(); !o.lookAt.After(now) {
 		return now.Add(time.Second)
@@ -162,8 +163,8 @@ func (o *outbox) nextLook() time.Time {
 	return o.lookAt
 }
 
-// claim reads due events, when few are held, and hands out the first of each subscription. A summary waits for what is
-// due before it, and what is due after it waits for the summary.
+// claim reads due events if few are held, and hands out the first event of each subscription. A summary waits for the
+// events before it, and the events after it wait for the summary.
 func (d *delivery) claim(ctx context.Context) error {
 	select {
 	case <-d.loop.Stopping():
@@ -212,7 +213,7 @@ func (d *delivery) claim(ctx context.Context) error {
 	return nil
 }
 
-// deliverAll posts events until none is left to post.
+// deliverAll posts events until none are left.
 func (d *delivery) deliverAll(ctx context.Context) {
 	for e := range d.work {
 		began := time.Now()
@@ -221,8 +222,8 @@ func (d *delivery) deliverAll(ctx context.Context) {
 	}
 }
 
-// record takes a result and those that are ready too, hands out what waited for them, and writes all of them
-// down in one operation.
+// record takes a result and all others that are ready, hands out the next events of their subscriptions, and records
+// the results in one operation.
 func (d *delivery) record(ctx context.Context, first result) {
 	now := core.At(time.Now())
 	var records []tenants.EventResult
@@ -242,14 +243,14 @@ func (d *delivery) record(ctx context.Context, first result) {
 	}
 }
 
-// refusedDown is how many events in a row are refused before the receiver of a tenant counts as down. Each of the
-// events that wait would be tried by a schedule of its own otherwise, which keeps the daemon busy with a receiver that
-// takes nothing.
+// refusedDown is the number of consecutive refused events after which a tenant's receiver counts as down. Otherwise
+// each waiting event would follow its own retry schedule, which keeps the daemon busy with a receiver that accepts
+// nothing.
 const refusedDown = 20
 
-// count judges whether it is the receiver that fails, or an event alone: one that fails again, although others were
-// taken since it failed, follows its own schedule, whatever the answer was. A receiver that refuses everything is taken
-// for one that does not answer.
+// count decides whether the receiver fails or only one event. An event that fails again, although others were
+// accepted since its first failure, follows its own schedule. A receiver that refuses everything counts as one that
+// does not answer.
 func (o *outbox) count(r *result, now core.Instant) {
 	failed := r.event.FailedAt
 	switch {
@@ -266,8 +267,9 @@ func (o *outbox) count(r *result, now core.Instant) {
 	}
 }
 
-// finish writes results down, with those of before, and reports whether it could. What cannot be written is kept, and
-// nothing is posted until it is: a full disk can be read, and an event that was taken would be found due again.
+// finish records results, together with earlier unwritten ones, and reports whether it succeeded. It keeps results
+// that can't be written, and nothing is posted until they are. With a full disk the database remains readable, and an
+// accepted event would otherwise appear due again.
 func (o *outbox) finish(ctx context.Context, more []tenants.EventResult, now core.Instant) bool {
 	o.unwritten = append(o.unwritten, more...)
 	if len(o.unwritten) == 0 {
@@ -281,7 +283,7 @@ func (o *outbox) finish(ctx context.Context, more []tenants.EventResult, now cor
 	return true
 }
 
-// gather returns a first value and those that are ready in a channel, at most limit in all.
+// gather returns first and the values that are ready in more, at most limit in total.
 func gather[T any](first T, more <-chan T, limit int) []T {
 	all := []T{first}
 	for len(all) < limit {
@@ -295,16 +297,16 @@ func gather[T any](first T, more <-chan T, limit int) []T {
 	return all
 }
 
-// cut reports whether an attempt ended because the daemon stops: it does not count.
+// cut reports whether an attempt was interrupted because the daemon stops. Such an attempt does not count.
 func cut(ctx context.Context, r result) bool { return !r.done && !r.dead && ctx.Err() != nil }
 
-// settle goes on with the subscription of a result and returns the events that are no longer in hand.
+// settle continues with the subscription of a result, and returns the ids of the events that are no longer held.
 func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 	key := r.event.ListID + r.event.SubscriptionID
 	chain := d.chains[key]
 	gone = append(gone, r.event.ID)
 	if r.down && !d.broken {
-		d.urged(ctx) // what was asked for before this attempt has had it
+		d.urged(ctx) // this attempt covers all requests to resend so far
 		d.rest(r.after)
 		d.broken = true
 		d.log.Warn("outbox: the receiver doesn't respond", slog.String("reason", r.reason))
@@ -318,13 +320,13 @@ func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 		gone = append(gone, e.ID)
 	}
 	delete(d.chains, key)
-	if d.broken { // what no poster has taken yet goes back, untried
+	if d.broken { // unposted events are released, and don't count as tried
 		gone = append(gone, d.release()...)
 	}
 	return gone
 }
 
-// release takes back what waits for a poster.
+// release takes back the events that wait for a poster, and returns their ids.
 func (d *delivery) release() (gone []int64) {
 	for {
 		select {
@@ -341,8 +343,8 @@ func (d *delivery) release() (gone []int64) {
 	}
 }
 
-// outcome returns what the store keeps of a result. An event that is not at fault is due when the receiver is back,
-// after those that were not tried; what is meant for the send service never becomes a dead letter so.
+// outcome returns the result to store. If the event is not at fault, it is due when the receiver is back, after the
+// events that were not tried. Such an event for the send service never becomes a dead letter.
 func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	e := tenants.EventResult{
 		Event: r.event, Done: r.done, Dead: r.dead, Gone: r.gone, Reason: r.reason, Status: r.status,
@@ -363,7 +365,7 @@ func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	return e
 }
 
-// retry returns when to try again, or that it has been long enough (dead).
+// retry returns the time of the next try, or reports that the event has expired (dead).
 func retry(since core.Instant, tries int, after time.Duration, now core.Instant) (dead bool, at core.Instant) {
 	if now.Sub(since) >= core.EventLife {
 		return true, 0
@@ -371,7 +373,7 @@ func retry(since core.Instant, tries int, after time.Duration, now core.Instant)
 	return false, now.Add(max(jitter(backoff(eventDelays, tries+1)), after))
 }
 
-// probe tries one event at a receiver that was down, and reports whether it answers.
+// probe tries one event at a receiver that was down, and reports whether the receiver answers.
 func (o *outbox) probe(ctx context.Context) bool {
 	now := core.At(time.Now())
 	events, err := o.store.DueEvents(ctx, o.endpoint, now, outboxRead)
@@ -404,9 +406,9 @@ func (o *outbox) probe(ctx context.Context) bool {
 	return !r.down
 }
 
-// probed picks, of events that are due, in order, the one to try at a receiver that is down. It may only fail at some
-// of them, so this is one that was not tried yet, the last and the first by turns, or else the one that was tried
-// longest ago. None comes before another of its subscription, and none across a summary.
+// probed picks the event to try at a receiver that is down, from events sorted by due time. The receiver may fail
+// only for some events. probed therefore picks an untried event, alternately the last and the first, or else the one
+// tried longest ago. It never skips an earlier event of the same subscription or a summary.
 func probed(events []core.OutboxEvent, last bool) *core.OutboxEvent {
 	pick, before := &events[0], map[string]bool{}
 	for i := range events {
@@ -425,8 +427,8 @@ func probed(events []core.OutboxEvent, last bool) *core.OutboxEvent {
 	return pick
 }
 
-// expire makes dead letters of what has waited for too long for an endpoint that is down. What is meant for the send
-// service waits until it is back.
+// expire turns events that have waited too long for an endpoint that is down into dead letters. Events for the send
+// service wait until it is back.
 func (o *outbox) expire(ctx context.Context, reason string, now core.Instant) {
 	if o.endpoint == "" {
 		return

@@ -9,17 +9,17 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// maxLost is how many connections may break in one recipient's own transaction, running, before that counts as a
-// temporary failure of the recipient.
+// maxLost is the number of consecutive connections that may break during one recipient's own transaction. After that,
+// it counts as a temporary failure of the recipient.
 const maxLost = 3
 
-// record is an outcome on its way into the file.
+// record is an outcome that is not yet in the database.
 type record struct {
 	core.Outcome
 	it *item
 }
 
-// outcome returns the record of an item in a new state. tried counts it as a try.
+// outcome returns the record of an item with a new state. If tried is true, it counts as a try.
 func outcome(it *item, state int, reason string, tried bool) record {
 	return record{it: it, Outcome: core.Outcome{
 		JobNo: it.job.job.No, TenantID: it.job.job.TenantID, Seq: it.Seq, EmailKey: it.EmailKey,
@@ -27,8 +27,8 @@ func outcome(it *item, state int, reason string, tried bool) record {
 	}}
 }
 
-// ambiguous returns the record of an item whose reply was lost: its message goes out once more, with the same
-// Message-ID, and fails when that reply is lost too.
+// ambiguous returns the record of an item whose reply was lost. The message is sent once more with the same
+// Message-ID. If that reply is lost too, the item fails.
 func ambiguous(it *item, o smtp.Outcome) record {
 	if it.Ambiguous > 0 {
 		return outcome(it, core.RecipientFailed, core.ReasonNoReply, true)
@@ -38,7 +38,7 @@ func ambiguous(it *item, o smtp.Outcome) record {
 	return rec
 }
 
-// deferred returns the record of an item that is tried again later, or that fails because its time is over.
+// deferred returns the record of an item that is retried later, or that fails because its retry period is over.
 func deferred(it *item, o smtp.Outcome) record {
 	at, ok := it.job.job.NextTry(it.Tries+1, core.At(time.Now()))
 	rec := outcome(it, core.RecipientDeferred, replyText(o), true)
@@ -49,7 +49,7 @@ func deferred(it *item, o smtp.Outcome) record {
 	return rec
 }
 
-// replyText returns the server's reply as it is kept.
+// replyText returns the server's reply in the form to store.
 func replyText(o smtp.Outcome) string {
 	parts := make([]string, 0, 3)
 	if o.Code != 0 {

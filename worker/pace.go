@@ -8,13 +8,13 @@ import (
 	"newsletterd/core"
 )
 
-// pace bounds the messages of a relay or of a tenant. The dispatcher's lock guards it.
+// pace limits the rate of messages of a relay or tenant. It is guarded by the dispatcher's lock.
 type pace struct {
-	scope  string // "relay", "relay:" and its id, "tenant:" and its id
+	scope  string // "relay", "relay:" and its id, or "tenant:" and its id
 	limits core.SendLimits
-	bucket *rate.Limiter // nil: no limit a second
-	period *period       // nil: no limit a period
-	quota  *quota        // nil: no limit a day
+	bucket *rate.Limiter // nil: no limit per second
+	period *period       // nil: no limit per period
+	quota  *quota        // nil: no limit per day
 }
 
 func newPace(scope string, l core.SendLimits) *pace {
@@ -31,14 +31,14 @@ func newPace(scope string, l core.SendLimits) *pace {
 	return p
 }
 
-// far is how long a pace waits that is waked by something else.
+// far is the wait of a pace that is woken by another event.
 const far = time.Hour
 
-// ready returns when the next message may go. An instant that is not after now means now.
+// ready returns the time at which the next message may be sent. A time that is not after now means immediately.
 func (p *pace) ready(now time.Time) time.Time {
 	at := now
 	if p.bucket != nil {
-		if t := p.bucket.TokensAt(now); t < 1-1e-6 { // it computes in fractions
+		if t := p.bucket.TokensAt(now); t < 1-1e-6 { // tolerates rounding errors
 			at = now.Add(time.Duration((1-t)/float64(p.bucket.Limit())*float64(time.Second)) + 1)
 		}
 	}
@@ -55,12 +55,12 @@ func (p *pace) ready(now time.Time) time.Time {
 	return at
 }
 
-// wants reports whether limits is to take more out of the file.
+// wants reports whether limits should lease more from the database.
 func (p *pace) wants() bool {
 	return p.quota != nil && p.quota.wants || p.period != nil && p.period.wants
 }
 
-// spentUntil returns when a day's quota that is used up begins anew; zero: there is some left.
+// spentUntil returns the time at which a used-up daily quota resets. It returns zero if there is quota left.
 func (p *pace) spentUntil(now time.Time) time.Time {
 	if p == nil || p.quota == nil || p.quota.overDay.Load() != dayOf(now) {
 		return time.Time{}
@@ -68,7 +68,7 @@ func (p *pace) spentUntil(now time.Time) time.Time {
 	return endOfDay(dayOf(now))
 }
 
-// take counts a message that goes now.
+// take counts a message that is sent now.
 func (p *pace) take(now time.Time) {
 	if p.bucket != nil {
 		p.bucket.ReserveN(now, 1)

@@ -6,21 +6,21 @@ import (
 	"newsletterd/core"
 )
 
-// periodParts is how many parts a gliding period has. At most limit messages go in any period; a message may wait one
-// part longer than it must.
+// periodParts is the number of parts of a sliding period. At most limit messages are sent in any period. A message
+// may wait up to one part longer than necessary.
 const periodParts = 60
 
-// period counts the messages of the last period by its parts. The file never counts fewer: a few more messages are
-// written into it before they go.
+// period counts the messages of the last period in parts. The count in the database is never lower: messages are
+// recorded there shortly before they are sent.
 type period struct {
 	limit   int
-	width   time.Duration // of a part, in whole milliseconds
+	width   time.Duration // width of a part, in whole milliseconds
 	parts   [periodParts + 1]int
-	last    int64 // the part of the latest message; part 0 began in 1970
+	last    int64 // part of the latest message; part 0 started in 1970
 	total   int
-	granted int  // messages of the last part that the file knows of
-	read    bool // the file was read
-	wants   bool // limits is to ask the file
+	granted int  // messages of the last part that the database counts
+	read    bool // the database was read
+	wants   bool // limits should ask the database
 }
 
 func newPeriod(l core.SendLimits) *period {
@@ -28,13 +28,13 @@ func newPeriod(l core.SendLimits) *period {
 	return &period{limit: l.PerPeriod, width: (part + time.Millisecond - 1).Truncate(time.Millisecond)}
 }
 
-// part returns the number of the part that an instant is in.
+// part returns the number of the part that contains a time.
 func (p *period) part(t time.Time) int64 { return t.UnixNano() / int64(p.width) }
 
-// at returns the count of a part among the last ones.
+// at returns a pointer to the count of a recent part.
 func (p *period) at(part int64) *int { return &p.parts[part%int64(len(p.parts))] }
 
-// glide forgets the parts that are older than a period.
+// glide drops the parts that are older than a period.
 func (p *period) glide(now time.Time) {
 	part := p.part(now)
 	if part > p.last {
@@ -48,11 +48,11 @@ func (p *period) glide(now time.Time) {
 	p.last = max(p.last, part)
 }
 
-// ready returns when the next message may go; not after now, if it may go now.
+// ready returns the time at which the next message may be sent. A time that is not after now means immediately.
 func (p *period) ready(now time.Time) time.Time {
 	p.glide(now)
 	if p.read && p.total >= p.limit {
-		for k := int64(1); ; k++ { // the oldest part that holds any
+		for k := int64(1); ; k++ { // find the oldest part with a message
 			if *p.at(p.last + k) > 0 {
 				return time.Unix(0, (p.last+k)*int64(p.width))
 			}
@@ -65,14 +65,14 @@ func (p *period) ready(now time.Time) time.Time {
 	return now.Add(far)
 }
 
-// take counts a message that goes now.
+// take counts a message that is sent now.
 func (p *period) take(now time.Time) {
 	p.glide(now)
 	*p.at(p.last)++
 	p.total++
 }
 
-// recall adds what the file knows, which may have been counted by parts of another width.
+// recall adds the counts from the database. Their parts may have another width.
 func (p *period) recall(known core.PacePeriod, now time.Time) {
 	p.glide(now)
 	p.read = true
@@ -88,10 +88,10 @@ func (p *period) recall(known core.PacePeriod, now time.Time) {
 	}
 }
 
-// lease returns how many messages the file is asked for at once. A crash may leave as many unused.
+// lease returns the number of messages to lease from the database. A crash may waste that many.
 func (p *period) lease() int { return max(min(p.limit/(4*periodParts), p.limit-p.total), 1) }
 
-// counted returns what to keep in the file, with n messages more in the last part.
+// counted returns the counts to store, with n more messages in the last part.
 func (p *period) counted(n int) core.PacePeriod {
 	k := core.PacePeriod{Width: p.width, Parts: map[int64]int{}}
 	for part := p.last - int64(len(p.parts)) + 1; part <= p.last; part++ {

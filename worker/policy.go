@@ -10,11 +10,11 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// policyLimit is how many refusals for reasons of policy (5.7.x, RFC 3463 section 3.8), running, pause a job: the
-// relay does not trust the sender, and the recipients are not at fault.
+// policyLimit is the number of consecutive policy refusals (5.7.x, RFC 3463 section 3.8) after which a job is paused.
+// The relay then distrusts the sender, and the recipients are not at fault.
 const policyLimit = 100
 
-// countPolicy counts refusals of a job for reasons of policy, and pauses the job at policyLimit.
+// countPolicy counts policy refusals of a job, and pauses the job at policyLimit.
 func (s *Sender) countPolicy(it *item, o smtp.Outcome) {
 	j := it.job
 	if !strings.HasPrefix(o.Enhanced, "5.7.") || j.job.Unstoppable || j.policy.Add(1) != policyLimit {

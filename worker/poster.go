@@ -17,7 +17,7 @@ import (
 	"newsletterd/store"
 )
 
-// The paths of the receiver, as declared: they are what is signed.
+// These are the paths of the receiver. Signatures cover them in exactly this form.
 const (
 	eventPath = "/webhooks/subscriptions"
 	syncPath  = "/webhooks/lists/full-sync"
@@ -25,24 +25,24 @@ const (
 
 const (
 	postTimeout = 15 * time.Second
-	maxReason   = 200      // bytes of an answer that are kept
-	maxAnswer   = 64 << 10 // bytes of an answer that are read
+	maxReason   = 200      // bytes of an answer to store
+	maxAnswer   = 64 << 10 // bytes of an answer to read
 )
 
-// Poster signs and posts to the receiver of events. It follows no redirect and keeps connections open.
+// Poster signs and posts requests to the receiver of events. It follows no redirects and keeps connections open.
 type Poster struct {
 	store  *store.Store
 	base   string
 	client *http.Client
-	signs  *core.WebhookSender // nil: the daemon's own client
+	signs  *core.WebhookSender // nil: the daemon's own webhook client
 }
 
-// SignAs lets posts be signed by a client that the receiver has made, with its key, instead of the daemon's own.
+// SignAs makes p sign with the key of a webhook client that the receiver has created, instead of the daemon's own.
 func (p *Poster) SignAs(clientID string, key []byte) {
 	p.signs = &core.WebhookSender{WebhookClient: core.WebhookClient{ID: clientID}, Keys: [][]byte{key}}
 }
 
-// NewPoster returns a poster to a base URL, such as http://127.0.0.1:8080. transport nil: one of its own.
+// NewPoster returns a poster for a base URL, such as http://127.0.0.1:8080. If transport is nil, it creates one.
 func NewPoster(s *store.Store, base string, transport http.RoundTripper) *Poster {
 	if transport == nil {
 		transport = &http.Transport{
@@ -56,14 +56,14 @@ func NewPoster(s *store.Store, base string, transport http.RoundTripper) *Poster
 	}}
 }
 
-// verdict is what the receiver's answer means for what was posted.
+// verdict is the meaning of the receiver's answer.
 type verdict struct {
 	done, dead bool
-	down       bool          // the receiver as a whole does not answer: the event is not at fault
-	after      time.Duration // what Retry-After asks for
-	gone       bool          // it wants to hear nothing more
-	status     int           // of the answer; 0: none came
-	reason     string        // of a failure
+	down       bool          // the receiver as a whole fails, not the event
+	after      time.Duration // delay from Retry-After
+	gone       bool          // the receiver wants no more events
+	status     int           // HTTP status; 0: no answer
+	reason     string        // reason for a failure
 }
 
 // post makes one attempt.
@@ -71,7 +71,7 @@ func (p *Poster) post(ctx context.Context, path string, body []byte) verdict {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
 	req, err := p.request(ctx, path, body)
-	if err != nil { // nothing can be posted at all
+	if err != nil { // nothing can be posted
 		return verdict{down: true, reason: err.Error()}
 	}
 	if err := p.store.MayAct(); err != nil {
@@ -82,7 +82,7 @@ func (p *Poster) post(ctx context.Context, path string, body []byte) verdict {
 		return verdict{down: true, reason: postError(err)}
 	}
 	defer res.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // to its end, or the connection is not used again
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // reads to the end, so that the connection is reused
 	return judge(res, text)
 }
 
@@ -102,7 +102,8 @@ func (p *Poster) request(ctx context.Context, path string, body []byte) (*http.R
 	return req, nil
 }
 
-// sign puts the four headers on a request, signed with each key: during a rotation the receiver may know either.
+// sign sets the four signature headers of a request. It signs with each key, because during a rotation the receiver
+// may know only one of them.
 func sign(req *http.Request, keys [][]byte, path, clientID string, now int64, body []byte) {
 	nonce := auth.NewNonce()
 	signatures := make([]string, len(keys))
@@ -116,8 +117,8 @@ func sign(req *http.Request, keys [][]byte, path, clientID string, now int64, bo
 	req.Header["Content-Type"] = []string{"application/json"}
 }
 
-// judge reads an answer: 2xx and 409 (we were heard before) end an event, 410 and 422 make it a dead letter, anything
-// else is tried again.
+// judge interprets an answer. 2xx and 409 (already received) complete an event, and 410 and 422 make it a dead
+// letter. All other answers lead to a retry.
 func judge(res *http.Response, text []byte) verdict {
 	switch code := res.StatusCode; {
 	case code/100 == 2 || code == http.StatusConflict:
@@ -125,7 +126,7 @@ func judge(res *http.Response, text []byte) verdict {
 	case code == http.StatusGone || code == http.StatusUnprocessableEntity:
 		return verdict{dead: true, gone: code == http.StatusGone, status: code, reason: answerReason(code, text)}
 	default:
-		// 401 is about our signature, whatever the event: a wrong secret or clock, which holds for all of them.
+		// 401 refers to our signature, not to the event. A wrong secret or clock affects all events.
 		down := code == http.StatusUnauthorized || code == http.StatusTooManyRequests ||
 			code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 		return verdict{
@@ -140,8 +141,8 @@ func answerReason(code int, text []byte) string {
 	return strings.TrimSpace("HTTP " + strconv.Itoa(code) + " " + strings.TrimSpace(s))
 }
 
-// retryAfter reads the header (RFC 9110 section 10.2.3), either form; what is absent or malformed is 0,
-// and a day is the most.
+// retryAfter parses both forms of the Retry-After header (RFC 9110 section 10.2.3). It returns 0 if the header is
+// missing or malformed, and at most one day.
 func retryAfter(text string) time.Duration {
 	d := time.Duration(0)
 	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
@@ -152,8 +153,8 @@ func retryAfter(text string) time.Duration {
 	return min(max(d, 0), 24*time.Hour)
 }
 
-// postError returns what broke, without the URL that net/http puts in front, and without the name server that was
-// asked: tenants read it.
+// postError returns the cause of an error without the URL that net/http prepends and without the address of the name
+// server, because tenants see the text.
 func postError(err error) string {
 	if fault, ok := errors.AsType[*net.DNSError](err); ok {
 		return fault.Name + ": " + fault.Err

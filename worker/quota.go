@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// quota is a limit of messages a day, in UTC: the part that was taken out of the file and is not used up.
+// quota is a limit of messages per UTC day. It holds the part that was leased from the database and is not used up.
 type quota struct {
 	perDay  int64
-	day     int64        // that left is of, in days since 1970
-	left    int64        // messages
-	wants   bool         // limits is to take more out of the file
-	overDay atomic.Int64 // the day of which nothing is left
+	day     int64        // day of left, in days since 1970
+	left    int64        // leased messages
+	wants   bool         // limits should lease more from the database
+	overDay atomic.Int64 // day with no quota left
 }
 
-// dayOf returns the number of the day of an instant, in days since 1970.
+// dayOf returns the day of a time, in days since 1970.
 func dayOf(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
 
-// endOfDay returns when the next day begins.
+// endOfDay returns the start of the next day.
 func endOfDay(day int64) time.Time { return time.Unix((day+1)*int64(24*time.Hour/time.Second), 0) }
 
-// ready returns when the next message may go; not after now, if it may go now.
+// ready returns the time at which the next message may be sent. A time that is not after now means immediately.
 func (q *quota) ready(now time.Time) time.Time {
 	today := dayOf(now)
 	if q.day != today {
@@ -36,5 +36,5 @@ func (q *quota) ready(now time.Time) time.Time {
 	return now.Add(far)
 }
 
-// lease returns how many messages are taken out of the file at once. A crash may leave as many unused.
+// lease returns the number of messages to lease from the database. A crash may waste that many.
 func (q *quota) lease() int64 { return min(max(q.perDay/100, 1), 1000) }

@@ -12,23 +12,23 @@ import (
 	"newsletterd/store"
 )
 
-// The pauses after outcomes could not be recorded.
+// These are the pauses after a failure to record outcomes.
 const (
 	recordRetry    = 50 * time.Millisecond
 	recordRetryMax = 5 * time.Second
 )
 
-// gatherFor is how long outcomes wait for others while no connection waits for a slot.
+// gatherFor is how long outcomes wait for more while no connection waits for a slot.
 const gatherFor = 25 * time.Millisecond
 
-// fast is how soon enough outcomes must have come to be recorded then. Where they come slower, as those of signed
-// mails do, the connections need no slot soon, and twice as many go into a commit.
+// fast is the time within which a full batch must arrive to be recorded immediately. If outcomes arrive more slowly,
+// as with signed emails, connections need no slot soon and a commit takes twice as many.
 const fast = 5 * time.Millisecond
 
-// recorder gives outcomes to the store's writer, which takes all that have gathered when its transaction begins, and
-// frees their slots of inflight after the commit, never before. No goroutine stands between: each would be a wait for
-// every slot. A commit costs as much as the outcomes of some hundred mails, so the writer is asked when a good part of
-// max_unrecorded has gathered, or as soon as a connection waits for a slot.
+// recorder passes outcomes to the store's writer and frees their slots of inflight after the commit, never before.
+// The writer takes all pending outcomes when its transaction starts. No extra goroutine is involved, because it would
+// delay each slot. A commit costs as much as the outcomes of some hundred emails. The recorder therefore asks the
+// writer when a good part of max_unrecorded is pending, or as soon as a connection waits for a slot.
 type recorder struct {
 	store      *store.Store
 	inflight   *inflight
@@ -37,19 +37,19 @@ type recorder struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	pending []record      // not yet taken
-	flight  []record      // taken by the writer, not yet committed
-	unkept  int           // committed, not yet in the replica; 0 where none is waited for
-	began   time.Time     // when the first of them came
-	enough  int           // so many are a commit worth
+	pending []record      // not yet taken by the writer
+	flight  []record      // taken by the writer, but not yet committed
+	unkept  int           // committed, but not yet in the replica; 0 without a replica
+	began   time.Time     // arrival of the first pending outcome
+	enough  int           // number of outcomes worth a commit
 	waiting atomic.Int32  // connections that wait for a slot
-	timer   *time.Timer   // of gatherFor
-	asked   bool          // the writer will take what is pending
-	taken   bool          // by the transaction under way
-	gone    bool          // flush has returned: what fails is not tried again
-	wait    time.Duration // after the last failure, until the next try
+	timer   *time.Timer   // timer for gatherFor
+	asked   bool          // the writer will take the pending outcomes
+	taken   bool          // the current transaction has taken outcomes
+	gone    bool          // flush has returned, so failures are not retried
+	wait    time.Duration // pause before the next try, after a failure
 
-	batch []core.Outcome // the writer's
+	batch []core.Outcome // buffer of the writer
 }
 
 func newRecorder(s *Sender) *recorder {
@@ -63,7 +63,7 @@ func newRecorder(s *Sender) *recorder {
 	return r
 }
 
-// add hands an outcome over. It does not wait for the commit: inflight bounds how many are without one.
+// add adds an outcome. It does not wait for the commit, because inflight bounds the number of uncommitted outcomes.
 func (r *recorder) add(rec record) {
 	r.mu.Lock()
 	r.pending = append(r.pending, rec)
@@ -78,9 +78,9 @@ func (r *recorder) add(rec record) {
 	}
 }
 
-// due reports whether the writer is to be asked now, and notes that it is. The lock is held. With a replica, a
-// connection that waits for a slot gets one when the replica has what was committed before; what comes until then
-// gathers, for each commit is a file on its way there too. Nothing gathers where no more replies can come until then.
+// due reports whether to ask the writer now, and marks it as asked. With a replica, a waiting connection gets a slot
+// only after the replica has the previous commit. Outcomes gather until then, because each commit sends a file there.
+// due does not wait if enough outcomes are pending, or if no more replies can arrive. The caller holds the lock.
 func (r *recorder) due() bool {
 	if r.asked || len(r.pending) == 0 {
 		return false
@@ -97,7 +97,7 @@ func (r *recorder) due() bool {
 	return r.asked
 }
 
-// look asks the writer if that is due.
+// look asks the writer if due reports true.
 func (r *recorder) look() {
 	r.mu.Lock()
 	ask := !r.gone && r.due()
@@ -107,15 +107,14 @@ func (r *recorder) look() {
 	}
 }
 
-// worthCommit reports whether enough outcomes are pending, or have come fast enough. The lock is held.
+// worthCommit reports whether enough outcomes are pending, or arrived fast enough. The caller holds the lock.
 func (r *recorder) worthCommit() bool {
 	n := len(r.pending)
 	return n >= r.enough && (n >= 2*r.enough || time.Since(r.began) < fast)
 }
 
-// hurry has what has gathered recorded, however little it is. A connection counts itself among the waiting before it
-// calls hurry: either hurry finds the outcome that frees its slot, or the add of that outcome sees the connection
-// waiting.
+// hurry has all pending outcomes recorded, however few. A connection adds itself to waiting before it calls hurry.
+// Either hurry finds the outcome that frees its slot, or the add of that outcome sees the waiting connection.
 func (r *recorder) hurry() {
 	r.mu.Lock()
 	ask := !r.asked && !r.gone && len(r.pending) > 0
@@ -126,7 +125,7 @@ func (r *recorder) hurry() {
 	}
 }
 
-// ask asks the writer to take what is pending.
+// ask asks the writer to take the pending outcomes.
 func (r *recorder) ask() {
 	if err := r.store.FinishLater(r.take, r.written); err != nil {
 		r.mu.Lock()
@@ -136,7 +135,7 @@ func (r *recorder) ask() {
 	}
 }
 
-// take gives the writer what is pending.
+// take hands the pending outcomes to the writer.
 func (r *recorder) take() ([]core.Outcome, core.Instant) {
 	r.mu.Lock()
 	r.pending, r.flight = r.flight[:0], r.pending
@@ -149,8 +148,8 @@ func (r *recorder) take() ([]core.Outcome, core.Instant) {
 	return r.batch, core.At(time.Now())
 }
 
-// written notes how the commit went. What was sent must not be forgotten: it is tried until it succeeds. While the
-// file can't be written the slots run out, and so the sending pauses by itself.
+// written handles the result of a commit. An outcome must never be lost, so a failed commit is retried until it
+// succeeds. While the database can't be written, the slots run out and sending pauses.
 func (r *recorder) written(err error) {
 	if err == nil {
 		r.free()
@@ -159,7 +158,7 @@ func (r *recorder) written(err error) {
 	defer r.mu.Unlock()
 	if err != nil {
 		r.pending = append(slices.Clone(r.flight), r.pending...)
-		r.asked = r.asked && r.taken // what was asked before the transaction failed to begin is answered
+		r.asked = r.asked && r.taken // requests from before the failed start of the transaction are answered
 		r.retry(err)
 	} else {
 		r.wait = 0
@@ -169,8 +168,8 @@ func (r *recorder) written(err error) {
 	r.changed.Broadcast()
 }
 
-// free frees the slots of what was recorded, once the replica has it where there is one: what a machine that dies has
-// sent and not told is as many mails as there are slots.
+// free frees the slots of recorded outcomes. With a replica, it first waits until the replica has them. A machine
+// that dies therefore loses at most as many outcomes as there are slots.
 func (r *recorder) free() {
 	if !r.store.Acknowledges() {
 		r.release(r.flight)
@@ -192,8 +191,8 @@ func (r *recorder) free() {
 	})
 }
 
-// retry asks the writer again after a pause, unless it was asked meanwhile: two questions at once would stay two. The
-// lock is held.
+// retry asks the writer again after a pause, unless it was asked in the meantime. Two requests at the same time would
+// continue as two. The caller holds the lock.
 func (r *recorder) retry(err error) {
 	r.log.Error("send: outcomes cannot be recorded", slog.Int("outcomes", len(r.pending)), slog.Any("error", err))
 	r.wait = min(max(2*r.wait, recordRetry), recordRetryMax)
@@ -204,7 +203,7 @@ func (r *recorder) retry(err error) {
 	r.changed.Broadcast()
 }
 
-// flush returns when all that was added is committed, or, once ctx has ended, when that has failed.
+// flush waits until all added outcomes are committed. After ctx has ended, it returns at the first failure.
 func (r *recorder) flush(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() { r.mu.Lock(); r.changed.Broadcast(); r.mu.Unlock() })
 	defer stop()
@@ -221,14 +220,14 @@ func (r *recorder) flush(ctx context.Context) {
 	r.timer.Stop()
 }
 
-// release frees the slots of recorded items. It gives ambiguous ones back, and notes how many of each job have an
-// outcome.
+// release frees the slots of recorded items. It returns ambiguous items to the dispatcher, and counts the recorded
+// outcomes of each job.
 func (r *recorder) release(recs []record) {
-	run := 0 // neighbors are mostly of the same job
+	run := 0 // adjacent records mostly belong to the same job
 	for i := range recs {
 		it := recs[i].it
 		r.inflight.free(it)
-		if recs[i].State == core.RecipientQueued { // ambiguous: once more
+		if recs[i].State == core.RecipientQueued { // ambiguous: send once more
 			it.Ambiguous++
 			r.dispatcher.giveBack(it)
 		} else {

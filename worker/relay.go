@@ -9,44 +9,44 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// relay is a server that mails go to: its settings, its state and its figures.
+// relay is a mail server to send through, with its settings, state and figures.
 type relay struct {
 	relayState
 	group       *relayGroup
 	name        string
 	sender      smtp.Sender
 	connections int
-	ahead       int      // mails that a connection lets be signed before it sends them
+	ahead       int      // emails that a connection has signed ahead
 	skip        []string // header fields that the relay changes
-	provider    string   // kind of the mail provider that it belongs to; empty: none
+	provider    string   // kind of the email provider that it belongs to; empty: none
 	tally       tally
 }
 
-// signAhead returns how many mails each connection lets be signed before it sends them, so that all cores sign.
+// signAhead returns the number of emails that each connection has signed ahead, so that all CPUs are used.
 func signAhead(connections int) int { return 2 + runtime.GOMAXPROCS(0)/connections }
 
-// relayState is whether a relay may be used. While it is down no connection uses it; after each pause one tries alone,
-// and the others follow once a message was answered. The relays of a group share the lock: each waits until those
-// before it are down, or have used up the quota of the day.
+// relayState is the availability of a relay. While the relay is down, no connection uses it. After each pause one
+// connection tries, and the others follow when a message is answered. The relays of a group share the lock. Each
+// waits until those before it are down or have used up their daily quota.
 type relayState struct {
 	pace    *pace // nil: no limit
 	mu      *sync.Mutex
 	changed *sync.Cond
 	before  []*relayState
-	over    *flag     // nothing is left to do: no connection waits any more
-	fails   int       // running
-	downAt  time.Time // of the first of them
-	until   time.Time // no connection tries before
-	probing bool      // one tries
-	round   uint64    // the number of failures that were noted
+	over    *flag     // no work is left, so connections stop waiting
+	fails   int       // consecutive failures
+	downAt  time.Time // time of the first of these failures
+	until   time.Time // no connection tries before this time
+	probing bool      // one connection is trying
+	round   uint64    // number of recorded failures
 }
 
 func newRelayState(mu *sync.Mutex, changed *sync.Cond, before []*relayState, over *flag, p *pace) relayState {
 	return relayState{pace: p, mu: mu, changed: changed, before: before, over: over}
 }
 
-// enter waits until the relay may be used. It returns false when ctx has ended or nothing is left to do. The round is
-// to be given to failed.
+// enter waits until the relay may be used. It returns false if ctx ends or no work is left. The caller passes round
+// to failed.
 func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()
@@ -69,7 +69,7 @@ func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	}
 }
 
-// turn reports whether all relays before this one are down or have no quota left. The lock is held.
+// turn reports whether all relays before this one are down or have no quota left. The caller holds the lock.
 func (r *relayState) turn() bool {
 	for _, b := range r.before {
 		if b.fails == 0 && b.pace.spentUntil(time.Now()).IsZero() {
@@ -79,8 +79,8 @@ func (r *relayState) turn() bool {
 	return true
 }
 
-// serves reports whether a connection may go on: to the first relay of a group always, to another one until one before
-// it works again.
+// serves reports whether a connection may continue. That is always true for the first relay of a group. For other
+// relays it is true until an earlier relay works again.
 func (r *relayState) serves() bool {
 	if len(r.before) == 0 {
 		return true
@@ -90,14 +90,14 @@ func (r *relayState) serves() bool {
 	return r.turn()
 }
 
-// wake makes the connections that wait for a relay of the group look again.
+// wake wakes the connections that wait for a relay of the group.
 func (r *relayState) wake() {
 	r.mu.Lock()
 	r.changed.Broadcast()
 	r.mu.Unlock()
 }
 
-// worked notes that the relay took or judged a message, and reports whether it was down before.
+// worked records that the relay accepted or judged a message, and reports whether it was down before.
 func (r *relayState) worked() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +109,7 @@ func (r *relayState) worked() bool {
 	return true
 }
 
-// left notes that a connection has stopped using the relay without a failure.
+// left records that a connection has stopped using the relay without a failure.
 func (r *relayState) left() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,8 +119,8 @@ func (r *relayState) left() {
 	}
 }
 
-// failed notes a failure and returns the pause that follows. Failures of connections that began before the last one was
-// noted are the same event (fresh is false): 16 connections that break at once count once.
+// failed records a failure and returns the pause that follows. Failures of connections that started before the last
+// recorded failure belong to the same event, and fresh is false: 16 connections that break together count once.
 func (r *relayState) failed(e *smtp.RelayError, round uint64, now time.Time) (pause time.Duration, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +139,8 @@ func (r *relayState) failed(e *smtp.RelayError, round uint64, now time.Time) (pa
 	return pause, true
 }
 
-// lostAfterMAIL reports whether a connection broke over a recipient. The relay was there, and a recipient whose
-// connections always break fails by its own tries, so the jobs of the relay are not given up for it.
+// lostAfterMAIL reports whether a connection broke during a recipient's transaction. The relay was available, and a
+// recipient that always breaks connections fails after its own tries. The relay's jobs therefore continue.
 func lostAfterMAIL(e *smtp.RelayError) bool {
 	if e.Fault != smtp.FaultConnect {
 		return false

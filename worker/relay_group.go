@@ -8,19 +8,19 @@ import (
 	"newsletterd/core"
 )
 
-// relayGroup is the relays of one tenant, or the daemon's own, in the order of use.
+// relayGroup holds the relays of one tenant, or those of the daemon, in order of use.
 type relayGroup struct {
-	owner  string // tenant; empty: the daemon's own, which all tenants without one share
-	made   string // the settings that it was made of, so that a change is seen
+	owner  string // tenant id; empty: the daemon's own, shared by tenants without one
+	made   string // settings that it was created from, to detect changes
 	mu     sync.Mutex
 	relays []*relay
-	cancel context.CancelFunc // of its connections; nil: none run. Only the claimer's goroutine uses it
+	cancel context.CancelFunc // cancels its connections; nil: none run. Only the claimer's goroutine uses it
 
-	destinations     // guarded by the dispatcher
+	destinations     // guarded by the dispatcher's lock
 	unanswered   int // messages without a reply; guarded by inflight
 }
 
-// newRelayGroup returns a group of relays. Its relays share a lock, and each waits for those before it. over ends
+// newRelayGroup returns a group of relays. They share a lock, and each waits for those before it. The flag over ends
 // their waits.
 func newRelayGroup(owner string, over *flag, relays ...*relay) *relayGroup {
 	g := &relayGroup{owner: owner, relays: relays}
@@ -33,7 +33,7 @@ func newRelayGroup(owner string, over *flag, relays ...*relay) *relayGroup {
 	return g
 }
 
-// downSince returns since when all relays are down, or zero where one is not.
+// downSince returns the time since which all relays are down, or zero if at least one works.
 func (g *relayGroup) downSince() (since time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,7 +48,7 @@ func (g *relayGroup) downSince() (since time.Time) {
 	return since
 }
 
-// waitReason returns why the jobs of the group wait, or nothing where they don't.
+// waitReason returns the reason why the group's jobs wait, or an empty string if they don't.
 func (g *relayGroup) waitReason(now time.Time) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,21 +14,21 @@ import (
 	"newsletterd/store/db"
 )
 
-// relays are the relay groups of the daemon and of the tenants with relays of their own.
+// relays holds the relay groups of the daemon and of tenants with their own relays.
 type relays struct {
 	store    *store.Store
 	limits   *limits
 	inflight *inflight
-	over     *flag // ends the waits of relays
+	over     *flag // ends all waits for relays
 	makes    func(*core.Relay) smtp.Sender
-	kept     *OwnServer  // nil: the configuration has the daemon's own
-	own      *relayGroup // the daemon's, as the configuration has it
+	kept     *OwnServer  // nil: the configuration defines the daemon's own server
+	own      *relayGroup // the daemon's group from the configuration
 
-	mu     sync.Mutex // for those who read figures: only the claimer's goroutine changes the map
+	mu     sync.Mutex // for figures: only the claimer's goroutine changes the map
 	groups map[string]*relayGroup
 }
 
-// newRelays returns the groups of a sender, which is the daemon's own at first.
+// newRelays returns the groups of a sender. At first they contain only the daemon's own.
 func newRelays(s *Sender, own *relay) *relays {
 	over := &s.dispatcher.ended
 	return &relays{
@@ -37,8 +37,8 @@ func newRelays(s *Sender, own *relay) *relays {
 	}
 }
 
-// of returns the group that a tenant's mails go by, and the tenant's own pace (nil: no limit). Only the claimer's
-// goroutine calls it.
+// of returns the relay group of a tenant's emails, and the tenant's own pace. A nil pace means no limit. Only the
+// claimer's goroutine may call it.
 func (rs *relays) of(ctx context.Context, tenantID string) (*relayGroup, *pace, error) {
 	route, err := rs.store.TenantRelays(ctx, tenantID)
 	if err != nil {
@@ -65,8 +65,8 @@ func (rs *relays) of(ctx context.Context, tenantID string) (*relayGroup, *pace, 
 	return g, p, err
 }
 
-// group returns the group of relays that mails of an owner go by: the present one, or another one where they have
-// changed. The owner is a tenant, or empty for the daemon's own, which has a sender's address, too.
+// group returns the relay group of an owner, and replaces it if the relays have changed. The owner is a tenant. An
+// empty owner is the daemon, which also has a sender address.
 func (rs *relays) group(owner string, from core.Email, all core.Relays, makes func(*core.Relay) smtp.Sender) (
 	*relayGroup, error,
 ) {
@@ -100,15 +100,15 @@ func (rs *relays) group(owner string, from core.Email, all core.Relays, makes fu
 	return g, nil
 }
 
-// drop takes the group of an owner away, if there is one.
+// drop removes the group of an owner, if any.
 func (rs *relays) drop(owner string) {
 	if rs.groups[owner] != nil {
 		rs.replace(owner, nil)
 	}
 }
 
-// replace puts a group in the place of a tenant's present one, whose connections finish what is in flight. With nil the
-// tenant has none any more.
+// replace replaces a tenant's group. The connections of the old group finish the emails in flight. A nil group
+// removes the old one.
 func (rs *relays) replace(tenantID string, g *relayGroup) {
 	if old := rs.groups[tenantID]; old != nil && old.cancel != nil {
 		old.cancel()
@@ -122,7 +122,7 @@ func (rs *relays) replace(tenantID string, g *relayGroup) {
 	rs.groups[tenantID] = g
 }
 
-// all returns all groups, the daemon's own first.
+// all returns all groups. The daemon's own comes first.
 func (rs *relays) all() []*relayGroup {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -134,41 +134,41 @@ func (rs *relays) all() []*relayGroup {
 	return groups
 }
 
-// wake makes the connections that wait for their relay look again.
+// wake wakes the connections that wait for their relay.
 func (rs *relays) wake() {
 	for _, g := range rs.all() {
 		g.relays[0].wake()
 	}
 }
 
-// forgetConnections lets the next step open connections anew.
+// forgetConnections makes the next step open new connections.
 func (rs *relays) forgetConnections() {
 	for _, g := range rs.all() {
 		g.cancel = nil
 	}
 }
 
-// OwnServer is the daemon's own mail server as the database has it. A nil OwnServer means that the configuration
-// decides; its methods then return what they are given. It is safe for concurrent use.
+// OwnServer is the daemon's own mail server from the database. A nil OwnServer means that the configuration decides,
+// and its methods return their arguments. It is safe for concurrent use.
 type OwnServer struct {
-	Makes func(*core.Relay) smtp.Sender // makes its sender
+	Makes func(*core.Relay) smtp.Sender // creates the sender of a relay
 
 	store *store.Store
-	age   atomic.Int64 // counts changes of records
+	age   atomic.Int64 // number of changes of records
 
 	mu     sync.Mutex
-	readAt int64 // the age at which server was read, and 1
+	readAt int64 // 1 + the age at which server was read
 	server core.MailServer
 }
 
-// NewOwnServer returns the mail server that a store keeps. makes makes its sender.
+// NewOwnServer returns the mail server of a store. makes creates its sender.
 func NewOwnServer(s *store.Store, makes func(*core.Relay) smtp.Sender) *OwnServer {
 	o := &OwnServer{Makes: makes, store: s}
 	s.OnKick(db.TopicRecords, func() { o.age.Add(1) })
 	return o
 }
 
-// now returns the server in force; the zero value where none is set.
+// now returns the current server, or the zero value if none is set.
 func (o *OwnServer) now(ctx context.Context) (core.MailServer, error) {
 	if o == nil {
 		return core.MailServer{}, nil
@@ -186,7 +186,7 @@ func (o *OwnServer) now(ctx context.Context) (core.MailServer, error) {
 	return server, err
 }
 
-// from returns the sender of tenants without one; by that of the configuration unless a server is set.
+// from returns the sender for tenants without their own. If no server is set, it returns by.
 func (o *OwnServer) from(ctx context.Context, by mail.Address) (mail.Address, error) {
 	server, err := o.now(ctx)
 	if server.From != "" {
@@ -195,7 +195,7 @@ func (o *OwnServer) from(ctx context.Context, by mail.Address) (mail.Address, er
 	return by, err
 }
 
-// provider returns the kind of the mail provider that the server belongs to; by where none is set.
+// provider returns the kind of the server's email provider. If no server is set, it returns by.
 func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
 	server, err := o.now(ctx)
 	if server.Set() {
@@ -204,22 +204,22 @@ func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
 	return by, err
 }
 
-// oldServerFor is how long after a change the server before it is still used, to tell of the change.
+// oldServerFor is how long after a change the previous server is used for notices about that change.
 const oldServerFor = time.Hour
 
-// ownSender delivers transactional mail by the server that is in force. It implements smtp.Sender.
+// ownSender delivers transactional emails through the current server. It implements smtp.Sender.
 type ownSender struct {
 	*OwnServer
-	otherwise smtp.Sender // where none is set
-	// compose renders a mail that comes from an address, for a relay that changes some header fields.
+	otherwise smtp.Sender // used if no server is set
+	// compose renders an email with a sender, for a relay that changes the header fields skips.
 	compose func(ctx context.Context, q *core.Mail, from mail.Address, skips []string, now time.Time) (*smtp.Envelope, error)
 
 	made   sync.Mutex
-	as     string // the relay that client was made of
+	as     string // relay that client was created for
 	client smtp.Sender
 }
 
-// sender returns what delivers by a relay. It is made again only where the relay has changed.
+// sender returns the sender of a relay. It creates a new one only if the relay has changed.
 func (s *ownSender) sender(r *core.Relay) (smtp.Sender, error) {
 	as, err := json.Marshal(r)
 	if err != nil {
@@ -233,8 +233,8 @@ func (s *ownSender) sender(r *core.Relay) (smtp.Sender, error) {
 	return s.client, nil
 }
 
-// Deliver implements smtp.Sender. It ends once another server is in force: what is left is delivered by that. Mail that
-// tells of the change is tried by the server before it first.
+// Deliver implements smtp.Sender. It ends when another server is set, which then delivers the remaining emails.
+// Notices about the change are first tried on the previous server.
 func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 	age := s.age.Load()
 	server, err := s.now(ctx)
@@ -272,15 +272,16 @@ func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 	return to.Deliver(ctx, &one)
 }
 
-// oldServer delivers what tells of a change by the server that was in force before.
+// oldServer delivers notices about a server change through the previous server.
 type oldServer struct {
 	own    *ownSender
 	read   bool
 	before core.MailServer
-	sender smtp.Sender // nil: there was none, it was long ago, or it failed
+	sender smtp.Sender // nil: no previous server, changed long ago, or failed
 }
 
-// takes delivers a mail anew by the old server, if it is for that and it takes it, and reports whether it did.
+// takes tries to deliver an email through the old server, if it is a notice about the change. It reports whether the
+// server accepted the email.
 func (o *oldServer) takes(ctx context.Context, e *smtp.Envelope, src *smtp.Source) bool {
 	m, ok := e.Tag.(*core.Mail)
 	if !ok || m.Kind != core.MailServerChanged || m.Tries > 0 {
@@ -295,7 +296,7 @@ func (o *oldServer) takes(ctx context.Context, e *smtp.Envelope, src *smtp.Sourc
 		if before.Set() && time.Since(before.ChangedAt.Time()) < oldServerFor {
 			o.sender = o.own.Makes(&before.Relay)
 		}
-		if c, ok := o.sender.(*smtp.Client); ok { // the mails after this one wait meanwhile
+		if c, ok := o.sender.(*smtp.Client); ok { // the following emails wait meanwhile
 			const step = 5 * time.Second
 			c.DrainTimeout = time.Second
 			c.Timeouts = smtp.Timeouts{
@@ -316,7 +317,7 @@ func (o *oldServer) takes(ctx context.Context, e *smtp.Envelope, src *smtp.Sourc
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	became, err := smtp.Try(ctx, o.sender, again)
-	if err != nil { // it is down, perhaps the reason for the change: the others go through the new one
+	if err != nil { // The server is down, perhaps the reason for the change. The others use the new one.
 		o.sender = nil
 	}
 	if err != nil || became.Result != smtp.Sent {

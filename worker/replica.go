@@ -7,11 +7,11 @@ import (
 	"newsletterd/store"
 )
 
-// keptWait is how long a batch waits for the replica before it is read anew.
+// keptWait is how long a batch waits for the replica before it is read again.
 const keptWait = 2 * time.Second
 
-// kept returns once what was read for a batch is in the replica, where there is one: the world must not hear of what
-// the machine that goes on after this one does not know.
+// kept waits until the data read for a batch is in the replica, if there is one. Other systems must not learn of data
+// that a machine restored from the replica lacks.
 func kept(ctx context.Context, s *store.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, keptWait)
 	defer cancel()

@@ -11,28 +11,28 @@ import (
 	"newsletterd/store/db"
 )
 
-// schedulerRetry is the pause after a failure of the database.
+// schedulerRetry is the pause after a database error.
 const schedulerRetry = time.Second
 
-// A job waits for the changes of its list that were made before it began and are on their way from the member service,
-// so that subscribers who were imported or confirmed just before are in it; but not for ever.
+// A job waits for earlier changes of its lists that are still on their way from the member service. Subscribers who
+// were just imported or confirmed are then included. The wait is limited to changesMost.
 const (
 	changesPoll = 50 * time.Millisecond
 	changesMost = 15 * time.Minute
 )
 
-// expandSteps is how often a job is expanded before the others have their turn: each round reads all jobs.
+// expandSteps is the number of expansion steps of a job before the other jobs continue. Each round reads all jobs.
 const expandSteps = 4
 
-// scheduler starts due jobs, makes their recipients, ends them when their window closes, settles what ended jobs have
-// left undone, and removes the subscribers that a full sync did not name.
+// scheduler starts due jobs, creates their recipients, and ends them when their delivery window closes. It also
+// settles ended jobs, and removes subscribers that a full sync did not include.
 type scheduler struct {
 	store    *store.Store
 	sender   *Sender
 	log      *slog.Logger
 	running  []int64
 	settling map[int64]int64 // job number → position
-	paused   map[int64]bool  // whose pause was logged
+	paused   map[int64]bool  // jobs whose pause was logged
 	primed   bool
 }
 
@@ -56,7 +56,7 @@ func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
 	return loop
 }
 
-// step does one round of everything that is due; more asks for another one at once.
+// step does one round of all due work. more requests another round immediately.
 func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Instant, more bool, err error) {
 	if next, err = w.store.StartDueJobs(ctx, now); err != nil {
 		return 0, false, err
@@ -66,7 +66,7 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 	if err != nil {
 		return 0, false, err
 	}
-	if err := w.noteEnded(ctx, jobs); err != nil { // first, so that no other error makes it forget which were running
+	if err := w.noteEnded(ctx, jobs); err != nil { // first, so that a later error can't lose which jobs were running
 		return 0, false, err
 	}
 	for i := range jobs {
@@ -99,7 +99,7 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 	return next, more || settling || removing, err
 }
 
-// advance closes a window, or makes recipients. It returns when there is more to do; 0: not by itself.
+// advance closes a delivery window, or creates recipients. It returns when there is more to do; 0 means after a kick.
 func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Instant) (next core.Instant, err error) {
 	switch {
 	case j.WindowClosed(now):
@@ -141,7 +141,7 @@ func (w *scheduler) changesUnderway(ctx context.Context, j *core.SendJob, now co
 	return yes, err
 }
 
-// notePause logs that a job is paused, and that it goes on.
+// notePause logs that a job was paused or resumed.
 func (w *scheduler) notePause(j *core.SendJob) {
 	held := j.PauseReason != ""
 	if held == w.paused[j.No] {
@@ -158,7 +158,7 @@ func (w *scheduler) notePause(j *core.SendJob) {
 	w.log.Info("send: a job goes on", slog.String("job", j.ID))
 }
 
-// noteEnded finds the jobs that were running at the last look and are no more.
+// noteEnded finds the jobs that were running in the last round and no longer are.
 func (w *scheduler) noteEnded(ctx context.Context, running []core.SendJob) error {
 	ended := w.running
 	if !w.primed {
@@ -189,11 +189,11 @@ func (w *scheduler) noteEnded(ctx context.Context, running []core.SendJob) error
 	return nil
 }
 
-// settle goes one step through each ended job that the sender has let go of.
+// settle advances each ended job that the sender has released by one step.
 func (w *scheduler) settle(ctx context.Context, now core.Instant) (more bool, err error) {
 	for no, after := range w.settling {
 		if w.sender.Holds(no) {
-			continue // the sender kicks when it has let go
+			continue // the sender kicks when it has released the job
 		}
 		next, again, err := w.store.SettleJob(ctx, no, after, now)
 		if err != nil {

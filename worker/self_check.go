@@ -11,15 +11,15 @@ import (
 	"newsletterd/store"
 )
 
-// selfCheckSpread is how much later than the wanted time a check may begin, so that daemons do not all begin together.
+// selfCheckSpread is the maximum random delay of a check, so that daemons don't all start together.
 const selfCheckSpread = 30 * time.Minute
 
-// SelfCheck looks after every list once a day: a full sync that has failed is asked for anew, both sides are compared
-// where they are in one file, and a full sync repairs the differences. Lists that another webhook client feeds are left
-// alone.
+// SelfCheck checks each list once a day. It requests a new full sync if the last one failed. If both sides share one
+// database, it compares them and requests a full sync to repair differences. It skips lists fed by another webhook
+// client.
 type SelfCheck struct {
 	store  *store.Store
-	at     time.Duration // of the day, in local time
+	at     time.Duration // time of day, as a local-time duration since midnight
 	remote bool          // the send side is another service
 	log    *slog.Logger
 	loop   *Loop
@@ -28,15 +28,15 @@ type SelfCheck struct {
 	differing, healed, ended atomic.Int64
 }
 
-// SelfCheckFigures is the figures of the last check, and how many full syncs all checks have asked for.
+// SelfCheckFigures holds the results of the last check and the number of full syncs that all checks have requested.
 type SelfCheckFigures struct {
 	Differing int64        // subscriptions that differed in the last check
-	Healed    int64        // full syncs asked for since the start
-	EndedAt   core.Instant // of the last check; 0: there was none since the start
+	Healed    int64        // full syncs requested since the start
+	EndedAt   core.Instant // end of the last check; 0: none since the start
 }
 
-// NewSelfCheck returns the check that runs at a time of the day, as 3 h for three in the morning. With remote the send
-// side is another service, and only failed syncs can be seen from here.
+// NewSelfCheck returns a check that runs daily at the given time of day, such as 3 h for three in the morning. If
+// remote is true, the send side is another service, and the check only sees failed syncs.
 func NewSelfCheck(s *store.Store, at time.Duration, remote bool, log *slog.Logger) *SelfCheck {
 	c := &SelfCheck{store: s, at: at, remote: remote, log: log}
 	c.loop = &Loop{Name: "self-check", Step: c.step}
@@ -63,7 +63,7 @@ func (c *SelfCheck) step(ctx context.Context, now time.Time) time.Time {
 	return c.due
 }
 
-// next returns the wanted time of this day or the next, a little later.
+// next returns the next scheduled time, with a random delay.
 func (c *SelfCheck) next(now time.Time) time.Time {
 	y, m, d := now.Date()
 	at := time.Date(y, m, d, int(c.at/time.Hour), int(c.at%time.Hour/time.Minute), 0, 0, now.Location())
@@ -106,7 +106,7 @@ func (c *SelfCheck) check(ctx context.Context) {
 		slog.Duration("took", time.Since(begin)))
 }
 
-// list looks at one list and asks for a full sync where that can put something right.
+// list checks one list and requests a full sync if that can repair it.
 func (c *SelfCheck) list(ctx context.Context, l *core.List) (differing int64, err error) {
 	fedBy, err := c.store.FedBy(ctx, l.ID)
 	if err != nil || fedBy != "" {
@@ -142,7 +142,7 @@ func (c *SelfCheck) list(ctx context.Context, l *core.List) (differing int64, er
 	return differing, nil
 }
 
-// stoppingOr reports whether a Step should claim nothing more.
+// stoppingOr reports whether a Step should stop claiming work.
 func (l *Loop) stoppingOr(ctx context.Context) bool {
 	select {
 	case <-l.Stopping():

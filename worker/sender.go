@@ -16,32 +16,33 @@ import (
 	"newsletterd/store/db"
 )
 
-// SendOptions configures a Sender. A field for which no default is named must be set.
+// SendOptions configures a Sender. Fields without a documented default are required.
 type SendOptions struct {
-	Connections int // to the daemon's own relay; 0: 16
-	// messages whose final dot is written and whose outcome is not durable; 0: 64
+	Connections int // connections to the daemon's own relay; 0: 16
+	// maximum number of messages whose final dot is written without a durable outcome; 0: 64
 	MaxUnrecorded int
-	Limits        core.SendLimits               // of the daemon's own relay; zero: none
-	DomainRates   map[string]float64            // messages a second to a domain, "*" to each other one; nil: no limit
-	Relay         func(*core.Relay) smtp.Sender // makes the sender of a tenant's relay; nil: all use the daemon's relay
-	Own           *OwnServer                    // the daemon's own server in the database; nil: the configuration has it
-	Folder        bool                          // the sender of NewSender writes files: they reach no one
+	Limits        core.SendLimits               // limits of the daemon's own relay; zero: none
+	DomainRates   map[string]float64            // messages per second per domain, "*" for all others; nil: no limit
+	Relay         func(*core.Relay) smtp.Sender // creates a tenant relay's sender; nil: all use the daemon's
+	Own           *OwnServer                    // the daemon's own server in the database; nil: use the configuration
+	Folder        bool                          // the sender of NewSender only writes files
 	GiveUpAfter   time.Duration                 // how long all relays of a job may be down before it fails; 0: 48 h
 	From          mail.Address                  // for tenants without their own
-	Provider      string                        // kind of the provider of the daemon's own relay; empty: none
-	BounceDomain  string                        // of VERP addresses; empty: MAIL FROM is the plain sender
-	PublicURL     string                        // origin of links, for tenants without their own
-	Sealer        *auth.Sealer                  // of unsubscribe tokens
-	Ident         *mail.Ident                   // of Message-IDs and bounce addresses
-	Signers       *Signers                      // of DKIM; nil: mails go out unsigned
+	Provider      string                        // kind of the daemon relay's email provider; empty: none
+	BounceDomain  string                        // domain of VERP addresses; empty: MAIL FROM is the plain sender
+	PublicURL     string                        // origin of links for tenants without their own
+	Sealer        *auth.Sealer                  // for unsubscribe tokens
+	Ident         *mail.Ident                   // for Message-IDs and bounce addresses
+	Signers       *Signers                      // DKIM signers; nil: emails are unsigned
 	DKIMSkip      []string                      // header fields that the daemon's own relay changes
 	Log           *slog.Logger
-	// ExtraThread lets one more thread run than there are CPUs, until release; called while mails go out. nil: none
+	// ExtraThread permits one more thread than there are CPUs until release is called. It is called while emails are
+	// sent. May be nil.
 	ExtraThread func() (release func())
 }
 
-// Sender mails the recipients of running jobs. It owns the parts of the send path that doc.go draws; each of its steps
-// starts them, waits until nothing is left to do now, and ends them.
+// Sender sends the emails of running jobs. It owns the parts of the send path shown in doc.go. Each step starts them,
+// waits until no work is due, and stops them.
 type Sender struct {
 	store      *store.Store
 	opts       SendOptions
@@ -53,16 +54,16 @@ type Sender struct {
 	reasons    *waitReasons
 	claimer    *claimer
 	scheduler  atomic.Pointer[Loop]
-	cpus       int // how many sign at once
+	cpus       int // number of concurrent signers
 
-	// Of the step that runs.
+	// The following fields belong to the running step.
 	recorder    *recorder
 	pool        *signPool
-	connections *connectionSet // nil: no step opens connections now
+	connections *connectionSet // nil: the step opens no connections now
 }
 
-// NewSender returns a sender that mails by r where a tenant has no relay of its own. It wakes itself when jobs, relays
-// or limits change.
+// NewSender returns a sender that uses r for tenants without their own relay. It wakes itself when jobs, relays or
+// limits change.
 func NewSender(st *store.Store, r smtp.Sender, o SendOptions) *Sender {
 	if o.Connections == 0 {
 		o.Connections = 16
@@ -97,17 +98,17 @@ func NewSender(st *store.Store, r smtp.Sender, o SendOptions) *Sender {
 // Loop returns the loop to start.
 func (s *Sender) Loop() *Loop { return s.loop }
 
-// Kick makes the sender look for work, and for jobs that have ended.
+// Kick makes the sender look for new work and for ended jobs.
 func (s *Sender) Kick() {
 	s.claimer.dirty.Store(true)
 	s.dispatcher.signal()
 	s.loop.Kick()
 }
 
-// Holds reports whether recipients of a job are claimed. While they are, an outcome may still come.
+// Holds reports whether recipients of a job are claimed. In that case an outcome may still arrive.
 func (s *Sender) Holds(jobNo int64) bool { return s.dispatcher.has(jobNo) }
 
-// step mails what is due and returns when the next deferred recipient is.
+// step sends all due emails and returns the time of the next deferred recipient.
 func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 	defer s.kickScheduler()
 	defer s.dispatcher.reset()
@@ -121,7 +122,7 @@ func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 	return s.deliver(ctx)
 }
 
-// deliver runs the send path until nothing is left to do now, the daemon drains, or ctx has ended.
+// deliver runs the send path until no work is due, the daemon drains, or ctx ends.
 func (s *Sender) deliver(ctx context.Context) time.Time {
 	if s.opts.ExtraThread != nil {
 		defer s.opts.ExtraThread()()
@@ -147,7 +148,7 @@ func (s *Sender) deliver(ctx context.Context) time.Time {
 	go func() { set.wg.Wait(); s.pool.close(); close(done) }()
 	select {
 	case <-done:
-	case <-ctx.Done(): // the time to drain is over: what is in flight is left to the next start
+	case <-ctx.Done(): // the drain limit is over: emails in flight are left to the next start
 	}
 	s.recorder.flush(ctx)
 	s.limits.giveBack(ctx)
@@ -157,7 +158,7 @@ func (s *Sender) deliver(ctx context.Context) time.Time {
 	return next
 }
 
-// draining reports whether the daemon has begun to stop.
+// draining reports whether the daemon has started to stop.
 func (s *Sender) draining() bool {
 	select {
 	case <-s.loop.Stopping():
@@ -174,14 +175,14 @@ func (s *Sender) kickScheduler() {
 	}
 }
 
-// connectionSet is the connections of one step.
+// connectionSet holds the connections of one step.
 type connectionSet struct {
 	ctx    context.Context
 	wg     sync.WaitGroup
 	sender *Sender
 }
 
-// open starts the connections of a group, unless they run. It does nothing on a nil set.
+// open starts the connections of a group unless they run. On a nil set it does nothing.
 func (set *connectionSet) open(g *relayGroup) {
 	if set == nil || g.cancel != nil {
 		return

@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// signPool makes and signs mails in goroutines of its own. A signature costs more than all else, and a connection that
-// waits for its relay should not be what computes it.
+// signPool renders and signs emails in its own goroutines. A signature costs more than everything else, so it should
+// not run on a connection that waits for its relay.
 type signPool struct {
 	work  chan *draft
 	start sync.Once
-	n     int // goroutines
+	n     int // number of goroutines
 }
 
 func newSignPool(n int) *signPool {
 	return &signPool{work: make(chan *draft, 256), n: n}
 }
 
-// full reports whether add would probably wait.
+// full reports whether add would probably block.
 func (p *signPool) full() bool { return len(p.work) == cap(p.work) }
 
-// add hands a draft over, and reports whether it did so before ctx ended.
+// add passes a draft to the pool, and reports whether it did so before ctx ended.
 func (p *signPool) add(ctx context.Context, d *draft) bool {
 	p.start.Do(func() {
 		for range p.n {
@@ -44,5 +44,5 @@ func (p *signPool) run() {
 	}
 }
 
-// close ends the pool. No connection runs any more.
+// close ends the pool. No connection may be running.
 func (p *signPool) close() { close(p.work) }

@@ -10,10 +10,10 @@ import (
 	"newsletterd/store/db"
 )
 
-// Signers makes the DKIM signers of senders, and keeps them until a key changes. A nil *Signers signs nothing.
+// Signers creates DKIM signers for senders and caches them until a key changes. A nil *Signers signs nothing.
 type Signers struct {
 	store *store.Store
-	age   atomic.Uint64 // counts changes of keys
+	age   atomic.Uint64 // number of key changes
 	mu    sync.Mutex
 	kept  map[signerKey]keptSigner
 }
@@ -25,17 +25,17 @@ type keptSigner struct {
 	age    uint64
 }
 
-// NewSigners returns signers that read the keys of a store as they are needed.
+// NewSigners returns signers that read the keys of a store on demand.
 func NewSigners(s *store.Store) *Signers {
 	g := &Signers{store: s, kept: map[signerKey]keptSigner{}}
 	s.OnKick(db.TopicRecords, func() { g.age.Add(1) })
 	return g
 }
 
-// maxSigners bounds how many are kept.
+// maxSigners is the maximum number of cached signers.
 const maxSigners = 10_000
 
-// of returns the signer of a tenant's mails from a domain; nil where there is no key.
+// of returns the signer for a tenant's emails from a domain. If there is no key, the signer is nil.
 func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, error) {
 	if g == nil {
 		return keptSigner{}, nil
@@ -70,7 +70,7 @@ func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, 
 	return k, nil
 }
 
-// signature keeps the signer of one job's mails: while no key changes, reading it costs two atomic loads.
+// signature caches the signer of one job's emails. While no key changes, reading it costs two atomic loads.
 type signature struct {
 	signers          *Signers
 	tenantID, domain string

@@ -10,14 +10,14 @@ import (
 	"newsletterd/store"
 )
 
-// snapshotSettle is how long after the start a snapshot waits that is missing or overdue: the start has enough to read.
+// snapshotSettle is the delay of a missing or overdue snapshot after the start, when the daemon is busy reading.
 const snapshotSettle = time.Minute
 
-// Snapshot returns the loop that renews the snapshot file every so often and when the daemon stops, where something
-// changed since the last one. After a start it goes on from the age of the file, so that a first hour is not without
-// one, nor a daemon that crashes every hour.
+// Snapshot returns the loop that renews the snapshot file at the given interval and when the daemon stops. It does
+// nothing if the database hasn't changed. After a start it continues from the age of the file. A daemon that restarts
+// every hour therefore has a recent snapshot too.
 func Snapshot(s *store.Store, to string, every time.Duration, log *slog.Logger) *Loop {
-	first, owed, last := true, true, uint64(0) // owed: what changed before the start may not be in the file
+	first, owed, last := true, true, uint64(0) // owed: changes before the start may be missing in the file
 	renew := func(ctx context.Context) error {
 		begin, changes := time.Now(), s.Changes()
 		if !owed && changes == last {

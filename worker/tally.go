@@ -13,7 +13,7 @@ import (
 // flag is a bool that is read without a lock.
 type flag = atomic.Bool
 
-// tally counts what came of the messages of one relay.
+// tally counts the outcomes of the messages of one relay.
 type tally struct {
 	sent   atomic.Int64
 	mu     sync.Mutex
@@ -21,8 +21,8 @@ type tally struct {
 	faults map[string]int64
 }
 
-// OutcomeKind is what figures count outcomes by: the result, and the class and subject of the enhanced status code
-// (RFC 3463 section 2), as "4.2". Of a reply without one it is the class of the basic code, as "4".
+// OutcomeKind classifies outcomes for the metrics. Class is the class and subject of the enhanced status code (RFC
+// 3463 section 2), such as "4.2". For a reply without one it is the class of the basic code, such as "4".
 type OutcomeKind struct{ Result, Class string }
 
 // count counts an outcome.
@@ -46,7 +46,7 @@ func (t *tally) count(o smtp.Outcome) {
 	t.others[k]++
 }
 
-// fault counts an end of a session.
+// fault counts the end of a session.
 func (t *tally) fault(f smtp.Fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,25 +56,25 @@ func (t *tally) fault(f smtp.Fault) {
 	t.faults[f.String()]++
 }
 
-// RelayFigures is the figures of one relay since the start.
+// RelayFigures holds the figures of one relay since the start.
 type RelayFigures struct {
-	Tenant, Name string    // Tenant is empty for the daemon's own
-	Fails        int       // running
-	Until        time.Time // no connection tries before, while it is down
+	Tenant, Name string    // Tenant is empty for the daemon's own relay
+	Fails        int       // consecutive failures
+	Until        time.Time // while it is down, the earliest time of the next try
 	Outcomes     map[OutcomeKind]int64
 	Faults       map[string]int64
 }
 
-// Figures is the sender's figures at one moment.
+// Figures holds the sender's figures at one moment.
 type Figures struct {
 	Relays     []RelayFigures
-	Queued     int            // recipients claimed and not handed out
-	InHand     int            // handed out, without a recorded outcome
+	Queued     int            // claimed recipients that are not handed out
+	InHand     int            // recipients handed out without a recorded outcome
 	Unrecorded int            // slots of max_unrecorded in use
-	Slowed     map[string]int // destinations that are slowed down, by the tenant of the relays; empty: the daemon's own
+	Slowed     map[string]int // slowed-down destinations, by tenant of the relays; empty: the daemon's own
 }
 
-// Figures reads the sender's figures.
+// Figures returns the sender's current figures.
 func (s *Sender) Figures() Figures {
 	var f Figures
 	groups := s.relays.all()
@@ -104,7 +104,7 @@ func (s *Sender) Figures() Figures {
 	return f
 }
 
-// figures reads the figures of the relay.
+// figures returns the figures of the relay.
 func (r *relay) figures() RelayFigures {
 	f := RelayFigures{
 		Tenant: r.group.owner, Name: r.name, Outcomes: map[OutcomeKind]int64{},

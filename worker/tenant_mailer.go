@@ -15,8 +15,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// tenantMailer delivers the transactional mail of tenants with relays of their own: each by a mailer of its own, so
-// that one tenant's relay holds up no other tenant's mail.
+// tenantMailer delivers the transactional emails of tenants with their own relays. Each such tenant has its own
+// mailer, so that one tenant's relay does not delay another tenant's emails.
 type tenantMailer struct {
 	MailerOptions
 	relay func(*core.Relay) smtp.Sender
@@ -25,15 +25,16 @@ type tenantMailer struct {
 	desks map[string]*desk
 }
 
-// desk is the mailer of one tenant. Only the tenantMailer's goroutine uses its other fields.
+// desk is the mailer of one tenant. Its other fields are only used by the tenantMailer's goroutine.
 type desk struct {
 	*mailer
-	made    string // of which relays
+	made    string // relay settings that it was created from
 	next    time.Time
 	running bool
 }
 
-// TenantMailer returns the loop for tenants with relays of their own; Mailer leaves their mail to it.
+// TenantMailer returns the loop for tenants with their own relays. A Mailer with Tenants set leaves their emails to
+// it.
 func TenantMailer(o MailerOptions, relay func(*core.Relay) smtp.Sender) *Loop {
 	t := &tenantMailer{MailerOptions: o, relay: relay, wake: make(chan struct{}, 1), desks: map[string]*desk{}}
 	t.loop = &Loop{Name: "tenant-mailer", Step: t.step}
@@ -49,7 +50,7 @@ func TenantMailer(o MailerOptions, relay func(*core.Relay) smtp.Sender) *Loop {
 	return t.loop
 }
 
-// step runs the mailers of all tenants that have something to send, and returns when the next is due.
+// step runs the mailers of all tenants with due emails, and returns when the next is due.
 func (t *tenantMailer) step(ctx context.Context, _ time.Time) time.Time {
 	ended, running := make(chan *desk), 0
 	again := time.NewTicker(time.Second)
@@ -84,7 +85,7 @@ func (t *tenantMailer) step(ctx context.Context, _ time.Time) time.Time {
 	}
 }
 
-// begin starts the mailers that have work, and returns when the first of the others has.
+// begin starts the mailers with due emails, and returns the time at which the next one is due.
 func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int) (next time.Time, err error) {
 	now := time.Now()
 	owners, err := t.Store.MailOwners(ctx, core.At(now))
@@ -95,7 +96,7 @@ func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int
 	if err != nil {
 		return next, err
 	}
-	// it may well be another tenant's: under load one is always due soon
+	// The time may belong to another tenant: under load one is always due soon.
 	if next = at.Time(); !next.IsZero() && next.Before(now.Add(mailerAgain)) {
 		next = now.Add(mailerAgain)
 	}
@@ -116,7 +117,7 @@ func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int
 			go func() {
 				d.next = d.step(ctx, now)
 				if d.failures == 0 && len(d.unwritten) == 0 {
-					d.next = time.Now().Add(100 * time.Millisecond) // no busy loop, whatever it ended by
+					d.next = time.Now().Add(100 * time.Millisecond) // avoids a busy loop after an error
 				}
 				ended <- d
 			}()
@@ -125,7 +126,7 @@ func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int
 	return next, nil
 }
 
-// desk returns the mailer of a tenant, with the relays that it has now; nil: it has none any more.
+// desk returns the mailer of a tenant with its current relays. It returns nil if the tenant has no relays.
 func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error) {
 	d := t.desks[tenantID]
 	if d != nil && d.running {
@@ -160,17 +161,17 @@ func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error)
 	return t.desks[tenantID], nil
 }
 
-// failoverRest is how long a relay that failed is passed over.
+// failoverRest is how long a failed relay is skipped.
 const failoverRest = time.Minute
 
-// failover is a smtp.Sender that mails by the first of several relays that works.
+// failover is an smtp.Sender that uses the first working relay of several.
 type failover struct {
 	relays []smtp.Sender
 	mu     sync.Mutex
-	down   []time.Time // when each failed
+	down   []time.Time // time of the last failure of each relay
 }
 
-// Deliver implements smtp.Sender. What a relay has not taken goes to the next when it is read again.
+// Deliver implements smtp.Sender. Emails that a relay has not accepted go to the next relay when they are read again.
 func (f *failover) Deliver(ctx context.Context, src *smtp.Source) (err error) {
 	f.mu.Lock()
 	order := make([]int, 0, len(f.relays))

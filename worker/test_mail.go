@@ -14,11 +14,11 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// testPrefix begins the subject of a test mail, so that no reader takes it for the mailing.
+// testPrefix is the start of a test email's subject, so that no one mistakes it for the campaign.
 const testPrefix = "[Test] "
 
-// composeTest renders the content of a send job for one address, as the job itself would: with the data of a subscriber
-// where the address is one, else with none. Nothing of it is tracked, and it counts in no figures.
+// composeTest renders the content of a send job for one address, as the job would. If the address belongs to a
+// subscriber, it uses the subscriber's fields. A test email is not tracked and doesn't count in any figures.
 func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (*smtp.Envelope, error) {
 	var of core.TestMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
@@ -64,8 +64,8 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	return e, m.sign(ctx, e, c.Tenant.ID, skips)
 }
 
-// testedContent reads what a test mail shows, by the list that would reach the address: that of a job, or a version of a
-// campaign. view is the token of its page.
+// testedContent reads the content of a test email, from a job or a version of a campaign. It uses the list that would
+// reach the address. view is the token of the view page.
 func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.Mail) (c *core.Content, view string,
 	files []core.Attachment, err error,
 ) {

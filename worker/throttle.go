@@ -10,41 +10,42 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// A destination that refuses mails for their number (4.7.x, RFC 3463 section 3.8) gets half as many a second, and half
-// again until it takes them; then slowly more, until it has as many as before.
+// A destination may refuse emails because of their number (4.7.x, RFC 3463 section 3.8). Its rate is then halved
+// until it accepts them, and later raised slowly to the original rate.
 const (
-	throttleAfter  = 10               // such refusals
-	throttleShare  = 10               // one of so many replies
-	throttleSpan   = time.Minute      // within which they are counted
-	throttleLeast  = time.Second      // of counting before a rate is known
-	throttleSettle = 10 * time.Second // after a change, in which replies are still about the rate before
-	raiseAfter     = 5 * time.Minute  // without such a refusal
+	throttleAfter  = 10               // minimum number of such refusals
+	throttleShare  = 10               // one in this many replies
+	throttleSpan   = time.Minute      // period in which they are counted
+	throttleLeast  = time.Second      // minimum counting time to estimate a rate
+	throttleSettle = 10 * time.Second // time after a change in which replies still concern the old rate
+	raiseAfter     = 5 * time.Minute  // time without such a refusal
 	raiseBy        = 1.25
-	throttleFloor  = 0.1 // messages a second
-	throttleMost   = 256 // the rate is never less than this part of the rate before
+	throttleFloor  = 0.1 // messages per second
+	throttleMost   = 256 // the rate never falls below the original rate divided by this
 	maxThrottles   = 10_000
 )
 
-// throttle is a destination that has refused mails for their number. It is watched, and slowed down if it refuses many.
+// throttle is a destination that has refused emails because of their number. Its replies are counted, and it is
+// slowed down after many refusals.
 type throttle struct {
-	began            time.Time // of the count
+	began            time.Time // start of the count
 	replies, refused int
-	rate             float64       // messages a second
-	was              float64       // before it was slowed down
+	rate             float64       // messages per second
+	was              float64       // rate before it was slowed down
 	bucket           *rate.Limiter // nil: not slowed down
 	raiseAt          time.Time
 }
 
-// throttles reports whether a reply refuses a mail for the number of mails. Greylisting (RFC 6647) says 4.7.1 too, and
-// refuses each new sender once at any rate.
+// throttles reports whether a reply refuses an email because of the number of emails. Greylisting (RFC 6647) also
+// uses 4.7.1, but refuses each new sender once at any rate, so it does not count.
 func throttles(o smtp.Outcome) bool {
 	return o.Result == smtp.Later && strings.HasPrefix(o.Enhanced, "4.7.") && !greylisting.MatchString(o.Text)
 }
 
 var greylisting = regexp.MustCompile(`(?i)gr[ae]y-?list|postgrey`)
 
-// reply counts a reply for a domain. slowed reports whether the rate of the domain was halved, to so many messages a
-// second.
+// reply counts a reply for a domain. slowed reports whether the domain's rate was halved, and to is the new rate in
+// messages per second.
 func (d *destinations) reply(domain string, refused bool, now time.Time) (slowed bool, to float64) {
 	t := d.throttled[domain]
 	switch {
@@ -77,7 +78,7 @@ func (d *destinations) reply(domain string, refused bool, now time.Time) (slowed
 	return true, t.rate
 }
 
-// halve slows a destination down to half of what it was sent lately.
+// halve reduces the rate of a destination to half of its recent rate.
 func (t *throttle) halve(now time.Time) {
 	seen := float64(t.replies) / now.Sub(t.began).Seconds()
 	if t.bucket != nil {
@@ -89,7 +90,7 @@ func (t *throttle) halve(now time.Time) {
 	t.began, t.replies, t.refused = now.Add(throttleSettle), 0, 0
 }
 
-// raise gives domains that have refused nothing for a while more, and forgets those that have as many as before. It
+// raise increases the rate of domains without recent refusals, and forgets those that reach their original rate. It
 // returns the domains whose rate has changed.
 func (d *destinations) raise(now time.Time) (raised []string) {
 	if now.Before(d.raiseAt) {

@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	trackEvery = 500 * time.Millisecond // at most so often engagements are written
-	trackMost  = 20_000                 // different ones are held; more are not counted
+	trackEvery = 500 * time.Millisecond // minimum interval between writes
+	trackMost  = 20_000                 // maximum number of different engagements held; more are not counted
 )
 
-// Tracker takes in what readers open and follow, and counts it in batches: a storm of opens costs two operations a
-// second, after everything else that wants to write. What has not been written when the daemon is killed is not
-// counted.
+// Tracker collects opens and clicks and counts them in batches. A burst of opens costs two database operations per
+// second, with lower priority than other writes. If the daemon is killed, unwritten engagements are lost.
 type Tracker struct {
 	store   *store.Store
 	log     *slog.Logger
@@ -35,13 +34,13 @@ type trackKey struct {
 	program        core.Program
 }
 
-// followed is a click, to tell one from another network right after it.
+// followed is a recent click, kept to detect another network that follows the same link right after it.
 type followed struct {
 	network string
 	at      core.Instant
 }
 
-// NewTracker returns a tracker; its loop is to be started, and Flush to be called when no more requests come.
+// NewTracker returns a tracker. The caller starts its loop, and calls Flush when no more requests arrive.
 func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
 	t := &Tracker{store: s, log: log, held: map[trackKey]*core.Engagement{}, recent: map[trackKey]followed{}, totals: map[totalKey][]totalClick{}}
 	t.loop = &Loop{Name: "tracker", Step: t.step}
@@ -51,7 +50,7 @@ func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
 // Loop returns the loop to start.
 func (t *Tracker) Loop() *Loop { return t.loop }
 
-// Add counts an engagement. It never waits.
+// Add counts an engagement. It never blocks.
 func (t *Tracker) Add(e core.Engagement) {
 	t.mu.Lock()
 	first := len(t.held) == 0
@@ -68,7 +67,7 @@ func (t *Tracker) Add(e core.Engagement) {
 	}
 }
 
-// hold takes in an engagement until it is written.
+// hold keeps an engagement until it is written.
 func (t *Tracker) hold(e core.Engagement) {
 	key := trackKey{e.JobNo, e.Seq, e.LinkNo, e.Program}
 	switch h := t.held[key]; {
@@ -81,9 +80,8 @@ func (t *Tracker) hold(e core.Engagement) {
 	}
 }
 
-// goesAfter reports whether a click is that of a machine that goes after a reader: the same link was followed from
-// another network just before. Such a click is counted, and not as a person's. Networks are held for these seconds, and
-// not written.
+// goesAfter reports whether a click comes from a machine that follows a subscriber's clicks: another network opened
+// the same link just before. Such a click counts as automated. Networks are kept for a few seconds and never written.
 func (t *Tracker) goesAfter(e *core.Engagement) bool {
 	if e.LinkNo == 0 || e.Network == "" {
 		return false
@@ -99,7 +97,7 @@ func (t *Tracker) goesAfter(e *core.Engagement) bool {
 	return false
 }
 
-// forget drops the networks of clicks that are too old to be compared with.
+// forget drops the networks of clicks that are too old to compare.
 func (t *Tracker) forget(now core.Instant) {
 	for key, f := range t.recent {
 		if now.Sub(f.at) >= core.SameClick {
@@ -124,7 +122,7 @@ func (t *Tracker) step(ctx context.Context, now time.Time) time.Time {
 	return Never
 }
 
-// Flush writes what is held. After an error it is still held.
+// Flush writes the held engagements. After an error they are still held.
 func (t *Tracker) Flush(ctx context.Context) error {
 	t.mu.Lock()
 	held, dropped := t.held, t.dropped

@@ -2,7 +2,7 @@ package worker
 
 import "newsletterd/core"
 
-// totalKey is where clicks on links come from that name no reader: a network, which is held for seconds and not written.
+// totalKey identifies the source of anonymous clicks by its network. Networks are kept for seconds and never written.
 type totalKey struct {
 	job     int64
 	network string
@@ -11,11 +11,12 @@ type totalKey struct {
 type totalClick struct {
 	link    int64
 	at      core.Instant
-	scanned bool // counted as a scanner's
+	scanned bool // counted as a link scanner's click
 }
 
-// judgeTotal notes a click on a link that names no reader, and tells a scanner by what else its network follows: the
-// link that no person sees, or many at once. What it followed before is then counted as a scanner's as well.
+// judgeTotal records an anonymous click and detects link scanners by the other links that the same network opens.
+// Those are the hidden link that no person sees, or many links within seconds. Earlier clicks of that network are
+// then recounted as a scanner's too.
 func (t *Tracker) judgeTotal(e *core.Engagement) {
 	if e.LinkNo == 0 || e.Network == "" {
 		return
@@ -48,10 +49,10 @@ func (t *Tracker) judgeTotal(e *core.Engagement) {
 	t.totals[key] = clicks
 }
 
-// totalMost is how many clicks of one network on the links of one job are compared.
+// totalMost is the maximum number of compared clicks per network and job.
 const totalMost = 200
 
-// forgetTotals drops the clicks that are too old to be compared with.
+// forgetTotals drops the clicks that are too old to compare.
 func (t *Tracker) forgetTotals(now core.Instant) {
 	for key, clicks := range t.totals {
 		if now.Sub(clicks[len(clicks)-1].at) > core.CanarySpan {

@@ -9,23 +9,23 @@ import (
 	"newsletterd/store"
 )
 
-// waitShownAfter is how long a relay must be down before its jobs are shown as waiting for it.
+// waitShownAfter is how long a relay must be down before its jobs are shown as waiting.
 const waitShownAfter = time.Minute
 
-// waitReasons writes down why running jobs wait, where that lasts and ends by itself.
+// waitReasons records why running jobs wait, if the wait is long and ends automatically.
 type waitReasons struct {
 	store      *store.Store
 	dispatcher *dispatcher
-	changed    flag // jobs may have begun or ceased to wait
+	changed    flag // jobs may have started or stopped waiting
 }
 
-// look makes the claimer note why jobs wait.
+// look makes the claimer record why jobs wait.
 func (w *waitReasons) look() {
 	w.changed.Store(true)
 	w.dispatcher.signal()
 }
 
-// note writes down which running jobs wait and why, and which wait no more. Only the claimer's goroutine calls it.
+// note records which running jobs wait and why, and which no longer do. Only the claimer's goroutine calls it.
 func (w *waitReasons) note(ctx context.Context) error {
 	if !w.changed.Swap(false) {
 		return nil
@@ -50,7 +50,8 @@ func (w *waitReasons) note(ctx context.Context) error {
 	return nil
 }
 
-// waitReason returns why a tenant's jobs wait, or nothing where they don't. The dispatcher's lock is held.
+// waitReason returns the reason why a tenant's jobs wait, or an empty string if they don't. The caller holds the
+// dispatcher's lock.
 func (t *tenantQueue) waitReason(now time.Time) string {
 	if until := t.pace.spentUntil(now); !until.IsZero() {
 		return core.HoldQuota("tenant", core.At(until))

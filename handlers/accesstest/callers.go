@@ -7,14 +7,14 @@ import (
 	"newsletterd/core"
 )
 
-// Caller is who asks. Name tells what there is to it.
+// Caller is the caller of a request. Name describes it.
 type Caller struct {
 	core.Caller
 	Name    string
-	Headers []string // by which the program knows it, names and values in turn
+	Headers []string // headers that identify the caller, as alternating names and values
 }
 
-// ScopeSets are those that each caller is tried with: some alone, the usual ones, and all.
+// ScopeSets returns the sets of scopes to test for each caller: some single ones, the usual ones, and all.
 func ScopeSets() []string {
 	return []string{
 		"email", core.ScopeAdmin, core.ScopeSend, core.ScopeListRead, core.ScopeEventsWrite,
@@ -22,9 +22,10 @@ func ScopeSets() []string {
 	}
 }
 
-// Callers are each role in each tenant, the operator and a publisher by a client of one, a client of each tenant for
-// itself, one of no tenant, and a user without a role, who owns what the first tenant's owner does: each with each set
-// of scopes. The last one is not known.
+// Callers returns all callers, each with each set of scopes. There is each role in each tenant, the operator, and a
+// publisher through a client of a tenant. There is also a client of each tenant acting for itself, a client of no
+// tenant, and a user without a role who owns the same records as the first tenant's owner. The last caller is
+// unknown.
 func (w *World) Callers() (all []Caller) {
 	add := func(name string, c core.Caller) {
 		for _, scopes := range ScopeSets() {
@@ -57,8 +58,8 @@ func (w *World) Callers() (all []Caller) {
 	return append(all, Caller{Name: "nobody"})
 }
 
-// may reports whether the caller may do an action in a tenant. It reads core.Permissions by itself, as docs/roles.md
-// prints it.
+// may reports whether the caller may do an action in a tenant. It interprets core.Permissions independently of the
+// handlers, as printed in docs/roles.md.
 func (c *Caller) may(a core.Action, tenant string) bool {
 	row := slices.IndexFunc(core.Permissions, func(p core.Permission) bool { return p.Action == a })
 	if row < 0 {
@@ -84,7 +85,7 @@ func (c *Caller) may(a core.Action, tenant string) bool {
 	})
 }
 
-// sees reports whether the caller may do anything at all in a tenant, or is the owner of what is in it.
+// sees reports whether the caller may do anything in a tenant, or owns its records.
 func (c *Caller) sees(t *Tenant) bool {
 	return c.UserID == t.Owner || slices.ContainsFunc(core.Permissions, func(p core.Permission) bool {
 		return c.may(p.Action, t.ID)

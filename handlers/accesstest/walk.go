@@ -14,14 +14,15 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Walk sends each caller to each route that asks for a token, with the records of each tenant and with those of none.
+// Walk sends requests of each caller to each route that requires a token, with the records of each tenant and with
+// unknown ids.
 type Walk struct {
 	testing.TB
 	*World
 	Callers []Caller
 	Routes  []*web.Route
 	Seeder  *storetest.Seeder
-	// Send asks as a caller. It may be called by several goroutines at once.
+	// Send sends a request as a caller. It may be called concurrently.
 	Send func(c *Caller, method, path, mediaType, body string) (status int, answer string)
 
 	operations map[string]operation
@@ -29,7 +30,7 @@ type Walk struct {
 	answers    map[int]int
 }
 
-// operation is what a document says of a route.
+// operation is the description of a route in an API document.
 type operation struct {
 	Parameters  []parameter
 	RequestBody struct {
@@ -42,14 +43,14 @@ type parameter struct {
 	Required bool
 }
 
-// asks reports whether there is a parameter in the query, or one that has to be there.
+// asks reports whether there is a query parameter with a name. If required is true, it must be a required one.
 func (o *operation) asks(name string, required bool) bool {
 	return slices.ContainsFunc(o.Parameters, func(p parameter) bool {
 		return p.In == "query" && p.Name == name && (p.Required || !required)
 	})
 }
 
-// body returns the type of the body, and the example that works, of which the ids are a tenant's.
+// body returns the media type of the body, and a valid example with the ids of a tenant.
 func (o *operation) body(t *Tenant) (mediaType, body string) {
 	for mediaType, content := range o.RequestBody.Content {
 		var example map[string]any
@@ -67,7 +68,7 @@ func (o *operation) body(t *Tenant) (mediaType, body string) {
 	return "application/json", ""
 }
 
-// names reports whether the operation is told a tenant, or a list of one.
+// names reports whether the operation has a parameter for a tenant, or for a list of one.
 func (o *operation) names() bool {
 	if o.asks("tenant_id", false) || o.asks("list_id", false) {
 		return true
@@ -81,7 +82,7 @@ func (o *operation) names() bool {
 	return false
 }
 
-// Describe reads the documents of the program: what the routes take.
+// Describe reads the API documents of the program, which describe the input of the routes.
 func (w *Walk) Describe(documents ...[]byte) {
 	w.operations, w.answers = map[string]operation{}, map[int]int{}
 	for _, d := range documents {
@@ -121,15 +122,15 @@ func (w *Walk) operation(r *web.Route) operation {
 	return o
 }
 
-// target is a route with the ids of one tenant, or with those of nothing.
+// target is a route with the ids of one tenant, or with unknown ids.
 type target struct {
 	*web.Route
 	operation
-	tenant *Tenant // nil: of none
-	record string  // the path of the record's collection; empty: the tenant is named only
+	tenant *Tenant // nil: unknown ids
+	record string  // path of the record's collection; empty: only the tenant is named
 }
 
-// targets lists what a route is asked for. It is an error if a tenant has no record for an id in the path.
+// targets returns the targets of a route. If a tenant has no record for an id in the path, it fails the test.
 func (w *Walk) targets(r *web.Route) (all []target) {
 	o := w.operation(r)
 	at := strings.LastIndex(r.Path, "/:")
@@ -150,7 +151,8 @@ func (w *Walk) targets(r *web.Route) (all []target) {
 	return append(all, target{r, o, nil, record})
 }
 
-// path fills the path and the query for a caller. A record that will be gone is made for it.
+// path fills in the path and the query for a caller. If gone is true, the request deletes its record, and path
+// creates one.
 func (w *Walk) path(c *Caller, g *target, gone bool) string {
 	path := ""
 	for part := range strings.SplitSeq(strings.TrimPrefix(g.Path, "/"), "/") {
@@ -188,7 +190,7 @@ func (w *Walk) path(c *Caller, g *target, gone bool) string {
 	return path
 }
 
-// prefixLen returns how long the part of a pattern is that a path has as many parts of.
+// prefixLen returns the length of the prefix of a pattern with as many parts as path.
 func prefixLen(pattern, path string) int {
 	n := 0
 	for range strings.Count(path, "/") {
@@ -197,7 +199,8 @@ func prefixLen(pattern, path string) int {
 	return n
 }
 
-// The actions that operations ask for, for the tenant that they are told, in place of that of their route.
+// inOperation maps operations to the action that they require for the tenant in their parameters, instead of the
+// action of their route.
 var inOperation = map[string]core.Action{
 	"GET /api/newsletter/subscriptions":   core.ActionPeopleExport,
 	"GET /api/newsletter/preferences":     core.ActionPeopleRead,
@@ -207,14 +210,15 @@ var inOperation = map[string]core.Action{
 	"GET /api/admin/subscribers":          core.ActionPeopleRead, // by address
 }
 
-// wants returns the statuses of which one is right; none: the caller is let in, and only 401, 403 and 404 are wrong.
+// wants returns the acceptable statuses. An empty result means that the caller has access, and only 401, 403 and 404
+// are wrong.
 func (w *Walk) wants(c *Caller, g *target) []int {
 	info := g.Info()
 	action, scoped := info.Action, len(info.Scopes) == 0 || slices.ContainsFunc(info.Scopes, c.Has)
 	if a, ok := inOperation[g.Method+" "+g.Path]; ok && (g.tenant != nil || action == "") {
 		action = a
 	}
-	users := action == "" && g.Path != "/api/auth/logout" // what is a user's own
+	users := action == "" && g.Path != "/api/auth/logout" // belongs to the user
 	owned := users && g.record != ""
 	switch {
 	case !c.Known():
@@ -230,7 +234,7 @@ func (w *Walk) wants(c *Caller, g *target) []int {
 	case owned:
 		return []int{404}
 	case strings.HasSuffix(g.Path, "/restore") && strings.HasPrefix(g.Path, "/api/admin/"):
-		return []int{403, 404} // what isn't deleted is none of those
+		return []int{403, 404} // a record that isn't deleted is none of those
 	case g.tenant != nil && c.may(action, g.tenant.ID):
 		return nil
 	case g.record != "" && (!c.hasRole() || g.tenant != nil && c.may(g.tenant.Records[g.record].Seen, g.tenant.ID)):
@@ -238,19 +242,20 @@ func (w *Walk) wants(c *Caller, g *target) []int {
 	case g.record != "":
 		return []int{404}
 	case g.tenant != nil && g.Dialect == web.Send:
-		return []int{403, 404, 422} // a list of others is none
+		return []int{403, 404, 422} // another tenant's list counts as unknown
 	case g.tenant != nil:
 		return []int{403, 404}
 	case c.may(action, core.TenantNone),
 		slices.ContainsFunc(w.Tenants, func(t *Tenant) bool { return c.may(action, t.ID) }):
 		return nil
 	case strings.HasPrefix(g.Path, "/api/newsletter/"):
-		return []int{400, 403, 404} // the list comes first
+		return []int{400, 403, 404} // the list is checked first
 	}
 	return []int{403}
 }
 
-// Refused asks for all that a caller must not be let do, with bodies that work; several callers at once.
+// Refused sends all requests that a caller must not be permitted, with valid bodies, for several callers
+// concurrently.
 func (w *Walk) Refused() {
 	targets := w.all()
 	callers := make(chan *Caller)
@@ -275,7 +280,8 @@ func (w *Walk) Refused() {
 	wg.Wait()
 }
 
-// Allowed asks for all that a caller may do, with bodies that say nothing. What goes is made for it.
+// Allowed sends all requests that a caller is permitted, with empty bodies. It creates records for requests that
+// delete them.
 func (w *Walk) Allowed() {
 	for _, g := range w.all() {
 		for i := range w.Callers {
@@ -287,7 +293,7 @@ func (w *Walk) Allowed() {
 	}
 }
 
-// all lists all that there is to ask for.
+// all returns the targets of all routes.
 func (w *Walk) all() (targets []target) {
 	for _, r := range w.Routes {
 		if r.Info().NeedsToken {
@@ -297,15 +303,15 @@ func (w *Walk) all() (targets []target) {
 	return targets
 }
 
-// mayBeGone reports whether a caller who may is told that there is nothing: what is sent again is gone soon, and a
-// draft has no correction, its links no one asks for, and no mail server is set.
+// mayBeGone reports whether a permitted caller may get a 404. A resent email is soon gone, a draft has no correction,
+// no one has requested a proposal for its links, and no mail server is set.
 func mayBeGone(path string) bool {
 	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction") ||
 		strings.HasSuffix(path, "/proposal") || path == "/api/admin/relay"
 }
 
-// mayBeAnothers reports whether a caller who may is told that another person's record needs more rights: publishers
-// take back imports of their own alone.
+// mayBeAnothers reports whether a permitted caller may be refused because the record belongs to another person:
+// publishers may undo only their own imports.
 func mayBeAnothers(c *Caller, path string) bool {
 	return strings.HasPrefix(path, "/api/admin/imports/") && strings.HasSuffix(path, "/undo") &&
 		strings.Contains(c.Name, core.RolePublisher)
@@ -332,8 +338,8 @@ func (w *Walk) ask(c *Caller, g *target, path, mediaType, body string, want []in
 	}
 }
 
-// leak returns what the caller must not see: a word of a tenant in which it may do nothing, the address and the id of a
-// subscriber where it sees masked ones only, and secrets.
+// leak returns text in an answer that the caller must not see. That is a marker of a tenant without any permission,
+// the address or id of a subscriber if only masked ones are permitted, and any secret.
 func (w *Walk) leak(c *Caller, answer string) string {
 	for _, t := range w.Tenants {
 		if !c.sees(t) && strings.Contains(answer, t.Marker) {
@@ -356,7 +362,7 @@ func (w *Walk) leak(c *Caller, answer string) string {
 	return ""
 }
 
-// Whole asks an operator for every record: none is gone.
+// Whole requests every record as an operator, to check that none is gone.
 func (w *Walk) Whole(operator *Caller) {
 	for _, r := range w.Routes {
 		if r.Method != http.MethodGet || !strings.HasSuffix(r.Path, "/:id") || r.Info().Action == "" {
@@ -373,5 +379,5 @@ func (w *Walk) Whole(operator *Caller) {
 	}
 }
 
-// Answers returns how often each status was answered.
+// Answers returns the number of answers for each status.
 func (w *Walk) Answers() map[int]int { return w.answers }

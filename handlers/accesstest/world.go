@@ -1,9 +1,9 @@
-// Package accesstest walks over all routes of the program that take tokens, as callers of each kind, with the records
-// of three tenants, and says what the table of rights (core.Permissions) does not let them do or see.
+// Package accesstest sends requests to all routes that require tokens, as each kind of caller, with the records of
+// three tenants. It reports everything that a caller could do or see without a permission in core.Permissions.
 //
-//	world.go    World: three tenants with a record of each noun; a new one needs its line there
-//	callers.go  Caller: who asks, and the table of rights, read by itself
-//	walk.go     Walk: what is asked, and what the answer may be
+//	world.go    World: three tenants with a record of each noun; a new noun needs a line there
+//	callers.go  Caller: the callers, and an independent interpretation of the permissions
+//	walk.go     Walk: the requests, and the acceptable answers
 package accesstest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// World is three tenants with a record of each noun, and what no answer may tell.
+// World is three tenants with a record of each noun, and the secrets that no answer may contain.
 type World struct {
 	Tenants []*Tenant
 	Secrets []string
@@ -29,26 +29,26 @@ type World struct {
 	hash string
 }
 
-// Tenant is a tenant of the world. Its marker stands in the names and addresses of all that is in it.
+// Tenant is a tenant of the world. Its marker is part of all names and addresses in it.
 type Tenant struct {
 	ID, Marker string
-	Email      core.Email // of its subscriber
+	Email      core.Email // address of its subscriber
 	List       string
-	Owner      string // the user whose devices and models there are
+	Owner      string // user who owns its devices and models
 	Records    map[string]Record
 }
 
-// Record is a record under a path with an id.
+// Record is a record whose id is part of a path.
 type Record struct {
 	ID string
-	// Masked is the id by which callers who may not read addresses know it; empty: the same.
+	// Masked is its id for callers who may not read addresses; empty: the same.
 	Masked string
-	Seen   core.Action // lets a caller see that it is there; empty: its owner alone may
+	Seen   core.Action // action that permits seeing it; empty: only its owner may
 	Make   func(s *storetest.Seeder) string
 }
 
-// NewWorld makes the tenants. No job is due and no mail goes out. The owners have a password, if the hash of one is
-// given.
+// NewWorld creates the tenants. No job is due and no email is sent. If hash is not empty, it is the password hash of
+// the owners.
 func NewWorld(s *storetest.Seeder, hash string) *World {
 	w := &World{hash: hash}
 	for i := range 3 {
@@ -57,7 +57,7 @@ func NewWorld(s *storetest.Seeder, hash string) *World {
 	return w
 }
 
-// secret returns 32 bytes that no answer may hold, in no spelling.
+// secret returns 32 bytes that no answer may contain in any encoding.
 func (w *World) secret(marker string) []byte {
 	b := fmt.Appendf(nil, "%-32s", fmt.Sprintf("secret-%d-of-%s", len(w.Secrets), marker))
 	w.Secrets = append(w.Secrets, strings.TrimSpace(string(b)), hex.EncodeToString(b),
@@ -96,7 +96,7 @@ func (w *World) newTenant(s *storetest.Seeder, marker string) *Tenant {
 
 type adds func(path string, seen core.Action, another func(s *storetest.Seeder) string)
 
-// addPeople adds the subscriber and what was sent to them.
+// addPeople adds the subscriber and the emails sent to it.
 func (w *World) addPeople(t *Tenant, add adds) {
 	subscribers := 0
 	add("/api/admin/subscribers", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
@@ -171,7 +171,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 	})
 }
 
-// addAdmin adds what administrators keep.
+// addAdmin adds the records of administrators.
 func (w *World) addAdmin(t *Tenant, add adds) {
 	add("/api/admin/oauth-clients", core.ActionClientManage, func(s *storetest.Seeder) string {
 		c, secret := s.NewClient(core.ClientInput{TenantID: &t.ID, Name: &t.Marker})
@@ -236,7 +236,7 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 	})
 	invitations := 0
 	add("/api/admin/invitations", core.ActionTeamRead, func(s *storetest.Seeder) string {
-		invitations++ // a day has room for 20
+		invitations++ // the limit is 20 a day
 		i, err := s.AddInvitation(s.Context(), core.InvitationInput{
 			Email: core.Email(core.NewID()) + "@" + core.Email(t.Marker) + ".example", Role: core.RoleEditor,
 			TenantID: t.ID,
@@ -248,7 +248,7 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 	})
 }
 
-// Own gives a user a device with its agent, a model that is shared, and one that another user shares with this one.
+// Own gives a user a device with its agent, a shared model, and a model that another user shares with this one.
 func Own(s *storetest.Seeder, u *core.User) {
 	a, err := core.NewAgent(u.ID, core.AgentInput{Name: new("Gateway"), Version: new("1")}, s.Time())
 	s.Must(err)
@@ -265,7 +265,7 @@ func Own(s *storetest.Seeder, u *core.User) {
 	share(&friend, u, "hinge")
 }
 
-// addOwned adds what belongs to a user.
+// addOwned adds the records of a user.
 func (t *Tenant) addOwned(s *storetest.Seeder, hash string, add adds) {
 	u := s.NewUser("owner@"+core.Email(t.Marker)+".example", hash)
 	owner := core.Caller{UserID: u.ID, Email: u.Email, EmailVerified: true}

@@ -7,7 +7,7 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// headerFields appends the fields of a header to fields, each with its folded lines.
+// headerFields appends the fields of a header to fields. Each includes its folded lines.
 func headerFields(fields [][]byte, header []byte) [][]byte {
 	for start, i := 0, 0; i < len(header); {
 		n := bytes.IndexByte(header[i:], '\n')
@@ -23,8 +23,8 @@ func headerFields(fields [][]byte, header []byte) [][]byte {
 	return fields
 }
 
-// appendRelaxedField appends a header field in its relaxed form (RFC 6376 section 3.4.2): the name in lower case, the
-// value on one line, each run of white space one blank, none at the ends.
+// appendRelaxedField appends a header field in relaxed form (RFC 6376 section 3.4.2). The name is in lower case, and
+// the value on one line. Each run of white space is reduced to one space, with none at the ends.
 func appendRelaxedField(dst, field []byte) []byte {
 	colon := bytes.IndexByte(field, ':')
 	for _, c := range bytes.TrimRight(field[:colon], " \t") {
@@ -36,7 +36,7 @@ func appendRelaxedField(dst, field []byte) []byte {
 	dst = append(dst, ':')
 	blank, begun := false, false
 	for value := field[colon+1:]; len(value) > 0; {
-		n := 0 // octets before the next blank
+		n := 0 // octets before the next space
 		for n+8 <= len(value) && octets.Graphic(octets.Eight(value[n:]), '!') {
 			n += 8
 		}
@@ -56,8 +56,8 @@ func appendRelaxedField(dst, field []byte) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// relaxed reports whether body, whose lines end CRLF, is in its relaxed form already, as most newsletters are. A
-// false negative is possible, and costs a copy; a false positive is not.
+// relaxed reports whether body, whose lines end with CRLF, is already in relaxed form, as most newsletters are. False
+// negatives are possible and cost a copy. False positives are not.
 func relaxed(body []byte) bool {
 	const blanks, returns = 0x2020202020202020, 0x0d0d0d0d0d0d0d0d
 	if len(body) <= 2 || !bytes.HasSuffix(body, []byte("\r\n")) || bytes.HasSuffix(body, []byte("\r\n\r\n")) ||
@@ -73,17 +73,17 @@ func relaxed(body []byte) bool {
 	return !bytes.Contains(body, []byte("  ")) && !bytes.Contains(body, []byte(" \r"))
 }
 
-// zeros sets the top bit of each octet of word that is zero, and perhaps of a few above it.
+// zeros sets the top bit of each zero octet of word, and possibly of a few octets above it.
 func zeros(word uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	return (word - ones) &^ word & tops
 }
 
-// appendRelaxedBody appends a body in its relaxed form (RFC 6376 section 3.4.4): each run of white space is one
-// blank, none at the end of a line, no empty lines at the end.
+// appendRelaxedBody appends a body in relaxed form (RFC 6376 section 3.4.4). Each run of white space is reduced to
+// one space, with none at the end of a line. Empty lines at the end are removed.
 func appendRelaxedBody(dst, body []byte) []byte {
 	start := len(dst)
-	end := start // after the last line that is not empty
+	end := start // end of the last line that is not empty
 	for len(body) > 0 {
 		i := bytes.IndexByte(body, '\n')
 		line := body
@@ -93,7 +93,7 @@ func appendRelaxedBody(dst, body []byte) []byte {
 			body = nil
 		}
 		line = bytes.TrimRight(line, " \t\r")
-		if bytes.IndexByte(line, '\t') >= 0 || bytes.Contains(line, []byte("  ")) { // rare: what we compose has none
+		if bytes.IndexByte(line, '\t') >= 0 || bytes.Contains(line, []byte("  ")) { // rare: composed messages have none
 			for {
 				k := bytes.IndexAny(line, " \t")
 				if k < 0 {

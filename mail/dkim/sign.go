@@ -18,15 +18,15 @@ import (
 	"time"
 )
 
-// ErrMessage is returned by Signer.Sign for a message whose header has no end.
+// ErrMessage is returned by Signer.Sign for a message whose header is not terminated.
 var ErrMessage = errors.New("dkim: the header of the message has no end")
 
-// softLine is the longest line of the signature's own field, in octets (RFC 5322 section 2.1.1).
+// softLine is the maximum line length of the signature field, in octets (RFC 5322 section 2.1.1).
 const softLine = 78
 
-// signedFields lists the header fields that a signature covers if a message has them. Oversigned fields are named
-// once more than they occur, so that adding another breaks the signature (RFC 6376 section 8.15). Feedback-ID is not
-// oversigned: relays add their own.
+// signedFields lists the header fields to sign if a message has them. Oversigned fields are named once more than they
+// occur, so that adding another one breaks the signature (RFC 6376 section 8.15). Feedback-ID is not oversigned,
+// because relays add their own.
 var signedFields = []struct {
 	name       string
 	oversigned bool
@@ -48,14 +48,14 @@ var signedFields = []struct {
 	{"Auto-Submitted", false},
 }
 
-// Signer signs messages (RFC 6376; relaxed/relaxed, SHA-256, the whole body), once with each of its keys. It is safe
-// for concurrent use.
+// Signer signs messages with each of its keys (RFC 6376; relaxed/relaxed, SHA-256, the whole body). It is safe for
+// concurrent use.
 type Signer struct {
 	keys []signingKey
-	pool sync.Pool // of *workspace
+	pool sync.Pool // pool of *workspace
 }
 
-// workspace holds the buffers that signing one message needs.
+// workspace holds the buffers for signing one message.
 type workspace struct {
 	canon, head, text []byte
 	fields            [][]byte
@@ -65,10 +65,11 @@ type workspace struct {
 type signingKey struct {
 	signer crypto.Signer
 	hash   crypto.Hash // 0 for Ed25519, which signs the hash as a message (RFC 8463 section 3)
-	begin  string      // of the field: the part that is the same for all messages
+	begin  string      // start of the field, the same for all messages
 }
 
-// NewSigner returns a signer with keys, RSA or Ed25519. A key of another kind, or that is not PKCS #8, is an error.
+// NewSigner returns a signer with RSA or Ed25519 keys. It returns an error for any other kind of key, and for a key
+// that is not in PKCS #8 form.
 func NewSigner(keys []Key) (*Signer, error) {
 	s := &Signer{}
 	s.pool.New = func() any { return new(workspace) }
@@ -93,13 +94,14 @@ func NewSigner(keys []Key) (*Signer, error) {
 	return s, nil
 }
 
-// Sign returns the message data with its signatures in front, in data's own array if its capacity suffices. data must
-// consist of whole lines that end CRLF. skip names header fields, in any case, that are not signed because the relay
-// changes them; From is always signed. A message whose header has no end is ErrMessage.
+// Sign returns the message data with its signatures prepended. It uses the array of data if its capacity suffices.
+// data must consist of whole lines that end with CRLF. skip names header fields (ignoring case) that the relay
+// changes and that are therefore not signed. From is always signed. If the header is not terminated, Sign returns
+// ErrMessage.
 func (s *Signer) Sign(data []byte, skip []string) ([]byte, error) { return s.SignAll(data, nil, skip) }
 
-// SignAll is Sign for a message that consists of data and tail. The tail is as the canonicalization relaxed has it
-// (RFC 6376 section 3.4.4), and data ends with a line that isn't empty.
+// SignAll is like Sign for a message that consists of data and tail. The tail must be in relaxed form (RFC 6376
+// section 3.4.4), and data must end with a line that isn't empty.
 func (s *Signer) SignAll(data, tail []byte, skip []string) ([]byte, error) {
 	end := bytes.Index(data, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -144,8 +146,9 @@ func (s *Signer) SignAll(data, tail []byte, skip []string) ([]byte, error) {
 	return slices.Insert(data, 0, r.head...), nil
 }
 
-// appendSigned sets r.canon to the canonical form of the fields that are signed, and r.names to their names as h=
-// lists them: each that occurs, from the last one up (RFC 6376 section 5.4.2), then once more if it is oversigned.
+// appendSigned sets r.canon to the canonical form of the signed fields, and r.names to their names in the order of
+// h=. Each occurrence is listed, from the last one up (RFC 6376 section 5.4.2). Oversigned fields are listed once
+// more.
 func (r *workspace) appendSigned(skip []string) {
 	r.canon, r.names = r.canon[:0], r.names[:0]
 	for _, f := range signedFields {
@@ -165,7 +168,7 @@ func (r *workspace) appendSigned(skip []string) {
 	}
 }
 
-// appendNames appends the names of h=, folded after the colons.
+// appendNames appends the names of h=, folded after colons.
 func appendNames(dst []byte, names []string) []byte {
 	col := len(" h=")
 	for i, name := range names {
@@ -183,7 +186,7 @@ func appendNames(dst []byte, names []string) []byte {
 	return dst
 }
 
-// appendLines appends the base64 of b=, folded.
+// appendLines appends the base64 text of b=, folded.
 func appendLines(dst, text []byte) []byte {
 	for room := 70; len(text) > room; room = 72 {
 		dst = append(append(dst, text[:room]...), "\r\n "...)

@@ -13,8 +13,8 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Keeper is a complete SMTP server that writes each message into a folder as one .eml file, with the envelope
-// in two lines before it (Return-Path and Delivered-To, as a final delivery does).
+// Keeper is a complete SMTP server that writes each message to a folder as an .eml file. The envelope precedes it in
+// two lines (Return-Path and Delivered-To, as in a final delivery).
 type Keeper struct {
 	dir   string
 	ln    net.Listener
@@ -23,7 +23,7 @@ type Keeper struct {
 	done  chan error
 }
 
-// NewKeeper listens on addr ("127.0.0.1:0") and makes the folder.
+// NewKeeper listens on addr, such as "127.0.0.1:0", and creates the folder.
 func NewKeeper(addr, dir string) (*Keeper, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keeper: %w", err)
@@ -41,13 +41,13 @@ func NewKeeper(addr, dir string) (*Keeper, error) {
 	return k, nil
 }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (k *Keeper) Addr() string { return k.ln.Addr().String() }
 
-// Count is the number of files written.
+// Count returns the number of files written.
 func (k *Keeper) Count() int64 { return k.count.Load() }
 
-// Close stops the server and cuts its connections.
+// Close stops the server and closes its connections.
 func (k *Keeper) Close() error {
 	err := k.srv.Close()
 	if e := <-k.done; err == nil && !errors.Is(e, smtp.ErrServerClosed) {
@@ -70,7 +70,7 @@ func (s *keeping) Reset() { s.from, s.to = "", "" }
 
 func (s *keeping) Logout() error { return nil }
 
-// Data writes the file whole or not at all.
+// Data writes the file completely or not at all.
 func (s *keeping) Data(r io.Reader) error {
 	f, err := os.CreateTemp(s.keeper.dir, ".part-*")
 	if err != nil {

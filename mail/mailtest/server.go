@@ -13,63 +13,63 @@ import (
 	"time"
 )
 
-// Event is one thing that a client did, put to the script before the server answers.
+// Event is a client action, passed to the script before the server answers.
 type Event struct {
-	// Verb is CONNECT, EHLO, HELO, STARTTLS, AUTH, MAIL, RCPT, DATA, CONTENT (the first line of content came),
-	// DOT, RSET, NOOP, QUIT.
+	// Verb is CONNECT, EHLO, HELO, STARTTLS, AUTH, MAIL, RCPT, DATA, CONTENT (first line of content received), DOT,
+	// RSET, NOOP or QUIT.
 	Verb string
 	// Arg is the rest of the line; for CONTENT and DOT the recipient.
 	Arg string
-	// Conn counts connections from 1, N the events of this verb from 1, over all connections.
+	// Conn is the connection, N the number of events of this verb over all connections; both start at 1.
 	Conn, N int
 }
 
-// Action is what the server does about an event. The zero Action is to behave.
+// Action is the server's reaction to an event. The zero Action means normal behavior.
 type Action struct {
-	// Reply, without its line end, replaces the usual one; "-" sends none. A reply may have several lines ("\n").
+	// Reply, without its line end, replaces the usual one; "-" sends none. It may have several lines ("\n").
 	Reply string
-	// Wait comes before the reply.
+	// Wait is the delay before the reply.
 	Wait time.Duration
-	// Close cuts the connection: before the reply where Reply is "-" or "", after it otherwise.
+	// Close closes the connection: before the reply if Reply is "-" or "", otherwise after it.
 	Close bool
 }
 
-// Script says how a Server behaves.
+// Script configures the behavior of a Server.
 type Script struct {
-	// On is asked for each event; nil behaves. It may be called from several goroutines.
+	// On is called for each event; nil: normal behavior. It may be called from several goroutines.
 	On func(Event) Action
-	// Connections is how many connections may be open at once; more are greeted with 421 and closed. 0: any number. A
+	// Connections is the maximum number of open connections; 0: unlimited. Further ones get 421 and are closed. A
 	// connection counts until the server closes it, whatever the client does.
 	Connections int
-	// Linger is how long the server takes to close a connection that is over.
+	// Linger is how long the server takes to close a finished connection.
 	Linger time.Duration
-	// NoPipelining leaves PIPELINING out of the extensions.
+	// NoPipelining omits PIPELINING from the extensions.
 	NoPipelining bool
-	// Chunking is among the extensions (RFC 3030). A chunk is a DOT event like a final dot. A transaction whose chunk was
-	// refused stays open until RSET.
+	// Chunking adds CHUNKING to the extensions (RFC 3030). A chunk is a DOT event like a final dot. A transaction
+	// with a refused chunk stays open until RSET.
 	Chunking bool
-	// TLS, where not nil, is offered by STARTTLS, or used from the start with Implicit.
+	// TLS, if not nil, is offered through STARTTLS, or used from the start if Implicit is set.
 	TLS      *tls.Config
 	Implicit bool
-	// Users maps names to passwords; where not nil, MAIL needs AUTH by one of Mechanisms.
+	// Users maps names to passwords; if not nil, MAIL requires AUTH with one of Mechanisms.
 	Users      map[string]string
 	Mechanisms []string
-	// Impostor doesn't know the password: its SCRAM signature is wrong.
+	// Impostor simulates a server without the password: its SCRAM signature is wrong.
 	Impostor bool
 	// Pieces sends each reply octet by octet.
 	Pieces bool
-	// Inject is sent in plain text with the reply to STARTTLS, in one write, as an attacker would.
+	// Inject is sent in plain text with the reply to STARTTLS, in the same write, as by an attacker.
 	Inject string
 }
 
-// Message is what a Server accepted.
+// Message is a message that a Server accepted.
 type Message struct {
 	From, To string
-	Data     []byte // as sent, dots unstuffed
+	Data     []byte // as sent, without dot stuffing
 	Conn     int
 }
 
-// Server follows a Script. It keeps what it accepted and every line that it got.
+// Server follows a Script. It keeps the accepted messages and every line that it received.
 type Server struct {
 	script  Script
 	ln      net.Listener
@@ -95,38 +95,38 @@ func NewServer(script Script) (*Server, error) {
 	return s, nil
 }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (s *Server) Addr() string { return s.ln.Addr().String() }
 
-// Messages are the accepted messages, in order.
+// Messages returns the accepted messages in order.
 func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.taken)
 }
 
-// Lines are the commands of all connections, in the order of arrival.
+// Lines returns the commands of all connections, in the order of arrival.
 func (s *Server) Lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.lines)
 }
 
-// Seen counts the events of a verb.
+// Seen returns the number of events of a verb.
 func (s *Server) Seen(verb string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen[verb]
 }
 
-// Refused counts the connections that Connections did not allow.
+// Refused returns the number of connections rejected because of Connections.
 func (s *Server) Refused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refused
 }
 
-// Close stops and cuts everything.
+// Close stops the server and closes all connections.
 func (s *Server) Close() error {
 	err := s.ln.Close()
 	s.mu.Lock()
@@ -170,7 +170,7 @@ func (s *Server) accept() {
 	}
 }
 
-// maxDrain is how long a server that has said goodbye waits for the client to hang up.
+// maxDrain is how long a server waits for the client to close a connection after its last reply.
 const maxDrain = 5 * time.Second
 
 // session is one connection.
@@ -183,7 +183,7 @@ type session struct {
 	authed bool
 	from   string
 	to     string
-	refuse bool // the recipient was refused: no valid one is there
+	refuse bool // recipient was refused: there is no valid one
 }
 
 func (c *session) serve() {
@@ -210,7 +210,7 @@ func (c *session) serve() {
 	}
 }
 
-// event counts and asks the script.
+// event counts an event and asks the script.
 func (c *session) event(verb, arg string) Action {
 	s := c.server
 	s.mu.Lock()
@@ -223,7 +223,7 @@ func (c *session) event(verb, arg string) Action {
 	return s.script.On(e)
 }
 
-// answer replies to an event as the script wants, and reports whether the connection is still open.
+// answer replies to an event as the script requests, and reports whether the connection is still open.
 func (c *session) answer(verb, arg, usual string) bool {
 	_, open := c.reply(c.event(verb, arg), usual)
 	return open
@@ -241,14 +241,14 @@ func (c *session) reply(a Action, usual string) (code string, open bool) {
 	if !c.write(text) {
 		return "", false
 	}
-	if a.Close && c.server.script.Connections == 0 { // else its place is free at once
+	if a.Close && c.server.script.Connections == 0 { // otherwise its slot is free immediately
 		c.drain()
 	}
 	return text[:3], !a.Close
 }
 
-// drain ends what the server says and reads on until the client hangs up, or for maxDrain. Closing with something
-// unread resets the connection, and the client may then lose replies that it has not read.
+// drain closes the write side and reads until the client closes, or for maxDrain. Closing with unread data would
+// reset the connection, and the client might lose replies that it has not read.
 func (c *session) drain() {
 	half, ok := c.nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || c.nc.SetReadDeadline(time.Now().Add(maxDrain)) != nil {

@@ -19,38 +19,38 @@ type Record struct {
 	From      string `json:"from"`
 	Rcpt      string `json:"rcpt"`
 	MessageID string `json:"message_id"`
-	// At is when its final dot was read.
+	// At is the time when its final dot was read.
 	At time.Time `json:"at"`
-	// Data is the message as sent, by DATA still dot-stuffed; only with SinkOptions.Copies.
+	// Data is the message as sent, with DATA still dot-stuffed; only with SinkOptions.Copies.
 	Data []byte `json:"data,omitempty"`
-	// Marks are the words of the message, without repetition, that begin with SinkOptions.Mark.
+	// Marks are the distinct words of the message that start with SinkOptions.Mark.
 	Marks []string `json:"marks,omitempty"`
 }
 
-// SinkOptions choose what a Sink does in addition to counting.
+// SinkOptions configures what a Sink does in addition to counting.
 type SinkOptions struct {
 	Records bool          // keep a Record of each message
-	Watch   string        // keep a Record of those to addresses with this ending; empty: of none
-	Copies  bool          // with its bytes
-	Mark    string        // with the words that begin so; empty: without
-	Delay   time.Duration // before each batch of replies: a relay far away
+	Watch   string        // keep a Record of each message to addresses with this suffix; empty: none
+	Copies  bool          // keep the bytes of each message
+	Mark    string        // keep the words with this prefix; empty: none
+	Delay   time.Duration // delay of each batch of replies, to simulate a distant relay
 }
 
-// Sink is a minimal SMTP server for benchmarks: it announces PIPELINING and CHUNKING, accepts everything and looks at no
-// syntax. A message counts from the moment its end was read, whether or not the reply gets through.
+// Sink is a minimal SMTP server for benchmarks. It announces PIPELINING and CHUNKING, accepts everything and checks
+// no syntax. A message counts when its end was read, whether or not the client gets the reply.
 type Sink struct {
 	opts  SinkOptions
 	ln    net.Listener
 	count atomic.Int64
 	bytes atomic.Int64
-	last  atomic.Int64 // when a message came, in Unix nanoseconds
+	last  atomic.Int64 // arrival of the last message, in Unix nanoseconds
 	mu    sync.Mutex
 	conns map[*sinkConn]bool
-	past  []Record // of closed connections
+	past  []Record // records of closed connections
 	wg    sync.WaitGroup
 }
 
-// NewSink listens on addr ("127.0.0.1:0").
+// NewSink listens on addr, such as "127.0.0.1:0".
 func NewSink(addr string, opts SinkOptions) (*Sink, error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -62,16 +62,16 @@ func NewSink(addr string, opts SinkOptions) (*Sink, error) {
 	return s, nil
 }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (s *Sink) Addr() string { return s.ln.Addr().String() }
 
-// Count is the number of messages accepted.
+// Count returns the number of accepted messages.
 func (s *Sink) Count() int64 { return s.count.Load() }
 
-// Bytes is their size in all.
+// Bytes returns the total size of the accepted messages.
 func (s *Sink) Bytes() int64 { return s.bytes.Load() }
 
-// Records returns what was kept, in no certain order.
+// Records returns the kept records, in no particular order.
 func (s *Sink) Records() []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Sink) Records() []Record {
 	return out
 }
 
-// Close stops listening and cuts all connections.
+// Close stops listening and closes all connections.
 func (s *Sink) Close() error {
 	err := s.ln.Close()
 	s.mu.Lock()
@@ -96,9 +96,9 @@ func (s *Sink) Close() error {
 	return err
 }
 
-// Control serves a parent process: it writes the address as the first line, and answers each line "stats" with
-// {"count", "bytes", "last"} (when the last message came, in Unix nanoseconds) and each line "records" with an array
-// of Record, until in ends.
+// Control serves a parent process. It writes the address as the first line. It answers each line "stats" with
+// {"count", "bytes", "last"} (last: Unix nanoseconds of the last message) and each line "records" with an array of
+// Record. It returns when in ends.
 func (s *Sink) Control(in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, s.Addr()); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (c *sinkConn) serve() {
 	}
 }
 
-// fill reads more, after sending all answers that are due. It reports whether the connection is still open.
+// fill reads more data, after sending all pending replies. It reports whether the connection is still open.
 func (c *sinkConn) fill() bool {
 	if len(c.out) > 0 {
 		if c.sink.opts.Delay > 0 {
@@ -233,7 +233,8 @@ func (c *sinkConn) command(line []byte) bool {
 
 var finalDot = []byte("\r\n.\r\n")
 
-// data reads up to the final dot, the whole message into the buffer. It reports whether the connection is still open.
+// data reads up to the final dot, with the whole message in the buffer. It reports whether the connection is still
+// open.
 func (c *sinkConn) data() bool {
 	for seen := 0; ; {
 		from := max(0, seen-len(finalDot))
@@ -251,7 +252,7 @@ func (c *sinkConn) data() bool {
 	}
 }
 
-// chunk reads the content that follows "BDAT SIZE LAST", a whole message (RFC 3030 section 2). It reports whether the
+// chunk reads the content after "BDAT SIZE LAST", a whole message (RFC 3030 section 2). It reports whether the
 // connection is still open.
 func (c *sinkConn) chunk(line []byte) bool {
 	words := bytes.Fields(line)
@@ -300,13 +301,13 @@ func (c *sinkConn) accept(data []byte) {
 	c.mu.Unlock()
 }
 
-// messageID finds the Message-ID with its brackets, on the field's line or the next.
+// messageID returns the Message-ID with its brackets, from the field's line or the next.
 func messageID(data []byte) string {
 	const name = "\r\nmessage-id:"
 	for i := 0; ; {
 		n := bytes.Index(data[i:], []byte("\r\n"))
 		if n < 0 || n == 0 && i > 0 {
-			return "" // the header is over
+			return "" // end of the header
 		}
 		i += n
 		if len(data) > i+len(name) && bytes.EqualFold(data[i:i+len(name)], []byte(name)) {

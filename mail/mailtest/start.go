@@ -1,14 +1,15 @@
 package mailtest
 
-// TB is what of testing.TB is needed here. The demo uses this package too, and is not to have the flags of tests.
+// TB is the subset of testing.TB that this package needs. The demo uses this package too, and must not get the flags
+// of package testing.
 type TB interface {
 	Helper()
 	Fatal(args ...any)
 	Cleanup(func())
 }
 
-// Start returns a server of a script that runs until the test ends. Started outside a bubble of testing/synctest, it
-// doesn't hold up the bubble's time by its waits.
+// Start returns a server for a script that runs until the test ends. If it is started outside a bubble of
+// testing/synctest, its waits don't block the time of the bubble.
 func Start(t TB, script Script) *Server {
 	t.Helper()
 	s, err := NewServer(script)
@@ -19,7 +20,7 @@ func Start(t TB, script Script) *Server {
 	return s
 }
 
-// At returns what answers the n-th event of a verb, or each (0), for Script.On.
+// At returns a function for Script.On that answers the n-th event of a verb, or each if n is 0.
 func At(verb string, n int, a Action) func(Event) Action {
 	return func(e Event) Action {
 		if e.Verb == verb && (e.N == n || n == 0) {

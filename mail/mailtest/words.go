@@ -1,6 +1,6 @@
 package mailtest
 
-// Likeness returns the share of the words of a text that another one has too, each as often.
+// Likeness returns the share of words that also occur in of, counting repetitions.
 func Likeness(words, of []string) float64 {
 	left := map[string]int{}
 	for _, w := range of {

@@ -9,10 +9,10 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// attributeParser reads {.button} and {width=300} after a link or a picture.
+// attributeParser parses {.button} and {width=300} after a link or an image.
 type attributeParser struct{}
 
-// attributes takes the place in the tree of what attributeParser has read.
+// attributes is the node for the attributes that attributeParser has parsed.
 type attributes struct{ ast.BaseInline }
 
 var kindAttributes = ast.NewNodeKind("Attributes")
@@ -47,7 +47,7 @@ func (attributeParser) Parse(parent ast.Node, block text.Reader, _ parser.Contex
 	return &attributes{}
 }
 
-// skipAttributes returns n, or what follows it where n holds attributes alone.
+// skipAttributes returns n or, if n holds only attributes, the next other sibling.
 func skipAttributes(n ast.Node) ast.Node {
 	for n != nil && n.Kind() == kindAttributes {
 		n = n.NextSibling()
@@ -55,7 +55,7 @@ func skipAttributes(n ast.Node) ast.Node {
 	return n
 }
 
-// linkedImage returns the image that is all of a link's text, or nil.
+// linkedImage returns the image if it is the whole content of a link, or nil.
 func linkedImage(l *ast.Link) *ast.Image {
 	if img, ok := l.FirstChild().(*ast.Image); ok && skipAttributes(img.NextSibling()) == nil {
 		return img
@@ -68,7 +68,7 @@ func isButton(n *ast.Link) bool {
 	return bytes.Contains([]byte(attributeText(class)), []byte("button"))
 }
 
-// attributeText is the value of an attribute, which the parser gives as octets or as a number.
+// attributeText returns the value of an attribute, which the parser provides as octets or as a number.
 func attributeText(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)

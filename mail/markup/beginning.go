@@ -8,15 +8,15 @@ import (
 	"newsletterd/mail"
 )
 
-// Figures of the beginning that a mail tells inboxes: characters.
+// These are the limits in characters for the preview text of an email.
 const (
-	enoughBeginning = 90  // no further block is taken after so many
-	mostBeginning   = 200 // of the template, with its placeholders
+	enoughBeginning = 90  // no further block is added after this many
+	mostBeginning   = 200 // maximum for the template, with its placeholders
 )
 
-// beginning returns the first words of a document as a template of HTML, for inboxes: without it they show the name or
-// the logo at the head. It is empty where the document begins with something else than words, or with words that not
-// every reader gets.
+// beginning returns the first words of a document as an HTML template, for inboxes. Without it, they show the name or
+// logo at the top. It is empty if the document doesn't start with words, or starts with words that not every
+// subscriber gets.
 func (d *document) beginning() string {
 	var b strings.Builder
 	n := 0
@@ -43,7 +43,7 @@ func (d *document) beginning() string {
 	return d.marks.restore(shortened(b.String()), html.EscapeString)
 }
 
-// branches reports whether a text holds more of the template language than placeholders.
+// branches reports whether a text contains template tags other than placeholders.
 func (d *document) branches(text string) (found bool) {
 	d.marks.each(text, func(string) {}, func(_ string, p mail.Placeholder) {
 		found = found || p.Kind != mail.PlaceholderOutput
@@ -51,7 +51,7 @@ func (d *document) branches(text string) (found bool) {
 	return found
 }
 
-// shortened cuts a beginning between two words. A mark has no blank in it.
+// shortened cuts a beginning between two words. A mark contains no space.
 func shortened(text string) string {
 	all := []rune(text)
 	if len(all) <= mostBeginning {

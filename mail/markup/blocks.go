@@ -18,13 +18,13 @@ import (
 	"newsletterd/mail"
 )
 
-// BlocksVersion is the version of the form of blocks that this program writes; it reads all up to it.
+// BlocksVersion is the version of the blocks format that this program writes. It reads all versions up to that.
 const BlocksVersion = 1
 
-// maxBlocks is how many blocks a source may have, those in columns and quotes counted.
+// maxBlocks is the maximum number of blocks in a source, including those in columns and quotes.
 const maxBlocks = 500
 
-// blockTypes are the words of a block's type, and the other keys that each may have.
+// blockTypes maps the type of a block to the other keys that it may have.
 var blockTypes = map[string][]string{
 	"heading": {"text", "level"},
 	"text":    {"text"},
@@ -39,10 +39,10 @@ var blockTypes = map[string][]string{
 	"html":    {"html"},
 }
 
-// block is one block as it is written in JSON: the keys of all types together. One that is absent is nil.
+// block is one block in its JSON form, with the keys of all types. Missing keys are nil.
 type block struct {
 	Type    string       `json:"type"`
-	Text    *string      `json:"text"` // Markdown; of a heading and a button one line
+	Text    *string      `json:"text"` // Markdown; a single line for headings and buttons
 	Level   *int         `json:"level"`
 	Src     *string      `json:"src"`
 	Alt     *string      `json:"alt"`
@@ -57,7 +57,7 @@ type block struct {
 	HTML    *string      `json:"html"`
 }
 
-// foreign returns the first key of a block that blocks of its type don't have, or an empty text.
+// foreign returns the first key of a block that its type doesn't have, or an empty string.
 func (b *block) foreign(keys []string) string {
 	for _, k := range []struct {
 		name string
@@ -84,7 +84,7 @@ func (b *block) foreign(keys []string) string {
 	return ""
 }
 
-// or returns what a pointer leads to, or the zero value.
+// or returns the value of a pointer, or the zero value if it is nil.
 func or[T any](p *T) (t T) {
 	if p != nil {
 		t = *p
@@ -92,7 +92,7 @@ func or[T any](p *T) (t T) {
 	return t
 }
 
-// socialLink leads to the sender somewhere else.
+// socialLink is a link to the sender's profile elsewhere.
 type socialLink struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
@@ -121,7 +121,7 @@ func (d *document) readBlocks(source string) error {
 	return err
 }
 
-// hide puts marks in the place of the placeholders of a block's texts.
+// hide replaces the placeholders in a block's texts by marks.
 func (r *blocksReader) hide(b *block) error {
 	texts := []*string{b.Text, b.Src, b.Href, b.Caption, b.HTML, b.Alt}
 	for i := range b.Links {
@@ -160,10 +160,10 @@ func blocksError(err error, source string, offset int64) error {
 	return onLine(line, core.Invalidf("content.source", "line %d: this is not a JSON object with blocks.", line))
 }
 
-// blocksReader turns blocks into nodes.
+// blocksReader converts blocks to nodes.
 type blocksReader struct {
 	d *document
-	n int // of blocks read
+	n int // number of blocks read
 }
 
 func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, error) {
@@ -197,7 +197,7 @@ func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, erro
 	return out, nil
 }
 
-// at adds the place of a block to an error of its text.
+// at adds the position of a block to an error in its text.
 func (r *blocksReader) at(place string, err error) error {
 	if fault, ok := errors.AsType[*core.Error](err); ok {
 		return core.Invalidf(fault.Field, "%s: %s", place, fault.Sentence())
@@ -252,7 +252,7 @@ func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
 	return r.html(b), nil
 }
 
-// inner reads what a quote or a callout holds: a text, or blocks.
+// inner reads the content of a quote or callout: a text, or blocks.
 func (r *blocksReader) inner(at string, b *block, depth int) ([]node, error) {
 	if len(b.Blocks) == 0 {
 		return r.markdown(or(b.Text)), nil
@@ -263,7 +263,7 @@ func (r *blocksReader) inner(at string, b *block, depth int) ([]node, error) {
 	return r.blocks(at+".blocks", b.Blocks, depth+1)
 }
 
-// markdown reads a text of Markdown.
+// markdown parses a Markdown text.
 func (r *blocksReader) markdown(s string) []node {
 	if deepest(s) > maxQuotes {
 		s = strings.ReplaceAll(s, ">", "")
@@ -272,7 +272,7 @@ func (r *blocksReader) markdown(s string) []node {
 	return m.blocks(markdown.Parse(text.NewReader(m.src)), 0)
 }
 
-// line reads a text of Markdown that makes one line: of its first paragraph.
+// line parses a Markdown text as one line, from its first paragraph.
 func (r *blocksReader) line(s string) []span {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && unicode.IsSpace(r) }), " ")
 	m := &markdownReader{d: r.d, src: []byte(s), ofBlock: true}

@@ -7,12 +7,13 @@ import (
 	"newsletterd/core"
 )
 
-// LogoWidth is the pixels of a tenant's logo at the head of a mail.
+// LogoWidth is the width in pixels of a tenant's logo at the top of an email.
 const LogoWidth = 160
 
-// CompileCampaign makes the parts of a campaign's mail, whatever its kind: HTML and text are as they were written. The
-// looks are those of the tenant's own theme, or, where own is nil, those of a built-in one with the tenant's colour and
-// logo; the name at its head is the brand's, else that of its one list, else the tenant's. Errors are Compile's.
+// CompileCampaign compiles the parts of a campaign's email for any kind of content. HTML and text content is returned
+// unchanged. The design comes from the tenant's own theme. If own is nil, it comes from a built-in theme with the
+// tenant's color and logo. The name at the top is the brand name, or else the name of the only list, or else the
+// tenant's. It returns the same errors as Compile.
 func CompileCampaign(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (*Result, error) {
 	r, err := compileContent(f, own, l, t)
 	if err == nil {
@@ -34,7 +35,7 @@ func compileContent(f *core.CampaignFields, own *core.Theme, l *core.List, t *co
 	}
 	o.Language, o.Title = cmp.Or(f.Language, l.Language, t.Language), f.Subject
 	o.Name = l.Name
-	if len(f.ListIDs) > 1 { // it is the same for the readers of all of them
+	if len(f.ListIDs) > 1 { // the subscribers of all lists see the same name
 		o.Name = t.Name
 	}
 	o.Name = cmp.Or(t.BrandName, o.Name)
@@ -42,8 +43,8 @@ func compileContent(f *core.CampaignFields, own *core.Theme, l *core.List, t *co
 	return Compile(f.Content.Kind, f.Content.Source, o)
 }
 
-// LooksOf returns the options that a theme decides: of a tenant's own or, where own is nil, of the built-in one of the
-// name. It returns BuiltInTheme's error.
+// LooksOf returns the options that a theme determines: the tenant's own theme or, if own is nil, the built-in theme
+// of the given name. It returns the same error as BuiltInTheme.
 func LooksOf(name string, own *core.Theme, t *core.Tenant) (o Options, err error) {
 	o = Options{Logo: t.BrandLogoURL, LogoWidth: LogoWidth, Address: t.PostalAddress}
 	if own == nil {
@@ -58,7 +59,7 @@ func LooksOf(name string, own *core.Theme, t *core.Tenant) (o Options, err error
 	return o, err
 }
 
-// CampaignParts is CompileCampaign as a core.CampaignCompiler, without its warnings.
+// CampaignParts is CompileCampaign as a core.CampaignCompiler, without warnings.
 func CampaignParts(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (html, text string,
 	err error,
 ) {

@@ -2,24 +2,23 @@ package markup
 
 import "newsletterd/core"
 
-// readable reports whether a text can be read on a colour (WCAG 2.2: 4.5 to 1), and also where a mail program inverts
-// both.
+// readable reports whether a text is readable on a color (WCAG 2.2: 4.5 to 1), also if an email program inverts both.
 func readable(text, on core.Color) bool {
 	return text.Contrast(on) >= 4.5 && text.Inverted().Contrast(on.Inverted()) >= 4.5
 }
 
-// color reads a colour of a theme, which Check has seen.
+// color parses a color of a theme that Check has accepted.
 func color(s string) core.Color {
 	c, _ := core.ParseColor(s)
 	return c
 }
 
-// WithBrand returns the theme with a colour of the form #rrggbb for links, buttons and bars. Where it can't be read,
-// the nearest shade that can is taken. Any other text changes nothing.
+// WithBrand returns the theme with a color of the form #rrggbb for links, buttons and bars. If text is not readable
+// on it, the nearest readable shade is used. For any other text, it returns the theme unchanged.
 func (t *Theme) WithBrand(brand string) *Theme {
 	own := *t
 	if c, ok := core.ParseColor(brand); ok {
-		switch c { // mail programs leave these two, or turn them glaring
+		switch c { // email programs don't invert these two, or make them glaring
 		case core.Black:
 			c = core.Color{0x12, 0x12, 0x12}
 		case core.White:
@@ -31,7 +30,7 @@ func (t *Theme) WithBrand(brand string) *Theme {
 	return &own
 }
 
-// brand puts shades of a colour, the nearest that can be read, into the palette.
+// brand sets the nearest readable shades of a color in the palette.
 func (p *Palette) brand(brand core.Color) {
 	const steps = 64
 	card, tint, title := color(p.Card), color(p.Tint), color(p.Title)

@@ -10,12 +10,12 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// container is what stands between a line of three colons and a name, and a line of three colons alone, which ends the
+// container is the content between a line of three colons with a name and a line of three colons, which ends the
 // innermost container.
 type container struct {
 	ast.BaseBlock
 	name string
-	line int // octet where it begins
+	line int // octet offset of its start
 }
 
 var kindContainer = ast.NewNodeKind("Container")
@@ -28,10 +28,10 @@ func (c *container) Dump(source []byte, level int) {
 	ast.DumpHelper(c, source, level, map[string]string{"name": c.name}, nil)
 }
 
-// containerParser reads containers. It implements parser.BlockParser.
+// containerParser parses containers. It implements parser.BlockParser.
 type containerParser struct{}
 
-// fence returns what follows three or more colons at the start of a line; ok reports whether there are any.
+// fence returns the text after three or more colons at the start of a line. ok reports whether there are any.
 func fence(line []byte) (name string, ok bool) {
 	line = bytes.TrimRight(line, " \t\r\n")
 	rest := bytes.TrimLeft(line, ":")
@@ -70,7 +70,8 @@ func (containerParser) Continue(node ast.Node, reader text.Reader, pc parser.Con
 	return parser.Close
 }
 
-// innermost reports whether a line of colons ends this container, and not one within it, and is no line of code.
+// innermost reports whether a line of colons ends this container, rather than a nested one, and is not a line of
+// code.
 func innermost(node ast.Node, opened []parser.Block) bool {
 	at := slices.IndexFunc(opened, func(b parser.Block) bool { return b.Node == node })
 	for _, b := range opened[at+1:] {
@@ -94,16 +95,17 @@ func advanceToEnd(line []byte, segment text.Segment, reader text.Reader) {
 // Close implements parser.BlockParser.
 func (containerParser) Close(ast.Node, text.Reader, parser.Context) {}
 
-// CanInterruptParagraph reports whether a container needs no empty line before it. It implements parser.BlockParser.
+// CanInterruptParagraph reports whether a container may start without an empty line before it. It implements
+// parser.BlockParser.
 func (containerParser) CanInterruptParagraph() bool { return true }
 
-// CanAcceptIndentedLine reports whether code may be a container. It implements parser.BlockParser.
+// CanAcceptIndentedLine reports whether indented code may be a container. It implements parser.BlockParser.
 func (containerParser) CanAcceptIndentedLine() bool { return false }
 
-// callouts are the kinds of callout.
+// callouts are the kinds of callouts.
 var callouts = []string{"note", "tip", "warning"}
 
-// container returns the node of a container. What has no name that means something here is written without a frame.
+// container returns the node of a container. A container with an unknown name is written without a frame.
 func (r *markdownReader) container(n *container, depth int) node {
 	switch {
 	case slices.Contains(callouts, n.name):
@@ -130,7 +132,7 @@ func (r *markdownReader) container(n *container, depth int) node {
 // warnAt adds a warning at the line of an octet.
 func (r *markdownReader) warnAt(octet int, code, text string) { r.d.warn(r.lineAt(octet), code, text) }
 
-// lineAt returns the line in which an octet of the source stands; 0: it is no file's.
+// lineAt returns the line of an octet in the source; 0: the source is not a file.
 func (r *markdownReader) lineAt(octet int) int {
 	if r.ofBlock {
 		return 0

@@ -1,39 +1,39 @@
-// Package markup compiles what people write, Markdown or blocks, into the HTML part and the text part of a mail.
+// Package markup compiles content, Markdown or blocks, into the HTML part and the text part of an email.
 //
 //	Markdown ─► goldmark ─┐
 //	                      ├─► document (nodes) ─┬─► HTML: tables, inline styles, one theme
 //	blocks (JSON) ────────┘                     └─► text
 //
 //	markup.go       Source, Options, Compile, Result: limits and warnings
-//	placeholder.go  placeholders of the template language, kept out of the parsers' sight
-//	document.go     the nodes that all kinds of source become
-//	markdown.go     Markdown to nodes; container.go, attributes.go: what we add to CommonMark
+//	placeholder.go  placeholders of the template language, hidden from the parsers
+//	document.go     nodes that all kinds of source become
+//	markdown.go     Markdown to nodes; container.go, attributes.go: our extensions of CommonMark
 //	blocks.go       blocks to nodes
-//	beginning.go    what inboxes show of a mail
-//	html*.go        nodes to HTML that every mail program shows; html_table.go: tables that fit telephones
-//	urls.go utm.go pictures.go   addresses of links and pictures
+//	beginning.go    preview text for inboxes
+//	html*.go        nodes to HTML that every email program shows; html_table.go: tables that fit on phones
+//	urls.go utm.go pictures.go   URLs of links and images
 //	text.go         nodes to text
-//	theme.go color.go   colors, fonts and shapes; themes.go: the built-in ones
-//	place.go        Placed: the line of the source that an error of a mail is about
+//	theme.go color.go   colors, fonts and shapes; themes.go: the built-in themes
+//	place.go        Placed: the line of the source for an error in an email
 //	campaign.go     CompileCampaign: the parts of a campaign's email
-//	owntheme.go     themes of tenants, their colours moved until they can be read
+//	owntheme.go     themes of tenants, with colors adjusted until they are readable
 //
-// Compile is a pure function: the same source, theme and options give the same octets. Its output is a template still:
-// placeholders stand in it as their author wrote them, and mail.CompileBulk reads them.
+// Compile is a pure function: the same source, theme and options result in the same octets. Its output is still a
+// template: it contains the placeholders as their author wrote them, and mail.CompileBulk parses them.
 //
 // # Markdown
 //
-// CommonMark 0.31 with tables, strikethrough and bare links, as GitHub has them, and:
+// The language is CommonMark 0.31 with tables, strikethrough and bare links as on GitHub, and these extensions:
 //
-//	[Read on](https://example.org){.button}   a button, where nothing else stands in the paragraph
-//	![Alt](picture.jpg){width=300}            a picture 300 pixels wide
-//	::: note                                  a callout: note, tip or warning, until a line of :::
-//	::: columns                               columns, each begun by ::: column, all ended by :::
+//	[Read on](https://example.org){.button}   a button, if it is alone in its paragraph
+//	![Alt](picture.jpg){width=300}            an image with a width of 300 pixels
+//	::: note                                  a callout: note, tip or warning, up to a line of :::
+//	::: columns                               columns, each started by ::: column, all ended by :::
 //
-// HTML in Markdown is shown as text unless Options.AllowHTML is set; HTML comments are left out.
+// HTML in Markdown is shown as text unless Options.AllowHTML is set. HTML comments are removed.
 //
-// # What mail programs show
+// # Support of email programs
 //
-// The rules that the HTML follows, and where they come from, stand in docs/decisions/0370-html-of-mails.md. A test
-// reads all output by them.
+// The rules for the HTML and their sources are in docs/decisions/0370-html-of-mails.md. A test checks all output
+// against them.
 package markup

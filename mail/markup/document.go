@@ -1,6 +1,6 @@
 package markup
 
-// node is a block of a document. The types below are all there are.
+// node is a block of a document. It is one of the types below.
 type node interface{ isNode() }
 
 type (
@@ -9,7 +9,7 @@ type (
 		text  []span
 	}
 	paragraph struct{ text []span }
-	// figure is a picture alone in its paragraph. href is where a click on it leads, if anywhere.
+	// figure is an image alone in its paragraph. href is the target of a click on it, if any
 	figure struct {
 		picture
 		href string
@@ -20,17 +20,17 @@ type (
 	}
 	columns struct{ cells [][]node }
 	divider struct{}
-	spacer  struct{ height int } // pixels
+	spacer  struct{ height int } // in pixels
 	quote   struct{ body []node }
 	code    struct{ text string }
 	list    struct {
 		ordered bool
-		start   int // of an ordered list
+		start   int // first number of an ordered list
 		tight   bool
 		items   [][]node
 	}
 	table struct {
-		align []string // left, center, right or empty; one a column
+		align []string // left, center, right or empty, for each column
 		head  [][]span
 		rows  [][][]span
 	}
@@ -39,11 +39,11 @@ type (
 		body []node
 	}
 	social struct{ links []link }
-	// group is blocks without a frame of their own.
+	// group is a group of blocks without a frame
 	group struct{ body []node }
-	// tags are block tags of the template language alone in their paragraph. They stand between blocks, not in one.
+	// tags are block tags of the template language alone in their paragraph. They are written between blocks
 	tags struct{ text string }
-	// rawHTML is HTML that the author wrote.
+	// rawHTML is HTML written by the author
 	rawHTML struct{ text string }
 )
 
@@ -64,11 +64,11 @@ func (group) isNode()     {}
 func (tags) isNode()      {}
 func (rawHTML) isNode()   {}
 
-// span is a piece of a line. The types below are all there are.
+// span is a piece of a line. It is one of the types below.
 type span interface{ isSpan() }
 
 type (
-	words    string // text, with the marks of placeholders in it
+	words    string // text with marks for placeholders
 	emphasis struct {
 		tag  string // em, strong or del
 		body []span
@@ -80,10 +80,10 @@ type (
 	}
 	picture struct {
 		src, alt, title string
-		width           int // pixels; 0: as wide as there is room
+		width           int // pixels; 0: the available width
 	}
 	lineBreak struct{}
-	rawSpan   string // HTML that the author wrote
+	rawSpan   string // HTML written by the author
 )
 
 func (words) isSpan()     {}
@@ -94,7 +94,7 @@ func (picture) isSpan()   {}
 func (lineBreak) isSpan() {}
 func (rawSpan) isSpan()   {}
 
-// withoutLinks returns spans with the words of links in the place of these.
+// withoutLinks returns spans with links replaced by their text.
 func withoutLinks(spans []span) (out []span) {
 	for _, s := range spans {
 		switch s := s.(type) {
@@ -109,7 +109,7 @@ func withoutLinks(spans []span) (out []span) {
 	return out
 }
 
-// plain returns the words of spans, pictures by their alt text.
+// plain returns the text of spans. Images become their alt text.
 func plain(spans []span) string {
 	var out []byte
 	for _, s := range spans {

@@ -10,15 +10,15 @@ import (
 	texts "newsletterd/mail/internal/words"
 )
 
-// htmlWriter writes a document as a mail. What it writes follows the rules of docs/decisions/0370-html-of-mails.md.
+// htmlWriter writes a document as HTML. The output follows the rules of docs/decisions/0370-html-of-mails.md.
 type htmlWriter struct {
 	strings.Builder
 	d *document
 	t *Theme
 	c *Palette
-	// width is the room at hand, in pixels, and inset what blocks around take of it at the sides.
+	// width is the available width in pixels, and inset the part of it that outer blocks take at the sides
 	width, inset int
-	body         string // bodyFont, which nearly each cell has
+	body         string // bodyFont, used in almost every cell
 }
 
 func writeHTML(d *document) string {
@@ -34,7 +34,7 @@ func writeHTML(d *document) string {
 	return w.String()
 }
 
-// write writes pieces of HTML. It is for what stands often: printf takes several times as long.
+// write writes pieces of HTML. It is for frequent pieces, because printf is several times slower.
 func (w *htmlWriter) write(pieces ...string) {
 	for _, p := range pieces {
 		w.WriteString(p)
@@ -43,10 +43,10 @@ func (w *htmlWriter) write(pieces ...string) {
 
 func (w *htmlWriter) printf(format string, args ...any) { fmt.Fprintf(&w.Builder, format, args...) }
 
-// text escapes a text of the author and puts its placeholders back.
+// text escapes a text of the author and restores its placeholders.
 func (w *htmlWriter) text(s string) string { return w.d.marks.restore(s, html.EscapeString) }
 
-// head writes all that stands before the rows of the mail.
+// head writes the HTML before the rows of the email.
 func (w *htmlWriter) head() {
 	o, lang := w.d.options, texts.Language(w.d.options.Language)
 	w.printf(`<!DOCTYPE html>
@@ -86,10 +86,10 @@ func (w *htmlWriter) beginning() string {
 	return ""
 }
 
-// tableStyle keeps Outlook from adding room around a table.
+// tableStyle prevents Outlook from adding space around a table.
 const tableStyle = "border-collapse:separate;mso-table-lspace:0pt;mso-table-rspace:0pt"
 
-// pagePadding is the room above and below the card; without a card there needs to be none.
+// pagePadding returns the space above and below the card. Without a card it is 0.
 func (w *htmlWriter) pagePadding() int {
 	if w.c.Page == w.c.Card {
 		return 0
@@ -104,8 +104,8 @@ func (w *htmlWriter) corner() string {
 	return fmt.Sprintf(";border-radius:%dpx", w.t.Radius)
 }
 
-// styles writes the style blocks, each for itself: Gmail drops a whole block for one rule that it doesn't know. All of
-// them better what is right without them.
+// styles writes the style blocks. Each is separate, because Gmail drops a whole block for one unknown rule. All of
+// them are optional improvements.
 func (w *htmlWriter) styles() {
 	w.printf(`<!--[if mso]><xml><o:OfficeDocumentSettings><o:AllowPNG/><o:PixelsPerInch>96</o:PixelsPerInch>`+
 		`</o:OfficeDocumentSettings></xml>
@@ -122,7 +122,7 @@ func (w *htmlWriter) styles() {
 	w.printf("<style>%s</style>\n", w.darkRules("[data-ogsc] "))
 }
 
-// darkRules are the colours for dark surroundings, by the classes that the writer gives.
+// darkRules returns the color rules for dark mode, by the classes that the writer uses.
 func (w *htmlWriter) darkRules(prefix string) string {
 	p := &w.t.Dark
 	var b strings.Builder
@@ -143,7 +143,7 @@ func (w *htmlWriter) darkRules(prefix string) string {
 	return b.String()
 }
 
-// row writes a row of the column around what inner writes.
+// row writes a row of the column around the output of inner.
 func (w *htmlWriter) row(below int, inner func()) {
 	side := strconv.Itoa(w.t.Padding)
 	w.write(`<tr><td class="pad c-text" style="padding:0 `, side, "px ", strconv.Itoa(below), "px ", side, "px;", w.bodyFont(), ";",
@@ -159,17 +159,17 @@ func (w *htmlWriter) bodyFont() string {
 	return w.body
 }
 
-// blockSpace is the room between two blocks, in pixels.
+// blockSpace returns the space between two blocks in pixels.
 func (w *htmlWriter) blockSpace() int { return w.t.Size + 2 }
 
-// spacerRow is room that no mail program leaves out.
+// spacerRow writes vertical space that no email program drops.
 func (w *htmlWriter) spacerRow(height int) {
 	px := strconv.Itoa(height)
 	w.write(`<tr><td height="`, px, `" style="height:`, px, "px;font-size:", px, "px;line-height:", px,
 		`px;mso-line-height-rule:exactly">&nbsp;</td></tr>`, "\n")
 }
 
-// rows writes the blocks of the column, a row each.
+// rows writes the blocks of the column, one row each.
 func (w *htmlWriter) rows(nodes []node) {
 	for _, n := range nodes {
 		switch n := n.(type) {
@@ -192,7 +192,7 @@ func (w *htmlWriter) rows(nodes []node) {
 	}
 }
 
-// stack writes blocks below each other within one cell.
+// stack writes blocks below each other in one cell.
 func (w *htmlWriter) stack(nodes []node) {
 	first := true
 	for _, n := range nodes {
@@ -217,18 +217,19 @@ func (w *htmlWriter) stack(nodes []node) {
 	}
 }
 
-// spaceBetween is room between blocks of one cell: Outlook hears the height of a line, and no margin of a div.
+// spaceBetween writes space between blocks of one cell. Outlook respects the line height, but not the margin of a
+// div.
 func (w *htmlWriter) spaceBetween(height int) {
 	px := strconv.Itoa(height)
 	w.write(`<div style="font-size:`, px, "px;line-height:", px, `px;mso-line-height-rule:exactly">&nbsp;</div>`)
 }
 
-// escapeTemplate escapes a template for HTML, but for its placeholders: quotes in them stay as they are.
+// escapeTemplate escapes a template for HTML except for its placeholders, whose quotes stay unchanged.
 func escapeTemplate(source string) string {
 	var marks placeholders
 	hidden, err := marks.hide(source)
 	if err != nil {
-		return html.EscapeString(source) // the subject has the same fault, and is told of it
+		return html.EscapeString(source) // the subject has the same error and reports it
 	}
 	return marks.restore(hidden, html.EscapeString)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// block writes a block that stands in a cell.
+// block writes a block inside a cell.
 func (w *htmlWriter) block(n node) {
 	switch n := n.(type) {
 	case heading:
@@ -45,7 +45,7 @@ func (w *htmlWriter) block(n node) {
 	}
 }
 
-// headingSizes are the pixels of headings by level, for a text of 16.
+// headingSizes are the font sizes of headings by level in pixels, for a text size of 16.
 var headingSizes = [...]int{1: 30, 2: 23, 3: 19, 4: 17, 5: 16, 6: 15}
 
 func (w *htmlWriter) heading(h *heading) {
@@ -68,8 +68,8 @@ func (w *htmlWriter) figure(f *figure) {
 	}
 }
 
-// picture writes an img. Its alt text is styled, since many programs show it first, or alone. block: it stands alone
-// and takes the room there is, or its own width.
+// picture returns an img element. Its alt text is styled, because many programs show it first, or only that. If block
+// is true, the image is alone and takes the available width, or its own width.
 func (w *htmlWriter) picture(p *picture, block bool) string {
 	width := w.width
 	if p.width > 0 {
@@ -92,7 +92,7 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 	if block {
 		style = "display:block;width:100%;" + style
 		if p.width == 0 {
-			class += " full" // also in a column that has become as wide as the mail
+			class += " full" // also in a column that has become as wide as the email
 		}
 	} else {
 		style = "vertical-align:middle;" + style
@@ -103,8 +103,8 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 	return fmt.Sprintf(`<img class="%s" src="%s" alt="%s"%s style="%s">`, class, w.text(p.src), w.text(p.alt), attr, style)
 }
 
-// button writes a link that looks like a button. Outlook shows it square, filled by the cell around it, which it gives
-// the room that others give the link.
+// button writes a link that looks like a button. Outlook shows it square and colored by the surrounding cell. In
+// Outlook the cell has the padding that the link has in other programs.
 func (w *htmlWriter) button(b *button) {
 	if b.href == "" {
 		w.WriteString(`<p style="margin:0"><strong>`)
@@ -126,7 +126,7 @@ func (w *htmlWriter) button(b *button) {
 	w.WriteString("</a></td></tr></table>")
 }
 
-// quote writes a bar of the accent's colour with blocks at its right.
+// quote writes a bar in the accent color, with blocks to its right.
 func (w *htmlWriter) quote(q *quote) {
 	w.printf(`<blockquote style="margin:0"><table role="presentation" width="100%%" cellpadding="0" cellspacing="0" `+
 		`border="0" style="%[1]s"><tr><td class="b-acc" width="3" bgcolor="%[2]s" style="width:3px;`+
@@ -137,7 +137,7 @@ func (w *htmlWriter) quote(q *quote) {
 	w.WriteString(`</td></tr></table></blockquote>`)
 }
 
-// within runs inner with less room.
+// within runs inner with a reduced width.
 func (w *htmlWriter) within(taken int, inner func()) {
 	before := w.width
 	w.width, w.inset = max(before-taken, 40), w.inset+taken
@@ -145,7 +145,7 @@ func (w *htmlWriter) within(taken int, inner func()) {
 	w.width, w.inset = before, w.inset-taken
 }
 
-// code writes lines with breaks and blanks that hold: Outlook knows no white-space.
+// code writes lines with fixed breaks and spaces, because Outlook doesn't support white-space.
 func (w *htmlWriter) code(c *code) {
 	lines := w.d.marks.restore("\n"+strings.TrimRight(c.text, "\n"), func(s string) string {
 		return codeBlanks.Replace(html.EscapeString(s))
@@ -156,7 +156,7 @@ func (w *htmlWriter) code(c *code) {
 		tableStyle, w.c.Tint, w.corner(), font(fontMono, 14, 22, w.c.Text), fontMono, strings.TrimPrefix(lines, "<br>"))
 }
 
-// codeBlanks writes line ends and blanks so that they hold: those that begin a line, and the second of two.
+// codeBlanks preserves line ends, spaces at the start of a line, and the second of two spaces.
 var codeBlanks = strings.NewReplacer("\n\t", "<br>&nbsp;&nbsp; &nbsp;", "\n ", "<br>&nbsp;", "\n", "<br>", "  ", " &nbsp;",
 	"\t", " &nbsp; &nbsp;")
 
@@ -184,7 +184,7 @@ func (w *htmlWriter) list(l *list) {
 	w.printf("</%s>", tag)
 }
 
-// item writes the blocks of a list's item. The text of an item of one paragraph stands in it without a p.
+// item writes the blocks of a list item. If the item is a single paragraph, its text has no p element.
 func (w *htmlWriter) item(nodes []node, tight bool) {
 	if p, ok := first(nodes).(paragraph); ok && (tight || len(nodes) == 1) {
 		w.spans(p.text)
@@ -211,10 +211,10 @@ func (w *htmlWriter) callout(c *callout) {
 	w.WriteString(`</td></tr></table>`)
 }
 
-// columns writes cells that stand side by side where there is room: as a table in Outlook, as blocks in a line, which
-// wrap on a narrow screen, elsewhere.
+// columns writes cells that are side by side if there is room. In Outlook they are a table, in other programs inline
+// blocks that wrap on a narrow screen.
 func (w *htmlWriter) columns(c *columns) {
-	const half = 12 // half of the room between two
+	const half = 12 // half of the space between two columns
 	room := w.t.Width - 2*max(w.t.Padding-half, 0)
 	width := room / len(c.cells)
 	w.printf(`<tr><td class="cols" style="padding:0 %dpx;font-size:0;line-height:0;text-align:left">`,
@@ -249,13 +249,13 @@ func (w *htmlWriter) socialLinks(links []link) {
 	w.WriteString(`</p>`)
 }
 
-// onAccent is the class of text on the accent's colour.
+// onAccent is the class of text on the accent color.
 const onAccent = "c-on"
 
 // spans writes the pieces of a line.
 func (w *htmlWriter) spans(spans []span) { w.line(spans, "c-link", w.c.Link) }
 
-// line is spans with the class and the colour of links.
+// line writes the pieces of a line with a class and color for links.
 func (w *htmlWriter) line(spans []span, class, color string) {
 	for _, s := range spans {
 		switch s := s.(type) {
@@ -285,7 +285,7 @@ func (w *htmlWriter) line(spans []span, class, color string) {
 	}
 }
 
-// codeSpan writes code in a line. In a button it keeps the button's colour beneath it.
+// codeSpan writes inline code. In a button it keeps the button's background color.
 func (w *htmlWriter) codeSpan(s codeSpan, class string) {
 	if class == onAccent {
 		w.write(`<code style="font-family:`, fontMono, `">`, w.text(string(s)), "</code>")

@@ -8,7 +8,7 @@ import (
 	texts "newsletterd/mail/internal/words"
 )
 
-// masthead writes the name or the logo at the head of the mail.
+// masthead writes the name or logo at the top of the email.
 func (w *htmlWriter) masthead() {
 	o := w.d.options
 	if o.Name == "" {
@@ -54,7 +54,7 @@ func (w *htmlWriter) upperCorners() string {
 	return fmt.Sprintf(";border-radius:%[1]dpx %[1]dpx 0 0", w.t.Radius)
 }
 
-// footer writes who sends the mail and how to leave. It needs no postal address or link from anywhere else.
+// footer writes the sender's details and the unsubscribe link. No other postal address or link is needed.
 func (w *htmlWriter) footer() {
 	o, words := w.d.options, texts.Of(w.d.options.Language)
 	w.spacerRow(8)

@@ -6,28 +6,28 @@ import (
 	"unicode"
 )
 
-// breakWords lets a long word or address go on in the next line, instead of making the mail wider than a telephone. Cells
-// inherit it.
+// breakWords breaks a long word or URL, instead of making the email wider than a phone's screen. Cells inherit it.
 const breakWords = "word-break:break-word;overflow-wrap:break-word"
 
-// keepWords takes breakWords back.
+// keepWords reverts breakWords.
 const keepWords = "word-break:normal;overflow-wrap:normal"
 
-// Widths of telephones, in pixels: the smallest, and all but a few.
+// These are the screen widths of phones in pixels: the smallest, and that of nearly all.
 const smallScreen, usualScreen = 320, 360
 
-// tableLook is how a table fits a small screen.
+// tableLook describes how a table fits on a small screen.
 type tableLook struct {
-	size  int // pixels of its text
-	space int // between two columns
-	// wide: its words don't fit next to each other. Each row is a paragraph then, where rowStyles are heard; elsewhere, words
-	// of some columns are broken.
+	size  int // text size in pixels
+	space int // space between two columns
+	// wide means that its words don't fit side by side. With rowStyles, each row becomes a paragraph. In programs
+	// without them, words of some columns are broken.
 	wide         bool
-	heads, cells []bool // break words, by column
+	heads, cells []bool // columns whose words are broken
 	font         string // font of its text
 }
 
-// lookOf finds out whether the words of a table fit the smallest screen, and what to do about it.
+// lookOf determines whether the words of a table fit on the smallest screen, and how to adapt the table if they
+// don't.
 func (w *htmlWriter) lookOf(t *table) *tableLook {
 	look := &tableLook{
 		size: w.t.Size, space: 8, heads: make([]bool, len(t.head)), cells: make([]bool, len(t.head)),
@@ -43,7 +43,7 @@ func (w *htmlWriter) lookOf(t *table) *tableLook {
 	}
 	screen := smallScreen
 	fits := func() bool {
-		room := min(w.width, screen-2*w.t.Padding-w.inset) // the style blocks leave more, where they are heard
+		room := min(w.width, screen-2*w.t.Padding-w.inset) // the style blocks leave more room where they are supported
 		sum := float64(look.space * len(cells))
 		for i := range cells {
 			sum += max(heads[i], cells[i]) * float64(look.size)
@@ -72,7 +72,7 @@ func (w *htmlWriter) lookOf(t *table) *tableLook {
 	return look
 }
 
-// longest returns the column with the longest word, or -1 where those left are as short as numbers.
+// longest returns the column with the longest word, or -1 if the remaining ones are as short as numbers.
 func longest(heads, cells []float64) (found int) {
 	found, most := -1, 0.0
 	for i := range cells {
@@ -83,16 +83,16 @@ func longest(heads, cells []float64) (found int) {
 	return found
 }
 
-// Widths of letters, in parts of the size of the text: no less than those of the widest font of a theme.
+// These are the widths of letters, relative to the text size. They cover the widest font of any theme.
 const (
 	narrow, usual, wide, broad = 0.4, 0.66, 0.8, 1.1
-	unknown                    = 100  // of what a reader's data may hold
-	bold                       = 1.08 // times as wide
-	broken                     = 2.4  // of a column that breaks words
-	number                     = 4.5  // of one that is better left whole
+	unknown                    = 100  // assumed width of a subscriber's value
+	bold                       = 1.08 // factor for bold text
+	broken                     = 2.4  // width of a column with broken words
+	number                     = 4.5  // width up to which a column is not broken
 )
 
-// longestWord returns the width of the longest word of a cell, which no blank or hyphen breaks.
+// longestWord returns the width of the longest word of a cell, without any space or hyphen.
 func longestWord(spans []span) (longest float64) {
 	word := 0.0
 	for _, r := range plain(spans) {
@@ -143,7 +143,7 @@ func (w *htmlWriter) table(t *table) {
 	w.WriteString("</table>")
 }
 
-// cell writes a cell of a table. One of a wide table says what its column is called, to those who see each row as a
+// cell writes a cell of a table. In a wide table, the cell names its column for readers who see each row as a
 // paragraph.
 func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans []span) {
 	align, class, right := "left", "c-text l-line", look.space
@@ -171,8 +171,9 @@ func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans 
 	w.write("</", tag, ">")
 }
 
-// rowStyles returns style blocks that make a paragraph of each row of a wide table, on a small screen of a program that
-// shows what a style adds: Apple's and Samsung's. The second condition keeps others from taking half of it.
+// rowStyles returns style blocks that turn each row of a wide table into a paragraph. They apply on a small screen in
+// programs that show text added by styles: Apple's and Samsung's. The second condition keeps other programs from
+// applying half of it.
 func (w *htmlWriter) rowStyles() string {
 	const small = "<style>@media (max-width:599px) and (-webkit-min-device-pixel-ratio:0)"
 	return small + `{.rows,.rows tbody,.rows tr{display:block !important;line-height:22px !important}` +

@@ -21,12 +21,12 @@ import (
 	"newsletterd/mail"
 )
 
-// path is how a bare address may go on: as goldmark has it, with placeholders, and with letters of scripts that put
-// blanks between words.
+// path matches the rest of a bare URL: goldmark's form with placeholders, and with letters of scripts that separate
+// words by spaces.
 const path = `(?:[/#?](?:[-a-zA-Z0-9@:%_+.~#$!?&/=(),;'">^{}\[\]` + "`" + `\p{Latin}\p{Greek}\p{Cyrillic}\p{M}]|` +
 	outputForm + `)*)?`
 
-// markdown parses; what it would render is never asked for.
+// markdown is the parser. Its renderer is never used.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.NewLinkify(
 		extension.WithLinkifyURLRegexp(regexp.MustCompile(`^(?:https?|ftp)://[-a-zA-Z0-9@:%._+~#=]{1,256}\.[a-z]+(?::\d+)?`+path)),
@@ -53,24 +53,23 @@ func (d *document) readMarkdown(source string) error {
 	return nil
 }
 
-// The parser's time grows with the square of what these bound.
+// The parser's time grows quadratically with these quantities.
 const (
-	maxQuotes    = 100    // how often a line may begin a block within a block
-	maxSigns     = 2000   // of emphasis, links and addresses, in lines without an empty one between them
-	maxSignsEver = 20_000 // in the whole source
+	maxQuotes    = 100    // nested blocks started by one line
+	maxSigns     = 2000   // signs of emphasis, links and URLs in lines without an empty line between them
+	maxSignsEver = 20_000 // signs in the whole source
 )
 
-// maxCells bounds the memory of tables: the parser fills up every row to the columns of the table's head.
+// maxCells limits the memory of tables: the parser extends every row to the columns of the header.
 const maxCells = 100_000
 
-// bound refuses Markdown that would be parsed for too long. The signs and cells of all texts of a document are counted
-// together.
+// bound rejects Markdown that would take too long to parse. Signs and cells are counted over all texts of a document.
 func (d *document) bound(source string) error {
 	if deepest(source) > maxQuotes {
 		return core.Invalidf("content.source", "content.source must have at most %d levels of nesting.", maxQuotes)
 	}
 	run, at := 0, 0
-	lines, pipes := 0, 0 // of this run; a table ends with it
+	lines, pipes := 0, 0 // counts of the current run; a table ends with it
 	for line := range strings.Lines(source) {
 		at++
 		if strings.Trim(line, " \t\r\n") == "" {
@@ -103,8 +102,8 @@ func (d *document) bound(source string) error {
 	return nil
 }
 
-// deepest is the greatest number of signs of quotes and lists at the start of a line, or of steps by which a list is
-// indented.
+// deepest returns the maximum number of quote and list signs at the start of a line, or of indentation steps of a
+// list.
 func deepest(source string) (most int) {
 	for line := range strings.Lines(source) {
 		n, blanks := 0, 0
@@ -129,12 +128,12 @@ func deepest(source string) (most int) {
 	return most
 }
 
-// markdownReader turns the tree of the parser into nodes.
+// markdownReader converts the parser's tree to nodes.
 type markdownReader struct {
 	d       *document
 	src     []byte
-	feeds   []int // octets of the line feeds in src; lineAt fills it
-	ofBlock bool  // the source is the text of a block: its lines are not those of a file
+	feeds   []int // octets of the line feeds in src; set by lineAt
+	ofBlock bool  // the source is the text of a block, so its lines are not those of a file
 }
 
 func (r *markdownReader) blocks(parent ast.Node, depth int) (out []node) {
@@ -179,10 +178,10 @@ func (r *markdownReader) block(n ast.Node, depth int) node {
 	case *container:
 		return r.container(n, depth)
 	}
-	return nil // a definition of a link
+	return nil // a link definition
 }
 
-// paragraph is what a paragraph means: text, or a picture, a button or tags that stand alone in it.
+// paragraph returns the node of a paragraph: text, or an image, button or tags that are alone in it.
 func (r *markdownReader) paragraph(n ast.Node) node {
 	if r.d.marks.onlyTags(string(n.Lines().Value(r.src))) {
 		return tags{string(n.Lines().Value(r.src))}
@@ -242,13 +241,13 @@ func (r *markdownReader) spans(parent ast.Node) (out []span) {
 	return out
 }
 
-// unescape resolves what the parser leaves in text: backslashes, entities and zero octets.
+// unescape resolves the escapes that the parser leaves in text: backslashes, entities and NUL octets.
 func (r *markdownReader) unescape(text []byte) string {
 	return r.d.marks.between(text, func(text string) string {
 		var b bytes.Buffer
 		w := bufio.NewWriter(&b)
 		html.DefaultWriter.Write(w, []byte(text))
-		_ = w.Flush() // to memory
+		_ = w.Flush() // writes to memory
 		return stdhtml.UnescapeString(b.String())
 	})
 }
@@ -367,7 +366,7 @@ func (r *markdownReader) rawSpans(n *ast.RawHTML) []span {
 	return []span{words(source)}
 }
 
-// dropComments removes the comments of HTML: placeholders may not stand in them, and they say nothing to readers.
+// dropComments removes HTML comments. They are invisible to readers, and may not contain placeholders.
 func dropComments(s string) string {
 	var b strings.Builder
 	for {
@@ -382,10 +381,10 @@ func dropComments(s string) string {
 	}
 }
 
-// warn adds a warning at the line where a node's block begins.
+// warn adds a warning at the line where a node's block starts.
 func (r *markdownReader) warn(n ast.Node, code, text string) { r.d.warn(r.lineOf(n), code, text) }
 
-// lineOf returns the line where the block of a node begins; 0: unknown.
+// lineOf returns the line where the block of a node starts; 0: unknown.
 func (r *markdownReader) lineOf(n ast.Node) int {
 	for n.Type() == ast.TypeInline && n.Parent() != nil {
 		n = n.Parent()
@@ -396,7 +395,7 @@ func (r *markdownReader) lineOf(n ast.Node) int {
 	return 0
 }
 
-// begin returns the octet where a block's first line begins.
+// begin returns the octet where a block's first line starts.
 func begin(n ast.Node) (octet int, ok bool) {
 	if n.Type() == ast.TypeInline {
 		return 0, false

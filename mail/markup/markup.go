@@ -10,40 +10,40 @@ import (
 	"newsletterd/mail"
 )
 
-// The kinds of source that Compile reads.
+// These are the kinds of source that Compile accepts.
 const (
 	KindMarkdown = "markdown"
 	KindBlocks   = "blocks"
 )
 
-// Limits of a source and of what it becomes. They bound the work of a hostile one.
+// These limits of a source and its output bound the work of a hostile source.
 const (
-	maxSource = 512 << 10 // octets
+	maxSource = 512 << 10 // octets of a source
 	maxOutput = 1 << 20   // octets of a part
-	maxDepth  = 12        // blocks in blocks
+	maxDepth  = 12        // nested blocks
 )
 
-// Options say how a source is compiled.
+// Options configures the compilation of a source.
 type Options struct {
-	Theme    *Theme // nil: the first of the built-in ones
-	Language string // one of core.Languages, of the footer and of the document
-	Title    string // of the document; a template, as a subject is
-	// Name stands at the head of the mail, as a newspaper's does; empty: nothing stands there.
+	Theme    *Theme // nil: the first built-in theme
+	Language string // language of footer and document, one of core.Languages
+	Title    string // title of the document; a template like a subject
+	// Name is shown at the top of the email, like a masthead; empty: nothing.
 	Name string
-	// Logo stands there in place of the name, which is then its alt text.
+	// Logo is shown instead of the name, which becomes its alt text.
 	Logo      string
-	LogoWidth int    // pixels
-	Footer    string // in lines, before the link to leave
+	LogoWidth int    // width in pixels
+	Footer    string // lines before the unsubscribe link
 	Social    []core.SocialLink
-	Address   string // postal, in lines
-	// Beginning has the mail tell inboxes its first words, which else show the name or the logo at its head.
+	Address   string // lines of the postal address
+	// Beginning adds the first words as preview text; without it, inboxes show the name or logo at the top.
 	Beginning bool
-	// AllowHTML lets HTML in Markdown through. It is shown as text otherwise.
+	// AllowHTML permits HTML in Markdown, which is otherwise shown as text.
 	AllowHTML bool
 }
 
-// Warning tells of what is allowed and probably not meant. Line is that of Markdown, from 1; Block that of blocks, from
-// 1; 0 where it belongs to none. Code is that of core.CampaignFinding.
+// Warning describes content that is permitted but probably unintended. Line is a line of Markdown, and Block the
+// number of a block. Both start at 1, and 0 means none. Code is a code of core.CampaignFinding.
 type Warning struct {
 	Line  int    `json:"line,omitempty"`
 	Block int    `json:"block,omitempty"`
@@ -51,7 +51,7 @@ type Warning struct {
 	Text  string `json:"text"`
 }
 
-// Codes of a Warning.
+// These are the codes of a Warning.
 const (
 	doubtful   = "content_doubtful"
 	badLink    = "link_malformed"
@@ -60,7 +60,7 @@ const (
 	localImage = mail.LocalPictureCode
 )
 
-// String returns the warning with its place.
+// String returns the warning with its position.
 func (w Warning) String() string {
 	switch {
 	case w.Line > 0:
@@ -71,16 +71,16 @@ func (w Warning) String() string {
 	return w.Text
 }
 
-// Result is what a source becomes: two templates for mail.CompileBulk, in which the placeholders of the source stand as
-// they stood there.
+// Result is the output for a source: two templates for mail.CompileBulk that contain the source's placeholders
+// unchanged.
 type Result struct {
 	HTML     string    `json:"html"`
 	Text     string    `json:"text"`
 	Warnings []Warning `json:"warnings"`
 }
 
-// Compile turns a source of a kind into the parts of a mail. Errors are *core.Error of kind Invalid, with the field
-// content.source and a place in the message, or content.kind, or a field of the theme.
+// Compile compiles a source into the parts of an email. Errors are *core.Error of kind Invalid. Their field is
+// content.source with a position in the message, content.kind, or a field of the theme.
 func Compile(kind, source string, o Options) (*Result, error) {
 	if o.Theme == nil {
 		o.Theme = &themes[0]
@@ -117,16 +117,16 @@ func Compile(kind, source string, o Options) (*Result, error) {
 	return r, nil
 }
 
-// document is a source that was read.
+// document is a parsed source.
 type document struct {
 	options  *Options
 	marks    placeholders
 	body     []node
 	warnings []Warning
-	block    int // at hand, of blocks
-	signs    int // of emphasis and links, for bound
-	cells    int // of tables, for bound
-	octets   int // of the source
+	block    int // number of the current block
+	signs    int // number of emphasis and link signs, for bound
+	cells    int // number of table cells, for bound
+	octets   int // size of the source in octets
 }
 
 func (d *document) warn(line int, code, text string) {

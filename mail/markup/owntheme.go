@@ -8,10 +8,10 @@ import (
 	"newsletterd/core"
 )
 
-// fontStack is a stack of fonts that a tenant's theme names by a word.
+// fontStack is a font stack for a font name of a tenant's theme.
 type fontStack struct{ stack, fallback string }
 
-// fontStacks are the stacks by the words of core.ThemeFonts.
+// fontStacks maps the names in core.ThemeFonts to stacks.
 var fontStacks = map[string]fontStack{
 	"system":    {fontUI, "Arial"},
 	"helvetica": {fontSans, "Arial"},
@@ -24,7 +24,7 @@ var fontStacks = map[string]fontStack{
 	"courier":   {"Courier New, Courier, monospace", "Courier New"},
 }
 
-// fontWord returns the word of a stack.
+// fontWord returns the name of a stack.
 func fontWord(stack string) string {
 	for _, word := range core.ThemeFonts {
 		if fontStacks[word].stack == stack {
@@ -34,8 +34,8 @@ func fontWord(stack string) string {
 	return core.ThemeFonts[0]
 }
 
-// BaseTheme returns the values that a tenant's theme begins with: those of a built-in one (the empty name means the
-// first), with the tenant's colour. It returns BuiltInTheme's error.
+// BaseTheme returns the initial values of a tenant's theme: those of a built-in theme with the tenant's color. An
+// empty name means the first theme. It returns the same error as BuiltInTheme.
 func BaseTheme(name string, t *core.Tenant) (core.Theme, error) {
 	b, err := BuiltInTheme(name)
 	if err != nil {
@@ -49,8 +49,8 @@ func BaseTheme(name string, t *core.Tenant) (core.Theme, error) {
 	}, nil
 }
 
-// OwnTheme returns a tenant's theme as mails have it. Colours in which a text can't be read, in light or dark
-// surroundings or where a mail program inverts them, are moved to the nearest ones that can; moved says which.
+// OwnTheme returns a tenant's theme for use in emails. It adjusts colors on which text is not readable, in light
+// mode, in dark mode or when inverted, to the nearest readable ones. moved names the adjusted colors.
 func OwnTheme(own *core.Theme) (t *Theme, moved []string, err error) {
 	base, err := BuiltInTheme(own.Base)
 	if err != nil {
@@ -78,19 +78,19 @@ func OwnTheme(own *core.Theme) (t *Theme, moved []string, err error) {
 	return t, moved, t.Check()
 }
 
-// socialURL is the address of a link in the footer, as mails have it.
+// socialURL returns the URL of a link in the footer, in the form used in emails.
 func socialURL(raw string) string {
 	clean, _ := new(document).cleanURL(raw, true)
 	return clean
 }
 
-// colorNames are the names of a palette's colours, in the order in which they are told.
+// colorNames are the names of a palette's colors, in the order of reporting.
 var colorNames = []string{"page", "card", "text", "title", "muted", "link", "accent", "on", "tint", "line"}
 
-// colorSteps is in how many steps a colour is moved to another.
+// colorSteps is the number of steps between two colors.
 const colorSteps = 64
 
-// toward moves a colour to another one, as little as it takes for ok; the other one itself is taken in the end.
+// toward moves a color toward another one, as little as ok requires. In the end it returns the other color itself.
 func toward(c, to core.Color, ok func(core.Color) bool) core.Color {
 	for i := range colorSteps {
 		if m := c.Mix(to, float64(i)/colorSteps); ok(m) {
@@ -100,7 +100,7 @@ func toward(c, to core.Color, ok func(core.Color) bool) core.Color {
 	return to
 }
 
-// softened is a colour that mail programs neither leave as it is nor turn glaring.
+// softened replaces black and white, which email programs either don't invert or make glaring.
 func softened(c core.Color) core.Color {
 	switch c {
 	case core.Black:
@@ -111,10 +111,10 @@ func softened(c core.Color) core.Color {
 	return c
 }
 
-// inks are the colours of text that can be read on most others.
+// inks are text colors that are readable on most other colors.
 var inks = []core.Color{{0x14, 0x15, 0x18}, {0xf7, 0xf7, 0xf8}}
 
-// inkOn returns a colour of text that can be read on all colours.
+// inkOn returns a text color that is readable on all given colors.
 func inkOn(on ...core.Color) (ink core.Color, ok bool) {
 	for _, ink := range inks {
 		if !slices.ContainsFunc(on, func(c core.Color) bool { return !readable(ink, c) }) {
@@ -124,7 +124,7 @@ func inkOn(on ...core.Color) (ink core.Color, ok bool) {
 	return ink, false
 }
 
-// makeReadable moves the colours of a palette until all that is written in them can be read. def is a palette that can.
+// makeReadable adjusts the colors of a palette until all text is readable. def is a readable palette.
 func (p *Palette) makeReadable(def *Palette) {
 	for _, c := range []*string{&p.Page, &p.Card, &p.Tint, &p.Line, &p.Accent} {
 		*c = softened(color(*c)).String()
@@ -138,7 +138,7 @@ func (p *Palette) makeReadable(def *Palette) {
 	card := toward(color(p.Card), color(def.Card), hasInk())
 	tint := toward(color(p.Tint), card, hasInk(card))
 	ink, ok := inkOn(card, tint)
-	if !ok { // of no palette that there is; a test draws them
+	if !ok { // does not happen with any possible palette; a test tries random ones
 		*p = *def
 		return
 	}
@@ -161,7 +161,7 @@ func (p *Palette) makeReadable(def *Palette) {
 		return false
 	})
 	if !readable(on, accent) {
-		on = card // on which links can be read
+		on = card // links are readable on the card
 	}
 	p.Accent, p.On = accent.String(), on.String()
 }

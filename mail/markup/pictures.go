@@ -9,15 +9,15 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Picture is one that Markdown names by the path of a file.
+// Picture is an image in Markdown whose URL is the path of a file.
 type Picture struct {
-	Path string // as it stands in the source
+	Path string // path in the source
 	Alt  string
-	Line int // from 1; 0: unknown
+	Line int // starting at 1; 0: unknown
 }
 
-// LocalPictures returns the pictures of Markdown whose addresses are paths of files, each once. Invalid: the source
-// can't be read.
+// LocalPictures returns the images in Markdown whose URLs are paths of files, each once. If the source can't be
+// parsed, the error is of kind Invalid.
 func LocalPictures(source string) (all []Picture, err error) {
 	d := &document{options: &Options{}}
 	hidden, err := d.marks.hide(strings.ToValidUTF8(source, "\uFFFD"))
@@ -43,14 +43,14 @@ func LocalPictures(source string) (all []Picture, err error) {
 	return all, err
 }
 
-// isPath reports whether an address is the path of a file next to the source, or below.
+// isPath reports whether a URL is the path of a file next to the source, or in a folder below it.
 func isPath(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && address != "" && u.Scheme == "" && u.Host == "" && !strings.HasPrefix(address, "/") &&
 		!strings.HasPrefix(address, "#") && !strings.HasPrefix(address, "?")
 }
 
-// PlacePictures gives pictures of Markdown other addresses, by the paths that stand in the source.
+// PlacePictures replaces the URLs of images in Markdown. addresses maps paths in the source to URLs.
 func PlacePictures(source string, addresses map[string]string) string {
 	for path, address := range addresses {
 		inline := regexp.MustCompile(`(\]\(\s*<?)` + regexp.QuoteMeta(path) + `([>\s)])`)

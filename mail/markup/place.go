@@ -9,9 +9,9 @@ import (
 	"newsletterd/mail"
 )
 
-// Placed returns err, which came of compiling the parts that Compile has made of a source, with the place in this
-// source instead of that in a part: line and column of Markdown, block and line of blocks. Other errors, and those
-// whose place is not found, are returned as they are.
+// Placed converts an error from compiling the output of Compile. It replaces the position in a part by the position
+// in the source: line and column of Markdown, or block and line of blocks. It returns other errors unchanged, and
+// also those whose position it doesn't find.
 func Placed(kind, source string, err error) error {
 	fault, ok := errors.AsType[*mail.TemplateError](err)
 	if !ok || fault.Placeholder == "" || fault.Field != "body_html" && fault.Field != "body_text" {
@@ -37,8 +37,8 @@ func Placed(kind, source string, err error) error {
 	return err
 }
 
-// placeOf returns where a text stands in a source: after it, it stands there so often again. Where it is rarer, the
-// first place is meant; -1: it is not there.
+// placeOf returns the position of a text in a source, given the number of later occurrences of the same text. If
+// there are fewer occurrences, it returns the first. If there are none, it returns -1.
 func placeOf(source, text string, later int) int {
 	at := strings.Index(source, text)
 	for n := strings.Count(source, text) - 1 - later; n > 0; n-- {
@@ -48,7 +48,7 @@ func placeOf(source, text string, later int) int {
 	return at
 }
 
-// blockOf returns the outermost block, from 1, that holds a text as placeOf means it; 0: none does.
+// blockOf returns the outermost block that contains a text at the position of placeOf. Numbers start at 1; 0: none.
 func blockOf(source, text string, later int) int {
 	counts, all := []int{}, 0
 	for _, b := range outermost(source) {
@@ -68,7 +68,7 @@ func blockOf(source, text string, later int) int {
 	return 0
 }
 
-// occurrences counts a text in the texts of a JSON value.
+// occurrences counts a text in the strings of a JSON value.
 func occurrences(v any, text string) (n int) {
 	switch v := v.(type) {
 	case string:
@@ -85,7 +85,7 @@ func occurrences(v any, text string) (n int) {
 	return n
 }
 
-// rawBlock is an outermost block of a source with the octet after its end.
+// rawBlock is an outermost block of a source, with the octet after its end.
 type rawBlock struct {
 	raw json.RawMessage
 	end int
@@ -125,7 +125,7 @@ func outermost(source string) (all []rawBlock) {
 	return nil
 }
 
-// lineOfBlock returns the line, from 1, in which an outermost block begins, from 1; 0: there is no such block.
+// lineOfBlock returns the line where an outermost block starts. Both numbers start at 1; 0: no such block.
 func lineOfBlock(source string, n int) int {
 	if all := outermost(source); n >= 1 && n <= len(all) {
 		b := all[n-1]
@@ -134,7 +134,7 @@ func lineOfBlock(source string, n int) int {
 	return 0
 }
 
-// inBlock adds the block at hand to an error of reading a source of blocks.
+// inBlock adds the current block to an error from reading blocks.
 func (d *document) inBlock(source string, err error) error {
 	if fault, ok := errors.AsType[*core.Error](err); ok && d.block > 0 {
 		placed := *fault
@@ -144,10 +144,10 @@ func (d *document) inBlock(source string, err error) error {
 	return err
 }
 
-// lineAt returns the line, from 1, of an octet of a text.
+// lineAt returns the line of an octet in a text, starting at 1.
 func lineAt(text string, at int) int { return 1 + strings.Count(text[:min(at, len(text))], "\n") }
 
-// onLine returns an error with the line that it is about.
+// onLine returns an error with its line set.
 func onLine(line int, e *core.Error) *core.Error {
 	e.Line = line
 	return e

@@ -8,30 +8,30 @@ import (
 	"newsletterd/mail"
 )
 
-// Placeholders and tags of the template language are replaced by marks before a source is parsed, and put back when it
-// is written: nothing in them can be taken for markup, and nothing of the markup ends them. A mark is made of
-// noncharacters, which no valid text exchanges: markOpen, the number in octal digits, markClose.
+// Placeholders and tags of the template language are replaced by marks before a source is parsed, and restored in the
+// output. Parsers then can't mistake their content for markup, and markup can't end them. A mark consists of
+// noncharacters, which valid text never contains: markOpen, the number in octal digits, markClose.
 const (
 	markOpen, markClose = '\uFDE0', '\uFDE1'
 	markDigit           = '\uFDE2' // to '\uFDE9'
 )
 
-// notOutput is added to the number of a placeholder that isn't PlaceholderOutput, and may therefore not stand in a bare
-// address: outputForm is the form of the others.
+// notOutput is added to the number of a placeholder other than PlaceholderOutput, which must not occur in a bare URL.
+// outputForm matches all others.
 const (
 	notOutput  = 1 << 14
 	outputForm = `\x{FDE0}[\x{FDE2}-\x{FDE5}][\x{FDE2}-\x{FDE9}]{4}\x{FDE1}`
 )
 
-// maxPlaceholders is how many a source may have: as many as a template.
+// maxPlaceholders is the maximum number of placeholders in a source, as in a template.
 const maxPlaceholders = 10_000
 
-// placeholders are what the marks of a source stand for, by number.
+// placeholders are the placeholders of a source, indexed by the numbers of their marks.
 type placeholders []mail.Placeholder
 
-// hide returns the source with marks for its placeholders, and adds those to ps. Comments of the template language are
-// left out, and so are control characters, which the mailer drops: two braces with one between them would become a
-// placeholder there.
+// hide returns the source with its placeholders replaced by marks, and adds the placeholders to ps. It removes
+// comments of the template language. It also removes control characters, which the mailer would remove later: two
+// braces separated by one would then become a placeholder.
 func (ps *placeholders) hide(src string) (string, error) {
 	src = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f {
@@ -51,7 +51,7 @@ func (ps *placeholders) hide(src string) (string, error) {
 		return dropMarks(src), nil
 	}
 	var b strings.Builder
-	b.Grow(len(src) + 16*len(found)) // of a mark
+	b.Grow(len(src) + 16*len(found)) // size of a mark
 	at := 0
 	for _, p := range found {
 		b.WriteString(dropMarks(src[at:p.From]))
@@ -87,7 +87,7 @@ func dropMarks(s string) string {
 	}, s)
 }
 
-// each calls text for what stands between marks, and placeholder for each mark.
+// each calls text for the text between marks, and placeholder for each mark.
 func (ps placeholders) each(s string, text func(string), placeholder func(mark string, p mail.Placeholder)) {
 	for s != "" {
 		before, rest, ok := strings.Cut(s, string(markOpen))
@@ -109,7 +109,7 @@ func (ps placeholders) each(s string, text func(string), placeholder func(mark s
 	}
 }
 
-// onlyTags reports whether a text is made of block tags and white space alone.
+// onlyTags reports whether a text consists of block tags and white space only.
 func (ps placeholders) onlyTags(s string) bool {
 	found, only := false, true
 	ps.each(s, func(text string) {
@@ -121,7 +121,8 @@ func (ps placeholders) onlyTags(s string) bool {
 	return found && only
 }
 
-// restore puts the placeholders back. escape is done to what stands between them, and to the inside of raw blocks.
+// restore replaces the marks by their placeholders. It applies escape to the text between them, and to the content of
+// raw blocks.
 func (ps placeholders) restore(s string, escape func(string) string) string {
 	if !strings.ContainsRune(s, markOpen) {
 		return escape(s)
@@ -137,14 +138,14 @@ func (ps placeholders) restore(s string, escape func(string) string) string {
 	return b.String()
 }
 
-// bare returns a text with a letter in the place of each mark.
+// bare returns a text with each mark replaced by a letter.
 func (ps placeholders) bare(s string) string {
 	var b strings.Builder
 	ps.each(s, func(text string) { b.WriteString(text) }, func(string, mail.Placeholder) { b.WriteByte('x') })
 	return b.String()
 }
 
-// between returns a text of the parser with escapes resolved between the marks. What they resolve to makes no mark.
+// between resolves the escapes in the text between marks. A resolved escape never becomes a mark.
 func (ps placeholders) between(text []byte, resolve func(string) string) string {
 	if !bytes.ContainsAny(text, "\\&\x00") {
 		return string(text)

@@ -9,7 +9,7 @@ import (
 	texts "newsletterd/mail/internal/words"
 )
 
-// textWriter writes a document as the text part of a mail: lines as long as their author wrote them.
+// textWriter writes a document as the text part of an email, with lines as long as the author wrote them.
 type textWriter struct {
 	d *document
 }
@@ -35,7 +35,7 @@ func writeText(d *document) string {
 	return strings.Join(out, "\n\n") + "\n"
 }
 
-// plain puts the placeholders of a text back.
+// plain restores the placeholders of a text.
 func (w *textWriter) plain(s string) string {
 	return w.d.marks.restore(s, func(s string) string { return s })
 }
@@ -194,7 +194,7 @@ func (w *textWriter) line(spans []span) string {
 	return b.String()
 }
 
-// link writes a link's words and where it leads, or that alone where the words say the same.
+// link writes a link's text and its URL, or only the URL if the text is the same.
 func (w *textWriter) link(l *link) string {
 	href, body := w.plain(l.href), strings.TrimSpace(w.line(l.body))
 	if address, ok := first(l.body).(words); ok && len(l.body) == 1 && w.plain(w.d.escapeURL(string(address))) == href {
@@ -212,7 +212,7 @@ func (w *textWriter) link(l *link) string {
 	return body + " (" + href + ")"
 }
 
-// prefix puts head before the first line and rest before the others, without blanks at the end of empty lines.
+// prefix puts head before the first line and rest before the others, without trailing spaces on empty lines.
 func prefix(s, head, rest string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
@@ -227,7 +227,7 @@ func prefix(s, head, rest string) string {
 	return strings.Join(lines, "\n")
 }
 
-// html writes the words of HTML that the author wrote.
+// html writes the text of HTML written by the author.
 func (w *textWriter) html(source string) string {
 	return w.plain(mail.HTMLToText(source))
 }

@@ -8,47 +8,48 @@ import (
 	"newsletterd/core"
 )
 
-// Palette is the colours of a theme for light or for dark surroundings, each of the form #rrggbb: mail programs drop
-// other forms.
+// Palette holds the colors of a theme for light or dark mode. All are in the form #rrggbb, because email programs
+// drop other forms.
 type Palette struct {
-	Page   string // around the mail
-	Card   string // beneath the text
-	Text   string // of paragraphs
-	Title  string // of headings
-	Muted  string // of the footer, of captions
-	Link   string //
-	Accent string // of buttons, bars
+	Page   string // background around the email
+	Card   string // background of the text
+	Text   string // paragraphs
+	Title  string // headings
+	Muted  string // footer and captions
+	Link   string // links
+	Accent string // buttons and bars
 	On     string // text on Accent
-	Tint   string // beneath callouts, code
-	Line   string // of dividers, tables
+	Tint   string // background of callouts and code
+	Line   string // dividers and tables
 }
 
-// The shapes of the head of a mail.
+// These are the forms of an email's head.
 const (
 	MastheadBar    = core.MastheadBar
 	MastheadCenter = core.MastheadCenter
 	MastheadLeft   = core.MastheadLeft
 )
 
-// Theme is how a mail looks. Fonts are stacks of fonts that computers have: mail programs load no others reliably.
+// Theme is the design of an email. Fonts are stacks of preinstalled fonts, because email programs don't load others
+// reliably.
 type Theme struct {
 	Name     string
 	Light    Palette
 	Dark     Palette
 	Body     string // font stack of text
 	Heading  string // font stack of headings
-	Fallback string // the one font that Outlook for Windows takes for both
-	Size     int    // pixels of text, 14 to 20
-	Radius   int    // pixels of the corners of buttons, callouts and the card, 0 to 24
-	Width    int    // pixels of the column, 480 to 680
-	Padding  int    // pixels at the column's sides, 0 to 48
+	Fallback string // single font that Outlook for Windows uses for both
+	Size     int    // text size in pixels, 14 to 20
+	Radius   int    // corner radius of buttons, callouts and the card in pixels, 0 to 24
+	Width    int    // width of the column in pixels, 480 to 680
+	Padding  int    // padding at the column's sides in pixels, 0 to 48
 	Masthead string
-	Weight   int // of headings, 400 to 800
+	Weight   int // font weight of headings, 400 to 800
 }
 
 var stack = regexp.MustCompile(`^[A-Za-z0-9 ,'-]{1,200}$`)
 
-// Check returns an error of kind Invalid that names what can't be used in a theme.
+// Check returns an error of kind Invalid that names an invalid value in a theme.
 func (t *Theme) Check() error {
 	for side, p := range map[string]*Palette{"light": &t.Light, "dark": &t.Dark} {
 		for name, value := range p.named() {
@@ -90,7 +91,7 @@ func (p *Palette) named() map[string]string {
 	}
 }
 
-// lineHeight is a whole number of pixels: Outlook rounds others.
+// lineHeight returns a whole number of pixels, because Outlook rounds others.
 func lineHeight(size int) int { return (size*16 + 5) / 10 }
 
 func font(family string, size, height int, color string) string {
@@ -107,8 +108,8 @@ func ThemeNames() []string {
 	return names
 }
 
-// BuiltInTheme returns a built-in theme; the empty name means the first. It returns an error of kind Invalid that names
-// those there are.
+// BuiltInTheme returns a built-in theme. An empty name means the first. For an unknown name it returns an error of
+// kind Invalid that lists the names.
 func BuiltInTheme(name string) (*Theme, error) {
 	for i := range themes {
 		if name == "" || themes[i].Name == name {

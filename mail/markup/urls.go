@@ -11,15 +11,15 @@ import (
 	"newsletterd/mail"
 )
 
-// resolve undoes the escapes of Markdown in a destination.
+// resolve resolves the escapes in a Markdown destination.
 func (r *markdownReader) resolve(destination []byte) string {
 	return r.d.marks.between(destination, func(text string) string {
 		return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations([]byte(text)))))
 	})
 }
 
-// href returns where a link leads, percent-encoded but for marks, or the empty text and a warning where no mail program
-// would follow it.
+// href returns the URL of a link, percent-encoded except for marks. If no email program would follow the link, it
+// adds a warning and returns an empty string.
 func (r *markdownReader) href(n ast.Node, destination string) string {
 	clean, problem := r.d.cleanURL(destination, true)
 	if problem != "" {
@@ -28,7 +28,7 @@ func (r *markdownReader) href(n ast.Node, destination string) string {
 	return clean
 }
 
-// imageURL is href for the source of a picture, which is shown as it stands.
+// imageURL is like href for the source of an image.
 func (r *markdownReader) imageURL(n ast.Node, destination string) string {
 	clean, problem := r.d.cleanURL(destination, false)
 	if problem != "" {
@@ -37,7 +37,8 @@ func (r *markdownReader) imageURL(n ast.Node, destination string) string {
 	return clean
 }
 
-// cleanURL returns a URL fit for an attribute of a mail, and what is wrong with it. isLink: for a link, not a picture.
+// cleanURL returns a URL that is valid in an attribute, and a description of the problem, if any. isLink is true for
+// links and false for images.
 func (d *document) cleanURL(raw string, isLink bool) (clean, problem string) {
 	raw = strings.TrimSpace(raw)
 	scheme, _, found := strings.Cut(raw, ":")
@@ -69,7 +70,7 @@ func (d *document) cleanURL(raw string, isLink bool) (clean, problem string) {
 	return "", "Email programs don't open URLs that start with " + strings.ToValidUTF8(scheme, "") + ":"
 }
 
-// escapeURL percent-encodes what may not stand in a URL, and leaves marks.
+// escapeURL percent-encodes the characters that are not valid in a URL, except for marks.
 func (d *document) escapeURL(raw string) string {
 	var b strings.Builder
 	d.marks.each(raw, func(text string) {

@@ -22,15 +22,16 @@ var (
 	ownPlaceholder = regexp.MustCompile(`\b(unsubscribe_url|unsubscribe_token|preferences_url|view_url)\b`)
 )
 
-// tagger adds a query to the links of a mail's part that have no utm parameters.
+// tagger adds a query to the links of an email's part that have no utm parameters.
 type tagger struct {
 	query string
-	own   string // host of the daemon's pages; empty: not known
+	own   string // host of the daemon's pages; empty: unknown
 	kept  []string
 }
 
-// addUTM returns both parts with a query added to their links of the web that have no utm parameter. Left alone are
-// links of our own, those whose host is a placeholder, and those with a block in them. own is the origin of our pages.
+// addUTM returns both parts with a query added to their http and https links without utm parameters. It skips links
+// to our own pages, links whose host is a placeholder, and links that contain a block. own is the origin of our
+// pages.
 func addUTM(page, text, query, own string) (tagged, taggedText string) {
 	if query == "" {
 		return page, text
@@ -42,8 +43,8 @@ func addUTM(page, text, query, own string) (tagged, taggedText string) {
 	return g.html(page), g.text(text)
 }
 
-// WithUTM returns the address of a link with the parameters that a campaign adds to its links, if it gets them. own is
-// the origin of our pages.
+// WithUTM returns the URL of a link, with the campaign's parameters if the link gets them. own is the origin of our
+// pages.
 func WithUTM(address string, utm *core.UTM, own string) string {
 	query := utm.Query()
 	if query == "" {
@@ -56,15 +57,15 @@ func WithUTM(address string, utm *core.UTM, own string) string {
 	return g.address(address, query)
 }
 
-// notMarks drops what would be taken for the marks of placeholders.
+// notMarks removes characters that look like marks of placeholders.
 var notMarks = strings.NewReplacer("\x01", "", "\x02", "")
 
-// attributeOf escapes the text of an attribute, and braces, which might become those of a placeholder.
+// attributeOf escapes the text of an attribute, including braces, which might become part of a placeholder.
 func attributeOf(text string) string {
 	return strings.ReplaceAll(html.EscapeString(text), "{", "&#123;")
 }
 
-// mask takes the placeholders out of a part: they hold what HTML and addresses do not.
+// mask removes the placeholders from a part, because they contain characters that are not valid in HTML and URLs.
 func (g *tagger) mask(part string) string {
 	g.kept = nil
 	return anyPlaceholder.ReplaceAllStringFunc(notMarks.Replace(part),
@@ -76,7 +77,7 @@ func (g *tagger) mask(part string) string {
 
 func (g *tagger) unmask(part string) string {
 	return keptMark.ReplaceAllStringFunc(part, func(mark string) string {
-		n, _ := strconv.Atoi(mark[1 : len(mark)-1]) // mask has made it
+		n, _ := strconv.Atoi(mark[1 : len(mark)-1]) // created by mask
 		return g.kept[n]
 	})
 }
@@ -98,7 +99,7 @@ func (g *tagger) html(page string) string {
 	return g.unmask(out.String())
 }
 
-// tag adds the query to the address of a link's tag.
+// tag adds the query to the URL of a link's tag.
 func (g *tagger) tag(raw string) string {
 	at := hrefValue.FindStringSubmatchIndex(raw)
 	for i := 2; i+1 < len(at); i += 2 {
@@ -120,14 +121,13 @@ func (g *tagger) tag(raw string) string {
 	return raw
 }
 
-// meaning returns what the value of an attribute means. A character reference that a placeholder may go on with is
-// literal text.
+// meaning decodes the value of an attribute. A character reference that a placeholder may continue is literal text.
 func meaning(value string) string {
 	var out strings.Builder
 	decoded := func(piece string) string { return notMarks.Replace(mail.AttributeText(piece)) }
 	at := 0
 	for _, mark := range keptMark.FindAllStringIndex(value, -1) {
-		const letter = "z" // as a placeholder's value may begin; of no number
+		const letter = "z" // possible first letter of a placeholder's value, not part of a number
 		out.WriteString(strings.TrimSuffix(decoded(value[at:mark[0]]+letter), letter))
 		out.WriteString(value[mark[0]:mark[1]])
 		at = mark[1]
@@ -142,7 +142,7 @@ func (g *tagger) text(part string) string {
 	}))
 }
 
-// address returns an address with the query, or as it is where it gets none.
+// address returns a URL with the query added, or unchanged if it gets none.
 func (g *tagger) address(address, query string) string {
 	lower := strings.ToLower(strings.TrimLeft(address, " \t\r\n"))
 	_, rest, found := strings.Cut(lower, "://")
@@ -178,5 +178,5 @@ func (g *tagger) address(address, query string) string {
 	return before + join + query + address[end:]
 }
 
-// ownPage are the pages that lead to what is one reader's.
+// ownPage matches pages that belong to one subscriber.
 var ownPage = regexp.MustCompile(`^/(unsubscribe|preferences|v|t|confirm|verify)\b`)

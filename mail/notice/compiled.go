@@ -9,17 +9,17 @@ import (
 	"newsletterd/core"
 )
 
-// compiledNotice is a notice rendered except for what differs from mail to mail: the address and the link.
+// compiledNotice is a notice rendered except for the parts that differ between emails: the address and the link.
 type compiledNotice struct{ subject, text, html compiledText }
 
 // compiledText is a text with placeholders: segments[i] is followed by placeholders[i].
 type compiledText struct {
 	segments     []string
 	placeholders []placeholder
-	size         int // of the segments, in octets
+	size         int // octets of all segments
 }
 
-// placeholder is what is put between two segments.
+// placeholder is the value between two segments.
 type placeholder uint8
 
 const (
@@ -27,32 +27,33 @@ const (
 	link
 )
 
-// Stand-ins for address and link. No tenant can guess them, and the templates leave their characters as they are.
+// These are stand-ins for address and link. No tenant can guess them, and the templates don't change their
+// characters.
 var (
 	standInTo  = strings.ToLower(rand.Text()) + "@example.invalid"
 	standInURL = "https://example.invalid/" + strings.ToLower(rand.Text())
 )
 
-// cacheKey is all that a compiled notice depends on.
+// cacheKey holds everything that a compiled notice depends on.
 type cacheKey struct {
 	kind Kind
 	data Data // without To and URL
 }
 
-// maxCompiled bounds the memory of the cache; a tenant's list needs a few.
+// maxCompiled limits the memory of the cache. The list of a tenant needs a few entries.
 const maxCompiled = 512
 
 var cache atomic.Pointer[map[cacheKey]*compiledNotice]
 
-// fills reports whether address and link can be put into a compiled notice: the templates change none of their
-// characters except those in entities. All others, as an address with an apostrophe, are rendered by the templates, and
-// so are those about reviews, no two of which are alike.
+// fills reports whether address and link can be inserted into a compiled notice, because the templates change none of
+// their characters except those in entities. All others are rendered by the templates, such as an address with an
+// apostrophe. So are notices about reviews, because no two of them are alike.
 func (d *Data) fills() bool {
 	absolute := strings.HasPrefix(d.URL, "https://") || strings.HasPrefix(d.URL, "http://")
 	return d.To != "" && d.Review == (core.ReviewMail{}) && absolute && plainLink(d.To) && plainLink(d.URL)
 }
 
-// plainLink reports whether s has only characters that the templates leave alone or entities replaces.
+// plainLink reports whether s has only characters that the templates don't change or that entities replaces.
 func plainLink(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -65,10 +66,10 @@ func plainLink(s string) bool {
 	return true
 }
 
-// entities writes what html/template writes, in text and in quoted attributes.
+// entities escapes like html/template, in text and in quoted attributes.
 var entities = strings.NewReplacer("&", "&amp;", "+", "&#43;")
 
-// compile returns a compiled notice, from the cache or rendered with stand-ins.
+// compile returns a compiled notice from the cache, or renders it with stand-ins.
 func (k Kind) compile(d Data) (*compiledNotice, error) {
 	d.To, d.URL = "", ""
 	key := cacheKey{k, d}
@@ -89,11 +90,11 @@ func (k Kind) compile(d Data) (*compiledNotice, error) {
 		maps.Copy(all, *old)
 	}
 	all[key] = c
-	cache.Store(&all) // a notice that was compiled concurrently may be lost, and is compiled again
+	cache.Store(&all) // loses a notice compiled concurrently, which is then compiled again
 	return c, nil
 }
 
-// compileText cuts a rendered text at its stand-ins.
+// compileText splits a rendered text at its stand-ins.
 func compileText(s string) (c compiledText) {
 	for {
 		to, url := strings.Index(s, standInTo), strings.Index(s, standInURL)
@@ -114,7 +115,7 @@ func compileText(s string) (c compiledText) {
 	}
 }
 
-// fill returns the text with an address and a link.
+// fill returns the text with address and link.
 func (c *compiledText) fill(to, url string) string {
 	if len(c.placeholders) == 0 {
 		return c.segments[0]

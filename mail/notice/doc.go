@@ -1,9 +1,8 @@
-// Package notice renders the mails to one person: confirm, reset, verify and the like, in each language of
-// core.Languages.
+// Package notice renders transactional emails, such as confirm, reset and verify, in each language of core.Languages.
 //
 //	notice.go    Kind, Data, Brand; Kind.Render
-//	words.go     what a notice says, of mail/internal/words and the tenant's own wording
-//	compiled.go  notices rendered except for address and link, in a cache
+//	words.go     texts of a notice, from mail/internal/words and the tenant's own wording
+//	compiled.go  cache of notices rendered except for address and link
 //	texts        the templates
 //
 // Invariants:
@@ -11,5 +10,5 @@
 //   - A compiled notice is byte for byte what the templates render.
 //   - A tenant's own wording replaces subject and text. The link, its lifetime and the footer always stay.
 //   - Values are escaped by html/template. A value that looks like a placeholder is not one.
-//   - Text and HTML say the same.
+//   - Text and HTML have the same content.
 package notice

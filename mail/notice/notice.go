@@ -19,64 +19,64 @@ import (
 // Kind is the kind of a notice. Its values are stable: the mail queue stores them.
 type Kind string
 
-// The kinds, and what Data.URL leads to in each.
+// These are the kinds, with the target of Data.URL for each.
 const (
-	Confirm      Kind = "confirm"      // the page that confirms the subscription
-	AskAgain     Kind = "ask_again"    // the page that confirms the subscription
-	Subscribed   Kind = "subscribed"   // preferences; may be empty
-	Unsubscribed Kind = "unsubscribed" // undo
-	Preferences  Kind = "preferences"  // preferences, with the token that may export and erase
-	Verify       Kind = "verify"       // the page that verifies the address
-	Registered   Kind = "registered"   // sign in
-	Reverify     Kind = "reverify"     // verify and choose a new password
-	Reset        Kind = "reset"        // choose a new password
-	Change       Kind = "change"       // the page that changes an account's address
-	Taken        Kind = "taken"        // sign in
-	ChangeAsked  Kind = "change_asked" // the account
-	Changed      Kind = "changed"      // sign in
-	Invitation   Kind = "invitation"   // the page that accepts it
+	Confirm      Kind = "confirm"      // page that confirms the subscription
+	AskAgain     Kind = "ask_again"    // page that confirms the subscription
+	Subscribed   Kind = "subscribed"   // preference page; may be empty
+	Unsubscribed Kind = "unsubscribed" // undo page
+	Preferences  Kind = "preferences"  // preference page, with the token that may export and erase
+	Verify       Kind = "verify"       // page that verifies the address
+	Registered   Kind = "registered"   // sign-in page
+	Reverify     Kind = "reverify"     // page to verify the address and choose a new password
+	Reset        Kind = "reset"        // page to choose a new password
+	Change       Kind = "change"       // page that changes an account's address
+	Taken        Kind = "taken"        // sign-in page
+	ChangeAsked  Kind = "change_asked" // account page
+	Changed      Kind = "changed"      // sign-in page
+	Invitation   Kind = "invitation"   // page that accepts the invitation
 
-	Review         Kind = "review"          // the page of the review
-	ReviewApproved Kind = "review_approved" // the page of the review
-	ReviewRejected Kind = "review_rejected" // the page of the review
-	ReviewMissed   Kind = "review_missed"   // the page of the review
-	Mending        Kind = "mending"         // the report of the campaign
+	Review         Kind = "review"          // page of the review
+	ReviewApproved Kind = "review_approved" // page of the review
+	ReviewRejected Kind = "review_rejected" // page of the review
+	ReviewMissed   Kind = "review_missed"   // page of the review
+	Mending        Kind = "mending"         // report of the campaign
 
-	ClientAdded    Kind = "client_added"    // the clients of the tenant
-	ClientsAdded   Kind = "clients_added"   // the clients of the tenant
-	ServerChanged  Kind = "server_changed"  // the page of the mail server
-	PasskeyAdded   Kind = "passkey_added"   // the account
-	PasskeyRemoved Kind = "passkey_removed" // the account
-	TwoStepOn      Kind = "two_step_on"     // the account
-	TwoStepOff     Kind = "two_step_off"    // the account
-	RecoveryCodes  Kind = "recovery_codes"  // the account
+	ClientAdded    Kind = "client_added"    // clients of the tenant
+	ClientsAdded   Kind = "clients_added"   // clients of the tenant
+	ServerChanged  Kind = "server_changed"  // page of the mail server
+	PasskeyAdded   Kind = "passkey_added"   // account page
+	PasskeyRemoved Kind = "passkey_removed" // account page
+	TwoStepOn      Kind = "two_step_on"     // account page
+	TwoStepOff     Kind = "two_step_off"    // account page
+	RecoveryCodes  Kind = "recovery_codes"  // account page
 )
 
-// Brand is how a tenant, or the daemon itself, appears in a notice.
+// Brand is the brand of a tenant, or of the daemon, in a notice.
 type Brand struct {
 	Name string
-	// Color is that of buttons, #rgb or #rrggbb; anything else means the built-in one.
+	// Color is the color of buttons, #rgb or #rrggbb; any other value means the built-in color.
 	Color string
-	// LogoURL is an absolute https address; if empty, the name is printed.
+	// LogoURL is an absolute https URL; if empty, the name is shown instead.
 	LogoURL       string
 	PostalAddress string
 }
 
-// Data is what differs between notices of a kind. The caller makes the link.
+// Data holds the values that differ between notices of a kind. The caller creates the link.
 type Data struct {
-	To    string // the address that gets the mail
-	List  string // the name of the list that it is about, if any
+	To    string // recipient address
+	List  string // name of the list, if any
 	URL   string
-	Valid time.Duration // how long the link works
+	Valid time.Duration // lifetime of the link
 	Brand Brand
 
-	Review     core.ReviewMail     // of the review kinds: the campaign, and who does what
-	Invitation core.InvitationMail // of an invitation: who invites, and as what
-	Client     core.ClientMail     // of a new client
-	Server     core.ServerMail     // of a changed mail server
+	Review     core.ReviewMail     // for review kinds: the campaign, and who does what
+	Invitation core.InvitationMail // for invitations: who invites, and the role
+	Client     core.ClientMail     // for a new client
+	Server     core.ServerMail     // for a changed mail server
 
-	Language string        // of core.Languages; any other means the first
-	Own      core.MailText // the tenant's own wording; its empty fields mean ours
+	Language string        // one of core.Languages; any other value means the first
+	Own      core.MailText // the tenant's own wording; empty fields mean the built-in one
 }
 
 //go:embed texts
@@ -87,18 +87,18 @@ var (
 	htmlTemplate = htmltemplate.Must(htmltemplate.ParseFS(texts, "texts/layout.html", "texts/notice.html"))
 )
 
-// view is what the templates see.
+// view is the input of the templates.
 type view struct {
 	Data
 	Subject    string
 	Footer     string
-	Hello      string // empty if the tenant's own wording begins the mail
+	Hello      string // empty if the email starts with the tenant's own wording
 	Line       words.Notice
 	Paragraphs []paragraph
 	After      string
 }
 
-// button is the notice's link as a button, and the line that introduces the address below it.
+// button is the notice's link as a button, with the line that introduces the URL below it.
 type button struct{ URL, Label, Open, Color, OnColor string }
 
 // Button returns the link as a button.
@@ -110,15 +110,15 @@ func (v view) Button() button {
 // AddressLines returns the lines of the postal address.
 func (v view) AddressLines() []string { return words.Lines(v.Brand.PostalAddress) }
 
-// OutlookHead returns what keeps Outlook for Windows from scaling pixels on screens of more than 96 dots per inch. It
-// is no part of the template because html/template drops comments.
+// OutlookHead returns markup that prevents Outlook for Windows from scaling pixels on screens of more than 96 dpi. It
+// is not part of the template because html/template removes comments.
 func (v view) OutlookHead() htmltemplate.HTML {
 	return "<!--[if mso]><xml><o:OfficeDocumentSettings><o:PixelsPerInch>96</o:PixelsPerInch>" +
 		"</o:OfficeDocumentSettings></xml><![endif]-->"
 }
 
-// OutlookLogo returns the logo for Outlook for Windows, which shows no background images. All others show it as the
-// background of its cell: an img element in a mail of few words costs up to 2.8 points in SpamAssassin
+// OutlookLogo returns the logo for Outlook for Windows, which shows no background images. All other programs show it
+// as the background of its cell. An img element in a short email costs up to 2.8 points in SpamAssassin
 // (HTML_IMAGE_ONLY).
 func (v view) OutlookLogo() htmltemplate.HTML {
 	src, alt := html.EscapeString(v.Brand.LogoURL), html.EscapeString(v.Brand.Name)
@@ -127,7 +127,7 @@ func (v view) OutlookLogo() htmltemplate.HTML {
 		`font:bold 16px/24px Arial,sans-serif;color:#18181b"><![endif]-->`)
 }
 
-// Render returns the subject, the text and the HTML of a notice. The only error is that of an unknown kind.
+// Render returns the subject, text and HTML of a notice. It only fails for an unknown kind.
 func (k Kind) Render(d Data) (subject, text, page string, err error) {
 	if !d.fills() {
 		return k.execute(d)
@@ -140,7 +140,7 @@ func (k Kind) Render(d Data) (subject, text, page string, err error) {
 	return c.subject.fill(d.To, d.URL), c.text.fill(d.To, d.URL), c.html.fill(to, url), nil
 }
 
-// execute renders a notice by the templates.
+// execute renders a notice through the templates.
 func (k Kind) execute(d Data) (subject, text, page string, err error) {
 	d.Brand.Name, d.List = octets.CleanLine(d.Brand.Name), octets.CleanLine(d.List)
 	if d.Brand.Name == "" {
@@ -167,8 +167,8 @@ func (k Kind) execute(d Data) (subject, text, page string, err error) {
 	return v.Subject, text, b.String(), nil
 }
 
-// onColor returns the lighter or the darker of two colors, the one that is easier to read on a color of six digits
-// (WCAG 2.2, relative luminance). Neither is pure white or black, which some mail programs swap in dark mode.
+// onColor returns the lighter or darker of two text colors, whichever is easier to read on a six-digit color (WCAG
+// 2.2, relative luminance). Neither is pure white or black, which some email programs swap in dark mode.
 func onColor(color string) string {
 	n, _ := strconv.ParseUint(color[1:], 16, 32)
 	var l float64
@@ -187,7 +187,8 @@ func onColor(color string) string {
 	return "#030303"
 }
 
-// sixDigits returns a color as #rrggbb, the form that every mail program knows; the built-in one if s is no color.
+// sixDigits returns a color as #rrggbb, the form that every email program supports. If s is not a color, it returns
+// the built-in one.
 func sixDigits(s string) string {
 	if len(s) == 4 {
 		s = string([]byte{s[0], s[1], s[1], s[2], s[2], s[3], s[3]})

@@ -11,9 +11,9 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// Default returns the built-in wording of a notice to subscribers in a language of core.Languages, any other meaning
-// the first, with the placeholders that a tenant's own wording may have. Data.Own with it is as without any; it is
-// zero for an unknown kind.
+// Default returns the built-in wording of a notice to subscribers, with the placeholders that a tenant's own wording
+// may use. Any language not in core.Languages means the first. Using the result as Data.Own has the same effect as an
+// empty Data.Own. For an unknown kind, Default returns the zero value.
 func (k Kind) Default(language string) core.MailText {
 	w := words.Of(words.Language(language))
 	l, known := w.Notices[string(k)]
@@ -29,7 +29,7 @@ type paragraph string
 // Lines returns the lines of the paragraph.
 func (p paragraph) Lines() []string { return strings.Split(string(p), "\n") }
 
-// paragraphs returns those of s.
+// paragraphs returns the paragraphs of s.
 func paragraphs(s string) (all []paragraph) {
 	for p := range strings.SplitSeq(s, "\n\n") {
 		if p = strings.TrimSpace(p); p != "" {
@@ -39,11 +39,11 @@ func paragraphs(s string) (all []paragraph) {
 	return all
 }
 
-// RoleName returns a role in words, with what it may do; the role itself where there are no words for it.
+// RoleName returns the name and permissions of a role. If there is no text for the role, it returns role.
 func RoleName(language, role string) string { return cmp.Or(words.Of(language).Roles[role], role) }
 
-// filler returns what puts the values of d in the place of placeholders. No user may be known who invites: then the
-// tenant does.
+// filler returns a replacer that fills placeholders with the values of d. If the inviting user is unknown, the tenant
+// is named instead.
 func filler(w *words.List, d Data) *strings.Replacer {
 	by := octets.CleanLine(cmp.Or(d.Review.By, d.Invitation.By, d.Client.By, d.Server.By, d.Brand.Name))
 	if d.Client.Name != "" && d.Client.By == "" || d.Server != (core.ServerMail{}) && d.Server.By == "" {
@@ -57,7 +57,7 @@ func filler(w *words.List, d Data) *strings.Replacer {
 		"{{server}}", cmp.Or(octets.CleanLine(d.Server.Address), w.NoServer))
 }
 
-// wanted says until when a review is wanted; empty: at any time.
+// wanted returns the time by which a review is requested, or an empty string if there is none.
 func wanted(w *words.List, r *core.ReviewMail) string {
 	if r.WantedAt == 0 {
 		return ""
@@ -65,10 +65,10 @@ func wanted(w *words.List, r *core.ReviewMail) string {
 	return strings.ReplaceAll(w.Wanted, "{{when}}", minute(r.WantedAt))
 }
 
-// minute returns an instant as mails write it.
+// minute formats a time for emails.
 func minute(at core.Instant) string { return at.Time().UTC().Format("2006-01-02 15:04 UTC") }
 
-// view returns what the templates of a notice see.
+// view returns the input of the templates for a notice.
 func (k Kind) view(d Data) (view, error) {
 	d.Language = words.Language(d.Language)
 	w := words.Of(d.Language)

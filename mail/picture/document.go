@@ -8,7 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// Document returns the file of a PDF, which is kept as it is; ok reports whether data is one, by its first bytes.
+// Document returns the file of a PDF, which is stored unchanged. ok reports whether the first bytes of data are those
+// of a PDF.
 func Document(data []byte) (f core.MediaFile, ok bool) {
 	if !bytes.HasPrefix(data, []byte("%PDF-")) {
 		return f, false

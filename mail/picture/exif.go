@@ -2,7 +2,7 @@ package picture
 
 import "encoding/binary"
 
-// exifOrientation reads the orientation out of EXIF data, which is a TIFF file; 0 where there is none.
+// exifOrientation returns the orientation from EXIF data, which is a TIFF file, or 0 if there is none.
 func exifOrientation(b []byte) int {
 	if len(b) < 8 {
 		return 0

@@ -15,7 +15,7 @@ const (
 	formatWebP
 )
 
-// heads read what stands in front of the pixels, by format.
+// heads are the functions that parse the header, by format.
 var heads = [...]func([]byte) (head, error){
 	formatJPEG: jpegHead, formatPNG: pngHead, formatGIF: gifHead, formatWebP: webpHead,
 }
@@ -25,7 +25,7 @@ const (
 	jpegMagic = "\xff\xd8\xff"
 )
 
-// formatOf tells the format by the first bytes. What isn't taken is refused in words that say what to do.
+// formatOf detects the format from the first bytes. For unsupported data, the error says what to do.
 func formatOf(b []byte) (format, error) {
 	starts := func(prefixes ...string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return bytes.HasPrefix(b, []byte(p)) })
@@ -68,7 +68,7 @@ func formatOf(b []byte) (format, error) {
 	return 0, refusedf("This file type is not supported. Use PNG, JPEG, GIF or WebP.")
 }
 
-// isSVG reports whether text looks like SVG: markup with such an element near its beginning.
+// isSVG reports whether text looks like SVG: markup with an svg element near its start.
 func isSVG(b []byte) bool {
 	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\ufeff")), " \t\r\n")
 	return bytes.HasPrefix(b, []byte("<")) && bytes.Contains(bytes.ToLower(b[:min(len(b), 4096)]), []byte("<svg"))

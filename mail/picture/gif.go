@@ -10,7 +10,7 @@ import (
 
 const (
 	maxFrames     = 1000
-	maxGIFPixels  = 250_000_000 // of all frames together
+	maxGIFPixels  = 250_000_000 // total of all frames
 	gifExtension  = 0x21
 	gifFrame      = 0x2c
 	gifTrailer    = 0x3b
@@ -20,13 +20,13 @@ const (
 	gifColorTable = 0x80
 )
 
-// gifHead reads the logical screen (GIF89a section 18).
+// gifHead parses the logical screen descriptor (GIF89a section 18).
 func gifHead(b []byte) (h head, err error) {
 	if len(b) < 13 {
 		return h, broken("GIF: %d bytes", len(b))
 	}
 	h.width, h.height = int(binary.LittleEndian.Uint16(b[6:])), int(binary.LittleEndian.Uint16(b[8:]))
-	return h, nil // it is never in memory as pixels
+	return h, nil // a GIF is never in memory as pixels
 }
 
 // gifReader reads the blocks of a GIF.
@@ -45,7 +45,7 @@ func (r *gifReader) take(n int) []byte {
 	return r.b[r.at-n : r.at]
 }
 
-// table takes the color table that flags announce.
+// table reads the color table that flags announce.
 func (r *gifReader) table(flags byte) []byte {
 	if flags&gifColorTable == 0 {
 		return nil
@@ -53,7 +53,7 @@ func (r *gifReader) table(flags byte) []byte {
 	return r.take(3 << (1 + flags&7))
 }
 
-// subBlocks takes data up to its end: as it stands, and without the lengths in between.
+// subBlocks reads sub-blocks up to their end. whole includes their lengths, data does not.
 func (r *gifReader) subBlocks() (whole, data []byte) {
 	from := r.at
 	for r.err == nil {
@@ -66,8 +66,8 @@ func (r *gifReader) subBlocks() (whole, data []byte) {
 	return r.b[from:r.at], data
 }
 
-// cleanGIF copies the screen, the colors, the frames and how long they are shown, and leaves everything else out:
-// comments, texts, data of programs, whatever comes after the end. Each frame is decoded to see that it is one.
+// cleanGIF copies the screen, the colors, the frames and their durations. It drops everything else: comments, texts,
+// application data, and any data after the end. It decodes each frame to validate it.
 func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 	r := &gifReader{b: b}
 	out := append([]byte("GIF89a"), r.take(13)[6:]...)
@@ -114,7 +114,7 @@ func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 	return nil, r.err
 }
 
-// extension copies what belongs to the pictures: how a frame is shown, and how often all are.
+// extension copies the extensions that belong to the image: the display of a frame, and the number of repetitions.
 func (r *gifReader) extension(out []byte) []byte {
 	label := r.take(1)[0]
 	whole, data := r.subBlocks()
@@ -125,7 +125,7 @@ func (r *gifReader) extension(out []byte) []byte {
 	return out
 }
 
-// checkFrame decodes the pixels of a frame and keeps none. What comes after them is an error.
+// checkFrame decodes the pixels of a frame and discards them. Data after the pixels is an error.
 func checkFrame(bits byte, data []byte, pixels int) error {
 	if bits < 2 || bits > 8 {
 		return broken("GIF: codes of %d bits", bits)

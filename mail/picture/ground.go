@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// MaxSeen is how many pixels a picture may have of which HardToSee is asked.
+	// MaxSeen is the maximum number of pixels of an image for HardToSee.
 	MaxSeen = 1_000_000
 
-	samples = 48     // of each row and column
-	visible = 2.0    // contrast from which on something is seen
-	solid   = 0x8000 // alpha from which on a pixel is its own
-	fewest  = 20     // one pixel in so many lets the ground through, or it is covered
+	samples = 48     // samples per row and column
+	visible = 2.0    // minimum contrast of a visible pixel
+	solid   = 0x8000 // minimum alpha of an opaque pixel
+	fewest  = 20     // an image with fewer than one transparent pixel in this many covers the background
 )
 
-// HardToSee reports whether most of a picture, a PNG or GIF as it is kept, can hardly be seen on a ground that it lets
-// through. It is false for one that covers the ground. Its error is the decoder's.
+// HardToSee reports whether most of a stored PNG or GIF is hardly visible on a background. For an image that covers
+// the background it returns false. It returns an error if the image can't be decoded.
 func HardToSee(file io.Reader, mediaType string, ground core.Color) (bool, error) {
 	decode := png.Decode
 	if mediaType == GIF {
@@ -47,8 +47,8 @@ func HardToSee(file io.Reader, mediaType string, ground core.Color) (bool, error
 	return through*fewest > through+drawn && 2*hidden > drawn, nil
 }
 
-// OnPlate returns a picture, a PNG or GIF as it is kept, on a white plate with round corners, as a PNG: dark parts of
-// it are seen on every ground, and on white it looks as before. Its error is the decoder's.
+// OnPlate returns a stored PNG or GIF on a white plate with round corners, as a PNG. Dark parts are then visible on
+// every background, and on white it looks unchanged. It returns an error if the image can't be decoded.
 func OnPlate(file io.Reader, mediaType string) ([]byte, error) {
 	decode := png.Decode
 	if mediaType == GIF {
@@ -69,10 +69,10 @@ func OnPlate(file io.Reader, mediaType string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// rounded is a mask that covers a rectangle but for its corners, which are round.
+// rounded is a mask for a rectangle with round corners.
 type rounded struct {
 	whole  image.Rectangle
-	radius int // pixels
+	radius int // in pixels
 }
 
 func (r rounded) ColorModel() color.Model { return color.AlphaModel }
@@ -88,7 +88,7 @@ func (r rounded) At(x, y int) color.Color {
 	return color.Opaque
 }
 
-// eachSample calls fn with pixels that lie evenly over a picture.
+// eachSample calls fn with pixels distributed evenly over an image.
 func eachSample(m image.Image, fn func(color.NRGBA64)) {
 	b := m.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y += max(1, b.Dy()/samples) {

@@ -10,7 +10,7 @@ import (
 
 type matrix [3][3]float64
 
-// The columns are red, green and blue as XYZ under D50, as ICC profiles have them.
+// The columns are red, green and blue in XYZ under D50, as in ICC profiles.
 var (
 	fromSRGB = matrix{
 		{0.4360747, 0.3850649, 0.1430804}, {0.2225045, 0.7168786, 0.0606169}, {0.0139322, 0.0971045, 0.7141733},
@@ -20,19 +20,20 @@ var (
 	}
 )
 
-// Words of a PNG's cICP (ITU-T H.273).
+// These are values of a PNG's cICP (ITU-T H.273).
 const (
 	transferSRGB = 13
 	primariesP3  = 12
 )
 
-// conversion brings colors into sRGB. A nil one leaves them as they are.
+// conversion converts colors to sRGB. A nil conversion leaves them unchanged.
 type conversion struct {
-	linear [3][256]float64 // of each value of a channel
-	to     matrix          // linear sRGB
+	linear [3][256]float64 // linear value for each value of a channel
+	to     matrix          // matrix to linear sRGB
 }
 
-// primariesConversion is for colors with the curve of sRGB and other primaries; nil where there is nothing to do.
+// primariesConversion returns a conversion for colors with sRGB's curve and other primaries. If none is needed, it
+// returns nil.
 func primariesConversion(primaries int) *conversion {
 	if primaries != primariesP3 {
 		return nil
@@ -45,8 +46,8 @@ func primariesConversion(primaries int) *conversion {
 	return c
 }
 
-// profileConversion reads an ICC profile of RGB with a matrix and curves (ICC.1:2022 section 8.3.3). It returns nil for
-// any other one, and where the colors are those of sRGB already.
+// profileConversion parses an RGB ICC profile with a matrix and curves (ICC.1:2022 section 8.3.3). It returns nil for
+// any other profile, and if the colors are already sRGB.
 func profileConversion(p []byte) *conversion {
 	if len(p) < 132 || string(p[16:20]) != "RGB " || string(p[20:24]) != "XYZ " || string(p[36:40]) != "acsp" {
 		return nil
@@ -90,7 +91,7 @@ func profileConversion(p []byte) *conversion {
 	return c
 }
 
-// changesNothing reports whether no color of a few that lie far apart moves by more than one step.
+// changesNothing reports whether none of a few distant sample colors moves by more than one step.
 func (c *conversion) changesNothing() bool {
 	values := []uint8{0, 50, 128, 200, 255}
 	for _, r := range values {
@@ -108,7 +109,7 @@ func (c *conversion) changesNothing() bool {
 
 func absDiff(a, b uint8) int { return max(int(a)-int(b), int(b)-int(a)) }
 
-// color returns a color in sRGB. What lies outside of it is cut off.
+// color converts a color to sRGB and clips values outside of it.
 func (c *conversion) color(r, g, b uint8) (uint8, uint8, uint8) {
 	x, y, z := c.linear[0][r], c.linear[1][g], c.linear[2][b]
 	var out [3]uint8
@@ -118,14 +119,14 @@ func (c *conversion) color(r, g, b uint8) (uint8, uint8, uint8) {
 	return out[0], out[1], out[2]
 }
 
-// apply brings a picture into sRGB.
+// apply converts an image to sRGB in place.
 func (c *conversion) apply(m *image.NRGBA) {
 	for p := m.Pix; len(p) >= 4; p = p[4:] {
 		p[0], p[1], p[2] = c.color(p[0], p[1], p[2])
 	}
 }
 
-// palette returns a picture whose colors are in sRGB.
+// palette returns an image with its palette converted to sRGB.
 func (c *conversion) palette(m *image.Paletted) *image.Paletted {
 	if c == nil {
 		return m
@@ -139,10 +140,10 @@ func (c *conversion) palette(m *image.Paletted) *image.Paletted {
 	return &image.Paletted{Pix: m.Pix, Stride: m.Stride, Rect: m.Rect, Palette: p}
 }
 
-// fixed is a number of type s15Fixed16.
+// fixed parses a number of type s15Fixed16.
 func fixed(b []byte) float64 { return float64(int32(binary.BigEndian.Uint32(b))) / 65536 }
 
-// curveOf reads a curve, of type curv or para; nil: none that is known.
+// curveOf parses a curve of type curv or para. For any other type it returns nil.
 func curveOf(b []byte) func(float64) float64 {
 	if len(b) < 12 {
 		return nil
@@ -177,7 +178,7 @@ func sampledCurve(b []byte) func(float64) float64 {
 	}
 }
 
-// formulaCurve reads a parametric curve (ICC.1:2022 section 10.18).
+// formulaCurve parses a parametric curve (ICC.1:2022 section 10.18).
 func formulaCurve(b []byte) func(float64) float64 {
 	kind := int(binary.BigEndian.Uint16(b[8:]))
 	counts := []int{1, 3, 4, 5, 7}
@@ -207,7 +208,7 @@ func formulaCurve(b []byte) func(float64) float64 {
 	}
 }
 
-// fromCurve makes a value of sRGB linear (IEC 61966-2-1).
+// fromCurve converts an sRGB value to linear (IEC 61966-2-1).
 func fromCurve(v float64) float64 {
 	if v <= 0.04045 {
 		return v / 12.92
@@ -215,7 +216,7 @@ func fromCurve(v float64) float64 {
 	return math.Pow((v+0.055)/1.055, 2.4)
 }
 
-// curveSteps are linear values as bytes of sRGB.
+// curveSteps maps linear values to sRGB bytes.
 var curveSteps = func() (t [4097]uint8) {
 	for i := range t {
 		l := float64(i) / 4096
@@ -228,10 +229,10 @@ var curveSteps = func() (t [4097]uint8) {
 	return t
 }()
 
-// toCurve is the reverse of fromCurve, as a byte.
+// toCurve is the inverse of fromCurve, as a byte.
 func toCurve(l float64) uint8 {
 	l = min(max(l, 0), 1)
-	if l < 1.0/64 { // here the curve is steep
+	if l < 1.0/64 { // the curve is steep here
 		if l <= 0.0031308 {
 			return uint8(255*12.92*l + 0.5)
 		}
@@ -251,7 +252,7 @@ func (m matrix) times(n matrix) (out matrix) {
 	return out
 }
 
-// inverse is that of a matrix that has one.
+// inverse returns the inverse of an invertible matrix.
 func (m matrix) inverse() (out matrix) {
 	minor := func(i, j int) float64 {
 		a, b, c, d := (i+1)%3, (i+2)%3, (j+1)%3, (j+2)%3

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Markers of JPEG (ITU T.81 table B.1).
+// These are markers of JPEG (ITU T.81 table B.1).
 const (
 	jpegSOF0 = 0xc0 // baseline
 	jpegSOF2 = 0xc2 // progressive
@@ -16,10 +16,10 @@ const (
 	jpegAPP2 = 0xe2 // ICC
 )
 
-// maxProfile is how many bytes of an ICC profile are read. Those with a matrix have a few hundred.
+// maxProfile is the maximum number of bytes of an ICC profile to read. Profiles with a matrix have a few hundred.
 const maxProfile = 1 << 20
 
-// jpegHead reads the segments up to the first scan, and counts the scans.
+// jpegHead parses the segments up to the first scan, and counts the scans.
 func jpegHead(b []byte) (h head, err error) {
 	var f *frame
 	for i := 2; ; {
@@ -53,13 +53,13 @@ func jpegHead(b []byte) (h head, err error) {
 		case marker == jpegAPP1 && bytes.HasPrefix(s, []byte("Exif\x00\x00")) && h.orientation == 0:
 			h.orientation = exifOrientation(s[6:])
 		case marker == jpegAPP2 && bytes.HasPrefix(s, []byte("ICC_PROFILE\x00")) && len(s) > 14 &&
-			len(h.profile) < maxProfile: // in parts, which stand in order in all that is known
+			len(h.profile) < maxProfile: // its parts are in order in all known files
 			h.profile = append(h.profile, s[14:]...)
 		}
 	}
 }
 
-// jpegFrame reads a frame header (ITU T.81 B.2.2).
+// jpegFrame parses a frame header (ITU T.81 B.2.2).
 func (h *head) jpegFrame(marker byte, s []byte) (*frame, error) {
 	if marker != jpegSOF0 && marker != jpegSOF0+1 && marker != jpegSOF2 {
 		return nil, refusedf("This kind of JPEG is not supported. Save it again as a standard JPEG.")
@@ -84,7 +84,7 @@ func (h *head) jpegFrame(marker byte, s []byte) (*frame, error) {
 	}
 	h.perPixel = max(1, float64(samples)/float64(most))
 	if marker == jpegSOF2 {
-		h.perPixel *= 5 // each sample is there as a coefficient of 4 bytes, too
+		h.perPixel *= 5 // each sample is also stored as a coefficient of 4 bytes
 	}
 	if n == 4 {
 		h.perPixel += 4 // as CMYK
@@ -92,14 +92,14 @@ func (h *head) jpegFrame(marker byte, s []byte) (*frame, error) {
 	return f, nil
 }
 
-// luminance is the table for brightness of ITU T.81 K.1, in zigzag order, at quality 50.
+// luminance is the luminance table of ITU T.81 K.1, in zigzag order, at quality 50.
 var luminance = [64]int{
 	16, 11, 12, 14, 12, 10, 16, 14, 13, 14, 18, 17, 16, 19, 24, 40, 26, 24, 22, 22, 24, 49, 35, 37, 29, 40, 58, 51, 61,
 	60, 57, 51, 56, 55, 64, 72, 92, 78, 64, 68, 87, 69, 55, 56, 80, 109, 81, 87, 95, 98, 103, 104, 103, 62, 77, 113,
 	121, 112, 100, 120, 92, 101, 103, 99,
 }
 
-// qualityOf estimates the quality of a JPEG, as encoders have it, by its first quantization table; 0: not known.
+// qualityOf estimates the quality setting of a JPEG from its first quantization table; 0: unknown.
 func qualityOf(s []byte) int {
 	if len(s) < 65 || s[0]>>4 != 0 {
 		return 0

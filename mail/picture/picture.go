@@ -17,44 +17,45 @@ import (
 )
 
 const (
-	// MaxPixels is how many pixels a JPEG may have, and each frame of a GIF.
+	// MaxPixels is the maximum number of pixels of a JPEG, and of each frame of a GIF.
 	MaxPixels = 40_000_000
-	// MaxMemory is how many bytes of memory one picture may take while it is read.
+	// MaxMemory is the maximum number of bytes that an image may take in memory while it is read.
 	MaxMemory = 256 << 20
 
-	// MailWidth is how wide a picture is in mails, in pixels: twice the width of a column, for fine screens.
+	// MailWidth is the maximum width of an image in emails, in pixels: twice the width of a column, for
+	// high-resolution screens.
 	MailWidth = 1200
-	// FullWidth is how wide a picture is kept, in pixels.
+	// FullWidth is the maximum width of a stored image, in pixels.
 	FullWidth = 2400
 )
 
-// The media types of pictures in mails.
+// These are the media types of images in emails.
 const (
 	PNG  = "image/png"
 	JPEG = "image/jpeg"
 	GIF  = "image/gif"
 )
 
-// Picture is an uploaded picture of which the header was read.
+// Picture is an uploaded image whose header was parsed.
 type Picture struct {
-	Memory int64 // bytes that Make takes at most, the uploaded file apart
+	Memory int64 // maximum number of bytes that Make uses, in addition to the uploaded file
 
 	head
 	data []byte
 }
 
-// head is what stands in front of the pixels of a picture.
+// head holds the header data of an image.
 type head struct {
 	format        format
 	width, height int
-	orientation   int     // as EXIF has it, 1 to 8; 0: none is said
-	profile       []byte  // ICC; nil: none
-	primaries     int     // of a PNG's cICP; 0: none is said
-	perPixel      float64 // bytes of memory a pixel takes while it is decoded
-	quality       int     // of a JPEG, 1 to 100; 0: of another format
+	orientation   int     // EXIF orientation, 1 to 8; 0: unspecified
+	profile       []byte  // ICC profile; nil: none
+	primaries     int     // primaries in a PNG's cICP; 0: unspecified
+	perPixel      float64 // bytes of memory per pixel while decoding
+	quality       int     // quality of a JPEG, 1 to 100; 0: other formats
 }
 
-// upright returns the size of the picture once it stands upright.
+// upright returns the size of the image after it is turned upright.
 func (h *head) upright() (width, height int) {
 	if h.orientation >= 5 {
 		return h.height, h.width
@@ -74,9 +75,8 @@ func refusedf(format string, args ...any) *core.Error {
 	return e
 }
 
-// Open reads the header of a picture. It returns an Invalid error, of code unsupported_picture or invalid_picture, for
-// bytes that are none, a picture of a kind that isn't taken, and one of too many pixels. data must not change until
-// Make returns.
+// Open parses the header of an image. If data is not an image, has an unsupported format, or has too many pixels, it
+// returns an Invalid error with code unsupported_picture or invalid_picture. data must not change until Make returns.
 func Open(data []byte) (*Picture, error) {
 	f, err := formatOf(data)
 	if err != nil {
@@ -103,7 +103,7 @@ func Open(data []byte) (*Picture, error) {
 	if f != formatGIF {
 		fw, fh := p.keptSize(w, h, FullWidth)
 		mw, mh := p.keptSize(w, h, MailWidth)
-		kept = 4 * int64(2*fw*fh+mw*mh) // turned upright, the full one is there twice
+		kept = 4 * int64(2*fw*fh+mw*mh) // a turned image is in memory twice
 	}
 	p.Memory = int64(float64(w*h)*p.perPixel) + kept
 	if p.Memory > MaxMemory {
@@ -113,7 +113,7 @@ func Open(data []byte) (*Picture, error) {
 	return p, nil
 }
 
-// within returns the size of a picture that is to be no wider than limit.
+// within returns the size of an image scaled down to at most limit in width.
 func within(width, height, limit int) (int, int) {
 	if width <= limit {
 		return width, height
@@ -121,13 +121,13 @@ func within(width, height, limit int) (int, int) {
 	return limit, max(1, (height*limit+width/2)/width)
 }
 
-// errTooLong ends the writing of a file that gets too long.
+// errTooLong stops writing a file that is too long.
 var errTooLong = errors.New("image: too many bytes")
 
-// Make decodes the picture and returns it as it is kept: no wider than FullWidth, and no wider than MailWidth for
-// mails. Both are the same file where nothing is to be shrunk. It returns an Invalid error of code invalid_picture for
-// what can't be decoded, an error of kind core.TooLarge where a file would have more bytes than limit, and that of the
-// context.
+// Make decodes the image and returns it in its stored forms: full is at most FullWidth wide, and mail, for emails, at
+// most MailWidth. If the image need not shrink, both are the same file. If the image can't be decoded, the error is
+// of kind Invalid with code invalid_picture. If a file would exceed limit bytes, it is of kind core.TooLarge. If ctx
+// ends, Make returns its error.
 func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFile, err error) {
 	if p.format == formatGIF {
 		data, err := cleanGIF(ctx, p.data)
@@ -169,7 +169,8 @@ func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFil
 	return full, mail, err
 }
 
-// decode decodes the pixels. A panic of a decoder is an error of the picture; that of the context is returned as it is.
+// decode decodes the pixels. A panic of the decoder becomes an error of the image. An error of ctx is returned
+// unchanged.
 func (p *Picture) decode(ctx context.Context) (m image.Image, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -200,7 +201,7 @@ func (p *Picture) decode(ctx context.Context) (m image.Image, err error) {
 	return m, nil
 }
 
-// redraw returns the picture as it is kept: shrunk, in sRGB and upright.
+// redraw returns the image in its stored form: shrunk, in sRGB and upright.
 func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (image.Image, error) {
 	w, h := p.upright()
 	tw, th := p.keptSize(w, h, FullWidth)
@@ -220,8 +221,8 @@ func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (ima
 	return turn(s, p.orientation), nil
 }
 
-// encode writes a picture in the format that suits it: a PNG stays one, a JPEG too, and a WebP becomes a PNG where it
-// is transparent.
+// encode encodes an image in the appropriate format. PNG and JPEG keep their format. A WebP becomes a PNG if it is
+// transparent, or else a JPEG.
 func (p *Picture) encode(ctx context.Context, m image.Image, limit int) (core.MediaFile, error) {
 	mediaType := JPEG
 	out := limited{ctx: ctx, left: limit}
@@ -230,7 +231,7 @@ func (p *Picture) encode(ctx context.Context, m image.Image, limit int) (core.Me
 		mediaType = PNG
 		err = writePNG(&out, m)
 	} else {
-		if n, ok := m.(*image.NRGBA); ok { // without alpha the same bytes, which the encoder knows how to read fast
+		if n, ok := m.(*image.NRGBA); ok { // without alpha the bytes are the same, and encoding is faster
 			m = &image.RGBA{Pix: n.Pix, Stride: n.Stride, Rect: n.Rect}
 		}
 		err = jpeg.Encode(&out, m, &jpeg.Options{Quality: p.jpegQuality()})
@@ -255,7 +256,7 @@ func fileOf(mediaType string, width, height int, data []byte) core.MediaFile {
 	}
 }
 
-// jpegQuality is that of the JPEG that came, so that none grows, within what looks well.
+// jpegQuality returns the quality of the original JPEG, within sensible limits, so that no file grows.
 func (p *Picture) jpegQuality() int {
 	if p.quality == 0 {
 		return 88

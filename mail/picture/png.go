@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// pngHead reads the chunks up to the first pixels (PNG, third edition, section 5).
+// pngHead parses the chunks up to the first pixels (PNG, third edition, section 5).
 func pngHead(b []byte) (h head, err error) {
-	standard := false // it says that it is sRGB
+	standard := false // declared as sRGB
 	for i := len(pngMagic); ; {
 		if i+8 > len(b) {
 			return h, broken("PNG: cut off at %d", i)
@@ -70,12 +70,12 @@ func (h *head) pngHeader(c []byte) error {
 		h.perPixel = 8
 	}
 	if interlaced {
-		h.perPixel *= 1.5 // the last of its passes is half of the picture
+		h.perPixel *= 1.5 // the last pass is half of the image
 	}
 	return nil
 }
 
-// pngProfile inflates a profile, no further than maxProfile; nil where it is none.
+// pngProfile inflates a profile up to maxProfile bytes. If it is invalid, pngProfile returns nil.
 func pngProfile(c []byte) []byte {
 	end := bytes.IndexByte(c, 0)
 	if end < 0 || end+2 > len(c) {

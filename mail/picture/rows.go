@@ -6,8 +6,8 @@ import (
 	"image/color"
 )
 
-// rowsOf returns a function that reads a row of a picture: red, green, blue and alpha of each pixel from 0 to 255, the
-// colors multiplied by alpha.
+// rowsOf returns a function that reads a row of an image: red, green, blue and alpha of each pixel from 0 to 255,
+// with the colors premultiplied by alpha.
 func rowsOf(m image.Image) func(y int, row []float32) {
 	b := m.Bounds()
 	switch m := m.(type) {
@@ -69,7 +69,7 @@ func rowsOf(m image.Image) func(y int, row []float32) {
 	}
 }
 
-// readFast reports whether encoders read a picture fast; any other one is drawn anew with 8 bits a channel.
+// readFast reports whether encoders read an image type fast. All other types are redrawn with 8 bits per channel.
 func readFast(m image.Image) bool {
 	switch m.(type) {
 	case *image.YCbCr, *image.NRGBA, *image.RGBA, *image.Gray, *image.Paletted:
@@ -113,7 +113,7 @@ func palettedRows(m *image.Paletted) func(y int, row []float32) {
 	}
 }
 
-// turn returns the picture upright, which EXIF says to be turned or mirrored (EXIF 2.3 section 4.6.4).
+// turn returns the image upright, according to its EXIF orientation (EXIF 2.3 section 4.6.4).
 func turn(m *image.NRGBA, orientation int) *image.NRGBA {
 	w, h := m.Rect.Dx(), m.Rect.Dy()
 	if orientation <= 1 {

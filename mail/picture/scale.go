@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// catmullRom is the cubic filter of Catmull and Rom, which x/image/draw has too. That one keeps 32 bytes for each pixel
-// of the height of the source; this one keeps a few rows.
+// catmullRom is the Catmull-Rom cubic filter. x/image/draw has it too, but keeps 32 bytes for each pixel of the
+// source's height. This implementation keeps a few rows.
 func catmullRom(x float64) float64 {
 	switch x = math.Abs(x); {
 	case x < 1:
@@ -18,13 +18,13 @@ func catmullRom(x float64) float64 {
 	return 0
 }
 
-// tap is what a pixel is made of: pixels of the source from the first on, with their weights.
+// tap is the source of a pixel: consecutive pixels of the source, with their weights.
 type tap struct {
 	first   int
 	weights []float32
 }
 
-// tapsFor returns how a row of from pixels becomes one of to pixels, which are no more.
+// tapsFor returns the taps that scale a row from from pixels to to pixels. to must not be greater.
 func tapsFor(from, to int) []tap {
 	taps := make([]tap, to)
 	scale := float64(from) / float64(to)
@@ -45,14 +45,14 @@ func tapsFor(from, to int) []tap {
 	return taps
 }
 
-// scale returns the picture with as many pixels, which are no more in either direction, not multiplied by alpha. It
-// returns the error of the context.
+// scale returns the image scaled down to a size, without premultiplied alpha. Neither side may grow. If ctx ends, it
+// returns its error.
 func scale(ctx context.Context, m image.Image, width, height int) (*image.NRGBA, error) {
 	sw, sh := m.Bounds().Dx(), m.Bounds().Dy()
 	across, down := tapsFor(sw, width), tapsFor(sh, height)
 	read := rowsOf(m)
 	source := make([]float32, 4*sw)
-	ring := make([][]float32, 0, 16) // rows of the source, as wide as the result: those from first on
+	ring := make([][]float32, 0, 16) // rows of the source, as wide as the result, starting at first
 	first := 0
 	var spare [][]float32
 	sum := make([]float32, 4*width)
@@ -89,7 +89,7 @@ func scale(ctx context.Context, m image.Image, width, height int) (*image.NRGBA,
 	return out, nil
 }
 
-// narrow makes a row of the source as wide as the result.
+// narrow scales a row of the source to the width of the result.
 func narrow(source, row []float32, taps []tap) {
 	for x, t := range taps {
 		var r, g, b, a float32
@@ -104,10 +104,10 @@ func narrow(source, row []float32, taps []tap) {
 	}
 }
 
-// store writes a row as bytes, not multiplied by alpha.
+// store writes a row as bytes, without premultiplied alpha.
 func store(row []float32, p []byte) {
 	for x := range len(row) / 4 {
-		a := row[4*x+3] // above 255 next to an edge, as the colors are then
+		a := row[4*x+3] // may exceed 255 next to an edge, like the colors
 		if a < 0.5 {
 			continue // transparent, without a color
 		}

@@ -3,10 +3,10 @@ package picture
 import "encoding/binary"
 
 const (
-	// MaxScans is how many scans a JPEG may have. Cameras and programs write 1 to 20.
+	// MaxScans is the maximum number of scans of a JPEG. Cameras and programs write 1 to 20.
 	MaxScans = 100
-	// maxVisits bounds the work of all scans together: a decoder visits every block of a component in every scan that
-	// names it, however few bytes the scan has. The largest pictures that memory allows need 4 million with the ten
+	// maxVisits limits the total work of all scans. A decoder visits every block of a component in every scan that
+	// names it, however few bytes the scan has. The largest images that fit in memory need 4 million with the ten
 	// scans that encoders write.
 	maxVisits = 12_000_000
 
@@ -14,17 +14,17 @@ const (
 	jpegRST7 = 0xd7
 )
 
-// frame is what a frame header says about the work of a scan.
+// frame is the information of a frame header about the work of a scan.
 type frame struct {
 	progressive bool
-	blocks      map[byte]int // of 8 × 8 samples, by component
+	blocks      map[byte]int // number of 8 × 8 blocks by component
 	seen        map[byte]bool
 	scans       int
 	visits      int
 }
 
-// countScans walks the markers from the first scan on, at b[at:], and refuses a JPEG whose scans cost too much. It
-// decodes nothing. What isn't a marker is skipped, as decoders do.
+// countScans reads the markers from the first scan on, at b[at:], and rejects a JPEG whose scans cost too much. It
+// decodes nothing. Like decoders, it skips data other than markers.
 func (f *frame) countScans(b []byte, at int) error {
 	for at+4 <= len(b) {
 		if b[at] != 0xff || b[at+1] == 0xff {
@@ -50,13 +50,13 @@ func (f *frame) countScans(b []byte, at int) error {
 	return nil
 }
 
-// scan adds a scan header (ITU T.81 B.2.3) to the work.
+// scan adds the work of a scan, from its header (ITU T.81 B.2.3).
 func (f *frame) scan(s []byte) error {
 	if f.scans++; f.scans > MaxScans {
 		return refusedf("The JPEG has more than %d scans. Save it again as a JPEG that isn't progressive.", MaxScans)
 	}
 	if len(s) < 1 || len(s) < 1+2*int(s[0]) {
-		return nil // the decoder refuses it
+		return nil // the decoder rejects it
 	}
 	for c := range int(s[0]) {
 		id := s[1+2*c]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// webpHead reads the chunks of a WebP (RFC 9649 section 2).
+// webpHead parses the chunks of a WebP (RFC 9649 section 2).
 func webpHead(b []byte) (h head, err error) {
 	if size := int64(binary.LittleEndian.Uint32(b[4:])); size+8 > int64(len(b)) {
 		return h, broken("WebP: %d bytes of %d", len(b), size+8)
@@ -34,7 +34,7 @@ func webpHead(b []byte) (h head, err error) {
 			}
 			h.perPixel = 1.6
 			if alpha {
-				h.perPixel = 6 // the alpha channel is a picture of its own, which takes 4 while it is decoded
+				h.perPixel = 6 // the alpha channel is an image of its own, which takes 4 while decoding
 			}
 		case name == "VP8L" && len(c) >= 5 && h.perPixel == 0:
 			bits := binary.LittleEndian.Uint32(c[1:])
@@ -54,7 +54,7 @@ func webpHead(b []byte) (h head, err error) {
 	return h, nil
 }
 
-// webpSize notes the size of the pixels, which that of the frame must be.
+// webpSize records the size of the pixels, which must match the size of the frame.
 func (h *head) webpSize(w, t int) error {
 	if h.width != 0 && (h.width != w || h.height != t) {
 		return broken("WebP: a picture of %d × %d in a frame of %d × %d", w, t, h.width, h.height)
@@ -63,8 +63,8 @@ func (h *head) webpSize(w, t int) error {
 	return nil
 }
 
-// fullRange brings the colors of a lossy WebP to what a JPEG has. They use a part of the values of a byte (RFC 9649
-// section 9.2, ITU-R BT.601), which golang.org/x/image/webp leaves as they are.
+// fullRange converts the colors of a lossy WebP to the full range of a JPEG. They use only a part of a byte's values
+// (RFC 9649 section 9.2, ITU-R BT.601), which golang.org/x/image/webp leaves unchanged.
 func fullRange(m image.Image) {
 	var p *image.YCbCr
 	switch m := m.(type) {

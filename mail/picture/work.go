@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// maxPNGPixels is how many pixels a PNG or WebP may have: both cost more to read than a JPEG.
+	// maxPNGPixels is the maximum number of pixels of a PNG or WebP. Both cost more to read than a JPEG.
 	maxPNGPixels = 25_000_000
-	// maxSide is how many pixels a picture may be wide or high.
+	// maxSide is the maximum width or height of an image in pixels.
 	maxSide = 30_000
-	// keptPNG is how many pixels a PNG is kept with: writing one costs ten times as much as reading it.
+	// keptPNG is the maximum number of pixels of a stored PNG. Writing a PNG takes ten times as long as reading it.
 	keptPNG = 4_000_000
 
-	// A PNG is written fast first, and again, smaller, if that can't take long: few pixels that compress well.
+	// A PNG is first written fast. It is written again, smaller, if that is quick: few pixels that compress well.
 	thorough       = 4 << 20 // bytes of pixels
-	compressesWell = 10      // times
+	compressesWell = 10      // compression factor
 )
 
-// piece is how many bytes a decoder gets between two looks whether the picture is still wanted. A few bytes may say
-// much: a scan of a JPEG over millions of pixels has 200.
+// piece is the number of bytes that a decoder gets between two checks of the context. A few bytes may cause much
+// work: a JPEG scan over millions of pixels has 200.
 const piece = 256
 
-// whileWanted is a file that ends with the context's error, so that a decoder stops.
+// whileWanted is a reader that fails with the context's error, so that a decoder stops.
 type whileWanted struct {
 	ctx context.Context
 	r   *bytes.Reader
@@ -39,8 +39,7 @@ func (w whileWanted) Read(p []byte) (int, error) {
 	return w.r.Read(p[:min(len(p), piece)])
 }
 
-// keptSize returns the size of a picture that is kept no wider than limit, and as a PNG with no more pixels than
-// keptPNG.
+// keptSize returns the size of a stored image: at most limit wide, and for a PNG at most keptPNG pixels.
 func (h *head) keptSize(width, height, limit int) (int, int) {
 	w, t := within(width, height, limit)
 	if h.format == formatJPEG || w*t <= keptPNG {
@@ -49,7 +48,7 @@ func (h *head) keptSize(width, height, limit int) (int, int) {
 	return within(width, height, max(1, int(float64(w)*math.Sqrt(keptPNG/float64(w*t)))))
 }
 
-// writePNG writes a picture fast, and smaller if that can't take long.
+// writePNG encodes an image fast, and again with better compression if that is quick.
 func writePNG(out *limited, m image.Image) error {
 	fast := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := fast.Encode(out, m); err != nil {
@@ -69,7 +68,7 @@ func writePNG(out *limited, m image.Image) error {
 	return nil
 }
 
-// bytesPerPixel returns how many bytes of a pixel a PNG holds at most.
+// bytesPerPixel returns the maximum number of bytes per pixel in a PNG.
 func bytesPerPixel(m image.Image) int {
 	switch m.(type) {
 	case *image.Gray, *image.Paletted:
@@ -78,7 +77,7 @@ func bytesPerPixel(m image.Image) int {
 	return 4
 }
 
-// limited is a buffer with an end, which also ends with the context.
+// limited is a buffer with a maximum size. It also fails when the context ends.
 type limited struct {
 	bytes.Buffer
 	ctx  context.Context

@@ -19,23 +19,23 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// MaxBounce is how much of a mail that came back is read, in bytes. Reports come before what they return.
+// MaxBounce is the maximum number of bytes of a bounce message to read. Reports come before the returned message.
 const MaxBounce = 1 << 20
 
-// maxBounceAge is how old the date of a mail that came back may be.
+// maxBounceAge is the maximum age of a bounce message, by its date.
 const maxBounceAge = 30 * 24 * time.Hour
 
 const (
 	maxBounceHeader = 64 << 10
-	maxBounceParts  = 8  // of one mail
-	maxBounceGroups = 16 // of one delivery status: we send to one recipient at a time
+	maxBounceParts  = 8  // parts of one message
+	maxBounceGroups = 16 // groups of one delivery status: each email has only one recipient
 )
 
-// ParseBounce returns what a mail reports that came to rcpt, its envelope recipient (empty if unknown): a delivery
-// status notification (RFC 3464), a feedback report (RFC 5965, or Outlook.com's form), a bounce of no standard form, or
-// a request to unsubscribe, which is any mail to the address of List-Unsubscribe. The reports have no address but Names,
-// because only names that we made are believed. Any other mail, as the reply of a person or an automatic one, reports
-// nothing.
+// ParseBounce returns the reports in a message to rcpt, its envelope recipient (empty if unknown). It recognizes
+// delivery status notifications (RFC 3464), feedback reports (RFC 5965, or Outlook.com's form), and bounces of no
+// standard form. Any message to the address of List-Unsubscribe is a request to unsubscribe. The reports have no
+// address except Names, because only identifiers that we created are trusted. For any other message, such as a
+// personal or automatic reply, it returns nothing.
 func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderReport {
 	data = data[:min(len(data), MaxBounce)]
 	m, err := message.ReadWithOptions(bytes.NewReader(data), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})
@@ -52,12 +52,12 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderRepo
 		b.feedback()
 	case kind == "multipart/report" && form != "disposition-notification" && b.machine != "":
 		b.status()
-	case b.junk: // Outlook.com's complaints (JMRP)
+	case b.junk: // spam complaint from Outlook.com (JMRP)
 		b.add(complained)
-	case b.to("u+") != "": // sent by a mail program for its user, who may not have seen it (RFC 2369 section 3.2)
-		b.at = now // by another clock the request could come before the subscription
+	case b.to("u+") != "": // sent by a mail program, whose user may not have seen it (RFC 2369 section 3.2)
+		b.at = now // with another clock, the request could appear older than the subscription
 		b.add(unsubscribed, b.to("u+"))
-	case b.to("b+") == "" || !cameBack(&m.Header, b.text): // without our return address it may be any mail
+	case b.to("b+") == "" || !cameBack(&m.Header, b.text): // without our return address it may be any message
 	case strings.HasSuffix(b.machine, "delivery-status"):
 		b.status()
 	default:
@@ -72,20 +72,20 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderRepo
 	return out
 }
 
-// bounce is the state of reading a mail that came back.
+// bounce is the state of parsing a bounce message.
 type bounce struct {
-	names []string // of the mail that it is about
+	names []string // identifiers of the original message
 	at    core.Instant
 	id    string
 	out   []core.ProviderReport
 
-	machine string // media type of the part for programs; empty: none
-	report  []byte // that part
-	text    string // the beginning of the first part for people
-	junk    bool   // what came back has the mark of Outlook.com's complaints
+	machine string // media type of the machine-readable part; empty: none
+	report  []byte // machine-readable part
+	text    string // start of the first human-readable part
+	junk    bool   // the returned message has the mark of Outlook.com's complaints
 }
 
-// addressees returns where the header says that a mail was delivered to. One of them may be our return address.
+// addressees returns the delivery addresses in the header. One of them may be our return address.
 func addressees(h *message.Header) (to []string) {
 	for _, field := range []string{"Delivered-To", "X-Original-To", "Envelope-To", "To"} {
 		list, err := netmail.ParseAddressList(h.Get(field))
@@ -99,7 +99,7 @@ func addressees(h *message.Header) (to []string) {
 	return to[:min(len(to), maxBounceGroups)]
 }
 
-// dateOf returns the date of a mail, or now if it can't be true.
+// dateOf returns the date of a message, or now if the date is implausible.
 func dateOf(h *message.Header, now core.Instant) core.Instant {
 	t, err := netmail.ParseDate(h.Get("Date"))
 	if err != nil || !within(core.At(t), now, maxBounceAge) {
@@ -108,7 +108,7 @@ func dateOf(h *message.Header, now core.Instant) core.Instant {
 	return core.At(t)
 }
 
-// bounceID returns a name of the mail, by which it counts once.
+// bounceID returns an identifier of the message, so that it counts only once.
 func bounceID(h *message.Header, data []byte) string {
 	if id := strings.TrimSpace(h.Get("Message-Id")); id != "" && len(id) <= 998 {
 		return id
@@ -125,7 +125,7 @@ func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
 	}
 }
 
-// to returns the first address with that prefix among those that the mail came to, empty if there is none.
+// to returns the first address with a prefix among the recipients of the message, or an empty string.
 func (b *bounce) to(prefix string) string {
 	for _, name := range b.names {
 		if strings.HasPrefix(strings.ToLower(name), prefix) {
@@ -135,7 +135,7 @@ func (b *bounce) to(prefix string) string {
 	return ""
 }
 
-// fail adds a report of a mail that failed; unclear is what it is where nothing is said of the address.
+// fail adds a report of a failed email. unclear is the event to use if the report says nothing about the address.
 func (b *bounce) fail(v smtp.Verdict, unclear core.ProviderEvent) {
 	n := len(b.out)
 	switch v {
@@ -151,7 +151,7 @@ func (b *bounce) fail(v smtp.Verdict, unclear core.ProviderEvent) {
 	}
 }
 
-// parts reads a mail: a part for programs, the mail that came back, the first text.
+// parts parses the parts of a message: the machine-readable part, the returned message, and the first text.
 func (b *bounce) parts(m *message.Entity) {
 	b.junk = m.Header.Has(junkMark)
 	parts := m.MultipartReader()
@@ -162,7 +162,7 @@ func (b *bounce) parts(m *message.Entity) {
 	for range maxBounceParts {
 		p, err := parts.NextPart()
 		if p == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-			break // the mail is cut off here
+			break // the message is truncated here
 		}
 		switch t, _, _ := mime.ParseMediaType(p.Header.Get("Content-Type")); t {
 		case "message/delivery-status", "message/global-delivery-status", "message/feedback-report":
@@ -183,10 +183,10 @@ func (b *bounce) parts(m *message.Entity) {
 	}
 }
 
-// junkMark is the field that Outlook.com puts before the mail that a reader has called junk.
+// junkMark is the field that Outlook.com adds to a message that a user has marked as junk.
 const junkMark = "X-HmXmrOriginalRecipient"
 
-// returned returns what may be our names in the header of a mail that came back.
+// returned returns possible identifiers of ours from the header of a returned message.
 func returned(h textproto.Header) []string {
 	names := []string{h.Get("Message-Id"), bareAddress(h.Get("Return-Path"))}
 	for uri := range strings.SplitSeq(h.Get("List-Unsubscribe"), ",") {
@@ -197,11 +197,11 @@ func returned(h textproto.Header) []string {
 	return names
 }
 
-// groups reads groups of header fields (RFC 3464 section 2.1, RFC 5965 section 3).
+// groups parses groups of header fields (RFC 3464 section 2.1, RFC 5965 section 3).
 func groups(r io.Reader) (all []textproto.Header) {
 	br := bufio.NewReader(r)
 	for len(all) < maxBounceGroups {
-		for { // more than one empty line may separate them
+		for { // several empty lines may separate them
 			c, err := br.Peek(1)
 			if err != nil {
 				return all
@@ -222,7 +222,7 @@ func groups(r io.Reader) (all []textproto.Header) {
 	return all
 }
 
-// status reads a delivery status: a group about the mail, then one for each recipient.
+// status parses a delivery status: a group for the message, then one for each recipient.
 func (b *bounce) status() {
 	for i, g := range groups(bytes.NewReader(b.report)) {
 		if i == 0 && !g.Has("Action") {
@@ -237,7 +237,7 @@ func (b *bounce) status() {
 	}
 }
 
-// firstWordOf returns a status code without the comment that may follow it.
+// firstWordOf returns a status code without the comment that may follow.
 func firstWordOf(s string) string {
 	if f := strings.Fields(s); len(f) > 0 {
 		return f[0]
@@ -245,7 +245,7 @@ func firstWordOf(s string) string {
 	return ""
 }
 
-// feedback reads a feedback report. The address in it is often withheld; the mail is identified by its names.
+// feedback parses a feedback report. Its address is often withheld, so the email is identified by its names.
 func (b *bounce) feedback() {
 	all := groups(bytes.NewReader(b.report))
 	if len(all) == 0 {

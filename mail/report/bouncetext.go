@@ -10,15 +10,16 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// maxBounceText is how much of the text of a mail that came back is read, in bytes.
+// maxBounceText is the maximum number of bytes of a bounce's text to read.
 const maxBounceText = 16 << 10
 
 var (
-	// originalBegins are the lines after which the mail follows that came back: of 1&1 and GMX, Exim, qmail and others.
+	// originalBegins matches the lines before the returned message, as in bounces of 1&1 and GMX, Exim, qmail and
+	// others.
 	originalBegins = regexp.MustCompile(`(?im)^[ >]*(?:-{2,} ?(?:the header of the original message|this is a copy of|` +
 		`below this line is a copy|original message|undelivered message|returned message|message headers? follow|` +
 		`unsent message|forwarded message)|(?:the )?original message (?:header|follows)|(?:received|return-path|message-id): )`)
-	// onlyDelayed are the words of warnings: the mail is still on its way.
+	// onlyDelayed matches warnings: the email is still on its way.
 	onlyDelayed = regexp.MustCompile(`(?i)warning message only|still (?:being )?(?:retried|undelivered)|will (?:continue|keep)(?: to)? try|` +
 		`has been delayed|delivery (?:is |was )?delayed|no action is required|do not need to resend|could not send message for past`)
 	isExpired   = regexp.MustCompile(`(?i)retry time|timeout exceeded|delivery expired|queue too long|too long in (?:the )?queue`)
@@ -26,10 +27,10 @@ var (
 	permanently = regexp.MustCompile(`\b5[05]\d\b`)
 )
 
-// maxBounceDepth is how deep in parts of a part a text is looked for.
+// maxBounceDepth is the maximum depth of nested parts to search for text.
 const maxBounceDepth = 3
 
-// textOf returns the beginning of the first text of a part, whose own parts are looked at as deep as that.
+// textOf returns the start of the first text of a part. It searches nested parts up to depth.
 func textOf(e *message.Entity, depth int) string {
 	kind, _, _ := e.Header.ContentType()
 	if parts := e.MultipartReader(); parts != nil && depth > 0 {
@@ -46,7 +47,7 @@ func textOf(e *message.Entity, depth int) string {
 	return strings.ToValidUTF8(string(body), "\ufffd")
 }
 
-// told reads a text that says that a mail came back. It reports nothing of warnings that one is late.
+// told parses a text that reports a bounce. It ignores warnings about a delay.
 func (b *bounce) told(subject, text string) {
 	for _, id := range returnedIn.FindAllStringSubmatch(text, 4) {
 		b.names = append(b.names, id[1])
@@ -60,8 +61,8 @@ func (b *bounce) told(subject, text string) {
 	b.fail(verdictOfText(text), someBounce)
 }
 
-// verdictOfText returns what the text of a bounce says of the address, line by line: a policy decides, then what is for
-// now, then the address.
+// verdictOfText returns what the text of a bounce says about the address, based on its lines. A policy refusal takes
+// precedence, then a missing or disabled address, then a temporary failure, then a doubtful address.
 func verdictOfText(text string) smtp.Verdict {
 	seen := map[smtp.Verdict]bool{}
 	for line := range strings.Lines(text) {
@@ -69,7 +70,7 @@ func verdictOfText(text string) smtp.Verdict {
 			continue
 		}
 		switch v := smtp.VerdictOf("", line); {
-		case v == smtp.VerdictSender && !permanently.MatchString(line): // "returned to sender" is no policy
+		case v == smtp.VerdictSender && !permanently.MatchString(line): // "returned to sender" is not a policy refusal
 		case isExpired.MatchString(line):
 			seen[smtp.VerdictPassing] = true
 		default:

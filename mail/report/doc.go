@@ -1,15 +1,15 @@
-// Package report reads what comes back after a mail was sent: the webhooks of mail providers, and mails that come back.
+// Package report parses feedback about sent emails: webhooks of email providers, and bounce messages.
 //
-//	provider.go   Hook checks a Request, Kind.Reports reads its events; settle
-//	kinds.go      Kinds: the table of providers, and what their files share
+//	provider.go   Hook verifies a Request, Kind.Reports parses its events; settle
+//	kinds.go      Kinds: the table of providers, and code that their files share
 //	mailgun.go mailjet.go postmark.go resend.go sendgrid.go ses.go   one provider each
 //	sns.go        messages of Amazon SNS: signature, certificate, confirmation
 //	bounce.go     ParseBounce: delivery status (RFC 3464), feedback (RFC 5965), requests to unsubscribe
 //	bouncetext.go bounces of no standard form
-//	autoreply.go  automatic replies, and the signs of a bounce
-//	lmtp.go       BounceServer: the LMTP listener for mails that come back
+//	autoreply.go  automatic replies, and signs of a bounce
+//	lmtp.go       BounceServer: the LMTP listener for bounce messages
 //
-// Both ways end in a core.ProviderReport, whose Names lead to the recipient row (mail.Ident.Recipient):
+// Both paths result in a core.ProviderReport, whose Names identify the recipient row (mail.Ident.Recipient):
 //
 //	webhook ─► Hook.Verify ─► Kind.Reports ─┐
 //	                                        ├─► core.ProviderReport ─► mail.Ident.Recipient ─► store
@@ -17,12 +17,12 @@
 //
 // Invariants:
 //
-//   - Nothing of a webhook is read before its signature or secret is checked.
-//   - A mail that comes back is believed for names that only we can make (return address, Message-ID, unsubscribe
+//   - No content of a webhook is used before its signature or secret is verified.
+//   - A bounce message is trusted only for identifiers that we created (return address, Message-ID, unsubscribe
 //     address), never for the addresses in it.
-//   - The same event reported twice has the same Key.
-//   - An unknown event is no error: providers report more than we use.
+//   - Two reports of the same event have the same Key.
+//   - An unknown event is not an error: providers report more than we use.
 //
-// A new provider is a file with a verify and a parse function, a line in kinds, a file of payloads in
-// testdata/providers, and a line in mail/marks.go if its events don't carry our Message-ID.
+// A new provider needs a file with a verify and a parse function, a line in kinds, and a file of payloads in
+// testdata/providers. If its events don't contain our Message-ID, it also needs a line in mail/marks.go.
 package report

@@ -17,7 +17,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// kinds is the table of mail providers: one line each.
+// kinds is the table of email providers, one line each.
 var kinds = []*Kind{
 	{Name: KindGeneric, MaxBody: maxEvent, Secret: genericSecret, verify: verifyGeneric},
 	{Name: "ses", MaxBody: maxEvent, Topics: true, verify: verifySNS, parse: parseSES, confirm: confirmSNS},
@@ -28,7 +28,7 @@ var kinds = []*Kind{
 	{Name: "mailjet", MaxBody: maxBatch, Secret: basicSecret, verify: verifyBasic, parse: parseMailjet},
 }
 
-// The forms of secrets.
+// These are the forms of secrets.
 var (
 	genericSecret = SecretForm{
 		Help: "whsec_ and the base64 of 32 bytes", Check: checkGenericKey, Pattern: "^whsec_[A-Za-z0-9+/]{43}=$",
@@ -48,7 +48,7 @@ var (
 	svixSecret     = SecretForm{Help: "the signing secret: whsec_ and base64", Check: checkWebhookKey}
 )
 
-// filledSecret returns an error unless s has 8 characters and no space around them.
+// filledSecret returns an error unless s has at least 8 characters and no surrounding spaces.
 func filledSecret(s string) error {
 	if len(s) < 8 || strings.TrimSpace(s) != s {
 		return core.Invalidf("secret", "secret is too short or has spaces around it. Copy it again.")
@@ -65,7 +65,7 @@ func checkBasic(s string) error {
 	return nil
 }
 
-// headerOf returns the value of a header, given in net/http's spelling; empty unless it occurs exactly once.
+// headerOf returns the value of a header in net/http's spelling. It is empty unless the header occurs exactly once.
 func headerOf(r *Request, name string) string {
 	if v := r.Header[name]; len(v) == 1 {
 		return v[0]
@@ -79,7 +79,7 @@ func equalText(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// What a provider can report, each in words of its own.
+// These are the events that providers report, each under its own names.
 var (
 	hardBounced  = core.ProviderEvent{Type: core.ProviderHardBounced, BounceType: core.HardBounce}
 	softBounced  = core.ProviderEvent{Type: core.ProviderSoftBounced, BounceType: core.SoftBounce}
@@ -93,10 +93,10 @@ var (
 	unsubscribed = core.ProviderEvent{Type: unsubscribeMark}
 )
 
-// unsubscribeMark is the type of an event that says that the recipient unsubscribed: core has none for it.
+// unsubscribeMark is the type of an event that reports an unsubscribe, because core has none.
 const unsubscribeMark = "unsubscribe"
 
-// reportOf returns a report of an outcome; ok is false for nothing.
+// reportOf returns a report of an outcome. If the outcome is empty, ok is false.
 func reportOf(
 	outcome core.ProviderEvent, email, messageID string, at core.Instant, key []byte, names ...string,
 ) (p core.ProviderReport, ok bool) {
@@ -105,8 +105,8 @@ func reportOf(
 	return p, outcome.Type != ""
 }
 
-// refusesSender reports whether a status or a server's reply says that the sender or the mail is refused by policy
-// (X.7.x of RFC 3463), which is no fault of the recipient's.
+// refusesSender reports whether a status or reply refuses the sender or the email by policy (X.7.x of RFC 3463),
+// which is not the recipient's fault.
 func refusesSender(status, reply string) bool {
 	return strings.HasPrefix(status, "5.7.") || strings.HasPrefix(smtp.CodeIn(reply), "5.7.")
 }
@@ -121,10 +121,10 @@ func bareAddress(s string) string {
 	return s
 }
 
-// looseText is a JSON value that a provider writes as a number or as a string.
+// looseText is a JSON value that a provider writes as either a number or a string.
 type looseText string
 
-// UnmarshalJSON implements json.Unmarshaler. It takes any value.
+// UnmarshalJSON implements json.Unmarshaler. It accepts any value.
 func (t *looseText) UnmarshalJSON(b []byte) error {
 	if s := ""; json.Unmarshal(b, &s) == nil {
 		*t = looseText(s)
@@ -136,7 +136,7 @@ func (t *looseText) UnmarshalJSON(b []byte) error {
 
 func (t looseText) String() string { return string(t) }
 
-// instantOf parses RFC 3339; it returns 0 if s is something else.
+// instantOf parses an RFC 3339 time. For any other text it returns 0.
 func instantOf(s string) core.Instant {
 	at, err := core.ParseInstant(s)
 	if err != nil {
@@ -145,7 +145,7 @@ func instantOf(s string) core.Instant {
 	return at
 }
 
-// unixOf parses Unix seconds, which may have a fraction; it returns 0 if n is something else.
+// unixOf parses Unix seconds with an optional fraction. For any other text it returns 0.
 func unixOf(n looseText) core.Instant {
 	f, err := strconv.ParseFloat(n.String(), 64)
 	if err != nil || f < 0 || f > 253402300799 {
@@ -154,7 +154,7 @@ func unixOf(n looseText) core.Instant {
 	return core.At(time.UnixMilli(int64(f * 1000)))
 }
 
-// readJSON decodes a provider's JSON and ignores unknown fields. An error is of kind Invalid.
+// readJSON decodes a provider's JSON and ignores unknown fields. Errors are of kind Invalid.
 func readJSON(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
 		return core.Invalidf("", "The body is not the JSON that this provider sends.").With(err)
@@ -162,8 +162,8 @@ func readJSON(b []byte, v any) error {
 	return nil
 }
 
-// readBatch decodes one object or an array of them. Malformed elements of an array are left out and counted; if there
-// are no others, it returns the error of the first.
+// readBatch decodes one object or an array of objects. It skips and counts malformed elements of an array. If all are
+// malformed, it returns the error of the first.
 func readBatch[T any](r *Request) ([]T, error) {
 	b := bytes.TrimSpace(r.Body)
 	if len(b) == 0 || b[0] != '[' {
@@ -198,11 +198,11 @@ func readBatch[T any](r *Request) ([]T, error) {
 	return many, nil
 }
 
-// lastingTolerance is how old a signed event may be if the provider's retries keep the first try's time. A replay has
-// no effect, because an event counts once.
+// lastingTolerance is the maximum age of a signed event if the provider's retries keep the time of the first try. A
+// replay has no effect, because an event counts only once.
 const lastingTolerance = time.Hour
 
-// within reports whether at is at most oldest before now, and at most Tolerance after it.
+// within reports whether at is at most oldest before now and at most Tolerance after it.
 func within(at, now core.Instant, oldest time.Duration) bool {
 	return now.Sub(at) <= oldest && at.Sub(now) <= Tolerance
 }

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// BounceServer takes mails that come back by LMTP (RFC 2033), from a mail server on this machine or near it. It takes
-// every recipient and every mail: what is in a mail decides whether it says anything.
+// BounceServer receives bounce messages through LMTP (RFC 2033) from a mail server on this machine or nearby. It
+// accepts every recipient and every message. Only the content of a message decides whether it reports anything.
 type BounceServer struct {
-	// Take is called with each mail, once for each recipient. After an error the sender is told to try again.
+	// Take is called with each message, once per recipient. If it returns an error, the sender is asked to retry.
 	Take func(ctx context.Context, rcpt string, data []byte) error
 	Log  *slog.Logger
 
@@ -25,12 +25,12 @@ type BounceServer struct {
 
 const (
 	lmtpTimeout     = time.Minute
-	lmtpConnections = 32 // at once, each with a mail in memory; more wait in the kernel's queue
+	lmtpConnections = 32 // concurrent connections, each with a message in memory; more wait in the kernel's queue
 	lmtpRecipients  = 50
-	lmtpBytes       = 64 << 20 // of which MaxBounce are read: a refusal would bounce the bounce
+	lmtpBytes       = 64 << 20 // only MaxBounce are read, but a refusal would bounce the bounce
 )
 
-// NewBounceServer returns a server that greets with name.
+// NewBounceServer returns a server that uses name in its greeting.
 func NewBounceServer(
 	name string, take func(ctx context.Context, rcpt string, data []byte) error, log *slog.Logger,
 ) *BounceServer {
@@ -44,7 +44,7 @@ func NewBounceServer(
 	return b
 }
 
-// Serve takes mails from l until Shutdown, and then returns nil. It serves 32 connections at a time.
+// Serve accepts messages from l until Shutdown, and then returns nil. It serves up to 32 connections at a time.
 func (b *BounceServer) Serve(l net.Listener) error {
 	err := b.server.Serve(netutil.LimitListener(l, lmtpConnections))
 	if err != nil && !errors.Is(err, smtp.ErrServerClosed) {
@@ -53,7 +53,7 @@ func (b *BounceServer) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown waits for the mails in flight until ctx ends, then closes their connections: the senders try again.
+// Shutdown waits for the messages in flight until ctx ends. Then it closes their connections, and the senders retry.
 func (b *BounceServer) Shutdown(ctx context.Context) error {
 	if err := b.server.Shutdown(ctx); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 		return b.server.Close()
@@ -61,7 +61,7 @@ func (b *BounceServer) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// nullReturnPath is the header field of a mail with an empty sender.
+// nullReturnPath is the header field of a message with an empty sender.
 const nullReturnPath = "Return-Path: <>\r\n"
 
 // bounceSession is one connection (smtp.LMTPSession).
@@ -71,26 +71,26 @@ type bounceSession struct {
 	null   bool // the sender is empty
 }
 
-// Mail implements smtp.Session. It takes any sender: bounces have none (RFC 5321 section 4.5.5).
+// Mail implements smtp.Session. It accepts any sender: bounces have none (RFC 5321 section 4.5.5).
 func (s *bounceSession) Mail(from string, _ *smtp.MailOptions) error {
 	s.null = from == ""
 	return nil
 }
 
-// Rcpt implements smtp.Session. It takes any recipient.
+// Rcpt implements smtp.Session. It accepts any recipient.
 func (s *bounceSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.rcpts = append(s.rcpts, to)
 	return nil
 }
 
-// Data implements smtp.Session; LMTP does not use it.
+// Data implements smtp.Session. LMTP does not use it.
 func (s *bounceSession) Data(r io.Reader) error { return s.LMTPData(r, noStatus{}) }
 
-// LMTPData implements smtp.LMTPSession. It takes the mail once for each recipient.
+// LMTPData implements smtp.LMTPSession. It takes the message once per recipient.
 func (s *bounceSession) LMTPData(r io.Reader, status smtp.StatusCollector) error {
 	from := ""
 	if s.null {
-		from = nullReturnPath // who delivers a mail notes its sender (RFC 5321 section 4.4)
+		from = nullReturnPath // the delivering server adds the sender (RFC 5321 section 4.4)
 	}
 	data, err := io.ReadAll(io.MultiReader(strings.NewReader(from), io.LimitReader(r, int64(MaxBounce-len(from)))))
 	if err == nil {

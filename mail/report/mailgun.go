@@ -12,7 +12,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// mailgunTolerance is how old a request may be: Mailgun retries for eight hours. A token counts once.
+// mailgunTolerance is the maximum age of a request: Mailgun retries for eight hours. A token counts only once.
 const mailgunTolerance = 12 * time.Hour
 
 // mailgunRequest is a webhook of Mailgun.
@@ -63,8 +63,8 @@ func verifyMailgun(_ context.Context, h *Hook, r *Request) error {
 	return core.ErrInvalidSignature
 }
 
-// verdict returns what the server's reply says of the address, as far as it may be at variance with the severity:
-// Mailgun gives up, too, where it is blocked (espblock) or a mail has become too old.
+// verdict returns what the server's reply says about the address, in case it contradicts the severity. Mailgun also
+// gives up if it is blocked (espblock) or if an email has become too old.
 func (r *mailgunRequest) verdict() smtp.Verdict {
 	switch e := &r.Event; e.Reason {
 	case "espblock", "blacklisted":
@@ -76,7 +76,7 @@ func (r *mailgunRequest) verdict() smtp.Verdict {
 	}
 }
 
-// outcome returns what the event says.
+// outcome returns the event's outcome.
 func (r *mailgunRequest) outcome() core.ProviderEvent {
 	switch e := &r.Event; e.Event {
 	case "failed":
@@ -102,7 +102,7 @@ func (r *mailgunRequest) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// parseMailgun reads the event of a request.
+// parseMailgun parses the event of a request.
 func parseMailgun(r *Request) ([]core.ProviderReport, error) {
 	var in mailgunRequest
 	if err := readJSON(r.Body, &in); err != nil {

@@ -15,8 +15,8 @@ type mailjetEvent struct {
 	Payload    string    `json:"Payload"`
 }
 
-// sender reports whether the sender, the mail or Mailjet itself is at fault, and not the recipient. An address that
-// Mailjet has stopped mailing (preblocked) is the recipient's affair.
+// sender reports whether the sender, the email or Mailjet is at fault, and not the recipient. An address that Mailjet
+// no longer emails (preblocked) counts as a fault of the recipient.
 func (e *mailjetEvent) sender() bool {
 	switch e.Error {
 	case "preblocked":
@@ -31,7 +31,7 @@ func (e *mailjetEvent) sender() bool {
 	return false
 }
 
-// outcome returns what the event says.
+// outcome returns the event's outcome.
 func (e *mailjetEvent) outcome() core.ProviderEvent {
 	switch e.Event {
 	case "bounce":
@@ -58,7 +58,7 @@ func (e *mailjetEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// parseMailjet reads one event or a batch.
+// parseMailjet parses one event or a batch.
 func parseMailjet(r *Request) ([]core.ProviderReport, error) {
 	events, err := readBatch[mailjetEvent](r)
 	var out []core.ProviderReport

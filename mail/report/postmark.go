@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// verifyBasic checks HTTP basic authentication (RFC 7617), which is all that Postmark and Mailjet offer.
+// verifyBasic checks HTTP basic authentication (RFC 7617), the only method that Postmark and Mailjet offer.
 func verifyBasic(_ context.Context, h *Hook, r *Request) error {
 	scheme, text, _ := strings.Cut(headerOf(r, "Authorization"), " ")
 	given, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
@@ -24,7 +24,7 @@ func verifyBasic(_ context.Context, h *Hook, r *Request) error {
 	return nil
 }
 
-// postmarkEvent is a webhook of Postmark, whatever its RecordType.
+// postmarkEvent is a webhook of Postmark with any RecordType.
 type postmarkEvent struct {
 	RecordType        string            `json:"RecordType"`
 	ID                looseText         `json:"ID"`
@@ -42,7 +42,7 @@ type postmarkEvent struct {
 	Metadata          map[string]string `json:"Metadata"`
 }
 
-// postmarkBounces maps the values of Type; those that are missing say nothing about the address.
+// postmarkBounces maps the values of Type. Missing ones say nothing about the address.
 var postmarkBounces = map[string]core.ProviderEvent{
 	"HardBounce": hardBounced, "BadEmailAddress": hardBounced,
 	"SoftBounce": softBounced, "Transient": softBounced, "DnsError": softBounced,
@@ -53,8 +53,8 @@ var postmarkBounces = map[string]core.ProviderEvent{
 	"Unsubscribe":         unsubscribed,
 }
 
-// sender reports whether the sender or the mail was refused, and not the recipient: an ISP blocks the sender, or a
-// server took the mail for spam, of which the recipient knows nothing.
+// sender reports whether the sender or the email was refused, and not the recipient. For example, a provider blocks
+// the sender, or a server classified the email as spam without the recipient's knowledge.
 func (e *postmarkEvent) sender() bool {
 	switch e.Type {
 	case "Blocked", "SpamNotification", "DMARCPolicy", "VirusNotification":
@@ -63,7 +63,7 @@ func (e *postmarkEvent) sender() bool {
 	return e.RecordType == "Bounce" && refusesSender("", e.Details)
 }
 
-// outcome returns what the event says, of which address, and when.
+// outcome returns the event's outcome, its address and its time.
 func (e *postmarkEvent) outcome() (o core.ProviderEvent, email, at string) {
 	switch e.RecordType {
 	case "Bounce":
@@ -88,7 +88,7 @@ func (e *postmarkEvent) outcome() (o core.ProviderEvent, email, at string) {
 	return nothing, "", ""
 }
 
-// parsePostmark reads one event or a batch.
+// parsePostmark parses one event or a batch.
 func parsePostmark(r *Request) ([]core.ProviderReport, error) {
 	events, err := readBatch[postmarkEvent](r)
 	var out []core.ProviderReport

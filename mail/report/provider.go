@@ -13,50 +13,50 @@ import (
 	"newsletterd/core"
 )
 
-// HeaderSignature is the header of the generic kind's signature, in net/http's spelling.
+// HeaderSignature is the signature header of the generic kind, in net/http's spelling.
 const HeaderSignature = "X-Mailprovider-Sns-Signature"
 
-// Tolerance is how far the time of a signed event may be from our clock, either way, if its kind allows no more.
+// Tolerance is the maximum difference between the time of a signed event and our clock, unless its kind permits more.
 const Tolerance = 300 * time.Second
 
-// The largest bodies in bytes: of kinds that send one event, and of those that send many in one request.
+// These are the maximum body sizes in bytes, for kinds that send one event per request and for kinds that send
+// batches.
 const (
 	maxEvent = 256 << 10
 	maxBatch = 1 << 20
 )
 
-// KindGeneric is the kind whose events have a form of our own (docs/webhooks.md): one JSON object, which its receiver
-// decodes.
+// KindGeneric is the kind with our own event format (docs/webhooks.md): one JSON object, decoded by the receiver.
 const KindGeneric = "generic"
 
-// Kind is one make of mail provider: how it proves its events, and what they mean.
+// Kind is a type of email provider. It knows how to verify and interpret its events.
 type Kind struct {
 	Name    string
-	MaxBody int64 // of a request, in bytes
+	MaxBody int64 // maximum size of a request, in bytes
 	Secret  SecretForm
 	Topics  bool // providers of the kind listen to named topics (ses)
 
 	verify func(context.Context, *Hook, *Request) error
 	parse  func(*Request) ([]core.ProviderReport, error) // nil: the receiver decodes the body
 
-	confirm func(context.Context, *Hook, *Request) error // nil: the kind asks for no confirmation
+	confirm func(context.Context, *Hook, *Request) error // nil: the kind requires no confirmation
 }
 
 // SecretForm is the form of a provider's secret.
 type SecretForm struct {
-	Help    string             // describes it to people, as "whsec_ and base64"
+	Help    string             // description for people, such as "whsec_ and base64"
 	Check   func(string) error // nil: the kind has no secret
-	Fresh   func() string      // makes a secret; nil: it comes from the provider
-	Pattern string             // what Check takes, as a regular expression; empty: there is none
+	Fresh   func() string      // generates a secret; nil: the provider issues it
+	Pattern string             // regular expression of valid secrets; empty: none
 }
 
-// Hook is a configured provider, against which its requests are checked.
+// Hook is a configured provider whose requests are verified.
 type Hook struct {
 	Name    string
 	Kind    string
-	Secrets []string // as the operator wrote them; a signature by any of them suffices
-	Topics  []string // of kind ses
-	SNS     *SNS     // of kind ses
+	Secrets []string // as configured; a signature by any of them suffices
+	Topics  []string // only for kind ses
+	SNS     *SNS     // only for kind ses
 }
 
 // Request is one HTTP request of a provider. Header is an http.Header.
@@ -64,7 +64,7 @@ type Request struct {
 	Header map[string][]string
 	Body   []byte
 	Now    core.Instant
-	// Malformed is set by Reports: the number of elements of a batch that were left out because they are malformed.
+	// Malformed is set by Reports: the number of malformed elements of a batch that were skipped.
 	Malformed int
 }
 
@@ -76,7 +76,7 @@ func Names() (names []string) {
 	return names
 }
 
-// KindOf returns the kind of that name, nil if there is none.
+// KindOf returns the kind with a name, or nil if there is none.
 func KindOf(name string) *Kind {
 	for _, k := range kinds {
 		if k.Name == name {
@@ -86,7 +86,7 @@ func KindOf(name string) *Kind {
 	return nil
 }
 
-// CheckSecrets returns an error of kind core.Invalid unless secrets have the form that the kind demands.
+// CheckSecrets returns an error of kind core.Invalid unless secrets have the form that the kind requires.
 func (k *Kind) CheckSecrets(secrets []string) error {
 	if k.Secret.Check == nil {
 		if len(secrets) > 0 {
@@ -105,8 +105,8 @@ func (k *Kind) CheckSecrets(secrets []string) error {
 	return nil
 }
 
-// CheckTopics returns an error of kind core.Invalid if a provider of the kind can't have these topics: ses needs
-// some, the others have none.
+// CheckTopics returns an error of kind core.Invalid if the topics don't fit the kind: ses needs at least one, and
+// other kinds must have none.
 func (k *Kind) CheckTopics(topics []string) error {
 	switch {
 	case k.Topics && len(topics) == 0:
@@ -118,9 +118,9 @@ func (k *Kind) CheckTopics(topics []string) error {
 	return nil
 }
 
-// Verify checks that a request comes from the provider. It returns core.ErrInvalidSignature if not, an error of kind
-// Forbidden for a topic that the provider does not listen to, and one of kind Unavailable if what it takes to check
-// can't be fetched.
+// Verify checks that a request comes from the provider. If not, it returns core.ErrInvalidSignature. For a topic that
+// the provider does not listen to, it returns an error of kind Forbidden. If the data to check the request can't be
+// fetched, the error is of kind Unavailable.
 func (h *Hook) Verify(ctx context.Context, r *Request) error {
 	k := KindOf(h.Kind)
 	if k == nil {
@@ -129,8 +129,9 @@ func (h *Hook) Verify(ctx context.Context, r *Request) error {
 	return k.verify(ctx, h, r)
 }
 
-// Confirm answers a verified request that asks whether we want the provider's events at all. For all others, and for
-// kinds that never ask, it does nothing. It returns an error of kind Unavailable if the answer can't be given.
+// Confirm answers a verified request that asks for confirmation of a subscription to events. For all other requests,
+// and for kinds without confirmation, it does nothing. If the answer can't be sent, it returns an error of kind
+// Unavailable.
 func (h *Hook) Confirm(ctx context.Context, r *Request) error {
 	if k := KindOf(h.Kind); k != nil && k.confirm != nil {
 		return k.confirm(ctx, h, r)
@@ -138,9 +139,9 @@ func (h *Hook) Confirm(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// Reports returns the events of a verified request. A body without any is no error: providers report more than we
-// use. Malformed elements of a batch are left out and counted in r.Malformed. A malformed body, or a batch of
-// malformed elements only, is an error of kind Invalid.
+// Reports returns the events of a verified request. A body without events is not an error: providers report more than
+// we use. Malformed elements of a batch are skipped and counted in r.Malformed. A malformed body, or a batch with
+// only malformed elements, is an error of kind Invalid.
 func (k *Kind) Reports(r *Request) ([]core.ProviderReport, error) {
 	reports, err := k.parse(r)
 	if err != nil {
@@ -155,8 +156,8 @@ func (k *Kind) Reports(r *Request) ([]core.ProviderReport, error) {
 	return good, nil
 }
 
-// settle brings a report into the form that the store keeps. It reports whether p is of use: it must be about an
-// address that we could have mailed, or have names.
+// settle converts a report to the form that the store keeps. It reports whether p is usable: it must have names, or
+// an address that we could have emailed.
 func settle(p *core.ProviderReport, now core.Instant) bool {
 	email, err := core.ParseEmail(string(p.Event.Email))
 	if err != nil && (p.Event.Email != "" || len(p.Names) == 0) {
@@ -173,8 +174,8 @@ func settle(p *core.ProviderReport, now core.Instant) bool {
 	return true
 }
 
-// verifyGeneric checks "t=<unix>,v1=<hex>", where v1 is the HMAC-SHA256 of t, a dot and the raw body. There may be up
-// to four v1, for senders that change their secret.
+// verifyGeneric checks "t=<unix>,v1=<hex>", where v1 is the HMAC-SHA256 of t, a dot and the raw body. Up to four v1
+// are permitted, so that senders can change their secret.
 func verifyGeneric(_ context.Context, h *Hook, r *Request) error {
 	values := r.Header[HeaderSignature]
 	if len(values) != 1 {
@@ -206,7 +207,7 @@ func verifyGeneric(_ context.Context, h *Hook, r *Request) error {
 	return nil
 }
 
-// near reports whether seconds, 10 digits of Unix time, are within Tolerance of now.
+// near reports whether seconds, 10 digits of Unix time, is within Tolerance of now.
 func near(seconds string, now core.Instant) bool {
 	n, err := strconv.ParseUint(seconds, 10, 63)
 	if err != nil || len(seconds) != 10 {
@@ -225,7 +226,7 @@ func hmacSHA256(key []byte, parts ...[]byte) []byte {
 	return m.Sum(nil)
 }
 
-// webhookKey returns the key of a secret of the form "whsec_" and base64, 16 to 64 bytes.
+// webhookKey returns the key in a secret of the form "whsec_" and base64, 16 to 64 bytes.
 func webhookKey(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)
@@ -241,7 +242,7 @@ func checkWebhookKey(secret string) error {
 	return err
 }
 
-// checkGenericKey is checkWebhookKey for keys of 32 bytes, which all secrets of our own have.
+// checkGenericKey is like checkWebhookKey, but requires a key of 32 bytes, as in all our own secrets.
 func checkGenericKey(secret string) error {
 	if key, err := webhookKey(secret); err != nil || len(key) != 32 {
 		return core.Invalidf("secret", "secret must be whsec_ followed by 32 bytes in base64.")

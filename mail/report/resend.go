@@ -9,14 +9,14 @@ import (
 	"newsletterd/core"
 )
 
-// The headers of Svix, by which Resend signs, in net/http's spelling.
+// These are the headers of Svix, which Resend uses for signatures, in net/http's spelling.
 const (
 	headerSvixID        = "Svix-Id"
 	headerSvixTimestamp = "Svix-Timestamp"
 	headerSvixSignature = "Svix-Signature"
 )
 
-// verifySvix checks the HMAC over id, timestamp and raw body. The header may hold several, for keys that change.
+// verifySvix checks the HMAC over id, timestamp and raw body. The header may contain several, for key rotations.
 func verifySvix(_ context.Context, h *Hook, r *Request) error {
 	id, stamp := headerOf(r, headerSvixID), headerOf(r, headerSvixTimestamp)
 	if id == "" || !near(stamp, r.Now) {
@@ -42,7 +42,7 @@ func verifySvix(_ context.Context, h *Hook, r *Request) error {
 	return nil
 }
 
-// nameValue is a header field of a mail, as JSON.
+// nameValue is a header field of an email in JSON.
 type nameValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -67,7 +67,7 @@ type resendEvent struct {
 // sender reports whether the sender was refused, and not the recipient.
 func (e *resendEvent) sender() bool { return refusesSender("", e.Data.Bounce.Message) }
 
-// outcome returns what the event says.
+// outcome returns the event's outcome.
 func (e *resendEvent) outcome() core.ProviderEvent {
 	switch e.Type {
 	case "email.bounced":
@@ -86,7 +86,7 @@ func (e *resendEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// bounceOf maps the words of Amazon SES for bounces, which Resend uses too. sender: the sender was refused.
+// bounceOf maps Amazon SES's names for bounces, which Resend uses too. sender reports that the sender was refused.
 func bounceOf(kind, sub string, sender bool) core.ProviderEvent {
 	switch {
 	case sub == "Suppressed" || sub == "OnAccountSuppressionList":
@@ -99,7 +99,7 @@ func bounceOf(kind, sub string, sender bool) core.ProviderEvent {
 	return someBounce
 }
 
-// messageIDs returns the Message-IDs among the header fields of a mail.
+// messageIDs returns the Message-IDs among the header fields of an email.
 func messageIDs(headers []nameValue) (ids []string) {
 	for _, h := range headers {
 		if strings.EqualFold(h.Name, "Message-ID") {
@@ -109,7 +109,7 @@ func messageIDs(headers []nameValue) (ids []string) {
 	return ids
 }
 
-// parseResend reads the event of a request, one report for each recipient.
+// parseResend parses the event of a request, with one report per recipient.
 func parseResend(r *Request) ([]core.ProviderReport, error) {
 	var e resendEvent
 	if err := readJSON(r.Body, &e); err != nil {

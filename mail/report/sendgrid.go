@@ -13,7 +13,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// The headers of SendGrid's Event Webhook, in net/http's spelling.
+// These are the headers of SendGrid's Event Webhook, in net/http's spelling.
 const (
 	headerSendGridSignature = "X-Twilio-Email-Event-Webhook-Signature"
 	headerSendGridTimestamp = "X-Twilio-Email-Event-Webhook-Timestamp"
@@ -72,10 +72,11 @@ type sendgridEvent struct {
 	EventID     string    `json:"sg_event_id"`
 	MessageID   string    `json:"sg_message_id"`
 	MachineOpen bool      `json:"sg_machine_open"`
-	Mark        string    `json:"nd"` // of unique_args: the token of our Message-ID
+	Mark        string    `json:"nd"` // from unique_args: the token of our Message-ID
 }
 
-// verdict returns what a bounce says of the address. SendGrid's classes of the sender's faults are Content and Reputation.
+// verdict returns what a bounce says about the address. SendGrid's classes for faults of the sender are Content and
+// Reputation.
 func (e *sendgridEvent) verdict() smtp.Verdict {
 	if e.Class == "Content" || e.Class == "Reputation" {
 		return smtp.VerdictSender
@@ -83,7 +84,7 @@ func (e *sendgridEvent) verdict() smtp.Verdict {
 	return smtp.VerdictOf(e.Status, e.Reason)
 }
 
-// outcome returns what the event says.
+// outcome returns the event's outcome.
 func (e *sendgridEvent) outcome() core.ProviderEvent {
 	switch e.Event {
 	case "bounce":
@@ -111,7 +112,7 @@ func (e *sendgridEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// parseSendGrid reads one event or a batch.
+// parseSendGrid parses one event or a batch.
 func parseSendGrid(r *Request) ([]core.ProviderReport, error) {
 	events, err := readBatch[sendgridEvent](r)
 	var out []core.ProviderReport
@@ -119,7 +120,7 @@ func parseSendGrid(r *Request) ([]core.ProviderReport, error) {
 		e := &events[i]
 		key := core.ProviderKey("sendgrid", e.EventID, e.Email)
 		if e.EventID == "" {
-			key = nil // settle makes one of what the event says
+			key = nil // settle derives a key from the event
 		}
 		if p, ok := reportOf(e.outcome(), e.Email, e.MessageID, unixOf(e.Timestamp), key, e.Mark, e.SMTPID); ok {
 			p.ByMachine = e.MachineOpen

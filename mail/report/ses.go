@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// sesMessage is what Amazon SES puts into a message of SNS: a notification of an identity (notificationType) or an
+// sesMessage is the content of an SNS message from Amazon SES: a notification of an identity (notificationType) or an
 // event of a configuration set (eventType).
 type sesMessage struct {
 	NotificationType string `json:"notificationType"`
@@ -58,7 +58,7 @@ type sesRecipient struct {
 // sender reports whether the sender was refused, and not the recipient.
 func (r *sesRecipient) sender() bool { return refusesSender(r.Status, r.Reply) }
 
-// sesSeen is when a mail was opened or clicked.
+// sesSeen is the time of an open or click.
 type sesSeen struct {
 	Timestamp string `json:"timestamp"`
 }
@@ -68,10 +68,10 @@ type sesOutcome struct {
 	outcome core.ProviderEvent
 	email   string
 	at      string
-	sender  bool // is at fault
+	sender  bool // the sender is at fault
 }
 
-// outcomes returns what the message says, for each address.
+// outcomes returns the outcomes of the message for each address.
 func (m *sesMessage) outcomes() (out []sesOutcome) {
 	kind := m.EventType
 	if kind == "" {
@@ -106,8 +106,8 @@ func (m *sesMessage) outcomes() (out []sesOutcome) {
 	return out
 }
 
-// bounce returns what the bounce of an address says. A domain without a mail host (5.4.4), which SES calls
-// transient, is a hard bounce.
+// bounce returns the outcome of a bounce for an address. SES calls a domain without a mail host (5.4.4) transient,
+// but it is a hard bounce.
 func (m *sesMessage) bounce(r *sesRecipient) core.ProviderEvent {
 	if m.Bounce.Type == "Transient" && r.Status == "5.4.4" {
 		return hardBounced
@@ -115,7 +115,7 @@ func (m *sesMessage) bounce(r *sesRecipient) core.ProviderEvent {
 	return bounceOf(m.Bounce.Type, m.Bounce.SubType, r.sender())
 }
 
-// complaint returns what a complaint says.
+// complaint returns the outcome of a complaint.
 func (m *sesMessage) complaint() core.ProviderEvent {
 	switch {
 	case m.Complaint.FeedbackType == "not-spam":
@@ -126,15 +126,15 @@ func (m *sesMessage) complaint() core.ProviderEvent {
 	return complained
 }
 
-// names returns what may identify the mail: our tag, our Message-ID, our return address.
+// names returns possible identifiers of the email: our tag, our Message-ID, and our return address.
 func (m *sesMessage) names() []string {
 	names := append([]string{}, m.Mail.Tags["nd"]...)
 	names = append(names, messageIDs(m.Mail.Headers)...)
 	return append(names, m.Mail.CommonHeaders.MessageID, bareAddress(m.Mail.Source))
 }
 
-// parseSES reads the message of an SNS notification. One that is not of SES, as the greeting of a new topic, has no
-// events.
+// parseSES parses the message of an SNS notification. A message that is not from SES, such as the greeting of a new
+// topic, has no events.
 func parseSES(r *Request) ([]core.ProviderReport, error) {
 	var e snsEnvelope
 	if err := readJSON(r.Body, &e); err != nil {
@@ -155,9 +155,9 @@ func parseSES(r *Request) ([]core.ProviderReport, error) {
 	return out, nil
 }
 
-// QueueID returns the name that a provider gives a mail in reply, the text of its answer to the mail, if its events
-// may name the mail by that alone: Amazon SES answers "Ok 0100018f-…", and its events carry no headers unless told
-// to. Otherwise it is empty.
+// QueueID returns the provider's own id of an email from reply, its answer to the message. It does so only if the
+// provider's events may identify the email by that id alone. Amazon SES answers "Ok 0100018f-…", and by default its
+// events contain no headers. For all other providers it returns an empty string.
 func QueueID(kind, reply string) string {
 	if kind != "ses" {
 		return ""

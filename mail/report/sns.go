@@ -22,7 +22,7 @@ import (
 	"newsletterd/core"
 )
 
-// The types of an SNS message, and bounds of what checking one may take.
+// These are the types of an SNS message, and the limits for verifying one.
 const (
 	snsNotification   = "Notification"
 	snsSubscribe      = "SubscriptionConfirmation"
@@ -33,26 +33,26 @@ const (
 	snsFetchTimeout   = 5 * time.Second
 	maxSNSCerts       = 32
 	maxSNSFetches     = 4
-	maxSNSIssuers     = 2 // fetched for one certificate
+	maxSNSIssuers     = 2 // maximum number fetched for one certificate
 )
 
-// SNS checks messages of Amazon SNS. It keeps their certificates. Its fields must not change after the first use. It
-// is safe for concurrent use.
+// SNS verifies messages of Amazon SNS and caches their certificates. Its fields must not change after the first use.
+// It is safe for concurrent use.
 type SNS struct {
-	// Fetch gets the certificate of a signer, or confirms a subscription, at an https address of Amazon; or it gets
-	// the certificate of an issuer, at an address that the signer's certificate names. It must follow no redirect and
+	// Fetch gets the certificate of a signer, or confirms a subscription, at an https URL of Amazon. It also gets the
+	// certificate of an issuer, at a URL that the signer's certificate names. It must not follow redirects, and must
 	// return an error for any status but 200.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
-	// Roots are the certificates that a chain must end at; nil: the system's.
+	// Roots are the trusted root certificates; nil: the system's.
 	Roots *x509.CertPool
 
 	mu      sync.Mutex
 	certs   map[string]*snsCert
-	fetches int // running
+	fetches int // fetches in progress
 }
 
-// snsCert is a certificate, or the failure to get it, and until when it is not fetched again. The other fields are
-// valid once ready is closed.
+// snsCert is a cached certificate, or the failure to fetch it, with its expiry. The other fields are valid once ready
+// is closed.
 type snsCert struct {
 	ready chan struct{}
 	key   *rsa.PublicKey
@@ -66,7 +66,7 @@ func (c *snsCert) fresh(now core.Instant) bool {
 	case <-c.ready:
 		return c.until > now
 	default:
-		return true // being fetched
+		return true // a fetch is in progress
 	}
 }
 
@@ -85,8 +85,8 @@ type snsEnvelope struct {
 	SigningCertURL   string  `json:"SigningCertURL"`
 }
 
-// signed returns the text that SNS signs: name and value of some fields, each on a line, in the order of their names;
-// false for a message of another type.
+// signed returns the text that SNS signs: name and value of some fields, each on its own line, sorted by name. For a
+// message of another type, it returns false.
 func (e *snsEnvelope) signed() (string, bool) {
 	var fields [][2]string
 	switch e.Type {
@@ -114,8 +114,8 @@ func (e *snsEnvelope) signed() (string, bool) {
 	return b.String(), true
 }
 
-// verifySNS checks a message by the certificate of Amazon that it names. A topic that the hook does not listen to is
-// Forbidden: any customer of Amazon can have messages of a topic of their own signed.
+// verifySNS verifies a message with the Amazon certificate that it names. It returns an error of kind Forbidden if
+// the hook does not listen to the topic, because any Amazon customer can send signed messages of their own topic.
 func verifySNS(ctx context.Context, h *Hook, r *Request) error {
 	var e snsEnvelope
 	if h.SNS == nil || json.Unmarshal(r.Body, &e) != nil || headerOf(r, headerSNSType) != e.Type {
@@ -144,7 +144,7 @@ func verifySNS(ctx context.Context, h *Hook, r *Request) error {
 	return core.Forbiddenf("This topic is not one of the provider's topics. Add it to topics.")
 }
 
-// verifyRSA reports whether sig is a signature of text, of SNS's signature version 1 or 2.
+// verifyRSA reports whether sig is a signature of text in SNS's signature version 1 or 2.
 func verifyRSA(key *rsa.PublicKey, version, text string, sig []byte) bool {
 	if version == "1" {
 		sum := sha1.Sum([]byte(text)) //nolint:gosec // as above
@@ -154,7 +154,7 @@ func verifyRSA(key *rsa.PublicKey, version, text string, sig []byte) bool {
 	return rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], sig) == nil
 }
 
-// awsRegion is the form of a region's name: eu-west-1, us-gov-east-1. Other names below amazonaws.com belong to
+// awsRegion matches the name of a region: eu-west-1, us-gov-east-1. Other names below amazonaws.com belong to
 // customers: sns.s3 is a bucket.
 const awsRegion = `[a-z]{2,4}(?:-[a-z]+){1,2}-[0-9]{1,2}`
 
@@ -163,7 +163,7 @@ var (
 	snsARN  = regexp.MustCompile(`^arn:aws(-cn|-us-gov)?:sns:(` + awsRegion + `):[0-9]{12}:[A-Za-z0-9_-]{1,256}(\.fifo)?$`)
 )
 
-// snsCertURL reports whether s is the address of a certificate at Amazon SNS itself.
+// snsCertURL reports whether s is the URL of a certificate on Amazon SNS.
 func snsCertURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme == "https" && u.User == nil &&
@@ -171,10 +171,10 @@ func snsCertURL(s string) bool {
 		u.RawQuery == "" && u.Fragment == "" && !strings.Contains(s, "?")
 }
 
-// certificate returns the key of the certificate at an address. A certificate is kept for a day, a failure for a
-// minute, and few are fetched at once, which bounds what a sender of forged messages can make us fetch. An error is
-// of kind Unavailable if the network failed, so that the sender tries again, and core.ErrInvalidSignature if the
-// certificate is not good.
+// certificate returns the key of the certificate at a URL. It caches a certificate for a day and a failure for a
+// minute, and limits concurrent fetches, so that a sender of forged messages can't cause many. If the network fails,
+// the error is of kind Unavailable, so that the sender retries. If the certificate is not valid, it returns
+// core.ErrInvalidSignature.
 func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rsa.PublicKey, error) {
 	c, mine := s.slot(at, now)
 	switch {
@@ -191,7 +191,8 @@ func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rs
 	}
 }
 
-// slot returns the entry of an address; if mine, the caller must fill it. It returns nil if too many are being filled.
+// slot returns the cache entry of a URL. If mine is true, the caller must fill it. If too many entries are being
+// filled, it returns nil.
 func (s *SNS) slot(at string, now core.Instant) (c *snsCert, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +211,7 @@ func (s *SNS) slot(at string, now core.Instant) (c *snsCert, mine bool) {
 	return c, true
 }
 
-// fetch fills an entry. It goes on when ctx is cancelled: others may wait for the entry.
+// fetch fills an entry. It continues if ctx is canceled, because others may wait for the entry.
 func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), snsFetchTimeout)
 	defer cancel()
@@ -233,12 +234,11 @@ func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant
 	close(c.ready)
 }
 
-// errIssuer is returned when the certificate of an issuer can't be fetched.
+// errIssuer is returned if the certificate of an issuer can't be fetched.
 var errIssuer = errors.New("the issuer's certificate can't be fetched")
 
-// check returns the key of the first certificate of a PEM file. Its chain must end at a root, which is never the
-// certificate itself. Issuers that the file lacks are fetched from where the certificate says (RFC 5280 section
-// 4.2.2.1).
+// check returns the key of the first certificate in a PEM file. Its chain must end at a root that is not the
+// certificate itself. Missing issuers are fetched from the URL in the certificate (RFC 5280 section 4.2.2.1).
 func (s *SNS) check(ctx context.Context, text []byte, now core.Instant) (*rsa.PublicKey, error) {
 	var certs []*x509.Certificate
 	for len(certs) < 8 {
@@ -281,7 +281,7 @@ func (s *SNS) check(ctx context.Context, text []byte, now core.Instant) (*rsa.Pu
 	return key, nil
 }
 
-// verify returns an error unless a chain leads from the first of certs by way of the others to a root.
+// verify returns an error unless a chain leads from the first of certs through the others to a root.
 func (s *SNS) verify(certs []*x509.Certificate, now core.Instant) error {
 	between := x509.NewCertPool()
 	for _, c := range certs[1:] {
@@ -317,8 +317,8 @@ func (s *SNS) issuer(ctx context.Context, c *x509.Certificate) (*x509.Certificat
 	return issuer, c.CheckSignatureFrom(issuer)
 }
 
-// confirmSNS confirms the subscription to a topic, which verifySNS found on the hook's list. The address is made of
-// the topic's region, never taken from the message.
+// confirmSNS confirms the subscription to a topic, which verifySNS found in the hook's list. The URL is built from
+// the topic's region and never taken from the message.
 func confirmSNS(ctx context.Context, h *Hook, r *Request) error {
 	var e snsEnvelope
 	if json.Unmarshal(r.Body, &e) != nil || e.Type != snsSubscribe {

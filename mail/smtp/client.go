@@ -7,57 +7,57 @@ import (
 	"time"
 )
 
-// TLSMode is how a connection to a relay is encrypted.
+// TLSMode selects how a connection to a relay is encrypted.
 type TLSMode string
 
-// The modes. A certificate is always verified, against the host of Client.Addr.
+// These are the modes. The certificate is always verified for the host of Client.Addr.
 const (
-	TLSAuto     TLSMode = ""         // TLSStart, but TLSNone for a relay on a loopback address
+	TLSAuto     TLSMode = ""         // TLSStart, or TLSNone for a relay on a loopback address
 	TLSNone     TLSMode = "none"     // plain text
-	TLSStart    TLSMode = "starttls" // STARTTLS (RFC 3207); a relay without it is a fault
-	TLSImplicit TLSMode = "implicit" // TLS from the first octet on (RFC 8314)
+	TLSStart    TLSMode = "starttls" // STARTTLS (RFC 3207), which the relay must support
+	TLSImplicit TLSMode = "implicit" // TLS from the first octet (RFC 8314)
 )
 
-// Timeouts are those of a connection. A zero field means the default given next to it (RFC 5321 section 4.5.3.2).
+// Timeouts are the timeouts of a connection. A zero field means its default (RFC 5321 section 4.5.3.2).
 type Timeouts struct {
-	Dial     time.Duration // 30 s, TLS handshake included
-	Greeting time.Duration // 5 min; also EHLO, STARTTLS, AUTH and RSET
-	Mail     time.Duration // 5 min
-	Rcpt     time.Duration // 5 min
-	Data     time.Duration // 2 min
-	Block    time.Duration // 3 min for each write
-	Dot      time.Duration // 10 min
-	Quit     time.Duration // 5 s
-	Closed   time.Duration // 2 s, from the end of a connection until the server has closed it
+	Dial     time.Duration // default 30 s, including the TLS handshake
+	Greeting time.Duration // default 5 min; also for EHLO, STARTTLS, AUTH and RSET
+	Mail     time.Duration // default 5 min
+	Rcpt     time.Duration // default 5 min
+	Data     time.Duration // default 2 min
+	Block    time.Duration // default 3 min, for each write
+	Dot      time.Duration // default 10 min
+	Quit     time.Duration // default 5 s
+	Closed   time.Duration // default 2 s, from the end of a connection until the server has closed it
 }
 
-// Client sends messages to one relay. Its fields must not change after the first Deliver or Probe. A Client is safe for
-// concurrent use: each call has a connection of its own.
+// Client sends messages to one relay. Its fields must not change after the first call of Deliver or Probe. A Client
+// is safe for concurrent use: each call uses its own connection.
 type Client struct {
-	// Addr is host:port. The certificate must be for host.
+	// Addr is host:port. The certificate must be valid for host.
 	Addr string
-	// Username, if not empty, makes the client authenticate (RFC 4954). Credentials are sent over TLS or to a loopback
-	// address only.
+	// Username enables authentication if it is not empty (RFC 4954). Credentials are only sent over TLS or to a
+	// loopback address.
 	Username, Password string
 	TLS                TLSMode
-	// TLSConfig is the base of the TLS configuration, for roots of one's own; nil: the system's roots.
+	// TLSConfig is the base of the TLS configuration, for custom roots; nil: the system's roots.
 	TLSConfig *tls.Config
-	// LocalName is the name in EHLO; "localhost" if empty.
+	// LocalName is the name in EHLO; empty: "localhost".
 	LocalName string
-	// NoPipelining sends one command at a time even if the server announces PIPELINING (RFC 2920). Nothing goes in chunks
-	// then.
+	// NoPipelining sends one command at a time, even if the server announces PIPELINING (RFC 2920). It also disables
+	// chunks.
 	NoPipelining bool
-	// NoChunking uses DATA even if the server announces PIPELINING and CHUNKING (RFC 3030).
+	// NoChunking uses DATA, even if the server announces PIPELINING and CHUNKING (RFC 3030).
 	NoChunking bool
-	// MaxMails and MaxAge end a connection, and Deliver goes on with a new one: 1,000 mails and 10 min if 0.
+	// MaxMails and MaxAge limit a connection, after which Deliver opens a new one; 0: 1,000 emails and 10 min.
 	MaxMails int
 	MaxAge   time.Duration
-	// IdleTimeout closes a connection without work; 30 s if 0.
+	// IdleTimeout closes an idle connection; 0: 30 s.
 	IdleTimeout time.Duration
-	// DrainTimeout is how long a message in flight may take after ctx was cancelled; 30 s if 0.
+	// DrainTimeout is the time that a message in flight may take after ctx is canceled; 0: 30 s.
 	DrainTimeout time.Duration
 	Timeouts     Timeouts
-	// Dial makes the connection; a plain net.Dialer if nil.
+	// Dial opens the connection; nil: a plain net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	chunks chunkSupport
@@ -73,7 +73,7 @@ func orDefault(d, by time.Duration) time.Duration {
 	return d
 }
 
-// filled returns t with defaults in its zero fields.
+// filled returns t with defaults for its zero fields.
 func (t Timeouts) filled() Timeouts {
 	return Timeouts{
 		Dial:     orDefault(t.Dial, 30*time.Second),
@@ -88,8 +88,8 @@ func (t Timeouts) filled() Timeouts {
 	}
 }
 
-// Deliver implements Sender, with one connection at a time. With PIPELINING the end of one message and the commands
-// of the next go out in one write, so a mail costs one round trip. With CHUNKING up to eight messages share a write and
+// Deliver implements Sender with one connection at a time. With PIPELINING, the end of one message and the commands
+// of the next share a write, so an email costs one round trip. With CHUNKING, up to eight messages share a write and
 // a round trip.
 func (c *Client) Deliver(ctx context.Context, src *Source) error {
 	s := &session{client: c, ctx: ctx, src: src, timeouts: c.Timeouts.filled()}

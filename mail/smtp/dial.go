@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// connect dials the relay and does all that comes before the first MAIL.
+// connect dials the relay and does everything that precedes the first MAIL.
 func (s *session) connect() (*wire, *RelayError) {
 	c := s.client
 	host, _, err := net.SplitHostPort(c.Addr)
@@ -53,32 +53,33 @@ func loopback(a net.Addr) bool {
 	return ok && t.IP.IsLoopback()
 }
 
-// handshake is what comes before the first MAIL: greeting, EHLO, TLS and AUTH.
+// handshake is the part of a session before the first MAIL: greeting, EHLO, TLS and AUTH.
 type handshake struct {
 	session    *session
 	wire       *wire
-	host       string // that the certificate must be for
+	host       string // host for which the certificate must be valid
 	mode       TLSMode
 	local      bool // the server has a loopback address
 	secure     bool // TLS is on
 	pipelining bool
 	chunking   bool
 	starttls   bool
-	auth       []string // mechanisms that the server offers
+	auth       []string // mechanisms offered by the server
 }
 
-// secrets returns the password in the forms in which commands carry it. A short one could be a word of any reply.
+// secrets returns the forms in which commands contain the password. A short password could be a word in any reply, so
+// it returns nil.
 func (c *Client) secrets() [][]byte {
 	if len(c.Password) < 6 {
 		return nil
 	}
-	return [][]byte{ // the longest first: it may end with another
+	return [][]byte{ // longest first, because it may end with another one
 		[]byte(base64.StdEncoding.EncodeToString([]byte("\x00" + c.Username + "\x00" + c.Password))),
 		[]byte(base64.StdEncoding.EncodeToString([]byte(c.Password))), []byte(c.Password),
 	}
 }
 
-// fail returns a RelayError made of err, or of the latest reply if err is nil.
+// fail returns a RelayError for err, or for the latest reply if err is nil.
 func (h *handshake) fail(f Fault, stage string, err error) *RelayError {
 	if err != nil {
 		return &RelayError{Fault: f, Stage: stage, Err: err}
@@ -119,7 +120,7 @@ func (h *handshake) run(c *wire) *RelayError {
 	return h.login()
 }
 
-// ehlo sends EHLO and notes the extensions. A server that doesn't know EHLO gets HELO and has no extensions.
+// ehlo sends EHLO and records the extensions. If the server doesn't support EHLO, it sends HELO and there are none.
 func (h *handshake) ehlo() *RelayError {
 	name := h.session.client.LocalName
 	if name == "" {
@@ -148,7 +149,7 @@ func (h *handshake) ehlo() *RelayError {
 	return nil
 }
 
-// extensions notes those of an EHLO reply.
+// extensions records the extensions of an EHLO reply.
 func (h *handshake) extensions(lines [][]byte) {
 	for _, line := range lines[min(1, len(lines)):] {
 		word, rest, _ := strings.Cut(strings.ToUpper(string(bytes.TrimSpace(line))), " ")
@@ -161,15 +162,15 @@ func (h *handshake) extensions(lines [][]byte) {
 			h.starttls = true
 		case word == "AUTH":
 			h.auth = append(h.auth, strings.Fields(rest)...)
-		case strings.HasPrefix(word, "AUTH="): // an old spelling
+		case strings.HasPrefix(word, "AUTH="): // obsolete spelling
 			h.auth = append(h.auth, word[5:])
 			h.auth = append(h.auth, strings.Fields(rest)...)
 		}
 	}
 }
 
-// start turns the connection to TLS (RFC 3207). Whatever was received in plain text is discarded, buffered octets
-// included: an attacker on the path may have sent it.
+// start upgrades the connection to TLS (RFC 3207). It discards all data received in plain text, including buffered
+// octets, because an attacker on the path may have sent it.
 func (h *handshake) start() *RelayError {
 	if !h.starttls {
 		return h.fail(FaultTLS, "STARTTLS", errors.New("the server doesn't support STARTTLS"))
@@ -199,7 +200,7 @@ func (h *handshake) encrypt() *RelayError {
 	}
 	ctx, cancel := context.WithTimeout(h.session.ctx, h.session.timeouts.Dial)
 	defer cancel()
-	_ = h.wire.nc.SetDeadline(time.Time{}) // the context keeps the time
+	_ = h.wire.nc.SetDeadline(time.Time{}) // the context limits the time
 	h.wire.readBy, h.wire.writeBy = time.Time{}, time.Time{}
 	t := tls.Client(h.wire.nc, cfg)
 	if err := t.HandshakeContext(ctx); err != nil {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Directory writes each message to a file instead of sending it, as a fresh installation does. The file holds the
-// octets that a server would get. Names sort by the time of writing and end with a hash of the Message-ID, by which a
-// resend is known. A Directory is safe for concurrent use.
+// Directory writes each message to a file instead of sending it, as in a new installation. The file contains the
+// octets that a server would get. File names sort by the time of writing and end with a hash of the Message-ID, which
+// identifies a resend. A Directory is safe for concurrent use.
 type Directory struct {
 	dir string
 	seq atomic.Uint64
@@ -22,7 +22,7 @@ type Directory struct {
 
 var _ Sender = (*Directory)(nil)
 
-// NewDirectory returns a Directory that writes to dir, and makes the folder (mode 0700) if it does not exist.
+// NewDirectory returns a Directory that writes to dir. If the folder does not exist, it creates it with mode 0700.
 func NewDirectory(dir string) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("mail directory: %w", err)
@@ -50,7 +50,7 @@ func (d *Directory) Deliver(ctx context.Context, src *Source) error {
 	}
 }
 
-// Keep writes one message and returns the name of its file (mode 0600). The file appears whole or not at all. It is not
+// Keep writes one message to a file with mode 0600, and returns the file's name. The write is atomic, but not
 // fsynced.
 func (d *Directory) Keep(data []byte, at time.Time) (string, error) { return d.keep(data, nil, at) }
 
@@ -79,8 +79,8 @@ func (d *Directory) keep(data, tail []byte, at time.Time) (string, error) {
 	return name, nil
 }
 
-// headerValue returns the first line of a header field's value, also if it is a continuation line; nil if there is
-// none. The case of name does not matter.
+// headerValue returns the first line of a header field's value, even if it is a continuation line. It ignores the
+// case of name. If the field is missing, it returns nil.
 func headerValue(data []byte, name string) []byte {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))

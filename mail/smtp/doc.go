@@ -1,34 +1,34 @@
-// Package smtp sends messages to a relay (RFC 5321, with PIPELINING, CHUNKING, STARTTLS and AUTH), or writes them to a
-// folder.
+// Package smtp sends messages to a relay (RFC 5321, with PIPELINING, CHUNKING, STARTTLS and AUTH), or writes them to
+// a folder.
 //
-//	sender.go       Sender, Source, Envelope: what the package and its caller expect of each other
+//	sender.go       Sender, Source, Envelope: the interface between the package and its callers
 //	client.go       Client: the settings of a relay; Deliver
-//	session.go      one run of Deliver: commands, replies, and which envelope gets which outcome
+//	session.go      one run of Deliver: commands, replies, and the outcome of each envelope
 //	stream.go       messages in chunks: several in one write
 //	dial.go sasl.go the handshake: greeting, EHLO, STARTTLS, AUTH
 //	wire.go         the connection: buffers, replies, dot-stuffing, deadlines
-//	outcome.go      Outcome: what a reply means for the recipient
-//	verdict.go      Verdict: what a refusal says of an address
-//	relay_error.go  RelayError: what a fault means for the relay
-//	try.go          Try: one message, and what became of it
-//	probe.go        Probe: the handshake alone
+//	outcome.go      Outcome: the meaning of a reply for the recipient
+//	verdict.go      Verdict: the meaning of a refusal for an address
+//	relay_error.go  RelayError: the meaning of a fault for the relay
+//	try.go          Try: sends one message and returns its outcome
+//	probe.go        Probe: only the handshake
 //	directory.go    Directory: a file for each message
 //
-// A session with pipelining, where one write carries the end of a message and the commands of the next:
+// In a session with pipelining, one write contains the end of a message and the commands of the next:
 //
 //	Source.Next ─► MAIL RCPT DATA ─► replies ─► Source.Commit ─► content and dot ─► reply ─► Source.Done
 //	                                                             MAIL RCPT DATA of the next ─► …
 //
-// With CHUNKING (RFC 3030) content need not wait for a reply to the commands, so a write carries whole messages:
+// With CHUNKING (RFC 3030), content need not wait for replies to the commands, so a write contains whole messages:
 //
 //	Source.Next ─► Source.Commit ─► … up to eight of them ─► MAIL RCPT BDAT content, RSET MAIL RCPT BDAT content, … ─►
 //	all replies ─► Source.Done of each
 //
 // Invariants:
 //
-//   - Each envelope that Next returned gets exactly one outcome, whatever breaks.
-//   - At most one final dot is unanswered, or as many chunks as went out in one write. If the connection breaks then, the
-//     outcome is Ambiguous; in all other cases it is known whether the server took the message.
-//   - What a relay says about itself (greeting, MAIL, 421, AUTH, TLS) never counts against a recipient.
-//   - Credentials leave over TLS or to a loopback address only.
+//   - Each envelope that Next returns gets exactly one outcome, even after any failure.
+//   - At most one final dot is unanswered, or as many chunks as were sent in one write. If the connection breaks
+//     then, the outcome is Ambiguous. In all other cases it is known whether the server accepted the message.
+//   - A reply about the relay itself (greeting, MAIL, 421, AUTH, TLS) never counts against a recipient.
+//   - Credentials are only sent over TLS or to a loopback address.
 package smtp

@@ -2,16 +2,16 @@ package smtp
 
 import "fmt"
 
-// Result is what became of an envelope.
+// Result is the result of sending an envelope.
 type Result uint8
 
-// The results. The zero value is Untouched.
+// These are the results. The zero value is Untouched.
 const (
-	Untouched Result = iota // the message was not taken, and no attempt counts
+	Untouched Result = iota // the message was not accepted, and the attempt does not count
 	Sent                    // the final dot was answered 2xx
-	Later                   // refused for now: try this recipient again after a while
-	Never                   // refused for good, for this message; with Outcome.HardBounce, for this address
-	Ambiguous               // the connection broke between the final dot and its reply: resend once, same Message-ID
+	Later                   // temporarily refused: retry this recipient later
+	Never                   // permanently refused for this message or, with Outcome.HardBounce, for this address
+	Ambiguous               // the connection broke after the final dot, before its reply: resend once, same Message-ID
 )
 
 var resultNames = [...]string{"untouched", "sent", "later", "never", "ambiguous"}
@@ -24,25 +24,25 @@ func (r Result) String() string {
 	return fmt.Sprintf("result %d", uint8(r))
 }
 
-// Outcome is what became of one envelope, with the server's reply.
+// Outcome is the result of one envelope, with the server's reply.
 type Outcome struct {
 	Result Result
-	// Code is the reply code (RFC 5321 section 4.2), 0 if no reply came.
+	// Code is the reply code (RFC 5321 section 4.2); 0: no reply.
 	Code int
-	// Enhanced is the enhanced status code (RFC 3463), empty if there was none or its class contradicts Code.
+	// Enhanced is the enhanced status code (RFC 3463); empty: none, or its class contradicts Code.
 	Enhanced string
-	// Text is the reply without its codes, its lines joined by spaces, at most 500 octets.
+	// Text is the reply without its codes, with its lines joined by spaces, at most 500 octets.
 	Text string
-	// HardBounce means that the address does not exist or is disabled for good.
+	// HardBounce means that the address does not exist or is permanently disabled.
 	HardBounce bool
-	// Doubtful means that the address probably does not exist: so the second mail that is refused by such a reply tells.
+	// Doubtful means that the address probably does not exist; a second such refusal, of another email, confirms it.
 	Doubtful bool
-	// Lost, with Untouched, means that the connection broke in this envelope's own transaction. If that happens again
-	// and again, the message may be the cause.
+	// Lost, with Untouched, means that the connection broke during this envelope's own transaction. If that happens
+	// repeatedly, the message may be the cause.
 	Lost bool
 }
 
-// MailboxFull reports whether the reply says that the mailbox has no room, or gets more than it takes.
+// MailboxFull reports whether the reply says that the mailbox is full or gets too many emails.
 func (o Outcome) MailboxFull() bool {
 	return o.Enhanced == "4.2.2" || o.Enhanced == "5.2.2" || o.Enhanced == "5.2.1" && o.Result == Later
 }
@@ -57,11 +57,12 @@ const (
 	stageDot
 )
 
-// classify returns the outcome that a reply at RCPT, DATA or the final dot means. blame reports whether the relay is
-// at fault and not the recipient: 421 anywhere, and demands for credentials. At MAIL every refusal is the relay's.
+// classify returns the outcome for a reply at RCPT, DATA or the final dot. blame reports whether the relay is at
+// fault and not the recipient. That applies to any 421, and to demands for credentials. At MAIL, every refusal is
+// about the relay.
 func classify(at stage, code int, enhanced, text string) (o Outcome, blame bool) {
 	if enhanced != "" && enhanced[0] != byte('0'+code/100) {
-		enhanced = "" // the classes differ: the basic code decides
+		enhanced = "" // the classes differ, so the basic code decides
 	}
 	o = Outcome{Code: code, Enhanced: enhanced, Text: text}
 	switch {
@@ -82,8 +83,9 @@ func classify(at stage, code int, enhanced, text string) (o Outcome, blame bool)
 	return o, false
 }
 
-// permanent returns the result of a 5xx: Never, or Later for a mailbox that is full or gets too many mails, and for a
-// bare 552 at RCPT, which old servers mean as 452 (RFC 5321 section 4.5.3.1.10).
+// permanent returns the result of a 5xx reply, usually Never. It returns Later for a mailbox that is full or gets too
+// many emails. It also returns Later for a plain 552 at RCPT, which old servers use like 452 (RFC 5321 section
+// 4.5.3.1.10).
 func permanent(at stage, code int, enhanced, text string) Result {
 	if enhanced == "5.2.2" || enhanced == "5.2.1" && tooOften.MatchString(text) || code == 552 && enhanced == "" && at == stageRcpt {
 		return Later
@@ -91,9 +93,9 @@ func permanent(at stage, code int, enhanced, text string) Result {
 	return Never
 }
 
-// IsHardBounce reports whether an enhanced status code (RFC 3463, RFC 7505), of a reply or of a delivery status, is
-// about the address itself: it does not exist, or is disabled. A policy refusal (5.7.x) or a 550 without a code is
-// not.
+// IsHardBounce reports whether an enhanced status code (RFC 3463, RFC 7505) means that the address does not exist or
+// is disabled. The code may come from a reply or a delivery status. A policy refusal (5.7.x) or a 550 without a code
+// is not a hard bounce.
 func IsHardBounce(enhanced string) bool {
 	switch enhanced {
 	case "5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1":

@@ -2,8 +2,8 @@ package smtp
 
 import "context"
 
-// Probe connects to the relay as Deliver does (greeting, TLS, AUTH) and hangs up. It sends no mail. An error is a
-// *RelayError that names the stage.
+// Probe connects to the relay like Deliver (greeting, TLS, AUTH) and disconnects without sending an email. An error
+// is a *RelayError that names the stage.
 func (c *Client) Probe(ctx context.Context) error {
 	s := &session{client: c, ctx: ctx, timeouts: c.Timeouts.filled()}
 	w, fault := s.connect()

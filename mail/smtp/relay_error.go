@@ -8,13 +8,13 @@ import (
 // Fault is the part of a relay that failed.
 type Fault uint8
 
-// The faults of a relay.
+// These are the faults of a relay.
 const (
-	FaultConnect  Fault = iota // there is no connection, or it broke
+	FaultConnect  Fault = iota // no connection, or it broke
 	FaultRefused               // a refusal at greeting, EHLO or MAIL, or a 421 anywhere
-	FaultTLS                   // TLS is missing, or the certificate is not trusted
-	FaultAuth                  // the server refuses the credentials, or asks for some
-	FaultProtocol              // a reply that fits no command
+	FaultTLS                   // TLS is not supported, or the certificate is not trusted
+	FaultAuth                  // the server rejects or demands credentials
+	FaultProtocol              // a reply that does not match the command
 	FaultDisk                  // Directory can't write
 )
 
@@ -28,19 +28,19 @@ func (f Fault) String() string {
 	return fmt.Sprintf("fault %d", uint8(f))
 }
 
-// RelayError is returned by Deliver when the relay, and no recipient, is at fault.
+// RelayError is returned by Deliver if the relay is at fault, and not a recipient.
 type RelayError struct {
 	Fault Fault
-	// Stage is where it happened: "dial", "greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "content",
-	// "dot" or "write".
+	// Stage is the stage of the failure: "dial", "greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA",
+	// "content", "dot" or "write".
 	Stage string
-	// Code, Enhanced and Text are the server's reply, if one came.
+	// Code, Enhanced and Text are the server's reply, if any.
 	Code     int
 	Enhanced string
 	Text     string
-	// Delivered counts the envelopes that this Deliver had finished before. Above 0, the relay works in principle.
+	// Delivered is the number of envelopes that this Deliver has finished; above 0, the relay works in principle.
 	Delivered int
-	// Err is the cause, if there is one.
+	// Err is the cause, if any.
 	Err error
 }
 
@@ -65,8 +65,8 @@ func (e *RelayError) Unwrap() error { return e.Err }
 
 var relayBackoff = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
 
-// Backoff returns how long to leave the relay alone after the n-th failure in a row (n from 1): 5 s, 15 s, 60 s, 5
-// min, then 15 min; at least 60 s after refused credentials and untrusted TLS.
+// Backoff returns the pause after the n-th consecutive failure (starting at 1): 5 s, 15 s, 60 s, 5 min, then 15 min.
+// After rejected credentials or untrusted TLS, the pause is at least 60 s.
 func (e *RelayError) Backoff(n int) time.Duration {
 	d := relayBackoff[min(max(n, 1), len(relayBackoff))-1]
 	if e.Fault == FaultAuth || e.Fault == FaultTLS {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// mechanisms lists what the client can do, in the order of preference.
+// mechanisms lists the supported mechanisms in order of preference.
 var mechanisms = []struct {
 	name string
 	make func(user, pass string) saslStep
@@ -26,15 +26,14 @@ var mechanisms = []struct {
 	{"CRAM-MD5", cramMD5},
 }
 
-// saslStep answers a challenge of a mechanism (RFC 4422). It is first called with nil: the answer then is the initial
-// response, nil for none. After the server's 235 it is called once more with final true: an error then refuses the
-// server.
+// saslStep answers a challenge of a mechanism (RFC 4422). The first call has a nil challenge and returns the initial
+// response, or nil for none. After the server's 235, a last call has final set. An error then rejects the server.
 type saslStep func(challenge []byte, final bool) (answer []byte, err error)
 
 var errCleartext = errors.New("the connection has no TLS, so the password isn't sent")
 
-// login authenticates (RFC 4954) with the best mechanism that the server offers. It tries no other after a refusal,
-// which could lock the account.
+// login authenticates (RFC 4954) with the best mechanism that the server offers. After a refusal it does not try
+// another one, because that could lock the account.
 func (h *handshake) login() *RelayError {
 	if !h.secure && !h.local {
 		return h.fail(FaultAuth, "AUTH", errCleartext)
@@ -98,7 +97,8 @@ func plainAuth(user, pass string) saslStep {
 	}
 }
 
-// loginAuth returns the mechanism LOGIN, which no RFC describes: two prompts, for name and password, whatever they say.
+// loginAuth returns the mechanism LOGIN, which no RFC describes. It answers two prompts with name and password,
+// whatever their text.
 func loginAuth(user, pass string) saslStep {
 	n := 0
 	return func(challenge []byte, final bool) ([]byte, error) {
@@ -129,7 +129,7 @@ func scramSHA256(user, pass string) saslStep {
 	var (
 		nonce     = base64.RawStdEncoding.EncodeToString(random(18))
 		bare      = "n=" + strings.NewReplacer("=", "=3D", ",", "=2C").Replace(user) + ",r=" + nonce
-		signature []byte // what the server must answer
+		signature []byte // signature that the server must return
 		verified  bool
 	)
 	return func(challenge []byte, final bool) ([]byte, error) {
@@ -155,7 +155,7 @@ func scramSHA256(user, pass string) saslStep {
 }
 
 // scramAnswer returns the client-final message for a server-first message, and the signature that the server must
-// answer.
+// return.
 func scramAnswer(bare, nonce, pass, first string) (answer, signature []byte, err error) {
 	field := map[byte]string{}
 	for part := range strings.SplitSeq(first, ",") {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// session is one run of Deliver: a connection, made when there is work, and the envelope that it works on.
+// session is one run of Deliver: a connection, opened when there is work, and the current envelope.
 type session struct {
 	client   *Client
 	ctx      context.Context
@@ -18,12 +18,12 @@ type session struct {
 	maxMails int
 	maxAge   time.Duration
 	wire     *wire // nil: not connected
-	finished int   // envelopes with an outcome
+	finished int   // number of envelopes with an outcome
 	burst    []chunk
 }
 
 func (s *session) run() error {
-	var cur *Envelope // unless it goes in chunks, its commands are written and their replies unread
+	var cur *Envelope // unless it is sent in chunks, its commands are written and their replies unread
 	for {
 		if cur == nil {
 			if cur = s.wait(); cur == nil {
@@ -45,7 +45,7 @@ func (s *session) run() error {
 	}
 }
 
-// drained returns nil instead of the fault that our own cut at the end of a drain has caused.
+// drained returns err, or nil if err was caused by our own close at the end of a drain.
 func (s *session) drained(err error) error {
 	if s.ctx.Err() != nil && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return nil
@@ -53,14 +53,14 @@ func (s *session) drained(err error) error {
 	return err
 }
 
-// done gives e its outcome.
+// done reports the outcome of e.
 func (s *session) done(e *Envelope, o Outcome) {
 	s.finished++
 	s.src.Done(e, o)
 }
 
-// next returns the source's next envelope, nil if there is none. An envelope whose addresses can't be put into a
-// command gets its outcome at once.
+// next returns the source's next envelope, or nil if there is none. An envelope whose addresses are not valid in a
+// command gets its outcome immediately.
 func (s *session) next(ctx context.Context, wait bool) *Envelope {
 	for ctx.Err() == nil {
 		e, ok := s.src.Next(ctx, wait)
@@ -75,8 +75,8 @@ func (s *session) next(ctx context.Context, wait bool) *Envelope {
 	return nil
 }
 
-// wait waits for the next envelope, and returns nil when the session is over. It closes a connection that is old
-// before it waits, and one that is idle too long while it waits.
+// wait waits for the next envelope. It returns nil when the session is over. It closes an old connection before it
+// waits, and an idle connection while it waits.
 func (s *session) wait() *Envelope {
 	if s.wire != nil && s.aged() {
 		s.hangUp()
@@ -98,12 +98,12 @@ func (s *session) wait() *Envelope {
 	return s.next(s.ctx, true)
 }
 
-// aged reports whether the connection has had its mails or its time.
+// aged reports whether the connection has reached its limit of emails or time.
 func (s *session) aged() bool {
 	return s.wire.mails >= s.maxMails || time.Since(s.wire.openedAt) >= s.maxAge
 }
 
-// hangUp ends the connection politely, if there is one.
+// hangUp ends the connection with QUIT, if there is one.
 func (s *session) hangUp() {
 	if s.wire != nil {
 		s.wire.quit(s.timeouts.Quit, s.timeouts.Closed)
@@ -111,7 +111,7 @@ func (s *session) hangUp() {
 	}
 }
 
-// drop ends the connection without QUIT, which could be taken for content.
+// drop ends the connection without QUIT, which could be mistaken for content.
 func (s *session) drop() {
 	if s.wire != nil {
 		s.wire.end(s.timeouts.Closed)
@@ -119,7 +119,8 @@ func (s *session) drop() {
 	}
 }
 
-// cut closes a connection that has failed. The relay is left alone after that, so nothing waits for the server's close.
+// cut closes a connection that has failed. The relay is then left alone for a while, so cut does not wait for the
+// server to close.
 func (s *session) cut() {
 	if s.wire != nil {
 		s.wire.close()
@@ -127,8 +128,8 @@ func (s *session) cut() {
 	}
 }
 
-// begin connects if necessary, and writes MAIL, RCPT and DATA of e unless it goes in chunks. On an error e has its
-// outcome.
+// begin connects if necessary, and writes MAIL, RCPT and DATA of e unless it is sent in chunks. If it returns an
+// error, e has its outcome.
 func (s *session) begin(e *Envelope) error {
 	if err := s.connected(e); err != nil || s.inChunks(e) {
 		return err
@@ -136,7 +137,7 @@ func (s *session) begin(e *Envelope) error {
 	return s.announce(e)
 }
 
-// connected connects if necessary. On an error e has its outcome.
+// connected connects if necessary. If it returns an error, e has its outcome.
 func (s *session) connected(e *Envelope) error {
 	if s.wire != nil {
 		return nil
@@ -151,17 +152,17 @@ func (s *session) connected(e *Envelope) error {
 	return nil
 }
 
-// announce writes MAIL, RCPT and DATA of e. On an error e has its outcome.
+// announce writes MAIL, RCPT and DATA of e. If it returns an error, e has its outcome.
 func (s *session) announce(e *Envelope) error {
 	if !s.wire.pipelining {
-		return nil // finish asks one command at a time
+		return nil // finish sends one command at a time
 	}
 	if s.wire.needsReset {
 		s.wire.command("RSET")
 	}
 	s.envelope(e)
 	if _, err := s.wire.flush(s.timeouts.Block); err != nil {
-		if s.wire.idled { // the server hung up meanwhile
+		if s.wire.idled { // the server closed the connection meanwhile
 			s.drop()
 			return s.begin(e)
 		}
@@ -170,7 +171,7 @@ func (s *session) announce(e *Envelope) error {
 	return nil
 }
 
-// again starts over on a new connection, after the server hung up while the old one was idle.
+// again starts over on a new connection, after the server closed the idle one.
 func (s *session) again(e *Envelope) error {
 	s.drop()
 	if err := s.connected(e); err != nil {
@@ -179,14 +180,14 @@ func (s *session) again(e *Envelope) error {
 	return s.announce(e)
 }
 
-// envelope adds the commands of e to what will be written.
+// envelope adds the commands of e to the output buffer.
 func (s *session) envelope(e *Envelope) {
 	s.wire.command("MAIL FROM:<", e.From, ">")
 	s.wire.command("RCPT TO:<", e.To, ">")
 	s.wire.command("DATA")
 }
 
-// fault returns a RelayError made of the latest reply.
+// fault returns a RelayError for the latest reply.
 func (s *session) fault(f Fault, stage string) *RelayError {
 	r := &s.wire.reply
 	if authDemand(r.code, r.enhanced) {
@@ -198,7 +199,7 @@ func (s *session) fault(f Fault, stage string) *RelayError {
 	}
 }
 
-// lost gives e its outcome after the connection broke before the final dot, and returns the fault.
+// lost reports the outcome of e after the connection broke before the final dot, and returns the fault.
 func (s *session) lost(e *Envelope, stage string, err error) error {
 	delivered := s.finished
 	s.cut()
@@ -210,7 +211,7 @@ func (s *session) lost(e *Envelope, stage string, err error) error {
 	return &RelayError{Fault: f, Stage: stage, Delivered: delivered, Err: err}
 }
 
-// blame leaves e untouched after a reply that is about the relay, and returns the fault.
+// blame leaves e untouched after a reply about the relay, and returns the fault.
 func (s *session) blame(e *Envelope, f Fault, stage string) error {
 	err := s.fault(f, stage)
 	s.drop()
@@ -218,8 +219,9 @@ func (s *session) blame(e *Envelope, f Fault, stage string) error {
 	return err
 }
 
-// finish reads the replies to e's commands and, if they are good, sends the content, together with the commands of the
-// envelope that it returns (nil: none), unless that goes in a chunk. On an error both have their outcomes.
+// finish reads the replies to e's commands. If they are good, it sends the content, together with the commands of the
+// next envelope unless that is sent in chunks. It returns the next envelope, or nil. If it returns an error, both
+// have their outcomes.
 func (s *session) finish(e *Envelope) (*Envelope, error) {
 	accepted, err := s.accepted(e)
 	if err != nil || !accepted {
@@ -243,8 +245,8 @@ func (s *session) finish(e *Envelope) (*Envelope, error) {
 	return next, s.dot(e, next)
 }
 
-// dot writes the content and reads the reply to its final dot. next, if not nil, is the envelope whose commands
-// follow the dot.
+// dot writes the content and reads the reply to its final dot. next is the envelope whose commands follow the dot, or
+// nil.
 func (s *session) dot(e, next *Envelope) error {
 	sent, err := s.wire.flush(s.timeouts.Block)
 	if err != nil && !sent {
@@ -277,7 +279,7 @@ func (s *session) dot(e, next *Envelope) error {
 	return nil
 }
 
-// release leaves e, if not nil, untouched.
+// release leaves e untouched. e may be nil.
 func (s *session) release(e *Envelope) {
 	if e != nil {
 		s.done(e, Outcome{})
@@ -285,7 +287,7 @@ func (s *session) release(e *Envelope) {
 }
 
 // accepted reads the replies to RSET, MAIL, RCPT and DATA, and reports whether the server waits for the content. If
-// it is false without an error, the recipient was refused. Unless it is true, e has its outcome.
+// it returns false without an error, the recipient was refused. Unless it returns true, e has its outcome.
 func (s *session) accepted(e *Envelope) (bool, error) {
 	var err error
 	if s.wire.needsReset {
@@ -324,7 +326,7 @@ func (s *session) accepted(e *Envelope) (bool, error) {
 	return false, s.refusedData(e)
 }
 
-// step reads the reply to a command. Without pipelining it sends the command first.
+// step reads the reply to a command. Without pipelining, it sends the command first.
 func (s *session) step(timeout time.Duration, parts ...string) error {
 	if s.wire.pipelining {
 		return s.wire.read(timeout)
@@ -332,7 +334,7 @@ func (s *session) step(timeout time.Duration, parts ...string) error {
 	return s.wire.ask(timeout, parts...)
 }
 
-// refusedRcpt gives e its outcome after a refusal at RCPT and brings the connection back in order.
+// refusedRcpt reports the outcome of e after a refusal at RCPT, and resynchronizes the connection.
 func (s *session) refusedRcpt(e *Envelope) error {
 	r := &s.wire.reply
 	o, blame := classify(stageRcpt, r.code, r.enhanced, r.string())
@@ -351,8 +353,8 @@ func (s *session) refusedRcpt(e *Envelope) error {
 	return nil
 }
 
-// afterRefusal reads the reply to the DATA that was sent with the refused RCPT. If it is 354, a lone dot must follow
-// (RFC 2920 section 3.1).
+// afterRefusal reads the reply to the DATA that was sent with the refused RCPT. If it is 354, a single dot must
+// follow (RFC 2920 section 3.1).
 func (s *session) afterRefusal() error {
 	if err := s.wire.read(s.timeouts.Data); err != nil || s.wire.reply.code != 354 {
 		return err
@@ -361,11 +363,11 @@ func (s *session) afterRefusal() error {
 	return s.wire.ask(s.timeouts.Dot, ".")
 }
 
-// refusedData gives e its outcome after a reply to DATA that is not 354.
+// refusedData reports the outcome of e after a reply to DATA other than 354.
 func (s *session) refusedData(e *Envelope) error {
 	r := &s.wire.reply
 	o, blame := classify(stageData, r.code, r.enhanced, r.string())
-	if o.Result == Sent { // 2xx where 354 or a refusal must come
+	if o.Result == Sent { // 2xx, but only 354 or a refusal is valid
 		return s.blame(e, FaultProtocol, "DATA")
 	}
 	if blame {

@@ -7,30 +7,32 @@ import (
 	"time"
 )
 
-// MaxBurst is how many messages are written before their replies are read: one on a new connection, and twice as many
-// after each time that all went well, for where the connection breaks so many may have been taken without a reply.
+// MaxBurst is the maximum number of messages written before their replies are read. A new connection starts with one,
+// and the number doubles each time all goes well. If the connection breaks, that many messages may be accepted
+// without a reply.
 const MaxBurst = 8
 
-// chunk is a message that was written whole, its commands in front of it: one BDAT command (RFC 3030 section 2).
+// chunk is a message that was written completely with its commands: one BDAT command (RFC 3030 section 2).
 type chunk struct {
 	e     *Envelope
-	reset bool  // RSET is in front of it
-	end   int64 // of the octets that the connection writes, where its last one stands
+	reset bool  // RSET precedes it
+	end   int64 // position of its last octet among the octets written on the connection
 }
 
-// chunkSupport is what a Client knows of a server that announces CHUNKING. All is atomic.
+// chunkSupport records the experience of a Client with a server that announces CHUNKING. All fields are atomic.
 type chunkSupport struct {
-	took    uint32 // 1: a chunk was taken once
-	breaks  uint32 // connections in a row that broke before one was taken
-	avoided int64  // Unix nanoseconds until which DATA is used
+	took    uint32 // 1: a chunk was accepted before
+	breaks  uint32 // consecutive connections that broke before a chunk was accepted
+	avoided int64  // use DATA until then, in Unix nanoseconds
 }
 
 const (
-	// avoidChunks is for how long a server gets none that seems not to know them.
+	// avoidChunks is how long no chunks are sent to a server that seems not to support them.
 	avoidChunks = time.Hour
-	// maxChunkBreaks is how many connections in a row may break over their first chunk, where chunks were taken before.
+	// maxChunkBreaks is the maximum number of consecutive connections that may break at their first chunk, if chunks
+	// were accepted before.
 	maxChunkBreaks = 3
-	// staleAfter is how long a connection may wait for a slot and still be taken for open.
+	// staleAfter is how long a connection may wait for a slot and still count as open.
 	staleAfter = 5 * time.Second
 )
 
@@ -40,25 +42,26 @@ func (k *chunkSupport) avoid() {
 	atomic.StoreInt64(&k.avoided, time.Now().Add(avoidChunks).UnixNano())
 }
 
-// taken notes that the server has taken the first chunk of a connection.
+// taken records that the server accepted the first chunk of a connection.
 func (k *chunkSupport) taken() {
 	atomic.StoreUint32(&k.took, 1)
 	atomic.StoreUint32(&k.breaks, 0)
 }
 
-// broke notes that a connection broke over its first chunk.
+// broke records that a connection broke at its first chunk.
 func (k *chunkSupport) broke() {
 	if n := atomic.AddUint32(&k.breaks, 1); n >= maxChunkBreaks || atomic.LoadUint32(&k.took) == 0 {
 		k.avoid()
 	}
 }
 
-// inChunks reports whether e goes in a chunk. What was idle may be closed by now: with DATA this is seen before any
-// content is written, so that nothing is uncertain.
+// inChunks reports whether e is sent in a chunk. An idle connection may be closed by now. With DATA this is detected
+// before any content is written, so that nothing is uncertain.
 func (s *session) inChunks(e *Envelope) bool { return s.wire.chunking && !s.wire.idled && !e.Alone }
 
-// stream writes e and, with it, others that are ready, and reads all their replies then. It returns an envelope that has
-// to wait for that (nil: none), and begins with it where it goes by DATA. On an error all have their outcomes.
+// stream writes e and other envelopes that are ready, and then reads all their replies. It returns an envelope that
+// has to wait for that, or nil, and begins it if it is sent with DATA. If it returns an error, all have their
+// outcomes.
 func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 	if s.wire.unread() {
 		return nil, s.unasked(e)
@@ -96,7 +99,7 @@ func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 	err = s.replies(err)
 	switch {
 	case held == nil:
-	case s.wire == nil: // it is over, with a fault
+	case s.wire == nil: // the connection ended with a fault
 		s.release(held)
 		held = nil
 	case !s.inChunks(held):
@@ -105,8 +108,8 @@ func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 	return held, err
 }
 
-// unasked leaves e untouched where the server has said something that nothing asked for, so that its next replies would
-// be taken for others, and returns the fault.
+// unasked leaves e untouched if the server has sent an unsolicited reply, because its next replies would be
+// misattributed. It returns the fault.
 func (s *session) unasked(e *Envelope) error {
 	if err := s.wire.read(s.timeouts.Quit); err != nil {
 		return s.lost(e, "MAIL", err)
@@ -118,8 +121,8 @@ func (s *session) unasked(e *Envelope) error {
 	return s.blame(e, f, "MAIL")
 }
 
-// write adds e to what will be written, and writes full buffers of it. RSET comes before each message that follows
-// another one, so that a refusal of that has no consequence.
+// write adds e to the output buffer, and writes full buffers. RSET precedes each message after the first, so that a
+// refusal of the previous one has no effect.
 func (s *session) write(e *Envelope) error {
 	w := s.wire
 	c := chunk{e: e, reset: w.needsReset || len(s.burst) > 0}
@@ -133,15 +136,15 @@ func (s *session) write(e *Envelope) error {
 	err := w.chunk(e.Data, e.Tail, s.timeouts.Block)
 	c.end = w.written()
 	if err != nil {
-		c.end++ // not whole
+		c.end++ // incomplete
 	}
 	s.burst = append(s.burst, c)
 	return err
 }
 
-// replies reads those to all that was written, and gives the envelopes their outcomes. After a reply that is about the
-// relay the others are still read, for their messages may have been taken; so they are where writing has failed, as
-// written says.
+// replies reads the replies to all messages written, and reports their outcomes. After a reply about the relay it
+// still reads the others, because their messages may have been accepted. The same applies after a failed write, whose
+// error is written.
 func (s *session) replies(written error) error {
 	var fault *RelayError
 	flushed := s.wire.flushed
@@ -160,7 +163,7 @@ func (s *session) replies(written error) error {
 		case errors.Is(err, errNoChunks):
 			s.client.chunks.avoid()
 			s.drop()
-			s.done(rest[0].e, o) // there are no others: until a chunk is taken each goes by itself
+			s.done(rest[0].e, o) // the only one: until a chunk is accepted, each is sent alone
 			if fault != nil {
 				return fault
 			}
@@ -183,12 +186,12 @@ func (s *session) replies(written error) error {
 	return nil
 }
 
-// errNoChunks says that the server knows no BDAT, which it has announced.
+// errNoChunks means that the server does not support BDAT, although it announced it.
 var errNoChunks = errors.New("the server doesn't support BDAT")
 
-// unknownCommand reports whether a reply to BDAT may mean that the server does not know or want the command, and not
-// that it refuses the message: while it has taken no chunk on this connection. refused means that it has refused the
-// recipient, after which 503 is as it should be.
+// unknownCommand reports whether a reply to BDAT may mean that the server does not support the command, rather than
+// refuse the message. That is possible until it has accepted a chunk on this connection. refused means that it has
+// refused the recipient, after which 503 is correct.
 func (s *session) unknownCommand(code int, refused bool) bool {
 	switch code {
 	case 500, 502:
@@ -199,8 +202,8 @@ func (s *session) unknownCommand(code int, refused bool) bool {
 	return false
 }
 
-// verdict reads the replies to one message: what becomes of it, and the fault where it is the relay's. With an error,
-// an outcome with a code is one that was clear before. hurried means not to wait for long, as after 421.
+// verdict reads the replies to one message. It returns the outcome, and the fault if the relay is at fault. If it
+// returns an error, an outcome with a code was certain before that. hurried limits the wait, as after 421.
 func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError, err error) {
 	steps := [...]struct {
 		at      stage
@@ -228,12 +231,12 @@ func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError,
 			if s.unknownCommand(r.code, o.Code != 0) {
 				return o, fault, errNoChunks
 			}
-			s.wire.needsReset = r.code/100 != 2 // the transaction is open still (RFC 3030 section 2)
+			s.wire.needsReset = r.code/100 != 2 // the transaction is still open (RFC 3030 section 2)
 		}
 		switch {
-		case step.name == "RSET" && r.code/100 != 2 && r.code != 421: // it can't be refused: the replies are out of step
+		case step.name == "RSET" && r.code/100 != 2 && r.code != 421: // RSET can't be refused: replies are out of step
 			return o, fault, errReply
-		case o.Code != 0 || step.name == "RSET": // what comes of it, other replies say
+		case o.Code != 0 || step.name == "RSET": // other replies determine the outcome
 			if r.code == 421 && fault == nil {
 				fault = s.fault(FaultRefused, "MAIL")
 			}
@@ -255,8 +258,8 @@ func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError,
 	return o, fault, nil
 }
 
-// broken gives their outcomes to messages without a reply after the connection broke: those that were written whole may
-// have been taken, unless the last thing that the server said is that it closes the connection.
+// broken reports the outcomes of messages without a reply after the connection broke. Those that were written
+// completely may have been accepted, unless the server's last reply announced that it closes the connection.
 func (s *session) broken(rest []chunk, fault *RelayError, err error) error {
 	delivered, flushed := s.finished, s.wire.flushed
 	closing := s.wire.closing && !errors.Is(err, os.ErrDeadlineExceeded)

@@ -2,11 +2,11 @@ package smtp
 
 import "context"
 
-// Try sends one message, by DATA, and returns what became of it. An error is a *RelayError: the relay, and no recipient,
-// is at fault.
+// Try sends one message with DATA and returns its outcome. An error is a *RelayError: the relay is at fault, and not
+// a recipient.
 func Try(ctx context.Context, s Sender, e *Envelope) (o Outcome, err error) {
 	alone := *e
-	alone.Alone = true // a relay that takes no chunks is found out by a message that then needs a second try
+	alone.Alone = true // detecting a relay without chunk support costs a message a second try
 	next := &alone
 	err = s.Deliver(ctx, &Source{
 		Next: func(context.Context, bool) (*Envelope, bool) {

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// Verdict is what a refusal says of the recipient's address.
+// Verdict is the meaning of a refusal for the recipient's address.
 type Verdict uint8
 
-// The verdicts. The zero value is VerdictUnclear.
+// These are the verdicts. The zero value is VerdictUnclear.
 const (
 	VerdictUnclear  Verdict = iota
-	VerdictSender           // none of the address: the sender, the message or a policy is refused
-	VerdictPassing          // for now: the mailbox is full, or gets too many mails
-	VerdictDoubtful         // it probably doesn't exist: sure after a second mail
-	VerdictGone             // it doesn't exist, or is disabled
+	VerdictSender           // not about the address: the sender, the message or a policy
+	VerdictPassing          // temporary: the mailbox is full, or gets too many emails
+	VerdictDoubtful         // probably doesn't exist; certain after a second email
+	VerdictGone             // doesn't exist, or is disabled
 )
 
 var (
-	// codeInText is an enhanced status code (RFC 3463) that is no part of an IP address or of a version.
+	// codeInText matches an enhanced status code (RFC 3463) that is not part of an IP address or version.
 	codeInText = regexp.MustCompile(`(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?:$|[^\d.]|\.(?:$|[^\d]))`)
 	basicFirst = regexp.MustCompile(`^\s*([245])\d\d(?:[ -]|$)`)
 	tooOften   = regexp.MustCompile(`(?i)\bat a rate\b|too (?:quickly|many|much|fast)|rate.?limit|exceeded .*\brate\b`)
 	policy     = regexp.MustCompile(`(?i)spam|\bblock(?:ed|ing|.?list)|black.?list|\bpolic(?:y|ies)\b|\bspf\b|\bdkim\b|\bdmarc\b|` +
 		`reputation|authenticat|sender|mail from|virus|malware|\bbanned\b|\bcontent\b|relay|grey.?list|\brbl\b|unsolicited`)
-	// noSuchUser are the words of mail servers that know no such mailbox, in the languages in which they are seen.
+	// noSuchUser matches phrases for unknown mailboxes, in the languages observed in practice.
 	noSuchUser = regexp.MustCompile(`(?i)(?:unknown|no such|invalid|non-?existent|bad|inactive|disabled|closed) ` +
 		`(?:virtual |local |destination |e-?mail )?(?:user|recipient|mailbox|account|address|person)|` +
 		`(?:user|recipient|mailbox|account|address|alias)(?: name)?(?: is| was)? (?:unknown|invalid|not (?:found|known|exist)|` +
@@ -39,7 +39,7 @@ var (
 	fromMicrosoft = regexp.MustCompile(`(?i)recipient address rejected|access denied`)
 )
 
-// VerdictOf says what a reply of class 5 says of the address: enhanced is its status code (RFC 3463), empty for none.
+// VerdictOf returns the meaning of a 5xx reply for the address. enhanced is its status code (RFC 3463), or empty.
 func VerdictOf(enhanced, text string) Verdict {
 	if unspecific(enhanced) {
 		if code := CodeIn(text); code != "" {
@@ -49,8 +49,9 @@ func VerdictOf(enhanced, text string) Verdict {
 	return verdictOf(enhanced, text)
 }
 
-// VerdictOfStatus says what a delivery status (RFC 3464) says of the address: Status and Diagnostic-Code. The server's own
-// reply is more exact than a status X.0.0, a refusal by policy (X.7.x) stays one, and what is for now is for now.
+// VerdictOfStatus returns the meaning of a delivery status (RFC 3464) for the address, from Status and
+// Diagnostic-Code. The server's own reply is more precise than a status X.0.0. A policy refusal (X.7.x) stays one,
+// and so does a temporary failure.
 func VerdictOfStatus(status, diagnostic string) Verdict {
 	kind, text, typed := strings.Cut(diagnostic, ";")
 	if !typed {
@@ -68,7 +69,7 @@ func VerdictOfStatus(status, diagnostic string) Verdict {
 	return verdictOf(status, text)
 }
 
-// CodeIn returns the first enhanced status code in a text, empty if there is none.
+// CodeIn returns the first enhanced status code in a text, or an empty string.
 func CodeIn(text string) string {
 	if found := codeInText.FindStringSubmatch(text); found != nil {
 		return found[1]
@@ -76,7 +77,7 @@ func CodeIn(text string) string {
 	return ""
 }
 
-// unspecific reports whether a status says nothing but its class (RFC 3463 section 3.1).
+// unspecific reports whether a status consists only of its class (RFC 3463 section 3.1).
 func unspecific(status string) bool { return len(status) < 2 || status[1:] == ".0.0" }
 
 func verdictOf(enhanced, text string) Verdict {
@@ -92,7 +93,7 @@ func verdictOf(enhanced, text string) Verdict {
 	case enhanced == "5.2.2":
 		return VerdictPassing
 	case enhanced == "5.4.1" && fromMicrosoft.MatchString(text), enhanced == "5.1.351", enhanced == "5.4.4":
-		return VerdictDoubtful // Exchange Online's words for a mailbox that it lacks; a domain without a host
+		return VerdictDoubtful // Exchange Online's reply for an unknown mailbox, or a domain without a host
 	case policy.MatchString(text):
 		return VerdictSender
 	case isFull.MatchString(text), tooOften.MatchString(text):

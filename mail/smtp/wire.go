@@ -14,9 +14,9 @@ import (
 	"newsletterd/mail/internal/octets"
 )
 
-// Bounds of what a server may say.
+// These are limits for replies of a server.
 const (
-	maxReplyLine  = 4096 // RFC 5321 section 4.5.3.1.5 says 512; some say more
+	maxReplyLine  = 4096 // RFC 5321 section 4.5.3.1.5 permits 512, but some servers send more
 	maxReplyLines = 128
 	maxReplyText  = 500
 	flushAt       = 64 << 10
@@ -27,41 +27,41 @@ var (
 	errTooMuch = errors.New("the reply is too long")
 )
 
-// reply is the latest reply of the server. text is valid until the next one is read.
+// reply is the latest reply of the server. text is valid until the next reply is read.
 type reply struct {
 	code     int
 	enhanced string
 	text     []byte
 }
 
-// wire is a connection with its buffers. Commands gather in out until flush writes them; replies are read into in.
+// wire is a connection with its buffers. Commands collect in out until flush writes them. Replies are read into in.
 type wire struct {
 	nc      net.Conn
-	raw     net.Conn // the socket below TLS
+	raw     net.Conn // socket below TLS
 	in      []byte   // unread octets are in[r:w]
 	r, w    int
 	out     []byte
-	dot     int   // where the final dot in out ends; 0 if there is none
-	flushed int64 // octets written in all
+	dot     int   // end of the final dot in out; 0: none
+	flushed int64 // total octets written
 	reply   reply
-	lines   [][]byte // of the latest reply, if keep is set
+	lines   [][]byte // lines of the latest reply, if keep is set
 	keep    bool
-	secrets [][]byte // what no reply may repeat: it goes into logs, the database and pages
-	known   string   // the latest enhanced code, so that a repeated one costs no allocation
+	secrets [][]byte // texts removed from replies, which go into logs, the database and pages
+	known   string   // latest enhanced code, so that a repeated one costs no allocation
 
-	readBy, writeBy time.Time // deadlines that the socket has
+	readBy, writeBy time.Time // current deadlines of the socket
 
-	limit atomic.Int64 // Unix nanoseconds by which all must be over; 0: none
-	ready atomic.Bool  // the handshake is over: a cancelled context now means drain, not stop
+	limit atomic.Int64 // Unix nanoseconds of the final deadline; 0: none
+	ready atomic.Bool  // the handshake is done: a canceled context now means drain, not stop
 	stop  func() bool  // ends watch
 
-	pipelining bool // PIPELINING was announced and is wanted
-	chunking   bool // CHUNKING was announced, too, and is wanted
-	needsReset bool // a transaction is open that will not be finished
-	chunked    bool // a chunk was taken
+	pipelining bool // PIPELINING is announced and not disabled
+	chunking   bool // CHUNKING is announced too, and not disabled
+	needsReset bool // an unfinished transaction is open
+	chunked    bool // a chunk was accepted
 	closing    bool // the latest reply was 421: the server closes the connection
 	idled      bool // the connection was idle since its last reply
-	burst      int  // how many messages may be written before their replies are read
+	burst      int  // number of messages to write before reading their replies
 	mails      int
 	openedAt   time.Time
 }
@@ -70,9 +70,9 @@ func newWire(nc net.Conn) *wire {
 	return &wire{nc: nc, raw: nc, burst: 1, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
 }
 
-// watch ends the connection with ctx: at once during the handshake, later after drain.
+// watch ends the connection with ctx: immediately during the handshake, afterwards when drain has passed.
 func (c *wire) watch(ctx context.Context, drain time.Duration) {
-	raw := c.nc // the socket, which stays the same when TLS is put around it
+	raw := c.nc // the socket, which stays the same when TLS is added
 	c.stop = context.AfterFunc(ctx, func() {
 		at := time.Now()
 		if c.ready.Load() {
@@ -83,8 +83,8 @@ func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	})
 }
 
-// deadline sets a deadline of the socket to d from now, at most to the limit. has is the deadline that was set last:
-// if it is less than a sixteenth of d too early, it stays, because setting one costs a tenth of what a write costs.
+// deadline sets a socket deadline to d from now, but at most to the limit. has is the current deadline. If it is
+// early by less than a sixteenth of d, it stays, because setting a deadline costs a tenth of a write.
 func (c *wire) deadline(set func(time.Time) error, has *time.Time, d time.Duration) {
 	at := time.Now().Add(d)
 	limit := c.limit.Load()
@@ -94,11 +94,11 @@ func (c *wire) deadline(set func(time.Time) error, has *time.Time, d time.Durati
 	*has = at
 	_ = set(at)
 	if limit = c.limit.Load(); limit != 0 && limit < at.UnixNano() {
-		_ = set(time.Unix(0, limit)) // read after set, so that the limit holds in either order
+		_ = set(time.Unix(0, limit)) // read after set, so that the limit applies in either order
 	}
 }
 
-// command adds a line to what will be written.
+// command adds a line to the output buffer.
 func (c *wire) command(parts ...string) {
 	for _, p := range parts {
 		c.out = append(c.out, p...)
@@ -106,7 +106,7 @@ func (c *wire) command(parts ...string) {
 	c.out = append(c.out, '\r', '\n')
 }
 
-// flush writes what has gathered. dotSent reports whether a final dot in it was written.
+// flush writes the output buffer. dotSent reports whether a final dot in it was written.
 func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
 	c.deadline(c.nc.SetWriteDeadline, &c.writeBy, timeout)
 	n, err := c.nc.Write(c.out)
@@ -116,10 +116,10 @@ func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
 	return dotSent, err
 }
 
-// written returns how many octets go out, with those that have gathered.
+// written returns the number of octets sent, including the output buffer.
 func (c *wire) written() int64 { return c.flushed + int64(len(c.out)) }
 
-// unread reports whether the server has said more than was read.
+// unread reports whether the input buffer has unread data.
 func (c *wire) unread() bool { return c.r < c.w }
 
 // ask sends one command and reads its reply.
@@ -131,7 +131,7 @@ func (c *wire) ask(timeout time.Duration, parts ...string) error {
 	return c.read(timeout)
 }
 
-// read reads one reply into c.reply. An error means that the connection can't be used any more.
+// read reads one reply into c.reply. After an error the connection is unusable.
 func (c *wire) read(timeout time.Duration) error {
 	c.reply = reply{text: c.reply.text[:0]}
 	c.lines = nil
@@ -180,7 +180,7 @@ func (c *wire) addText(n int, text []byte) {
 	}
 }
 
-// line returns the next line without its end. It is valid until the next call.
+// line returns the next line without its line end. It is valid until the next call.
 func (c *wire) line(timeout time.Duration) ([]byte, error) {
 	for from := c.r; ; {
 		if i := bytes.IndexByte(c.in[from:c.w], '\n'); i >= 0 {
@@ -210,8 +210,8 @@ func (c *wire) line(timeout time.Duration) ([]byte, error) {
 	}
 }
 
-// parseReplyLine cuts a line of a reply (RFC 5321 section 4.2): three digits, then a dash if more lines
-// follow, else a space or nothing.
+// parseReplyLine parses a line of a reply (RFC 5321 section 4.2): three digits, then a dash if more lines follow, or
+// else a space or nothing.
 func parseReplyLine(line []byte) (code int, more bool, text []byte, ok bool) {
 	if len(line) < 3 || line[0] < '2' || line[0] > '5' || !octets.Digit(line[1]) || !octets.Digit(line[2]) {
 		return 0, false, nil, false
@@ -226,7 +226,7 @@ func parseReplyLine(line []byte) (code int, more bool, text []byte, ok bool) {
 	return code, line[3] == '-', line[4:], true
 }
 
-// cutEnhanced cuts an enhanced status code (RFC 3463 section 2, RFC 2034) from the beginning of a reply's text.
+// cutEnhanced cuts an enhanced status code (RFC 3463 section 2, RFC 2034) from the start of a reply's text.
 func cutEnhanced(text []byte) (enhanced, rest []byte) {
 	if len(text) < 5 || text[0] != '2' && text[0] != '4' && text[0] != '5' || text[1] != '.' {
 		return nil, text
@@ -253,7 +253,7 @@ func cutEnhanced(text []byte) (enhanced, rest []byte) {
 	return text[:i], bytes.TrimLeft(text[i:], " ")
 }
 
-// string returns the reply's text without controls, for logs and the database.
+// string returns the reply's text without control characters, for logs and the database.
 func (r *reply) string() string {
 	if len(r.text) == 0 {
 		return ""
@@ -261,8 +261,8 @@ func (r *reply) string() string {
 	return octets.CleanLine(string(r.text))
 }
 
-// appendStuffed appends message lines with dots at line starts doubled (RFC 5321 section 4.5.2). start means that
-// data begins a line.
+// appendStuffed appends message lines with dot stuffing (RFC 5321 section 4.5.2). start means that data starts a
+// line.
 func appendStuffed(dst, data []byte, start bool) []byte {
 	if start && len(data) > 0 && data[0] == '.' {
 		dst = append(dst, '.')
@@ -278,9 +278,9 @@ func appendStuffed(dst, data []byte, start bool) []byte {
 	}
 }
 
-// content adds a message and its final dot to what will be written. It writes full buffers, and leaves the last one,
-// with the dot, to flush. dotless means that no line of data begins with a dot; none of tail, which follows data, does.
-// After an error no dot was written.
+// content adds a message and its final dot to the output. It writes full buffers and leaves the last one, with the
+// dot, to flush. If dotless is true, no line of data starts with a dot. tail follows data, and none of its lines
+// starts with a dot. After an error, no dot was written.
 func (c *wire) content(data, tail []byte, dotless bool, timeout time.Duration) error {
 	add := appendStuffed
 	if dotless {
@@ -314,8 +314,8 @@ func (c *wire) content(data, tail []byte, dotless bool, timeout time.Duration) e
 	return nil
 }
 
-// chunk adds a message as one chunk, the last one of its transaction (RFC 3030 section 2), to what will be written. It
-// writes full buffers, and leaves the last one to flush.
+// chunk adds a message to the output as a single, last chunk of its transaction (RFC 3030 section 2). It writes full
+// buffers and leaves the last one to flush.
 func (c *wire) chunk(data, tail []byte, timeout time.Duration) error {
 	size, end := len(data)+len(tail), ""
 	if len(tail) == 0 && !bytes.HasSuffix(data, []byte("\r\n")) {
@@ -339,7 +339,7 @@ func (c *wire) chunk(data, tail []byte, timeout time.Duration) error {
 	return nil
 }
 
-// close cuts the connection.
+// close closes the connection immediately.
 func (c *wire) close() {
 	if c.stop != nil {
 		c.stop()
@@ -347,20 +347,20 @@ func (c *wire) close() {
 	_ = c.nc.Close()
 }
 
-// quit ends the connection with QUIT and waits for the reply and, up to closed, for the server's close.
+// quit ends the connection with QUIT. It waits for the reply and, up to closed, for the server to close.
 func (c *wire) quit(timeout, closed time.Duration) {
 	if c.ask(timeout, "QUIT") != nil {
 		c.close()
 		return
 	}
 	if t, ok := c.nc.(*tls.Conn); ok {
-		_ = t.CloseWrite() // close_notify: the server sees an end and no cut
+		_ = t.CloseWrite() // close_notify: the server sees a clean end
 	}
 	c.end(closed)
 }
 
-// end sends no more and closes when the server has closed, or after closed. A relay counts a connection until it
-// closes it itself, so a new one before that could exceed its limit.
+// end stops sending, and closes the connection when the server has closed it, or after closed. A relay counts a
+// connection until it closes it. A new connection before that could exceed the relay's limit.
 func (c *wire) end(closed time.Duration) {
 	defer c.close()
 	half, ok := c.raw.(interface{ CloseWrite() error })

@@ -1,11 +1,11 @@
-// Package workertest has what tests of workers share, for real time and for the bubbles of testing/synctest:
+// Package workertest provides helpers for tests of workers, in real time and in bubbles of testing/synctest:
 //
 //	harness.go           Harness: a store with a list, a relay, and the loops that a test runs
-//	receiver.go          Receiver: what events and full syncs are posted to, with answers that a test decides
-//	services.go          Services: the member and the send service as what they post to each other finds them
-//	world.go             World: both services, and a model of what each person's subscription must come to
-//	world_link.go        the link between them, which loses posts and answers
-//	world_actions.go     all that can happen to them, drawn by rapid
-//	world_daemon.go      loops that run by themselves, and a daemon that is killed
-//	world_mailable.go    whom they would mail
+//	receiver.go          Receiver: a receiver of events and full syncs whose answers a test decides
+//	services.go          Services: the HTTP operations that the member service and the send service call
+//	world.go             World: both services, and a model of the expected state of each subscription
+//	world_link.go        the link between them, which may lose requests and answers
+//	world_actions.go     all possible actions, drawn by rapid
+//	world_daemon.go      loops that run on their own, and a daemon that is killed
+//	world_mailable.go    the subscribers who would get an email
 package workertest

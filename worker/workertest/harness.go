@@ -21,23 +21,24 @@ import (
 	"newsletterd/worker"
 )
 
-// A Harness is a store with a list, and what is needed to send to it. Its fields may be changed before a loop starts.
+// A Harness is a store with a list, and everything needed to send to it. Its fields may be changed before a loop
+// starts.
 type Harness struct {
 	*storetest.Seeder
 	List   core.List
-	Relay  smtp.Sender // the daemon's
+	Relay  smtp.Sender // the daemon's relay
 	Opts   worker.SendOptions
-	Sender *worker.Sender // since Start
-	Group  *worker.Group  // of the loops that were started last
+	Sender *worker.Sender // set by Start
+	Group  *worker.Group  // the loops started last
 }
 
-// New returns a harness with a fresh store.
+// New returns a harness with a new store.
 func New(t testing.TB, relay smtp.Sender) *Harness {
 	t.Helper()
 	return NewOn(t, nil, relay)
 }
 
-// NewOn is New with a store that is open, unless it is nil.
+// NewOn is like New, but uses an open store unless st is nil.
 func NewOn(t testing.TB, st *store.Store, relay smtp.Sender) *Harness {
 	t.Helper()
 	s := storetest.Seed(t, st)
@@ -55,7 +56,7 @@ func NewOn(t testing.TB, st *store.Store, relay smtp.Sender) *Harness {
 	return h
 }
 
-// Neighbor returns a harness of the same store with a second tenant, whose list n readers have.
+// Neighbor returns a harness for the same store with a second tenant, whose list has n subscribers.
 func (h *Harness) Neighbor(n int) *Harness {
 	h.Helper()
 	o := *h
@@ -80,7 +81,7 @@ func (h *Harness) Run(loops ...*worker.Loop) {
 	h.Cleanup(func() { g.Drain(time.Minute) })
 }
 
-// MailerOptions returns those of a mailer that sends by the daemon's relay.
+// MailerOptions returns the options of a mailer that sends through the daemon's relay.
 func (h *Harness) MailerOptions() worker.MailerOptions {
 	return worker.MailerOptions{
 		Store: h.Store, Sender: h.Relay, Sealer: h.Opts.Sealer, Ident: h.Opts.Ident, PublicURL: h.Opts.PublicURL,
@@ -88,10 +89,10 @@ func (h *Harness) MailerOptions() worker.MailerOptions {
 	}
 }
 
-// Mailer returns the loop that sends by the daemon's relay what MailerOptions say.
+// Mailer returns a mailer loop with MailerOptions.
 func (h *Harness) Mailer() *worker.Loop { return worker.Mailer(h.MailerOptions()) }
 
-// DKIMKey gives the tenant the domain acme.example, a sender in it, and a key that signs its mails from now on.
+// DKIMKey gives the tenant the domain acme.example, a sender in it, and a key that signs its emails from now on.
 func (h *Harness) DKIMKey(algorithm, selector string) core.DKIMKey {
 	h.Helper()
 	h.ChangeTenant(h.List.TenantID, core.TenantInput{
@@ -111,13 +112,13 @@ func (h *Harness) DKIMKey(algorithm, selector string) core.DKIMKey {
 	return k
 }
 
-// rsaKey is the one key for RSA, since each takes a quarter of a second: the private part and the public one.
+// rsaKey returns the private and public part of a shared RSA key, because generating one takes a quarter of a second.
 var rsaKey = sync.OnceValues(func() (parts [2]string, err error) {
 	private, public, err := dkim.NewKey(core.DKIMRSA)
 	return [2]string{string(private), public}, err
 })
 
-// Job makes a send job to the list, due at once and with a body of 7 KB unless it is changed.
+// Job creates a send job to the list. Unless changed, it is due immediately and has a body of 7 KB.
 func (h *Harness) Job(change ...func(*core.NewJob)) core.SendJob {
 	h.Helper()
 	return h.NewJob(h.List.ID, func(r *campaigns.JobRequest) {
@@ -128,7 +129,8 @@ func (h *Harness) Job(change ...func(*core.NewJob)) core.SendJob {
 	})
 }
 
-// Wait returns a job once it has ended and every recipient is settled; it may take a week in a bubble.
+// Wait waits until a job has ended and every recipient is settled, and returns the job. In a bubble this may take a
+// week.
 func (h *Harness) Wait(j core.SendJob) core.SendJob {
 	h.Helper()
 	pause := 20 * time.Millisecond
@@ -142,7 +144,7 @@ func (h *Harness) Wait(j core.SendJob) core.SendJob {
 	return j
 }
 
-// Resume lets a job go on and returns it when it has ended.
+// Resume resumes a job and returns it when it has ended.
 func (h *Harness) Resume(j core.SendJob) core.SendJob {
 	h.Helper()
 	_, err := h.ResumeSendJob(h.Context(), j.ID, "test", core.At(time.Now()))
@@ -151,7 +153,7 @@ func (h *Harness) Resume(j core.SendJob) core.SendJob {
 	return h.Wait(j)
 }
 
-// Paused checks that a minute later a job is held up, for a reason that begins so, and returns it.
+// Paused checks that a job is paused a minute later, for a reason with the given prefix, and returns the job.
 func (h *Harness) Paused(j core.SendJob, reason string) core.SendJob {
 	h.Helper()
 	time.Sleep(time.Minute)
@@ -163,7 +165,7 @@ func (h *Harness) Paused(j core.SendJob, reason string) core.SendJob {
 	return j
 }
 
-// AddsUp checks what became of the recipients of a job.
+// AddsUp checks the outcomes of a job's recipients.
 func (h *Harness) AddsUp(j core.SendJob, sent, failed, skipped int64) {
 	h.Helper()
 	if j.Sent != sent || j.Failed != failed || j.Skipped != skipped || j.Recipients != sent+failed+skipped {

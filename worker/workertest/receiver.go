@@ -16,20 +16,21 @@ import (
 	"newsletterd/worker"
 )
 
-// A Receiver is an http.RoundTripper that takes what is posted to any address, in fake time too: to the send service,
-// where it proves each signature, and to the endpoints of tenants. It answers 200 unless it is told otherwise.
+// A Receiver is an http.RoundTripper that accepts requests to any address, also in fake time. It acts as the send
+// service, where it verifies each signature, and as tenants' webhook endpoints. It answers 200 unless configured
+// otherwise.
 type Receiver struct {
-	// On is asked for the status of the answer to each post, before Say is heeded; 0 and nil: as Say says. It may take
-	// its time.
+	// On returns the status of the answer to each request, and takes precedence over Say. If it is nil or returns 0,
+	// Say applies. It may block.
 	On func(p *Post) (status int)
 
 	s       *storetest.Seeder
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	answers map[string]answer
 	posts   []Post
 }
 
-// Post is a post that came to a receiver.
+// Post is a request to a receiver.
 type Post struct {
 	At     time.Time
 	Path   string
@@ -43,24 +44,24 @@ type answer struct {
 	header []string
 }
 
-// NewReceiver returns a receiver, and lets the store of s sign what is posted to the send service.
+// NewReceiver returns a receiver, and makes the store of s sign requests to the send service.
 func NewReceiver(s *storetest.Seeder) *Receiver {
 	s.Helper()
 	s.Must(s.EnsureLoopClient(s.Context(), make([]byte, 32), s.Time()))
 	return &Receiver{s: s, answers: map[string]answer{}}
 }
 
-// Poster returns what posts to the receiver as to a send service.
+// Poster returns a poster that uses the receiver as the send service.
 func (r *Receiver) Poster() *worker.Poster {
 	return worker.NewPoster(r.s.Store, "http://receiver.test", r)
 }
 
-// EndpointPoster returns what posts to the receiver as to the endpoints of tenants.
+// EndpointPoster returns a poster that uses the receiver as tenants' webhook endpoints.
 func (r *Receiver) EndpointPoster() *worker.EndpointPoster {
 	return worker.NewEndpointPoster(r.s.Store, &http.Client{Transport: r})
 }
 
-// Say has posts to a path be answered so from now on, with a header of names and values; 0: by no answer at all.
+// Say sets the answer to requests to a path from now on, with header names and values. Status 0 means no answer.
 func (r *Receiver) Say(path string, status int, header ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +109,7 @@ func (r *Receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// Posts returns what came to a path, the oldest first.
+// Posts returns the requests to a path, oldest first.
 func (r *Receiver) Posts(path string) (all []Post) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,10 +121,10 @@ func (r *Receiver) Posts(path string) (all []Post) {
 	return all
 }
 
-// Events returns the events that were taken at a path, in the order in which they came.
+// Events returns the events accepted at a path, in the order of arrival.
 func (r *Receiver) Events(path string) []core.Event { return taken[core.Event](r, path) }
 
-// Types returns their types.
+// Types returns the types of the events accepted at a path.
 func (r *Receiver) Types(path string) (types []string) {
 	for _, e := range r.Events(path) {
 		types = append(types, e.Type)
@@ -131,7 +132,7 @@ func (r *Receiver) Types(path string) (types []string) {
 	return types
 }
 
-// Batches returns the batches of full syncs that were taken, in the order in which they came.
+// Batches returns the accepted batches of full syncs, in the order of arrival.
 func (r *Receiver) Batches() []core.FullSync { return taken[core.FullSync](r, SyncPath) }
 
 func taken[T any](r *Receiver, path string) (all []T) {

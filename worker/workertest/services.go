@@ -14,15 +14,15 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The paths at which the services take what is posted to them.
+// These are the paths at which the services accept requests.
 const (
 	EventPath   = "/webhooks/subscriptions"
 	SyncPath    = "/webhooks/lists/full-sync"
 	DisablePath = "/api/subscriptions/disable"
 )
 
-// Services are a member and a send service, of one store or of two. They are an http.RoundTripper to what each of them
-// posts to the other: it does what their handlers do.
+// Services are a member service and a send service, with one store or two. They are an http.RoundTripper for the
+// requests between them, and do the same as their handlers.
 type Services struct{ Member, Send *store.Store }
 
 // RoundTrip implements http.RoundTripper.
@@ -35,7 +35,7 @@ func (s Services) RoundTrip(req *http.Request) (*http.Response, error) {
 	return coretest.Response(status, "{}"), nil
 }
 
-// Accept takes a post, and returns the status of the answer with the error that it stands for.
+// Accept handles a request. It returns the status of the answer, and the error that it represents.
 func (s Services) Accept(ctx context.Context, path string, body []byte) (status int, err error) {
 	now := core.At(time.Now())
 	nonce := tenants.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}

@@ -25,15 +25,15 @@ import (
 	"newsletterd/worker"
 )
 
-// The statuses of a person as the model knows them.
+// These are the statuses of a person in the model.
 const (
 	none    = "none"
 	pending = "pending"
 	active  = "active"
-	gone    = "gone" // by the person's own word, or an operator's
+	gone    = "gone" // at the person's own request, or an operator's
 )
 
-// person is one address on one list, as it must be.
+// person is the expected state of one address on one list.
 type person struct {
 	list, email int
 	status      string
@@ -41,10 +41,10 @@ type person struct {
 	leftAt      core.Instant
 	undoable    bool // was active before
 	blocked     bool // complained or suppressed, at the send service
-	bounced     bool // and not confirmed since
+	bounced     bool // bounced and not confirmed since
 	activeSince core.Instant
-	wasBounced  bool // whether a confirmation has lifted it depends on what arrived first
-	erased      bool // and no import may bring it back
+	wasBounced  bool // whether a confirmation has lifted it depends on the order of arrival
+	erased      bool // erased, so no import may restore it
 }
 
 func (p *person) String() string {
@@ -60,14 +60,14 @@ type confirmToken struct {
 	dead       bool
 }
 
-// A World is a member and a send service, in one file or in two, with the link between them and a model of the persons
-// whom they know. What happens is either drawn by rapid (Actions) or told by a test; the loops take steps as rapid
-// says, or run by themselves (Run).
+// A World is a member service and a send service in one database or two, with the link between them and a model of
+// the people that they know. Either rapid draws the actions (Actions), or a test chooses them. The loops run single
+// steps when rapid draws them, or on their own (Run).
 type World struct {
-	Member, Send *store.Store  // the same where it is one file; others after a daemon was killed
+	Member, Send *store.Store  // the same if there is one database; replaced after a daemon was killed
 	Lists        []core.List   // two of the first tenant, one of the second
-	Group        *worker.Group // of the loops that Run has started
-	Kills        int           // how often Kill was called
+	Group        *worker.Group // loops started by Run
+	Kills        int           // number of calls of Kill
 
 	tb    Failer
 	rt    *rapid.T
@@ -86,17 +86,17 @@ type World struct {
 	complained []map[string]bool // by email: tenants
 	reports    int
 	backup     func() // restores the send service to an earlier state
-	unsynced   bool   // the send service was restored: only a full sync makes both sides agree
+	unsynced   bool   // the send service was restored, so only a full sync makes both sides agree
 }
 
-// Failer is what a story fails by: rapid's T, or a test's own.
+// Failer reports failures of a story: rapid's T, or that of a test.
 type Failer interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// Master makes a database with the records that every world begins with, and returns its path.
+// Master creates a database with the records that every world starts with, and returns its path.
 func Master(t testing.TB) string {
 	t.Helper()
 	s := storetest.Seed(t, nil).At(1)
@@ -114,8 +114,8 @@ func Master(t testing.TB) string {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// NewWorld makes a world of a copy of a master, in a bubble of testing/synctest; split: with a send service that has a
-// file of its own. It fails by tb.
+// NewWorld creates a world from a copy of a master, in a bubble of testing/synctest. If split is true, the send
+// service has its own database. Failures are reported to tb.
 func NewWorld(t testing.TB, tb Failer, master string, split bool) *World {
 	w := &World{
 		tb: tb, dir: memoryDir(t), split: split,
@@ -142,16 +142,15 @@ func NewWorld(t testing.TB, tb Failer, master string, split bool) *World {
 	return w
 }
 
-// memoryDir is a folder that is not on a disk, where there is one: stories die of crashes that are ours, not of power
-// cuts.
+// memoryDir returns a folder in memory, if available. Stories simulate crashes of the process, not power cuts.
 func memoryDir(t testing.TB) string {
 	if dir, err := os.MkdirTemp("/dev/shm", "agreement"); err == nil {
-		return dir // Close removes it
+		return dir // removed by Close
 	}
 	return t.TempDir()
 }
 
-// open opens a copy of a database, as it lies on the disk at this moment; send: for a send service of its own.
+// open opens a copy of a database in its current state on disk. If send is true, it is for a separate send service.
 func (w *World) open(from string, send bool) *store.Store {
 	w.files++
 	path := filepath.Join(w.dir, strconv.Itoa(w.files)+".db")
@@ -163,8 +162,8 @@ func (w *World) open(from string, send bool) *store.Store {
 	return s
 }
 
-// copyDatabase copies what a crash would leave: the file and its -wal, of one moment. A checkpoint may run between
-// them.
+// copyDatabase copies the state that a crash would leave: the file and its -wal from the same moment. A checkpoint
+// may run between them.
 func copyDatabase(from, to string) error {
 	for {
 		main, err := os.ReadFile(from)
@@ -189,7 +188,7 @@ func copyDatabase(from, to string) error {
 	}
 }
 
-// wire makes the loops anew, as a start does.
+// wire creates new loops, like a start.
 func (w *World) wire() {
 	poster := worker.NewPoster(w.Member, "http://send.test", w.link)
 	w.outbox, w.full = worker.Outbox(w.Member, poster, quiet), worker.FullSync(w.Member, poster, quiet)
@@ -228,7 +227,7 @@ func (w *World) must(err error) {
 	}
 }
 
-// now is the member's clock: it goes back a little at times.
+// now returns the member service's clock, which sometimes goes back a little.
 func (w *World) now() core.Instant {
 	return core.At(time.Now()) + rapid.SampledFrom([]core.Instant{0, 0, 2, -2, 1500, -1500}).Draw(w.rt, "skew")
 }
@@ -238,7 +237,7 @@ func (w *World) who() *person {
 }
 func (w *World) anEmail() int { return rapid.IntRange(0, len(w.emails)-1).Draw(w.rt, "email") }
 
-// sameTenant are the records of a person's address on the lists of one tenant, the person's own among them.
+// sameTenant returns the records of a person's address on all lists of one tenant, including p.
 func (w *World) sameTenant(p *person) (all []*person) {
 	for _, q := range w.people {
 		if q.email == p.email && w.tenantOf(q) == w.tenantOf(p) {
@@ -252,7 +251,7 @@ func (w *World) person(list, email int) *person { return w.people[list*len(w.ema
 
 func (w *World) tenantOf(p *person) string { return w.Lists[p.list].TenantID }
 
-// spelling is the address as a person types it this time.
+// spelling returns the address in one of its possible spellings.
 func (w *World) spelling(p *person) core.Email {
 	if rapid.Bool().Draw(w.rt, "capitals") {
 		return core.Email(strings.ToUpper(string(w.emails[p.email])))
@@ -274,15 +273,15 @@ func (w *World) disabledNow(email int, tenant string) {
 }
 
 func (w *World) activated(p *person) {
-	p.bounced, p.activeSince = false, core.At(time.Now().Add(2*time.Second)) // an import is about to be
+	p.bounced, p.activeSince = false, core.At(time.Now().Add(2*time.Second)) // for imports not applied yet
 	if sub, err := w.Member.Subscription(w.ctx(), w.Lists[p.list].ID, w.emails[p.email]); err == nil &&
 		sub.Status == core.SubscriptionActive {
 		p.activeSince = max(sub.ChangedAt, sub.EventAt)
 	}
 }
 
-// heard reports whether the send service knows already that the person is active: a bounce is lifted by the word on its
-// way.
+// heard reports whether the send service already knows that the person is active. A message on its way lifts a
+// bounce.
 func (w *World) heard(p *person) bool {
 	sub, err := w.Send.Subscriber(w.ctx(), w.Lists[p.list].ID, w.emails[p.email])
 	w.must(err)
@@ -303,7 +302,7 @@ func (w *World) step(l *worker.Loop) {
 	w.bury()
 }
 
-// bury begins anew with what a killed daemon has left.
+// bury starts again with the database that a killed daemon has left.
 func (w *World) bury() {
 	from := w.link.corpse
 	if from == "" {
@@ -319,7 +318,7 @@ func (w *World) bury() {
 	w.wire()
 }
 
-// refuse makes dead letters of what is due: what comes after it overtakes them.
+// refuse turns all due events into dead letters, so that later events overtake them.
 func (w *World) refuse(*rapid.T) {
 	weather := w.link.weather
 	w.link.weather = "422"
@@ -337,9 +336,9 @@ func (w *World) otherLoops(*rapid.T) {
 	w.step(w.disabler)
 }
 
-// SyncAll asks for a full sync of every list.
+// SyncAll requests a full sync of every list.
 func (w *World) SyncAll() {
-	time.Sleep(10 * time.Second) // the clock catches up with the stamps of changes
+	time.Sleep(10 * time.Second) // lets the clock catch up with the timestamps of changes
 	for _, l := range w.Lists {
 		_, err := w.Member.RequestSync(w.ctx(), l.ID, core.At(time.Now()))
 		w.must(err)
@@ -347,7 +346,7 @@ func (w *World) SyncAll() {
 	w.unsynced = false
 }
 
-// redeliver posts an event again that was accepted before: it must not count twice.
+// redeliver posts an event that was accepted before. It must not count twice.
 func (w *World) redeliver(rt *rapid.T) {
 	if len(w.link.bodies) == 0 {
 		return
@@ -365,7 +364,7 @@ func (w *World) wait(rt *rapid.T) {
 	}).Draw(rt, "time"))
 }
 
-// crash ends a daemon without a clean stop and starts it again.
+// crash ends a daemon without a clean stop, and starts it again.
 func (w *World) crash(rt *rapid.T) {
 	if w.split && rapid.Bool().Draw(rt, "the send service") {
 		old := w.Send
@@ -381,7 +380,7 @@ func (w *World) crash(rt *rapid.T) {
 	w.link.weather = weather
 }
 
-// restoreSend takes a backup of the send service, or puts the last one back.
+// restoreSend makes a backup of the send service, or restores the last one.
 func (w *World) restoreSend(*rapid.T) {
 	if w.backup != nil {
 		w.backup()
@@ -401,7 +400,7 @@ func (w *World) restoreSend(*rapid.T) {
 		w.must(old.Close())
 		w.wire()
 		w.unsynced = true
-		for i, p := range w.people { // what providers have reported since is lost with the file
+		for i, p := range w.people { // later reports of providers are lost with the file
 			p.blocked, p.bounced = p.blocked && then[i].blocked, p.bounced && then[i].bounced
 			p.wasBounced = p.wasBounced || then[i].wasBounced || then[i].blocked
 		}
@@ -413,7 +412,7 @@ func (w *World) retryDead(*rapid.T) {
 	w.must(err)
 }
 
-// Settle lets everything arrive that is on its way.
+// Settle waits until everything on its way has arrived.
 func (w *World) Settle() {
 	w.link.weather = "fair"
 	for range 40 {
@@ -434,8 +433,8 @@ func (w *World) Settle() {
 	w.fail("it does not come to rest")
 }
 
-// repeatFailed asks for the full syncs anew that have failed, as the self-check does at night, and reports whether
-// there were any. It does no more of the self-check's work, which would heal what must not go wrong.
+// repeatFailed requests failed full syncs again, like the nightly self-check, and reports whether there were any. It
+// does nothing else of the self-check, which would repair the errors that a test should find.
 func (w *World) repeatFailed() (any bool) {
 	for _, l := range w.Lists {
 		failed, err := w.Member.SyncFailed(w.ctx(), l.ID)

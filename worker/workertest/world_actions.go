@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// Actions returns all that can happen, by name; rapid picks one after the other.
+// Actions returns all possible actions by name. rapid picks one after the other.
 func (w *World) Actions() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){
 		"join": w.join, "join too": w.join, "refuse": w.refuse, "leave too": w.leave, "subscribe": w.subscribe,
@@ -68,7 +68,7 @@ func (w *World) subscribe(rt *rapid.T) {
 	w.tokens = append(w.tokens, token)
 }
 
-// join is both at once: people do it more than all else, and chance would rarely.
+// join subscribes and confirms. People do that most often, but random actions rarely would.
 func (w *World) join(rt *rapid.T) {
 	w.subscribe(rt)
 	w.confirmWith(w.tokens[len(w.tokens)-1])
@@ -126,7 +126,7 @@ func (w *World) leaveAll(*rapid.T) {
 	}
 }
 
-// left is what the model makes of a leaving.
+// left updates the model after an unsubscribe.
 func (w *World) left(p *person) {
 	if p.status != pending && p.status != active {
 		return
@@ -137,8 +137,8 @@ func (w *World) left(p *person) {
 	p.status, p.leftAt = gone, sub.ChangedAt
 }
 
-// leaveThere leaves by the link of a mail of the send service, which knows no subscription: it mails no more from then
-// on, and the member service hears of it.
+// leaveThere unsubscribes through the link of an email from the send service, which has no record of the
+// subscription. It sends no further emails, and reports the unsubscribe to the member service.
 func (w *World) leaveThere(*rapid.T) {
 	p := w.who()
 	list, email := w.Lists[p.list].ID, w.emails[p.email]
@@ -154,7 +154,8 @@ func (w *World) leaveThere(*rapid.T) {
 	}
 }
 
-// expire deletes what was not confirmed within an hour; who had left before is again one who has left.
+// expire deletes subscriptions that were not confirmed within an hour. A person who was unsubscribed before is
+// unsubscribed again.
 func (w *World) expire(*rapid.T) {
 	now := core.At(time.Now())
 	for _, p := range w.people {
@@ -175,7 +176,7 @@ func (w *World) expire(*rapid.T) {
 	w.must(err)
 }
 
-// undo takes the last leaving back; whether it may is the business of other tests, but who was disabled must stay out.
+// undo undoes the last unsubscribe. Other tests check whether that is permitted, but a disabled person must stay out.
 func (w *World) undo(*rapid.T) {
 	p := w.who()
 	id := w.Member.SubscriptionID(w.Lists[p.list].ID, w.emails[p.email].Key())
@@ -213,7 +214,7 @@ func (w *World) disable(rt *rapid.T) {
 	w.disabledNow(email, tenant)
 }
 
-// suppress is the operator's command, which acts on both sides at once.
+// suppress is the operator's command, which takes effect on both sides immediately.
 func (w *World) suppress(rt *rapid.T) {
 	email := w.anEmail()
 	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
@@ -230,8 +231,8 @@ func (w *World) suppress(rt *rapid.T) {
 	}
 }
 
-// lift is the operator's word, some seconds later: nothing is left then by which a member's clock that went back could
-// be found out.
+// lift lifts a block as an operator, some seconds later. After that, a member service's clock that went back can no
+// longer be detected.
 func (w *World) lift(*rapid.T) {
 	time.Sleep(5 * time.Second)
 	email := w.anEmail()
@@ -249,7 +250,7 @@ func (w *World) lift(*rapid.T) {
 	}
 }
 
-// report is what a mail provider says of an address to the send service.
+// report sends a mail provider's report about an address to the send service.
 func (w *World) report(rt *rapid.T) {
 	p := w.who()
 	kind := rapid.SampledFrom([]string{"hard_bounced", "soft_bounced", "complaint", "suppression", "delivery"}).Draw(rt,
@@ -274,7 +275,7 @@ func (w *World) report(rt *rapid.T) {
 		for _, q := range hit {
 			q.bounced, q.wasBounced = q.bounced || kind == "hard_bounced" && w.heard(q), true
 		}
-	case "complaint", "suppression": // of all lists of the tenant
+	case "complaint", "suppression": // for all lists of the tenant
 		if kind == "complaint" {
 			w.complained[p.email][w.tenantOf(p)] = true
 		}
@@ -312,7 +313,7 @@ func (w *World) importRows(rt *rapid.T) {
 	}
 }
 
-// imported is the rule: no file brings back who has left, was disabled or erased.
+// imported applies the rule that no import restores a person who unsubscribed, was disabled or was erased.
 func (w *World) imported(p *person, status string) {
 	switch {
 	case w.isDisabled(p), p.erased, p.status == gone, p.status == active:
@@ -327,7 +328,7 @@ func (w *World) imported(p *person, status string) {
 	}
 }
 
-// erase is the wish of a person at one tenant to be forgotten.
+// erase erases a person at one tenant, at the person's request.
 func (w *World) erase(*rapid.T) {
 	p := w.who()
 	known := map[*person]bool{}
@@ -337,7 +338,7 @@ func (w *World) erase(*rapid.T) {
 	_, err := w.Member.ErasePerson(w.ctx(), core.Person{Email: w.emails[p.email], TenantID: w.tenantOf(p)}, "test",
 		w.now())
 	w.must(err)
-	if !w.split { // what has not yet reached the member service is kept as its word
+	if !w.split { // reports that have not yet reached the member service are kept as its own
 		w.disabled[p.email][w.tenantOf(p)] = w.disabled[p.email][w.tenantOf(p)] || w.complained[p.email][w.tenantOf(p)]
 	}
 	erased := false

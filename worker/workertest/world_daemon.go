@@ -10,20 +10,19 @@ import (
 	"newsletterd/worker"
 )
 
-// Run lets the outbox of the member service run by itself.
+// Run starts the outbox of the member service.
 func (w *World) Run() {
 	w.Group = worker.NewGroup(quiet, w.outbox)
 	w.Group.Start()
 }
 
-// Kill ends the daemon of the member service as kill -9 does, and starts it again: what goes on is what lies on the
-// disk at this moment.
+// Kill ends the daemon of the member service like kill -9, and starts it again with the current state on disk.
 func (w *World) Kill() {
-	w.link.mu.Lock() // nothing is on the way just now
+	w.link.mu.Lock() // nothing is in transit now
 	corpse := filepath.Join(w.dir, "killed"+strconv.Itoa(w.link.posts))
 	err := copyDatabase(w.Member.Path(), corpse)
 	weather := w.link.weather
-	w.link.weather = "cut" // the dead are heard no more
+	w.link.weather = "cut" // requests of the killed daemon no longer arrive
 	w.link.mu.Unlock()
 	w.must(err)
 	w.Group.Drain(0)
@@ -38,29 +37,29 @@ func (w *World) Kill() {
 	w.Run()
 }
 
-// SetWeather says what becomes of posts from now on: "fair" (they arrive), "cut", "answer lost", "every other answer
-// lost", "killed" (the daemon, between the commit of the other side and the answer), or a status to answer with.
+// SetWeather sets the fate of requests from now on: "fair" (they arrive), "cut", "answer lost", "every other answer
+// lost", "killed" (the daemon is killed between the other side's commit and the answer), or a status to answer with.
 func (w *World) SetWeather(weather string) {
 	w.link.mu.Lock()
 	defer w.link.mu.Unlock()
 	w.link.weather = weather
 }
 
-// Posts returns how many posts were tried.
+// Posts returns the number of attempted requests.
 func (w *World) Posts() int {
 	w.link.mu.Lock()
 	defer w.link.mu.Unlock()
 	return w.link.posts
 }
 
-// Accepted returns the bodies of the events that the send service has accepted, in their order.
+// Accepted returns the bodies of the events that the send service has accepted, in order.
 func (w *World) Accepted() [][]byte {
 	w.link.mu.Lock()
 	defer w.link.mu.Unlock()
 	return slices.Clone(w.link.bodies)
 }
 
-// AwaitAccepted lets time pass until so many events have been accepted, ten seconds at most, and returns how much.
+// AwaitAccepted waits until so many events have been accepted, at most ten seconds, and returns the time that passed.
 func (w *World) AwaitAccepted(events int) time.Duration {
 	const step = 100 * time.Millisecond
 	for took := time.Duration(0); ; took += step {

@@ -18,27 +18,27 @@ import (
 	"newsletterd/store/members"
 )
 
-// The paths at which the member service takes that a reader has left by a mail of the send service.
+// These are the paths at which the member service accepts an unsubscribe through an email from the send service.
 const (
 	unsubscribeTokenPath = "/api/newsletter/unsubscribe-token"
 	unsubscribePath      = "/api/newsletter/unsubscribe"
 )
 
-// The weather of the link, see World.SetWeather.
+// weathers are the states of the link, see World.SetWeather.
 var weathers = []string{
 	"fair", "fair", "cut", "answer lost", "every other answer lost", "400", "401", "422", "500",
 	"503", "killed",
 }
 
-// link carries posts from one side to the other, or does not.
+// link carries requests from one side to the other, or loses them.
 type link struct {
 	mu      sync.Mutex
 	w       *World
 	weather string
 	posts   int
-	bodies  [][]byte // that were accepted
-	token   string   // to answer with
-	corpse  string   // copy of the database of the daemon that was killed between the receiver's commit and the answer
+	bodies  [][]byte // accepted bodies
+	token   string   // token for the answer
+	corpse  string   // copy of the database of a daemon killed between the receiver's commit and the answer
 }
 
 func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -74,7 +74,7 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// accept is the receiving side; the model learns of it.
+// accept is the receiving side. It also updates the model.
 func (l *link) accept(path string, body []byte) (status int) {
 	w := l.w
 	switch path {
@@ -101,7 +101,7 @@ func (l *link) accept(path string, body []byte) (status int) {
 	return status
 }
 
-// leftThere is the member service's operation, to which the token is the request for it.
+// leftThere is the member service's unsubscribe operation. The token is the body of the token request.
 func (w *World) leftThere(body []byte, now core.Instant) error {
 	var in struct {
 		Token string `json:"token"`

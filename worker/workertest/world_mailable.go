@@ -9,7 +9,8 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// checkNow looks at any moment: where the list is ours, who has left is not mailed from the answer on.
+// checkNow checks an invariant that holds at any moment: with a shared database, a person who unsubscribed gets no
+// email after the answer.
 func (w *World) checkNow(*rapid.T) {
 	if w.split {
 		return
@@ -23,7 +24,7 @@ func (w *World) checkNow(*rapid.T) {
 	}
 }
 
-// mailable makes a job to every list and returns whom it would mail.
+// mailable creates a job for every list and returns its recipients.
 func (w *World) mailable() map[string]bool {
 	out, now := map[string]bool{}, core.At(time.Now())
 	for _, l := range w.Lists {

@@ -19,7 +19,7 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// check checks every value, and those that must fit each other.
+// check checks every value, and combinations of values.
 func (r *loader) check() {
 	c := r.cfg
 	r.that("server.listen", CheckAddress(c.Server.Listen))
@@ -81,7 +81,7 @@ func (r *loader) check() {
 	r.that("limits.model_bytes_total", sizeBetween(c.Limits.ModelBytesTotal, 0, 1<<50))
 	r.that("limits.models_per_owner", between(c.Limits.ModelsPerOwner, 0, 1_000_000))
 	r.that("limits.import_bytes", sizeBetween(c.Limits.ImportBytes, 1, 1<<40))
-	r.that("limits.media_bytes", sizeBetween(c.Limits.MediaBytes, 1, 16<<20)) // which stands in memory
+	r.that("limits.media_bytes", sizeBetween(c.Limits.MediaBytes, 1, 16<<20)) // held in memory
 	r.that("limits.media_bytes_per_tenant", sizeBetween(c.Limits.MediaBytesPerTenant, c.Limits.MediaBytes, 1<<50))
 	r.that("limits.subscribe_per_address", between(c.Limits.SubscribePerAddress, 0, 1_000_000))
 	r.that("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
@@ -138,7 +138,7 @@ func (r *loader) checkACME() {
 	}
 }
 
-// RatesOfDomains returns the mails a second of each domain, or of * for all others.
+// RatesOfDomains returns the emails per second for each domain. The key * applies to all other domains.
 func (s *Send) RatesOfDomains() (map[string]float64, error) {
 	rates := map[string]float64{}
 	for _, w := range s.DomainRates {
@@ -190,7 +190,7 @@ func (r *loader) checkMail() {
 	}
 }
 
-// that notes a fault of a key, with the source that set it. Only the first fault of a key is noted.
+// that records an error of a key, with the source that set it. It records only the first error of each key.
 func (r *loader) that(key string, err error) {
 	if err == nil || slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Key == key }) {
 		return
@@ -207,7 +207,7 @@ func (r *loader) pair(keyA, a, keyB, b string) {
 	}
 }
 
-// origin checks scheme://host[:port] and removes a slash at its end.
+// origin checks scheme://host[:port] and removes a trailing slash.
 func (r *loader) origin(p *string) error {
 	if *p == "" {
 		return nil
@@ -224,7 +224,7 @@ func (r *loader) origin(p *string) error {
 	return nil
 }
 
-// CheckAddress returns an error unless s is host:port, in which the host may be empty.
+// CheckAddress returns an error unless s is host:port. The host may be empty.
 func CheckAddress(s string) error {
 	host, port, err := net.SplitHostPort(s)
 	if err == nil {
@@ -292,7 +292,7 @@ func filled(s string) error {
 	return nil
 }
 
-// relayHost checks the name or address of a relay, whose port is a setting of its own.
+// relayHost checks the name or address of a relay. The port is a separate setting.
 func relayHost(s string) error {
 	if err := filled(s); err != nil {
 		return err
@@ -314,7 +314,7 @@ func relayHost(s string) error {
 	return nil
 }
 
-// sender checks the address of a sender. It allows newsletterd@localhost, which is the default.
+// sender checks the address of a sender. It permits newsletterd@localhost, the default.
 func sender(s string) error {
 	if local, ok := strings.CutSuffix(s, "@localhost"); ok {
 		s = local + "@localhost.localdomain"
@@ -336,7 +336,7 @@ func readable(file string) error {
 	return f.Close()
 }
 
-// IsLoopback reports whether a host is localhost or an address of loopback.
+// IsLoopback reports whether a host is localhost or a loopback address.
 func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -345,7 +345,7 @@ func IsLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// SelfCheckAt returns the time of the day of the self-check, since midnight. ok is false where there is none.
+// SelfCheckAt returns the time of day of the self-check, as a duration since midnight. If it is off, ok is false.
 func (w *Webhooks) SelfCheckAt() (at time.Duration, ok bool, err error) {
 	if w.SelfCheck == "" {
 		return 0, false, nil
@@ -357,7 +357,7 @@ func (w *Webhooks) SelfCheckAt() (at time.Duration, ok bool, err error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, true, nil
 }
 
-// checkRemoteServices checks the keys of a send service or a member service that is another daemon.
+// checkRemoteServices checks the keys for a send service or member service that runs in another daemon.
 func (r *loader) checkRemoteServices() {
 	c := r.cfg
 	r.that("webhooks.send_url", r.origin(&c.Webhooks.SendURL))

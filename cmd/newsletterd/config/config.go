@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// Config holds everything that an operator can set: one field for each section of the file. newsletterd.example.toml
-// lists each key with its unit and default.
+// Config holds the configuration, with one field for each section of the file. newsletterd.example.toml documents
+// each key with its unit and default.
 type Config struct {
 	Server     Server     `toml:"server"`
 	Database   Database   `toml:"database"`
@@ -28,20 +28,20 @@ type Config struct {
 	Log        Log        `toml:"log"`
 	Metrics    Metrics    `toml:"metrics"`
 
-	// Providers are the mail providers [providers.NAME].
+	// Providers are the email providers [providers.NAME].
 	Providers map[string]*Provider `toml:"-"`
 
-	// File is where the configuration was read from; empty: defaults and environment alone.
+	// File is the configuration file; empty: only defaults, environment and flags.
 	File string `toml:"-"`
-	// Searched are the files that were looked for where File is empty.
+	// Searched lists the files that were searched for if File is empty.
 	Searched []string `toml:"-"`
-	// From holds where each key that was set comes from: "file", "environment" or "flag".
+	// From maps each key that was set to its source: "file", "environment" or "flag".
 	From map[string]string `toml:"-"`
-	// TakeOver is the flag of serve by which jobs of a restored or copied file go on.
+	// TakeOver is the flag of serve that resumes the jobs of a restored or copied database.
 	TakeOver bool `toml:"-"`
 }
 
-// Server is about the one listener and the origin as the world sees it.
+// Server configures the listener and the public origin.
 type Server struct {
 	Listen         string   `toml:"listen"`          // host:port
 	PublicURL      string   `toml:"public_url"`      // origin; empty: http:// + listen
@@ -49,54 +49,54 @@ type Server struct {
 	TLSCert        string   `toml:"tls_cert"`        // PEM file
 	TLSKey         string   `toml:"tls_key"`         // PEM file
 	ACMEDomains    []string `toml:"acme_domains"`    // hosts to get certificates for; empty: no ACME
-	ACMEEmail      string   `toml:"acme_email"`      // told to the authority
-	ACMEDirectory  string   `toml:"acme_directory"`  // of the authority
-	ACMEHTTP       string   `toml:"acme_http"`       // host:port of the plain listener; empty: off
-	MaxConnections int      `toml:"max_connections"` // of clients at once
+	ACMEEmail      string   `toml:"acme_email"`      // contact address for the certificate authority
+	ACMEDirectory  string   `toml:"acme_directory"`  // directory URL of the certificate authority
+	ACMEHTTP       string   `toml:"acme_http"`       // host:port of the plain HTTP listener; empty: off
+	MaxConnections int      `toml:"max_connections"` // maximum number of concurrent client connections
 
-	MaxConnectionsPerAddress int `toml:"max_connections_per_address"` // 0: no bound
+	MaxConnectionsPerAddress int `toml:"max_connections_per_address"` // 0: no limit
 }
 
-// Database is about the one file.
+// Database configures the database file.
 type Database struct {
 	Path        string `toml:"path"`
-	Checkpoints string `toml:"checkpoints"` // own, external
+	Checkpoints string `toml:"checkpoints"` // own or external
 }
 
-// Backup is about the snapshot that may be copied at any moment.
+// Backup configures the snapshot, a file that can be copied at any moment.
 type Backup struct {
 	Every Duration `toml:"every"` // 0: off
 	Path  string   `toml:"path"`  // empty: backup/<name> next to the database
 }
 
-// Replica is about the copy of the database that outlives this machine.
+// Replica configures the copy of the database that survives a loss of this machine.
 type Replica struct {
-	URL         string   `toml:"url"` // of a bucket or a folder; empty: off
-	TTL         Duration `toml:"ttl"` // of the lease
+	URL         string   `toml:"url"` // bucket or folder; empty: off
+	TTL         Duration `toml:"ttl"` // lifetime of the lease
 	Acknowledge bool     `toml:"acknowledge"`
-	Keep        Duration `toml:"keep"` // for how long any past state can be restored
+	Keep        Duration `toml:"keep"` // period for which any past state can be restored
 }
 
-// Mail is about mails that are sent.
+// Mail configures the sending of emails.
 type Mail struct {
-	Transport     string   `toml:"transport"` // smtp, directory
-	Console       bool     `toml:"console"`   // the mail server may be set in the console where no key sets it
+	Transport     string   `toml:"transport"` // smtp or directory
+	Console       bool     `toml:"console"`   // the mail server may be set in the console if no key sets it
 	Directory     string   `toml:"directory"`
 	From          string   `toml:"from"`
 	BounceDomain  string   `toml:"bounce_domain"`
-	PrivateRelays []string `toml:"private_relays"` // host:port of tenants' relays that are not public
-	DNSServer     string   `toml:"dns_server"`     // host:port; empty: those of the machine
+	PrivateRelays []string `toml:"private_relays"` // host:port of tenants' relays on non-public addresses
+	DNSServer     string   `toml:"dns_server"`     // host:port; empty: the machine's name servers
 	SMTP          SMTP     `toml:"smtp"`
 	DKIM          DKIM     `toml:"dkim"`
 }
 
-// DKIM is about the signatures of mails.
+// DKIM configures the signatures of emails.
 type DKIM struct {
-	Enabled bool `toml:"enabled"` // where there is a key
+	Enabled bool `toml:"enabled"` // sign if there is a key
 }
 
-// ServerInFile reports whether the configuration (its file, the environment or a flag) sets the mail server: one of the
-// keys of [mail.smtp], or the transport smtp. The transport directory alone sets none.
+// ServerInFile reports whether the configuration (its file, the environment or a flag) sets the mail server. That is
+// the case for any key of [mail.smtp], and for the transport smtp. The transport directory alone sets none.
 func (c *Config) ServerInFile() bool {
 	for key := range c.From {
 		if strings.HasPrefix(key, "mail.smtp.") {
@@ -106,69 +106,69 @@ func (c *Config) ServerInFile() bool {
 	return c.Mail.Transport == "smtp"
 }
 
-// ServerInDatabase reports whether the mail server is the one that server administrators set in the console. With
-// Mail.Console false it stays in force, and can only be removed.
+// ServerInDatabase reports whether the mail server is the one set in the console by server administrators. If
+// Mail.Console is false, it remains in use and can only be removed.
 func (c *Config) ServerInDatabase() bool { return !c.ServerInFile() }
 
-// SMTP is the relay.
+// SMTP configures the relay.
 type SMTP struct {
 	Host          string `toml:"host"`
 	Port          int    `toml:"port"`
 	Username      string `toml:"username"`
 	Password      Secret `toml:"password"`
-	TLS           string `toml:"tls"` // none, starttls, implicit
+	TLS           string `toml:"tls"` // none, starttls or implicit
 	Connections   int    `toml:"connections"`
 	Pipelining    bool   `toml:"pipelining"`
 	RatePerSecond int    `toml:"rate_per_second"` // 0: no limit
 	MailsEach     int    `toml:"mails_per_connection"`
 
-	PerPeriod int      `toml:"per_period"` // mails in any period; 0: no limit
+	PerPeriod int      `toml:"per_period"` // emails in any period; 0: no limit
 	Period    Duration `toml:"period"`
 	PerDay    int      `toml:"per_day"`   // 0: no limit
 	DKIMSkip  []string `toml:"dkim_skip"` // header fields that the relay changes
-	Provider  string   `toml:"provider"`  // behind the relay: auto, none, or its kind
+	Provider  string   `toml:"provider"`  // email provider of the relay: auto, none, or its kind
 }
 
-// Send is about send jobs.
+// Send configures send jobs.
 type Send struct {
-	MaxUnrecorded  int      `toml:"max_unrecorded"`  // mails, over all connections
-	GiveUpAfter    Duration `toml:"give_up_after"`   // of a relay that stays down
-	KeepRecipients Duration `toml:"keep_recipients"` // of jobs that have ended
-	KeepTracking   Duration `toml:"keep_tracking"`   // when mails were opened and links followed, of jobs that have ended
+	MaxUnrecorded  int      `toml:"max_unrecorded"`  // emails over all connections
+	GiveUpAfter    Duration `toml:"give_up_after"`   // time after which jobs of a relay that is down fail
+	KeepRecipients Duration `toml:"keep_recipients"` // retention of recipients of ended jobs
+	KeepTracking   Duration `toml:"keep_tracking"`   // retention of opens and clicks of ended jobs
 	DuplicateGuard Duration `toml:"duplicate_guard"` // 0: off
-	DomainRates    []string `toml:"domain_rates"`    // domain=mails a second
+	DomainRates    []string `toml:"domain_rates"`    // domain=emails per second
 
-	StopComplaints  Percent `toml:"stop_complaints"`   // of the sent mails; 0: off
-	StopHardBounces Percent `toml:"stop_hard_bounces"` // of the mails taken or refused; 0: off
-	StopSample      int     `toml:"stop_sample"`       // mails
+	StopComplaints  Percent `toml:"stop_complaints"`   // share of sent emails; 0: off
+	StopHardBounces Percent `toml:"stop_hard_bounces"` // share of accepted or refused emails; 0: off
+	StopSample      int     `toml:"stop_sample"`       // sent emails before complaints are judged
 
 	MemberURL    string `toml:"member_url"` // empty: this daemon is the member service
 	MemberClient string `toml:"member_client"`
 	MemberSecret Secret `toml:"member_secret"`
 }
 
-// Webhooks is about the events that go from the member side to the send side.
+// Webhooks configures the events from the member service to the send service.
 type Webhooks struct {
 	SendURL    string `toml:"send_url"` // empty: the listener's own address
 	SendClient string `toml:"send_client"`
 	SendSecret Secret `toml:"send_secret"`
 
-	SelfCheck string   `toml:"self_check"` // time of the day, as 03:00; empty: off
-	Allow     []string `toml:"allow"`      // host:port of endpoints that are not public
+	SelfCheck string   `toml:"self_check"` // time of day, such as 03:00; empty: off
+	Allow     []string `toml:"allow"`      // host:port of endpoints on non-public addresses
 }
 
-// Bounce is about mails that come back.
+// Bounce configures the processing of bounce messages.
 type Bounce struct {
 	Listen string `toml:"listen"` // host:port for LMTP; empty: off
 }
 
-// Auth is about users and tokens.
+// Auth configures users and tokens.
 type Auth struct {
 	KeyFile          string `toml:"key_file"`
-	Registration     string `toml:"registration"`      // open, closed
-	RegisterExisting string `toml:"register_existing"` // same, conflict
-	CommonPasswords  string `toml:"common_passwords"`  // auto, refuse, allow
-	SecondFactor     string `toml:"second_factor"`     // who must have one: off, operators, staff, all
+	Registration     string `toml:"registration"`      // open or closed
+	RegisterExisting string `toml:"register_existing"` // same or conflict
+	CommonPasswords  string `toml:"common_passwords"`  // auto, refuse or allow
+	SecondFactor     string `toml:"second_factor"`     // who must use it: off, operators, staff, all
 
 	AccessTTL    Duration `toml:"access_ttl"`
 	RefreshIdle  Duration `toml:"refresh_idle"`
@@ -177,45 +177,45 @@ type Auth struct {
 	RotateKeys   Duration `toml:"rotate_keys"`   // 0: never
 }
 
-// Newsletter is about subscriptions.
+// Newsletter configures subscriptions.
 type Newsletter struct {
-	ConfirmToken         string   `toml:"confirm_token"`          // live, receipt, trusted
-	UnsubscribeTokenAuth string   `toml:"unsubscribe_token_auth"` // none, bearer
-	DisableScope         string   `toml:"disable_scope"`          // global, tenant
+	ConfirmToken         string   `toml:"confirm_token"`          // live, receipt or trusted
+	UnsubscribeTokenAuth string   `toml:"unsubscribe_token_auth"` // none or bearer
+	DisableScope         string   `toml:"disable_scope"`          // global or tenant
 	PendingTTL           Duration `toml:"pending_ttl"`
 }
 
-// Limits is about what users may bring.
+// Limits configures the limits for users' data.
 type Limits struct {
-	ModelBytes         Size `toml:"model_bytes"`           // of one model's file
-	ModelBytesPerOwner Size `toml:"model_bytes_per_owner"` // of all models of one user
-	ModelBytesTotal    Size `toml:"model_bytes_total"`     // of all models; 0 = half of the disk
-	ModelsPerOwner     int  `toml:"models_per_owner"`      // 0 = none
+	ModelBytes         Size `toml:"model_bytes"`           // one model's file
+	ModelBytesPerOwner Size `toml:"model_bytes_per_owner"` // all models of one user
+	ModelBytesTotal    Size `toml:"model_bytes_total"`     // all models; 0: half of the disk
+	ModelsPerOwner     int  `toml:"models_per_owner"`      // 0: no limit
 
-	ImportBytes Size `toml:"import_bytes"` // of one file of subscribers
+	ImportBytes Size `toml:"import_bytes"` // one file of subscribers
 
-	MediaBytes          Size `toml:"media_bytes"`            // of one picture
-	MediaBytesPerTenant Size `toml:"media_bytes_per_tenant"` // of all pictures of one tenant
+	MediaBytes          Size `toml:"media_bytes"`            // one image
+	MediaBytesPerTenant Size `toml:"media_bytes_per_tenant"` // all images of one tenant
 
-	SubscribePerAddress int `toml:"subscribe_per_address"` // requests an hour of one address of origin; 0: any number
+	SubscribePerAddress int `toml:"subscribe_per_address"` // requests per hour from one client address; 0: no limit
 }
 
-// Log is about the lines on standard error.
+// Log configures the log on standard error.
 type Log struct {
-	Level  string `toml:"level"`  // debug, info, warn, error
-	Format string `toml:"format"` // auto, text, json
+	Level  string `toml:"level"`  // debug, info, warn or error
+	Format string `toml:"format"` // auto, text or json
 	PII    bool   `toml:"pii"`
 
-	ClientAddresses string `toml:"client_addresses"` // none, failures, all
+	ClientAddresses string `toml:"client_addresses"` // none, failures or all
 }
 
-// Metrics is about the second, local listener.
+// Metrics configures the second, local listener.
 type Metrics struct {
 	Listen string `toml:"listen"` // host:port; empty: off
 	Pprof  bool   `toml:"pprof"`
 }
 
-// Default returns the configuration that runs without a file, variable or flag.
+// Default returns the configuration used without a file, environment variable or flag.
 func Default() *Config {
 	return &Config{
 		Server: Server{
@@ -285,7 +285,7 @@ func (c *Config) Origin() string {
 	return scheme + c.Server.Listen
 }
 
-// HTTPS reports whether the listener itself speaks https.
+// HTTPS reports whether the listener itself uses HTTPS.
 func (c *Config) HTTPS() bool { return c.Server.TLSCert != "" || len(c.Server.ACMEDomains) > 0 }
 
 // SecretInFile reports whether the configuration file sets a secret.
@@ -302,7 +302,7 @@ func (c *Config) SecretInFile() bool {
 	return found
 }
 
-// SplitOrigin returns the scheme and the host of an origin, without the port.
+// SplitOrigin returns the scheme of an origin, and the host without the port.
 func SplitOrigin(origin string) (scheme, host string) {
 	scheme, rest, _ := strings.Cut(origin, "://")
 	if h, _, err := net.SplitHostPort(rest); err == nil {

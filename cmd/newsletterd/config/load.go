@@ -22,20 +22,20 @@ import (
 // DefaultFile is read if it exists and no other file is named.
 const DefaultFile = "./newsletterd.toml"
 
-// InstalledFiles are where installations have their configuration. Commands look there, in this order, where neither a
-// flag nor the environment names a configuration or a database and DefaultFile does not exist.
+// InstalledFiles are the configuration files of installations. Commands search them in this order if DefaultFile does
+// not exist, and neither a flag nor the environment names a configuration or database.
 var InstalledFiles = []string{"/etc/newsletterd/newsletterd.toml", "/var/lib/newsletterd/newsletterd.toml"}
 
-// EnvFile names the configuration file where no flag does.
+// EnvFile names the configuration file if no flag does.
 const EnvFile = EnvPrefix + "CONFIG"
 
-// EnvPrefix begins the names of all environment variables.
+// EnvPrefix is the prefix of all environment variables.
 const EnvPrefix = "NEWSLETTERD_"
 
-// Fault is one error of the configuration.
+// Fault is one error in the configuration.
 type Fault struct {
-	Key  string // path, as mail.smtp.port; empty where the whole file is at fault
-	From string // file name, variable or flag that set it
+	Key  string // path, such as mail.smtp.port; empty: the whole file
+	From string // file name, variable or flag that set the key
 	Text string
 }
 
@@ -50,7 +50,7 @@ func (f Fault) String() string {
 	return s
 }
 
-// Faults holds all errors of the configuration, so that one start shows each.
+// Faults holds all errors in the configuration, so that one start reports them all.
 type Faults []Fault
 
 func (f Faults) Error() string {
@@ -62,18 +62,18 @@ func (f Faults) Error() string {
 	return b.String()
 }
 
-// Sources are where a configuration is read from. Flags override the environment, which overrides the file.
+// Sources are the sources of a configuration. Flags override the environment, which overrides the file.
 type Sources struct {
-	File  string            // must exist; empty: what EnvFile names, or DefaultFile, if there is one
-	Env   []string          // as os.Environ gives it
-	Flags map[string]string // by the key's path
+	File  string            // must exist; empty: the file named by EnvFile, or else DefaultFile if it exists
+	Env   []string          // in the form of os.Environ
+	Flags map[string]string // by path of the key
 
-	// Installed are files to look for where DefaultFile does not exist and database.path is not set otherwise.
-	// Nor does one count where this folder has a database of the default name.
+	// Installed are files to search if DefaultFile does not exist and database.path is not set otherwise. They are
+	// ignored if the current folder has a database with the default name.
 	Installed []string
 }
 
-// files returns where to look for the configuration. must: the first one has to exist.
+// files returns the configuration files to try. must reports whether the first one has to exist.
 func (s *Sources) files() (names []string, must bool) {
 	_, err := os.Stat(Default().Database.Path)
 	name, set := s.File, err == nil || s.Flags["database.path"] != ""
@@ -89,14 +89,14 @@ func (s *Sources) files() (names []string, must bool) {
 	switch {
 	case name != "":
 		return []string{name}, true
-	case set: // the settings of an installation are not for another database
+	case set: // the settings of an installation don't apply to another database
 		return []string{DefaultFile}, false
 	}
 	return append([]string{DefaultFile}, s.Installed...), false
 }
 
-// Load reads all sources over the defaults and checks the result. The error is of type Faults unless the file can't be
-// read.
+// Load merges all sources with the defaults and checks the result. The error is of type Faults unless the file can't
+// be read.
 func Load(src Sources) (*Config, error) {
 	names, must := src.files()
 	name, text, err := readFirst(names, must)
@@ -124,7 +124,7 @@ func Load(src Sources) (*Config, error) {
 	return r.cfg, nil
 }
 
-// readFirst reads the first of the files that exists; none: empty, unless it must.
+// readFirst reads the first existing file. If none exists, it returns empty strings, or an error if must is true.
 func readFirst(names []string, must bool) (name, text string, err error) {
 	for _, name := range names {
 		b, err := os.ReadFile(name)
@@ -139,12 +139,12 @@ func readFirst(names []string, must bool) (name, text string, err error) {
 	return "", "", nil
 }
 
-// loader sets the values of a Config by their paths and collects faults.
+// loader sets the values of a Config by their paths, and collects faults.
 type loader struct {
 	cfg    *Config
 	keys   map[string]reflect.Value
 	order  []string
-	source map[string]string // path → what a fault names
+	source map[string]string // path → source named in a fault
 	faults Faults
 }
 
@@ -157,7 +157,7 @@ func newLoader() *loader {
 	return r
 }
 
-// walk calls fn for every key of the struct, in the order of its fields.
+// walk calls fn for every key of a struct, in the order of its fields.
 func walk(v reflect.Value, prefix string, fn func(path string, v reflect.Value)) {
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("toml")
@@ -228,8 +228,8 @@ func (r *loader) sections() []string {
 	return out
 }
 
-// env reads the variables with EnvPrefix. Those whose second word is no section are ignored, since container platforms
-// set variables such as NEWSLETTERD_SERVICE_HOST by themselves.
+// env reads the variables with EnvPrefix. It ignores variables whose second word is not a section, because container
+// platforms set variables such as NEWSLETTERD_SERVICE_HOST.
 func (r *loader) env(environ []string) {
 	byName := map[string]string{}
 	for _, key := range r.order {
@@ -259,7 +259,7 @@ func envName(key string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// text sets a key from a word of the environment or of a flag. Lists are separated by commas.
+// text sets a key from a string in the environment or in a flag. Lists are separated by commas.
 func (r *loader) text(key, value, kind, from string) {
 	v, ok := r.keys[key]
 	if !ok {
@@ -277,12 +277,12 @@ func (r *loader) text(key, value, kind, from string) {
 		parsed = splitList(value)
 	}
 	if err != nil {
-		parsed = value // of the wrong type: set says so
+		parsed = value // wrong type: set reports it
 	}
 	r.set(key, parsed, kind, from)
 }
 
-// splitList returns the words of a list, which commas separate.
+// splitList splits a comma-separated list.
 func splitList(value string) any {
 	list := []any{}
 	for word := range strings.SplitSeq(value, ",") {
@@ -293,7 +293,7 @@ func splitList(value string) any {
 	return list
 }
 
-// set stores a value as TOML gave it: string, int64, bool, or a list of strings.
+// set stores a value in its TOML type: string, int64, bool, or a list of strings.
 func (r *loader) set(key string, value any, kind, from string) {
 	v := r.keys[key]
 	if err := assign(v, value); err != nil {

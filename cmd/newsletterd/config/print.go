@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// WriteTOML writes the effective configuration as TOML that can be read again, with masked secrets and a remark on
-// each key that was set.
+// WriteTOML writes the effective configuration as valid TOML, with masked secrets and a comment on each key that was
+// set.
 func (c *Config) WriteTOML(w io.Writer) error {
 	var b bytes.Buffer
 	if c.File != "" {
@@ -44,7 +44,7 @@ func remark(c *Config, path string) string {
 	}
 }
 
-// tomlValue returns the literal of a key's value. Secrets are masked by their own String method.
+// tomlValue returns the TOML literal of a value. The String method of secrets masks them.
 func tomlValue(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case bool, int:
@@ -60,7 +60,7 @@ func tomlValue(v reflect.Value) string {
 	}
 }
 
-// Quote returns a string literal of TOML, whose escapes differ from Go's for control characters.
+// Quote returns a TOML string literal. Its escapes of control characters differ from Go's.
 func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -14,16 +14,16 @@ import (
 	"newsletterd/mail/report"
 )
 
-// Provider is one mail provider: [providers.NAME]. It overrides the one of the same name in the database.
+// Provider is an email provider [providers.NAME]. It overrides the provider with the same name in the database.
 type Provider struct {
-	Kind    string   // of report.Kinds
-	Secrets []Secret // the newest first, two at most
-	Tenant  string   // id; empty: it may report for every tenant
-	Topics  []string // of kind ses
+	Kind    string   // one of report.Kinds
+	Secrets []Secret // newest first, at most two
+	Tenant  string   // id; empty: may report for every tenant
+	Topics  []string // only for kind ses
 	Enabled bool
 }
 
-// providersSection is the one section whose parts have names of the operator's own.
+// providersSection is the only section whose tables have user-defined names.
 const providersSection = "providers"
 
 const maxProviderSecrets = 2
@@ -43,7 +43,7 @@ func (r *loader) providers(value any, from string) {
 			r.fault(providersSection+"."+name, from, "is a section. Write [providers.%s]", name)
 			continue
 		}
-		r.provider(name) // also an empty one
+		r.provider(name) // also for an empty table
 		for _, key := range slices.Sorted(maps.Keys(table)) {
 			r.setProvider(name, key, table[key], "file", from)
 		}
@@ -102,8 +102,8 @@ func (r *loader) setProvider(name, key string, value any, kind, from string) {
 	r.source[path], r.cfg.From[path] = from, kind
 }
 
-// providerEnv reads NEWSLETTERD_PROVIDERS_<NAME>_<KEY>, where _ stands for a dash of the name, and reports whether it
-// is such a variable.
+// providerEnv reads NEWSLETTERD_PROVIDERS_<NAME>_<KEY>, in which _ also represents a dash in the name. It reports
+// whether name is such a variable.
 func (r *loader) providerEnv(name, value string) bool {
 	rest, ok := strings.CutPrefix(name, EnvPrefix+strings.ToUpper(providersSection)+"_")
 	cut := strings.LastIndexByte(rest, '_')
@@ -163,7 +163,7 @@ func (r *loader) checkProviders() {
 	}
 }
 
-// RevealedSecrets returns the secrets themselves.
+// RevealedSecrets returns the secrets in plain text.
 func (p *Provider) RevealedSecrets() []string {
 	out := make([]string, len(p.Secrets))
 	for i, s := range p.Secrets {
@@ -172,7 +172,7 @@ func (p *Provider) RevealedSecrets() []string {
 	return out
 }
 
-// writeProviders writes the tables of WriteTOML for the providers.
+// writeProviders writes the tables of the providers for WriteTOML.
 func (c *Config) writeProviders(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p, path := c.Providers[name], providersSection+"."+name

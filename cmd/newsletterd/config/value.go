@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Duration is a time span of the configuration: Go's form ("90s", "1h30m"), whole days ("400d"), or "0".
+// Duration is a duration in the configuration: in Go's form ("90s", "1h30m"), in whole days ("400d"), or "0".
 type Duration time.Duration
 
-// UnmarshalText reads a span. Negative ones are refused: no key has a use for them.
+// UnmarshalText parses a duration. It rejects negative durations, because no key uses them.
 func (d *Duration) UnmarshalText(text []byte) error {
 	s := strings.TrimSpace(string(text))
 	if days, ok := strings.CutSuffix(s, "d"); ok {
@@ -31,7 +31,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the shortest form that UnmarshalText reads.
+// String returns the shortest form that UnmarshalText accepts.
 func (d Duration) String() string {
 	v := time.Duration(d)
 	const day = 24 * time.Hour
@@ -51,13 +51,13 @@ func (d Duration) String() string {
 	return s
 }
 
-// Std returns the span as a time.Duration.
+// Std returns d as a time.Duration.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
-// Size is a number of bytes of the configuration: "512MiB", "4GiB", "100MB", or the bare number.
+// Size is a number of bytes in the configuration: "512MiB", "4GiB", "100MB", or a plain number.
 type Size int64
 
-// sizeUnits begins with the largest unit. String takes the first that divides the size.
+// sizeUnits is sorted from the largest unit. String uses the first unit that divides the size.
 var sizeUnits = []struct {
 	name string
 	n    int64
@@ -72,7 +72,7 @@ var sizeUnits = []struct {
 	{"B", 1},
 }
 
-// UnmarshalText reads a size. Negative ones are refused.
+// UnmarshalText parses a size. It rejects negative sizes.
 func (z *Size) UnmarshalText(text []byte) error {
 	s := strings.TrimSpace(string(text))
 	digits, unit := s, int64(1)
@@ -90,7 +90,7 @@ func (z *Size) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns a short form that UnmarshalText reads.
+// String returns a short form that UnmarshalText accepts.
 func (z Size) String() string {
 	for _, u := range sizeUnits {
 		if z != 0 && int64(z)%u.n == 0 && u.n > 1 {
@@ -100,10 +100,10 @@ func (z Size) String() string {
 	return strconv.FormatInt(int64(z), 10)
 }
 
-// Percent is a share of the configuration: "0.3%", "5%", or "0".
+// Percent is a percentage in the configuration: "0.3%", "5%", or "0".
 type Percent float64
 
-// UnmarshalText reads a share from 0 to 100 %.
+// UnmarshalText parses a percentage from 0 to 100.
 func (p *Percent) UnmarshalText(text []byte) error {
 	s := strings.TrimSpace(string(text))
 	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(s, "%")), 64)
@@ -114,7 +114,7 @@ func (p *Percent) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the form that UnmarshalText reads.
+// String returns the form that UnmarshalText accepts.
 func (p Percent) String() string {
 	if p == 0 {
 		return "0"
@@ -122,16 +122,16 @@ func (p Percent) String() string {
 	return strconv.FormatFloat(float64(p), 'f', -1, 64) + "%"
 }
 
-// Share returns the share as a number between 0 and 1.
+// Share returns the percentage as a number between 0 and 1.
 func (p Percent) Share() float64 { return float64(p) / 100 }
 
-// Secret is a value that is never shown: each way of printing it gives Mask.
+// Secret is a value that is never shown. All ways of printing it result in Mask.
 type Secret string
 
-// Mask stands where a secret would be shown.
+// Mask is shown instead of a secret.
 const Mask = "********"
 
-// String returns Mask, or nothing where there is no secret.
+// String returns Mask, or an empty string if the secret is empty.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -139,20 +139,20 @@ func (s Secret) String() string {
 	return Mask
 }
 
-// GoString keeps %#v from showing the value.
+// GoString prevents %#v from showing the value.
 func (s Secret) GoString() string { return strconv.Quote(s.String()) }
 
-// LogValue keeps slog from showing the value.
+// LogValue prevents slog from showing the value.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText keeps encoders from showing the value.
+// MarshalText prevents encoders from showing the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText takes the value as it is.
+// UnmarshalText stores the text unchanged.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = Secret(text)
 	return nil
 }
 
-// Reveal returns the value itself.
+// Reveal returns the secret in plain text.
 func (s Secret) Reveal() string { return string(s) }

@@ -1,4 +1,4 @@
-// Package dkimtest verifies signatures of mails by a verifier that shares no code with this project.
+// Package dkimtest verifies signatures of messages with a verifier that shares no code with this project.
 package dkimtest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// Verify counts the good signatures of a message, each by one of the keys, and the bad ones.
+// Verify returns the number of valid and invalid signatures of a message. Each valid one matches one of the keys.
 func Verify(t testing.TB, msg []byte, keys ...core.DKIMKey) (good, bad int) {
 	t.Helper()
 	lookup := func(name string) ([]string, error) {

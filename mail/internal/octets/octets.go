@@ -1,5 +1,5 @@
-// Package octets judges and cleans what goes into headers and SMTP commands. The packages below mail share it. What is
-// looked at several times for each mail is judged eight octets at a time.
+// Package octets checks and cleans text for headers and SMTP commands. The packages below mail share it. Checks that
+// run several times per email process eight octets at a time.
 package octets
 
 import "strings"
@@ -14,9 +14,9 @@ func Eight[T string | []byte](s T) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// Graphic reports whether all eight octets of w are between first and the tilde. An octet that is not leaves its top
-// bit set: by itself, by the borrow of the difference, or by the carry of the sum. Only an octet that is at fault
-// borrows from the next one.
+// Graphic reports whether all eight octets of w are between first and the tilde. An octet outside that range ends up
+// with its top bit set: its own, that of the borrow of the difference, or that of the carry of the sum. Only an octet
+// out of range borrows from the next one.
 func Graphic(w, first uint64) bool { return (w|(w-first*each)|(w+each))&(0x80*each) == 0 }
 
 // Without reports whether none of the eight octets of w, which must all be ASCII, is c.
@@ -37,8 +37,8 @@ func Plain(s string) bool {
 	return true
 }
 
-// CleanLine returns s as one line that a header may hold: line ends and tabs become spaces, other controls are dropped,
-// and faulty UTF-8 becomes U+FFFD.
+// CleanLine returns s as a single line that is valid in a header. Line ends and tabs become spaces, other control
+// characters are removed, and invalid UTF-8 becomes U+FFFD.
 func CleanLine(s string) string {
 	if Plain(s) {
 		return s
@@ -59,8 +59,8 @@ func CleanLine(s string) string {
 // Digit reports whether c is an ASCII digit.
 func Digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// Address reports whether addr can stand in a header and in an SMTP command as it is: printable ASCII with an at sign
-// and none of the characters that end an address. core.ParseEmail demands far more.
+// Address reports whether addr is valid in a header and in an SMTP command without quoting: printable ASCII with an
+// at sign, and none of the characters that end an address. core.ParseEmail is much stricter.
 func Address(addr string) bool {
 	if len(addr) < 3 || len(addr) > 254 || strings.IndexByte(addr, '@') < 1 || addr[len(addr)-1] == '@' {
 		return false
@@ -73,7 +73,7 @@ func Address(addr string) bool {
 	return true
 }
 
-// inAddress marks the octets that may stand in an address.
+// inAddress marks the octets that are valid in an address.
 var inAddress = func() (t [256]bool) {
 	for c := '!'; c <= '~'; c++ {
 		t[c] = !strings.ContainsRune(`<>(),;:"[]\`, c)

@@ -1,7 +1,7 @@
-// Package words holds what notices and the footers of newsletters say, in each language of core.Languages: one file a
-// language, in texts. {{email}}, {{list.name}}, {{tenant.name}}, {{valid}}, {{by}} of reviews and
-// invitations, {{role}} of these and, of reviews, {{mailing}}, {{note}} and {{wanted}} are placeholders; so are {{by}},
-// {{client}}, {{scopes}} and {{when}} of new clients.
+// Package words holds the texts of notices and newsletter footers in each language of core.Languages, one file per
+// language, in texts. Placeholders are {{email}}, {{list.name}}, {{tenant.name}} and {{valid}}. Reviews and
+// invitations also have {{by}} and {{role}}. Reviews have {{mailing}}, {{note}} and {{wanted}}. Notices about new
+// clients have {{by}}, {{client}}, {{scopes}} and {{when}}.
 package words
 
 import (
@@ -15,22 +15,22 @@ import (
 	"newsletterd/core"
 )
 
-// List is what is said in one language.
+// List holds the texts of one language.
 type List struct {
 	Hello   string `json:"hello"`
-	Service string `json:"service"` // the name of a service that has none
-	List    string `json:"list"`    // the name of a list that has none
+	Service string `json:"service"` // name of a service without a name
+	List    string `json:"list"`    // name of a list without a name
 	Footer  string `json:"footer"`
-	Reason  string `json:"reason"` // why a newsletter is sent, in its footer
-	Leave   string `json:"leave"`  // the label of the unsubscribe link in that footer
-	// that readers who have agreed to it are named in openings and clicks, and the label of the link to withdraw that
+	Reason  string `json:"reason"` // reason for getting a newsletter, in its footer
+	Leave   string `json:"leave"`  // label of the unsubscribe link in that footer
+	// sentence for subscribers who agreed to tracking by name, and the label of the link to withdraw that
 	Named    string `json:"named"`
 	Withdraw string `json:"withdraw"`
 
-	Roles   map[string]string `json:"roles"`   // what people of a team are and may do, by core.Roles
-	Wanted  string            `json:"wanted"`  // when a review is wanted, {{when}}
-	Command string            `json:"command"` // who has done what a command on the server did
-	// NoServer is where emails go without a mail server.
+	Roles   map[string]string `json:"roles"`   // roles and their permissions, by core.Roles
+	Wanted  string            `json:"wanted"`  // time by which a review is requested, {{when}}
+	Command string            `json:"command"` // actor of changes made by a command on the server
+	// destination of emails without a mail server
 	NoServer string            `json:"no_server"`
 	Minutes  string            `json:"minutes"`
 	Hour     string            `json:"hour"`
@@ -39,13 +39,13 @@ type List struct {
 	Notices  map[string]Notice `json:"notices"` // by notice.Kind
 }
 
-// Notice is what one notice says.
+// Notice holds the texts of one notice.
 type Notice struct {
 	Subject string `json:"subject"`
-	Text    string `json:"text"`   // before the link; a tenant may have its own
-	Open    string `json:"open"`   // introduces the link in the text part
-	Button  string `json:"button"` // the link's label
-	After   string `json:"after"`  // after the link
+	Text    string `json:"text"`   // text before the link; a tenant may have its own
+	Open    string `json:"open"`   // introduction of the link in the text part
+	Button  string `json:"button"` // label of the link
+	After   string `json:"after"`  // text after the link
 }
 
 //go:embed texts
@@ -69,10 +69,10 @@ var lists = func() map[string]*List {
 	return all
 }()
 
-// Of returns the words of a language, or those of the first if there are none of that name.
+// Of returns the texts of a language. If there are none, it returns those of the first language.
 func Of(language string) *List { return cmp.Or(lists[language], lists[core.Languages[0]]) }
 
-// Language returns language, or the first if there are no words of it.
+// Language returns language if it has texts, or else the first language.
 func Language(language string) string {
 	if lists[language] == nil {
 		return core.Languages[0]
@@ -80,7 +80,7 @@ func Language(language string) string {
 	return language
 }
 
-// Lines returns the lines of a text that are not empty, as of a postal address.
+// Lines returns the non-empty lines of a text, such as a postal address.
 func Lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 }

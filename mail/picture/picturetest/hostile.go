@@ -1,4 +1,4 @@
-// Package picturetest makes the pictures that cost the most CPU that was found, for their bytes.
+// Package picturetest creates images that take the most CPU time known for their size.
 package picturetest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Markers of JPEG (ITU T.81 table B.1).
+// These are markers of JPEG (ITU T.81 table B.1).
 const (
 	sof0 = 0xc0 // baseline
 	sof2 = 0xc2 // progressive
@@ -21,7 +21,7 @@ const (
 	eoi  = 0xd9
 )
 
-// bitWriter writes bits, the most significant first as a JPEG has them, or the least significant first as a WebP.
+// bitWriter writes bits: most significant first, as in a JPEG, or least significant first, as in a WebP.
 type bitWriter struct {
 	b     []byte
 	n     int
@@ -42,7 +42,7 @@ func (w *bitWriter) put(v uint32, bits int) {
 	}
 }
 
-// scan returns the bits as a scan of a JPEG has them, filled up with ones.
+// scan returns the bits in the form of a JPEG scan, padded with ones.
 func (w *bitWriter) scan() []byte {
 	for w.n%8 != 0 {
 		w.put(1, 1)
@@ -50,18 +50,18 @@ func (w *bitWriter) scan() []byte {
 	return bytes.ReplaceAll(w.b, []byte{0xff}, []byte{0xff, 0})
 }
 
-// Segment is a segment of a JPEG.
+// Segment returns a segment of a JPEG.
 func Segment(marker byte, data ...byte) []byte {
 	return append([]byte{0xff, marker, byte((len(data) + 2) >> 8), byte(len(data) + 2)}, data...)
 }
 
-// Codes is a Huffman table of a JPEG: so many codes of one and of two bits, and what they mean.
+// Codes returns a Huffman table of a JPEG with the given numbers of one-bit and two-bit codes, and their symbols.
 func Codes(class, one, two byte, symbols ...byte) []byte {
 	return append(append([]byte{class, one, two}, make([]byte, 14)...), symbols...)
 }
 
-// ScansOf returns a grey JPEG with so many scans. Of a progressive one, each but the first has one more look at all
-// coefficients of each block and changes none; of another one, all scans are the same.
+// ScansOf returns a grayscale JPEG with the given number of scans. In a progressive JPEG, each scan but the first
+// refines all coefficients of each block without changing any. Otherwise all scans are the same.
 func ScansOf(progressive bool, w, h, scans int) []byte {
 	frame, last, bits := byte(sof0), byte(63), 2
 	if progressive {
@@ -103,19 +103,19 @@ func ScansOf(progressive bool, w, h, scans int) []byte {
 	return append(b, 0xff, eoi)
 }
 
-// Unfolded returns a PNG whose rows are all the same, filtered in the way that takes longest.
+// Unfolded returns a PNG whose rows are all the same, with the slowest filter.
 func Unfolded(w, h int, depth, color byte) []byte {
 	return png(w, h, depth, color, [][4]int{{0, 0, 1, 1}})
 }
 
-// Interlaced returns the same in seven passes (PNG section 8.2).
+// Interlaced returns the same PNG in seven passes (PNG section 8.2).
 func Interlaced(w, h int, depth, color byte) []byte {
 	return png(w, h, depth, color, [][4]int{
 		{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2},
 	})
 }
 
-// png returns a PNG in passes, each of which begins at a pixel and takes every so many of them, across and down.
+// png returns a PNG in passes. Each pass starts at a pixel and has a step across and down.
 func png(w, h int, depth, color byte, passes [][4]int) []byte {
 	const paeth = 4
 	channels := map[byte]int{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color]
@@ -143,8 +143,8 @@ func png(w, h int, depth, color byte, passes [][4]int) []byte {
 	return []byte("\x89PNG\r\n\x1a\n" + Chunk("IHDR", string(head)) + palette + Chunk("IDAT", z.String()) + Chunk("IEND", ""))
 }
 
-// Plain returns a JPEG of one scan whose blocks are all grey: as many components as are named, which are sampled as the
-// factors of each say. With transform, a marker of Adobe's says how the colors are kept.
+// Plain returns a JPEG of one scan whose blocks are all gray. It has one component for each of factors, which are the
+// sampling factors. If transform is not negative, an Adobe marker specifies the color transform.
 func Plain(w, h int, transform int, factors ...byte) []byte {
 	b := append([]byte{0xff, 0xd8}, Segment(dqt, append([]byte{0}, bytes.Repeat([]byte{16}, 64)...)...)...)
 	if transform >= 0 {
@@ -169,14 +169,14 @@ func Plain(w, h int, transform int, factors ...byte) []byte {
 	return append(append(b, bits.scan()...), 0xff, eoi)
 }
 
-// Chunk is a chunk of a PNG.
+// Chunk returns a chunk of a PNG.
 func Chunk(name, data string) string {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	b = append(append(b, name...), data...)
 	return string(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:])))
 }
 
-// riff is a WebP of one chunk.
+// riff returns a WebP of one chunk.
 func riff(name string, data []byte) []byte {
 	if len(data)%2 == 1 {
 		data = append(data, 0)
@@ -186,7 +186,7 @@ func riff(name string, data []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(data))), data...)
 }
 
-// trees writes the five prefix codes of a lossless WebP; each has one symbol, which takes no bits.
+// trees writes the five prefix codes of a lossless WebP. Each has one symbol, which takes no bits.
 func (w *bitWriter) trees(green, red, blue, alpha uint32) {
 	for _, symbol := range []uint32{green, red, blue, alpha, 0} {
 		w.put(0b101, 3)
@@ -194,14 +194,14 @@ func (w *bitWriter) trees(green, red, blue, alpha uint32) {
 	}
 }
 
-// Transformed returns a lossless WebP of no bits at all, whose pixels go through three transforms.
+// Transformed returns a lossless WebP whose pixels take no bits and pass through three transforms.
 func Transformed(w, h int) []byte {
 	b := bitWriter{least: true}
 	b.put(0x2f, 8)
 	b.put(uint32(w-1), 14)
 	b.put(uint32(h-1), 14)
 	b.put(1, 4)                              // with alpha; version 0
-	for _, kind := range []uint32{0, 1, 2} { // predicted, colors crossed, green subtracted
+	for _, kind := range []uint32{0, 1, 2} { // predictor, cross-color, subtract green
 		b.put(1|kind<<1, 3)
 		if kind < 2 {
 			b.put(0, 4) // tiles of 4 × 4, without a color cache
@@ -214,7 +214,7 @@ func Transformed(w, h int) []byte {
 	return riff("VP8L", b.b)
 }
 
-// Lossy returns a lossy WebP whose partitions are noise, which is always a picture.
+// Lossy returns a lossy WebP whose partitions are noise, which always decodes to an image.
 func Lossy(w, h, size int) []byte {
 	first := min(size/3, 1<<19-1)
 	b := []byte{byte(1<<4 | first&7<<5), byte(first >> 3), byte(first >> 11), 0x9d, 1, 0x2a}
@@ -222,7 +222,7 @@ func Lossy(w, h, size int) []byte {
 	return riff("VP8 ", append(b, Noise(size, 256)...))
 }
 
-// Noise returns bytes below a limit.
+// Noise returns random bytes below a limit.
 func Noise(n int, limit uint32) []byte {
 	b := make([]byte, n)
 	r := rand.New(rand.NewPCG(0, 2))
@@ -232,7 +232,7 @@ func Noise(n int, limit uint32) []byte {
 	return b
 }
 
-// Noisy returns a picture that PNG compresses badly and slowly.
+// Noisy returns an image that PNG compresses poorly and slowly.
 func Noisy(w, h int) *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, w, h))
 	copy(m.Pix, Noise(len(m.Pix), 2))
@@ -242,7 +242,7 @@ func Noisy(w, h int) *image.NRGBA {
 	return m
 }
 
-// Frames returns a GIF of so many frames that are all the same.
+// Frames returns a GIF of n identical frames.
 func Frames(side, n int) []byte {
 	var z bytes.Buffer
 	w := lzw.NewWriter(&z, lzw.LSB, 8)

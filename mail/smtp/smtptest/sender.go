@@ -1,5 +1,5 @@
-// Package smtptest has a Sender that delivers nothing: it answers as a test decides, at once and in fake time too. What
-// goes over a network is tested against the servers of mail/mailtest.
+// Package smtptest provides a Sender that delivers nothing. It answers as a test decides, without delay and also in
+// fake time. Tests that need a network use the servers of mail/mailtest.
 package smtptest
 
 import (
@@ -10,26 +10,26 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// Func is an smtp.Sender made of one function.
+// Func is an smtp.Sender that consists of one function.
 type Func func(ctx context.Context, src *smtp.Source) error
 
 // Deliver implements smtp.Sender.
 func (f Func) Deliver(ctx context.Context, src *smtp.Source) error { return f(ctx, src) }
 
-// Sender is an smtp.Sender that takes each mail, unless one of its functions says otherwise. Functions are called from
-// several connections at once.
+// Sender is an smtp.Sender that accepts each email, unless one of its functions decides otherwise. The functions are
+// called concurrently from several connections.
 type Sender struct {
-	// Begin is asked before each mail whether the relay can be reached.
+	// Begin is called before each email, and returns an error if the relay can't be reached.
 	Begin func() *smtp.RelayError
-	// Refuse is asked at MAIL FROM.
+	// Refuse is called at MAIL FROM.
 	Refuse func(e *smtp.Envelope) *smtp.RelayError
-	// Message sees each mail, and may take its time.
+	// Message is called with each email, and may block.
 	Message func(e *smtp.Envelope)
-	// Answer is what becomes of a mail to an address that is tried for the nth time, counted from 1. smtp.Untouched
-	// ends the connection at RCPT TO, unless it is lost.
+	// Answer returns the outcome for the nth try of an address, starting at 1. smtp.Untouched ends the connection at
+	// RCPT TO, unless the outcome is lost.
 	Answer func(to string, nth int) smtp.Outcome
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the following fields
 	tries int
 	tried map[string]int
 	mails []string
@@ -93,28 +93,28 @@ func (s *Sender) take(e *smtp.Envelope) smtp.Outcome {
 	return o
 }
 
-// Tries returns how many mails came to it, those included that it could not begin with.
+// Tries returns the number of emails received, including those that Begin refused.
 func (s *Sender) Tries() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tries
 }
 
-// Tried returns how often a mail to an address got as far as its recipient.
+// Tried returns how often an email to an address reached RCPT TO.
 func (s *Sender) Tried(to string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tried[to]
 }
 
-// Sum returns how many mails it took.
+// Sum returns the number of accepted emails.
 func (s *Sender) Sum() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.mails)
 }
 
-// Count returns how many mails it took to each address.
+// Count returns the number of accepted emails per address.
 func (s *Sender) Count() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,7 @@ func (s *Sender) Count() map[string]int {
 	return n
 }
 
-// Texts returns the mails that it took, the oldest first.
+// Texts returns the accepted emails, oldest first.
 func (s *Sender) Texts() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
