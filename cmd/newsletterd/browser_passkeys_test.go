@@ -60,7 +60,7 @@ func TestBrowserPasskeys(t *testing.T) {
 	signIn := func() {
 		t.Helper()
 		b.Open(origin+"/login", chromedp.SendKeys("#email", "ann@example.org"),
-			chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading("Your account"))
+			chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading("Welcome"))
 	}
 	add := func(name string) {
 		t.Helper()
@@ -98,14 +98,14 @@ func TestBrowserPasskeys(t *testing.T) {
 	laptop := b.NewAuthenticator()
 	add("Laptop")
 	b.ForgetCookies()
-	b.Open(origin+"/login", browsertest.Heading("Your account"))
+	b.Open(origin+"/login", browsertest.Heading("Welcome"))
 
 	// A copy of the first key, whose counter is lower than what the server has seen.
 	before := *lost[0]
 	kept := laptop.Unplug()
 	phone = b.NewAuthenticator(lost...)
 	b.ForgetCookies()
-	b.Open(origin+"/login", browsertest.Heading("Your account"))
+	b.Open(origin+"/login", browsertest.Heading("Welcome"))
 	phone.Unplug()
 	before.SignCount = 0
 	copied := b.NewAuthenticator(&before)
@@ -124,7 +124,7 @@ func TestBrowserPasskeys(t *testing.T) {
 	b.ForgetCookies()
 
 	// One that is removed signs no one in.
-	b.Open(origin+"/login", browsertest.Heading("Your account"))
+	b.Open(origin+"/login", browsertest.Heading("Welcome"))
 	b.Open(origin+"/account/passkeys", chromedp.Click(`summary[aria-label="Remove: Laptop"]`))
 	b.Look("passkey-remove")
 	b.Click("details[open] button", browsertest.Notice("removed"))
@@ -147,12 +147,12 @@ func TestBrowserForeignFrame(t *testing.T) {
 	d := start(t, func(c *config.Config) { c.Server.Listen, c.Server.PublicURL = listen, bare })
 	d.addUser("ann@example.org")
 	b.Open(bare+"/login", chromedp.SendKeys("#email", "ann@example.org"),
-		chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading("Your account"))
+		chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading("Welcome"))
 	phone := b.NewAuthenticator()
 	b.Open(bare+"/account/passkeys", chromedp.WaitVisible("form[data-passkey]"),
 		chromedp.Click("form[data-passkey] button"), browsertest.Notice("added"))
 	b.ForgetCookies()
-	b.Open(bare+"/login", browsertest.Heading("Your account")) // it is good where it is not framed
+	b.Open(bare+"/login", browsertest.Heading("Welcome")) // it is good where it is not framed
 	b.ForgetCookies()
 
 	outer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -54,16 +54,16 @@ func TestBrowser(t *testing.T) {
 
 	b.Open(d.cfg.Origin()+"/account", browsertest.Heading("Your account"))
 	b.Look("account")
-	b.Do(chromedp.Clear("#name"), chromedp.SendKeys("#name", "Ann B.\r"), chromedp.WaitVisible(".notice"))
+	b.Do(chromedp.Clear("#name"), chromedp.SendKeys("#name", "Ann B.\r"), chromedp.WaitVisible("#done"))
 	b.Look("account-notice")
 
 	// The account gets another address and, by the mail to that, the first one again.
 	for _, email := range []string{"anna@example.org", "ann@example.org"} {
 		b.Open(d.cfg.Origin()+"/account", browsertest.Heading("Your account"),
-			chromedp.SendKeys("#email", email), chromedp.SendKeys("#email_password", "wrong\r"),
+			chromedp.Click("details:has(#email) summary"), chromedp.SendKeys("#email", email), chromedp.SendKeys("#email_password", "wrong\r"),
 			chromedp.WaitVisible("#fault"))
 		b.Look("change-fault")
-		b.Do(chromedp.SendKeys("#email_password", daemontest.Password+"\r"), chromedp.WaitVisible(".notice"))
+		b.Do(chromedp.SendKeys("#email_password", daemontest.Password+"\r"), chromedp.WaitVisible("#done"))
 		b.Look("change-asked")
 		b.Open(d.mailed("/verify?", email), browsertest.Heading("Confirm your new address"))
 		b.Look("change")
@@ -115,5 +115,5 @@ func TestBrowserOverPlainHTTP(t *testing.T) {
 	d.addUser("ann@example.org")
 	b.Open(d.cfg.Origin()+"/login", browsertest.Heading("Sign in"),
 		chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", daemontest.Password+"\r"),
-		browsertest.Heading("Your account"))
+		browsertest.Heading("Welcome"))
 }
