@@ -65,7 +65,7 @@ func Another(t testing.TB, hosts ...string) *Browser {
 		chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.Flag("host-resolver-rules", strings.Join(rules, ","))))
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 15*time.Minute)
 	t.Cleanup(stop)
 	return &Browser{t, ctx}
 }
