@@ -64,6 +64,7 @@ func TestFormsInABrowser(t *testing.T) {
 	w.leads("/settings?done=saved")
 	w.Do(chromedp.SetValue("#f-brand_name", "Typed again"), chromedp.Click(`[name="then"]`))
 	w.leads("/settings/logo?done=saved")
+	w.Do(chromedp.WaitVisible("#f-file"))
 	w.Eval(`(() => {
 		const data = new DataTransfer();
 		data.items.add(new File(["%PDF-1.7"], "logo.pdf", {type: "application/pdf"}));
