@@ -65,7 +65,7 @@ func TestHTMLOfACampaignInABrowser(t *testing.T) {
 	}
 
 	w.Do(browsertest.Scripts(false), chromedp.Reload(), chromedp.WaitVisible("#f-source"))
-	w.Submit(chromedp.SetValue("#f-source", "<p>plain</p>"), chromedp.Click(".form-acts > button"))
+	w.Submit(chromedp.SetValue("#f-source", "<p>plain</p>"), chromedp.Click(".composer .form-acts > .save"))
 	if got := source(); got != "<p>plain</p>" {
 		t.Errorf("without a script: %q", got)
 	}

@@ -321,10 +321,11 @@ func tryLocked(b *consoleBrowser) {
 	b.expect(`[...document.querySelectorAll(".editor-locked .editor-kind")].map(e => e.textContent)`,
 		"Table,HTML,Condition,Condition,Link definitions")
 	b.Look("editor-locked")
-	b.Click(".editor-locked .button", chromedp.WaitVisible(".editor-locked textarea"))
-	b.Do(key(kb.End, chromedp.ModifierCtrl), chromedp.KeyEvent("\n| 3 | 4 |"), key("\r", chromedp.ModifierCtrl),
+	b.Click(`//*[contains(@class, "editor-locked")][.//*[contains(@class, "editor-kind")][text()="HTML"]]//button`,
+		chromedp.WaitVisible(".editor-locked textarea"))
+	b.Do(key(kb.End, chromedp.ModifierCtrl), chromedp.KeyEvent("\n<div>y</div>"), key("\r", chromedp.ModifierCtrl),
 		chromedp.WaitNotPresent(".editor-locked textarea"))
-	b.expectSource("Before\n\n" + table + "\n| 3 | 4 |\n\n<div>x</div>\n\n{% if email %}\n\nAfter [b][c].\n\n{% endif %}\n\n[c]: https://c.example\n")
+	b.expectSource("Before\n\n" + table + "\n\n<div>x</div>\n<div>y</div>\n\n{% if email %}\n\nAfter [b][c].\n\n{% endif %}\n\n[c]: https://c.example\n")
 }
 
 func trySource(b *consoleBrowser) {

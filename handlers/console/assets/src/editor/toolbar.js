@@ -162,7 +162,7 @@ export class Toolbar {
   // chosen. It is marked while the selection is in a node of the types.
   menu(name, types, items) {
     const box = make("span", { className: "editor-menu" });
-    const list = make("div", { hidden: true });
+    const list = make("div", { hidden: true, tabIndex: -1 });
     list.setAttribute("role", "menu");
     list.setAttribute("aria-label", word(name));
     let other = null; // {at, back} where it was opened elsewhere
@@ -172,12 +172,14 @@ export class Toolbar {
     const open = (elsewhere = null) => {
       other = elsewhere;
       list.hidden = false;
+      list.tabIndex = 0; // it may scroll
       place(list, other ?? opener);
       opener.setAttribute("aria-expanded", "true");
       list.querySelector("button:not([disabled])")?.focus();
     };
     const close = (focus) => {
       list.hidden = true;
+      list.tabIndex = -1;
       opener.setAttribute("aria-expanded", "false");
       if (focus && other) other.back();
       else if (focus) opener.focus();
@@ -210,7 +212,9 @@ export class Toolbar {
       if (!list.hidden && !box.contains(event.target)) close(false);
     });
     for (const moved of ["scroll", "resize"]) {
-      addEventListener(moved, () => list.hidden || place(list, other ?? opener), { capture: true, passive: true });
+      addEventListener(moved, (event) => {
+        if (!list.hidden && event.target !== list) place(list, other ?? opener);
+      }, { capture: true, passive: true });
     }
     box.append(opener, list);
     this.dom.append(box);
@@ -246,14 +250,17 @@ export class Toolbar {
   }
 }
 
-// place puts a menu below its button, or above it where there is no room, and within the window.
+// place puts a menu below its button, or above it where there is more room, and within the window: a menu that is higher
+// scrolls.
 function place(list, opener) {
   const { clientWidth, clientHeight } = document.documentElement;
   const { left, top, bottom } = opener.getBoundingClientRect();
-  const { offsetWidth: width, offsetHeight: height } = list;
-  const below = bottom + 4;
-  list.style.left = `${Math.max(4, Math.min(left, clientWidth - width - 4))}px`;
-  list.style.top = `${below + height <= clientHeight ? below : Math.max(4, top - height - 4)}px`;
+  const whole = list.scrollHeight + list.offsetHeight - list.clientHeight;
+  const up = bottom + whole + 8 > clientHeight && top > clientHeight - bottom;
+  const height = Math.min(whole, (up ? top : clientHeight - bottom) - 8);
+  list.style.maxHeight = `${height}px`;
+  list.style.left = `${Math.max(4, Math.min(left, clientWidth - list.offsetWidth - 4))}px`;
+  list.style.top = `${up ? top - height - 4 : bottom + 4}px`;
 }
 
 function able(button, can) {
