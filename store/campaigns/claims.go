@@ -34,8 +34,8 @@ const claimJoins = `
 const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + skipReasonIndex +
 	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
 
-// A statement returns its claims as one row, in the order of the inner query. With a bare parameter there, SQLite would plan
-// with the parameter's value and prepare the statement again for each run; the plus sign prevents this.
+// A statement returns its claims as one row, in the order of the inner query. With a bare parameter, SQLite would plan
+// with its value and prepare the statement again for each run; the plus sign prevents this.
 const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
