@@ -130,14 +130,7 @@ func commandsOf(text string) string {
 // runGuide runs commands next to a daemon; both have these variables of the environment.
 func runGuide(t *testing.T, script string, env ...string) {
 	dir, addr, app := t.TempDir(), daemontest.FreeAddr(t), daemontest.FreeAddr(t)
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(exe, filepath.Join(dir, "newsletterd")); err != nil {
-		t.Fatal(err)
-	}
-	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_SERVER_LISTEN="+addr,
+	environment := append(programIn(t, dir), "NEWSLETTERD_SERVER_LISTEN="+addr,
 		"NEWSLETTERD_METRICS_LISTEN=", "NEWSLETTERD_MAIL_DNS_SERVER="+daemontest.DNS(t, nil),
 		"NEWSLETTERD_WEBHOOKS_ALLOW="+app)
 	environment = append(environment, env...)
@@ -178,7 +171,8 @@ curl() { command curl --fail-with-body -sS "$@"; }
 	shell := exec.CommandContext(ctx, "bash")
 	shell.WaitDelay = time.Second
 	shell.Dir, shell.Env = dir, environment
-	here := strings.NewReplacer("127.0.0.1:8080", addr, "127.0.0.1:9000", app, `"127.0.0.1", 9000`, `"127.0.0.1", `+port)
+	here := strings.NewReplacer("127.0.0.1:8080", addr, "127.0.0.1:9000", app, `"127.0.0.1", 9000`,
+		`"127.0.0.1", `+port)
 	shell.Stdin = strings.NewReader(prelude + here.Replace(script))
 	var out bytes.Buffer
 	shell.Stdout, shell.Stderr = &out, &out

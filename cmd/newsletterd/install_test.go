@@ -15,16 +15,8 @@ import (
 // backup. In `make torture` the program is built as `make release` builds it; else it is the test binary.
 func TestTortureInstallation(t *testing.T) {
 	daemontest.Parallel(t)
-	for _, tool := range []string{"bash", "curl", "jq", "sed", "cmp"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED: docs/install.md needs %s here", tool)
-		}
-	}
-	text, err := os.ReadFile("../../docs/install.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text), "```sh install\n")
+	tools(t, "bash", "curl", "jq", "sed", "cmp")
+	_, rest, found := strings.Cut(guide(t, "install.md"), "```sh install\n")
 	script, _, _ := strings.Cut(rest, "```\n")
 	if !found || !strings.Contains(script, "newsletterd restore") {
 		t.Fatal("docs/install.md does not show an installation")
@@ -48,7 +40,7 @@ func TestTortureInstallation(t *testing.T) {
 		strings.ReplaceAll(script, "127.0.0.1:8080", daemontest.FreeAddr(t)))
 	var out bytes.Buffer
 	shell.Stdout, shell.Stderr = &out, &out
-	err = shell.Run()
+	err := shell.Run()
 	log, _ := os.ReadFile(filepath.Join(dir, "newsletterd.log"))
 	if err != nil || !strings.Contains(string(log), `"stopped"`) {
 		t.Fatalf("%v\n%s\n%s", err, out.String(), log)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -90,7 +89,13 @@ func newGuard(t *testing.T, change func(command string) string) *guard {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g.run(t, exe, file)
+	startOther(t, exec.Command(exe, "--config", file), func() bool {
+		res, err := http.Get(g.url + "/ping")
+		if err == nil {
+			res.Body.Close()
+		}
+		return err == nil
+	})
 	return g
 }
 
@@ -98,16 +103,8 @@ func newGuard(t *testing.T, change func(command string) string) *guard {
 func (g *guard) register(t *testing.T, command string) (id, secret string) {
 	t.Helper()
 	dir := t.TempDir()
-	exe, err := os.Executable()
-	if err == nil {
-		err = os.Symlink(exe, filepath.Join(dir, "newsletterd"))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := exec.Command("bash", "-c", command)
-	c.Dir, c.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_DATABASE_PATH="+
-		g.cfg.Database.Path)
+	c.Dir, c.Env = dir, append(programIn(t, dir), "NEWSLETTERD_DATABASE_PATH="+g.cfg.Database.Path)
 	out, err := c.Output()
 	var made struct {
 		ID     string
@@ -120,38 +117,6 @@ func (g *guard) register(t *testing.T, command string) (id, secret string) {
 		t.Fatalf("%v: %s\n%s", err, command, out)
 	}
 	return made.ID, made.Secret
-}
-
-// run starts oauth2-proxy and waits until it answers.
-func (g *guard) run(t *testing.T, exe, file string) {
-	t.Helper()
-	var said bytes.Buffer
-	c := exec.Command(exe, "--config", file)
-	c.Stdout, c.Stderr = &said, &said
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { _ = c.Wait(); close(ended) }()
-	t.Cleanup(func() {
-		_ = c.Process.Kill()
-		<-ended
-		if t.Failed() {
-			t.Logf("oauth2-proxy said:\n%s", said.String())
-		}
-	})
-	for {
-		res, err := http.Get(g.url + "/ping")
-		if err == nil {
-			res.Body.Close()
-			return
-		}
-		select {
-		case <-ended:
-			t.Fatal("oauth2-proxy didn't start")
-		default:
-		}
-	}
 }
 
 // told returns the header of the request that the page got.

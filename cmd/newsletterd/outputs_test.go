@@ -18,22 +18,12 @@ const operationGuide = "../../docs/operation.md"
 // installed is a folder as `init` leaves it, with a daemon that has sent one newsletter.
 func installed(t *testing.T) (metrics string, run func(script string) string) {
 	t.Helper()
-	for _, tool := range []string{"bash", "curl", "jq", "grep"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED: the guide needs %s here", tool)
-		}
-	}
+	tools(t, "bash", "curl", "jq", "grep")
 	dir, bin, addr, side := t.TempDir(), t.TempDir(), daemontest.FreeAddr(t), daemontest.FreeAddr(t)
-	exe, err := os.Executable()
-	if err == nil {
-		err = os.Symlink(exe, filepath.Join(bin, "newsletterd"))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := append(programIn(t, bin), "NEWSLETTERD_METRICS_LISTEN="+side)
 	run = func(script string) string {
 		c := exec.Command("bash", "-c", script)
-		c.Dir, c.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NEWSLETTERD_METRICS_LISTEN="+side)
+		c.Dir, c.Env = dir, env
 		out, err := c.CombinedOutput()
 		if err != nil && len(out) == 0 {
 			t.Fatalf("%v: %s", err, script)
@@ -107,7 +97,8 @@ func TestOutputsOfTheGuide(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := run("set -euo pipefail\n" + commandsOf(now) + "echo \"all done\""); !strings.HasSuffix(out, "all done\n") {
+	if out := run("set -euo pipefail\n" + commandsOf(now) + "echo \"all done\""); !strings.HasSuffix(out,
+		"all done\n") {
 		t.Errorf("a command of the guide fails:\n%s", out)
 	}
 	res, err := http.Get(metricsURL)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -12,9 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
@@ -25,19 +22,16 @@ import (
 // client, which claims another one.
 func TestReverseProxies(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("SKIPPED: only on Linux is all of 127.0.0.0/8 this machine, so that clients can have other addresses than the proxy")
+		t.Skip("SKIPPED: clients need another loopback address than the proxy, which only Linux has")
 	}
-	text, err := os.ReadFile("../../docs/proxy.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := guide(t, "proxy.md")
 	for _, name := range []string{"nginx", "caddy"} {
 		t.Run(name, func(t *testing.T) {
 			exe, err := exec.LookPath(name)
 			if err != nil {
 				t.Skipf("SKIPPED: no %s on this machine, so its block in docs/proxy.md is not run", name)
 			}
-			_, block, found := strings.Cut(string(text), "```"+name+"\n")
+			_, block, found := strings.Cut(text, "```"+name+"\n")
 			block, _, ended := strings.Cut(block, "```\n")
 			if !found || !ended {
 				t.Fatalf("docs/proxy.md has no block for %s", name)
@@ -61,8 +55,8 @@ type proxy struct {
 	early  bool // passes a response on while it waits for the body: Caddy, as any server in Go, doesn't
 }
 
-// run starts the program with a block of the guide, for a certificate of its own and other addresses, and waits until it
-// listens.
+// run starts the program with a block of the guide, for a certificate of its own and other addresses, and waits until
+// it listens.
 func (p *proxy) run(exe, block string) {
 	p.Helper()
 	dir := p.TempDir()
@@ -88,41 +82,23 @@ func (p *proxy) run(exe, block string) {
 	if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
 		p.Fatal(err)
 	}
-	var said bytes.Buffer
 	c := exec.Command(exe, args...)
 	c.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
-	c.Stdout, c.Stderr = &said, &said
-	if err := c.Start(); err != nil {
-		p.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { _ = c.Wait(); close(ended) }()
-	p.Cleanup(func() {
-		_ = c.Process.Signal(syscall.SIGTERM) // nginx ends its workers
-		<-ended
-		if p.Failed() {
-			p.Logf("%s said:\n%s", exe, said.String())
-		}
-	})
-	for {
+	startOther(p.T, c, func() bool {
 		conn, err := net.Dial("tcp", p.addr)
 		if err == nil {
 			conn.Close()
-			return
 		}
-		select {
-		case <-ended:
-			p.Fatalf("%s didn't start", exe)
-		case <-time.After(time.Millisecond):
-		}
-	}
+		return err == nil
+	})
 }
 
 // ask sends a request from 127.0.0.2. The body may be shorter than the length that the request names.
 func (p *proxy) ask(body string, length int) *http.Response {
 	p.Helper()
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	conn, err := tls.DialWithDialer(from, "tcp", p.addr, &tls.Config{ServerName: "news.example.org", InsecureSkipVerify: true})
+	conn, err := tls.DialWithDialer(from, "tcp", p.addr, &tls.Config{ServerName: "news.example.org",
+		InsecureSkipVerify: true})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -146,7 +122,8 @@ func (p *proxy) check() {
 	if res := p.ask(wrong, len(wrong)); res.StatusCode != http.StatusBadRequest {
 		p.Errorf("a wrong password is answered %s", res.Status)
 	}
-	if log := p.daemon.log.String(); !strings.Contains(log, `"remote":"127.0.0.2"`) || strings.Contains(log, "203.0.113.9") {
+	if log := p.daemon.log.String(); !strings.Contains(log, `"remote":"127.0.0.2"`) ||
+		strings.Contains(log, "203.0.113.9") {
 		p.Errorf("the log doesn't have the client's address:\n%s", log)
 	}
 	const large = 2 << 20

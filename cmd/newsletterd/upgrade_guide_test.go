@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,16 +15,8 @@ import (
 // in the console and an email that waits: the copy saves it to a folder.
 func TestUpgradeGuideSendsNothing(t *testing.T) {
 	daemontest.Parallel(t)
-	for _, tool := range []string{"bash", "curl"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("docs/upgrade.md needs %s, which isn't installed here", tool)
-		}
-	}
-	text, err := os.ReadFile("../../docs/upgrade.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script := strings.TrimSpace(commandsOf(string(text)))
+	tools(t, "bash", "curl")
+	script := strings.TrimSpace(commandsOf(guide(t, "upgrade.md")))
 	if !strings.Contains(script, "newsletterd serve --database copy.db") {
 		t.Fatalf("docs/upgrade.md does not start a copy:\n%s", script)
 	}
@@ -40,15 +30,8 @@ func TestUpgradeGuideSendsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	exe, err := os.Executable()
-	if err == nil {
-		err = os.Symlink(exe, filepath.Join(dir, "newsletterd"))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	shell := exec.Command("bash")
-	shell.Dir, shell.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	shell.Dir, shell.Env = dir, programIn(t, dir)
 	shell.Stdin = strings.NewReader(strings.ReplaceAll(`set -euo pipefail
 newsletterd migrate
 newsletterd admin tenant create --name Acme
@@ -57,7 +40,7 @@ newsletterd admin mail-server set --host 127.0.0.1 --port `+port+` --tls none --
 newsletterd admin subscriber add --list News --email waits@example.org
 `+script+` &
 trap 'kill $!' EXIT
-until newsletterd status --database copy.db | grep -q '^mails *0 waiting'; do sleep 0.1; done
+until newsletterd status --database copy.db | grep -q '^mails *0 waiting'; do :; done
 curl -sf http://127.0.0.1:8090/healthz
 grep -q 'To: <waits@example.org>' copy-mail/*.eml
 `, "127.0.0.1:8090", daemontest.FreeAddr(t)))
