@@ -29,7 +29,7 @@
 //	campaigns.go versions.go changed.go kind.go   the campaign list, versions, changes by other people, kinds
 //	editor.go designs.go compare.go fields.go ownpictures.go   starting points and the editor
 //	reader.go mailframe.go findings.go   previews and checks
-//	sending.go sending_facts.go review.go   sending and approval
+//	sending.go sending_facts.go sending_times.go review.go   sending and approval
 //	report.go report_*.go correction.go   reports, and fixes after sending
 //
 // Subscribers and lists:

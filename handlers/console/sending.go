@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -69,15 +68,6 @@ type countedAudience struct {
 	Warnings []string     `json:"warnings"`
 	BestAt   core.Instant `json:"best_at"` // 0: unknown
 }
-
-// The values of sendTime that are not instants.
-const sendNow, sendOther = "now", "other"
-
-// sendTime is a choice for the start of sending. Button is the label of the button for this choice.
-type sendTime struct{ Value, Title, Text, Button string }
-
-// timeChoice is one of two instants with the same local time.
-type timeChoice struct{ Offset, Text string }
 
 // Unmeasured reports whether links in the emails lead directly to their targets.
 func (d *sendData) Unmeasured() bool { return d.Measure.Text != "" }
@@ -253,123 +243,6 @@ func (p *Page) sumOf(a *core.Audience) string {
 		return ""
 	}
 	return sum + " = " + p.Number(a.Recipients)
-}
-
-// offerTimes fills in the send times to choose from. If the selected time is no longer offered, it selects "now".
-func (p *Page) offerTimes(d *sendData) {
-	now := sendTime{sendNow, p.T("Now"), p.T("Undo within 60 seconds"), p.T("Send now")}
-	if n := d.Readers.Recipients; !d.Readers.AtLeast {
-		now.Button = p.N("Send now to 1 recipient|Send now to {{n}} recipients", n)
-	}
-	d.Times = []sendTime{now}
-	here := p.Now.Time().In(p.Zone)
-	tuesday := 1 + (int(time.Tuesday)-int(here.Weekday())+6)%7 // from tomorrow on
-	for _, at := range []struct{ days, hour int }{{1, 8}, {tuesday, 10}} {
-		wall := time.Date(here.Year(), here.Month(), here.Day()+at.days, at.hour, 0, 0, 0, time.UTC)
-		if found := core.WallTimes(wall, p.Zone); len(found) == 1 {
-			d.offer(p, core.At(found[0]), "")
-		}
-	}
-	if at := d.Readers.BestAt; at > p.Now {
-		d.offer(p, at, p.T("when your subscribers open most"))
-	}
-	d.Times = append(d.Times, sendTime{sendOther, p.T("Another time"), "", p.T("Schedule")})
-	if d.Date == "" {
-		d.Date, d.Time = here.AddDate(0, 0, 1).Format(time.DateOnly), "08:00"
-	}
-	if !slices.ContainsFunc(d.Times, func(t sendTime) bool { return t.Value == d.When }) {
-		d.When = sendNow
-	}
-}
-
-// offer adds a time unless it is already offered.
-func (d *sendData) offer(p *Page, at core.Instant, why string) {
-	value := p.Machine(at)
-	if i := slices.IndexFunc(d.Times, func(t sendTime) bool { return t.Value == value }); i >= 0 {
-		d.Times[i].Text = p.joinedBy(d.Times[i].Text, why)
-		return
-	}
-	moment := p.Day(at) + ", " + p.Clock(at)
-	t := sendTime{value, moment, p.joinedBy(p.Away(at), why), p.T("Schedule for {{at}}", "at", moment)}
-	if tomorrow := p.Now.Time().In(p.Zone).AddDate(0, 0, 1); p.Date(core.At(tomorrow)) == p.Date(at) {
-		t.Title, t.Text = p.T("Tomorrow, {{time}}", "time", p.Clock(at)), p.joinedBy(p.Day(at), why)
-	}
-	d.Times = append(d.Times, t)
-}
-
-// joinedBy joins two remarks. The second one may be empty.
-func (p *Page) joinedBy(text, more string) string {
-	if more == "" {
-		return text
-	}
-	return text + " · " + more
-}
-
-// Moment formats a full date with the zone and the time until then: Fri 27 Nov 2026, 08:00 Berlin, in 4 days.
-func (p *Page) Moment(at core.Instant) string {
-	text := p.Date(at) + ", " + p.Clock(at) + " " + p.ZoneName()
-	if away := p.Away(at); away != "" {
-		text += ", " + away
-	}
-	return text
-}
-
-// Away describes how far in the future an instant is. For a past instant, it returns an empty string.
-func (p *Page) Away(at core.Instant) string {
-	switch d := at.Sub(p.Now); {
-	case d <= 0:
-		return ""
-	case d < 2*time.Minute:
-		return p.N("in 1 second|in {{n}} seconds", int64((d+time.Second-1)/time.Second))
-	case d < 2*time.Hour:
-		return p.N("in 1 minute|in {{n}} minutes", int64(d.Round(time.Minute)/time.Minute))
-	case d < 2*24*time.Hour:
-		return p.N("in 1 hour|in {{n}} hours", int64(d.Round(time.Hour)/time.Hour))
-	default:
-		const day = 24 * time.Hour
-		return p.N("in 1 day|in {{n}} days", int64(d.Round(day)/day))
-	}
-}
-
-// readTime reads the date and time of the form in the page's time zone. offset selects one of two possible instants.
-// If there is no valid time, it returns 0, and the page explains why.
-func (p *Page) readTime(d *sendData, offset string) (at core.Instant) {
-	wall, err := time.Parse("2006-01-02 15:04", d.Date+" "+d.Time)
-	if err != nil {
-		fault := &d.TimeFault
-		if _, err := time.Parse(time.DateOnly, d.Date); err != nil {
-			fault = &d.DateFault
-		}
-		*fault = p.T("Enter a date and time.")
-		return 0
-	}
-	found := core.WallTimes(wall, p.Zone)
-	if len(found) == 0 {
-		d.TimeFault = p.T("{{time}} doesn't exist that day in {{zone}}: the clocks go forward. Choose another time.",
-			"time", d.Time, "zone", p.ZoneName())
-		return 0
-	}
-	for _, t := range found {
-		if len(found) == 1 || t.Format("-07:00") == offset {
-			at = core.At(t)
-		}
-	}
-	switch {
-	case at == 0:
-		for i, t := range found {
-			text := p.T("{{time}} before the clocks change (UTC{{offset}})", "time", d.Time, "offset", t.Format("-07:00"))
-			if i > 0 {
-				text = p.T("{{time}} after the clocks change (UTC{{offset}})", "time", d.Time, "offset", t.Format("-07:00"))
-			}
-			d.Choices = append(d.Choices, timeChoice{t.Format("-07:00"), text})
-		}
-		d.TimeFault = p.T("The clocks go back that night, so {{time}} happens twice in {{zone}}. Which one do you "+
-			"mean?",
-			"time", d.Time, "zone", p.ZoneName())
-	case at <= p.Now:
-		at, d.TimeFault = 0, p.T("Choose a time in the future.")
-	}
-	return at
 }
 
 // sendBody is the body of POST /api/campaigns/{id}/send.
