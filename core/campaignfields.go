@@ -239,7 +239,8 @@ func (f *CampaignFields) Copy(tenantID, html, text string, now Instant) Campaign
 	c := CampaignCopy{
 		ID: NewID(), TenantID: tenantID, Name: f.Name, Subject: f.Subject, BodyHTML: html, BodyText: text,
 		UnsubscribeURL: templateText(string(f.Template), "unsubscribe_url"), CreatedAt: now,
-		TrackOpen: f.Tracking != TrackingOff, TrackClick: f.Tracking != TrackingOff, Totals: f.Tracking == TrackingTotals,
+		TrackOpen: f.Tracking != TrackingOff, TrackClick: f.Tracking != TrackingOff,
+		Totals: f.Tracking == TrackingTotals,
 	}
 	if len(template) > 0 {
 		object, _ := json.Marshal(template) // strings and valid JSON always encode

@@ -60,7 +60,8 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	p := h.options.Auth
 	a, l, m := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}
 	own := accountPages{p, h.console().ShowAccount}
-	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"), "Stylesheet for all pages")
+	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"),
+		"Stylesheet for all pages")
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Show the sign-in page")
 	t.Add("POST", "/login", web.Public(), web.Page,
 		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
@@ -93,12 +94,14 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/register", web.Public(), web.Page,
 		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Show the sign-up page")
 	t.Add("POST", "/register", web.Public(), web.Page,
-		web.Form(web.Visited(m.register)).NeedsRoom(web.MaxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
+		web.Form(web.Visited(m.register)).NeedsRoom(web.MaxWrite).Rated(h.registers).Fails(core.Forbidden,
+			core.Conflict),
 		"Create an account and email a verification link")
 	t.Add("GET", "/password/forgot", web.Public(), web.Page,
 		web.Query(web.Visited(m.forgotPage)), "Show the page to request a password reset")
 	t.Add("POST", "/password/forgot", web.Public(), web.Page,
-		web.Form(web.Visited(m.forgot)).NeedsRoom(web.MaxWrite).Fails(core.Forbidden, core.TooMany), "Request a password "+
+		web.Form(web.Visited(m.forgot)).NeedsRoom(web.MaxWrite).Fails(core.Forbidden, core.TooMany),
+		"Request a password "+
 			"reset email")
 	t.Add("GET", "/password/reset", web.Public(), web.Page,
 		web.Query(web.Visited(m.resetPage)), "Show the page to set a new password")
@@ -181,7 +184,8 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 		})
 	}
 	for _, al := range allowed {
-		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.AllowsTo(al.Scope)})
+		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName,
+			Where: w.AllowsTo(al.Scope)})
 	}
 	return a.page(c, who, console.Account{
 		Title: w.AccountTitle, Fault: v.Fault, Notice: notice, Lang: cmp.Or(page.StyleOf(c).Lang, core.Languages[0]),
@@ -257,7 +261,8 @@ func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do 
 				return err
 			}
 			return a.auth.AskEmailChange(c, who, auth.EmailChangeRequest{
-				Email: email, Password: in.Password, Remote: c.Remote, Device: c.Cookie(deviceCookie), Language: c.Language(),
+				Email: email, Password: in.Password, Remote: c.Remote, Device: c.Cookie(deviceCookie),
+				Language: c.Language(),
 			}, c.Now)
 		}, w.DidEmail
 	case "keep":

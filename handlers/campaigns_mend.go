@@ -104,7 +104,8 @@ func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err err
 	}
 	out.Warnings = []string{}
 	if in.Target != "" {
-		out.Warnings = append(out.Warnings, a.checks.Target(c, in.Target, own, a.checks.MayAsk(c, of.TenantID) == nil)...)
+		out.Warnings = append(out.Warnings, a.checks.Target(c, in.Target, own,
+			a.checks.MayAsk(c, of.TenantID) == nil)...)
 	}
 	return out, nil
 }

@@ -246,7 +246,8 @@ func (a campaignsAPI) sending(c *web.Call, t *core.Tenant, ifMatch *string, vers
 
 // changedSince says what has changed where the store has found that something did after it was compiled.
 func (a campaignsAPI) changedSince(c *web.Call, r *campaigns.CampaignSending, err error) error {
-	if fault, ok := errors.AsType[*core.Error](err); !ok || fault.Kind != core.PreconditionFailed || fault.Changes != nil {
+	if fault, ok := errors.AsType[*core.Error](err); !ok || fault.Kind != core.PreconditionFailed ||
+		fault.Changes != nil {
 		return err
 	}
 	of, unread := a.store.Campaign(c, r.ID)

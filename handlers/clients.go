@@ -12,7 +12,8 @@ func (h *Handler) clientRoutes(t *web.Table) {
 	r := web.Crud(t, "/api/admin/oauth-clients", "OAuthClient", "an OAuth client", "OAuth clients", web.Resource{
 		Find: clients.find, Missing: web.ErrNotFound, List: web.List(clients.list,
 			func(c core.Client) string { return c.ID }),
-		Create: web.JSON(clients.create).Fails(core.NotFound), Show: web.Path(clients.show), Update: web.JSON(clients.update),
+		Create: web.JSON(clients.create).Fails(core.NotFound), Show: web.Path(clients.show),
+		Update: web.JSON(clients.update),
 		Remove: web.Path(clients.remove),
 		May: web.Rights{
 			Read: core.ActionClientManage, Create: core.ActionClientManage, Change: core.ActionClientManage,

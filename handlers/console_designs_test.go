@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// A campaign starts from nothing, from a design in the language of the page, or from what another one says. A design has
-// no link that leads to a stranger, and no fault but what its author is to write.
+// A campaign starts from nothing, from a design in the language of the page, or from what another one says. A design
+// has no link that leads to a stranger, and no fault but what its author is to write.
 func TestConsoleStartsCampaignsFromDesigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -33,7 +33,8 @@ func TestConsoleStartsCampaignsFromDesigns(t *testing.T) {
 				if !strings.HasPrefix(source, "# ") || strings.Contains(source, "http") {
 					t.Errorf("%s %s: %s", lang, name, source)
 				}
-				if german := strings.Contains(source, " Sie ") || strings.Contains(source, "dazu"); german != (lang == "de") {
+				if german := strings.Contains(source, " Sie ") || strings.Contains(source,
+					"dazu"); german != (lang == "de") {
 					t.Errorf("%s %s: %s", lang, name, source)
 				}
 			}

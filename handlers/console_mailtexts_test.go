@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// The default texts of automatic emails are shown, and stay defaults when they are saved as they are. A text of one's own
-// is seen before it is saved, and can be reset.
+// The default texts of automatic emails are shown, and stay defaults when they are saved as they are. A text of one's
+// own is seen before it is saved, and can be reset.
 func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -31,7 +31,8 @@ func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
 		page := e.path("lists", e.list.ID, "mails")
 		general := e.path("settings", "mails")
 		for _, at := range []string{page, general} {
-			shown := e.shows(at, `value="Confirm your subscription to {{list.name}}"`, "Someone, probably you, signed up")
+			shown := e.shows(at, `value="Confirm your subscription to {{list.name}}"`,
+				"Someone, probably you, signed up")
 			if strings.Contains(shown, `name="reset"`) {
 				t.Error(at, "offers to reset a default")
 			}

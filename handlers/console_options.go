@@ -35,7 +35,8 @@ func (h *Handler) console() *console.Console {
 				To: to, List: list, URL: t.Origin(h.options.PublicURL) + "/", Valid: members.ConfirmTTL,
 				Language: language, Own: own,
 				Brand: notice.Brand{
-					Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL, PostalAddress: t.PostalAddress,
+					Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
+					PostalAddress: t.PostalAddress,
 				},
 			})
 			return subject, html, err

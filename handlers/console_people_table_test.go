@@ -29,7 +29,8 @@ func (e *peopleEnv) chosen(act string, emails ...core.Email) url.Values {
 func TestConsolePeopleBulk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		e.shows("/people", http.StatusOK, `name="id.`+e.found("grace@reader.example").ID+`"`, `-value="grace@reader.example" checked`,
+		e.shows("/people", http.StatusOK, `name="id.`+e.found("grace@reader.example").ID+`"`,
+			`-value="grace@reader.example" checked`,
 			`value="unsubscribe"`, `value="block"`, `value="erase"`)
 		e.shows("/people?select=page", http.StatusOK, `value="grace@reader.example" checked`)
 		e.sends("/people", http.StatusBadRequest, url.Values{"act": {"unsubscribe"}}, "No one is selected")
@@ -66,7 +67,8 @@ func TestConsolePeopleBulk(t *testing.T) {
 		e.sends("/people", http.StatusOK, erase, `action="/login/confirm"`)
 		e.login()
 		erase.Set("id."+core.NewID(), "gone@reader.example")
-		e.sends("/people", http.StatusOK, erase, "Data of 2 people erased", "1 person was left out", "gone@reader.example")
+		e.sends("/people", http.StatusOK, erase, "Data of 2 people erased", "1 person was left out",
+			"gone@reader.example")
 		e.shows("/people", http.StatusOK, "-grace@", "-wilma@", "joan@reader.example")
 	})
 }

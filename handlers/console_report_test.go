@@ -60,14 +60,16 @@ func TestConsoleReportRuns(t *testing.T) {
 		for k := range 6 {
 			e.seed.Active(e.list.ID, storetest.Reader(k))
 		}
-		_, err := e.store.SetFields(t.Context(), e.list.ID, "grace@reader.example", map[string]any{"last_name": "Hopper"},
+		_, err := e.store.SetFields(t.Context(), e.list.ID, "grace@reader.example",
+			map[string]any{"last_name": "Hopper"},
 			e.seed.Time())
 		e.must(err)
 		e.seed.Deliver()
 		due := e.seed.Time().Add(5 * time.Minute)
 		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no such user"},
-			core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)})
+			core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due,
+				GivesUpAt: due.Add(time.Hour)})
 		time.Sleep(time.Minute)
 		e.shows(e.path(""), http.StatusOK, "Sending now", "3 of 8", "The mailbox doesn't exist.",
 			"ask for their new one",
@@ -77,7 +79,8 @@ func TestConsoleReportRuns(t *testing.T) {
 			e.at(e.path("/people?status=deferred"))+`">1 retrying`, e.at(e.path("/people?status=failed"))+`">1 failed`,
 			e.at(e.path("/people?status=deferred"))+`">1 email being retried`,
 			e.at(e.path("/people?status=deferred&amp;code=4.2.2"))+`"`)
-		e.shows(e.path("/people?status=deferred"), http.StatusOK, "The mailbox is full. newsletterd retries automatically.",
+		e.shows(e.path("/people?status=deferred"), http.StatusOK,
+			"The mailbox is full. newsletterd retries automatically.",
 			"next try today, 01:05 · 1 attempt so far", "The server said:", "<code>452 4.2.2 full</code>", "-5.1.1")
 		part := e.part(e.path(""), "report")
 		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") ||
@@ -288,7 +291,9 @@ func TestConsoleReport(t *testing.T) {
 		})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "1 person</span> · ",
-			e.at(e.path("/people?status=machine_clicked"))+`">+1 by a link scanner`, "Security scanners also follow links", ">1 automated<", `/people?status=machine_clicked">`)
+			e.at(e.path("/people?status=machine_clicked"))+`">+1 by a link scanner`,
+			"Security scanners also follow links",
+			">1 automated<", `/people?status=machine_clicked">`)
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=machine_clicked"), http.StatusOK, readers[1].Email, "-"+readers[0].Email,
 			"Automated click</span>", `href="`+e.at("/people/"+e.found(core.Email(readers[1].Email)).ID)+`"`)
@@ -305,12 +310,14 @@ func TestConsoleReport(t *testing.T) {
 		e.login()
 		e.shows(e.path(""), http.StatusOK, "After that, by day")
 		form := url.Values{"link": {"1"}, "target": {"not an address"}}
-		e.sends(e.path("/links"), http.StatusBadRequest, form, "Enter a full URL without placeholders", "not an address")
+		e.sends(e.path("/links"), http.StatusBadRequest, form, "Enter a full URL without placeholders",
+			"not an address")
 		form.Set("target", "https://acme.example/better")
 		e.sends(e.path("/links"), http.StatusSeeOther, form)
 		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "originally https://acme.example/roses",
 			"Plain-text versions keep the original link")
-		e.sends(e.path("/correction"), http.StatusBadRequest, url.Values{"subject": {""}, "source": {"Better."}}, "Better.")
+		e.sends(e.path("/correction"), http.StatusBadRequest, url.Values{"subject": {""}, "source": {"Better."}},
+			"Better.")
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"subject": {"News"}, "source": {"Better."}})
 		e.shows(e.path("/correction"), http.StatusOK, "Better.", "Last edited today", "Restore original")
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"do": {"as-sent"}})

@@ -94,7 +94,8 @@ func TestConsoleSends(t *testing.T) {
 		}
 		unseen.Del("sure")
 		unseen.Set("warned", "1")
-		e.sends(e.path("/send"), http.StatusBadRequest, unseen, "Check the box to send anyway, or fix the warnings first",
+		e.sends(e.path("/send"), http.StatusBadRequest, unseen,
+			"Check the box to send anyway, or fix the warnings first",
 			`name="sure" value="1" aria-required="true" aria-invalid="true" aria-describedby="sure-wrong" autofocus`)
 		for range 2 {
 			if to := e.sends(e.path("/send"), http.StatusSeeOther, form); to != e.path("") {
@@ -165,7 +166,8 @@ func TestConsoleSendingAsksForWarnings(t *testing.T) {
 			})
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 		}
-		shows(`Of {{ preferences.city | default: "home" }}`, "2 warnings. You can still send", "They see the fallback “home”",
+		shows(`Of {{ preferences.city | default: "home" }}`, "2 warnings. You can still send",
+			"They see the fallback “home”",
 			"Send anyway. I've read the warning")
 		shows(`Of {{ preferences.city }}`, "2 warnings. You can still send", "has no fallback",
 			"I've read the 2 warnings")
@@ -356,7 +358,8 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			} else {
 				texts = append(texts, "Approve or request changes") // another person has written it
 			}
-			e.sends(e.path("/ask"), http.StatusSeeOther, e.with(e.form(e.shows(e.path("/send"), http.StatusOK), e.path("/ask")),
+			e.sends(e.path("/ask"), http.StatusSeeOther, e.with(e.form(e.shows(e.path("/send"), http.StatusOK),
+				e.path("/ask")),
 				"wanted", "2100-01-08T08:00"))
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 			ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
@@ -380,8 +383,9 @@ func TestConsoleAsksForApproval(t *testing.T) {
 					e.path("/ask"))); !strings.HasSuffix(to, "?done=to-approve") {
 				t.Errorf("%s: with one to ask it leads to %s", role, to)
 			}
-			e.shows(e.path("/send?done=to-approve"), http.StatusOK, "Approval requested. Everyone who can approve gets "+
-				"an email.",
+			e.shows(e.path("/send?done=to-approve"), http.StatusOK,
+				"Approval requested. Everyone who can approve gets "+
+					"an email.",
 				"1 person was notified.", "The second picture.")
 		})
 	}

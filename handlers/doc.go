@@ -31,8 +31,8 @@
 //	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
 //
-// Devices, agents and models are in handlers/devices: it adds its rows to the table, and so do the packages to come. How
-// campaigns are looked at and tried before they are sent is in handlers/drafts.
+// Devices, agents and models are in handlers/devices: it adds its rows to the table, and so do the packages to come.
+// How campaigns are looked at and tried before they are sent is in handlers/drafts.
 //
 // and the pages, whose layout and words are in handlers/page:
 //

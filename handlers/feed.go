@@ -94,7 +94,8 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 	url := a.url(list)
 	f := atomFeed{
 		Lang: list.PageLanguage(), ID: "urn:uuid:" + list.ID, Title: list.Name, Subtitle: list.Description,
-		Updated: updated.Time().Format(time.RFC3339), Author: page.StyleOf(c).Brand.Name, Logo: page.StyleOf(c).Brand.Logo,
+		Updated: updated.Time().Format(time.RFC3339), Author: page.StyleOf(c).Brand.Name,
+		Logo:      page.StyleOf(c).Brand.Logo,
 		Generator: page.OwnName,
 		Links: []atomLink{
 			{"self", "application/atom+xml", url + page.FeedName}, {"alternate", "text/html", url},

@@ -32,7 +32,8 @@ type leaveReason struct {
 // listRoutes are what is asked about a list in addition to its record.
 func (h *Handler) listRoutes(t *web.Table) {
 	l := listExtras{
-		h.options.Store, cmp.Or(h.options.Newsletter.MemberURL, h.publicURL), h.ledgers, h.options.Newsletter.SendElsewhere,
+		h.options.Store, cmp.Or(h.options.Newsletter.MemberURL, h.publicURL), h.ledgers,
+		h.options.Newsletter.SendElsewhere,
 	}
 	const item = "/api/admin/newsletter-lists/:id"
 	read := web.Admin(core.ActionListRead)

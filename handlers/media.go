@@ -55,7 +55,8 @@ func (h *Handler) mediaRoutes(t *web.Table) {
 		Refuses(web.TenantNamed)
 	const item = "/api/media/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
-	t.Add("GET", item, web.Sent(core.ActionMediaRead), web.Send, one(web.Path(a.show)), "Show an image").Named("getMedia")
+	t.Add("GET", item, web.Sent(core.ActionMediaRead), web.Send, one(web.Path(a.show)),
+		"Show an image").Named("getMedia")
 	t.Add("PATCH", item, web.Sent(core.ActionMediaWrite), web.Send, one(web.JSON(a.update)),
 		"Update an image's name and alt text; fields you leave out stay unchanged").Named("updateMedia").
 		Example(web.Object{"name": "Our logo", "alt": "Acme"}).

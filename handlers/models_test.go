@@ -202,7 +202,8 @@ func TestMultipartUploads(t *testing.T) {
 			`"field":"name"`,
 		},
 		{"a field that is no text", []string{"name", "\xff", "file=c.stl", "solid"}, 400, `"field":"name"`},
-		{"a file that is too large", []string{"file=c.stl", strings.Repeat("x", 2001)}, 413, `"code":"payload_too_large"`},
+		{"a file that is too large", []string{"file=c.stl", strings.Repeat("x", 2001)}, 413,
+			`"code":"payload_too_large"`},
 		{"too many parts", strings.Split(strings.Repeat("a,b,", 21)+"file=c,d", ","), 400, "valid multipart/form-data"},
 		{
 			"a head without end",
@@ -308,7 +309,8 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 	} {
 		for _, first := range []int{0, 1000, 3 << 20} {
 			synctest.Test(t, func(t *testing.T) {
-				e := unservedEnv(t, storetest.Open(t), modelLimits(core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}))
+				e := unservedEnv(t, storetest.Open(t), modelLimits(core.ModelLimits{Bytes: 1 << 30,
+					BytesPerOwner: 1 << 30}))
 				e.step("person ann")
 				c := webtest.Serve(t, web.Server(e.handler)).Dial()
 				start, sent := time.Now(), make(chan struct{})
@@ -358,7 +360,8 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 			stalled = append(stalled, c)
 			go func() {
 				fmt.Fprintf(c,
-					"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", token,
+					"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
+					token,
 					10<<20)
 				_, _ = c.Write(make([]byte, 900<<10))
 			}()

@@ -41,7 +41,8 @@ func exampleEnv(t *testing.T) *env {
 	e.must(err)
 	client.ID = web.ExampleID
 	e.must(e.store.AddClient(t.Context(), client, "command"))
-	frame, err := core.NewTemplate(web.ExampleID, core.TemplateInput{Name: new("plain"), BodyText: new("{{content}}")}, 1)
+	frame, err := core.NewTemplate(web.ExampleID, core.TemplateInput{Name: new("plain"), BodyText: new("{{content}}")},
+		1)
 	e.must(err)
 	frame.ID = web.ExampleID
 	e.must(e.store.AddTemplate(t.Context(), frame, "command"))
@@ -59,13 +60,16 @@ func exampleEnv(t *testing.T) *env {
 		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann",
 		"share given model=vase email=other@example.org",
 		"webhook-client hook tenant=" + web.ExampleID, "provider anymail tenant=" + web.ExampleID,
-		"job issue list=" + web.ExampleID, "campaign letter list=" + web.ExampleID, "campaign approved list=" + web.ExampleID,
+		"job issue list=" + web.ExampleID, "campaign letter list=" + web.ExampleID,
+		"campaign approved list=" + web.ExampleID,
 		"sent-issue mails list=" + web.ExampleID + " email=ann@example.org", "campaign outgoing list=" + web.ExampleID,
 		"media pic tenant=" + web.ExampleID,
 		"import file list=" + web.ExampleID, "webhook-client spare tenant=" + web.ExampleID,
-		"endpoint receiver tenant=" + web.ExampleID, "oauth-client shop confidential tenant=" + web.ExampleID, "dkim rsa tenant=",
+		"endpoint receiver tenant=" + web.ExampleID, "oauth-client shop confidential tenant=" + web.ExampleID,
+		"dkim rsa tenant=",
 		"theme ours tenant=" + web.ExampleID,
-		"subscription sub list=" + web.ExampleID + " email=reader@example.org", "subscriber copy list=" + web.ExampleID +
+		"subscription sub list=" + web.ExampleID + " email=reader@example.org",
+		"subscriber copy list=" + web.ExampleID +
 			" email=reader@example.org", "event confirmed list=" + web.ExampleID,
 	} {
 		e.step(step)
@@ -142,7 +146,8 @@ func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schem
 	for _, r := range h.Routes() {
 		id, example := r.OperationID(), r.Info().Example
 		if example == nil {
-			if d := documentOf(r); r.Info().MediaType == "application/json" || r.Info().MediaType == formType && d != "pages" &&
+			if d := documentOf(r); r.Info().MediaType == "application/json" || r.Info().MediaType == formType &&
+				d != "pages" &&
 				d != "" {
 				t.Errorf("%s has no example", id)
 			}

@@ -129,7 +129,8 @@ func TestPasskeyRefusals(t *testing.T) {
 		for range 3 {
 			e.by(stranger.Get(t, e.passkeyOptions("/login")))
 		}
-		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 429 || fault != wordsOfPages()["en"].LoginsText {
+		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 429 ||
+			fault != wordsOfPages()["en"].LoginsText {
 			t.Error("after ten failures:", code, fault)
 		}
 		time.Sleep(time.Hour)
@@ -195,11 +196,13 @@ func TestPasskeysPage(t *testing.T) {
 		if code, _ := e.page("POST", "/login/confirm", url.Values{"response": {answer}}); code != 400 {
 			t.Error("a challenge of the login:", code)
 		}
-		password := url.Values{"password": {"correct horse battery"}, "continue": {passkeysPath}, "form": {rename.Encode()}}
+		password := url.Values{"password": {"correct horse battery"}, "continue": {passkeysPath},
+			"form": {rename.Encode()}}
 		if code, page := e.page("POST", "/login/confirm", password); code != 200 || formOf(t, page).Get("name") == "" {
 			t.Error(code, textOf(page))
 		}
-		if code, page := e.page("POST", passkeysPath, rename); code != 200 || strings.Contains(page, `name="password"`) ||
+		if code, page := e.page("POST", passkeysPath, rename); code != 200 ||
+			strings.Contains(page, `name="password"`) ||
 			!strings.Contains(page, wordsOfPages()["en"].FaultPasskeyNeeded) {
 			t.Fatal("a password has proved an account with a passkey:", code, textOf(page))
 		}
@@ -223,18 +226,21 @@ func TestPasskeysPage(t *testing.T) {
 			sent.Encode() != rename.Encode() {
 			t.Fatal(page)
 		}
-		if code, page := e.page("POST", passkeysPath, rename); code != 200 || !strings.Contains(page, "Old &#34;phone&#34;") {
+		if code, page := e.page("POST", passkeysPath, rename); code != 200 ||
+			!strings.Contains(page, "Old &#34;phone&#34;") {
 			t.Error(code, textOf(page))
 		}
 		rename.Set("name", strings.Repeat("x", 61))
 		if code, page := e.page("POST", passkeysPath, rename); code != 400 {
 			t.Error("a long name:", code, textOf(page))
 		}
-		if code, page := e.addPasskey(k); code != 400 || !strings.Contains(page, wordsOfPages()["en"].FaultPasskeyKnown) {
+		if code, page := e.addPasskey(k); code != 400 || !strings.Contains(page,
+			wordsOfPages()["en"].FaultPasskeyKnown) {
 			t.Error("a key again:", code, textOf(page))
 		}
 		wrong := authtest.NewPasskey(t, "https://evil.example", "news.example.org")
-		if code, page := e.addPasskey(wrong); code != 400 || !strings.Contains(page, wordsOfPages()["en"].FaultPasskey) {
+		if code, page := e.addPasskey(wrong); code != 400 || !strings.Contains(page,
+			wordsOfPages()["en"].FaultPasskey) {
 			t.Error("a key of another origin:", code, textOf(page))
 		}
 		remove := url.Values{"action": {"remove"}, "id": {e.passkeyID()}}

@@ -154,8 +154,9 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 	}
 	w := page.WordsOf(c)
 	p := passwordPage{
-		Text: page.Strong(w.NewPasswordFor, "email", email), Email: string(email), Token: in.Token, Action: "/password/reset",
-		Label: w.NewPassword, Hint: w.NewPasswordHint, Button: w.NewPasswordButton,
+		Text: page.Strong(w.NewPasswordFor, "email", email), Email: string(email), Token: in.Token,
+		Action: "/password/reset",
+		Label:  w.NewPassword, Hint: w.NewPasswordHint, Button: w.NewPasswordButton,
 	}
 	if purpose == identity.TokenReset {
 		u, err := c.Store().UserByEmail(c, email)
@@ -285,14 +286,16 @@ func (m mailedLinks) askPassword(c *web.Call, email core.Email, in mailedForm, f
 	w := page.WordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
 		Text: page.Strong(w.VerifyText, "email", email), Email: string(email), Token: in.Token, Action: verifyPath,
-		Label: w.Password, Hint: w.VerifyHint, Button: w.VerifyButton, Begins: true, Name: web.Truncate(in.Name, maxShown),
+		Label: w.Password, Hint: w.VerifyHint, Button: w.VerifyButton, Begins: true,
+		Name: web.Truncate(in.Name, maxShown),
 	}, fault)
 }
 
 func (m mailedLinks) tellVerified(c *web.Call, email core.Email) (web.HTML, error) {
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.VerifiedTitle,
-		page.Note{Lines: []string{page.FillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount},
+		page.Note{Lines: []string{page.FillIn(w.VerifiedText, "email", email)}, Link: accountPath,
+			LinkText: w.ToAccount},
 		page.Brand{})
 }
 
@@ -420,6 +423,7 @@ func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in
 	}
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.ChangedTitle,
-		page.Note{Lines: []string{page.FillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount},
+		page.Note{Lines: []string{page.FillIn(w.ChangedText, "email", email)}, Link: accountPath,
+			LinkText: w.ToAccount},
 		page.Brand{})
 }

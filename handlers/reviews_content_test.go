@@ -191,10 +191,12 @@ func TestReviewByWhoeverDesigned(t *testing.T) {
 				change()
 			}
 			_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-			if strings.Contains(page, `value="approve"`) || !strings.Contains(textOf(page), wordsOfPages()["en"].ReviewNotYou) {
+			if strings.Contains(page, `value="approve"`) || !strings.Contains(textOf(page),
+				wordsOfPages()["en"].ReviewNotYou) {
 				t.Errorf("before: %t, %s", before, textOf(page))
 			}
-			if status, state := e.send("approve", e.look()); status != http.StatusForbidden || state != core.CampaignInReview {
+			if status, state := e.send("approve", e.look()); status != http.StatusForbidden ||
+				state != core.CampaignInReview {
 				t.Errorf("before: %t, %d, %s", before, status, state)
 			}
 			now, err := e.store.Campaign(t.Context(), e.campaign.ID)
@@ -243,7 +245,8 @@ func TestConsoleSavesThoughTheThemeChanged(t *testing.T) {
 		d, err := e.store.Draft(t.Context(), &c, 0, markup.CampaignParts, e.seed.Time())
 		e.must(err)
 		tag.Digest = d.Digest
-		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{BrandColor: new("#7a1f3d"), PostalAddress: new("Elsewhere 1")})
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{BrandColor: new("#7a1f3d"),
+			PostalAddress: new("Elsewhere 1")})
 		e.sends(e.path(""), http.StatusSeeOther, url.Values{
 			"revision": {`"` + tag.String() + `"`},
 			"subject":  {"News of June"},
@@ -291,7 +294,8 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			e.campaign = full
 			got := facts(reviewAddress(full.ID), lang)
 			for _, want := range append(console, w.ReviewPreheader, "In short", w.ReviewReplyTo, w.ReviewAttachments,
-				w.ReviewExcluded, w.ReviewExcludedSent, page.FillIn(w.ReviewOnlyUnopened, "campaign", "March"), w.ReviewTracking,
+				w.ReviewExcluded, w.ReviewExcludedSent, page.FillIn(w.ReviewOnlyUnopened, "campaign", "March"),
+				w.ReviewTracking,
 				w.ReviewPersons, w.ReviewUTM) {
 				if !strings.Contains(got, want) {
 					t.Errorf("%s: no %q in %s", lang, want, got)
@@ -323,7 +327,8 @@ func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
 		e.login()
-		frame := e.seed.NewTemplate(core.TemplateInput{Name: new("Frame"), BodyText: new("Evil\n{{content}}\n{{view_url}}")})
+		frame := e.seed.NewTemplate(core.TemplateInput{Name: new("Frame"),
+			BodyText: new("Evil\n{{content}}\n{{view_url}}")})
 		set := func(body string) {
 			t.Helper()
 			_, err := e.store.UpdateTemplate(t.Context(), frame.ID, core.UserActor(e.bob.ID), func(f *core.Template) error {
@@ -350,7 +355,8 @@ func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 		set("Clean")
 		for _, path := range []string{link[1], inner[1]} {
 			status, shown := e.page("GET", path, nil)
-			if status != http.StatusPreconditionFailed || strings.Contains(shown, "Clean") || strings.Contains(shown, "Hello") ||
+			if status != http.StatusPreconditionFailed || strings.Contains(shown, "Clean") ||
+				strings.Contains(shown, "Hello") ||
 				!strings.Contains(shown, wordsOfPages()["en"].OutdatedText) ||
 				!strings.Contains(shown, `href="https://news.example.org`+reviewAddress(e.campaign.ID)+`"`) {
 				t.Errorf("changed: %d, %s", status, shown)

@@ -524,7 +524,9 @@ func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
 		out[i] = recipient{
-			r.Seq, r.Email, r.Name, r.ListID, r.SubscriberID, core.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt,
+			r.Seq, r.Email, r.Name, r.ListID, r.SubscriberID, core.RecipientStates[r.State], r.Reason, r.Tries,
+			r.Ambiguous,
+			r.DueAt,
 			r.FinishedAt, r.Marks.Names(),
 		}
 	}

@@ -72,7 +72,8 @@ func mailedRows(rows []core.HistoryEntry) []mailed {
 	out := make([]mailed, len(rows))
 	for i, r := range rows {
 		out[i] = mailed{
-			r.JobID, r.TenantID, r.ListID, r.Name, r.Subject, core.RecipientStates[r.State], r.Reason, r.Tries, r.FinishedAt,
+			r.JobID, r.TenantID, r.ListID, r.Name, r.Subject, core.RecipientStates[r.State], r.Reason, r.Tries,
+			r.FinishedAt,
 			r.Marks.Names(), r.Transport, r.Engagements, r.JobNo,
 		}
 		if out[i].Engagements == nil {

@@ -58,7 +58,8 @@ func (p newsletterPages) showSubscribe(c *web.Call, list *core.ListWithTenant, f
 ) (web.HTML, error) {
 	w := page.WordsOf(c)
 	data := subscribeData{
-		Action: page.SubscribePath(list.ID), Email: filled["email"], Source: filled["source"], WrongEmail: wrong == "email",
+		Action: page.SubscribePath(list.ID), Email: filled["email"], Source: filled["source"],
+		WrongEmail:  wrong == "email",
 		Description: page.Paragraphs(list.Description), Consent: page.Paragraphs(list.ConsentText),
 	}
 	for _, f := range list.Fields {

@@ -30,8 +30,9 @@ func (h *Handler) templateRoutes(t *web.Table) {
 	r := web.Crud(t, all, "Template", "a template", "templates, without their bodies", web.Resource{
 		Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, templateHead.key),
 		Create: web.JSON(a.create).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict), Show: web.Path(a.show),
-		Update: web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict), Remove: web.Query(a.remove).Fails(core.Conflict),
-		May: web.Rights{Read: read, Create: write, Change: write, Remove: write},
+		Update: web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict),
+		Remove: web.Query(a.remove).Fails(core.Conflict),
+		May:    web.Rights{Read: read, Create: write, Change: write, Remove: write},
 	})
 	r.List.Refuses(web.TenantNamed)
 	r.Create.Requires("name").

@@ -45,8 +45,8 @@ func (o *outage) lookNow() {
 	p.at = time.Time{}
 }
 
-// health looks at the health check. `make torture` also holds it to a second; elsewhere the machine may have more to do,
-// and TestHealthAnswersWhateverHangs holds what it waits for.
+// health looks at the health check. `make torture` also holds it to a second; elsewhere the machine may have more to
+// do, and TestHealthAnswersWhateverHangs holds what it waits for.
 func (o *outage) health(status int, database, sessions string) {
 	o.t.Helper()
 	o.tried++
@@ -214,7 +214,8 @@ func TestDiskFull(t *testing.T) {
 		refused := 0
 		for range 5000 {
 			o.tried++
-			res, _ := o.ask("POST", "/api/agents", "ann", strings.NewReader(`{"name":"x"}`), "Content-Type", "application/json")
+			res, _ := o.ask("POST", "/api/agents", "ann", strings.NewReader(`{"name":"x"}`), "Content-Type",
+				"application/json")
 			if res.StatusCode == 503 {
 				refused++
 			}
@@ -339,7 +340,8 @@ func TestDiskReserve(t *testing.T) {
 		body                   []string // and its media type
 		want                   int
 	}{
-		{"register", "POST", "/api/auth/register", "", jsonBody(`{"email":"n@user.example","password":"correct horse"}`), 503},
+		{"register", "POST", "/api/auth/register", "", jsonBody(`{"email":"n@user.example","password":"correct horse"}`),
+			503},
 		{
 			"subscribe", "POST", "/api/newsletter/subscribe", "",
 			jsonBody(`{"list_id":"` + list + `","email":"new@user.example"}`), 503,
@@ -369,7 +371,8 @@ func TestDiskReserve(t *testing.T) {
 			form("grant_type=password&username=una@user.example&password=correct+horse+battery"), 200,
 		},
 		{"confirm", "GET", "/api/newsletter/confirm?token=" + pending.Token, "", nil, 200},
-		{"unsubscribe", "POST", "/api/newsletter/unsubscribe", "", jsonBody(`{"token":"` + o.value("leave") + `"}`), 200},
+		{"unsubscribe", "POST", "/api/newsletter/unsubscribe", "", jsonBody(`{"token":"` + o.value("leave") + `"}`),
+			200},
 		{
 			"one click", "POST", "/api/newsletter/unsubscribe?token=" + o.value("click"), "",
 			form("List-Unsubscribe=One-Click"), 200,
@@ -394,7 +397,8 @@ func TestDiskReserve(t *testing.T) {
 	}
 	o.must(os.Remove(ballast))
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		res, b := ask("POST", "/api/newsletter/subscribe", "", jsonBody(`{"list_id":"`+list+`","email":"new@user.example"}`))
+		res, b := ask("POST", "/api/newsletter/subscribe", "",
+			jsonBody(`{"list_id":"`+list+`","email":"new@user.example"}`))
 		if res.StatusCode == http.StatusOK {
 			break
 		}

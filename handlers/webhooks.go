@@ -24,7 +24,8 @@ func (h *Handler) webhookRoutes(t *web.Table) {
 		web.JSON(hooks.subscription).Fails(core.Conflict), "Accept a subscription event").
 		Named("receiveSubscriptionEvent").
 		Example(web.Object{
-			"event_id": web.ExampleID, "event_type": "subscription.activated", "tenant_id": web.ExampleID, "list_id": web.ExampleID,
+			"event_id": web.ExampleID, "event_type": "subscription.activated", "tenant_id": web.ExampleID,
+			"list_id": web.ExampleID,
 			"subscriber": web.Object{
 				"id": web.ExampleID, "email": "reader@example.org", "status": "active",
 				"preferences": web.Object{"first_name": "Ada"},
@@ -41,7 +42,8 @@ func (h *Handler) webhookRoutes(t *web.Table) {
 		web.JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Accept a batch of a full sync").
 		Named("receiveFullSyncBatch").
 		Example(web.Object{
-			"sync_id": web.ExampleID, "batch_no": 1, "batch_total": 1, "tenant_id": web.ExampleID, "list_id": web.ExampleID,
+			"sync_id": web.ExampleID, "batch_no": 1, "batch_total": 1, "tenant_id": web.ExampleID,
+			"list_id":     web.ExampleID,
 			"subscribers": []web.Object{{"id": web.ExampleID, "email": "reader@example.org", "status": "active"}},
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).

@@ -35,7 +35,8 @@ func tryTable(b *consoleBrowser) {
 	want := "Text\n\n| Boot | Price |\n| --- | --- |\n| Red \\| green | 20 |\n"
 	b.expectSource(want)
 	b.Click(".editor-locked .button", chromedp.WaitVisible(".editor-grid"))
-	b.expect(`[...document.querySelectorAll(".editor-grid input")].map(i => i.value).join("; ")`, `Boot; Price; Red \| green; 20`)
+	b.expect(`[...document.querySelectorAll(".editor-grid input")].map(i => i.value).join("; ")`,
+		`Boot; Price; Red \| green; 20`)
 	b.Click(".editor-grid .button:last-child")
 	b.Do(chromedp.KeyEvent("In stock\r"), chromedp.WaitNotPresent(".editor-dialog"))
 	b.expectSource("Text\n\n| Boot | Price | In stock |\n| --- | --- | --- |\n| Red \\| green | 20 |  |\n")
@@ -79,7 +80,8 @@ func tryLargePictures(b *consoleBrowser) {
 	sent, _ := b.count("/pictures")
 	b.Eval(`paste(new File([new Uint8Array(1000001)], "film.gif", {type: "image/gif"}))`)
 	b.Wait(`document.querySelector(".editor-figure[data-pending=failed]")`)
-	b.expect(`document.querySelector(".editor-figure[data-pending=failed] .editor-elsewhere").textContent`, "Too large.")
+	b.expect(`document.querySelector(".editor-figure[data-pending=failed] .editor-elsewhere").textContent`,
+		"Too large.")
 	b.refuses("/pictures", "HEIC is not supported.")
 	b.Eval(`paste(new File([new Uint8Array(20)], "IMG_1.HEIC"))`)
 	b.Wait(`document.querySelectorAll(".editor-figure[data-pending=failed]").length === 2`)
@@ -98,7 +100,8 @@ func tryLargePictures(b *consoleBrowser) {
 		document.querySelector("#save").click();
 	})()`)
 	b.Do(chromedp.WaitNotPresent("main"))
-	if _, saved := b.count("/saved"); !strings.Contains(saved, "%2Fpictures%2F") && !strings.Contains(saved, "/pictures/") {
+	if _, saved := b.count("/saved"); !strings.Contains(saved, "%2Fpictures%2F") &&
+		!strings.Contains(saved, "/pictures/") {
 		b.Error(saved)
 	}
 	b.openEditor("Text\n")

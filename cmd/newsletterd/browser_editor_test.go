@@ -282,7 +282,8 @@ func tryBlocks(b *consoleBrowser) {
 
 func tryLists(b *consoleBrowser) {
 	b.openEditor("")
-	b.Do(chromedp.Focus(".editor-text"), chromedp.KeyEvent("- "), chromedp.KeyEvent("one"), enter, chromedp.KeyEvent("two"),
+	b.Do(chromedp.Focus(".editor-text"), chromedp.KeyEvent("- "), chromedp.KeyEvent("one"), enter,
+		chromedp.KeyEvent("two"),
 		key(kb.Tab), enter, chromedp.KeyEvent("three"), enter, enter, enter, chromedp.KeyEvent("1. "),
 		chromedp.KeyEvent("a"), enter, chromedp.KeyEvent("b"))
 	b.expectSource("- one\n  - two\n  - three\n\n1. a\n2. b\n")
@@ -449,8 +450,10 @@ func tryPictures(b *consoleBrowser) {
 	b.expectSource("Text\n\n![](/pictures/1.png)\n")
 	b.Click(".editor-figure .button", chromedp.WaitVisible(".editor-dialog"))
 	b.expect(`document.querySelector(".editor-dialog [name=src]").value`, "/pictures/1.png")
-	b.Do(chromedp.SetValue(".editor-dialog [name=alt]", "A boot"), chromedp.SetValue(".editor-dialog [name=title]", "Caption"),
-		chromedp.SetValue(".editor-dialog [name=width]", "300"), chromedp.SetValue(".editor-dialog [name=href]", "acme.example"))
+	b.Do(chromedp.SetValue(".editor-dialog [name=alt]", "A boot"),
+		chromedp.SetValue(".editor-dialog [name=title]", "Caption"),
+		chromedp.SetValue(".editor-dialog [name=width]", "300"),
+		chromedp.SetValue(".editor-dialog [name=href]", "acme.example"))
 	b.Look("editor-picture")
 	b.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
 	b.expectSource("Text\n\n[![A boot](/pictures/1.png \"Caption\"){width=300}](https://acme.example)\n")
@@ -560,10 +563,12 @@ func TestEditorOfACampaignInABrowser(t *testing.T) {
 		f.Content.Source = "# Hello\n\n* one\n* two\n\nGoodbye\n"
 	})
 	ann := d.addUser("ann@example.org")
-	d.Must(d.store.GrantRole(t.Context(), ann.ID, core.Role{Role: core.RolePublisher, TenantID: tenant.ID}, false, now()))
+	d.Must(d.store.GrantRole(t.Context(), ann.ID, core.Role{Role: core.RolePublisher, TenantID: tenant.ID}, false,
+		now()))
 	b := &consoleBrowser{Browser: browser}
 	b.Open(d.cfg.Origin()+"/login", chromedp.SendKeys("#email", "ann@example.org"),
-		chromedp.SendKeys("#password", daemontest.Password+"\r"), chromedp.WaitVisible(`//h1[not(contains(., "Sign in"))]`))
+		chromedp.SendKeys("#password", daemontest.Password+"\r"),
+		chromedp.WaitVisible(`//h1[not(contains(., "Sign in"))]`))
 	b.Open(d.cfg.Origin()+"/console/"+tenant.ID+"/campaigns/"+c.ID, chromedp.WaitVisible(".editor-text"))
 	b.Eval(`(() => {
 		window.faults = [];

@@ -14,8 +14,8 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestQuickStartInABrowser follows docs/quick-start.md by the names of its buttons, from the link that `serve` prints to
-// the review of the first campaign. The mail server is one of this test.
+// TestQuickStartInABrowser follows docs/quick-start.md by the names of its buttons, from the link that `serve` prints
+// to the review of the first campaign. The mail server is one of this test.
 func TestQuickStartInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, nil)

@@ -73,7 +73,8 @@ func TestChoosingATimeInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.d.seed.NewCampaign(w.list)
 	w.Open(w.at("/campaigns/"+c.ID+"/send"), chromedp.WaitVisible(".when"))
-	const button, other = `document.querySelector(".when .big").innerText.trim()`, `document.querySelector("#other-time").offsetHeight > 0`
+	const button, other = `document.querySelector(".when .big").innerText.trim()`,
+		`document.querySelector("#other-time").offsetHeight > 0`
 	choose := func(id string) { w.Eval(`document.querySelector("#` + id + `").click()`) }
 	w.expect(button, "Send now to 2 recipients")
 	w.expect(other, "false")

@@ -60,7 +60,8 @@ func TestBrowser(t *testing.T) {
 	// The account gets another address and, by the mail to that, the first one again.
 	for _, email := range []string{"anna@example.org", "ann@example.org"} {
 		b.Open(d.cfg.Origin()+"/account", browsertest.Heading("Your account"),
-			chromedp.Click("details:has(#email) summary"), chromedp.SendKeys("#email", email), chromedp.SendKeys("#email_password", "wrong\r"),
+			chromedp.Click("details:has(#email) summary"), chromedp.SendKeys("#email", email),
+			chromedp.SendKeys("#email_password", "wrong\r"),
 			chromedp.WaitVisible("#fault"))
 		b.Look("change-fault")
 		b.Do(chromedp.SendKeys("#email_password", daemontest.Password+"\r"), chromedp.WaitVisible("#done"))

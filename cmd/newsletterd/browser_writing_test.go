@@ -54,7 +54,8 @@ func newWriterOf(t *testing.T, change func(*config.Config)) *writer {
 	return w
 }
 
-// toServer lets emails go to a mail server that takes all of them: without one, pages warn of it and no campaign is sent.
+// toServer lets emails go to a mail server that takes all of them: without one, pages warn of it and no campaign is
+// sent.
 func toServer(t *testing.T, cfg *config.Config) {
 	t.Helper()
 	server, err := mailtest.NewServer(mailtest.Script{})

@@ -33,7 +33,8 @@ func helpFaults(full string, data any, usage string, below []*cli.Command) (faul
 		if found := homelyHelp.FindString(line); found != "" {
 			fault("%q in %s", found, line)
 		}
-		if !strings.HasPrefix(line, "   ") && !strings.HasPrefix(line, "Usage: ") && utf8.RuneCountInString(line) > helpWidth &&
+		if !strings.HasPrefix(line, "   ") && !strings.HasPrefix(line, "Usage: ") &&
+			utf8.RuneCountInString(line) > helpWidth &&
 			strings.Contains(strings.TrimSpace(line), " ") {
 			fault("a line is wider than %d columns: %s", helpWidth, line)
 		}

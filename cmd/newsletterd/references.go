@@ -171,7 +171,8 @@ func (f refFlag) find(c *cli.Context, s *store.Store, word, tenant string) (peop
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return people.Reference{}, fmt.Errorf("--%s: use the full ID; %q matches %s", f.Name, word, candidates(f.noun, found))
+		return people.Reference{}, fmt.Errorf("--%s: use the full ID; %q matches %s", f.Name, word,
+			candidates(f.noun, found))
 	case f.byName:
 		return people.Reference{Name: word}, nil
 	}

@@ -51,9 +51,11 @@ func TestAStandbyIsLookedAt(t *testing.T) {
 		}
 	}
 	folder := t.TempDir()
-	c := b.Cmd("init", "--config", filepath.Join(folder, "newsletterd.toml"), "--domain", "localhost", "--relay", "none",
+	c := b.Cmd("init", "--config", filepath.Join(folder, "newsletterd.toml"), "--domain", "localhost", "--relay",
+		"none",
 		"--admin-email", "a@example.org")
-	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "the replica already has a database") {
+	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out),
+		"the replica already has a database") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {

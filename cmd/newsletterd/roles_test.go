@@ -62,8 +62,8 @@ func tableOfRoles() string {
 	return table.String()
 }
 
-// tableOfRoutes returns the routes that take tokens as Markdown. Those with the same action and scopes share a row, in the
-// order of core.Permissions; those without an action come last. A token needs one of the scopes.
+// tableOfRoutes returns the routes that take tokens as Markdown. Those with the same action and scopes share a row,
+// in the order of core.Permissions; those without an action come last. A token needs one of the scopes.
 func tableOfRoutes(t *testing.T) string {
 	h, err := handlers.New(handlers.Options{})
 	if err != nil {

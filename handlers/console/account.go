@@ -32,8 +32,9 @@ func (o *Console) ShowAccount(c *web.Call, who core.Visitor, a Account) (web.HTM
 	}
 	p.Lang = a.Lang
 	return p.Show("account", View{
-		Title: a.Title, State: p.T("For every newsletter you work on"), Fault: a.Fault, Done: a.Notice, Status: a.Status,
-		Data: a.Data,
+		Title: a.Title, State: p.T("For every newsletter you work on"), Fault: a.Fault, Done: a.Notice,
+		Status: a.Status,
+		Data:   a.Data,
 	})
 }
 

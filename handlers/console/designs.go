@@ -39,7 +39,8 @@ func (p *Page) designs() []start {
 // pastCampaigns returns recently sent campaigns to start from.
 func (p *Page) pastCampaigns() (all []start, err error) {
 	var found []core.CampaignView
-	if _, err := p.Get("/api/campaigns", p.ofTenant("state", string(core.CampaignSent), "limit", "6"), &found); err != nil {
+	if _, err := p.Get("/api/campaigns", p.ofTenant("state", string(core.CampaignSent), "limit", "6"),
+		&found); err != nil {
 		return nil, err
 	}
 	for i := range found {
@@ -53,7 +54,8 @@ func (p *Page) pastCampaigns() (all []start, err error) {
 func (p *Page) startWith(value string, body map[string]any) error {
 	if id, ok := strings.CutPrefix(value, startOf); ok {
 		var from campaignPage
-		if _, err := p.readNamed(campaignAPI(url.PathEscape(id)), &from); err != nil || from.ID == "" || from.TenantID != p.Tenant.ID {
+		if _, err := p.readNamed(campaignAPI(url.PathEscape(id)), &from); err != nil || from.ID == "" ||
+			from.TenantID != p.Tenant.ID {
 			return err
 		}
 		body["content"] = from.Content

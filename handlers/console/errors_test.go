@@ -26,9 +26,11 @@ func errorTexts(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, dir := range []string{
-		"core", "store", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity", "store/imports",
+		"core", "store", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity",
+		"store/imports",
 		"store/members", "store/people", "store/tenants", "store/subscribercsv",
-		"auth", "handlers", "handlers/devices", "handlers/drafts", "handlers/page", "handlers/web", "handlers/console", "mail",
+		"auth", "handlers", "handlers/devices", "handlers/drafts", "handlers/page", "handlers/web", "handlers/console",
+		"mail",
 		"mail/markup", "mail/picture", "mail/report", "mail/smtp", "netguard",
 	} {
 		files, err := filepath.Glob("../../" + dir + "/*.go")

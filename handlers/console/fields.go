@@ -124,7 +124,8 @@ func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.Fiel
 			switch {
 			case "preferences."+c.Name != name:
 			case f.Severity == core.SeverityError && kind != core.ContentHTML:
-				return p.FindingText(*f), p.T("“{{field}}”: click the field and add a fallback", "field", p.labelOf(c)), true
+				return p.FindingText(*f), p.T("“{{field}}”: click the field and add a fallback", "field", p.labelOf(c)),
+					true
 			case f.Severity == core.SeverityError:
 				return p.FindingText(*f), p.T("“{{field}}”: add a fallback, for example {{example}}",
 					"field", p.labelOf(c), "example", "{{ "+name+` | default: "…" }}`), true

@@ -72,7 +72,8 @@ func (p *Page) plateLogo() error {
 	}
 	var made core.MediaView
 	q := p.ofTenant("name", p.T("Logo on a white plate")+".png")
-	if err := p.Upload(http.MethodPost, "/api/media?"+q.Encode(), "image/png", bytes.NewReader(plate), &made); err != nil {
+	if err := p.Upload(http.MethodPost, "/api/media?"+q.Encode(), "image/png", bytes.NewReader(plate),
+		&made); err != nil {
 		return err
 	}
 	return p.setLogo(made.URL)

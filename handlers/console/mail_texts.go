@@ -135,7 +135,8 @@ func (o *Console) listMails(p *Page) (web.HTML, error) {
 		return p.previewMail(&w, name)
 	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State, v.Frames = p.T("Sent to subscribers automatically. Texts that you don't change follow the settings."), true
+		v.State, v.Frames = p.T("Sent to subscribers automatically. Texts that you don't change follow the settings."),
+			true
 		return p.showList("list-mails", &l, v, f, p.mailKindsOf(&w))
 	}
 	if p.isGet() {

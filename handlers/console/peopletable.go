@@ -423,8 +423,8 @@ func (p *Page) bulkDone(act string, n int64) string {
 	return p.N("1 person unsubscribed|{{n}} people unsubscribed", n)
 }
 
-// doBulk asks the API for each of the people. Those for whom it refuses are in Failed. If the time for the page runs out
-// or something else fails, the rest is in Failed too.
+// doBulk asks the API for each of the people. Those for whom it refuses are in Failed. If the time for the page runs
+// out or something else fails, the rest is in Failed too.
 func (p *Page) doBulk(d *bulkData) error {
 	begun, erased := time.Now(), map[core.Email]bool{}
 	for i, one := range d.People {

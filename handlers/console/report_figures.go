@@ -109,7 +109,8 @@ func usualOf(jobs []jobRow, but string) (u usualFigures) {
 	n := 0
 	for i := range jobs {
 		s := &jobs[i].Stats
-		if jobs[i].CampaignID == but || s.Sent == 0 || jobs[i].Transport != "" || jobs[i].RetryOf != "" || n == comparedWith {
+		if jobs[i].CampaignID == but || s.Sent == 0 || jobs[i].Transport != "" || jobs[i].RetryOf != "" ||
+			n == comparedWith {
 			continue
 		}
 		n++
@@ -187,7 +188,8 @@ func smallBars(last []float64, share float64) template.HTML {
 		if i == len(last) {
 			class = "bar"
 		}
-		fmt.Fprintf(&b, `<rect class="%s" x="%d" y="%.1f" width="%d" height="%.1f" rx="1"/>`, class, i*step, height-h, width, h)
+		fmt.Fprintf(&b, `<rect class="%s" x="%d" y="%.1f" width="%d" height="%.1f" rx="1"/>`, class, i*step, height-h,
+			width, h)
 	}
 	return template.HTML(b.String() + "</svg>") //nolint:gosec // numbers
 }
@@ -227,7 +229,8 @@ func (p *Page) reportTiles(campaign string, s *core.Stats, back int64, u *usualF
 		if !c.Totals {
 			t.To = to("clicked")
 			t.note(p.N("1 person|{{n}} people", *c.People), "", "")
-			t.some(*c.Scanners, p.N("+1 by a link scanner|+{{n}} by link scanners", *c.Scanners), to("machine_clicked"), "")
+			t.some(*c.Scanners, p.N("+1 by a link scanner|+{{n}} by link scanners", *c.Scanners), to("machine_clicked"),
+				"")
 		}
 		if c.Rate != nil {
 			p.compare(&t, *c.Rate, got(s, back), u.clicked, false)
@@ -252,7 +255,8 @@ func (p *Page) reportTiles(campaign string, s *core.Stats, back int64, u *usualF
 func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportTile {
 	to := func(status string) string { return p.RecipientsOf(campaign, status) }
 	t := reportTile{Label: p.T("Delivered"), Figure: p.Number(got(s, back)), To: to("sent")}
-	t.note(p.T("{{part}} of {{all}}", "part", p.Percent(got(s, back), s.Recipients), "all", p.Number(s.Recipients)), "", "")
+	t.note(p.T("{{part}} of {{all}}", "part", p.Percent(got(s, back), s.Recipients), "all", p.Number(s.Recipients)), "",
+		"")
 	t.some(s.Deferred, p.N("1 retrying|{{n}} retrying", s.Deferred), to("deferred"), "warn")
 	t.some(s.Failed, p.N("1 failed|{{n}} failed", s.Failed), to("failed"), "bad")
 	t.some(back, p.N("1 bounced later|{{n}} bounced later", back), to("bounced"), "bad")

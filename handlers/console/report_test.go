@@ -37,8 +37,9 @@ func TestFiguresOfPrograms(t *testing.T) {
 		},
 	} {
 		p, s := Page{Lang: lang}, core.Stats{
-			Sent:   9,
-			Opens:  &core.OpenFigures{Measured: true, People: new(int64(2)), CantTell: new(int64(1)), Scanners: new(int64(3))},
+			Sent: 9,
+			Opens: &core.OpenFigures{Measured: true, People: new(int64(2)), CantTell: new(int64(1)),
+				Scanners: new(int64(3))},
 			Clicks: &core.ClickFigures{Measured: true, People: new(int64(2)), Scanners: new(int64(1))},
 		}
 		got := p.reportTiles("id", &s, 0, &usualFigures{})
@@ -61,7 +62,8 @@ func notes(t reportTile) string {
 // figures of that.
 func TestTilesOfAReport(t *testing.T) {
 	p := Page{Lang: "en"}
-	s := core.Stats{Recipients: 200, Sent: 176, Deferred: 18, Failed: 5, Skipped: 1, Bounced: 8, Unsubscribed: 2, Complained: 1}
+	s := core.Stats{Recipients: 200, Sent: 176, Deferred: 18, Failed: 5, Skipped: 1, Bounced: 8, Unsubscribed: 2,
+		Complained: 1}
 	got := p.reportTiles("id", &s, 3, &usualFigures{})
 	if len(got) != 2 || got[0].Figure != "173" || got[0].Label != "Delivered" ||
 		notes(got[0]) != "86.5% of 200 · 18 retrying · 5 failed · 3 bounced later · 1 skipped" ||
@@ -101,7 +103,8 @@ func TestComparedWithTheLastCampaigns(t *testing.T) {
 	if p.compare(&tile, .01, 5000, []float64{.05, .05, .05}, true); tile.Change != (Badge{"−4,0 Punkte", "good"}) {
 		t.Errorf("of those who have left: %+v", tile.Change)
 	}
-	if bars := string(smallBars([]float64{.2, .1}, .4)); strings.Index(bars, `height="6.0"`) > strings.Index(bars, `height="12.0"`) ||
+	if bars := string(smallBars([]float64{.2, .1}, .4)); strings.Index(bars, `height="6.0"`) > strings.Index(bars,
+		`height="12.0"`) ||
 		!strings.Contains(bars, `class="bar" x="22" y="0.0"`) {
 		t.Errorf("the oldest first: %s", bars)
 	}

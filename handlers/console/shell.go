@@ -57,7 +57,8 @@ var areaOf = map[string]string{
 
 func (p *Page) shell(v *View) shell {
 	s := shell{
-		Style: styleAddress(p.Tenant.BrandColor), Font: fontAddress, Scripts: scripts, Home: p.Path(), Name: "newsletterd",
+		Style: styleAddress(p.Tenant.BrandColor), Font: fontAddress, Scripts: scripts, Home: p.Path(),
+		Name:    "newsletterd",
 		Account: p.console.options.Account, Logout: p.console.options.Logout, Person: p.Who.User.Name,
 	}
 	if s.Person == "" {

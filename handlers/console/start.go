@@ -156,7 +156,8 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 			may: p.May(core.ActionListSettings),
 		},
 		{
-			Title: p.T("Add subscribers"), Text: p.T("Use a signup form on your site or import a file."), To: p.Path("people"),
+			Title: p.T("Add subscribers"), Text: p.T("Use a signup form on your site or import a file."),
+			To:   p.Path("people"),
 			Done: d.Counts.Active+d.Counts.Pending > 0, may: p.May(core.ActionPeopleAdd),
 		},
 		{
@@ -166,10 +167,12 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 		},
 		{
 			Title: p.T("Write your first campaign"),
-			Text:  p.T("Test it as often as you like. Nothing is sent until you confirm."), To: write, Done: written, may: true,
+			Text:  p.T("Test it as often as you like. Nothing is sent until you confirm."), To: write, Done: written,
+			may: true,
 		},
 		{
-			Title: p.T("Send your first campaign"), Text: p.T("Review it, then send it now or choose a time."), To: send,
+			Title: p.T("Send your first campaign"), Text: p.T("Review it, then send it now or choose a time."),
+			To:   send,
 			Done: delivered, may: p.May(core.ActionCampaignSend),
 		},
 	}
@@ -188,7 +191,8 @@ func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 		return domain, server, err
 	}
 	domain = p.proofStep(sender)
-	domain.may, domain.Done = p.May(core.ActionDomainPropose), domain.Done || delivered && sender != nil && sender.Verified()
+	domain.may, domain.Done = p.May(core.ActionDomainPropose), domain.Done || delivered && sender != nil &&
+		sender.Verified()
 	if p.folder() && p.IsOperator() {
 		return domain, step{
 			Title: p.T("Set up mail server"), Text: p.T("Until then, nobody receives your emails."),

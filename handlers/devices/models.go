@@ -88,7 +88,8 @@ func (r *Room) shareRoutes(t *web.Table) {
 	t.Add("PUT", share, web.User(core.ScopeModelsWrite), web.Device, web.JSON(s.update).Find(s.find), "Update a share").
 		Named("updateModelShare").
 		Example(web.Object{"permission": "read"}).
-		Refuses(web.Refused("user_id", "This field can't be changed"), web.Refused("email", "This field can't be changed"))
+		Refuses(web.Refused("user_id", "This field can't be changed"),
+			web.Refused("email", "This field can't be changed"))
 	t.Add("DELETE", share, web.User(core.ScopeModelsWrite), web.Device, web.Query(s.remove).Find(s.find), "Stop "+
 		"sharing a model").
 		Named("deleteModelShare")

@@ -136,7 +136,8 @@ func modelField(meta *core.ModelInput) func(name, text string) error {
 			meta.ContentType = text
 		default:
 			// forms send further fields, such as their button
-			if known := []string{"name", "description", "visibility", "content_type", "file"}; core.MeantKey(known, name) != "" {
+			if known := []string{"name", "description", "visibility", "content_type", "file"}; core.MeantKey(known,
+				name) != "" {
 				return core.JudgeKeys(known, []string{name})
 			}
 		}

@@ -84,7 +84,8 @@ func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 				t.Errorf("%s, ours %v: %s", res.Status, ours, b)
 			}
 			var reply ErrorBody
-			if ours && res.StatusCode >= 400 && (json.Unmarshal(b, &reply) != nil || reply.Error == "" || reply.Message == "" ||
+			if ours && res.StatusCode >= 400 && (json.Unmarshal(b, &reply) != nil || reply.Error == "" ||
+				reply.Message == "" ||
 				reply.RequestID == "") {
 				t.Errorf("%s is not in our form: %s", res.Status, b)
 			}

@@ -89,7 +89,8 @@ func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string
 	const matching = ` WHERE (?1 = '' OR tenant_id IN (?1, ''))
 		AND (?2 = '' OR name = ?2 COLLATE NOCASE OR id = ?2 OR (?3 <> '' AND id >= ?3 AND id < ?4)) ORDER BY name = ?2 DESC, id
 		LIMIT +?5`
-	err = s.All(ctx, &refs, "SELECT id, name, tenant_id FROM ("+ReferenceQueries[noun]+")"+matching, tenantID, word, begin,
+	err = s.All(ctx, &refs, "SELECT id, name, tenant_id FROM ("+ReferenceQueries[noun]+")"+matching, tenantID, word,
+		begin,
 		end, limit)
 	if err != nil || len(refs) == 0 || refs[0].Name != word {
 		return refs, err

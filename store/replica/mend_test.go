@@ -546,7 +546,8 @@ func TestABucketThatWasBroughtBack(t *testing.T) {
 			if c == "begin" || c == "without the note" {
 				r, err := New(options)
 				must(t, err)
-				if err := r.Prepare(ctx); !errors.Is(err, ErrGap) || !strings.Contains(err.Error(), "newsletterd replica begin") {
+				if err := r.Prepare(ctx); !errors.Is(err, ErrGap) ||
+					!strings.Contains(err.Error(), "newsletterd replica begin") {
 					t.Errorf("%v", err)
 				}
 				must(t, r.Close(ctx))

@@ -30,8 +30,8 @@ type Browser struct {
 }
 
 // New starts a browser, or skips the test where there is none, or where it isn't `make pages` that asks: a browser
-// takes as long as many other tests. The test runs in parallel with other tests of browsers. hosts are names that lead to
-// this machine.
+// takes as long as many other tests. The test runs in parallel with other tests of browsers. hosts are names that
+// lead to this machine.
 func New(t *testing.T, hosts ...string) *Browser {
 	t.Helper()
 	if os.Getenv("NEWSLETTERD_BROWSER") != "" {
@@ -236,7 +236,8 @@ const runAxe = `new Promise(done => requestAnimationFrame(() => requestAnimation
 	() => axe.run(document, {resultTypes: ["violations"]})).then(r => r.violations.map(
 	v => v.id + " (" + v.impact + "): " + v.help + "\n" + v.nodes.map(n => "    " + n.html).join("\n")).join("\n"))`
 
-// beyond is how far anything stands out of the page, or of its card, once that is laid out anew. A toolbar scrolls sideways.
+// beyond is how far anything stands out of the page, or of its card, once that is laid out anew. A toolbar scrolls
+// sideways.
 const beyond = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.max(
 	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *:not([role=toolbar] *)")].map(
 		e => Math.floor(e.getBoundingClientRect().right - document.querySelector("main").getBoundingClientRect().right)))))))`
@@ -271,7 +272,8 @@ func (b *Browser) Picture(quality int) []byte {
 // Eval returns the value of an expression of JavaScript as text, after waiting for it where it is a promise.
 func (b *Browser) Eval(expression string) string {
 	b.Helper()
-	return ask(b, chromedp.Evaluate[string]("(async () => String(await ("+expression+")))()", chromedp.EvalAwaitPromise))
+	return ask(b, chromedp.Evaluate[string]("(async () => String(await ("+expression+")))()",
+		chromedp.EvalAwaitPromise))
 }
 
 // Wait waits until an expression of JavaScript is true, for ten seconds at most.

@@ -92,15 +92,18 @@ func TestConfigFaults(t *testing.T) {
 		{"twice", "[log]\npii = true\npii = true", "", "line 3: "},
 		{"type", "[mail.smtp]\nport = \"587\"", "", "mail.smtp.port: must be a whole number"},
 		{"type of a switch", "[log]\npii = \"yes\"", "", "log.pii: must be true or false"},
-		{"type of a span", "[newsletter]\npending_ttl = 30", "", `newsletter.pending_ttl: must be a duration in quotes`},
+		{"type of a span", "[newsletter]\npending_ttl = 30", "",
+			`newsletter.pending_ttl: must be a duration in quotes`},
 		{"span", "[newsletter]\npending_ttl = \"30 days\"", "", `newsletter.pending_ttl: "30 days" is not a duration`},
-		{"short span", "[newsletter]\npending_ttl = \"3d\"", "", `newsletter.pending_ttl: must be from 7d to 3660d, not 3d`},
+		{"short span", "[newsletter]\npending_ttl = \"3d\"", "",
+			`newsletter.pending_ttl: must be from 7d to 3660d, not 3d`},
 		{"list", "[server]\ntrusted_proxies = \"10.0.0.1\"", "", "server.trusted_proxies: must be a list of strings"},
 		{"item of a list", "[server]\ntrusted_proxies = [1]", "", "server.trusted_proxies: item 1 must be a string"},
 		{"range", "[server]\ntrusted_proxies = [\"10.0.0.0/33\"]", "", `"10.0.0.0/33" is not an IP address or a range`},
 		{"address", "[server]\nlisten = \"localhost\"", "", `server.listen: "localhost" is not an address`},
 		{"port", "[server]\nlisten = \"localhost:99999\"", "", `server.listen: "localhost:99999" is not an address`},
-		{"origin with a path", "[server]\npublic_url = \"https://a.example/api\"", "", "must only have a scheme and a host"},
+		{"origin with a path", "[server]\npublic_url = \"https://a.example/api\"", "",
+			"must only have a scheme and a host"},
 		{"origin without scheme", "[server]\npublic_url = \"a.example\"", "", "is not an origin"},
 		{
 			"certificate alone", "[server]\ntls_cert = \"" + exampleFile + "\"", "",
@@ -122,12 +125,14 @@ func TestConfigFaults(t *testing.T) {
 			`set mail.smtp.host to "2001:db8::1" and mail.smtp.port to 25`,
 		},
 		{"relay in brackets", "[mail.smtp]\nhost = \"[2001:db8::1]\"", "", `without brackets: "2001:db8::1"`},
-		{"relay as a URL", "[mail.smtp]\nhost = \"smtp://relay.example\"", "", `without a scheme. Did you mean "relay.example"`},
+		{"relay as a URL", "[mail.smtp]\nhost = \"smtp://relay.example\"", "",
+			`without a scheme. Did you mean "relay.example"`},
 		{"relay with a colon", "[mail.smtp]\nhost = \"relay.example:\"", "", "mail.smtp.host: must not have a port"},
 		{"relay with a blank", "[mail.smtp]\nhost = \"relay example\"", "", `not "relay example"`},
 		{"user without password", "[mail.smtp]\nusername = \"a\"", "", "mail.smtp.password: is missing"},
 		{
-			"password in clear", "[mail.smtp]\nhost = \"relay.example\"\nusername = \"a\"\npassword = \"b\"\ntls = \"none\"", "",
+			"password in clear", "[mail.smtp]\nhost = \"relay.example\"\nusername = \"a\"\npassword = \"b\"\ntls = \"none\"",
+			"",
 			"would send the password unencrypted",
 		},
 		{
@@ -293,7 +298,8 @@ func TestLoadFindsTheInstallation(t *testing.T) {
 	place := t.TempDir()
 	database := "[database]\npath = \"/var/lib/newsletterd/n.db\"\n"
 	write := func(path, listen string) string {
-		if err := os.WriteFile(path, []byte("[server]\nlisten = \"127.0.0.1:"+listen+"\"\n"+database), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte("[server]\nlisten = \"127.0.0.1:"+listen+"\"\n"+database),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -333,7 +339,8 @@ func TestLoadFindsTheInstallation(t *testing.T) {
 		t.Fatal(err)
 	}
 	database = ""
-	if _, err := Load(Sources{Installed: []string{write(byEnv, "6")}}); err == nil || !strings.Contains(err.Error(), "relative to the service's folder") {
+	if _, err := Load(Sources{Installed: []string{write(byEnv, "6")}}); err == nil ||
+		!strings.Contains(err.Error(), "relative to the service's folder") {
 		t.Errorf("a database of the installation is looked for in this folder: %v", err)
 	}
 	write("newsletterd.toml", "5")

@@ -32,7 +32,8 @@ func FuzzRead(f *testing.F) {
 func TestALongHeadIsRefused(t *testing.T) {
 	for _, fence := range []string{"+++", "---"} {
 		source := fence + "\n# " + strings.Repeat("a", maxHead) + "\n" + fence + "\nHello"
-		if _, err := Read("issue.md", source); err == nil || !strings.HasPrefix(err.Error(), "issue.md:1: the front matter has") {
+		if _, err := Read("issue.md", source); err == nil || !strings.HasPrefix(err.Error(),
+			"issue.md:1: the front matter has") {
 			t.Errorf("%s: %v", fence, err)
 		}
 	}

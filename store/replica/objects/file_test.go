@@ -174,7 +174,8 @@ func TestFoldersThatAreUnmounted(t *testing.T) {
 		_, putErr := b.Put(t.Context(), "other", []byte("2"), Condition{Absent: true})
 		_, headErr := b.Head(t.Context(), "object")
 		for _, err := range []error{putErr, headErr, b.Delete(t.Context(), "object")} {
-			if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "that its disk is mounted") {
+			if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(),
+				"that its disk is mounted") {
 				t.Errorf("%s: %v", below, err)
 			}
 		}
