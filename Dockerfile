@@ -1,4 +1,4 @@
-# One static binary that runs as nobody in particular, with one volume: /data holds the database, its snapshots and, until a
+# One static binary that runs as an unprivileged user, with one volume: /data holds the database, its snapshots and, until a
 # relay is configured, the mails. docs/install.md says how to use it.
 FROM golang:1.26 AS build
 WORKDIR /source
