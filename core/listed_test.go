@@ -2,6 +2,12 @@ package core
 
 import "testing"
 
+func TestNamedTextKeepsNames(t *testing.T) {
+	if got := NamedText(`Hi {{preferences.first_name | default: "you"}}`); got != "Hi [first name]" {
+		t.Error(got)
+	}
+}
+
 func TestListedTextHasNoPlaceholders(t *testing.T) {
 	for of, want := range map[string]string{
 		"News of May": "News of May",

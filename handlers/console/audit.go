@@ -120,7 +120,7 @@ func auditValue(v any) string {
 	case nil:
 		return "–"
 	case string:
-		return core.ListedText(v, nil)
+		return core.NamedText(v)
 	case []any:
 		parts := make([]string, len(v))
 		for i := range v {
