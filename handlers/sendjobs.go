@@ -3,6 +3,7 @@ package handlers
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -445,12 +446,16 @@ type jobFilter struct {
 	CampaignID string `query:"campaign_id" about:"Or several ids, 100 at most, with commas between them"`
 }
 
-// maxJobCampaigns is of how many campaigns the list of jobs takes the ids.
+// maxJobCampaigns is the maximum number of ids in campaign_id.
 const maxJobCampaigns = 100
 
 func (in *jobFilter) CheckInput() error {
-	if strings.Count(in.CampaignID, ",") >= maxJobCampaigns {
+	ids := in.campaigns()
+	if len(ids) > maxJobCampaigns {
 		return core.Invalidf("campaign_id", "campaign_id must have at most %d ids.", maxJobCampaigns)
+	}
+	if slices.Contains(ids, "") {
+		return core.Invalidf("campaign_id", "campaign_id has an empty id. Separate ids with single commas.")
 	}
 	return nil
 }

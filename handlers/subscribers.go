@@ -499,13 +499,13 @@ func (a subscribers) export(c *web.Call, in exported) error {
 	if err != nil {
 		return err
 	}
-	h := c.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", web.Attachment(name))
 	write, end, err := a.exportWriter(c, &in, lists)
 	if err != nil {
 		return err
 	}
+	h := c.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", web.Attachment(name))
 	for {
 		for i := range rows {
 			rows[i].Status = rows[i].Shown()
