@@ -16,7 +16,8 @@ type sendTime struct{ Value, Title, Text, Button string }
 // timeChoice is one of two instants with the same local time.
 type timeChoice struct{ Offset, Text string }
 
-// offerTimes fills in the send times to choose from. If the selected time is no longer offered, it selects "now".
+// offerTimes fills in the send times to choose from. If the selected time is no longer offered, it becomes the other
+// time, so that a page that was open for long doesn't send at once.
 func (p *Page) offerTimes(d *sendData) {
 	now := sendTime{sendNow, p.T("Now"), p.T("Undo within 60 seconds"), p.T("Send now")}
 	if n := d.Readers.Recipients; !d.Readers.AtLeast {
@@ -38,8 +39,13 @@ func (p *Page) offerTimes(d *sendData) {
 	if d.Date == "" {
 		d.Date, d.Time = here.AddDate(0, 0, 1).Format(time.DateOnly), "08:00"
 	}
-	if !slices.ContainsFunc(d.Times, func(t sendTime) bool { return t.Value == d.When }) {
-		d.When = sendNow
+	if slices.ContainsFunc(d.Times, func(t sendTime) bool { return t.Value == d.When }) {
+		return
+	}
+	was, err := core.ParseInstant(d.When)
+	if d.When = sendNow; err == nil && was != 0 {
+		at := was.Time().In(p.Zone)
+		d.When, d.Date, d.Time = sendOther, at.Format(time.DateOnly), at.Format("15:04")
 	}
 }
 
@@ -47,19 +53,19 @@ func (p *Page) offerTimes(d *sendData) {
 func (d *sendData) offer(p *Page, at core.Instant, why string) {
 	value := p.Machine(at)
 	if i := slices.IndexFunc(d.Times, func(t sendTime) bool { return t.Value == value }); i >= 0 {
-		d.Times[i].Text = p.joinedBy(d.Times[i].Text, why)
+		d.Times[i].Text = joinedBy(d.Times[i].Text, why)
 		return
 	}
 	moment := p.Day(at) + ", " + p.Clock(at)
-	t := sendTime{value, moment, p.joinedBy(p.Away(at), why), p.T("Schedule for {{at}}", "at", moment)}
+	t := sendTime{value, moment, joinedBy(p.Away(at), why), p.T("Schedule for {{at}}", "at", moment)}
 	if tomorrow := p.Now.Time().In(p.Zone).AddDate(0, 0, 1); p.Date(core.At(tomorrow)) == p.Date(at) {
-		t.Title, t.Text = p.T("Tomorrow, {{time}}", "time", p.Clock(at)), p.joinedBy(p.Day(at), why)
+		t.Title, t.Text = p.T("Tomorrow, {{time}}", "time", p.Clock(at)), joinedBy(p.Day(at), why)
 	}
 	d.Times = append(d.Times, t)
 }
 
 // joinedBy joins two remarks. The second one may be empty.
-func (p *Page) joinedBy(text, more string) string {
+func joinedBy(text, more string) string {
 	if more == "" {
 		return text
 	}
