@@ -40,11 +40,12 @@ func sumJobs(jobs []jobRow) core.Stats {
 	sum := jobs[len(jobs)-1].Stats // of the first job
 	last := &jobs[0].Stats
 	sum.Failed, sum.Skipped, sum.Deferred = last.Failed, last.Skipped, last.Deferred
+	back := cameBack(&jobs[len(jobs)-1].Stats)
 	for i := range len(jobs) - 1 {
 		s := &jobs[i].Stats
 		sum.Sent += s.Sent
 		sum.Delivered += s.Delivered
-		sum.Bounced += s.Bounced
+		back += cameBack(s)
 		sum.Complained += s.Complained
 		sum.Unsubscribed += s.Unsubscribed
 		if s.Opens != nil && s.Opens.Measured && sum.Opens != nil && sum.Opens.Measured {
@@ -59,6 +60,7 @@ func sumJobs(jobs []jobRow) core.Stats {
 			sum.Clicks.Rate = nil
 		}
 	}
+	sum.Bounced = sum.Failed + back // so that cameBack of the sum is the sum of cameBack
 	if o := sum.Opens; o != nil && o.Measured && !o.Totals && o.Rate == nil {
 		o.Rate = partOf(*o.People, got(&sum, cameBack(&sum))-*o.CantTell)
 	}

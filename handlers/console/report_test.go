@@ -24,6 +24,20 @@ func TestSumOfAMailingThatWasTakenBack(t *testing.T) {
 	}
 }
 
+// Hard refusals of the first send are no recipients of the retry, so they count as failed in the first one alone.
+func TestSumOfARetryWithoutRefusedAddresses(t *testing.T) {
+	first := jobRow{JobView: core.JobView{
+		Status: core.JobCompleted, Stats: core.Stats{Recipients: 100, Sent: 80, Failed: 20, Bounced: 12},
+	}}
+	retry := jobRow{JobView: core.JobView{
+		Status: core.JobCompleted, Stats: core.Stats{Recipients: 8, Sent: 7, Failed: 1, Bounced: 2},
+	}}
+	sum := sumJobs([]jobRow{retry, first})
+	if sum.Sent != 87 || cameBack(&sum) != 1 || got(&sum, cameBack(&sum)) != 86 {
+		t.Errorf("%+v: %d bounced later", sum, cameBack(&sum))
+	}
+}
+
 // What programs have opened and clicked is said next to what people have.
 func TestFiguresOfPrograms(t *testing.T) {
 	for lang, want := range map[string][2]string{
@@ -100,7 +114,7 @@ func TestComparedWithTheLastCampaigns(t *testing.T) {
 	}
 	var tile reportTile
 	p := Page{Lang: "de"}
-	if p.compare(&tile, .01, 5000, []float64{.05, .05, .05}, true); tile.Change != (Badge{"−4,0 Punkte", "good"}) {
+	if p.compare(&tile, .01, 5000, []float64{.05, .05, .05}, true); tile.Change != (Badge{"−4,0 Prozentpunkte", "good"}) {
 		t.Errorf("of those who have left: %+v", tile.Change)
 	}
 	if bars := string(smallBars([]float64{.2, .1}, .4)); strings.Index(bars, `height="6.0"`) > strings.Index(bars,
