@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,7 +20,8 @@ var wordFiles embed.FS
 
 var words = sync.OnceValue(readWords)
 
-// languages lists the languages of the console. English needs no file.
+// languages lists the languages of the console. English needs no file. Other languages have only the texts of pages that
+// readers see, too: the account page and the page for approvals, with their frame (shared.json).
 var languages = []string{"en", "de"}
 
 func readWords() map[string]map[string]string {
@@ -53,7 +55,7 @@ func readWords() map[string]map[string]string {
 
 // languageOf returns the console language that the browser prefers.
 func languageOf(c *web.Call) string {
-	if lang := c.Language(); words()[lang] != nil {
+	if lang := c.Language(); slices.Contains(languages, lang) {
 		return lang
 	}
 	return languages[0]

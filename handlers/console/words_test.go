@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"newsletterd/core"
 )
 
 // texts of the templates and of the code: {{.T "…"}}, ($.N "…"), p.T("…"), p.T("…" + "…").
@@ -86,7 +88,7 @@ func usedTexts(t *testing.T) map[string]string {
 // text that isn't used; messages of errors, which come from elsewhere, are in errors.json.
 func TestTextsAreTranslated(t *testing.T) {
 	used := usedTexts(t)
-	names := regexp.MustCompile(`{{\w+}}`)
+	names, verbs := regexp.MustCompile(`{{\w+}}`), regexp.MustCompile(`%[a-z]`)
 	for _, lang := range languages[1:] {
 		for text, file := range used {
 			other := words()[lang][text]
@@ -112,12 +114,38 @@ func TestTextsAreTranslated(t *testing.T) {
 		}
 		for _, file := range files {
 			if filepath.Base(file) == "errors.json" {
+				for text, other := range readWordFile(t, file) {
+					if verbs.MatchString(other) {
+						t.Errorf("%s: %q has a verb of fmt: its values are {{1}}, {{2}} …", text, other)
+					}
+				}
 				continue
 			}
 			for text := range readWordFile(t, file) {
 				if used[text] == "" {
 					t.Errorf("%s: nothing says %q", file, text)
 				}
+			}
+		}
+	}
+}
+
+// What the account page, the page for approvals and their frame say has each language of readers' pages.
+func TestSharedTextsAreTranslated(t *testing.T) {
+	b, err := os.ReadFile("templates/account.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := readWordFile(t, "words/fr/shared.json")
+	for _, text := range regexp.MustCompile(`\.T "([^"]*)"`).FindAllStringSubmatch(string(b), -1) {
+		if shared[text[1]] == "" {
+			t.Errorf("%q has no text in fr", text[1])
+		}
+	}
+	for _, lang := range core.Languages {
+		for text := range shared {
+			if lang != languages[0] && words()[lang][text] == "" {
+				t.Errorf("%q has no text in %s", text, lang)
 			}
 		}
 	}
