@@ -12,7 +12,6 @@ import (
 	"newsletterd/core"
 )
 
-// On its plate a dark logo is seen on a dark ground; the corners of the plate let the ground through.
 // A plate takes little more memory than its picture, whatever the shape.
 func TestPlateOfATallPicture(t *testing.T) {
 	var file bytes.Buffer
@@ -28,6 +27,7 @@ func TestPlateOfATallPicture(t *testing.T) {
 	}
 }
 
+// On its plate a dark logo is seen on a dark ground. The corners of the plate let the ground through.
 func TestOnPlate(t *testing.T) {
 	m := image.NewNRGBA(image.Rect(0, 0, 400, 120))
 	draw.Draw(m, image.Rect(20, 20, 380, 100), image.Black, image.Point{}, draw.Src)

@@ -47,8 +47,8 @@ type CampaignCorrection struct {
 // CorrectCampaign makes pages show another copy of a campaign than the one that was sent. List and tenant details
 // stay those frozen with the campaign, and the sent copy stays stored. It returns core.ErrCampaignNotFound,
 // core.ErrConflict if nothing was sent, or core.ErrNotCorrected if there is no correction to remove. If the tenant
-// requires a second person and the actor wrote what was sent, it returns core.ErrApprovalRequired unless Force is
-// set.
+// requires a second person and the actor isn't one (core.Tenant.Accepts), it returns core.ErrApprovalRequired unless
+// Force is set.
 func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core.Correction, error) {
 	err := s.Update(ctx, func(tx *db.Tx) error {
 		c, err := mayCorrect(tx, &r)

@@ -8,14 +8,22 @@ import (
 	"newsletterd/store/db"
 )
 
-// TestHoursAreReadByIndex: the hours of a campaign are read by its jobs, and by no engagement.
+// TestHoursAreReadByIndex: the hours of a campaign and of a tenant are read by their jobs, and by no engagement.
 func TestHoursAreReadByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
-	plan, err := s.Explain(t.Context(), campaignHours)
-	must(t, err)
-	for _, line := range plan {
-		if strings.HasPrefix(line, "SCAN") || strings.Contains(line, "engagement") {
-			t.Error(line)
+	for range 2 {
+		for _, query := range []string{campaignHours, hoursOfOpenings} {
+			plan, err := s.Explain(t.Context(), query)
+			must(t, err)
+			if !strings.Contains(strings.Join(plan, "\n"), "INDEX send_job_") {
+				t.Errorf("%s: %q", query, plan)
+			}
+			for _, line := range plan {
+				if strings.HasPrefix(line, "SCAN") && line != "SCAN j" || strings.Contains(line, "engagement") {
+					t.Error(line)
+				}
+			}
 		}
+		s.SkewStatistics()
 	}
 }
