@@ -355,11 +355,7 @@ func TestDiskReserve(t *testing.T) {
 			jsonBody(`{"list_id":"` + list + `","email":"n@user.example"}`), 503,
 		},
 		{"open", "GET", "/t/o/" + o.value("issue.pixel") + ".gif", "", nil, 503},
-		{
-			"upload", "POST", "/api/models?name=more", "ann",
-			[]string{strings.Repeat("x", 100), "application/octet-stream"},
-			503,
-		},
+		{"upload", "POST", "/api/models?name=more", "ann", []string{"a model", "application/octet-stream"}, 503},
 		{"empty upload", "POST", "/api/models?name=none", "ann", nil, 503},
 		{
 			"share", "POST", "/api/models/" + o.value("cube") + "/shares", "ann",

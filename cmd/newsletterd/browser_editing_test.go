@@ -4,9 +4,14 @@ import (
 	"image"
 	"image/png"
 	"strings"
+	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
 )
 
 // Signs of Markdown around a word have it bold or italic as they are typed; "/" opens the menu of blocks.
@@ -105,4 +110,55 @@ func tryLargePictures(b *consoleBrowser) {
 		b.Error(saved)
 	}
 	b.openEditor("Text\n")
+}
+
+// The page of a campaign has the editor: what is written there, with a picture, is saved by itself, and is in the
+// preview. Nothing is refused by the policy of the page.
+func TestEditorOfACampaignInABrowser(t *testing.T) {
+	browser := browsertest.New(t)
+	d := start(t, nil)
+	tenant := d.seed.NewTenant()
+	c := d.seed.NewCampaign(d.seed.NewList(), func(f *core.CampaignFields) {
+		f.Content.Source = "# Hello\n\n* one\n* two\n\nGoodbye\n"
+	})
+	ann := d.addUser("ann@example.org")
+	d.Must(d.store.GrantRole(t.Context(), ann.ID, core.Role{Role: core.RolePublisher, TenantID: tenant.ID}, false,
+		now()))
+	b := &consoleBrowser{Browser: browser}
+	b.Open(d.cfg.Origin()+"/login", chromedp.SendKeys("#email", "ann@example.org"),
+		chromedp.SendKeys("#password", daemontest.Password+"\r"),
+		chromedp.WaitVisible(`//h1[not(contains(., "Sign in"))]`))
+	b.Open(d.cfg.Origin()+"/console/"+tenant.ID+"/campaigns/"+c.ID, chromedp.WaitVisible(".editor-text"))
+	b.Eval(`(() => {
+		window.faults = [];
+		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " + e.blockedURI));
+	})()`)
+	b.Look("campaign-editor")
+	b.Click(".editor-text > p")
+	b.Do(key(kb.End), chromedp.KeyEvent(", Ann"))
+	content := func() string {
+		found, err := d.store.Campaign(t.Context(), c.ID)
+		d.Must(err)
+		_, fields, err := d.store.CampaignVersion(t.Context(), &found, 0)
+		d.Must(err)
+		return fields.Content.Source
+	}
+	saved := func(want string) {
+		t.Helper()
+		b.Wait(`/saved/i.test(document.querySelector("#saved").textContent)`)
+		daemontest.Await(d, "a saved campaign", func() bool { return content() == want })
+	}
+	saved("# Hello\n\n* one\n* two\n\nGoodbye, Ann\n")
+	b.Eval(`(() => {
+		const data = new DataTransfer();
+		data.items.add(` + file + `);
+		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
+			bubbles: true, cancelable: true, clipboardData: data}));
+	})()`)
+	b.Wait(`document.querySelector(".editor-figure img") && !document.querySelector(".editor-figure[data-pending=send]")`)
+	daemontest.Await(d, "a saved picture", func() bool { return strings.Contains(content(), "![](http") })
+	b.clean()
+	b.Do(chromedp.Reload(), chromedp.WaitVisible(".editor-figure img"))
+	b.Wait(`document.querySelector(".editor-figure img").naturalWidth > 0`)
+	b.expect(`document.querySelector("iframe[data-preview]") !== null`, "true")
 }

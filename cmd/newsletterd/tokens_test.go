@@ -187,7 +187,8 @@ func TestParallelRefreshes(t *testing.T) {
 	}
 }
 
-// Many logins at once take memory for no more hashes than there are cores; the rest waits or is told to come back.
+// Many logins at once take memory for no more hashes than there are cores: 19 MiB each. The 128 MiB are room for the
+// connections and for garbage; hashes of all 200 logins would take 3.7 GiB. The other logins wait or come back later.
 func TestManyLoginsAtOnce(t *testing.T) {
 	if daemontest.RaceEnabled {
 		t.Skip("SKIPPED: under the race detector memory says nothing; `make test` measures it")
@@ -230,7 +231,7 @@ func TestManyLoginsAtOnce(t *testing.T) {
 	if before == 0 {
 		t.Skip("SKIPPED: no /proc here, so the memory is not measured")
 	}
-	grown, most := (peak-before)>>20, int64(runtime.GOMAXPROCS(0)*19+64)
+	grown, most := (peak-before)>>20, int64(runtime.GOMAXPROCS(0)*19+128)
 	t.Logf("%v, memory grew by %d MiB of %d", counts, grown, most)
 	if grown > most {
 		t.Errorf("memory grew by %d MiB, more than %d", grown, most)
