@@ -62,7 +62,7 @@ func (p *Page) KeepsOwn() (bool, error) {
 	if _, err := p.Get("/api/models/library", one, &library); err != nil || len(library.Items) > 0 {
 		return err == nil, err
 	}
-	for _, path := range []string{"/api/models", "/api/devices", "/api/agents"} {
+	for _, path := range []string{"/api/devices", "/api/agents"} {
 		var found []struct{}
 		if _, err := p.Get(path, one, &found); err != nil || len(found) > 0 {
 			return err == nil, err

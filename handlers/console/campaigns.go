@@ -80,7 +80,7 @@ type campaignRow struct {
 	core.CampaignView
 	SentAt    core.Instant // 0: sending has not started
 	Transport string       // transport of its emails, as in the job
-	Result    *core.Stats  // of all its sends; nil: none has started, or none reached anyone
+	Result    *core.Stats  // of all its sends; nil: the last one has not started, or only wrote to a folder
 }
 
 // RowBadge returns the badge for the state of a campaign in the list.
@@ -150,21 +150,19 @@ func (p *Page) jobsByCampaign(ids []string) (map[string][]jobRow, error) {
 	return all, nil
 }
 
-// Got returns the number of delivered emails of a campaign.
-func (p *Page) Got(s *core.Stats) string { return p.Number(got(s, cameBack(s))) }
-
 // campaignFigures holds the results of a campaign for the cells of a table.
 type campaignFigures struct{ Delivered, Opened, Clicked namedFigure }
 
 // namedFigure is a figure with its label. An empty Text means unknown.
 type namedFigure struct{ Text, Name string }
 
-// Figures returns the results of a campaign. The labels are for layouts without a table head.
+// Figures returns the results of a campaign. Delivered may be higher than in the report, which also asks for each
+// bounce. The labels are for layouts without a table head.
 func (p *Page) Figures(s *core.Stats) (f campaignFigures) {
 	if s == nil {
 		return f
 	}
-	f.Delivered = namedFigure{p.Got(s), p.T("delivered")}
+	f.Delivered = namedFigure{p.Number(got(s, cameBack(s))), p.T("delivered")}
 	if s.Opens != nil && s.Opens.Measured {
 		f.Opened = namedFigure{p.Opened(s), p.T("opened")}
 	}
@@ -201,15 +199,7 @@ type campaignPage struct {
 }
 
 // Title returns the display name of the campaign.
-func (c *campaignPage) Title(p *Page) string {
-	switch {
-	case c.Name != "":
-		return c.Name
-	case c.Subject != "":
-		return p.Listed(c.Subject)
-	}
-	return p.T("Untitled")
-}
+func (c *campaignPage) Title(p *Page) string { return p.TitleOf(c.CampaignView) }
 
 // Archived reports whether the lists' archives should show the campaign. Without an explicit setting, it returns
 // true, and the lists decide.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"embed"
-	"net/url"
 	"strings"
 
 	"newsletterd/core"
@@ -54,7 +53,7 @@ func (p *Page) pastCampaigns() (all []start, err error) {
 func (p *Page) startWith(value string, body map[string]any) error {
 	if id, ok := strings.CutPrefix(value, startOf); ok {
 		var from campaignPage
-		if _, err := p.readNamed(campaignAPI(url.PathEscape(id)), &from); err != nil || from.ID == "" ||
+		if _, err := p.readNamed(campaignAPI(id), &from); err != nil || from.ID == "" ||
 			from.TenantID != p.Tenant.ID {
 			return err
 		}

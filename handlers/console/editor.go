@@ -39,7 +39,7 @@ type newCampaignData struct {
 }
 
 func (o *Console) newCampaign(p *Page) (web.HTML, error) {
-	return p.showNewCampaign(newCampaignData{Tracking: trackingOf(&p.Tenant), Start: p.Query("start")}, nil)
+	return p.showNewCampaign(newCampaignData{Tracking: trackingOf(&p.Tenant)}, nil)
 }
 
 func (p *Page) showNewCampaign(d newCampaignData, fault error) (web.HTML, error) {

@@ -52,7 +52,7 @@ func (p *Page) logoHint(address string) string {
 	if address == "" || !p.console.options.HiddenInDark(p.Call, address) {
 		return ""
 	}
-	return p.T("This logo is hard to see on dark backgrounds. Put it on a white plate, or use one with a light outline.")
+	return p.T("This logo is hard to see on dark backgrounds. Add a white background, or use one with a light outline.")
 }
 
 // chooseLogo sets the logo to one of the tenant's images, given by its URL. An empty URL removes the logo. "plate"
@@ -71,7 +71,7 @@ func (p *Page) plateLogo() error {
 		return err
 	}
 	var made core.MediaView
-	q := p.ofTenant("name", p.T("Logo on a white plate")+".png")
+	q := p.ofTenant("name", p.T("Logo on white background")+".png")
 	if err := p.Upload(http.MethodPost, "/api/media?"+q.Encode(), "image/png", bytes.NewReader(plate),
 		&made); err != nil {
 		return err

@@ -224,15 +224,10 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 	if err != nil {
 		return err
 	}
-	for i := range waiting {
-		if d.Soon == nil || waiting[i].StartsAt < d.Soon.StartsAt {
-			d.Soon = &waiting[i]
-		}
+	slices.SortStableFunc(waiting, func(a, b jobRow) int { return cmp.Compare(a.StartsAt, b.StartsAt) })
+	if len(waiting) > 0 {
+		d.Soon, d.Planned = &waiting[0], waiting[1:min(10, len(waiting))]
 	}
-	if d.Planned, _, err = p.jobs(p.ofTenant("status", "pending", "limit", "10")); err != nil {
-		return err
-	}
-	slices.SortStableFunc(d.Planned, func(a, b jobRow) int { return cmp.Compare(a.StartsAt, b.StartsAt) })
 	completed, _, err := p.jobs(p.ofTenant("status", "completed", "limit", strconv.Itoa(2*comparedWith)))
 	if err != nil {
 		return err

@@ -152,10 +152,10 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	}
 	d.From++
 	if d.Pager.Next != "" {
-		d.Pager.Next = withQuery(d.Pager.Next, "from", strconv.Itoa(d.From-1+len(d.People)))
+		d.Pager.Next = withQuery(withQuery(d.Pager.Next, "select", ""), "from", strconv.Itoa(d.From-1+len(d.People)))
 	}
 	if d.Pager.First != "" {
-		d.Pager.First = withQuery(d.Pager.First, "from", "")
+		d.Pager.First = withQuery(withQuery(d.Pager.First, "select", ""), "from", "")
 	}
 	if len(d.People) == 0 {
 		d.From = 0
@@ -374,7 +374,7 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 		return p.Show("people-bulk", v)
 	}
 	if n == 0 {
-		v.Title, v.Status, v.Fault = p.T("No one is selected"), http.StatusBadRequest, p.T("Check the people first.")
+		v.Title, v.Status, v.Fault = p.T("No one is selected"), http.StatusBadRequest, p.T("Select people first.")
 		return p.Show("people-bulk", v)
 	}
 	if action == core.ActionPeopleErase {
