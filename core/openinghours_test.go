@@ -17,10 +17,14 @@ func TestBestTime(t *testing.T) {
 		want  Instant
 	}{
 		{"next week", hours, now, At(time.Date(2026, 12, 5, 8, 0, 0, 0, time.UTC))},
-		{"the next hour", hours, At(time.Date(2026, 11, 28, 7, 59, 0, 0, time.UTC)),
-			At(time.Date(2026, 11, 28, 8, 0, 0, 0, time.UTC))},
-		{"not this hour", hours, At(time.Date(2026, 11, 28, 8, 0, 0, 0, time.UTC)),
-			At(time.Date(2026, 12, 5, 8, 0, 0, 0, time.UTC))},
+		{
+			"the next hour", hours, At(time.Date(2026, 11, 28, 7, 59, 0, 0, time.UTC)),
+			At(time.Date(2026, 11, 28, 8, 0, 0, 0, time.UTC)),
+		},
+		{
+			"not this hour", hours, At(time.Date(2026, 11, 28, 8, 0, 0, 0, time.UTC)),
+			At(time.Date(2026, 12, 5, 8, 0, 0, 0, time.UTC)),
+		},
 		{"few campaigns", []OpeningHour{{3, 90, 4}, {saturday, 110, 4}}, now, 0},
 		{"few openings", []OpeningHour{{3, 90, 5}, {saturday, 109, 5}}, now, 0},
 		{"nothing", nil, now, 0},

@@ -184,8 +184,10 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 		})
 	}
 	for _, al := range allowed {
-		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName,
-			Where: w.AllowsTo(al.Scope)})
+		data.Allowed = append(data.Allowed, accountRow{
+			ID: al.ClientID, Name: al.ClientName,
+			Where: w.AllowsTo(al.Scope),
+		})
 	}
 	return a.page(c, who, console.Account{
 		Title: w.AccountTitle, Fault: v.Fault, Notice: notice, Lang: cmp.Or(page.StyleOf(c).Lang, core.Languages[0]),

@@ -68,8 +68,10 @@ func TestConsoleReportRuns(t *testing.T) {
 		due := e.seed.Time().Add(5 * time.Minute)
 		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no such user"},
-			core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due,
-				GivesUpAt: due.Add(time.Hour)})
+			core.Outcome{
+				State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due,
+				GivesUpAt: due.Add(time.Hour),
+			})
 		time.Sleep(time.Minute)
 		e.shows(e.path(""), http.StatusOK, "Sending now", "3 of 8", "The mailbox doesn't exist.",
 			"ask for their new one",

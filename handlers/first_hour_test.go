@@ -27,8 +27,10 @@ func TestSignUpLeadsToTheConsole(t *testing.T) {
 		if _, page := e.page("GET", "/verify?token="+token, nil); !strings.Contains(page, `name="name"`) {
 			t.Errorf("no name is asked for: %s", textOf(page))
 		}
-		long := url.Values{"token": {token}, "new_password": {"correct horse battery"},
-			"name": {strings.Repeat("x", 101)}}
+		long := url.Values{
+			"token": {token}, "new_password": {"correct horse battery"},
+			"name": {strings.Repeat("x", 101)},
+		}
 		if code, page := e.page("POST", "/verify", long); code != http.StatusBadRequest ||
 			!strings.Contains(page, `id="name" name="name" autocomplete="name" maxlength="100" value="xxx`) {
 			t.Errorf("a name that is too long: %d %s", code, textOf(page))

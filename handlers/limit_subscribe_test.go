@@ -53,8 +53,10 @@ func TestSubscribeLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &web.Call{Context: t.Context(), Now: 1_790_000_000_000, Remote: netip.MustParseAddr(tt.from),
-			Caller: tt.caller}
+		c := &web.Call{
+			Context: t.Context(), Now: 1_790_000_000_000, Remote: netip.MustParseAddr(tt.from),
+			Caller: tt.caller,
+		}
 		got := 0
 		for err = h.subscribes.Check(c, maintains(c, list)); err == nil && got < 2000; err = h.subscribes.Check(c, maintains(c, list)) {
 			got++

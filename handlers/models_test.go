@@ -202,8 +202,12 @@ func TestMultipartUploads(t *testing.T) {
 			`"field":"name"`,
 		},
 		{"a field that is no text", []string{"name", "\xff", "file=c.stl", "solid"}, 400, `"field":"name"`},
-		{"a file that is too large", []string{"file=c.stl", strings.Repeat("x", 2001)}, 413,
-			`"code":"payload_too_large"`},
+		{
+			"a file that is too large",
+			[]string{"file=c.stl", strings.Repeat("x", 2001)},
+			413,
+			`"code":"payload_too_large"`,
+		},
 		{"too many parts", strings.Split(strings.Repeat("a,b,", 21)+"file=c,d", ","), 400, "valid multipart/form-data"},
 		{
 			"a head without end",
@@ -309,8 +313,10 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 	} {
 		for _, first := range []int{0, 1000, 3 << 20} {
 			synctest.Test(t, func(t *testing.T) {
-				e := unservedEnv(t, storetest.Open(t), modelLimits(core.ModelLimits{Bytes: 1 << 30,
-					BytesPerOwner: 1 << 30}))
+				e := unservedEnv(t, storetest.Open(t), modelLimits(core.ModelLimits{
+					Bytes:         1 << 30,
+					BytesPerOwner: 1 << 30,
+				}))
 				e.step("person ann")
 				c := webtest.Serve(t, web.Server(e.handler)).Dial()
 				start, sent := time.Now(), make(chan struct{})

@@ -196,8 +196,10 @@ func TestPasskeysPage(t *testing.T) {
 		if code, _ := e.page("POST", "/login/confirm", url.Values{"response": {answer}}); code != 400 {
 			t.Error("a challenge of the login:", code)
 		}
-		password := url.Values{"password": {"correct horse battery"}, "continue": {passkeysPath},
-			"form": {rename.Encode()}}
+		password := url.Values{
+			"password": {"correct horse battery"}, "continue": {passkeysPath},
+			"form": {rename.Encode()},
+		}
 		if code, page := e.page("POST", "/login/confirm", password); code != 200 || formOf(t, page).Get("name") == "" {
 			t.Error(code, textOf(page))
 		}

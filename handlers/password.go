@@ -294,8 +294,10 @@ func (m mailedLinks) askPassword(c *web.Call, email core.Email, in mailedForm, f
 func (m mailedLinks) tellVerified(c *web.Call, email core.Email) (web.HTML, error) {
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.VerifiedTitle,
-		page.Note{Lines: []string{page.FillIn(w.VerifiedText, "email", email)}, Link: accountPath,
-			LinkText: w.ToAccount},
+		page.Note{
+			Lines: []string{page.FillIn(w.VerifiedText, "email", email)}, Link: accountPath,
+			LinkText: w.ToAccount,
+		},
 		page.Brand{})
 }
 
@@ -423,7 +425,9 @@ func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in
 	}
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.ChangedTitle,
-		page.Note{Lines: []string{page.FillIn(w.ChangedText, "email", email)}, Link: accountPath,
-			LinkText: w.ToAccount},
+		page.Note{
+			Lines: []string{page.FillIn(w.ChangedText, "email", email)}, Link: accountPath,
+			LinkText: w.ToAccount,
+		},
 		page.Brand{})
 }

@@ -35,8 +35,10 @@ func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (we
 	}
 	v := page.View{
 		Title: page.WordsOf(c).SignUp, Brand: f.brand,
-		Data: registering{Client: f.client, Continue: f.Continue, Email: web.Truncate(in.Email, maxShown),
-			Back: f.Back},
+		Data: registering{
+			Client: f.client, Continue: f.Continue, Email: web.Truncate(in.Email, maxShown),
+			Back: f.Back,
+		},
 	}
 	status := 0
 	if errors.Is(fault, core.ErrConflict) {

@@ -245,8 +245,10 @@ func TestConsoleSavesThoughTheThemeChanged(t *testing.T) {
 		d, err := e.store.Draft(t.Context(), &c, 0, markup.CampaignParts, e.seed.Time())
 		e.must(err)
 		tag.Digest = d.Digest
-		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{BrandColor: new("#7a1f3d"),
-			PostalAddress: new("Elsewhere 1")})
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{
+			BrandColor:    new("#7a1f3d"),
+			PostalAddress: new("Elsewhere 1"),
+		})
 		e.sends(e.path(""), http.StatusSeeOther, url.Values{
 			"revision": {`"` + tag.String() + `"`},
 			"subject":  {"News of June"},
@@ -327,8 +329,10 @@ func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
 		e.login()
-		frame := e.seed.NewTemplate(core.TemplateInput{Name: new("Frame"),
-			BodyText: new("Evil\n{{content}}\n{{view_url}}")})
+		frame := e.seed.NewTemplate(core.TemplateInput{
+			Name:     new("Frame"),
+			BodyText: new("Evil\n{{content}}\n{{view_url}}"),
+		})
 		set := func(body string) {
 			t.Helper()
 			_, err := e.store.UpdateTemplate(t.Context(), frame.ID, core.UserActor(e.bob.ID), func(f *core.Template) error {

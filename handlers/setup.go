@@ -43,8 +43,10 @@ func (a setupPages) show(c *web.Call, in setupForm, fault error) (web.HTML, erro
 	}
 	v := page.View{
 		Title: page.WordsOf(c).SetupTitle,
-		Data: setupForm{Token: in.Token, Name: web.Truncate(in.Name, maxShown),
-			Email: web.Truncate(in.Email, maxShown)},
+		Data: setupForm{
+			Token: in.Token, Name: web.Truncate(in.Name, maxShown),
+			Email: web.Truncate(in.Email, maxShown),
+		},
 	}
 	status, err := v.Blame(c, fault)
 	if err != nil {

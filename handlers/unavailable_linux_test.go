@@ -298,6 +298,7 @@ func TestDiskReserve(t *testing.T) {
 		o.step(step)
 	}
 	jsonBody := func(b string) []string { return []string{b, jsonType} }
+	registration := jsonBody(`{"email":"n@user.example","password":"correct horse"}`)
 	form := func(b string) []string { return []string{b, formType} }
 	list := o.value("weekly")
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -340,8 +341,7 @@ func TestDiskReserve(t *testing.T) {
 		body                   []string // and its media type
 		want                   int
 	}{
-		{"register", "POST", "/api/auth/register", "", jsonBody(`{"email":"n@user.example","password":"correct horse"}`),
-			503},
+		{"register", "POST", "/api/auth/register", "", registration, 503},
 		{
 			"subscribe", "POST", "/api/newsletter/subscribe", "",
 			jsonBody(`{"list_id":"` + list + `","email":"new@user.example"}`), 503,
@@ -367,8 +367,7 @@ func TestDiskReserve(t *testing.T) {
 			form("grant_type=password&username=una@user.example&password=correct+horse+battery"), 200,
 		},
 		{"confirm", "GET", "/api/newsletter/confirm?token=" + pending.Token, "", nil, 200},
-		{"unsubscribe", "POST", "/api/newsletter/unsubscribe", "", jsonBody(`{"token":"` + o.value("leave") + `"}`),
-			200},
+		{"unsubscribe", "POST", "/api/newsletter/unsubscribe", "", jsonBody(`{"token":"` + o.value("leave") + `"}`), 200},
 		{
 			"one click", "POST", "/api/newsletter/unsubscribe?token=" + o.value("click"), "",
 			form("List-Unsubscribe=One-Click"), 200,

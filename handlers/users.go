@@ -55,8 +55,10 @@ func (h *Handler) userRoutes(t *web.Table) {
 		},
 	})
 	r.Create.
-		Example(web.Object{"email": "max@acme.example", "name": "Max", "role": "publisher",
-			"tenant_id": web.ExampleID}).
+		Example(web.Object{
+			"email": "max@acme.example", "name": "Max", "role": "publisher",
+			"tenant_id": web.ExampleID,
+		}).
 		Refuses(web.BadEmail, web.Clashing("already_exists", "email", "Another user has this address"))
 	r.Update.Example(web.Object{"name": "Maximilian"}).
 		Refuses(

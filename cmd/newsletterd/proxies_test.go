@@ -97,8 +97,10 @@ func (p *proxy) run(exe, block string) {
 func (p *proxy) ask(body string, length int) *http.Response {
 	p.Helper()
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	conn, err := tls.DialWithDialer(from, "tcp", p.addr, &tls.Config{ServerName: "news.example.org",
-		InsecureSkipVerify: true})
+	conn, err := tls.DialWithDialer(from, "tcp", p.addr, &tls.Config{
+		ServerName:         "news.example.org",
+		InsecureSkipVerify: true,
+	})
 	if err != nil {
 		p.Fatal(err)
 	}

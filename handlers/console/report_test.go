@@ -52,8 +52,10 @@ func TestFiguresOfPrograms(t *testing.T) {
 	} {
 		p, s := Page{Lang: lang}, core.Stats{
 			Sent: 9,
-			Opens: &core.OpenFigures{Measured: true, People: new(int64(2)), CantTell: new(int64(1)),
-				Scanners: new(int64(3))},
+			Opens: &core.OpenFigures{
+				Measured: true, People: new(int64(2)), CantTell: new(int64(1)),
+				Scanners: new(int64(3)),
+			},
 			Clicks: &core.ClickFigures{Measured: true, People: new(int64(2)), Scanners: new(int64(1))},
 		}
 		got := p.reportTiles("id", &s, 0, &usualFigures{})
@@ -76,8 +78,10 @@ func notes(t reportTile) string {
 // figures of that.
 func TestTilesOfAReport(t *testing.T) {
 	p := Page{Lang: "en"}
-	s := core.Stats{Recipients: 200, Sent: 176, Deferred: 18, Failed: 5, Skipped: 1, Bounced: 8, Unsubscribed: 2,
-		Complained: 1}
+	s := core.Stats{
+		Recipients: 200, Sent: 176, Deferred: 18, Failed: 5, Skipped: 1, Bounced: 8, Unsubscribed: 2,
+		Complained: 1,
+	}
 	got := p.reportTiles("id", &s, 3, &usualFigures{})
 	if len(got) != 2 || got[0].Figure != "173" || got[0].Label != "Delivered" ||
 		notes(got[0]) != "86.5% of 200 · 18 retrying · 5 failed · 3 bounced later · 1 skipped" ||

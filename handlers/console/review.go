@@ -33,6 +33,8 @@ func (o *Console) ShowReview(c *web.Call, who core.Visitor, r Review) (web.HTML,
 		return web.HTML{}, err
 	}
 	p.Tenant, p.Lang = r.Tenant, r.Lang
-	return p.Show("review", View{Title: r.Title, Fault: r.Fault, Status: r.Status, Plain: true, Frames: true,
-		Data: r.Data})
+	return p.Show("review", View{
+		Title: r.Title, Fault: r.Fault, Status: r.Status, Plain: true, Frames: true,
+		Data: r.Data,
+	})
 }

@@ -23,8 +23,10 @@ func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 		}
 		for _, m := range field.FindAllStringSubmatch(string(b), -1) {
 			seen++
-			if want := map[string]string{"new": ` maxlength="256"`,
-				"current": ` maxlength="512"`}[m[1]]; !strings.Contains(m[0],
+			if want := map[string]string{
+				"new":     ` maxlength="256"`,
+				"current": ` maxlength="512"`,
+			}[m[1]]; !strings.Contains(m[0],
 				want) {
 				t.Errorf("%s: no%s in %s", name, want, m[0])
 			}
