@@ -21,8 +21,8 @@ type SignInRequest struct {
 	Language  string // language of emails, from core.Languages; empty: the first
 }
 
-// SignIn signs a user in in a browser, with the same checks, work and throttling as the password grant. The returned
-// device is the new cookie that identifies the browser. If the user has or must have a second factor, the error is
+// SignIn signs a user in to a browser session, with the same checks, work and throttling as the password grant. The
+// returned device is the new cookie that identifies the browser. If the user has or must have a second factor, the error is
 // *FactorNeeded, and FinishSignIn completes the sign-in. If a factor is required and the user has only a passkey, it
 // returns ErrPasskeyNeeded.
 func (p *Provider) SignIn(

@@ -75,7 +75,7 @@ type Browser struct {
 	ExpiresAt Instant `db:"expires_at" json:"expires_at"`
 }
 
-// Visitor is the user signed in in a browser.
+// Visitor is the user who is signed in to a browser.
 type Visitor struct {
 	Browser Browser
 	User    User

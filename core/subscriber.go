@@ -69,9 +69,10 @@ func (s *Subscriber) Mailable() bool { return s.MemberStatus == StatusActive && 
 
 // Apply applies one subscriber of an event or, if eventType is empty, of a full-sync batch. It reports whether
 // anything changed.
+//
 // Events may arrive in any order: the member status with the newest instant wins, and unsubscribed wins between equal
-// Blocks only get stronger, with one exception: a later activation by the member clears a bounce. A batch never
-// clears a block., with one exception: a later activation by the member clears a bounce. A batch never clears one.
+// instants. Blocks only get stronger, with one exception: a later activation by the member clears a bounce. A batch
+// never clears a block.
 func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now Instant) bool {
 	if occurredAt > now.Add(MaxClockAhead) {
 		occurredAt = now
