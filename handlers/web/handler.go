@@ -97,7 +97,7 @@ func New(o Options, routes []*Route) (*Handler, error) {
 	if h.router, err = newRouter(routes); err != nil {
 		return nil, err
 	}
-	h.metrics = newMetrics(o.Registry, routes)
+	h.metrics = newMetrics(o.Registry)
 	h.describe()
 	return h, nil
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,29 +15,62 @@ import (
 )
 
 type metrics struct {
-	requests *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	inFlight prometheus.Gauge
+	requests     *prometheus.CounterVec
+	routeSeconds *prometheus.CounterVec
+	seconds      *prometheus.HistogramVec
+	inFlight     prometheus.Gauge
 }
 
-func newMetrics(reg *prometheus.Registry, routes []*Route) *metrics {
+// newMetrics registers the metrics of requests. A histogram for each of the hundreds of routes would make each scrape
+// cost milliseconds, so only the few areas have one; a route has the sum of its times.
+func newMetrics(reg *prometheus.Registry) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "newsletterd_http_requests_total", Help: "Requests answered, by route and status.",
+			Name: "newsletterd_http_requests_total", Help: "Requests, by route and status.",
 		}, []string{"method", "route", "status"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "newsletterd_http_request_seconds", Help: "Time from the header to the end of the answer.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15},
+		routeSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "newsletterd_http_route_seconds_total", Help: "Time spent on requests, by route.",
 		}, []string{"method", "route"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "newsletterd_http_request_seconds", Help: "Time from the header to the end of the reply, by area.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15},
+		}, []string{"area"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "newsletterd_http_in_flight", Help: "Requests being served now.",
 		}),
 	}
-	reg.MustRegister(m.requests, m.seconds, m.inFlight)
-	for _, r := range routes {
-		m.seconds.WithLabelValues(r.Method, r.Path)
+	reg.MustRegister(m.requests, m.routeSeconds, m.seconds, m.inFlight)
+	for _, a := range areas {
+		m.seconds.WithLabelValues(a.name)
 	}
+	m.seconds.WithLabelValues(otherArea)
 	return m
+}
+
+// areas are the areas by which request times are shown. The first one with a prefix of the path is the area of a
+// route; without any, it is otherArea.
+var areas = []struct {
+	name     string
+	prefixes []string
+}{
+	{"api", []string{"/api/"}},
+	{"console", []string{"/console", "/operator", "/own"}},
+	{"oauth", []string{"/oauth", "/.well-known"}},
+	{"tracking", []string{"/t/"}},
+	{"webhooks", []string{"/webhooks"}},
+}
+
+const otherArea = "pages"
+
+func areaOf(path string) string {
+	for _, a := range areas {
+		for _, prefix := range a.prefixes {
+			if strings.HasPrefix(path, prefix) {
+				return a.name
+			}
+		}
+	}
+	return otherArea
 }
 
 func (m *metrics) begin() { m.inFlight.Inc() }
@@ -48,7 +82,8 @@ func (m *metrics) end(c *Call, took time.Duration) {
 		method, path = c.route.Method, c.route.Path
 	}
 	m.requests.WithLabelValues(method, path, strconv.Itoa(c.w.status)).Inc()
-	m.seconds.WithLabelValues(method, path).Observe(took.Seconds())
+	m.routeSeconds.WithLabelValues(method, path).Add(took.Seconds())
+	m.seconds.WithLabelValues(areaOf(path)).Observe(took.Seconds())
 }
 
 // Metrics serves the registry in the Prometheus text format, for a separate listener.

@@ -131,12 +131,33 @@ func TestMetrics(t *testing.T) {
 		`newsletterd_http_requests_total{method="GET",route="/api/things/:id",status="204"} 1`,
 		`newsletterd_http_requests_total{method="GET",route="/api/things/:id",status="404"} 1`,
 		`newsletterd_http_requests_total{method="other",route="none",status="404"} 2`,
-		`newsletterd_http_request_seconds_count{method="GET",route="/api/things/:id"} 2`,
+		`newsletterd_http_request_seconds_count{area="api"} 2`,
+		`newsletterd_http_request_seconds_count{area="pages"} 2`,
 		`newsletterd_http_in_flight 0`,
 	} {
 		if !strings.Contains(rec.Body.String(), want+"\n") {
 			t.Errorf("no line %s", want)
 		}
+	}
+}
+
+// A scrape stays small once each of hundreds of routes was requested.
+func TestMetricsAreSmall(t *testing.T) {
+	const routes = 500
+	var lines []*Route
+	for i := range routes {
+		lines = append(lines, lineOf("GET", fmt.Sprintf("/api/campaigns/:id/versions/number-%d", i), Public(), Member,
+			Path(func(*Call, string) (None, error) { return None{}, nil }), fmt.Sprint("Number ", i)))
+	}
+	h := bare(t, lines...)
+	for i := range routes {
+		path := fmt.Sprintf("/api/campaigns/0190163d-8694-739b-aea5-966c26f8ad90/versions/number-%d", i)
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+	}
+	rec := httptest.NewRecorder()
+	h.Metrics().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+	if n := rec.Body.Len(); n > 250*routes {
+		t.Errorf("%d bytes for %d routes", n, routes)
 	}
 }
 
