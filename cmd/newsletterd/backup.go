@@ -124,39 +124,46 @@ func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Lo
 	return err
 }
 
-// quickCheckLimit is how long a start waits for the check of a file that was not closed.
-const quickCheckLimit = 30 * time.Second
+// checkedFirst is the size in bytes of the largest database that is checked before the daemon listens, which takes a
+// few tenths of a second.
+const checkedFirst = 32 << 20
 
-// checkAfterCrash looks for damage where the process before this one did not close the file. A file too large to be
-// read in time is checked while the daemon runs.
-func checkAfterCrash(ctx context.Context, s *store.Store, log *slog.Logger) error {
+// checkAfterCrash looks for damage if the process before this one did not close the database. It refuses a damaged
+// database of up to first bytes. A larger one is checked while the daemon runs: the log and /healthz show the result,
+// and with damage /healthz returns 503.
+func checkAfterCrash(ctx context.Context, s *store.Store, first int64, log *slog.Logger) error {
 	if !s.Unclean() {
 		return nil
 	}
+	file, err := os.Stat(s.Path())
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
-	limited, cancel := context.WithTimeout(ctx, quickCheckLimit)
-	defer cancel()
-	found, err := s.QuickCheck(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		log.Warn("the last stop was unclean; the database is large and is checked in the background")
+	intact := func() {
+		log.Info("the last stop was unclean; the database is intact",
+			slog.Float64("ms", float64(time.Since(begin).Microseconds())/1000))
+	}
+	if file.Size() > first {
+		log.Warn("the last stop was unclean; the database is checked in the background",
+			slog.Int64("bytes", file.Size()))
 		s.QuickCheckInBackground(func(found []string, err error) {
 			if err := errors.Join(err, damage(found)); err != nil {
 				log.Error("quick_check", slog.Any("error", err))
 				return
 			}
-			log.Info("the database is intact", slog.Duration("took", time.Since(begin)))
+			intact()
 		})
 		return nil
 	}
+	found, err := s.QuickCheck(ctx)
 	if err == nil {
 		err = damage(found)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		intact()
 	}
-	log.Info("the last stop was unclean; the database is intact",
-		slog.Float64("ms", float64(time.Since(begin).Microseconds())/1000))
-	return nil
+	return err
 }
 
 func damage(found []string) error {

@@ -78,7 +78,7 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 	if d.store, err = store.Open(ctx, o); err != nil {
 		return nil, err
 	}
-	if err = checkAfterCrash(ctx, d.store, log); err != nil {
+	if err = checkAfterCrash(ctx, d.store, checkedFirst, log); err != nil {
 		return nil, err
 	}
 	if err = settleHome(ctx, d.store, cfg.TakeOver, log); err != nil {

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/store"
+	"newsletterd/store/db"
+)
+
+// lockedBuffer is a buffer that several goroutines write to.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// A small database that was not closed is checked before the daemon listens, and a damaged one is refused. A large one
+// is checked meanwhile, and its damage is in the log and in the state that /healthz shows.
+func TestCheckAfterACrash(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.db")
+	running, err := store.Open(t.Context(), db.Options{Path: path, Migrate: true, Mode: db.Daemon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running.Close()
+	files := map[string][]byte{}
+	for _, end := range []string{"", "-wal"} { // as a kill leaves them
+		if files[end], err = os.ReadFile(path + end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(files[""]) < 100*4096 {
+		t.Fatalf("the main file has %d bytes: its pages are still in the -wal", len(files[""]))
+	}
+	write := func(name string, main []byte) string {
+		to := filepath.Join(dir, name+".db")
+		for end, b := range map[string][]byte{"": main, "-wal": files["-wal"]} {
+			if err := os.WriteFile(to+end, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return to
+	}
+	var damaged []byte
+	for page := len(files[""])/4096 - 1; page > 0 && damaged == nil; page-- { // some pages are needed to open it at all
+		bad := bytes.Clone(files[""])
+		copy(bad[page*4096:], bytes.Repeat([]byte{0xff}, 4096))
+		s, err := store.Open(t.Context(), db.Options{Path: write("bad", bad), Mode: db.Daemon})
+		if err != nil {
+			continue
+		}
+		if found, err := s.QuickCheck(t.Context()); err == nil && len(found) > 0 {
+			damaged = bad
+		}
+		s.Close()
+	}
+	try := func(name string, main []byte, first int64) (error, string, db.CheckState) {
+		s, err := store.Open(t.Context(), db.Options{Path: write(name, main), Mode: db.Daemon})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer s.Close()
+		var log lockedBuffer
+		err = checkAfterCrash(t.Context(), s, first, slog.New(slog.NewTextHandler(&log, nil)))
+		daemontest.Await(t, "the check", func() bool { return s.CheckState() != db.CheckRunning })
+		if err == nil {
+			daemontest.Await(t, "the log", func() bool {
+				return strings.Contains(log.String(), "is intact") || strings.Contains(log.String(), "level=ERROR")
+			})
+		}
+		return err, log.String(), s.CheckState()
+	}
+	if err, log, state := try("small", files[""], checkedFirst); err != nil || state != "" ||
+		!strings.Contains(log, "the database is intact") || strings.Contains(log, "background") {
+		t.Errorf("a small one: %v, %q, %s", err, state, log)
+	}
+	if err, _, _ := try("small-damaged", damaged, checkedFirst); err == nil ||
+		!strings.Contains(err.Error(), "the database is damaged") {
+		t.Errorf("a small damaged one: %v", err)
+	}
+	if err, log, state := try("large", files[""], 0); err != nil || state != "" ||
+		!strings.Contains(log, "in the background") || !strings.Contains(log, "the database is intact") {
+		t.Errorf("a large one: %v, %q, %s", err, state, log)
+	}
+	if err, log, state := try("large-damaged", damaged, 0); err != nil || state != db.CheckDamaged ||
+		!strings.Contains(log, "the database is damaged") {
+		t.Errorf("a large damaged one: %v, %q, %s", err, state, log)
+	}
+}
