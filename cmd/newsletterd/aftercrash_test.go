@@ -73,7 +73,7 @@ func TestCheckAfterACrash(t *testing.T) {
 		}
 		s.Close()
 	}
-	try := func(name string, main []byte, first int64) (error, string, db.CheckState) {
+	try := func(name string, main []byte, first int64) (string, db.CheckState, error) {
 		s, err := store.Open(t.Context(), db.Options{Path: write(name, main), Mode: db.Daemon})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -87,21 +87,21 @@ func TestCheckAfterACrash(t *testing.T) {
 				return strings.Contains(log.String(), "is intact") || strings.Contains(log.String(), "level=ERROR")
 			})
 		}
-		return err, log.String(), s.CheckState()
+		return log.String(), s.CheckState(), err
 	}
-	if err, log, state := try("small", files[""], checkedFirst); err != nil || state != "" ||
+	if log, state, err := try("small", files[""], checkedFirst); err != nil || state != "" ||
 		!strings.Contains(log, "the database is intact") || strings.Contains(log, "background") {
 		t.Errorf("a small one: %v, %q, %s", err, state, log)
 	}
-	if err, _, _ := try("small-damaged", damaged, checkedFirst); err == nil ||
+	if _, _, err := try("small-damaged", damaged, checkedFirst); err == nil ||
 		!strings.Contains(err.Error(), "the database is damaged") {
 		t.Errorf("a small damaged one: %v", err)
 	}
-	if err, log, state := try("large", files[""], 0); err != nil || state != "" ||
+	if log, state, err := try("large", files[""], 0); err != nil || state != "" ||
 		!strings.Contains(log, "in the background") || !strings.Contains(log, "the database is intact") {
 		t.Errorf("a large one: %v, %q, %s", err, state, log)
 	}
-	if err, log, state := try("large-damaged", damaged, 0); err != nil || state != db.CheckDamaged ||
+	if log, state, err := try("large-damaged", damaged, 0); err != nil || state != db.CheckDamaged ||
 		!strings.Contains(log, "the database is damaged") {
 		t.Errorf("a large damaged one: %v, %q, %s", err, state, log)
 	}
