@@ -69,6 +69,7 @@ var mayImport = map[string][]string{
 		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/markup", "store", "store/campaigns",
 	},
 	"handlers/devices":        {"core", "handlers/web", "store", "store/devices", "store/files"},
+	"handlers/segments":       {"core", "handlers/web", "store", "store/audience", "store/db"},
 	"handlers/console/assets": {},
 	"handlers/console":        {"core", "mail/markup", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest": {
