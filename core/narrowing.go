@@ -51,7 +51,10 @@ func ParseNarrowing(column string) (n Narrowing, err error) {
 // Column returns the form in which a job stores n. It is empty if n skips no one.
 func (n *Narrowing) Column() string {
 	text, err := json.Marshal(n)
-	if err != nil || string(text) == "{}" { // strings always encode
+	if err != nil {
+		panic(fmt.Sprint("narrowing: ", err)) // strings always encode, and so does a rule that was parsed
+	}
+	if string(text) == "{}" {
 		return ""
 	}
 	return string(text)
@@ -80,7 +83,8 @@ func (n *Narrowing) check(lists []string) error {
 		field string
 		ids   []string
 	}{
-		{"exclude_list_ids", n.ExcludeListIDs}, {"exclude_campaign_ids", n.ExcludeCampaignIDs},
+		{"exclude_list_ids", n.ExcludeListIDs},
+		{"exclude_campaign_ids", n.ExcludeCampaignIDs},
 		{"exclude_segment_ids", n.ExcludeSegmentIDs},
 	} {
 		switch {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,18 +13,20 @@ import (
 
 // Limits of a rule.
 const (
-	MaxRuleBytes   = 32 << 10 // of the JSON text
+	MaxRuleBytes   = 32 << 10 // of the JSON text, as given and as stored
 	maxRuleDepth   = 4        // groups and the condition inside them
 	maxRuleLeaves  = 30
 	maxRuleValues  = 200 // of all conditions together
 	maxRuleField   = 100 // characters of a field's name
 	maxRuleDays    = 36_500
-	MaxInlined     = 300 // conditions once the referenced segments are inlined
-	MaxRuleSegment = 3   // levels of segments that refer to segments
+	MaxRuleSegment = 3 // levels of segments that refer to segments
+
+	MaxInlined      = 300       // conditions once the referenced segments are inlined
+	maxInlinedBytes = 256 << 10 // of its JSON text
 )
 
-// Rule is a condition that a subscriber matches or not. It is a group (All, Any, Not) or a single condition. Parse one
-// with ParseRule; the zero value is invalid.
+// Rule is a condition that each subscriber either matches or doesn't. It is a group (All, Any, Not) or a single
+// condition. Parse one with ParseRule; the zero value is invalid.
 type Rule struct {
 	All []Rule `json:"all,omitempty"`
 	Any []Rule `json:"any,omitempty"`
@@ -81,17 +84,31 @@ func ParseRule(field string, text []byte) (*Rule, error) {
 	if err := p.rule(r, field, text, 1); err != nil {
 		return nil, err
 	}
-	switch {
-	case p.leaves > maxRuleLeaves:
+	if p.leaves > maxRuleLeaves {
 		return nil, Invalidf(field, "%s has %d conditions; at most %d are allowed.", field, p.leaves, maxRuleLeaves)
-	case p.values > maxRuleValues:
-		return nil, Invalidf(field, "%s has %d values; at most %d are allowed.", field, p.values, maxRuleValues)
+	}
+	if len(r.JSON()) > MaxRuleBytes { // escaped texts and numbers with exponents are longer there
+		return nil, Invalidf(field, "%s must have at most %d bytes.", field, MaxRuleBytes)
+	}
+	return r, nil
+}
+
+// ParseInlined parses a rule that Inline and Combined made, for example the rule of a job. It may be larger than the
+// rules that ParseRule accepts, and must not refer to segments.
+func ParseInlined(text RuleText) (*Rule, error) {
+	p := ruleParser{inlined: true}
+	r := &Rule{}
+	if err := p.rule(r, "rule", []byte(text), 1); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
 
 // ruleParser counts what a rule may have a limited number of.
-type ruleParser struct{ leaves, values int }
+type ruleParser struct {
+	leaves, values int
+	inlined        bool // without limits and references to segments
+}
 
 // members returns the members of a JSON object in their order.
 func members(path string, text []byte) (keys []string, values map[string][]byte, err error) {
@@ -111,15 +128,15 @@ func members(path string, text []byte) (keys []string, values map[string][]byte,
 	if s.Space(); err == nil && s.At < len(text) {
 		err = s.Fail("text after the value")
 	}
-	if err != nil {
-		return nil, nil, Invalidf(path, "%s is not valid JSON.", path)
+	if e, ok := errors.AsType[*Error](err); ok {
+		return nil, nil, e.On(path)
 	}
 	return keys, values, nil
 }
 
 func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
-	if depth > maxRuleDepth {
-		return Invalidf(path, "%s is nested too deep; at most %d levels are allowed.", path, maxRuleDepth)
+	if depth > maxRuleDepth && !p.inlined {
+		return Invalidf(path, "%s is nested too deeply; at most %d levels are allowed.", path, maxRuleDepth)
 	}
 	keys, values, err := members(path, text)
 	if err != nil {
@@ -140,7 +157,7 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 	case head == "":
 		return Invalidf(path, "%s has no condition. Use one of %s.", path, strings.Join(ruleHeads, ", "))
 	case head != "field" && len(keys) > 1:
-		return Invalidf(path, "%s: %s takes no operator here. Remove %s.", path, head, other(keys, head))
+		return Invalidf(path, "%s: %s can't be combined with %s. Remove one of the two.", path, other(keys, head), head)
 	}
 	value, path := values[head], path+"."+head
 	switch head {
@@ -158,6 +175,7 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 	return p.leaf(r, head, path, value, values)
 }
 
+// other returns the first key that isn't head.
 func other(keys []string, head string) string {
 	for _, key := range keys {
 		if key != head {
@@ -179,7 +197,7 @@ func (p *ruleParser) group(path string, text []byte, depth int) (rules []Rule, e
 	if json.Unmarshal(text, &parts) != nil || len(parts) == 0 {
 		return nil, Invalidf(path, "%s must be a list with at least one condition.", path)
 	}
-	if len(parts) > maxRuleLeaves {
+	if len(parts) > maxRuleLeaves && !p.inlined {
 		return nil, Invalidf(path, "%s has %d conditions; at most %d are allowed.", path, len(parts), maxRuleLeaves)
 	}
 	rules = make([]Rule, len(parts))
@@ -198,7 +216,7 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 			return err
 		}
 		if r.Field == "email" {
-			return Invalidf(path, "%s: email is no field. Use domain.", path)
+			return Invalidf(path, "%s must not be email. Use domain instead.", path)
 		}
 		delete(all, "field")
 		r.Test = &Test{}
@@ -215,13 +233,16 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 			return err
 		}
 		for i, d := range r.Domain {
-			at, err := ParseEmail("x@" + strings.TrimPrefix(d, "@"))
-			if err != nil {
-				return Invalidf(path, "%s: %q is no domain. Use one such as example.com.", path, d)
+			domain, ok := ParseDomain(strings.TrimPrefix(d, "@"))
+			if !ok {
+				return Invalidf(path, "%s: %q is not a domain. Use one such as example.com.", path, d)
 			}
-			r.Domain[i] = at.Domain()
+			r.Domain[i] = domain
 		}
 		return nil
+	}
+	if head == "segment" && p.inlined {
+		return Invalidf(path, "%s is not allowed here.", path)
 	}
 	id, err := ruleText(path, value, maxRuleField)
 	switch head {
@@ -292,20 +313,24 @@ func ruleText(path string, value []byte, limit int) (s string, err error) {
 
 // texts reads a text, number or boolean, or a list of them.
 func (p *ruleParser) texts(path string, value []byte) (texts []string, err error) {
-	parts := []json.RawMessage{value}
-	if value[0] == '[' && json.Unmarshal(value, &parts) != nil || len(parts) == 0 {
+	parts, list := []json.RawMessage(nil), value[0] == '['
+	if !list {
+		parts = []json.RawMessage{value}
+	} else if json.Unmarshal(value, &parts) != nil || len(parts) == 0 {
 		return nil, Invalidf(path, "%s must have at least one value.", path)
 	}
-	if p.values += len(parts); p.values > maxRuleValues {
+	if p.values += len(parts); p.values > maxRuleValues && !p.inlined {
 		return nil, Invalidf(path, "%s: the rule has more than %d values.", path, maxRuleValues)
 	}
-	for _, part := range parts {
-		text, ok := scalarText(part)
-		if ok {
-			text, ok = strings.TrimSpace(text), strings.TrimSpace(text) != ""
+	for i, part := range parts {
+		at := path
+		if list {
+			at += "[" + strconv.Itoa(i) + "]"
 		}
-		if !ok || utf8.RuneCountInString(text) > MaxFieldText {
-			return nil, Invalidf(path, "%s must be texts of 1 to %d characters, numbers, true or false.", path, MaxFieldText)
+		text, ok := scalarText(string(part))
+		text = strings.TrimSpace(text)
+		if !ok || text == "" || utf8.RuneCountInString(text) > MaxFieldText {
+			return nil, Invalidf(at, "%s must be a text of 1 to %d characters, a number, true or false.", at, MaxFieldText)
 		}
 		texts = append(texts, text)
 	}
@@ -314,8 +339,8 @@ func (p *ruleParser) texts(path string, value []byte) (texts []string, err error
 
 // ruleNumber reads a number, or a text that is a plain decimal.
 func ruleNumber(path string, value []byte) (string, error) {
-	text, ok := scalarText(value)
-	if !ok || !isDecimal(text) {
+	text, ok := scalarText(string(value))
+	if !ok || !isDecimal(text) || len(text) > MaxFieldText {
 		return "", Invalidf(path, "%s must be a number, for example 10 or 2.5.", path)
 	}
 	return text, nil
@@ -370,12 +395,15 @@ func (r *Rule) Leaves(path string, f func(path string, leaf *Rule)) {
 
 // Inline returns the rule with each reference to a segment replaced by that segment's rule. rule returns the rule of a
 // segment; its errors are returned as they are. The other errors are Invalid: a segment that refers to itself, more
-// than MaxRuleSegment levels, or more than MaxInlined conditions.
+// than MaxRuleSegment levels, more than MaxInlined conditions, or too long a result.
 func (r *Rule) Inline(path string, rule func(path, id string) (*Rule, error)) (*Rule, error) {
 	n := 0
 	out, err := r.inline(path, nil, &n, rule)
 	if err != nil {
 		return nil, err
+	}
+	if len(out.JSON()) > maxInlinedBytes {
+		return nil, Invalidf(path, "%s has more than %d bytes with the segments that it refers to.", path, maxInlinedBytes)
 	}
 	return &out, nil
 }

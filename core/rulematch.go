@@ -1,17 +1,14 @@
 package core
 
 import (
-	"cmp"
-	"encoding/json"
+	"errors"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
-// Profile is what a rule sees of a subscriber.
+// Profile holds what the conditions of a rule ask about a subscriber.
 type Profile struct {
 	Email       Email
 	Preferences Preferences
@@ -29,6 +26,7 @@ type Matcher struct {
 	root             func(*seen) bool
 	leaves           []Reason
 	tests            []func(*seen) bool
+	unused           sync.Pool // of *seen
 }
 
 // Reason says whether a subscriber matches one condition of a rule.
@@ -37,12 +35,6 @@ type Reason struct {
 	Rule  *Rule  `json:"rule"`            // the condition
 	Value string `json:"value,omitempty"` // value of the field, or day; empty: missing, or the condition has no value
 	Match bool   `json:"match"`
-}
-
-// seen is a profile with the values that the rule needs.
-type seen struct {
-	*Profile
-	values [][]string // texts of each field; nil: missing
 }
 
 // Compile returns a matcher of the rule at a moment. The days of the rule are those of zone; nil means UTC. The rule
@@ -62,16 +54,21 @@ func (r *Rule) Compile(now Instant, zone *time.Location) *Matcher {
 }
 
 // Match reports whether a subscriber matches the rule.
-func (m *Matcher) Match(p *Profile) bool { return m.root(m.see(p)) }
+func (m *Matcher) Match(p *Profile) bool {
+	s := m.see(p)
+	defer m.forget(s)
+	return m.root(s)
+}
 
 // Explain returns, for each condition in order, whether a subscriber matches it.
 func (m *Matcher) Explain(p *Profile) []Reason {
 	s, out := m.see(p), slices.Clone(m.leaves)
+	defer m.forget(s)
 	for i := range out {
 		out[i].Match = m.tests[i](s)
 		switch leaf := out[i].Rule; {
 		case leaf.Field != "":
-			out[i].Value = strings.Join(s.values[slices.Index(m.fields, leaf.Field)], ", ")
+			out[i].Value = s.values[slices.Index(m.fields, leaf.Field)].String()
 		case leaf.Joined != nil:
 			out[i].Value = m.dayOf(p.JoinedAt).Format(time.DateOnly)
 		case leaf.Domain != nil:
@@ -81,74 +78,62 @@ func (m *Matcher) Explain(p *Profile) []Reason {
 	return out
 }
 
+// seen is a profile with the values that the rule needs. It is used again for other subscribers.
+type seen struct {
+	*Profile
+	values []fieldValue // of each field of the matcher
+	unread int          // fields not found so far
+	scan   JSONScanner
+}
+
 // see reads the fields that the rule needs. Preferences that are not an object have none.
 func (m *Matcher) see(p *Profile) *seen {
-	s := &seen{Profile: p, values: make([][]string, len(m.fields))}
-	if len(m.fields) == 0 || p.Preferences == "" || p.Preferences == NoPreferences {
+	s, _ := m.unused.Get().(*seen)
+	if s == nil {
+		s = &seen{values: make([]fieldValue, len(m.fields))}
+	}
+	s.Profile, s.unread = p, len(m.fields)
+	for i := range s.values {
+		s.values[i].clear()
+	}
+	if s.unread == 0 || p.Preferences == "" || p.Preferences == NoPreferences {
 		return s
 	}
-	scan := JSONScanner{Text: []byte(p.Preferences)}
-	if scan.Next() != '{' {
-		return s
+	s.scan = JSONScanner{
+		Text: append(s.scan.Text[:0], p.Preferences...), keys: s.scan.keys[:0], scratch: s.scan.scratch,
 	}
-	_ = scan.Members(func(key []byte) error {
-		at, start := slices.Index(m.fields, string(key)), scan.At
-		err := scan.Skip()
-		if at >= 0 && err == nil {
-			s.values[at] = valueTexts(scan.Text[start:scan.At])
-		}
-		return err
-	})
+	if s.scan.Next() == '{' {
+		_ = s.scan.Members(func(key []byte) error { return m.member(s, key) })
+	}
 	return s
 }
 
-// objectText stands for a JSON object, which exists but equals no text.
-const objectText = "{…}"
+// errAllRead ends the reading of preferences.
+var errAllRead = errors.New("all fields were read")
 
-// valueTexts returns the texts of a JSON value: one for a text, number or boolean, and one for each entry of a list.
-// null, an empty text and an empty list are missing (nil).
-func valueTexts(raw []byte) (texts []string) {
-	switch raw[0] {
-	case '{':
-		return []string{objectText}
-	case '[':
-		var parts []json.RawMessage
-		if json.Unmarshal(raw, &parts) != nil {
-			return nil
+// member reads a value of the preferences.
+func (m *Matcher) member(s *seen, key []byte) error {
+	at := -1
+	for i, field := range m.fields {
+		if field == string(key) {
+			at = i
 		}
-		for _, part := range parts {
-			if text, ok := scalarText(part); ok && text != "" {
-				texts = append(texts, text)
-			}
-		}
-		return texts
 	}
-	if text, ok := scalarText(raw); ok && text != "" {
-		return []string{text}
+	start := s.scan.At
+	if err := s.scan.Skip(); err != nil || at < 0 {
+		return err
+	}
+	s.values[at].read(string(s.Preferences[start:s.scan.At]))
+	if s.unread--; s.unread == 0 {
+		return errAllRead
 	}
 	return nil
 }
 
-// scalarText returns a JSON text, number or boolean as a text, and numbers as plain decimals.
-func scalarText(raw []byte) (string, bool) {
-	if len(raw) == 0 {
-		return "", false
-	}
-	switch raw[0] {
-	case '"':
-		var s string
-		err := json.Unmarshal(raw, &s)
-		return s, err == nil
-	case 't', 'f':
-		return string(raw), true
-	case 'n', '{', '[':
-		return "", false
-	}
-	if !strings.ContainsAny(string(raw), "eE") {
-		return string(raw), true
-	}
-	f, err := strconv.ParseFloat(string(raw), 64)
-	return strconv.FormatFloat(f, 'f', -1, 64), err == nil
+// forget lets see use s again.
+func (m *Matcher) forget(s *seen) {
+	s.Profile = nil
+	m.unused.Put(s)
 }
 
 func (m *Matcher) compile(r *Rule) func(*seen) bool {
@@ -159,16 +144,26 @@ func (m *Matcher) compile(r *Rule) func(*seen) bool {
 	case r.All != nil:
 		all := m.compileAll(r.All)
 		return func(s *seen) bool {
-			return !slices.ContainsFunc(all, func(f func(*seen) bool) bool { return !f(s) })
+			for _, holds := range all {
+				if !holds(s) {
+					return false
+				}
+			}
+			return true
 		}
 	case r.Any != nil:
-		all := m.compileAll(r.Any)
+		some := m.compileAll(r.Any)
 		return func(s *seen) bool {
-			return slices.ContainsFunc(all, func(f func(*seen) bool) bool { return f(s) })
+			for _, holds := range some {
+				if holds(s) {
+					return true
+				}
+			}
+			return false
 		}
 	case r.Field != "":
 		at, test := indexIn(&m.fields, r.Field), m.test(r.Test)
-		return func(s *seen) bool { return test(s.values[at]) }
+		return func(s *seen) bool { return test(&s.values[at]) }
 	case r.Joined != nil:
 		return m.joined(r.Joined)
 	case r.Domain != nil:
@@ -204,27 +199,27 @@ func (m *Matcher) joined(t *Test) func(*seen) bool {
 	return func(s *seen) bool { return test(m.dayOf(s.JoinedAt)) }
 }
 
-// test returns a function that tests the texts of a value.
-func (m *Matcher) test(t *Test) func([]string) bool {
-	some := func(test func(string) bool) func([]string) bool {
-		return func(texts []string) bool { return slices.ContainsFunc(texts, test) }
+// test returns a function that tests a value of the preferences.
+func (m *Matcher) test(t *Test) func(*fieldValue) bool {
+	some := func(test func(string) bool) func(*fieldValue) bool {
+		return func(v *fieldValue) bool { return slices.ContainsFunc(v.texts, test) }
 	}
 	switch {
 	case t.Missing:
-		return func(texts []string) bool { return texts == nil }
+		return func(v *fieldValue) bool { return !v.exists }
 	case t.Exists:
-		return func(texts []string) bool { return texts != nil }
+		return func(v *fieldValue) bool { return v.exists }
 	case t.Is != nil:
 		return some(oneOf(t.Is))
 	case t.IsNot != nil:
 		is := some(oneOf(t.IsNot))
-		return func(texts []string) bool { return !is(texts) }
+		return func(v *fieldValue) bool { return !is(v) }
 	case t.Contains != "":
 		part := foldText(t.Contains)
 		return some(func(s string) bool { return strings.Contains(foldText(s), part) })
 	case t.StartsWith != "":
 		start := foldText(t.StartsWith)
-		return some(func(s string) bool { return strings.HasPrefix(foldText(strings.TrimSpace(s)), start) })
+		return some(func(s string) bool { return strings.HasPrefix(foldText(s), start) })
 	case t.Less != "":
 		return some(func(s string) bool { return isDecimal(s) && compareDecimals(s, t.Less) < 0 })
 	case t.More != "":
@@ -251,25 +246,34 @@ func (m *Matcher) dayTest(t *Test) func(day time.Time) bool {
 	case t.BeforeDays != nil:
 		first := m.today.AddDate(0, 0, -*t.BeforeDays)
 		return first.After
-	case t.OnDay == Today:
-		want, leap := m.today.Format("01-02"), m.today.AddDate(0, 0, 1).Format("01-02")
-		return func(day time.Time) bool {
-			is := day.Format("01-02")
-			return is == want || want == "02-28" && leap == "03-01" && is == "02-29"
-		}
 	}
-	return func(day time.Time) bool { return day.Format("01-02") == t.OnDay }
+	day := t.OnDay
+	if day == Today {
+		day = m.today.Format("01-02")
+	}
+	on, _ := time.Parse(time.DateOnly, "2024-"+day) // a leap year
+	month, first, last := on.Month(), on.Day(), on.Day()
+	if t.OnDay == Today && day == "02-28" && m.today.AddDate(0, 0, 1).Day() == 1 {
+		last = 29 // birthdays of 29 Feb are on 28 Feb in other years
+	}
+	return func(day time.Time) bool { return day.Month() == month && first <= day.Day() && day.Day() <= last }
 }
 
 // dayOf returns the day of an instant in the matcher's zone, at midnight UTC.
 func (m *Matcher) dayOf(at Instant) time.Time {
-	y, month, d := at.Time().In(m.zone).Date()
+	return m.civil(at.Time())
+}
+
+func (m *Matcher) civil(at time.Time) time.Time {
+	y, month, d := at.In(m.zone).Date()
 	return time.Date(y, month, d, 0, 0, 0, 0, time.UTC)
 }
 
 // date returns the day of an ISO 8601 date, or of a time in RFC 3339.
 func (m *Matcher) date(s string) (time.Time, bool) {
-	s = strings.TrimSpace(s)
+	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' { // without the cost of an error
+		return time.Time{}, false
+	}
 	if len(s) == len(time.DateOnly) {
 		day, err := time.Parse(time.DateOnly, s)
 		return day, err == nil
@@ -278,81 +282,5 @@ func (m *Matcher) date(s string) (time.Time, bool) {
 	if err != nil {
 		return time.Time{}, false
 	}
-	y, month, d := at.In(m.zone).Date()
-	return time.Date(y, month, d, 0, 0, 0, 0, time.UTC), true
-}
-
-// oneOf reports whether a text equals one of the values, regardless of case, or has the same decimal value.
-func oneOf(values []string) func(string) bool {
-	folded := make([]string, len(values))
-	for i, v := range values {
-		folded[i] = foldText(v)
-	}
-	return func(s string) bool {
-		s = strings.TrimSpace(s)
-		number, text := isDecimal(s), foldText(s)
-		for i, v := range values {
-			if text == folded[i] || number && isDecimal(v) && compareDecimals(s, v) == 0 {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// foldText removes differences of case by Unicode's simple folding.
-func foldText(s string) string {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return strings.Map(foldRune, s)
-		}
-	}
-	return strings.ToLower(s)
-}
-
-// foldRune returns the lower case of a rune, or the least rune that differs from it only in case.
-func foldRune(r rune) rune {
-	least := r
-	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-		least = min(least, next)
-	}
-	return unicode.ToLower(least)
-}
-
-// isDecimal reports whether s is a plain decimal: digits without leading zeros, a sign and a fraction at most. So
-// "007" is none: post codes and phone numbers are texts.
-func isDecimal(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	whole, fraction, point := strings.Cut(s, ".")
-	return isDigits(whole) && (whole == "0" || whole[0] != '0') && (!point || isDigits(fraction))
-}
-
-func isDigits(s string) bool {
-	return s != "" && strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
-}
-
-// compareDecimals compares two plain decimals exactly.
-func compareDecimals(a, b string) int {
-	aNegative, aWhole, aFraction := splitDecimal(a)
-	bNegative, bWhole, bFraction := splitDecimal(b)
-	if aNegative != bNegative {
-		if aNegative {
-			return -1
-		}
-		return 1
-	}
-	order := cmp.Or(cmp.Compare(len(aWhole), len(bWhole)), strings.Compare(aWhole, bWhole),
-		strings.Compare(aFraction, bFraction))
-	if aNegative {
-		return -order
-	}
-	return order
-}
-
-// splitDecimal returns the parts of a plain decimal. Zero has no sign, and the fraction no zeros at its end.
-func splitDecimal(s string) (negative bool, whole, fraction string) {
-	s, negative = strings.CutPrefix(s, "-")
-	whole, fraction, _ = strings.Cut(s, ".")
-	fraction = strings.TrimRight(fraction, "0")
-	return negative && (whole != "0" || fraction != ""), whole, fraction
+	return m.civil(at), true
 }

@@ -24,7 +24,8 @@ func (t *RuleText) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Segment is a rule that a tenant saved under a name. Who belongs to it is never stored, but decided when asked.
+// Segment is a rule that a tenant saved under a name. The subscribers who match it are never stored: the rule is
+// evaluated each time they are needed.
 type Segment struct {
 	ID        string   `json:"id" db:"id"`
 	TenantID  string   `json:"tenant_id" db:"tenant_id"`
@@ -73,7 +74,7 @@ func (s *Segment) Change(in SegmentInput, actor string, now Instant) error {
 // ParsedRule returns the rule of a stored segment.
 func (s *Segment) ParsedRule() (*Rule, error) { return ParseRule("rule", []byte(s.Rule)) }
 
-// SegmentCount is the number of people who match a rule. Either Exact is set, or the other three are.
+// SegmentCount is the number of subscribers who match a rule: either Exact, or an estimate in About, Low and High.
 type SegmentCount struct {
 	Exact *int64  `json:"exact,omitempty"`
 	AsOf  Instant `json:"as_of,omitzero"` // of Exact
@@ -83,7 +84,7 @@ type SegmentCount struct {
 	Of    int64   `json:"of"` // active subscribers of the lists, each counted once per list
 }
 
-// SegmentUse is a campaign, send job or segment that needs a segment.
+// SegmentUse is a campaign or a segment that uses a segment.
 type SegmentUse struct {
 	Kind string `db:"kind" json:"kind" enum:"campaign|segment"`
 	ID   string `db:"id" json:"id"`
@@ -92,12 +93,12 @@ type SegmentUse struct {
 
 // ErrSegmentUsed returns the Conflict error for deleting a segment that is in use.
 func ErrSegmentUsed(uses []SegmentUse) *Error {
-	more := ""
 	if len(uses) > 1 {
-		more = " and others"
+		return Conflictf("segment_in_use", "The %s %q and others use this segment. Remove it there first.", uses[0].Kind,
+			uses[0].Name)
 	}
-	return Conflictf("segment_in_use", "The %s %q%s uses this segment. Change it there first.", uses[0].Kind,
-		uses[0].Name, more)
+	return Conflictf("segment_in_use", "The %s %q uses this segment. Remove it there first.", uses[0].Kind,
+		uses[0].Name)
 }
 
 // Undecided returns the Conflict error for a rule with a condition that can't be decided for anyone, for example
@@ -108,8 +109,8 @@ func Undecided(path, why string) *Error {
 	return e
 }
 
-// Combined returns the rule of those who match rule, if there is one, and none of the excluded rules. It is nil if
-// there is no rule at all.
+// Combined returns a rule for the subscribers who match rule and none of the excluded rules. If rule is nil, it only
+// excludes. Combined returns nil if there is no rule at all.
 func Combined(rule *Rule, excluded []*Rule) *Rule {
 	var parts []Rule
 	if rule != nil {
