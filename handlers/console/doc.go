@@ -35,6 +35,7 @@
 // Subscribers and lists:
 //
 //	people.go peopletable.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
+//	segments.go segmentfields.go segmentrows.go segmentcount.go   segments
 //	imports.go import*.go names.go   imports and undoing them
 //	lists.go list_questions.go mail_texts.go hygiene.go   lists, their fields and texts
 //

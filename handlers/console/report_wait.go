@@ -33,6 +33,9 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case strings.HasPrefix(j.PauseReason, core.PauseRestored):
 		return p.T("The database was restored from a backup, so it's unclear who already has this email. Contact the " +
 			"server administrator.")
+	case reason == core.PauseSegment:
+		return p.T("Paused before the first email: the segment can't be evaluated ({{what}}). Cancel sending, change the "+
+			"segment, then send again.", "what", strings.TrimSuffix(detail, "."))
 	case reason == core.PauseLink:
 		return p.T("A link isn't responding ({{what}}). Fix it below or resume sending.", "what", detail)
 	case reason == "first few":
