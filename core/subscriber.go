@@ -54,6 +54,15 @@ type Subscriber struct {
 	SyncNo         int64       `db:"sync_no"`    // number of the last full sync that contained the subscriber
 	CreatedAt      Instant     `db:"created_at"`
 	ChangedAt      Instant     `db:"changed_at"`
+	JoinedAt       Instant     `db:"joined_at"` // when the member side last reactivated it; 0: never, see Joined
+}
+
+// Joined returns the start of the present subscription. It is meaningful only while the member status is active.
+func (s *Subscriber) Joined() Instant {
+	if s.JoinedAt != 0 {
+		return s.JoinedAt
+	}
+	return s.CreatedAt
 }
 
 // Status returns the block if there is one, otherwise the member status.
@@ -70,8 +79,8 @@ func (s *Subscriber) Mailable() bool { return s.MemberStatus == StatusActive && 
 // Apply applies one subscriber of an event or, if eventType is empty, of a full-sync batch. It reports whether
 // anything changed.
 // Events may arrive in any order: the member status with the newest instant wins, and unsubscribed wins between equal
-// Blocks only get stronger, with one exception: a later activation by the member clears a bounce. A batch never
-// clears a block., with one exception: a later activation by the member clears a bounce. A batch never clears one.
+// instants. Blocks only get stronger, with one exception: a later activation by the member clears a bounce. A batch
+// never clears a block.
 func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now Instant) bool {
 	if occurredAt > now.Add(MaxClockAhead) {
 		occurredAt = now
@@ -91,6 +100,9 @@ func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now 
 		changed = s.block(status, occurredAt) || changed
 	} else if occurredAt > s.MemberStatusAt || occurredAt == s.MemberStatusAt && status == StatusUnsubscribed &&
 		s.MemberStatus != status {
+		if status == StatusActive && s.MemberStatus != status && !fresh {
+			s.JoinedAt = occurredAt
+		}
 		s.MemberStatus, s.MemberStatusAt, changed = status, occurredAt, true
 		s.describe(p)
 	}

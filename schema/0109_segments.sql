@@ -14,3 +14,4 @@ CREATE UNIQUE INDEX segment_name ON segment (tenant_id, name);
 CREATE INDEX segment_creator ON segment (created_by) WHERE created_by <> '';
 CREATE INDEX segment_changer ON segment (changed_by) WHERE changed_by <> '';
 ALTER TABLE subscriber ADD COLUMN joined_at INTEGER NOT NULL DEFAULT 0; -- start of the present subscription; 0: created_at
+ALTER TABLE frozen_content ADD COLUMN rule TEXT NOT NULL DEFAULT ''; -- of the segments as approved, references inlined

@@ -444,7 +444,7 @@ CREATE TABLE frozen_content (
   template_text  INTEGER NOT NULL DEFAULT 0,
   layout_html    INTEGER NOT NULL DEFAULT 0,
   layout_text    INTEGER NOT NULL DEFAULT 0
-, list_names TEXT NOT NULL DEFAULT '[]') STRICT, WITHOUT ROWID;
+, list_names TEXT NOT NULL DEFAULT '[]', rule TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE TABLE further_list (
   job_no    INTEGER NOT NULL,
