@@ -99,7 +99,10 @@ func maySave(tx *db.Tx, g *core.Segment) error {
 	if err != nil {
 		return err
 	}
-	return campaigns.CheckRule(tx, g.TenantID, "rule", rule, g)
+	if err := campaigns.CheckRule(tx, g.TenantID, "rule", rule, g); err != nil {
+		return err
+	}
+	return mayStay(tx, g)
 }
 
 // DeleteSegment removes a segment. Jobs keep their rules. If there is no such segment, it returns

@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	"newsletterd/core"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 )
 
-// campaignsUsing selects the unsent campaigns of the tenant of segment ?1 that need it. An approved campaign is among
-// them, because its rule is read once more when it is sent.
+// campaignsUsing selects the unsent campaigns of the tenant of segment ?1 that name it. The rule of an approved one is
+// stored, but the campaign becomes a draft again when it is edited.
 const campaignsUsing = `SELECT 'campaign' AS kind, c.id, iif(c.name = '', c.subject, c.name) AS name FROM segment AS g
 	CROSS JOIN campaign AS c INDEXED BY campaign_tenant ON c.tenant_id = g.tenant_id AND
-	c.state IN ('draft', 'in_review', 'approved')
+	c.state IN ('draft', 'in_review', 'approved', 'scheduled')
 	CROSS JOIN campaign_version AS v ON v.campaign_no = c.no AND v.version = c.version
 	WHERE g.id = ?1 AND v.fields <> '' AND (json_extract(v.fields, '$.segment_id') = ?1 OR
 	EXISTS (SELECT 1 FROM json_each(v.fields, '$.exclude_segment_ids') WHERE value = ?1))
@@ -55,5 +56,40 @@ func refersTo(g *core.Segment, id string) (found bool) {
 		return false
 	}
 	rule.Leaves("", func(_ string, leaf *core.Rule) { found = found || leaf.Segment == id })
+	return found
+}
+
+// mayStay returns an Invalid error if a segment that refers to a changed one could no longer be evaluated.
+func mayStay(tx *db.Tx, g *core.Segment) error {
+	var others []core.Segment
+	if err := tx.All(&others, relatives, g.ID); err != nil {
+		return err
+	}
+	for _, o := range referring(others, g.ID) {
+		rule, err := o.ParsedRule()
+		if err != nil {
+			return err
+		}
+		switch err := campaigns.CheckReferences(tx, g.TenantID, "rule", rule, g); {
+		case core.KindOf(err) == core.Invalid:
+			return core.Invalidf("rule", "rule: the segment %q refers to this one, and both together are nested too deep or "+
+				"have more than %d conditions.", o.Name, core.MaxInlined)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// referring returns the segments that refer to one with the given id, also through others.
+func referring(all []core.Segment, id string) (found []*core.Segment) {
+	ids := []string{id}
+	for n := 0; n < len(ids); n++ {
+		for i := range all {
+			if !slices.Contains(ids, all[i].ID) && refersTo(&all[i], ids[n]) {
+				ids, found = append(ids, all[i].ID), append(found, &all[i])
+			}
+		}
+	}
 	return found
 }

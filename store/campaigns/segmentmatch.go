@@ -86,10 +86,7 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 		p.Email, p.Preferences, p.JoinedAt = subs[i].Email, subs[i].Preferences, subs[i].Joined()
 		p.OnList, p.Received, flags = flags[:lists], flags[lists:lists+campaigns], flags[lists+campaigns:]
 	}
-	keyed := make([]candidate, len(subs))
-	for i := range subs {
-		keyed[i].EmailKey = subs[i].EmailKey
-	}
+	keyed := candidatesOf(subs)
 	for at, list := range m.matcher.Lists {
 		var places []int
 		if err := q.All(&places, activeAmong, list, idsOn(s, keyed, list)); err != nil {
@@ -111,6 +108,39 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 		}
 	}
 	return ps, nil
+}
+
+func candidatesOf(subs []core.Subscriber) []candidate {
+	cs := make([]candidate, len(subs))
+	for i := range subs {
+		cs[i] = candidate{subs[i].ID, subs[i].EmailKey}
+	}
+	return cs
+}
+
+// NotOn returns those of some subscribers whose addresses may not be emailed through any of the given lists.
+func NotOn(s *db.DB, q db.Querier, subs []core.Subscriber, lists []string) ([]core.Subscriber, error) {
+	for _, list := range lists {
+		if len(subs) == 0 {
+			break
+		}
+		var places []int
+		if err := q.All(&places, mailableAmong, list, idsOn(s, candidatesOf(subs), list)); err != nil {
+			return nil, err
+		}
+		drop := map[int]bool{}
+		for _, i := range places {
+			drop[i] = true
+		}
+		left := subs[:0]
+		for i := range subs {
+			if !drop[i] {
+				left = append(left, subs[i])
+			}
+		}
+		subs = left
+	}
+	return subs, nil
 }
 
 // Among reports for each of some subscribers whether it matches. They need the fields of ProfileColumns.

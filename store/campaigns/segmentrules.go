@@ -34,12 +34,12 @@ func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, err
 	})
 }
 
-// CheckRule checks what a rule of a tenant refers to. It returns an Invalid error with the JSON path of the condition,
-// starting with path, if a list, campaign or segment is not the tenant's, or if segments refer to each other in a cycle
-// or too deep. If changed is not nil, it stands for the stored segment with its id.
-func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) (err error) {
-	if _, err := rule.Inline(path, func(at, id string) (*core.Rule, error) {
-		if changed != nil && id == changed.ID {
+// CheckReferences checks the segments that a rule of a tenant refers to. It returns an Invalid error with the JSON path
+// of the condition, starting with path, if one is not the tenant's, or if segments refer to each other in a cycle or too
+// deep. changed stands for the stored segment with its id.
+func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
+	_, err := rule.Inline(path, func(at, id string) (*core.Rule, error) {
+		if id == changed.ID {
 			return changed.ParsedRule()
 		}
 		of, err := segmentRule(q, tenantID, id)
@@ -47,7 +47,14 @@ func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *co
 			err = core.Invalidf(at, "%s: segment %s not found. Choose another one.", at, id)
 		}
 		return of, err
-	}); err != nil {
+	})
+	return err
+}
+
+// CheckRule is CheckReferences for all that a rule names: its lists and campaigns must be the tenant's as well.
+func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
+	err := CheckReferences(q, tenantID, path, rule, changed)
+	if err != nil {
 		return err
 	}
 	rule.Leaves(path, func(at string, leaf *core.Rule) {
