@@ -49,6 +49,10 @@ var inputForms = map[string]web.Object{
 		`(\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?|)$`},
 	"language": {"enum": languages},
 	"uuid":     {"format": "uuid"}, // as other services send ids
+	"segment": {
+		"pattern":     "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|)$",
+		"description": "Send only to subscribers in this segment; empty: to all",
+	},
 	"whole":    {"minimum": 0, "maximum": maxWhole},
 	"set":      {"uniqueItems": true},
 	"strict":   onlyKnown,
@@ -269,7 +273,7 @@ func readOnlyKeys() string {
 // twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be
 // one field in most languages, and names the other in its description.
 var twins = map[string]string{
-	"tenant_id": "tenantId", "list_id": "listId", "campaign_id": "campaignId", "send_job_id": "sendJobId",
+	"tenant_id": "tenantId", "list_id": "listId", "segment_id": "segmentId", "campaign_id": "campaignId", "send_job_id": "sendJobId",
 	"body_html": "bodyHtml",
 	"body_text": "bodyText", "scheduled_at": "scheduledAt", "window_start": "windowStart", "window_end": "windowEnd",
 }

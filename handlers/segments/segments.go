@@ -32,7 +32,7 @@ const (
 
 // segmentInput holds the fields of a segment that a caller sets. An absent field stays unchanged.
 type segmentInput struct {
-	Name *string       `json:"name" like:"name" max:"100"`
+	Name *string       `json:"name" like:"name" max:"200"`
 	Rule core.RuleText `json:"rule"`
 }
 
