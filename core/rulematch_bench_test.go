@@ -5,7 +5,7 @@ import "testing"
 func BenchmarkMatch(b *testing.B) {
 	p := &Profile{
 		Email: "anna@example.com", JoinedAt: t0, Received: []bool{false},
-		Preferences: `{"name":"Anna Schmidt","plan":"Pro","city":"Berlin","birthday":"1990-11-29","orders":12,"language":"de"}`,
+		Preferences: `{"name":"Anna Schmidt","plan":"Pro","city":"Berlin","birthday":"1990-11-29","orders":12,"lang":"de"}`,
 	}
 	for name, text := range map[string]string{
 		"1 condition": `{"field":"plan","is":["pro","team"]}`,
