@@ -16,7 +16,8 @@ type segmentFigure struct {
 	Of     string // number of all people on the lists
 	Share  string // percentage, or the range
 	Part   int64
-	Whole  int64  // 0: no bar
+	Whole  int64 // 0: no bar
+	Note   string
 	Fault  string // why they can't be counted
 	Exact  bool   // counted exactly
 }
@@ -120,6 +121,26 @@ func (d *segmentData) figure(p *Page, rule json.RawMessage, exact bool) error {
 	}
 	d.Count = p.figureOf(&c)
 	return nil
+}
+
+// partFigure counts the people who match the complete conditions of a form with unfinished ones.
+func (d *segmentData) partFigure(p *Page) error {
+	whole, done := d.Rows, []segmentRow{}
+	for i := range whole {
+		if whole[i].Wrong == "" {
+			done = append(done, whole[i])
+		}
+		whole[i].Wrong = "" // unfinished input is no error yet
+	}
+	rule, ok := p.ruleOf(done, d.Any)
+	if !ok {
+		return nil
+	}
+	d.Rows = done // errors of the API are about these
+	err := d.figure(p, rule, false)
+	d.Rows = whole
+	d.Count.Exact, d.Count.Note = true, p.T("Unfinished conditions don't count yet.")
+	return err
 }
 
 // shownMatches is the number of people that the page of a segment shows.

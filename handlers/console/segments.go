@@ -313,11 +313,8 @@ func (p *Page) workOn(d *segmentData, save func(body map[string]any) (id string,
 			return web.HTML{}, err
 		}
 	default:
-		d.Count.Fault = p.T("Complete the conditions to see how many people match.")
-	}
-	for i := range d.Rows {
-		if !complete { // unfinished input is no error yet
-			d.Rows[i].Wrong = ""
+		if err := d.partFigure(p); err != nil {
+			return web.HTML{}, err
 		}
 	}
 	return p.showWork(d)
