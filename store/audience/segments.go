@@ -9,12 +9,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-var segmentTable = db.TableOf[core.Segment]("segment", nil, []string{"tenant_id", "created_by", "created_at"})
-
 var (
-	selectSegment = "SELECT " + segmentTable.Columns + " FROM segment WHERE id = ?"
+	selectSegment = "SELECT " + campaigns.SegmentTable.Columns + " FROM segment WHERE id = ?"
 	// A tenant has few segments, so they are sorted.
-	segmentsOfTenant = "SELECT " + segmentTable.Columns + ` FROM segment INDEXED BY segment_name
+	segmentsOfTenant = "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
 		WHERE tenant_id = ? AND id > ? ORDER BY id LIMIT +?`
 )
 
@@ -51,7 +49,7 @@ func (s *Store) AddSegment(ctx context.Context, g core.Segment) error {
 		if err := maySave(tx, &g); err != nil {
 			return err
 		}
-		if _, err := db.InsertRow(tx, &segmentTable, &g); err != nil {
+		if _, err := db.InsertRow(tx, &campaigns.SegmentTable, &g); err != nil {
 			return err
 		}
 		tx.Kick(db.TopicRecords)
@@ -83,7 +81,7 @@ func (s *Store) ChangeSegment(ctx context.Context, id, actor string, rule func(*
 		if err := maySave(tx, &g); err != nil {
 			return err
 		}
-		if err := db.UpdateRow(tx, &segmentTable, &g, id); err != nil {
+		if err := db.UpdateRow(tx, &campaigns.SegmentTable, &g, id); err != nil {
 			return err
 		}
 		tx.Kick(db.TopicRecords)

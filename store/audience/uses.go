@@ -21,7 +21,7 @@ const campaignsUsing = `SELECT 'campaign' AS kind, c.id, iif(c.name = '', c.subj
 	ORDER BY c.no LIMIT +?2`
 
 // relatives selects the other segments of the tenant of a segment.
-var relatives = "SELECT " + segmentTable.Columns + ` FROM segment INDEXED BY segment_name
+var relatives = "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
 	WHERE tenant_id = (SELECT tenant_id FROM segment WHERE id = ?1) AND id <> ?1`
 
 // SegmentUses returns the unsent campaigns that need a segment and the segments that refer to it, up to limit of each

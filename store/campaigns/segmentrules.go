@@ -8,6 +8,9 @@ import (
 	"newsletterd/store/db"
 )
 
+// SegmentTable is the table of segments.
+var SegmentTable = db.TableOf[core.Segment]("segment", nil, []string{"tenant_id", "created_by", "created_at"})
+
 const (
 	tenantHasList     = "SELECT EXISTS (SELECT 1 FROM list WHERE id = ? AND tenant_id = ? AND deleted_at = 0)"
 	tenantHasCampaign = "SELECT EXISTS (SELECT 1 FROM campaign WHERE id = ? AND tenant_id = ?)"
