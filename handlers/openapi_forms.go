@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 )
@@ -173,6 +174,27 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	reflect.TypeFor[correctionInput](): {"": onlyKnown},
 	reflect.TypeFor[draftPreview](): {"correction.text": {"description": "Text part for kind html; defaults to " +
 		"the sent text"}},
+
+	reflect.TypeFor[segments.CountInput](): {"": {
+		"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
+			{"required": []string{"rule", "segment_id"}},
+			{"not": web.Object{"anyOf": []web.Object{
+				{"required": []string{"rule"}}, {"required": []string{"segment_id"}},
+			}}},
+		}},
+	}},
+	reflect.TypeFor[core.SegmentCount](): {
+		"exact": {"description": "Number of subscribers; only with people.read, and if all were counted"},
+		"as_of": {"description": "Time of the exact count"},
+		"about": {"description": "Rounded or estimated number; missing if it is small"},
+		"low":   {"description": "Lower limit of the number"}, "high": {"description": "Upper limit of the number"},
+		"of": {"description": "Active subscribers of the lists"},
+	},
+	reflect.TypeFor[core.Reason](): {
+		"path":  {"description": "JSON path of the condition"},
+		"rule":  {"type": "object", "description": "The condition"},
+		"value": {"description": "The subscriber's value; missing if there is none"},
+	},
 
 	reflect.TypeFor[core.MailText](): {
 		"subject": {

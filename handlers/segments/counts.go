@@ -24,8 +24,8 @@ const (
 	maxLists = 20
 )
 
-// countInput asks how many people of lists match a segment or an unsaved rule.
-type countInput struct {
+// CountInput asks how many people of lists match a segment or an unsaved rule.
+type CountInput struct {
 	TenantID  string        `json:"tenant_id" is:"uuid"`
 	ListIDs   []string      `json:"list_ids" is:"required" like:"set" min:"1" max:"20" each:"uuid"`
 	Rule      core.RuleText `json:"rule"`
@@ -34,12 +34,12 @@ type countInput struct {
 }
 
 // JudgeKeys refuses unknown keys. A rule that is left out by mistake would count other people than the caller means.
-func (in *countInput) JudgeKeys(unknown []string) error {
-	return core.JudgeKeys(core.JSONKeys[countInput](), unknown)
+func (in *CountInput) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[CountInput](), unknown)
 }
 
 // CheckInput checks what needs no database.
-func (in *countInput) CheckInput() error {
+func (in *CountInput) CheckInput() error {
 	if len(in.ListIDs) == 0 || len(in.ListIDs) > maxLists {
 		return core.Invalidf("list_ids", "list_ids must have 1 to %d entries.", maxLists)
 	}
@@ -82,7 +82,7 @@ func (r *Room) countRoutes(t *web.Table) {
 		)
 }
 
-func (r *Room) count(c *web.Call, in countInput) (n core.SegmentCount, err error) {
+func (r *Room) count(c *web.Call, in CountInput) (n core.SegmentCount, err error) {
 	q := audience.Question{ListIDs: in.ListIDs, Exact: in.Exact, Now: c.Now}
 	if err := r.askFor(c, &q, &in); err != nil {
 		return n, err
@@ -99,7 +99,7 @@ func (r *Room) count(c *web.Call, in countInput) (n core.SegmentCount, err error
 }
 
 // askFor fills in the tenant and the rule of a question, if the caller may ask it.
-func (r *Room) askFor(c *web.Call, q *audience.Question, in *countInput) (err error) {
+func (r *Room) askFor(c *web.Call, q *audience.Question, in *CountInput) (err error) {
 	tenant := in.TenantID
 	var saved core.Segment
 	if in.SegmentID != "" {

@@ -25,8 +25,8 @@ type whyFilter struct {
 	Subscriber string `path:"subscriber"`
 }
 
-// membership says whether a person belongs to a segment, and why.
-type membership struct {
+// segmentMembership says whether a person belongs to a segment, and why.
+type segmentMembership struct {
 	Match      bool          `json:"match"`
 	Conditions []core.Reason `json:"conditions"` // of the rule, with those of the segments that it refers to
 }
@@ -73,7 +73,7 @@ func (r *Room) people(c *web.Call, in peopleFilter, page core.Page) (rows []segm
 	return rows, next, err
 }
 
-func (r *Room) why(c *web.Call, in whyFilter) (m membership, err error) {
+func (r *Room) why(c *web.Call, in whyFilter) (m segmentMembership, err error) {
 	q, err := r.question(c, in.ListID)
 	if err != nil {
 		return m, err
