@@ -173,7 +173,7 @@ func TestConsoleSegments(t *testing.T) {
 		form.Set("c1.of", "field.plan")
 		page, form := e.does(here, "show", form, "Complete the conditions")
 		e.picks(page, form, "yearly")
-		_, form = e.does(here, "add", form, "Complete the conditions")
+		_, form = e.does(here, "add", form, ">4</strong>", "Unfinished conditions don't count yet.")
 		form.Set("c2.of", "joined")
 		_, form = e.does(here, "show", form, `value="30"`, "days ago")
 		_, form = e.does(here, "count", form, ">3</strong>", "of 7 people match")

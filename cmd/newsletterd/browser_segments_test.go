@@ -43,8 +43,8 @@ func (c *clicks) picture(name string, width, height int64) {
 	}
 	c.Do(chromedp.EmulateViewport(width, height))
 	if dir := os.Getenv("SCREENSHOTS"); dir != "" {
-		file := filepath.Join(dir, fmt.Sprintf("%s-%d.jpg", name, width))
-		c.d.Must(os.WriteFile(file, c.Picture(90), 0o600))
+		file := filepath.Join(dir, fmt.Sprintf("%s-%d.png", name, width))
+		c.d.Must(os.WriteFile(file, c.PNG(c.Window("light", width, height)), 0o600))
 	}
 	c.Do(chromedp.EmulateViewport(1280, 800))
 }
