@@ -19,7 +19,8 @@ const (
 	maxRuleValues  = 200 // of all conditions together
 	maxRuleField   = 100 // characters of a field's name
 	maxRuleDays    = 36_500
-	MaxRuleSegment = 3 // levels of segments that refer to segments
+	MaxRuleLast    = 50 // campaigns of a condition on opens or clicks
+	MaxRuleSegment = 3  // levels of segments that refer to segments
 
 	MaxInlined      = 300       // conditions once the referenced segments are inlined
 	maxInlinedBytes = 256 << 10 // of its JSON text
@@ -31,6 +32,8 @@ type Rule struct {
 	All []Rule `json:"all,omitempty"`
 	Any []Rule `json:"any,omitempty"`
 	Not *Rule  `json:"not,omitempty"`
+	// of a job only: true for everyone who doesn't match the rule, also if that can't be decided for them
+	Except *Rule `json:"except,omitempty"`
 
 	Field    string   `json:"field,omitempty"`    // key of the preferences; has exactly one operator of Test
 	Joined   *Test    `json:"joined,omitempty"`   // start of the subscription
@@ -38,6 +41,8 @@ type Rule struct {
 	Received string   `json:"received,omitempty"` // id of a campaign that was sent to the subscriber
 	OnList   string   `json:"on_list,omitempty"`  // id of a list on which the address is active
 	Segment  string   `json:"segment,omitempty"`  // id of a segment whose rule holds
+	Opened   *Test    `json:"opened,omitempty"`   // opened a campaign of the list
+	Clicked  *Test    `json:"clicked,omitempty"`  // clicked a link in one
 	*Test
 }
 
@@ -54,6 +59,7 @@ type Test struct {
 	WithinDays *int     `json:"within_days,omitempty"` // today or at most this many days ago
 	BeforeDays *int     `json:"before_days,omitempty"` // more than this many days ago; of joined only
 	OnDay      string   `json:"on_day,omitempty"`      // "today" or MM-DD: the same day of any year
+	Last       *int     `json:"last,omitempty"`        // of Opened and Clicked: one of this many received campaigns
 	Exists     bool     `json:"exists,omitempty"`
 	Missing    bool     `json:"missing,omitempty"`
 }
@@ -61,13 +67,15 @@ type Test struct {
 // The heads of conditions and groups, and the operators of each kind of value.
 var (
 	ruleHeads = []string{
-		"all", "any", "not", "field", "joined", "domain", "received", "on_list", "segment",
+		"all", "any", "not", "field", "joined", "domain", "received", "on_list", "segment", "opened",
+		"clicked",
 	}
 	FieldOperators = []string{
 		"is", "is_not", "contains", "starts_with", "less", "more", "before", "after", "within_days", "on_day", "exists",
 		"missing",
 	}
-	JoinedOperators = []string{"within_days", "before_days", "before", "after"}
+	JoinedOperators  = []string{"within_days", "before_days", "before", "after"}
+	EngagedOperators = []string{"last", "within_days"} // of opened and clicked
 )
 
 // Today is the value of Test.OnDay for the current day.
@@ -145,6 +153,8 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 	head := ""
 	for _, key := range keys {
 		switch {
+		case key == "except" && p.inlined:
+			head = key
 		case slices.Contains(ruleHeads, key) && head != "":
 			return Invalidf(path, "%s has both %s and %s. Put them into a group: {\"all\": […]}.", path, head, key)
 		case slices.Contains(ruleHeads, key):
@@ -170,6 +180,9 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 	case "not":
 		r.Not = &Rule{}
 		return p.rule(r.Not, path, value, depth+1)
+	case "except":
+		r.Except = &Rule{}
+		return p.rule(r.Except, path, value, depth+1)
 	}
 	p.leaves++
 	return p.leaf(r, head, path, value, values)
@@ -228,6 +241,16 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 		}
 		r.Joined = &Test{}
 		return p.test(r.Joined, path, tests, JoinedOperators)
+	case "opened", "clicked":
+		_, tests, err := members(path, value)
+		if err != nil {
+			return err
+		}
+		t := &Test{}
+		if r.Opened = t; head == "clicked" {
+			r.Opened, r.Clicked = nil, t
+		}
+		return p.test(t, path, tests, EngagedOperators)
 	case "domain":
 		if r.Domain, err = p.texts(path, value); err != nil {
 			return err
@@ -289,6 +312,8 @@ func (p *ruleParser) test(t *Test, path string, given map[string][]byte, known [
 			t.BeforeDays, err = ruleDays(path, value)
 		case "on_day":
 			t.OnDay, err = ruleDay(path, value)
+		case "last":
+			t.Last, err = ruleLast(path, value)
 		default:
 			if string(value) != "true" {
 				return Invalidf(path, "%s must be true.", path)
@@ -363,6 +388,14 @@ func ruleDays(path string, value []byte) (*int, error) {
 	return &n, nil
 }
 
+func ruleLast(path string, value []byte) (*int, error) {
+	n, err := strconv.Atoi(string(value))
+	if err != nil || n < 1 || n > MaxRuleLast {
+		return nil, Invalidf(path, "%s must be a number of campaigns from 1 to %d.", path, MaxRuleLast)
+	}
+	return &n, nil
+}
+
 func ruleDay(path string, value []byte) (s string, err error) {
 	if json.Unmarshal(value, &s) == nil {
 		if s == Today {
@@ -380,6 +413,8 @@ func (r *Rule) Leaves(path string, f func(path string, leaf *Rule)) {
 	switch {
 	case r.Not != nil:
 		r.Not.Leaves(path+".not", f)
+	case r.Except != nil:
+		r.Except.Leaves(path+".except", f)
 	case r.All != nil, r.Any != nil:
 		rules, name := r.All, ".all"
 		if r.All == nil {
@@ -431,6 +466,10 @@ func (r *Rule) inline(path string, within []string, n *int, rule func(path, id s
 	case r.Not != nil:
 		one, err := r.Not.inline(path+".not", within, n, rule)
 		out.Not = &one
+		return out, err
+	case r.Except != nil:
+		one, err := r.Except.inline(path+".except", within, n, rule)
+		out.Except = &one
 		return out, err
 	case r.Segment == "":
 		if *n++; *n > MaxInlined {

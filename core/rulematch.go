@@ -15,17 +15,56 @@ type Profile struct {
 	JoinedAt    Instant // start of the present subscription
 	OnList      []bool  // for each of Matcher.Lists: the address is active on it
 	Received    []bool  // for each of Matcher.Campaigns: it was sent to the subscriber
+
+	// campaigns of the list that were sent to the subscriber and track opens or clicks per subscriber, newest first;
+	// at least those of Matcher.History
+	Mailings  []Mailing
+	Untracked bool // the subscriber's opens and clicks aren't known, for want of consent
+}
+
+// Mailing is a campaign that was sent to a subscriber.
+type Mailing struct {
+	At     Instant // start of the job
+	Opens  bool    // opens are tracked
+	Clicks bool    // clicks are tracked
+	Marks  Marks
+}
+
+// History says which mailings a matcher needs of each subscriber: the last ones, and all since an instant. The zero
+// value needs none.
+type History struct {
+	Last  int     // number of mailings that track opens, and of those that track clicks
+	Since Instant // 0: none by time
+	Any   bool    // whether mailings are needed at all
+}
+
+// truth is the result of a condition. A condition that can't be decided for a subscriber is neither true nor false,
+// also under not.
+type truth int8
+
+const (
+	no truth = iota
+	unknown
+	yes
+)
+
+func is(holds bool) truth {
+	if holds {
+		return yes
+	}
+	return no
 }
 
 // Matcher decides which subscribers match a rule at one moment. Any goroutine may use it.
 type Matcher struct {
 	Lists, Campaigns []string // ids to look up for each subscriber
+	History          History
 	fields           []string
 	zone             *time.Location
 	today            time.Time // date of the moment, at midnight UTC
-	root             func(*seen) bool
+	root             func(*seen) truth
 	leaves           []Reason
-	tests            []func(*seen) bool
+	tests            []func(*seen) truth
 	unused           sync.Pool // of *seen
 }
 
@@ -35,6 +74,8 @@ type Reason struct {
 	Rule  *Rule  `json:"rule"`            // the condition
 	Value string `json:"value,omitempty"` // value of the field, or day; empty: missing, or the condition has no value
 	Match bool   `json:"match"`
+	// the condition can't be decided for this subscriber, so neither it nor its opposite matches
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // Compile returns a matcher of the rule at a moment. The days of the rule are those of zone; nil means UTC. The rule
@@ -57,7 +98,7 @@ func (r *Rule) Compile(now Instant, zone *time.Location) *Matcher {
 func (m *Matcher) Match(p *Profile) bool {
 	s := m.see(p)
 	defer m.forget(s)
-	return m.root(s)
+	return m.root(s) == yes
 }
 
 // Explain returns, for each condition in order, whether a subscriber matches it.
@@ -65,7 +106,8 @@ func (m *Matcher) Explain(p *Profile) []Reason {
 	s, out := m.see(p), slices.Clone(m.leaves)
 	defer m.forget(s)
 	for i := range out {
-		out[i].Match = m.tests[i](s)
+		result := m.tests[i](s)
+		out[i].Match, out[i].Unknown = result == yes, result == unknown
 		switch leaf := out[i].Rule; {
 		case leaf.Field != "":
 			out[i].Value = s.values[slices.Index(m.fields, leaf.Field)].String()
@@ -136,31 +178,48 @@ func (m *Matcher) forget(s *seen) {
 	m.unused.Put(s)
 }
 
-func (m *Matcher) compile(r *Rule) func(*seen) bool {
+func (m *Matcher) compile(r *Rule) func(*seen) truth {
 	switch {
 	case r.Not != nil:
 		not := m.compile(r.Not)
-		return func(s *seen) bool { return !not(s) }
+		return func(s *seen) truth { return yes - not(s) }
+	case r.Except != nil:
+		except := m.compile(r.Except)
+		return func(s *seen) truth { return is(except(s) != yes) }
 	case r.All != nil:
 		all := m.compileAll(r.All)
-		return func(s *seen) bool {
+		return func(s *seen) truth {
+			least := yes
 			for _, holds := range all {
-				if !holds(s) {
-					return false
+				if least = min(least, holds(s)); least == no {
+					break
 				}
 			}
-			return true
+			return least
 		}
 	case r.Any != nil:
 		some := m.compileAll(r.Any)
-		return func(s *seen) bool {
+		return func(s *seen) truth {
+			most := no
 			for _, holds := range some {
-				if holds(s) {
-					return true
+				if most = max(most, holds(s)); most == yes {
+					break
 				}
 			}
-			return false
+			return most
 		}
+	case r.Opened != nil:
+		return m.engaged(r.Opened, Mailing.opened)
+	case r.Clicked != nil:
+		return m.engaged(r.Clicked, Mailing.clicked)
+	}
+	holds := m.plain(r)
+	return func(s *seen) truth { return is(holds(s)) }
+}
+
+// plain compiles a condition that can be decided for every subscriber.
+func (m *Matcher) plain(r *Rule) func(*seen) bool {
+	switch {
 	case r.Field != "":
 		at, test := indexIn(&m.fields, r.Field), m.test(r.Test)
 		return func(s *seen) bool { return test(&s.values[at]) }
@@ -178,7 +237,61 @@ func (m *Matcher) compile(r *Rule) func(*seen) bool {
 	panic("rule: " + r.JSON() + " has no condition, or refers to a segment")
 }
 
-func (m *Matcher) compileAll(rules []Rule) (all []func(*seen) bool) {
+// opened returns whether a person opened the email or clicked a link in it, and whether opens are tracked. It is
+// unknown if the email was opened, but maybe only by a program.
+func (l Mailing) opened() (t truth, tracked bool) {
+	switch clicked, _ := l.clicked(); {
+	case clicked == yes || l.Marks.Opens() == ClassPerson:
+		return yes, l.Opens
+	case l.Marks.Opens() == ClassUnclear:
+		return unknown, l.Opens
+	}
+	return no, l.Opens
+}
+
+// clicked returns whether a person clicked a link in the email, and whether clicks are tracked.
+func (l Mailing) clicked() (t truth, tracked bool) {
+	return is(l.Marks&MarkClicked != 0 && l.Marks&MarkMachineClicked == 0), l.Clicks
+}
+
+// engaged compiles a condition on opens or clicks. It is unknown for someone who received none of the campaigns.
+func (m *Matcher) engaged(t *Test, result func(Mailing) (truth, bool)) func(*seen) truth {
+	last, since := MaxInlined*MaxRuleLast, Instant(0)
+	m.History.Any = true
+	if t.Last != nil {
+		last = *t.Last
+		m.History.Last = max(m.History.Last, last)
+	} else {
+		first := m.today.AddDate(0, 0, -*t.WithinDays)
+		since = At(time.Date(first.Year(), first.Month(), first.Day(), 0, 0, 0, 0, m.zone))
+		if m.History.Since == 0 || since < m.History.Since {
+			m.History.Since = max(since, 1)
+		}
+	}
+	return func(s *seen) truth {
+		if s.Untracked {
+			return unknown
+		}
+		received, most := 0, no
+		for _, l := range s.Mailings {
+			one, tracked := result(l)
+			if !tracked {
+				continue
+			}
+			if received == last || l.At < since {
+				break
+			}
+			received++
+			most = max(most, one)
+		}
+		if received == 0 {
+			return unknown
+		}
+		return most
+	}
+}
+
+func (m *Matcher) compileAll(rules []Rule) (all []func(*seen) truth) {
 	for i := range rules {
 		all = append(all, m.compile(&rules[i]))
 	}

@@ -262,13 +262,13 @@ func TestExplain(t *testing.T) {
 		Received: []bool{true},
 	})
 	want := []Reason{
-		{"rule.any[0]", &r.Any[0], "X, y", true},
-		{"rule.any[1].not", r.Any[1].Not, "", false},
-		{"rule.any[2]", &r.Any[2], "2026-01-01", false},
-		{"rule.any[3]", &r.Any[3], "b.org", true},
-		{"rule.any[4]", &r.Any[4], "", true},
-		{"rule.any[5]", &r.Any[5], "", true},
-		{"rule.any[6]", &r.Any[6], "{…}", true},
+		{"rule.any[0]", &r.Any[0], "X, y", true, false},
+		{"rule.any[1].not", r.Any[1].Not, "", false, false},
+		{"rule.any[2]", &r.Any[2], "2026-01-01", false, false},
+		{"rule.any[3]", &r.Any[3], "b.org", true, false},
+		{"rule.any[4]", &r.Any[4], "", true, false},
+		{"rule.any[5]", &r.Any[5], "", true, false},
+		{"rule.any[6]", &r.Any[6], "{…}", true, false},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

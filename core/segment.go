@@ -117,7 +117,7 @@ func Combined(rule *Rule, excluded []*Rule) *Rule {
 		parts = append(parts, *rule)
 	}
 	for _, r := range excluded {
-		parts = append(parts, Rule{Not: r})
+		parts = append(parts, Rule{Except: r})
 	}
 	switch len(parts) {
 	case 0:

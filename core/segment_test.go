@@ -69,9 +69,9 @@ func TestCombined(t *testing.T) {
 		want     string
 	}{
 		{a, nil, `{"on_list":"a"}`},
-		{nil, []*Rule{b}, `{"not":{"on_list":"b"}}`},
-		{nil, []*Rule{b, c}, `{"all":[{"not":{"on_list":"b"}},{"not":{"any":[{"on_list":"c"}]}}]}`},
-		{a, []*Rule{b}, `{"all":[{"on_list":"a"},{"not":{"on_list":"b"}}]}`},
+		{nil, []*Rule{b}, `{"except":{"on_list":"b"}}`},
+		{nil, []*Rule{b, c}, `{"all":[{"except":{"on_list":"b"}},{"except":{"any":[{"on_list":"c"}]}}]}`},
+		{a, []*Rule{b}, `{"all":[{"on_list":"a"},{"except":{"on_list":"b"}}]}`},
 	} {
 		if got := Combined(test.rule, test.excluded).JSON(); got != test.want {
 			t.Errorf("%s, want %s", got, test.want)
