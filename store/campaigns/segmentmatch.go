@@ -10,8 +10,10 @@ import (
 // RuleMatch decides which subscribers of a tenant match a rule at one moment.
 type RuleMatch struct {
 	matcher  *core.Matcher
-	received [][]sentPart // recipients of each of the matcher's campaigns
-	lookups  int          // number of statements that look up each subscriber
+	received [][]sentPart             // recipients of each of the matcher's campaigns
+	lookups  int                      // number of statements that look up each subscriber
+	asks     bool                     // opens and clicks are known only of subscribers who agreed
+	jobs     map[string][]MeasuredJob // of each list; used by one goroutine at a time
 }
 
 // MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If a segment, list or
@@ -22,18 +24,24 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	if err != nil {
 		return nil, err
 	}
-	var name string
-	if err := q.Get(&name, "SELECT time_zone FROM tenant WHERE id = ?", tenantID); err != nil {
+	var t core.Tenant
+	if err := q.Get(&t, "SELECT time_zone, no_tracking, totals_only, tracking_consent FROM tenant WHERE id = ?",
+		tenantID); err != nil {
 		return nil, err
 	}
-	zone, err := core.ParseZone(name)
+	zone, err := core.ParseZone(t.TimeZone)
 	if err != nil {
 		zone = nil // the days of the rule are those of UTC
 	}
-	m := &RuleMatch{matcher: inlined.Compile(now, zone), lookups: 1}
+	m := &RuleMatch{
+		matcher: inlined.Compile(now, zone), lookups: 1, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
+	}
 	sent := map[string][]sentPart{}
 	seen := map[string]bool{}
 	inlined.Leaves("rule", func(path string, leaf *core.Rule) {
+		if err == nil && (leaf.Opened != nil || leaf.Clicked != nil) && (t.NoTracking || t.TotalsOnly) {
+			err = core.Undecided(path, "opens and clicks are not tracked per subscriber")
+		}
 		if id := leaf.OnList + leaf.Received; err == nil && id != "" && !seen[id] {
 			seen[id] = true
 			sent[id], err = decided(q, tenantID, path, leaf)
@@ -43,6 +51,9 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 		return nil, err
 	}
 	m.lookups += len(m.matcher.Lists)
+	if h := m.matcher.History; h.Any {
+		m.lookups += max(1, h.Last/5) // read by ranges
+	}
 	for _, id := range m.matcher.Campaigns {
 		m.received = append(m.received, sent[id])
 		m.lookups += len(sent[id])
@@ -107,7 +118,7 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 			}
 		}
 	}
-	return ps, nil
+	return ps, m.addMailings(q, subs[0].ListID, subs, ps)
 }
 
 func candidatesOf(subs []core.Subscriber) []candidate {
@@ -173,7 +184,7 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 func (m *RuleMatch) Step(most int) int { return max(fewestExpanded, most/m.lookups) }
 
 // ProfileColumns are the columns of a subscriber "s" that a rule needs.
-const ProfileColumns = "s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at"
+const ProfileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at"
 
 // profilesOf selects the subscribers of a list with the ids in a JSON array, in that order.
 const profilesOf = "SELECT " + ProfileColumns + ` FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1
