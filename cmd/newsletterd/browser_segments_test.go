@@ -134,4 +134,12 @@ func TestSegmentsInABrowser(t *testing.T) {
 	c.picture("segment-send", 1280, 800)
 	c.picture("segment-send", 390, 800)
 	w.expect(`window.faults.join()`, "")
+	w.Open(console+"/segments/"+found[0].ID, browsertest.Heading("New yearly customers"))
+	c.click(".rule-acts .add", chromedp.WaitVisible("#c3-of"))
+	c.chooses("#c3-of", "field.city")
+	c.picture("segment-three", 1280, 800)
+	w.Do(browsertest.Language("de"), chromedp.Reload(), chromedp.WaitVisible("#count"))
+	c.picture("segment-de", 1280, 800)
+	c.picture("segment-de", 390, 1000)
+	w.expect(`window.faults.join()`, "")
 }

@@ -39,7 +39,7 @@ func (p *Page) figureOf(c *core.SegmentCount) segmentFigure {
 	case c.High != nil:
 		f.Part, f.Figure = *c.High, p.T("Fewer than {{n}}", "n", p.Number(*c.High+1))
 	}
-	if c.Of == 0 {
+	if f.Part == 0 {
 		f.Share = ""
 	}
 	return f

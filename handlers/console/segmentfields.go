@@ -310,7 +310,7 @@ func (f *segmentFields) sayRow(row segmentRow) (string, error) {
 		}
 		for _, o := range records {
 			if o.Value == row.Value {
-				value = o.Text
+				value = p.T("“{{value}}”", "value", o.Text)
 			}
 		}
 	}
