@@ -125,6 +125,7 @@ func TestSegmentsInABrowser(t *testing.T) {
 	campaign := w.d.seed.NewCampaign(shop)
 	w.Open(console + "/campaigns/" + campaign.ID + "?tab=settings")
 	c.chooses("#f-segment", found[0].ID)
+	w.Wait(`document.querySelector("#recipients").textContent.includes("3 recipients")`)
 	c.picture("segment-campaign", 1280, 800)
 	w.Click("button[name=then][value=send]", browsertest.Heading("Review and send"))
 	text := w.Text(".facts")
