@@ -19,7 +19,7 @@ func ruleFlag(usage string) cli.Flag {
 }
 
 // givenRule reads the rule of --rule. It is empty if there is none.
-func (p *program) givenRule(c *cli.Context) (core.RuleText, error) {
+func givenRule(p *program, c *cli.Context) (core.RuleText, error) {
 	given := strings.TrimSpace(c.String("rule"))
 	if given == "" || strings.HasPrefix(given, "{") {
 		return core.RuleText(given), nil
@@ -33,13 +33,13 @@ func (p *program) givenRule(c *cli.Context) (core.RuleText, error) {
 	return core.RuleText(text), err
 }
 
-func (p *program) segmentInput(c *cli.Context) (in core.SegmentInput, err error) {
+func segmentInput(p *program, c *cli.Context) (in core.SegmentInput, err error) {
 	in.Name = given(c, "name")
-	in.Rule, err = p.givenRule(c)
+	in.Rule, err = givenRule(p, c)
 	return in, err
 }
 
-func (p *program) segmentCommands() *cli.Command {
+func segmentCommands(p *program) *cli.Command {
 	all := p.command("list", "list a tenant's segments", []cli.Flag{tenantFlag("tenant (`ID` or name)")},
 		[]string{"tenant"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if _, _, err := tenantOf(c, s); err != nil {
@@ -63,11 +63,37 @@ func (p *program) segmentCommands() *cli.Command {
 		})
 	add := p.command("add", "add a segment", []cli.Flag{
 		tenantFlag("tenant (`ID` or name)"), stringFlag("name", "`NAME` of the segment"), ruleFlag("rule"),
-	}, []string{"tenant", "name", "rule"}, p.addSegment)
+	}, []string{"tenant", "name", "rule"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		in, err := segmentInput(p, c)
+		if err != nil {
+			return err
+		}
+		g, err := core.NewSegment(c.String("tenant"), in, actor(), now())
+		if err == nil {
+			err = missing(s.AddSegment(c.Context, g), "tenant", c.String("tenant"))
+		}
+		if err != nil {
+			return err
+		}
+		return p.printer(c).record(g)
+	})
 	add.Description = `   newsletterd admin segment add --tenant Acme --name "Yearly plans" --rule '{"field": "plan", "is": ["yearly"]}'`
 	change := p.command("change", "change a segment", []cli.Flag{
 		idFlag(people.NounSegment), stringFlag("name", "new `NAME`"), ruleFlag("new rule"),
-	}, []string{"id"}, p.changeSegment)
+	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		in, err := segmentInput(p, c)
+		if err != nil {
+			return err
+		}
+		at := now()
+		g, err := s.ChangeSegment(c.Context, c.String("id"), actor(), func(g *core.Segment) error {
+			return g.Change(in, actor(), at)
+		})
+		if err != nil {
+			return missing(err, "segment", c.String("id"))
+		}
+		return p.printer(c).record(g)
+	})
 	del := p.command("delete", "delete a segment that nothing uses", []cli.Flag{idFlag(people.NounSegment)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteSegment(c.Context, c.String("id"), actor(), now()); err != nil {
@@ -78,53 +104,23 @@ func (p *program) segmentCommands() *cli.Command {
 	return &cli.Command{
 		Name: "segment", Usage: "manage segments: saved rules about subscribers",
 		Subcommands: []*cli.Command{
-			all, show, add, change, del, p.countSegmentCommand(), p.segmentPeopleCommand(), p.segmentWhyCommand(),
+			all, show, add, change, del, countSegmentCommand(p), segmentPeopleCommand(p), segmentWhyCommand(p),
 		},
 	}
-}
-
-func (p *program) addSegment(c *cli.Context, _ *config.Config, s *store.Store) error {
-	in, err := p.segmentInput(c)
-	if err != nil {
-		return err
-	}
-	g, err := core.NewSegment(c.String("tenant"), in, actor(), now())
-	if err == nil {
-		err = missing(s.AddSegment(c.Context, g), "tenant", c.String("tenant"))
-	}
-	if err != nil {
-		return err
-	}
-	return p.printer(c).record(g)
-}
-
-func (p *program) changeSegment(c *cli.Context, _ *config.Config, s *store.Store) error {
-	in, err := p.segmentInput(c)
-	if err != nil {
-		return err
-	}
-	at := now()
-	g, err := s.ChangeSegment(c.Context, c.String("id"), actor(), func(g *core.Segment) error {
-		return g.Change(in, actor(), at)
-	})
-	if err != nil {
-		return missing(err, "segment", c.String("id"))
-	}
-	return p.printer(c).record(g)
 }
 
 // segmentListFlag names the list whose subscribers a segment is asked about.
 func segmentListFlag() cli.Flag { return referenceFlag("list", people.NounList, "list (`ID` or name)") }
 
 // segmentQuestion asks about the segment of --id, or the rule of --rule, and the list of --list.
-func (p *program) segmentQuestion(c *cli.Context, s *store.Store) (q audience.Question, err error) {
+func segmentQuestion(p *program, c *cli.Context, s *store.Store) (q audience.Question, err error) {
 	l, err := s.List(c.Context, c.String("list"))
 	if err != nil {
 		return q, missing(err, "list", c.String("list"))
 	}
 	q = audience.Question{TenantID: l.TenantID, ListIDs: []string{l.ID}, Exact: c.Bool("exact"), Now: now()}
 	if c.String("id") == "" {
-		rule, err := p.givenRule(c)
+		rule, err := givenRule(p, c)
 		if err == nil {
 			q.Rule, err = core.ParseRule("rule", []byte(rule))
 		}
@@ -141,7 +137,7 @@ func (p *program) segmentQuestion(c *cli.Context, s *store.Store) (q audience.Qu
 	return q, err
 }
 
-func (p *program) countSegmentCommand() *cli.Command {
+func countSegmentCommand(p *program) *cli.Command {
 	count := p.command("count", "count the active subscribers of a list who match a segment or a rule", []cli.Flag{
 		idFlag(people.NounSegment), ruleFlag("instead of a segment: a rule"), segmentListFlag(),
 		boolFlag("exact", "count everyone, even on a large list"),
@@ -149,7 +145,7 @@ func (p *program) countSegmentCommand() *cli.Command {
 		if c.IsSet("id") == c.IsSet("rule") {
 			return usageError{c.Command.HelpName, "pass either --id or --rule"}
 		}
-		q, err := p.segmentQuestion(c, s)
+		q, err := segmentQuestion(p, c, s)
 		if err != nil {
 			return err
 		}
@@ -170,11 +166,11 @@ type segmentPerson struct {
 	Preferences core.Preferences `json:"preferences"`
 }
 
-func (p *program) segmentPeopleCommand() *cli.Command {
+func segmentPeopleCommand(p *program) *cli.Command {
 	return p.command("people", "list the active subscribers of a list who belong to a segment", []cli.Flag{
 		idFlag(people.NounSegment), segmentListFlag(),
 	}, []string{"id", "list"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		q, err := p.segmentQuestion(c, s)
+		q, err := segmentQuestion(p, c, s)
 		if err != nil {
 			return err
 		}
@@ -200,7 +196,7 @@ type segmentMembership struct {
 	Conditions []core.Reason `json:"conditions"`
 }
 
-func (p *program) segmentWhyCommand() *cli.Command {
+func segmentWhyCommand(p *program) *cli.Command {
 	return p.command("why", "show for each condition of a segment whether a subscriber matches it", []cli.Flag{
 		idFlag(people.NounSegment), segmentListFlag(), stringFlag("email", "email `ADDRESS` of the subscriber"),
 	}, []string{"id", "list", "email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -208,7 +204,7 @@ func (p *program) segmentWhyCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		q, err := p.segmentQuestion(c, s)
+		q, err := segmentQuestion(p, c, s)
 		if err != nil {
 			return err
 		}

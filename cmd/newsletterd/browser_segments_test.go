@@ -125,6 +125,7 @@ func TestSegmentsInABrowser(t *testing.T) {
 	campaign := w.d.seed.NewCampaign(shop)
 	w.Open(console + "/campaigns/" + campaign.ID + "?tab=settings")
 	c.chooses("#f-segment", found[0].ID)
+	w.Wait(`document.querySelector("#recipients").textContent.includes("3 recipients")`)
 	c.picture("segment-campaign", 1280, 800)
 	w.Click("button[name=then][value=send]", browsertest.Heading("Review and send"))
 	text := w.Text(".facts")
@@ -133,5 +134,13 @@ func TestSegmentsInABrowser(t *testing.T) {
 	}
 	c.picture("segment-send", 1280, 800)
 	c.picture("segment-send", 390, 800)
+	w.expect(`window.faults.join()`, "")
+	w.Open(console+"/segments/"+found[0].ID, browsertest.Heading("New yearly customers"))
+	c.click(".rule-acts .add", chromedp.WaitVisible("#c3-of"))
+	c.chooses("#c3-of", "field.city")
+	c.picture("segment-three", 1280, 800)
+	w.Do(browsertest.Language("de"), chromedp.Reload(), chromedp.WaitVisible("#count"))
+	c.picture("segment-de", 1280, 800)
+	c.picture("segment-de", 390, 1000)
 	w.expect(`window.faults.join()`, "")
 }

@@ -200,10 +200,8 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	if err = p.look(&d); err == nil {
 		err = p.seeAs(&d)
 	}
-	if readers, fault := p.segmentedReaders(c); fault != nil {
-		return web.HTML{}, fault
-	} else if readers != "" {
-		d.Readers = readers
+	if err == nil {
+		err = p.segmentedReaders(&d)
 	}
 	if err != nil {
 		return web.HTML{}, err
@@ -390,6 +388,9 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 		d := editorData{campaignPage: c, Unapproved: approved && c.State != core.CampaignApproved}
 		if d.Lists, err = p.lists(c); err == nil {
 			err = p.look(&d)
+		}
+		if d.Settings = p.Form["tab"] == "settings"; d.Settings && err == nil {
+			err = p.segmentedReaders(&d)
 		}
 		if err != nil {
 			return web.HTML{}, err

@@ -39,7 +39,7 @@ func (p *Page) figureOf(c *core.SegmentCount) segmentFigure {
 	case c.High != nil:
 		f.Part, f.Figure = *c.High, p.T("Fewer than {{n}}", "n", p.Number(*c.High+1))
 	}
-	if c.Of == 0 {
+	if f.Part == 0 {
 		f.Share = ""
 	}
 	return f
@@ -176,7 +176,7 @@ func (d *segmentData) matches(p *Page) error {
 	return nil
 }
 
-// segmentChoices fills in the segments to choose from in the settings of a campaign, and its approximate audience.
+// segmentChoices fills in the segments to choose from in the settings of a campaign.
 func (p *Page) segmentChoices(d *editorData) error {
 	if !d.Settings {
 		return nil
@@ -197,11 +197,11 @@ func (p *Page) segmentChoices(d *editorData) error {
 	return nil
 }
 
-// segmentedReaders describes the approximate audience of a campaign to a segment. If no segment decides, or the
-// people can't be counted, it returns an empty string.
-func (p *Page) segmentedReaders(c *campaignPage) (string, error) {
+// segmentedReaders describes the approximate audience of a campaign if segments decide on it.
+func (p *Page) segmentedReaders(d *editorData) error {
+	c := d.campaignPage
 	if !c.segmented() || len(c.ListIDs) == 0 {
-		return "", nil
+		return nil
 	}
 	parts := []any{}
 	if c.SegmentID != "" {
@@ -212,15 +212,16 @@ func (p *Page) segmentedReaders(c *campaignPage) (string, error) {
 	}
 	count, err := p.segmentCount(map[string]any{"rule": map[string]any{"all": parts}}, c.ListIDs)
 	if _, ok := p.countFault(err); ok {
-		return p.T("can't be counted"), nil
+		d.Readers = p.T("can't be counted")
+		return nil
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
-	if count.Exact != nil {
-		return p.N("1 recipient|{{n}} recipients", *count.Exact), nil
+	if d.Readers = p.figureOf(&count).Figure; count.Exact != nil {
+		d.Readers = p.N("1 recipient|{{n}} recipients", *count.Exact)
 	}
-	return p.figureOf(&count).Figure, nil
+	return nil
 }
 
 // Outside reports whether a campaign excludes a segment.

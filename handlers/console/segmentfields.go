@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 )
@@ -303,6 +304,10 @@ func (f *segmentFields) sayRow(row segmentRow) (string, error) {
 	switch row.Op.Input {
 	case inputOptions:
 		value = strings.Join(row.Chosen, ", ")
+	case inputDate:
+		if day, err := time.ParseInLocation(time.DateOnly, value, p.Zone); err == nil {
+			value = p.Date(core.At(day))
+		}
 	case inputRecord:
 		records, err := f.Records(row)
 		if err != nil {
@@ -310,7 +315,7 @@ func (f *segmentFields) sayRow(row segmentRow) (string, error) {
 		}
 		for _, o := range records {
 			if o.Value == row.Value {
-				value = o.Text
+				value = p.T("“{{value}}”", "value", o.Text)
 			}
 		}
 	}
