@@ -11,8 +11,6 @@ import (
 	"newsletterd/store/storetest"
 )
 
-func asError(err error, to **core.Error) bool { return errors.As(err, to) }
-
 func fieldOf(err error) string {
 	var e *core.Error
 	if errors.As(err, &e) {
@@ -94,6 +92,9 @@ func TestReferencesOfRules(t *testing.T) {
 		if _, err := w.trySegment("Theirs", rule); core.KindOf(err) != core.Invalid || fieldOf(err) != "rule.all[1]" {
 			t.Errorf("%s: %v", rule, err)
 		}
+	}
+	if _, err := w.CountSegment(t.Context(), w.question(pro, other)); !errors.Is(err, core.ErrListNotFound) {
+		t.Errorf("a list of another tenant: %v", err)
 	}
 	refers := func(to core.Segment) string {
 		return `{"any": [{"on_list": "` + l.ID + `"}, {"segment": "` + to.ID + `"}]}`

@@ -1,6 +1,7 @@
 package audience_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +100,33 @@ func TestAnApprovalCoversTheRule(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, want) || a.Recipients != int64(len(want)) || a.Outside != 20 {
 		t.Errorf("%d recipients, %+v, want %d", len(got), a, len(want))
 	}
+}
+
+// Where a second person approves, the author of a rule is none, unless the change was one of names.
+func TestTheAuthorOfARuleIsNoSecondPerson(t *testing.T) {
+	w := newWorld(t)
+	w.NewTenant(func(in *core.TenantInput) { in.Approval = new(core.ApprovalSecondPerson) })
+	l := w.NewList()
+	w.pros(l, 3)
+	inner := w.segment("Pro", pro)
+	g := w.segment("All", `{"all": [{"segment": "`+inner.ID+`"}]}`)
+	d := w.draft([]core.List{l}, to(g))
+	approve := func() error {
+		_, err := w.ApproveCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: "user:bob", Now: start},
+			Version:      d.Version.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
+		})
+		return err
+	}
+	w.Must(w.change(inner, `{"not": `+pro+`}`))
+	if err := approve(); !errors.Is(err, core.ErrApprovalRequired) {
+		t.Errorf("bob, who changed the rule: %v", err)
+	}
+	d = w.draft([]core.List{l}, to(g))
+	w.Must(w.ChangeSegment(t.Context(), inner.ID, "user:bob", func(g *core.Segment) error {
+		return g.Change(core.SegmentInput{Name: new("Named")}, "user:bob", start)
+	}))
+	w.Must(approve())
 }
 
 // A campaign that excludes segments reaches everyone else.
@@ -218,7 +246,7 @@ func TestSendJobsToASegment(t *testing.T) {
 	hidden := theirs.segment("Pro", pro)
 	for _, id := range []string{hidden.ID, core.NewID()} {
 		_, err := w.TryJob(l.ID, func(r *campaigns.JobRequest) { r.SegmentID = id })
-		if e := new(core.Error); core.KindOf(err) != core.Invalid || !asError(err, &e) || e.Field != "segment_id" {
+		if e := new(core.Error); core.KindOf(err) != core.Invalid || !errors.As(err, &e) || e.Field != "segment_id" {
 			t.Errorf("segment %s: %v", id, err)
 		}
 		for field, change := range map[string]func(*core.CampaignFields){
@@ -229,7 +257,7 @@ func TestSendJobsToASegment(t *testing.T) {
 			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "x"}
 			change(&f)
 			_, err := w.AddCampaign(t.Context(), core.NewCampaign(w.TenantID, &f, "test", start), &f)
-			if e := new(core.Error); core.KindOf(err) != core.Invalid || !asError(err, &e) || e.Field != field {
+			if e := new(core.Error); core.KindOf(err) != core.Invalid || !errors.As(err, &e) || e.Field != field {
 				t.Errorf("%s of another tenant: %v", field, err)
 			}
 		}

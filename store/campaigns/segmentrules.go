@@ -80,13 +80,19 @@ func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *co
 func refersToTenant(q db.Querier, tenantID string, leaf *core.Rule) (known bool, err error) {
 	switch {
 	case leaf.OnList != "":
-		err = q.Get(&known, tenantHasList, leaf.OnList, tenantID)
+		return HasList(q, tenantID, leaf.OnList)
 	case leaf.Received != "":
 		err = q.Get(&known, tenantHasCampaign, leaf.Received, tenantID)
 	default:
 		known = true
 	}
 	return known, err
+}
+
+// HasList reports whether a tenant has a list that is not deleted.
+func HasList(q db.Querier, tenantID, listID string) (has bool, err error) {
+	err = q.Get(&has, tenantHasList, listID, tenantID)
+	return has, err
 }
 
 // segmentIDs returns the segments that a campaign names and those that their rules refer to.
