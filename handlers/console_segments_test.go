@@ -262,7 +262,7 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 			`{"not":{"segment":"`+core.RuleText(yearly.ID)+`"}}]}`)
 		at := "/segments/" + g.ID
 		page := e.shows(at, http.StatusOK, "Any of these conditions match:", "All of these conditions match:",
-			`City is "Bonn, Berlin"`, "City is filled in", "Segment is not in “Yearly”", "Change them through the API",
+			`City is "Bonn, Berlin"`, "City is filled in", "Not in the segment “Yearly”", "Change them through the API",
 			`"any": [`, ">5</strong>", `-name="c1.of"`, "-textarea")
 		form := controls(t, page, "segment")
 		form.Set("name", "Nested conditions")
@@ -271,7 +271,7 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 		}
 		e.shows("/segments/"+yearly.ID, http.StatusOK, "Used in", "Nested conditions")
 		e.lang = "de"
-		e.shows(at, http.StatusOK, "Eine der Bedingungen ist erfüllt:", "Segment ist nicht „Yearly“")
+		e.shows(at, http.StatusOK, "Eine der Bedingungen ist erfüllt:", "Nicht im Segment „Yearly“")
 		e.shows("/segments/"+yearly.ID, http.StatusOK, "mindestens eine", "der folgenden Bedingungen", "Bedingung hinzufügen",
 			"von 7 Personen")
 	})

@@ -42,6 +42,7 @@ type segmentOp struct {
 	Input string
 	Value string // fixed value
 	Unit  string // text after the input
+	Said  string // the whole condition; empty: the subject, Text, the value and Unit
 }
 
 // segmentOps holds the operators of each kind of subject: those of segmentKind.
@@ -85,16 +86,16 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "is_not", Text: "is not", Input: inputTexts, Not: true},
 	},
 	subjectReceived: {
-		{Name: "is", Text: "received", Input: inputRecord},
-		{Name: "is_not", Text: "didn't receive", Input: inputRecord, Not: true},
+		{Name: "is", Text: "received", Input: inputRecord, Said: "Received “{{value}}”"},
+		{Name: "is_not", Text: "didn't receive", Input: inputRecord, Not: true, Said: "Didn't receive “{{value}}”"},
 	},
 	subjectList: {
-		{Name: "is", Text: "is on", Input: inputRecord},
-		{Name: "is_not", Text: "is not on", Input: inputRecord, Not: true},
+		{Name: "is", Text: "is on", Input: inputRecord, Said: "On the list “{{value}}”"},
+		{Name: "is_not", Text: "is not on", Input: inputRecord, Not: true, Said: "Not on the list “{{value}}”"},
 	},
 	subjectSegment: {
-		{Name: "is", Text: "is in", Input: inputRecord},
-		{Name: "is_not", Text: "is not in", Input: inputRecord, Not: true},
+		{Name: "is", Text: "is in", Input: inputRecord, Said: "In the segment “{{value}}”"},
+		{Name: "is_not", Text: "is not in", Input: inputRecord, Not: true, Said: "Not in the segment “{{value}}”"},
 	},
 }
 
