@@ -11,7 +11,7 @@ import (
 type RuleMatch struct {
 	matcher  *core.Matcher
 	received [][]sentPart // recipients of each of the matcher's campaigns
-	lookups  int          // number of statements that look up each subscriber
+	lookups  int          // number of lists and campaigns in which each subscriber is looked up
 }
 
 // MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If a segment, list or
@@ -30,7 +30,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	if err != nil {
 		zone = nil // the days of the rule are those of UTC
 	}
-	m := &RuleMatch{matcher: inlined.Compile(now, zone), lookups: 1}
+	m := &RuleMatch{matcher: inlined.Compile(now, zone)}
 	sent := map[string][]sentPart{}
 	seen := map[string]bool{}
 	inlined.Leaves("rule", func(path string, leaf *core.Rule) {
@@ -170,7 +170,7 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 
 // Step returns how many subscribers one read or write checks, of at most most. The more there is to look up for each,
 // the fewer it checks.
-func (m *RuleMatch) Step(most int) int { return max(fewestExpanded, most/m.lookups) }
+func (m *RuleMatch) Step(most int) int { return max(fewestExpanded, most/(1+m.lookups)) }
 
 // ProfileColumns are the columns of a subscriber "s" that a rule needs.
 const ProfileColumns = "s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at"
@@ -206,6 +206,15 @@ func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate)
 		}
 	}
 	return left, nil
+}
+
+// searches returns the number of lists and campaigns in which each candidate of a list is looked up, for step sizes. The
+// first place lists of the job come before it. Reading the fields of a candidate costs little in comparison.
+func (m *RuleMatch) searches(place int, n *core.Narrowing) int {
+	if m == nil {
+		return place + n.Searches()
+	}
+	return 2*place + n.Searches() - 1 + m.lookups
 }
 
 // jobMatch returns the match of a job's rule, or nil if the job has none.
