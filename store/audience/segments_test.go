@@ -85,7 +85,8 @@ func TestReferencesOfRules(t *testing.T) {
 	hidden := theirs.segment("Hidden", pro)
 	campaign := theirs.NewCampaign(other).ID
 	for _, rule := range []string{
-		`{"all": [` + pro + `, {"on_list": "` + other.ID + `"}]}`, `{"all": [` + pro + `, {"received": "` + campaign + `"}]}`,
+		`{"all": [` + pro + `, {"on_list": "` + other.ID + `"}]}`,
+		`{"all": [` + pro + `, {"received": "` + campaign + `"}]}`,
 		`{"all": [` + pro + `, {"segment": "` + hidden.ID + `"}]}`, `{"all": [` + pro + `, {"segment": "x"}]}`,
 		`{"all": [` + pro + `, {"on_list": "x"}]}`, `{"all": [` + pro + `, {"received": "x"}]}`,
 	} {
@@ -115,7 +116,9 @@ func TestReferencesOfRules(t *testing.T) {
 	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.ExcludeSegmentIDs = []string{one.ID} })
 	uses, err := w.SegmentUses(t.Context(), one.ID, 10)
 	w.Must(err)
-	want := []core.SegmentUse{{Kind: "campaign", ID: d.Campaign.ID, Name: "May"}, {Kind: "segment", ID: two.ID, Name: "Two"}}
+	want := []core.SegmentUse{
+		{Kind: "campaign", ID: d.Campaign.ID, Name: "May"}, {Kind: "segment", ID: two.ID, Name: "Two"},
+	}
 	if !slices.Equal(uses, want) {
 		t.Errorf("uses: %v", uses)
 	}

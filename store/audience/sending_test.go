@@ -23,7 +23,8 @@ func (w *world) pros(l core.List, n int) (all []core.Email) {
 			plan, all = `{"plan":"pro"}`, append(all, storetest.Reader(k))
 		}
 		f.Subscribers = append(f.Subscribers, core.EventSubscriber{
-			ID: core.NewID(), Email: storetest.Reader(k), Status: string(core.StatusActive), Preferences: core.Preferences(plan),
+			ID: core.NewID(), Email: storetest.Reader(k), Status: string(core.StatusActive),
+			Preferences: core.Preferences(plan),
 		})
 	}
 	w.Must(w.ApplyBatch(w.Context(), w.Nonce(), f, w.Time()))

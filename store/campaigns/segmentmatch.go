@@ -160,7 +160,9 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 }
 
 // Explain returns, for each condition of the rule, whether a subscriber matches it, and whether it matches the rule.
-func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reasons []core.Reason, match bool, err error) {
+func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reasons []core.Reason, match bool,
+	err error,
+) {
 	ps, err := m.profiles(s, q, []core.Subscriber{*sub})
 	if err != nil {
 		return nil, false, err
@@ -208,8 +210,8 @@ func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate)
 	return left, nil
 }
 
-// searches returns the number of lists and campaigns in which each candidate of a list is looked up, for step sizes. The
-// first place lists of the job come before it. Reading the fields of a candidate costs little in comparison.
+// searches returns the number of lists and campaigns in which each candidate of the list at place is looked up.
+// Reading the fields of a candidate costs little in comparison.
 func (m *RuleMatch) searches(place int, n *core.Narrowing) int {
 	if m == nil {
 		return place + n.Searches()

@@ -38,8 +38,8 @@ func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, err
 }
 
 // CheckReferences checks the segments that a rule of a tenant refers to. It returns an Invalid error with the JSON path
-// of the condition, starting with path, if one is not the tenant's, or if segments refer to each other in a cycle or too
-// deep. changed stands for the stored segment with its id.
+// of the condition, starting with path, if one is not the tenant's, or if segments refer to each other in a cycle or
+// too deep. changed stands for the stored segment with its id.
 func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
 	_, err := rule.Inline(path, func(at, id string) (*core.Rule, error) {
 		if id == changed.ID {
