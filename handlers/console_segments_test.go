@@ -304,3 +304,18 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 		e.shows(e.path("/send"), http.StatusOK, "The segment can't be evaluated", "Fix 1 error", "-Send now to")
 	})
 }
+
+// An editor builds segments without seeing people: counts are rounded, also those of a campaign.
+func TestConsoleSegmentsOfAnEditor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RoleEditor)
+		g := e.add("Yearly", yearlyRule)
+		form := controls(t, e.shows("/segments/"+g.ID, http.StatusOK, "Fewer than", "-ada@", "-People who match</h2>"),
+			"segment")
+		if again := e.saves("/segments/"+g.ID, form); again.Rule != g.Rule {
+			t.Error(again.Rule)
+		}
+		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
+		e.shows(e.path("/send"), http.StatusOK, "<strong>About ", "Rounded, because", "-not in the segment")
+	})
+}
