@@ -122,7 +122,7 @@ type segmentRow struct {
 // defaultDays is the number of days with which a condition starts.
 const defaultDays = "30"
 
-// valuesOf returns the operator of a test and its values.
+// valuesOfTest returns the operator of a test and its values.
 func valuesOfTest(t *core.Test) (key string, values []string) {
 	switch {
 	case t.Is != nil:
