@@ -272,8 +272,8 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 		e.shows("/segments/"+yearly.ID, http.StatusOK, "Used in", "Nested conditions")
 		e.lang = "de"
 		e.shows(at, http.StatusOK, "Eine der Bedingungen ist erfüllt:", "Nicht im Segment „Yearly“")
-		e.shows("/segments/"+yearly.ID, http.StatusOK, "mindestens eine", "der folgenden Bedingungen", "Bedingung hinzufügen",
-			"von 7 Personen")
+		e.shows("/segments/"+yearly.ID, http.StatusOK, "mindestens eine", "der folgenden Bedingungen",
+			"Bedingung hinzufügen", "von 7 Personen")
 	})
 }
 
