@@ -53,6 +53,19 @@ func (c SegmentCount) Coarse(seed uint64) SegmentCount {
 	return out
 }
 
+// Coarse makes the counts that depend on segments coarse: Recipients becomes the rounded number, or the upper limit of a
+// small one, and Outside the rest. The other counts don't depend on segments.
+func (a *Audience) Coarse(seed uint64) {
+	all := a.Recipients + a.Outside
+	n := SegmentCount{Exact: &a.Recipients, Of: all}.Coarse(seed)
+	shown := n.High
+	if n.About != nil {
+		shown = n.About
+	}
+	a.Recipients = min(*shown, all)
+	a.Outside = all - a.Recipients
+}
+
 // coarseLinear is the count above which ranges get wider than coarseStep.
 const coarseLinear = coarseStep / coarseShare
 
@@ -75,7 +88,7 @@ func coarseCount(no float64) float64 {
 // roundWithin returns a round number in the middle of a range.
 func roundWithin(low, high int64) int64 {
 	step := int64(1)
-	for step*20 <= high-low+1 {
+	for step*10 <= high-low+1 {
 		step *= 10
 	}
 	middle := (low + high) / 2

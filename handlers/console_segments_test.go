@@ -262,7 +262,7 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 			`{"not":{"segment":"`+core.RuleText(yearly.ID)+`"}}]}`)
 		at := "/segments/" + g.ID
 		page := e.shows(at, http.StatusOK, "Any of these conditions match:", "All of these conditions match:",
-			`City is "Bonn, Berlin"`, "City is filled in", "Segment is not in “Yearly”", "Change them through the API",
+			`City is "Bonn, Berlin"`, "City is filled in", "Not in the segment “Yearly”", "Change them through the API",
 			`"any": [`, ">5</strong>", `-name="c1.of"`, "-textarea")
 		form := controls(t, page, "segment")
 		form.Set("name", "Nested conditions")
@@ -271,9 +271,9 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 		}
 		e.shows("/segments/"+yearly.ID, http.StatusOK, "Used in", "Nested conditions")
 		e.lang = "de"
-		e.shows(at, http.StatusOK, "Eine der Bedingungen ist erfüllt:", "Segment ist nicht „Yearly“")
-		e.shows("/segments/"+yearly.ID, http.StatusOK, "mindestens eine", "der folgenden Bedingungen", "Bedingung hinzufügen",
-			"von 7 Personen")
+		e.shows(at, http.StatusOK, "Eine der Bedingungen ist erfüllt:", "Nicht im Segment „Yearly“")
+		e.shows("/segments/"+yearly.ID, http.StatusOK, "mindestens eine", "der folgenden Bedingungen",
+			"Bedingung hinzufügen", "von 7 Personen")
 	})
 }
 
@@ -302,5 +302,20 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 		e.shows("/segments", http.StatusOK, "can't be counted")
 		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
 		e.shows(e.path("/send"), http.StatusOK, "The segment can't be evaluated", "Fix 1 error", "-Send now to")
+	})
+}
+
+// An editor builds segments without seeing people: counts are rounded, also those of a campaign.
+func TestConsoleSegmentsOfAnEditor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RoleEditor)
+		g := e.add("Yearly", yearlyRule)
+		form := controls(t, e.shows("/segments/"+g.ID, http.StatusOK, "Fewer than", "-ada@", "-People who match</h2>"),
+			"segment")
+		if again := e.saves("/segments/"+g.ID, form); again.Rule != g.Rule {
+			t.Error(again.Rule)
+		}
+		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
+		e.shows(e.path("/send"), http.StatusOK, "<strong>About ", "Rounded, because", "-not in the segment")
 	})
 }

@@ -155,9 +155,9 @@ func (d *segmentData) matches(p *Page) error {
 		if d.List != "" && d.List != l.ID {
 			continue
 		}
-		q := url.Values{"list_id": {l.ID}, "limit": {"10"}}
+		q := url.Values{"list_id": {l.ID}}
 		var found []person
-		if _, err := p.Get("/api/segments/"+url.PathEscape(d.ID)+"/people", q, &found); err != nil {
+		if _, err := readShort(p, "/api/segments/"+url.PathEscape(d.ID)+"/people", q, shownMatches, &found); err != nil {
 			if _, ok := p.countFault(err); ok {
 				return nil
 			}

@@ -315,9 +315,12 @@ func (f *segmentFields) sayRow(row segmentRow) (string, error) {
 		}
 		for _, o := range records {
 			if o.Value == row.Value {
-				value = p.T("“{{value}}”", "value", o.Text)
+				value = o.Text
 			}
 		}
+	}
+	if row.Op.Said != "" {
+		return p.T(row.Op.Said, "value", value), nil
 	}
 	said := f.subject(row.Of) + " " + p.T(row.Op.Text)
 	if value != "" {

@@ -42,6 +42,7 @@ type segmentOp struct {
 	Input string
 	Value string // fixed value
 	Unit  string // text after the input
+	Said  string // the whole condition; empty: the subject, Text, the value and Unit
 }
 
 // segmentOps holds the operators of each kind of subject: those of segmentKind.
@@ -57,8 +58,8 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "before", Text: "is before", Key: "before", Input: inputDate},
 		{Name: "after", Text: "is after", Key: "after", Input: inputDate},
 		{Name: "within_days", Text: "is within the last", Key: "within_days", Input: inputDays, Unit: "days"},
-		{Name: "today", Text: "is today, in any year", Key: "on_day", Value: core.Today},
-		{Name: "on_day", Text: "is on this day of any year", Key: "on_day", Input: inputDay},
+		{Name: "today", Text: "is today (any year)", Key: "on_day", Value: core.Today},
+		{Name: "on_day", Text: "falls on (any year)", Key: "on_day", Input: inputDay},
 		{Name: "exists", Text: "is filled in", Key: "exists"},
 		{Name: "missing", Text: "is blank", Key: "missing"},
 	},
@@ -85,16 +86,16 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "is_not", Text: "is not", Input: inputTexts, Not: true},
 	},
 	subjectReceived: {
-		{Name: "is", Text: "received", Input: inputRecord},
-		{Name: "is_not", Text: "didn't receive", Input: inputRecord, Not: true},
+		{Name: "is", Text: "received", Input: inputRecord, Said: "Received “{{value}}”"},
+		{Name: "is_not", Text: "didn't receive", Input: inputRecord, Not: true, Said: "Didn't receive “{{value}}”"},
 	},
 	subjectList: {
-		{Name: "is", Text: "is on", Input: inputRecord},
-		{Name: "is_not", Text: "is not on", Input: inputRecord, Not: true},
+		{Name: "is", Text: "is on", Input: inputRecord, Said: "On the list “{{value}}”"},
+		{Name: "is_not", Text: "is not on", Input: inputRecord, Not: true, Said: "Not on the list “{{value}}”"},
 	},
 	subjectSegment: {
-		{Name: "is", Text: "is in", Input: inputRecord},
-		{Name: "is_not", Text: "is not in", Input: inputRecord, Not: true},
+		{Name: "is", Text: "is in", Input: inputRecord, Said: "In the segment “{{value}}”"},
+		{Name: "is_not", Text: "is not in", Input: inputRecord, Not: true, Said: "Not in the segment “{{value}}”"},
 	},
 }
 
@@ -121,7 +122,7 @@ type segmentRow struct {
 // defaultDays is the number of days with which a condition starts.
 const defaultDays = "30"
 
-// valuesOf returns the operator of a test and its values.
+// valuesOfTest returns the operator of a test and its values.
 func valuesOfTest(t *core.Test) (key string, values []string) {
 	switch {
 	case t.Is != nil:

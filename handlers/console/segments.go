@@ -331,9 +331,9 @@ func (p *Page) showWork(d *segmentData) (web.HTML, error) {
 }
 
 // saveSegment saves the form.
-func (p *Page) saveSegment(d *segmentData, rule json.RawMessage, save func(map[string]any) (string, error), done string) (
-	web.HTML, error,
-) {
+func (p *Page) saveSegment(d *segmentData, rule json.RawMessage, save func(map[string]any) (string, error),
+	done string,
+) (web.HTML, error) {
 	id, err := save(map[string]any{"name": p.Form["name"], "rule": rule})
 	if err == nil {
 		to := p.Path("segments", id)

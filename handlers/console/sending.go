@@ -67,6 +67,7 @@ type countedAudience struct {
 	core.Audience
 	Warnings []string     `json:"warnings"`
 	BestAt   core.Instant `json:"best_at"` // 0: unknown
+	Coarse   bool         `json:"coarse"`  // rounded, because the visitor may not see people
 }
 
 // Unmeasured reports whether links in the emails lead directly to their targets.
@@ -198,7 +199,9 @@ func (p *Page) lookAt(d *sendData) error {
 		d.Faults = append(d.Faults, matter{Text: text, Bad: true, Mend: to})
 		return nil
 	}
-	d.Sum = p.sumOf(&d.Readers.Audience)
+	if d.Sum = p.sumOf(&d.Readers.Audience); d.Readers.Coarse {
+		d.Sum = p.T("Rounded, because your role can't see people.")
+	}
 	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast && a.Outside > 0 {
 		d.Warnings = append(d.Warnings, matter{
 			Text: p.T("No recipients: no subscriber of the selected lists is in the segment."),

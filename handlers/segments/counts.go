@@ -11,6 +11,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/store"
 	"newsletterd/store/audience"
 	"newsletterd/store/db"
 )
@@ -94,8 +95,11 @@ func (r *Room) count(c *web.Call, in CountInput) (n core.SegmentCount, err error
 	if err != nil || c.Caller.May(core.ActionPeopleRead, q.TenantID) {
 		return n, err
 	}
-	seed, err := r.seed(c, &q)
-	return n.Coarse(seed), err
+	of, err := seed(c, r.Store, &q)
+	if err != nil {
+		return core.SegmentCount{}, err
+	}
+	return n.Coarse(of), nil
 }
 
 // askFor fills in the tenant and the rule of a question, if the caller may ask it.
@@ -147,15 +151,52 @@ func (r *Room) evaluate(c *web.Call, do func() error) error {
 }
 
 // seed returns the seed for the coarse count of a question. It is secret, and the same each time the question is asked,
-// so that asking again shows nothing new.
-func (r *Room) seed(c *web.Call, q *audience.Question) (uint64, error) {
-	key, err := r.Store.PurposeKey(c, db.PurposeSegmentCount)
+// so that asking again shows nothing new. Segments that the rule refers to are part of the question: it is another one
+// if one of them changes.
+func seed(c *web.Call, s *store.Store, q *audience.Question, more ...string) (uint64, error) {
+	key, err := s.PurposeKey(c, db.PurposeSegmentCount)
 	if err != nil {
 		return 0, err
 	}
+	rule, err := q.Rule.Inline("rule", func(_, id string) (*core.Rule, error) {
+		g, err := s.Segment(c, id)
+		if err != nil {
+			return nil, err
+		}
+		return g.ParsedRule()
+	})
+	if err != nil {
+		return 0, err
+	}
+	lists := strings.Join(slices.Sorted(slices.Values(q.ListIDs)), ",")
 	mac := hmac.New(sha256.New, key)
-	for _, part := range []string{q.TenantID, strings.Join(slices.Sorted(slices.Values(q.ListIDs)), ","), q.Rule.JSON()} {
+	for _, part := range append([]string{q.TenantID, lists, rule.JSON()}, more...) {
 		mac.Write([]byte(part + "\n"))
 	}
 	return binary.BigEndian.Uint64(mac.Sum(nil)), nil
+}
+
+// CoarseAudience makes the counts of a campaign's audience coarse if segments decide on it and the caller may not see
+// people. Otherwise, a campaign for a segment would give away the exact size of any rule.
+func CoarseAudience(c *web.Call, s *store.Store, caller core.Caller, tenantID string, f *core.CampaignFields,
+	a *core.Audience,
+) (coarse bool, err error) {
+	if !f.Segmented() || caller.May(core.ActionPeopleRead, tenantID) {
+		return false, nil
+	}
+	var only *core.Rule
+	if f.SegmentID != "" {
+		only = &core.Rule{Segment: f.SegmentID}
+	}
+	var excluded []*core.Rule
+	for _, id := range f.ExcludeSegmentIDs {
+		excluded = append(excluded, &core.Rule{Segment: id})
+	}
+	q := audience.Question{TenantID: tenantID, ListIDs: f.ListIDs, Rule: core.Combined(only, excluded)}
+	of, err := seed(c, s, &q, f.Column())
+	if err != nil {
+		return false, err
+	}
+	a.Coarse(of)
+	return true, nil
 }

@@ -79,5 +79,8 @@ func (r *Room) why(c *web.Call, in whyFilter) (m segmentMembership, err error) {
 		return m, err
 	}
 	m.Conditions, m.Match, err = r.Store.WhySegment(c, q, in.Subscriber)
+	if core.KindOf(err) == core.NotFound {
+		err = core.ErrSubscriptionNotFound
+	}
 	return m, err
 }

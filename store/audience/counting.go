@@ -22,7 +22,8 @@ const (
 
 // CountSegment counts the subscribers of lists who match a rule, which are the recipients of a campaign to those lists.
 // A person on several lists is judged on the first one that may email them. If the lists are long, it counts a sample,
-// unless the question is for an exact number. If the rule can't be evaluated, it returns an error of core.Undecided.
+// unless the question is for an exact number. If the rule can't be evaluated, it returns an error of core.Undecided. If
+// a list is not the tenant's, it returns core.ErrListNotFound.
 func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCount, err error) {
 	a, err := s.ask(s.Reads(ctx), &q)
 	if err != nil {

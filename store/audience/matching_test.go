@@ -17,7 +17,8 @@ import (
 
 // values are raw values of a field. An empty one is missing.
 var values = []string{
-	"", "", "null", `""`, "[]", `"pro"`, `"PRO "`, `"Team"`, `"ÄRGER"`, `"ärger in Köln"`, `"ΣΊΣΥΦΟΣ"`, "1", "1.50", `"1.5"`,
+	"", "", "null", `""`, "[]", `"pro"`, `"PRO "`, `"Team"`, `"ÄRGER"`, `"ärger in Köln"`, `"ΣΊΣΥΦΟΣ"`,
+	"1", "1.50", `"1.5"`,
 	`"007"`, "-3", "1e3", "true", `["pro", "team"]`, `[1, null, "x"]`, `{"a": 1}`, `"2026-03-02"`, `"2025-12-24"`,
 	`"2026-03-01T23:30:00Z"`, `"2026-02-31"`, `"1988-03-02"`, `"\u00e4r` + strings.Repeat("x", 1000) + `"`,
 }

@@ -22,8 +22,18 @@ type asked struct {
 	*campaigns.RuleMatch
 }
 
-// ask returns the question with its match. Its errors are those of campaigns.MatchRule.
+// ask returns the question with its match. If a list is not the tenant's, it returns core.ErrListNotFound. Its other
+// errors are those of campaigns.MatchRule.
 func (s *Store) ask(q db.Querier, question *Question) (*asked, error) {
+	for _, id := range question.ListIDs {
+		known, err := campaigns.HasList(q, question.TenantID, id)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			return nil, core.ErrListNotFound
+		}
+	}
 	match, err := campaigns.MatchRule(q, question.TenantID, question.Rule, question.Now)
 	return &asked{question, match}, err
 }

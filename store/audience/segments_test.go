@@ -11,8 +11,6 @@ import (
 	"newsletterd/store/storetest"
 )
 
-func asError(err error, to **core.Error) bool { return errors.As(err, to) }
-
 func fieldOf(err error) string {
 	var e *core.Error
 	if errors.As(err, &e) {
@@ -87,13 +85,17 @@ func TestReferencesOfRules(t *testing.T) {
 	hidden := theirs.segment("Hidden", pro)
 	campaign := theirs.NewCampaign(other).ID
 	for _, rule := range []string{
-		`{"all": [` + pro + `, {"on_list": "` + other.ID + `"}]}`, `{"all": [` + pro + `, {"received": "` + campaign + `"}]}`,
+		`{"all": [` + pro + `, {"on_list": "` + other.ID + `"}]}`,
+		`{"all": [` + pro + `, {"received": "` + campaign + `"}]}`,
 		`{"all": [` + pro + `, {"segment": "` + hidden.ID + `"}]}`, `{"all": [` + pro + `, {"segment": "x"}]}`,
 		`{"all": [` + pro + `, {"on_list": "x"}]}`, `{"all": [` + pro + `, {"received": "x"}]}`,
 	} {
 		if _, err := w.trySegment("Theirs", rule); core.KindOf(err) != core.Invalid || fieldOf(err) != "rule.all[1]" {
 			t.Errorf("%s: %v", rule, err)
 		}
+	}
+	if _, err := w.CountSegment(t.Context(), w.question(pro, other)); !errors.Is(err, core.ErrListNotFound) {
+		t.Errorf("a list of another tenant: %v", err)
 	}
 	refers := func(to core.Segment) string {
 		return `{"any": [{"on_list": "` + l.ID + `"}, {"segment": "` + to.ID + `"}]}`
@@ -114,7 +116,9 @@ func TestReferencesOfRules(t *testing.T) {
 	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.ExcludeSegmentIDs = []string{one.ID} })
 	uses, err := w.SegmentUses(t.Context(), one.ID, 10)
 	w.Must(err)
-	want := []core.SegmentUse{{Kind: "campaign", ID: d.Campaign.ID, Name: "May"}, {Kind: "segment", ID: two.ID, Name: "Two"}}
+	want := []core.SegmentUse{
+		{Kind: "campaign", ID: d.Campaign.ID, Name: "May"}, {Kind: "segment", ID: two.ID, Name: "Two"},
+	}
 	if !slices.Equal(uses, want) {
 		t.Errorf("uses: %v", uses)
 	}

@@ -1,6 +1,7 @@
 package audience_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,8 @@ func (w *world) pros(l core.List, n int) (all []core.Email) {
 			plan, all = `{"plan":"pro"}`, append(all, storetest.Reader(k))
 		}
 		f.Subscribers = append(f.Subscribers, core.EventSubscriber{
-			ID: core.NewID(), Email: storetest.Reader(k), Status: string(core.StatusActive), Preferences: core.Preferences(plan),
+			ID: core.NewID(), Email: storetest.Reader(k), Status: string(core.StatusActive),
+			Preferences: core.Preferences(plan),
 		})
 	}
 	w.Must(w.ApplyBatch(w.Context(), w.Nonce(), f, w.Time()))
@@ -41,7 +43,7 @@ func TestAJobToASegmentContinuesAfterAKill(t *testing.T) {
 	file := t.TempDir() + "/a.db"
 	w := &world{storetest.Seed(t, storetest.OpenAt(t, file)).At(start)}
 	l := w.NewList()
-	want := w.pros(l, 700)
+	want := w.pros(l, 1700)
 	g := w.segment("Pro, lately", `{"all": [`+pro+`, {"joined": {"within_days": 0}}]}`)
 	d := w.draft([]core.List{l}, to(g))
 	j := w.SendDraft(&d)
@@ -99,6 +101,33 @@ func TestAnApprovalCoversTheRule(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, want) || a.Recipients != int64(len(want)) || a.Outside != 20 {
 		t.Errorf("%d recipients, %+v, want %d", len(got), a, len(want))
 	}
+}
+
+// Where a second person approves, the author of a rule is none, unless the change was one of names.
+func TestTheAuthorOfARuleIsNoSecondPerson(t *testing.T) {
+	w := newWorld(t)
+	w.NewTenant(func(in *core.TenantInput) { in.Approval = new(core.ApprovalSecondPerson) })
+	l := w.NewList()
+	w.pros(l, 3)
+	inner := w.segment("Pro", pro)
+	g := w.segment("All", `{"all": [{"segment": "`+inner.ID+`"}]}`)
+	d := w.draft([]core.List{l}, to(g))
+	approve := func() error {
+		_, err := w.ApproveCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: "user:bob", Now: start},
+			Version:      d.Version.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
+		})
+		return err
+	}
+	w.Must(w.change(inner, `{"not": `+pro+`}`))
+	if err := approve(); !errors.Is(err, core.ErrApprovalRequired) {
+		t.Errorf("bob, who changed the rule: %v", err)
+	}
+	d = w.draft([]core.List{l}, to(g))
+	w.Must(w.ChangeSegment(t.Context(), inner.ID, "user:bob", func(g *core.Segment) error {
+		return g.Change(core.SegmentInput{Name: new("Named")}, "user:bob", start)
+	}))
+	w.Must(approve())
 }
 
 // A campaign that excludes segments reaches everyone else.
@@ -218,7 +247,7 @@ func TestSendJobsToASegment(t *testing.T) {
 	hidden := theirs.segment("Pro", pro)
 	for _, id := range []string{hidden.ID, core.NewID()} {
 		_, err := w.TryJob(l.ID, func(r *campaigns.JobRequest) { r.SegmentID = id })
-		if e := new(core.Error); core.KindOf(err) != core.Invalid || !asError(err, &e) || e.Field != "segment_id" {
+		if e := new(core.Error); core.KindOf(err) != core.Invalid || !errors.As(err, &e) || e.Field != "segment_id" {
 			t.Errorf("segment %s: %v", id, err)
 		}
 		for field, change := range map[string]func(*core.CampaignFields){
@@ -229,7 +258,7 @@ func TestSendJobsToASegment(t *testing.T) {
 			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "x"}
 			change(&f)
 			_, err := w.AddCampaign(t.Context(), core.NewCampaign(w.TenantID, &f, "test", start), &f)
-			if e := new(core.Error); core.KindOf(err) != core.Invalid || !asError(err, &e) || e.Field != field {
+			if e := new(core.Error); core.KindOf(err) != core.Invalid || !errors.As(err, &e) || e.Field != field {
 				t.Errorf("%s of another tenant: %v", field, err)
 			}
 		}

@@ -62,11 +62,7 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (mo
 	if err != nil {
 		return false, err
 	}
-	searches := place + narrowing.Searches()
-	if match != nil {
-		searches += place + match.lookups
-	}
-	step = max(fewestExpanded, step/int64(1+searches))
+	step = max(fewestExpanded, step/int64(1+match.searches(place, &narrowing)))
 	err = tx.Get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?", list,
 		after, step-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {

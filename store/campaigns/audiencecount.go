@@ -87,11 +87,7 @@ func (s *Store) countStep(
 		candidate
 		Why int `db:"why"`
 	}
-	searches := place + f.Narrowing.Searches()
-	if match != nil {
-		searches += match.lookups
-	}
-	step := max(fewestExpanded, audienceStep/(1+searches))
+	step := max(fewestExpanded, audienceStep/(1+match.searches(place, &f.Narrowing)))
 	err = r.All(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)
 	if err != nil || len(rows) == 0 {
 		return after, false, err

@@ -168,11 +168,8 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err := mayFollow(tx, r.Fields.Audience, &tenant); err != nil {
 			return err
 		}
-		narrowing := r.Fields.Narrowing
-		if narrowing.Rule, err = frozenRule(tx, c.CopyID); err != nil {
-			return err
-		}
-		if _, err := jobMatch(tx, c.TenantID, &narrowing, r.Now); err != nil {
+		narrowing, err := approvedNarrowing(tx, &c, r.Fields, r.Now)
+		if err != nil {
 			return err
 		}
 		j.ListID, j.CopyID, j.Narrowing, j.Expected = lists[0].ID, c.CopyID, narrowing.Column(), r.Expected
@@ -192,6 +189,17 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		return tx.Audit(r.Now, r.Actor, "campaign.send", c.TenantID, c.ID)
 	})
 	return j, err
+}
+
+// approvedNarrowing returns the narrowing of a campaign with the rule of its segments as approved. If the rule can't be
+// evaluated, it returns an error of core.Undecided.
+func approvedNarrowing(tx *db.Tx, c *core.Campaign, f *core.CampaignFields, now core.Instant) (core.Narrowing, error) {
+	n := f.Narrowing
+	var err error
+	if n.Rule, err = frozenRule(tx, c.CopyID); err == nil {
+		_, err = jobMatch(tx, c.TenantID, &n, now)
+	}
+	return n, err
 }
 
 // UndoCampaign cancels the job of a campaign before it starts, so that no email is sent. The campaign stays approved,

@@ -11,7 +11,7 @@ import (
 type RuleMatch struct {
 	matcher  *core.Matcher
 	received [][]sentPart             // recipients of each of the matcher's campaigns
-	lookups  int                      // number of statements that look up each subscriber
+	lookups  int                      // number of lists and campaigns in which each subscriber is looked up
 	asks     bool                     // opens and clicks are known only of subscribers who agreed
 	jobs     map[string][]MeasuredJob // of each list; used by one goroutine at a time
 }
@@ -34,7 +34,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 		zone = nil // the days of the rule are those of UTC
 	}
 	m := &RuleMatch{
-		matcher: inlined.Compile(now, zone), lookups: 1, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
+		matcher: inlined.Compile(now, zone), asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
 	}
 	sent := map[string][]sentPart{}
 	seen := map[string]bool{}
@@ -171,7 +171,9 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 }
 
 // Explain returns, for each condition of the rule, whether a subscriber matches it, and whether it matches the rule.
-func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reasons []core.Reason, match bool, err error) {
+func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reasons []core.Reason, match bool,
+	err error,
+) {
 	ps, err := m.profiles(s, q, []core.Subscriber{*sub})
 	if err != nil {
 		return nil, false, err
@@ -181,7 +183,7 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 
 // Step returns how many subscribers one read or write checks, of at most most. The more there is to look up for each,
 // the fewer it checks.
-func (m *RuleMatch) Step(most int) int { return max(fewestExpanded, most/m.lookups) }
+func (m *RuleMatch) Step(most int) int { return max(fewestExpanded, most/(1+m.lookups)) }
 
 // ProfileColumns are the columns of a subscriber "s" that a rule needs.
 const ProfileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at"
@@ -217,6 +219,15 @@ func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate)
 		}
 	}
 	return left, nil
+}
+
+// searches returns the number of lists and campaigns in which each candidate of the list at place is looked up.
+// Reading the fields of a candidate costs little in comparison.
+func (m *RuleMatch) searches(place int, n *core.Narrowing) int {
+	if m == nil {
+		return place + n.Searches()
+	}
+	return 2*place + n.Searches() - 1 + m.lookups
 }
 
 // jobMatch returns the match of a job's rule, or nil if the job has none.

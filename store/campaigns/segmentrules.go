@@ -1,7 +1,6 @@
 package campaigns
 
 import (
-	"encoding/json"
 	"errors"
 
 	"newsletterd/core"
@@ -38,8 +37,8 @@ func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, err
 }
 
 // CheckReferences checks the segments that a rule of a tenant refers to. It returns an Invalid error with the JSON path
-// of the condition, starting with path, if one is not the tenant's, or if segments refer to each other in a cycle or too
-// deep. changed stands for the stored segment with its id.
+// of the condition, starting with path, if one is not the tenant's, or if segments refer to each other in a cycle or
+// too deep. changed stands for the stored segment with its id.
 func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
 	_, err := rule.Inline(path, func(at, id string) (*core.Rule, error) {
 		if id == changed.ID {
@@ -80,7 +79,7 @@ func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *co
 func refersToTenant(q db.Querier, tenantID string, leaf *core.Rule) (known bool, err error) {
 	switch {
 	case leaf.OnList != "":
-		err = q.Get(&known, tenantHasList, leaf.OnList, tenantID)
+		return HasList(q, tenantID, leaf.OnList)
 	case leaf.Received != "":
 		err = q.Get(&known, tenantHasCampaign, leaf.Received, tenantID)
 	default:
@@ -89,14 +88,23 @@ func refersToTenant(q db.Querier, tenantID string, leaf *core.Rule) (known bool,
 	return known, err
 }
 
+// HasList reports whether a tenant has a list that is not deleted.
+func HasList(q db.Querier, tenantID, listID string) (has bool, err error) {
+	err = q.Get(&has, tenantHasList, listID, tenantID)
+	return has, err
+}
+
 // segmentIDs returns the segments that a campaign names and those that their rules refer to.
 func segmentIDs(q db.Querier, tenantID string, n *core.Narrowing) (ids []string, err error) {
 	for _, id := range namedSegments(n) {
 		ids = append(ids, id)
-		_, err := (&core.Rule{Segment: id}).Inline("rule", func(_, id string) (*core.Rule, error) {
-			ids = append(ids, id)
-			return segmentRule(q, tenantID, id)
-		})
+		rule, err := segmentRule(q, tenantID, id)
+		if err == nil {
+			_, err = rule.Inline("rule", func(_, id string) (*core.Rule, error) {
+				ids = append(ids, id)
+				return segmentRule(q, tenantID, id)
+			})
+		}
 		if err != nil && core.KindOf(err) != core.NotFound {
 			return nil, err
 		}
@@ -116,7 +124,13 @@ func namedSegments(n *core.Narrowing) []string {
 func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error) {
 	var rules []*core.Rule
 	for _, id := range namedSegments(n) {
-		rule, err := inlineRule(q, tenantID, &core.Rule{Segment: id})
+		rule, err := segmentRule(q, tenantID, id)
+		if errors.Is(err, core.ErrNotFound) {
+			err = core.Undecided("rule", "segment "+id+" doesn't exist")
+		}
+		if err == nil {
+			rule, err = inlineRule(q, tenantID, rule)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -148,8 +162,7 @@ func storedRule(n *core.Narrowing) (*core.Rule, error) {
 		}
 		return nil, nil
 	}
-	rule := &core.Rule{}
-	return rule, json.Unmarshal([]byte(n.Rule), rule)
+	return core.ParseInlined(n.Rule)
 }
 
 // judgeSegments returns an Invalid error if a segment of the narrowing does not belong to the tenant.
