@@ -25,6 +25,8 @@ var faultsOfRules = []string{
 	"Add at least one condition.",
 	"%s must be a number of days from 0 to %d.",
 	"Enter a number of days from 0 to {{2}}.",
+	"%s must be a number of campaigns from 1 to %d.",
+	"Enter a number of campaigns from 1 to {{2}}.",
 	"%s must be a number, for example 10 or 2.5.",
 	"Enter a number, for example 10 or 2.5.",
 	"%s must be a text of 1 to %d characters, a number, true or false.",
@@ -68,8 +70,8 @@ var faultsOfRules = []string{
 	"The %s %q uses this segment. Remove it there first.",
 	"“{{2}}” uses this segment. Remove it there first.",
 	"The segment can't be evaluated: %s. Change the condition %s.",
-	"The segment can't be evaluated: a list, campaign or segment that it names was deleted, or it is unknown who " +
-		"received the campaign. Change that condition.",
+	"The segment can't be evaluated: a list, campaign or segment that it names was deleted, it is unknown who received " +
+		"the campaign, or opens and clicks aren't tracked per subscriber. Change that condition.",
 	"exclude_segment_ids: the segment %s is also the segment_id. Remove it from one of the two.",
 	"The same segment is both selected and excluded. Remove one of them.",
 	"list_ids must contain only UUIDs.",

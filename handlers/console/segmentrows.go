@@ -17,6 +17,8 @@ const (
 	subjectReceived = "received"
 	subjectList     = "on_list"
 	subjectSegment  = "segment"
+	subjectOpened   = "opened"
+	subjectClicked  = "clicked"
 	subjectField    = "field." // prefix of a field's name
 )
 
@@ -27,6 +29,7 @@ const (
 	inputTexts   = "texts" // separated by commas
 	inputNumber  = "number"
 	inputDays    = "days"
+	inputCount   = "count" // a number of campaigns
 	inputDate    = "date"
 	inputDay     = "day"     // day and month
 	inputOptions = "options" // checkboxes
@@ -97,11 +100,34 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "is", Text: "is in", Input: inputRecord, Said: "In the segment “{{value}}”"},
 		{Name: "is_not", Text: "is not in", Input: inputRecord, Not: true, Said: "Not in the segment “{{value}}”"},
 	},
+	subjectOpened: engagedOps("Opened one of the last {{value}} campaigns", "Opened none of the last {{value}} campaigns",
+		"Opened a campaign of the last {{value}} days", "Opened no campaign of the last {{value}} days"),
+	subjectClicked: engagedOps("Clicked a link in the last {{value}} campaigns",
+		"Clicked no link in the last {{value}} campaigns", "Clicked a link in campaigns of the last {{value}} days",
+		"Clicked no link in campaigns of the last {{value}} days"),
+}
+
+// engagedOps returns the operators for opens or clicks, with their sentences.
+func engagedOps(last, noneOfLast, days, notForDays string) []segmentOp {
+	return []segmentOp{
+		{Name: "last", Text: "one of the last", Key: "last", Input: inputCount, Unit: "campaigns", Said: last},
+		{
+			Name: "none_of_last", Text: "none of the last", Key: "last", Not: true, Input: inputCount, Unit: "campaigns",
+			Said: noneOfLast,
+		},
+		{Name: "days", Text: "a campaign of the last", Key: "within_days", Input: inputDays, Unit: "days", Said: days},
+		{
+			Name: "not_for_days", Text: "no campaign of the last", Key: "within_days", Not: true, Input: inputDays,
+			Unit: "days", Said: notForDays,
+		},
+	}
 }
 
 // segmentSubjects lists the subjects other than fields.
 var segmentSubjects = []struct{ name, text string }{
 	{subjectJoined, "Joined"},
+	{subjectOpened, "Opened"},
+	{subjectClicked, "Clicked"},
 	{subjectDomain, "Email domain"},
 	{subjectReceived, "Campaign"},
 	{subjectList, "List"},
@@ -122,6 +148,9 @@ type segmentRow struct {
 // defaultDays is the number of days with which a condition starts.
 const defaultDays = "30"
 
+// defaultCount is the number of campaigns with which a condition starts.
+const defaultCount = "5"
+
 // valuesOfTest returns the operator of a test and its values.
 func valuesOfTest(t *core.Test) (key string, values []string) {
 	switch {
@@ -133,6 +162,8 @@ func valuesOfTest(t *core.Test) (key string, values []string) {
 		return "within_days", []string{strconv.Itoa(*t.WithinDays)}
 	case t.BeforeDays != nil:
 		return "before_days", []string{strconv.Itoa(*t.BeforeDays)}
+	case t.Last != nil:
+		return "last", []string{strconv.Itoa(*t.Last)}
 	case t.Exists:
 		return "exists", nil
 	case t.Missing:
@@ -169,6 +200,12 @@ func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 	case r.Joined != nil:
 		row.Of = subjectJoined
 		key, values = valuesOfTest(r.Joined)
+	case r.Opened != nil:
+		row.Of = subjectOpened
+		key, values = valuesOfTest(r.Opened)
+	case r.Clicked != nil:
+		row.Of = subjectClicked
+		key, values = valuesOfTest(r.Clicked)
 	case r.Domain != nil:
 		row.Of, values = subjectDomain, r.Domain
 	case r.Received != "":
@@ -247,6 +284,11 @@ func (row *segmentRow) condition(p *Page) any {
 		if value = days; err != nil || days < 0 {
 			row.Wrong = p.T("Enter a number of days.")
 		}
+	case inputCount:
+		campaigns, err := strconv.Atoi(text)
+		if value = campaigns; err != nil || campaigns < 1 {
+			row.Wrong = p.T("Enter a number of campaigns.")
+		}
 	case inputNumber:
 		value = strings.Replace(text, ",", ".", 1)
 	case inputDay:
@@ -266,7 +308,7 @@ func (row *segmentRow) condition(p *Page) any {
 	switch name, isField := strings.CutPrefix(row.Of, subjectField); {
 	case isField:
 		out = map[string]any{"field": name, row.Op.Key: value}
-	case row.Of == subjectJoined:
+	case row.Of == subjectJoined, row.Of == subjectOpened, row.Of == subjectClicked:
 		out = map[string]any{row.Of: map[string]any{row.Op.Key: value}}
 	default:
 		out = map[string]any{row.Of: value}
@@ -354,6 +396,9 @@ func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
 		}
 		if row.Op.Input == inputDays && row.Value == "" && p.Form[at+"input"] != inputDays {
 			row.Value = defaultDays
+		}
+		if row.Op.Input == inputCount && row.Value == "" && p.Form[at+"input"] != inputCount {
+			row.Value = defaultCount
 		}
 		rows = append(rows, row)
 	}
