@@ -13,6 +13,17 @@ import (
 	"newsletterd/core"
 )
 
+func init() {
+	steps["segment"] = func(e *env, name string, args map[string]string) {
+		g, err := core.NewSegment(e.value(args["tenant"]), core.SegmentInput{
+			Name: &name, Rule: `{"domain": "acme.example"}`,
+		}, "test", core.At(time.Now()))
+		e.must(err)
+		e.must(e.store.AddSegment(e.t.Context(), g))
+		e.name(name, g.ID)
+	}
+}
+
 // countedEnv has a tenant with a list of 60 people, and callers with each role.
 type countedEnv struct {
 	*env
