@@ -18,17 +18,19 @@ const (
 	ChangedLists    = "lists"    // their names or languages, or who receives emails
 	ChangedMedia    = "media"    // attachments and images
 	ChangedPlan     = "plan"     // first recipients and wanted time
+	ChangedSegment  = "segment"  // rules of the segments that decide on recipients
 	ChangedProgram  = "program"  // the same records compile to a different result
 )
 
 // digestParts lists the parts of a digest in order.
 var digestParts = []string{
 	ChangedTheme, ChangedLayout, ChangedSettings, ChangedLists, ChangedMedia, ChangedPlan,
+	ChangedSegment,
 }
 
 // ContentChange is a change to a campaign since the caller last read it.
 type ContentChange struct {
-	What   string  `json:"what" enum:"campaign|theme|layout|settings|lists|media|plan|program"`
+	What   string  `json:"what" enum:"campaign|theme|layout|settings|lists|media|plan|segment|program"`
 	ID     string  `json:"id,omitempty"`   // last changed record; absent: unknown
 	Name   string  `json:"name,omitempty"` // name of that record
 	By     string  `json:"by,omitempty"`
@@ -52,6 +54,7 @@ type Covered struct {
 	Pictures    []string // digits of the existing image files that emails show
 	MailedProof []bool   // for each list: only subscribers who confirmed by an emailed link get it
 	WantedAt    Instant  // wanted time of the review
+	Rule        string   // of the segments, inlined; empty: none
 	FirstFew    bool     // some recipients get it first, unless the sender decides otherwise
 
 	Tenant *Tenant
@@ -112,6 +115,9 @@ func (c *Covered) Digest() Digest {
 	sum.list(f.ListNames)
 	sum.list(c.Fields.ListIDs)
 	sum.add(c.Fields.Narrowing.Column(), jsonOf(c.Attachments), jsonOf(c.Pictures), c.plan())
+	if c.Rule != "" {
+		sum.add(c.Rule)
+	}
 	out := sum.text(sumBytes)
 	for _, part := range digestParts {
 		one := hashed{sha256.New()}
@@ -146,6 +152,8 @@ func (c *Covered) part(name string) []string {
 		return append([]string{f.ListName, c.List.Language, jsonOf(c.MailedProof)}, f.ListNames...)
 	case ChangedMedia:
 		return []string{jsonOf(c.Attachments), jsonOf(c.Pictures)}
+	case ChangedSegment:
+		return []string{c.Rule}
 	}
 	return []string{c.plan()}
 }
@@ -165,7 +173,7 @@ func (d Digest) Changed(now Digest) (parts []string) {
 	before, after := strings.TrimPrefix(string(d), d.sum()), strings.TrimPrefix(string(now), now.sum())
 	for _, part := range digestParts {
 		was, is := before[:min(fingerprintLength, len(before))], after[:min(fingerprintLength, len(after))]
-		if was != is {
+		if was != is && was != "" { // a digest from before that part existed says nothing about it
 			parts = append(parts, part)
 		}
 		before, after = before[len(was):], after[len(is):]

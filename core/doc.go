@@ -47,6 +47,8 @@
 //	subscriber      the copy of a subscription on the send side: the member side's status, and a block
 //	block           why a subscriber must not be emailed: bounced, complaint or suppressed
 //	suppression     an address that a tenant must not email
+//	segment, rule   a rule about subscribers, saved under a name; its conditions are leaves
+//	inlined         a rule in which each reference to a segment is replaced by that segment's rule
 //	campaign        content and settings: subject, bodies, template, tracking
 //	send job        one send of a campaign to a list; job for short
 //	frozen content  what a job sends, as it was when the job was created
@@ -116,8 +118,10 @@
 //	campaign.go campaignfields.go campaigncheck.go fieldcoverage.go utm.go   campaigns and their checks
 //	approval.go digest.go frozen.go correction.go   approvals, frozen content, corrections
 //	narrowing.go firstfew.go openinghours.go issue.go   exclusions, first recipients, best times, the archive
+//	rule.go rulematch.go segment.go segmentcount.go   rules about subscribers, segments and their counts
 //	sendjob.go jobkeys.go jobview.go stoprule.go recipient.go   jobs and recipients
 //	subscriber.go suppression.go   subscribers and the suppression list
+//	segment.go rule.go rulematch.go rulevalue.go   segments, their rules, and subscribers who match
 //	tracking.go machine.go figures.go   opens, clicks, automated ones, and figures
 //
 // Everywhere:

@@ -201,6 +201,10 @@ var (
 		Kind: NotFound, Code: "list_not_found",
 		Message: "List not found. It may have been deleted, or you don't have access.",
 	}
+	ErrSegmentNotFound = &Error{
+		Kind: NotFound, Code: "segment_not_found",
+		Message: "Segment not found. It may have been deleted, or you don't have access.",
+	}
 	ErrListInactive = &Error{
 		Kind: Invalid, Code: "list_inactive",
 		Message: "The list is inactive and accepts no signups. Activate it first.",

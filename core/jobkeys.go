@@ -20,9 +20,8 @@ const (
 // jobKeys lists the known keys in snake_case.
 var jobKeys = [...][]string{
 	JobBody: {
-		"tenant_id", "list_id", "name", "subject", "body_html", "body_text", "template", "scheduled_at", "window_start",
-		"window_end",
-		"tracking",
+		"tenant_id", "list_id", "segment_id", "name", "subject", "body_html", "body_text", "template", "scheduled_at",
+		"window_start", "window_end", "tracking",
 	},
 	JobTracking: {"open", "click"},
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// MaxExclusions is the maximum number of lists, and of campaigns, whose subscribers a campaign may exclude.
+// MaxExclusions is the maximum number of lists, of campaigns and of segments, whose subscribers a campaign may exclude.
 const MaxExclusions = 20
 
 // The recipients of another campaign that a follow-up goes to.
@@ -32,6 +32,11 @@ type Narrowing struct {
 	ExcludeListIDs     []string `json:"exclude_list_ids,omitempty"`     // excludes subscribers of these lists
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids,omitempty"` // excludes recipients of these campaigns
 
+	SegmentID         string   `json:"segment_id,omitempty"`          // excludes everyone outside this segment
+	ExcludeSegmentIDs []string `json:"exclude_segment_ids,omitempty"` // excludes everyone in these segments
+	// of a job only: what the segments said when it was made, with all references inlined
+	Rule RuleText `json:"rule,omitempty"`
+
 	Audience *FollowUp `json:"audience,omitempty"` // excludes everyone else; nil: no one
 }
 
@@ -46,7 +51,10 @@ func ParseNarrowing(column string) (n Narrowing, err error) {
 // Column returns the form in which a job stores n. It is empty if n skips no one.
 func (n *Narrowing) Column() string {
 	text, err := json.Marshal(n)
-	if err != nil || string(text) == "{}" { // strings always encode
+	if err != nil {
+		panic(fmt.Sprint("narrowing: ", err)) // strings always encode, and so does a rule that was parsed
+	}
+	if string(text) == "{}" {
 		return ""
 	}
 	return string(text)
@@ -58,7 +66,15 @@ func (n *Narrowing) Searches() int {
 	if n.Audience != nil {
 		searches++
 	}
+	if n.Segmented() {
+		searches++
+	}
 	return searches
+}
+
+// Segmented reports whether segments decide on the recipients.
+func (n *Narrowing) Segmented() bool {
+	return n.SegmentID != "" || len(n.ExcludeSegmentIDs) > 0 || n.Rule != ""
 }
 
 // check validates n without the database. The lists are those of the campaign.
@@ -66,13 +82,21 @@ func (n *Narrowing) check(lists []string) error {
 	for _, ids := range []struct {
 		field string
 		ids   []string
-	}{{"exclude_list_ids", n.ExcludeListIDs}, {"exclude_campaign_ids", n.ExcludeCampaignIDs}} {
+	}{
+		{"exclude_list_ids", n.ExcludeListIDs},
+		{"exclude_campaign_ids", n.ExcludeCampaignIDs},
+		{"exclude_segment_ids", n.ExcludeSegmentIDs},
+	} {
 		switch {
 		case len(ids.ids) > MaxExclusions:
 			return Invalidf(ids.field, "%s must have at most %d entries.", ids.field, MaxExclusions)
 		case repeats(ids.ids):
 			return Invalidf(ids.field, "%s must not contain duplicates.", ids.field)
 		}
+	}
+	if n.SegmentID != "" && slices.Contains(n.ExcludeSegmentIDs, n.SegmentID) {
+		return Invalidf("exclude_segment_ids",
+			"exclude_segment_ids: the segment %s is also the segment_id. Remove it from one of the two.", n.SegmentID)
 	}
 	if a := n.Audience; a != nil && !slices.Contains(FollowUps, a.Who) {
 		return Invalidf("audience.who", "audience.who must be one of %s.", strings.Join(FollowUps, ", "))
@@ -95,6 +119,7 @@ type Audience struct {
 	Suppressed int64 `json:"suppressed"`
 	Duplicates int64 `json:"duplicates"` // also on an earlier list
 	Excluded   int64 `json:"excluded"`   // by exclude_list_ids, exclude_campaign_ids and audience
+	Outside    int64 `json:"outside"`    // by segment_id and exclude_segment_ids
 	Recipients int64 `json:"recipients"` // the rest, who get the email
 	Usual      int64 `json:"usual"`      // usual number of recipients of the first list; 0: too few sends
 	// counting took too long, so the counts are lower limits
@@ -136,6 +161,7 @@ func (a *Audience) Sum() string {
 		{a.Suppressed, "suppressed"},
 		{a.Duplicates, "on two of the lists"},
 		{a.Excluded, "excluded"},
+		{a.Outside, "not in the segment"},
 	} {
 		if part.n > 0 {
 			fmt.Fprintf(&b, " - %d %s", part.n, part.word)

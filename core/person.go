@@ -49,6 +49,7 @@ type AccountData struct {
 	SharedWith []Share        `json:"shared_with_me"`    // received from others
 	Clients    []Client       `json:"oauth_clients"`     // created by the person and not deleted
 	Endpoints  []Endpoint     `json:"webhook_endpoints"` // created by the person
+	Segments   []Segment      `json:"segments"`          // created or last changed by the person
 }
 
 // PersonSubscription is a subscription with its list and its consent records.

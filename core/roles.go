@@ -23,6 +23,7 @@ const (
 	ActionListRead     Action = "list.read"
 	ActionFiguresRead  Action = "figures.read"
 	ActionPeopleMasked Action = "people.masked"
+	ActionSegmentRead  Action = "segment.read"
 
 	ActionCampaignRead  Action = "campaign.read"
 	ActionCampaignWrite Action = "campaign.write"
@@ -31,6 +32,7 @@ const (
 	ActionMediaRead     Action = "media.read"
 	ActionMediaWrite    Action = "media.write"
 	ActionTestSend      Action = "test.send"
+	ActionSegmentWrite  Action = "segment.write"
 
 	ActionCampaignApprove Action = "campaign.approve"
 	ActionCampaignSend    Action = "campaign.send"
@@ -91,6 +93,7 @@ var Permissions = []Permission{
 	{ActionListRead, RoleViewer, byList, false, "see lists, their settings and counts"},
 	{ActionFiguresRead, RoleViewer, bySend, false, "see send jobs, their statistics and links"},
 	{ActionPeopleMasked, RoleViewer, byReading, false, "see subscribers with masked addresses"},
+	{ActionSegmentRead, RoleViewer, byReading, false, "see segments and their approximate size"},
 
 	{ActionCampaignRead, RoleEditor, bySend, false, "read and preview the content of campaigns and send jobs"},
 	{ActionCampaignWrite, RoleEditor, bySend, false, "write campaigns"},
@@ -98,6 +101,7 @@ var Permissions = []Permission{
 	{ActionTemplateWrite, RoleEditor, byAdmin, false, "write templates, layouts and themes"},
 	{ActionMediaRead, RoleEditor, bySend, false, "see images for emails"},
 	{ActionMediaWrite, RoleEditor, bySend, false, "upload, change and delete images for emails"},
+	{ActionSegmentWrite, RoleEditor, bySend, false, "create, change and delete segments"},
 	{ActionTestSend, RoleEditor, bySend, false, "send test emails to the tenant's test group"},
 
 	{ActionCampaignApprove, RolePublisher, bySend, false, "approve campaigns"},

@@ -189,6 +189,7 @@ type NewJob struct {
 	WindowEnd          Instant
 	TrackOpen          bool
 	TrackClick         bool
+	SegmentID          string // only subscribers in this segment get it; empty: all
 }
 
 // Validate checks everything that does not need the database. Its error names the first invalid field.

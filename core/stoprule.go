@@ -75,10 +75,10 @@ func (j *SendJob) PauseByPerson(now Instant) error {
 const PauseLink = "dead link"
 
 // PausedForHarm reports whether the daemon paused the job because it may harm others or send an email twice. A pause
-// by a person, a sender that is no longer the tenant's, and a dead link concern only the tenant.
+// by a person, a sender that is no longer the tenant's, a dead link and a segment concern only the tenant.
 func (j *SendJob) PausedForHarm() bool {
 	return j.PausedAt != 0 && j.PauseReason != PausePerson && j.PauseReason != PauseSender &&
-		!strings.HasPrefix(j.PauseReason, PauseLink)
+		!strings.HasPrefix(j.PauseReason, PauseLink) && !strings.HasPrefix(j.PauseReason, PauseSegment)
 }
 
 // Resume resumes a paused job. If the stop rule paused the job, it no longer applies. If the job is not paused, waits

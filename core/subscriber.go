@@ -54,6 +54,15 @@ type Subscriber struct {
 	SyncNo         int64       `db:"sync_no"`    // number of the last full sync that contained the subscriber
 	CreatedAt      Instant     `db:"created_at"`
 	ChangedAt      Instant     `db:"changed_at"`
+	JoinedAt       Instant     `db:"joined_at"` // when the member side last reactivated it; 0: never, see Joined
+}
+
+// Joined returns the start of the present subscription. It is meaningful only while the member status is active.
+func (s *Subscriber) Joined() Instant {
+	if s.JoinedAt != 0 {
+		return s.JoinedAt
+	}
+	return s.CreatedAt
 }
 
 // Status returns the block if there is one, otherwise the member status.
@@ -92,6 +101,9 @@ func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now 
 		changed = s.block(status, occurredAt) || changed
 	} else if occurredAt > s.MemberStatusAt || occurredAt == s.MemberStatusAt && status == StatusUnsubscribed &&
 		s.MemberStatus != status {
+		if status == StatusActive && s.MemberStatus != status && !fresh {
+			s.JoinedAt = occurredAt
+		}
 		s.MemberStatus, s.MemberStatusAt, changed = status, occurredAt, true
 		s.describe(p)
 	}

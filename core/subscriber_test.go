@@ -162,6 +162,7 @@ func TestEverySubscriberStateAndVerb(t *testing.T) {
 		switch method {
 		case "Apply", "Report": // above
 		case "Absent": // TestAbsentFromASync
+		case "Joined": // TestJoined
 		case "Status", "Mailable": // ask only
 		default:
 			t.Errorf("nothing tries Subscriber.%s", method)
@@ -284,6 +285,37 @@ func TestApplyInAnyOrder(t *testing.T) {
 				t.Errorf("%v then %v: %s; the other way round: %s", a, b, x.MemberStatus, y.MemberStatus)
 			}
 		}
+	}
+}
+
+// TestJoined has events in the order in which they arrive: the status, its instant, and when the subscription started.
+func TestJoined(t *testing.T) {
+	var s Subscriber
+	for i, e := range []struct {
+		status       Status
+		at, joinedAt Instant
+	}{
+		{StatusUnsubscribed, -90, 0},
+		{StatusActive, -80, subNow - 80*sec},
+		{StatusActive, -70, subNow - 80*sec},
+		{StatusBounced, -65, subNow - 80*sec},
+		{StatusUnsubscribed, -60, subNow - 80*sec},
+		{StatusActive, -70, subNow - 80*sec}, // late
+		{StatusActive, -50, subNow - 50*sec},
+		{StatusUnsubscribed, -55, subNow - 50*sec}, // late
+	} {
+		s.Apply(EventSubscriber{ID: "1", Email: "a@b.example", Status: string(e.status)}, "", subNow+e.at*sec, subNow)
+		if s.JoinedAt != e.joinedAt {
+			t.Errorf("event %d, %s: joined at %d, want %d", i, e.status, s.JoinedAt, e.joinedAt)
+		}
+	}
+	if s.Joined() != s.JoinedAt {
+		t.Errorf("joined at %d, want %d", s.Joined(), s.JoinedAt)
+	}
+	var first Subscriber
+	first.Apply(EventSubscriber{ID: "1", Email: "a@b.example", Status: string(StatusActive)}, "", subNow-sec, subNow)
+	if first.JoinedAt != 0 || first.Joined() != subNow {
+		t.Errorf("the first subscription started at %d, %d", first.JoinedAt, first.Joined())
 	}
 }
 

@@ -85,6 +85,9 @@ type written struct {
 	ExcludeListIDs     []string `json:"exclude_list_ids"`     // who is on one of them is left out
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids"` // whom one of them was sent to is left out
 
+	SegmentID         string   `json:"segment_id"`          // only subscribers in this segment get it; empty: all
+	ExcludeSegmentIDs []string `json:"exclude_segment_ids"` // subscribers in one of them are left out
+
 	Audience *core.FollowUp `json:"audience,omitempty"` // readers of another campaign alone
 
 	Attachments   []string `json:"attachments"`    // ids of media
@@ -96,6 +99,7 @@ func writtenOf(f *core.CampaignFields) written {
 		append([]string{}, f.ListIDs...), f.Preheader, f.FromName, f.FromEmail, f.ReplyTo, f.Language, f.Tracking,
 		f.Template, f.Theme, f.Content, f.UTM,
 		append([]string{}, f.ExcludeListIDs...), append([]string{}, f.ExcludeCampaignIDs...),
+		f.SegmentID, append([]string{}, f.ExcludeSegmentIDs...),
 		f.Audience, append([]string{}, f.Attachments...), append([]string{}, f.TestAddresses...),
 	}
 }
@@ -144,6 +148,8 @@ type fieldsInput struct {
 	UTM                *utmInput       `json:"utm" like:"strict" about:"Added to links without utm parameters"`
 	ExcludeListIDs     *[]string       `json:"exclude_list_ids" like:"set" max:"20" each:"uuid"`
 	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids" like:"set" max:"20" each:"uuid"`
+	SegmentID          *string         `json:"segment_id" like:"segment"`
+	ExcludeSegmentIDs  *[]string       `json:"exclude_segment_ids" like:"set" max:"20" each:"uuid"`
 
 	Audience *followUpInput `json:"audience" like:"strict"`
 
@@ -195,6 +201,7 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 		{"list_ids", in.ListIDs, &f.ListIDs},
 		{"exclude_list_ids", in.ExcludeListIDs, &f.ExcludeListIDs},
 		{"exclude_campaign_ids", in.ExcludeCampaignIDs, &f.ExcludeCampaignIDs},
+		{"exclude_segment_ids", in.ExcludeSegmentIDs, &f.ExcludeSegmentIDs},
 		{"attachments", in.Attachments, &f.Attachments},
 	} {
 		if err := takeIDs(ids.field, ids.from, ids.to); err != nil {
@@ -209,6 +216,13 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 	}
 	if err := in.Audience.change(f); err != nil {
 		return err
+	}
+	if id := given(in.SegmentID); in.SegmentID != nil {
+		parsed, ok := core.ParseID(id)
+		if !ok && id != "" {
+			return core.Invalidf("segment_id", "segment_id must be a UUID, or empty for no segment.")
+		}
+		f.SegmentID = parsed
 	}
 	return f.Check()
 }
@@ -503,6 +517,8 @@ var saidByCampaign = []web.Refusal{
 	web.Refused("exclude_list_ids", "The tenant has no such list, a list appears twice, or the campaign is sent to it"),
 	web.Refused("exclude_campaign_ids", "The tenant has no such campaign, or a campaign appears twice"),
 	web.Clash("A campaign in audience or exclude_campaign_ids wasn't sent, or its recipients are no longer known"),
+	web.Refused("segment_id", "The tenant has no such segment"),
+	web.Refused("exclude_segment_ids", "The tenant has no such segment, a segment appears twice, or it is the segment_id"),
 	web.Refused("from_email", "Not in one of the tenant's domains"),
 	web.Refused("reply_to", "Not a valid email address"),
 	web.Refused("test_addresses", "Contains an invalid email address"),
@@ -524,6 +540,7 @@ var readyToSend = slices.Concat(saidByCampaign, []web.Refusal{
 	web.Refused("name", "Missing"), web.Refused("", "The campaign can't be sent; findings lists the reasons"),
 	web.Refused("tenant_id", "The tenant's settings prevent sending; findings lists the reasons"),
 	web.Clash("Not possible in the campaign's current state, or the version is outdated"),
+	web.Clashing("segment_undecided", "", "A condition of a segment of the campaign can't be decided"),
 	web.Clashing("list_inactive", "", "The list isn't active"),
 	web.Clashing("tenant_suspended", "", "The tenant is suspended"),
 })

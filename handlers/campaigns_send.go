@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/campaigns"
@@ -323,16 +324,24 @@ type audience struct {
 	core.Audience
 	Warnings []string     `json:"warnings"`
 	BestAt   core.Instant `json:"best_at,omitzero"` // the next hour in which the tenant's subscribers open most, where that is known
+
+	// segments decide on the recipients, and the caller may not see people: recipients and outside are rounded
+	IsCoarse bool `json:"coarse,omitempty"`
 }
 
-func audienceOf(a core.Audience) audience {
-	out := audience{Audience: a, Warnings: []string{}}
-	for _, w := range []string{a.Warning(), a.Unfinished()} {
+// audienceOf returns the counts of a version's audience as the caller may see them.
+func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted core.Audience) (out audience, err error) {
+	out = audience{Audience: counted, Warnings: []string{}}
+	out.IsCoarse, err = segments.CoarseAudience(c, a.store, c.Caller, a.found(c).TenantID, f, &out.Audience)
+	if err != nil {
+		return audience{}, err
+	}
+	for _, w := range []string{out.Warning(), out.Unfinished()} {
 		if w != "" {
 			out.Warnings = append(out.Warnings, w)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // countedVersion asks for the sum of a version's audience.
@@ -348,7 +357,10 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 		return audience{}, err
 	}
 	counted, err := a.store.CountAudience(c, of.TenantID, &fields, core.AudienceBudget)
-	out := audienceOf(counted)
+	if err != nil {
+		return audience{}, err
+	}
+	out, err := a.audienceOf(c, &fields, counted)
 	out.BestAt = counted.BestTime(c.Now)
 	return out, err
 }
@@ -394,5 +406,6 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	if err != nil {
 		return out, a.named(c, a.changedSince(c, &r, err))
 	}
-	return sentCampaign{j.ID, j.Status, j.DueAt, audienceOf(counted)}, nil
+	to, err := a.audienceOf(c, r.Fields, counted)
+	return sentCampaign{j.ID, j.Status, j.DueAt, to}, err
 }

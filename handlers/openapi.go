@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/devices"
+	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 )
 
@@ -74,6 +75,9 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[core.Client]():          "OAuthClient",
 	reflect.TypeFor[clientReply]():          "OAuthClientWithSecret",
 	reflect.TypeFor[devices.ModelProfile](): "ModelProfile",
+
+	reflect.TypeFor[segments.CountInput](): "SegmentCountRequest",
+	reflect.TypeFor[core.Reason]():         "SegmentCondition",
 
 	reflect.TypeFor[core.MediaView]():       "Media",
 	reflect.TypeFor[core.MediaFileView]():   "MediaFile",

@@ -67,7 +67,7 @@ func exampleEnv(t *testing.T) *env {
 		"import file list=" + web.ExampleID, "webhook-client spare tenant=" + web.ExampleID,
 		"endpoint receiver tenant=" + web.ExampleID, "oauth-client shop confidential tenant=" + web.ExampleID,
 		"dkim rsa tenant=",
-		"theme ours tenant=" + web.ExampleID,
+		"theme ours tenant=" + web.ExampleID, "segment saved tenant=" + web.ExampleID,
 		"subscription sub list=" + web.ExampleID + " email=reader@example.org",
 		"subscriber copy list=" + web.ExampleID +
 			" email=reader@example.org", "event confirmed list=" + web.ExampleID,
@@ -93,6 +93,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",
 		"/api/admin/outbox":             "confirmed",
 		"/api/admin/oauth-clients/:id/": "shop", "/api/admin/dkim-keys": "rsa", "/api/admin/themes": "ours",
+		"/api/segments": "saved",
 	} {
 		if strings.HasPrefix(path, prefix) && len(prefix) > len(longest) {
 			longest, id = prefix, e.value(name)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 )
@@ -49,6 +50,10 @@ var inputForms = map[string]web.Object{
 		`(\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?|)$`},
 	"language": {"enum": languages},
 	"uuid":     {"format": "uuid"}, // as other services send ids
+	"segment": {
+		"pattern":     "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|)$",
+		"description": "Send only to subscribers in this segment; empty: to all",
+	},
 	"whole":    {"minimum": 0, "maximum": maxWhole},
 	"set":      {"uniqueItems": true},
 	"strict":   onlyKnown,
@@ -170,6 +175,27 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	reflect.TypeFor[draftPreview](): {"correction.text": {"description": "Text part for kind html; defaults to " +
 		"the sent text"}},
 
+	reflect.TypeFor[segments.CountInput](): {"": {
+		"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
+			{"required": []string{"rule", "segment_id"}},
+			{"not": web.Object{"anyOf": []web.Object{
+				{"required": []string{"rule"}}, {"required": []string{"segment_id"}},
+			}}},
+		}},
+	}},
+	reflect.TypeFor[core.SegmentCount](): {
+		"exact": {"description": "Number of subscribers; only with people.read, and if all were counted"},
+		"as_of": {"description": "Time of the exact count"},
+		"about": {"description": "Rounded or estimated number; missing if it is small"},
+		"low":   {"description": "Lower limit of the number"}, "high": {"description": "Upper limit of the number"},
+		"of": {"description": "Active subscribers of the lists"},
+	},
+	reflect.TypeFor[core.Reason](): {
+		"path":  {"description": "JSON path of the condition"},
+		"rule":  {"type": "object", "description": "The condition"},
+		"value": {"description": "The subscriber's value; missing if there is none"},
+	},
+
 	reflect.TypeFor[core.MailText](): {
 		"subject": {
 			"maxLength": 200, "pattern": "^" + noControls + "$",
@@ -269,7 +295,7 @@ func readOnlyKeys() string {
 // twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be
 // one field in most languages, and names the other in its description.
 var twins = map[string]string{
-	"tenant_id": "tenantId", "list_id": "listId", "campaign_id": "campaignId", "send_job_id": "sendJobId",
+	"tenant_id": "tenantId", "list_id": "listId", "segment_id": "segmentId", "campaign_id": "campaignId", "send_job_id": "sendJobId",
 	"body_html": "bodyHtml",
 	"body_text": "bodyText", "scheduled_at": "scheduledAt", "window_start": "windowStart", "window_end": "windowEnd",
 }

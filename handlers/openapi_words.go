@@ -15,6 +15,9 @@ var tagWords = map[string]string{
 	"healthz":       "Monitoring.",
 	"devices":       "A user's devices.",
 	"agents":        "Programs that manage devices.", "models": "Files, their visibility and shares.",
+	"segments":       "Saved rules about subscribers.",
+	"segment-count":  "Counts of the people who match a rule.",
+	"segment-fields": "Custom fields that rules can use.",
 }
 
 // sampleTexts are values of properties by their names.
@@ -62,6 +65,7 @@ var fieldWords = map[string]string{
 	"id":          "ID of the record",
 	"tenant_id":   "ID of the tenant",
 	"list_id":     "ID of the newsletter list",
+	"segment_id":  "ID of a segment of the tenant",
 	"email":       "Email address; case is kept but ignored when comparing",
 	"preferences": "Custom fields of the subscriber, available as placeholders",
 	"source":      "Where the subscription came from, for the consent history",

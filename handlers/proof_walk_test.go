@@ -42,6 +42,7 @@ var withoutProof = []struct{ reason, routes string }{
 		POST /api/admin/theme-preview
 		POST /api/campaigns/:id/preview
 		POST /api/campaigns/:id/check
+		POST /api/segment-count
 		POST /api/send-jobs/:id/preview`},
 	{"A token that was mailed proves the address, and no session is needed.", `
 		POST /api/auth/password/forgot
@@ -97,6 +98,9 @@ var withoutProof = []struct{ reason, routes string }{
 		POST /api/admin/themes
 		PUT /api/admin/themes/:id
 		DELETE /api/admin/themes/:id
+		POST /api/segments
+		PUT /api/segments/:id
+		DELETE /api/segments/:id
 		POST /api/campaigns
 		PUT /api/campaigns/:id
 		PATCH /api/campaigns/:id

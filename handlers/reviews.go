@@ -11,6 +11,7 @@ import (
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
+	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store/campaigns"
@@ -141,14 +142,14 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 			return web.HTML{}, err
 		}
 	}
-	faulty, err := a.fill(c, &data, of, core.UserActor(who.User.ID))
+	caller := web.VisitorCaller(who)
+	faulty, err := a.fill(c, &data, of, caller)
 	if err != nil {
 		return web.HTML{}, err
 	}
 	if faulty != nil && v.Fault == "" {
 		v.Fault = page.FillIn(w.ReviewFaulty, "message", page.Explain(c, faulty.Sentence()))
 	}
-	caller := web.VisitorCaller(who)
 	if of.State == core.CampaignInReview && caller.May(core.ActionCampaignApprove, of.TenantID) {
 		data.NotYou = t.Accepts(of, core.UserActor(who.User.ID)) != nil
 		data.Approves, data.Rejects = faulty == nil && !data.NotYou, true
@@ -162,7 +163,7 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 }
 
 // fill compiles the campaign for the page; faulty is what keeps it from being sent.
-func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, actor string) (faulty *core.Error,
+func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, caller core.Caller) (faulty *core.Error,
 	err error,
 ) {
 	d := a.drafts(c)
@@ -184,7 +185,7 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 		names = append(names, other.Name)
 	}
 	data.List, data.Warnings = strings.Join(names, ", "), l.Warnings()
-	if data.Readers, err = a.store.CountAudience(c, of.TenantID, &l.Draft.Fields, core.AudienceBudget); err != nil {
+	if faulty, err = a.countReaders(c, data, of.TenantID, &l.Draft.Fields, caller); err != nil {
 		return nil, err
 	}
 	if err := fillParts(c, data, d, &l); err != nil {
@@ -193,7 +194,21 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 	if notReady := core.NotReady(l.Findings); errors.As(notReady, &faulty) {
 		data.Warnings = nil
 	}
-	return faulty, a.store.SawVersion(c, of, &l.Draft.Version, actor)
+	return faulty, a.store.SawVersion(c, of, &l.Draft.Version, core.UserActor(caller.UserID))
+}
+
+// countReaders fills in to how many people the campaign goes. faulty says that its segments can't be evaluated.
+func (a reviewPages) countReaders(c *web.Call, data *reviewView, tenantID string, f *core.CampaignFields,
+	caller core.Caller,
+) (faulty *core.Error, err error) {
+	data.Readers, err = a.store.CountAudience(c, tenantID, f, core.AudienceBudget)
+	if errors.As(err, &faulty) && faulty.Code == core.Undecided("", "").Code {
+		return faulty, nil
+	}
+	if err == nil {
+		_, err = segments.CoarseAudience(c, a.store, caller, tenantID, f, &data.Readers)
+	}
+	return nil, err
 }
 
 // fillParts fills in what is shown of the mail itself: the address of its HTML, and as text what that leaves out.

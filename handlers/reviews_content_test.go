@@ -26,6 +26,42 @@ func (e *reviewEnv) look() string {
 	return tag[1]
 }
 
+// segment adds a segment that everyone belongs to.
+func (e *reviewEnv) segment(name string) string {
+	e.Helper()
+	g, err := core.NewSegment(e.tenant.ID, core.SegmentInput{Name: &name, Rule: `{"not": {"domain": "none.example"}}`},
+		"test", e.seed.Time())
+	e.must(err)
+	e.must(e.store.AddSegment(e.Context(), g))
+	return g.ID
+}
+
+// A campaign whose segment can't be evaluated is shown, with the reason, and can't be approved.
+func TestReviewOfAnUndecidedSegment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		gone := e.seed.NewList(func(in *core.ListInput) { in.Name = new("Gone") })
+		id, rule := e.segment("Loyal"), core.RuleText(`{"on_list": "`+gone.ID+`"}`)
+		_, err := e.store.ChangeSegment(t.Context(), id, "test", func(g *core.Segment) error {
+			return g.Change(core.SegmentInput{Rule: rule}, "test", e.seed.Time())
+		})
+		e.must(err)
+		list := core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}
+		e.campaign = e.seed.NewCampaign(list, func(f *core.CampaignFields) { f.SegmentID = id })
+		e.edit(core.UserActor(e.bob.ID))
+		e.review(0)
+		if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); !strings.Contains(page, `value="approve"`) {
+			t.Errorf("before: %s", textOf(page))
+		}
+		e.must(e.store.DeleteList(t.Context(), gone.ID, "test", e.seed.Time()))
+		status, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+		if status != http.StatusOK || !strings.Contains(textOf(page), gone.ID) || strings.Contains(page, `value="approve"`) {
+			t.Errorf("after: %d %s", status, textOf(page))
+		}
+	})
+}
+
 // An edit of the layout, the theme or a file between the look and the approval is refused on the page, which says what
 // has changed and who changed it, and has the button for what it shows now.
 func TestReviewOfWhatHasChanged(t *testing.T) {
@@ -44,6 +80,7 @@ func TestReviewOfWhatHasChanged(t *testing.T) {
 		e.must(err)
 		e.must(e.store.AddTheme(t.Context(), theme, "test"))
 		paper := e.seed.NewMedia("paper.pdf", []string{"%PDF-1.7"}, func(m *core.Media) { m.Full.Type = core.PDF })
+		segment := e.segment("Loyal")
 		for _, change := range []struct {
 			says  string
 			write func(*core.CampaignFields)
@@ -72,6 +109,12 @@ func TestReviewOfWhatHasChanged(t *testing.T) {
 					return err
 				},
 			},
+			{"Segment Loyal: changed by Cy", func(f *core.CampaignFields) { f.SegmentID = segment }, func() error {
+				_, err := e.store.ChangeSegment(t.Context(), segment, cy, func(g *core.Segment) error {
+					return g.Change(core.SegmentInput{Rule: `{"not": {"domain": "other.example"}}`}, cy, now)
+				})
+				return err
+			}},
 			{"Campaign: changed by Bob", func(*core.CampaignFields) {}, func() error {
 				e.edit(core.UserActor(e.bob.ID))
 				e.review(0)
@@ -276,6 +319,7 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			f.FromName, f.FromEmail, f.ReplyTo = "Desk", "desk@acme.example", "answers@acme.example"
 			f.Preheader, f.Attachments, f.ExcludeListIDs = "In short", []string{paper.ID}, []string{staff.ID}
 			f.ExcludeCampaignIDs = []string{april.ID}
+			f.SegmentID, f.ExcludeSegmentIDs = e.segment("Loyal"), []string{e.segment("Silent")}
 			f.Audience = &core.FollowUp{Of: march.ID, Who: core.FollowUnopened}
 			f.Tracking, f.UTM = core.TrackingPersons, core.UTM{Source: "letter", Campaign: "may"}
 		})
@@ -288,7 +332,7 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			return textOf(list)
 		}
 		console := []string{
-			"desk@acme.example", "answers@acme.example", "paper.png (7 B)", "Staff", "April", "March",
+			"desk@acme.example", "answers@acme.example", "paper.png (7 B)", "Staff", "April", "March", "Loyal", "Silent",
 			"utm_source=letter", "utm_campaign=may",
 		}
 		for _, lang := range core.Languages {
@@ -297,8 +341,7 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			got := facts(reviewAddress(full.ID), lang)
 			for _, want := range append(console, w.ReviewPreheader, "In short", w.ReviewReplyTo, w.ReviewAttachments,
 				w.ReviewExcluded, w.ReviewExcludedSent, page.FillIn(w.ReviewOnlyUnopened, "campaign", "March"),
-				w.ReviewTracking,
-				w.ReviewPersons, w.ReviewUTM) {
+				w.ReviewTracking, w.ReviewPersons, w.ReviewUTM, w.ReviewSegment, w.ReviewNotSegment) {
 				if !strings.Contains(got, want) {
 					t.Errorf("%s: no %q in %s", lang, want, got)
 				}

@@ -31,6 +31,17 @@ func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 		return err // of one that is gone there is a finding
 	}
 	facts := []reviewFact{{w.ReviewReplyTo, t.ReplyTo}}
+	for i, id := range append([]string{f.SegmentID}, f.ExcludeSegmentIDs...) {
+		name, err := a.segmentName(c, t.ID, id)
+		if err != nil {
+			return err
+		}
+		label := w.ReviewNotSegment
+		if i == 0 {
+			label = w.ReviewSegment
+		}
+		facts = append(facts, reviewFact{label, name})
+	}
 	for _, id := range f.ExcludeListIDs {
 		name, err := a.listName(c, t.ID, id)
 		if err != nil {
@@ -76,6 +87,18 @@ func (a reviewPages) listName(c *web.Call, tenant, id string) (string, error) {
 		return id, nil
 	}
 	return l.Name, err
+}
+
+// segmentName is the name of a segment of a tenant, or its id where there is none any more.
+func (a reviewPages) segmentName(c *web.Call, tenant, id string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	g, err := a.store.Segment(c, id)
+	if core.KindOf(err) == core.NotFound || err == nil && g.TenantID != tenant {
+		return id, nil
+	}
+	return g.Name, err
 }
 
 // campaignName is what a campaign of a tenant is called, or its id where there is none any more.

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"newsletterd/handlers/devices"
+	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 )
 
@@ -56,6 +57,7 @@ func (h *Handler) table() []*web.Route {
 	h.providerEventRoutes(&t)
 	h.mediaRoutes(&t)
 	(&devices.Room{Store: h.options.Store, Limits: h.options.ModelLimits, Uploads: h.uploads}).Routes(&t)
+	(&segments.Room{Store: h.options.Store}).Routes(&t)
 	h.operationRoutes(&t)
 	h.console().Routes(&t)
 	return t

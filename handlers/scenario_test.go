@@ -223,7 +223,7 @@ var volatile = []struct {
 	{"key", regexp.MustCompile(`("public": ?"|; p=)([A-Za-z0-9+/=]{40,})`), true},
 	{"secret", regexp.MustCompile(`()(whsec_[A-Za-z0-9+/=]+)`), true},
 	{"proof", regexp.MustCompile(`(newsletterd-verification=)([a-z0-9]{26})`), true},
-	{"etag", regexp.MustCompile(`(Etag: ")(\d+-[\w-]{46})`), true},
+	{"etag", regexp.MustCompile(`(Etag: ")(\d+-[\w-]{50})`), true},
 	{"token", regexp.MustCompile(`(^|[^\w-])([\w-]{40,})`), true},
 	{"cursor", regexp.MustCompile(`(cursor(?:=|": "))([\w-]{20,})`), true},
 	{"id", regexp.MustCompile(`()([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})`), true},

@@ -49,8 +49,9 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		}).
 		Refuses(times...).
 		Refuses(
-			web.Refused("list_id", "The list doesn't exist"),
-			web.Refused("tenant_id", "The list belongs to another tenant"),
+			web.Refused("list_id", "The list doesn't exist"), web.Refused("tenant_id", "The list belongs to another tenant"),
+			web.Refused("segment_id", "The list's tenant has no such segment"),
+			web.Clashing("segment_undecided", "", "A condition of the segment can't be decided"),
 			web.Refused("body_html", "The placeholders are malformed"),
 			web.Refused("body_text", "The placeholders are malformed"),
 			web.Refused("subject", "The placeholders are malformed"),
@@ -128,6 +129,8 @@ type sendJobRequest struct {
 	TenantIDc     string          `json:"tenantId" is:"uuid"`
 	ListID        string          `json:"list_id" is:"uuid,needed"`
 	ListIDc       string          `json:"listId" is:"uuid"`
+	SegmentID     string          `json:"segment_id" is:"uuid"`
+	SegmentIDc    string          `json:"segmentId" is:"uuid"`
 	Name          string          `json:"name" like:"line" max:"998"`
 	Subject       string          `json:"subject" is:"required" like:"name" max:"998"`
 	BodyHTML      *string         `json:"body_html"`
@@ -201,6 +204,7 @@ func given(s *string) string {
 func (in *sendJobRequest) CheckInput() error {
 	for _, err := range []error{
 		fold("tenant_id", &in.TenantID, in.TenantIDc), fold("list_id", &in.ListID, in.ListIDc),
+		fold("segment_id", &in.SegmentID, in.SegmentIDc),
 		foldText("body_html", &in.BodyHTML, in.BodyHTMLc), foldText("body_text", &in.BodyText, in.BodyTextc),
 		fold("scheduled_at", &in.ScheduledAt, in.ScheduledAtc), fold("window_start", &in.WindowStart, in.WindowStartc),
 		fold("window_end", &in.WindowEnd, in.WindowEndc),
@@ -234,7 +238,7 @@ func validIdempotencyKey(key *string) error {
 func (in *sendJobRequest) job() core.NewJob {
 	n := core.NewJob{
 		TenantID: in.TenantID, ListID: in.ListID, Name: in.Name, Subject: in.Subject,
-		BodyHTML: given(in.BodyHTML), BodyText: given(in.BodyText),
+		SegmentID: in.SegmentID, BodyHTML: given(in.BodyHTML), BodyText: given(in.BodyText),
 		Template: in.Template, ScheduledAt: in.ScheduledAt, WindowStart: in.WindowStart, WindowEnd: in.WindowEnd,
 	}
 	if in.Tracking != nil {

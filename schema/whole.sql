@@ -444,7 +444,7 @@ CREATE TABLE frozen_content (
   template_text  INTEGER NOT NULL DEFAULT 0,
   layout_html    INTEGER NOT NULL DEFAULT 0,
   layout_text    INTEGER NOT NULL DEFAULT 0
-, list_names TEXT NOT NULL DEFAULT '[]') STRICT, WITHOUT ROWID;
+, list_names TEXT NOT NULL DEFAULT '[]', rule TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE TABLE further_list (
   job_no    INTEGER NOT NULL,
@@ -987,6 +987,24 @@ CREATE TABLE seen_nonce (
   UNIQUE (client_id, nonce)
 ) STRICT;
 
+CREATE TABLE segment (
+  id         TEXT PRIMARY KEY,
+  tenant_id  TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  rule       TEXT NOT NULL,    -- core.Rule as JSON
+  revision   INTEGER NOT NULL, -- counts changes, from 1
+  created_by TEXT NOT NULL,    -- actor; '': erased
+  created_at INTEGER NOT NULL,
+  changed_by TEXT NOT NULL,    -- actor; '': erased
+  updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX segment_changer ON segment (changed_by) WHERE changed_by <> '';
+
+CREATE INDEX segment_creator ON segment (created_by) WHERE created_by <> '';
+
+CREATE UNIQUE INDEX segment_name ON segment (tenant_id, name);
+
 CREATE TABLE send_job (
   no             INTEGER PRIMARY KEY AUTOINCREMENT,
   id             TEXT NOT NULL UNIQUE,
@@ -1105,7 +1123,7 @@ CREATE TABLE subscriber (
   soft_at      INTEGER NOT NULL DEFAULT 0, -- of the first of them
   sync_no      INTEGER NOT NULL DEFAULT 0, -- of the last full sync that named it
   created_at   INTEGER NOT NULL,
-  changed_at   INTEGER NOT NULL, doubted_at INTEGER NOT NULL DEFAULT 0,
+  changed_at   INTEGER NOT NULL, doubted_at INTEGER NOT NULL DEFAULT 0, joined_at INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (list_id, id)
 ) STRICT, WITHOUT ROWID;
 

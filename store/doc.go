@@ -8,6 +8,7 @@
 //	store/devices       devices, agents, models, shares
 //	store/campaigns     the send side: campaigns, jobs, recipients, subscribers
 //	store/members       the member side: subscriptions and consents
+//	store/audience      segments, and who belongs to them
 //	store/imports       subscriptions from files
 //	store/people        operations that span all of these
 //

@@ -520,6 +520,7 @@ func (s *story) whole() {
 	s.subscribers()
 	s.jobs()
 	s.campaigns()
+	s.segments()
 	s.ends()
 }
 

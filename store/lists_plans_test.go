@@ -14,6 +14,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/audience"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/imports"
@@ -31,6 +32,7 @@ var unordered = map[string]string{
 	"FROM import_job INDEXED BY import_job_list":  "a list has few imports",
 	"FROM role WHERE user_id = ?":                 "a user has few roles",
 	"ORDER BY name = ?2 DESC":                     "a command looks for a record by a part of its name",
+	"FROM segment INDEXED BY segment_name":        "a tenant has few segments",
 	"INDEXED BY list_deleted":                     "few lists were deleted in the last 30 days",
 	"INDEXED BY tenant_deleted":                   "few tenants were deleted in the last 30 days",
 }
@@ -178,8 +180,13 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{j, campaigns.RecipientFilter{Email: sub.Email}},
 			{j, campaigns.RecipientFilter{Event: "clicked"}},
 		},
-		"References":          {{people.NounList, "acme", ""}},
-		"SenderDomains":       among,
+		"References":    {{people.NounList, "acme", ""}},
+		"SenderDomains": among,
+		"PeopleOf": {{audience.Question{
+			TenantID: l.TenantID, ListIDs: []string{l.ID}, Rule: &core.Rule{OnList: l.ID}, Now: now,
+		}}},
+		"SegmentUses":         of,
+		"Segments":            {{l.TenantID}},
 		"Shares":              of,
 		"Subscribers":         {{l.ID}},
 		"Subscriptions":       {{l.ID, ""}},

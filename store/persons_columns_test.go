@@ -153,7 +153,7 @@ var personColumns = map[string]struct {
 	"frozen_body":  {other: "no hash body"},
 	"further_list": {other: "job_no place list_id after_seq"},
 	"frozen_content": {other: "copy_id list_name list_names tenant_name postal_address language mail_from from_name " +
-		"reply_to template resolved template_html template_text layout_html layout_text"},
+		"reply_to template resolved template_html template_text layout_html layout_text rule"},
 	"recipient": {
 		person: "subscriber_id email_key reason",
 		other:  "job_no seq state tries due_at finished_at ambiguous marks",
@@ -177,6 +177,9 @@ var personColumns = map[string]struct {
 		other: "id tenant_id name base light dark font heading_font size heading_weight width padding radius masthead " +
 			"logo_url logo_width footer_text postal_address social created_at updated_at audit_seen",
 	},
+	"segment": {
+		person: "created_by changed_by", other: "id tenant_id name rule revision created_at updated_at",
+	},
 	"sender_domain": {
 		other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
 			"updated_at",
@@ -186,7 +189,8 @@ var personColumns = map[string]struct {
 	"signing_key": {other: "kid alg private created_at active_at retired_at expires_at"},
 	"subscriber": {
 		person: "email_key id email preferences",
-		other:  "list_id word word_at block block_at soft_bounces soft_at doubted_at sync_no created_at changed_at",
+		other: "list_id word word_at block block_at soft_bounces soft_at doubted_at sync_no created_at changed_at " +
+			"joined_at",
 	},
 	"subscription": {
 		person: "id email email_key preferences",

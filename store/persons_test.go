@@ -122,6 +122,8 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 		"INSERT INTO keeper (record, actor) VALUES ('c' || ?4, 'user:' || ?3), ('e' || ?4, 'user:' || ?3)",
 		"INSERT INTO deleted_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, created_at, " +
 			"disabled_reason) VALUES ('d' || ?4, ?2, '', '', 'https://crm.example', '[]', x'', 'user:' || ?3, 1, '')",
+		"INSERT INTO segment (id, tenant_id, name, rule, revision, created_by, created_at, changed_by, updated_at) VALUES " +
+			"('a' || ?4, ?2, 'All of ' || ?4, '{}', 1, 'user:' || ?3, 1, 'user:' || ?3, 1)",
 		"UPDATE agent SET name = 'Agent of ' || ?1 WHERE owner_id = ?3",
 		"UPDATE model SET name = 'Face of ' || ?1, description = 'This is ' || ?1 WHERE owner_id = ?3",
 	} {
@@ -182,7 +184,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 		`"opened":[{"url":""`, `{"url":"https://shop.example/"`, `"kind":"complaint"`, `"kind":"disabled"`,
 		`"events":[{`, `"requests":[{`, `"block":"complaint"`, `"action":"model.create"`, `"sign_ins":[{`,
 		`"browsers":[{`, `"kind":"verify"`, `"kind":"confirm"`,
-		`"preferences":{"city":"Ulm"}`, `"role":"tenant_admin"`,
+		`"segments":[{"id":"a`, `"preferences":{"city":"Ulm"}`, `"role":"tenant_admin"`,
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the export misses %s", want)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"newsletterd/store/audience"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/devices"
@@ -22,6 +23,7 @@ type (
 	deviceStore   = devices.Store
 	memberStore   = members.Store
 	campaignStore = campaigns.Store
+	audienceStore = audience.Store
 	importStore   = imports.Store
 	peopleStore   = people.Store
 )
@@ -35,6 +37,7 @@ type Store struct {
 	*deviceStore
 	*memberStore
 	*campaignStore
+	*audienceStore
 	*importStore
 	*peopleStore
 }
@@ -50,7 +53,8 @@ func Open(ctx context.Context, o db.Options) (*Store, error) {
 		Campaigns: campaigns.New(d, t, f),
 	}
 	r.Imports = imports.New(d, t, f, r.Members, r.Campaigns)
-	s := &Store{d, t, f, r.Identity, r.Devices, r.Members, r.Campaigns, r.Imports, people.New(d, r)}
+	a := audience.New(d, t, r.Campaigns)
+	s := &Store{d, t, f, r.Identity, r.Devices, r.Members, r.Campaigns, a, r.Imports, people.New(d, r)}
 	if err := d.Open(ctx, r.Devices.Start); err != nil {
 		return nil, err
 	}

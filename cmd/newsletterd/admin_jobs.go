@@ -23,6 +23,7 @@ import (
 func (p *program) jobCommands() *cli.Command {
 	create := p.command("create", "create a send job", append(sourceFlags(), []cli.Flag{
 		referenceFlag("list", people.NounList, "list (`ID` or name)"),
+		referenceFlag("segment", people.NounSegment, "only send to subscribers in this segment (`ID` or name)"),
 		stringFlag("subject", "subject `TEXT`, can contain placeholders"),
 		stringFlag("name", "internal `NAME` of the job"), stringFlag("html", "`FILE` with the HTML part"),
 		stringFlag("text", "`FILE` with the text part (default: generated from the HTML)"),
@@ -211,8 +212,17 @@ func (p *program) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) err
 	if err != nil {
 		return err
 	}
-	return p.confirm(c, l.Counts.Readers(), fmt.Sprintf("Send %q to %s of the list %q %s?",
-		n.Subject, counted(l.Counts.Readers(), "subscriber"), l.Name, whenSent(n)))
+	readers := l.Counts.Readers()
+	if n.SegmentID != "" {
+		narrowed := core.CampaignFields{ListIDs: []string{l.ID}, Narrowing: core.Narrowing{SegmentID: n.SegmentID}}
+		audience, err := s.CountAudience(c.Context, l.TenantID, &narrowed, 0)
+		if err != nil {
+			return err
+		}
+		readers = audience.Recipients
+	}
+	return p.confirm(c, readers, fmt.Sprintf("Send %q to %s of the list %q %s?",
+		n.Subject, counted(readers, "subscriber"), l.Name, whenSent(n)))
 }
 
 // confirmCampaign is confirmJob for a campaign, with the sum of its audience.
@@ -269,7 +279,7 @@ func whenSent(n *core.NewJob) string {
 // newJob reads the flags and the files that they name.
 func newJob(c *cli.Context) (n core.NewJob, err error) {
 	n = core.NewJob{
-		ListID: c.String("list"), Name: c.String("name"), Subject: c.String("subject"),
+		ListID: c.String("list"), SegmentID: c.String("segment"), Name: c.String("name"), Subject: c.String("subject"),
 		TrackOpen: c.Bool("track-open"), TrackClick: c.Bool("track-click"),
 	}
 	for flag, to := range map[string]*string{"html": &n.BodyHTML, "text": &n.BodyText} {

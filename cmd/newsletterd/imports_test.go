@@ -26,13 +26,14 @@ var mayImport = map[string][]string{
 	"store/devices":   {"core", "store/db", "store/files"},
 	"store/members":   {"core", "store/db", "store/tenants"},
 	"store/campaigns": {"core", "store/db", "store/files", "store/tenants"},
+	"store/audience":  {"core", "store/campaigns", "store/db", "store/tenants"},
 	"store/imports":   {"core", "store/campaigns", "store/db", "store/files", "store/members", "store/tenants"},
 	"store/people": {
 		"core", "schema", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity", "store/imports",
 		"store/members", "store/tenants",
 	},
 	"store": {
-		"core", "schema", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity", "store/imports",
+		"core", "schema", "store/audience", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity", "store/imports",
 		"store/members", "store/people", "store/tenants",
 	},
 	"store/storetest": {
@@ -69,6 +70,7 @@ var mayImport = map[string][]string{
 		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/markup", "store", "store/campaigns",
 	},
 	"handlers/devices":        {"core", "handlers/web", "store", "store/devices", "store/files"},
+	"handlers/segments":       {"core", "handlers/web", "store", "store/audience", "store/db"},
 	"handlers/console/assets": {},
 	"handlers/console":        {"core", "mail/markup", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest": {
@@ -79,7 +81,8 @@ var mayImport = map[string][]string{
 		"core", "store", "store/people", "store/members", "store/imports", "store/campaigns", "store/db", "store/devices",
 		"store/files", "store/identity", "store/tenants", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup",
 		"mail/notice", "mail/picture",
-		"mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/devices", "handlers/console",
+		"mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/devices", "handlers/segments",
+		"handlers/console",
 	},
 
 	"store/replica":             {"core", "store/replica/objects"},

@@ -27,6 +27,7 @@ func (p *program) publishCommand() *cli.Command {
 		stringFlag("at", "start sending at `TIME`: \"2026-12-24 08:00\", local or in --time-zone, or "+
 			"2026-12-24T08:00:00Z (default: now)"),
 		timeZoneFlag(),
+		referenceFlag("segment", people.NounSegment, "only send to subscribers in this segment (`ID` or name)"),
 		boolFlag("test-group", "only send a test to the file's test_addresses, or else the tenant's"),
 		boolFlag("draft", "only save it as a draft campaign"),
 		boolFlag("again", "create another campaign from a file that was already sent"), themeFlag(),
@@ -278,6 +279,16 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 	if r.ExcludeListIDs, err = find("exclude_lists", people.NounList, issue.Texts["exclude_lists"]); err != nil {
 		return r, err
 	}
+	if r.ExcludeSegmentIDs, err = find("exclude_segments", people.NounSegment, issue.Texts["exclude_segments"]); err != nil {
+		return r, err
+	}
+	if r.SegmentID = c.String("segment"); r.SegmentID == "" && issue.Values["segment"] != "" {
+		ids, err := find("segment", people.NounSegment, []string{issue.Values["segment"]})
+		if err != nil {
+			return r, err
+		}
+		r.SegmentID = ids[0]
+	}
 	r.ExcludeCampaignIDs, err = find("exclude_campaigns", people.NounCampaign, issue.Texts["exclude_campaigns"])
 	who, of := issue.Values["audience"], issue.Values["audience_of"]
 	switch {
@@ -337,6 +348,10 @@ func keyOf(issue *frontmatter.Matter, field string) string {
 		return "exclude_lists"
 	case "exclude_campaign_ids":
 		return "exclude_campaigns"
+	case "segment_id":
+		return "segment"
+	case "exclude_segment_ids":
+		return "exclude_segments"
 	case "audience.who":
 		return "audience"
 	case "audience.of":

@@ -207,7 +207,8 @@ var inOperation = map[string]core.Action{
 	"POST /api/newsletter/preferences":    core.ActionPeopleChange,
 	"POST /api/subscriptions/disable":     core.ActionSuppressionManage,
 	"POST /api/api/subscriptions/disable": core.ActionSuppressionManage,
-	"GET /api/admin/subscribers":          core.ActionPeopleRead, // by address
+	"GET /api/admin/subscribers":          core.ActionPeopleRead,   // by address
+	"POST /api/segment-count":             core.ActionSegmentWrite, // of an unsaved rule
 }
 
 // wants returns the acceptable statuses. An empty result means that the caller has access, and only 401, 403 and 404

@@ -89,6 +89,7 @@ func (w *World) newTenant(s *storetest.Seeder, marker string) *Tenant {
 	reader := t.Records["/api/admin/subscribers"]
 	reader.Masked = s.MaskedSubscriptionID(reader.ID)
 	t.Records["/api/admin/subscribers"] = reader
+	t.addSegments(add)
 	w.addAdmin(t, add)
 	t.addOwned(s, w.hash, add)
 	return t
@@ -168,6 +169,23 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		return in.NewTemplate(core.TemplateInput{
 			Name: new(t.Marker + core.NewID()), BodyText: &t.Marker,
 		}).ID
+	})
+}
+
+// addSegments adds a segment, and a person whom it may be asked about.
+func (t *Tenant) addSegments(add adds) {
+	add("/api/segments", core.ActionSegmentRead, func(s *storetest.Seeder) string {
+		g, err := core.NewSegment(t.ID, core.SegmentInput{
+			Name: new(t.Marker + core.NewID()), Rule: core.RuleText(`{"domain": "` + t.Marker + `.example"}`),
+		}, "test", s.Time())
+		s.Must(err)
+		s.Must(s.AddSegment(s.Context(), g))
+		return g.ID
+	})
+	add("/api/segments/:id/people", core.ActionSegmentRead, func(s *storetest.Seeder) string {
+		reader, err := s.Subscriber(s.Context(), t.List, "reader-of-job@"+core.Email(t.Marker)+".example")
+		s.Must(err)
+		return reader.ID
 	})
 }
 

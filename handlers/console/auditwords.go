@@ -87,6 +87,9 @@ var auditSentences = map[string]string{
 	"subscription.delete":         "{{who}} unsubscribed {{what}} from a list.",
 	"subscription.export":         "{{who}} exported the subscribers of a list.",
 	"subscription.update":         "{{who}} edited the fields of {{what}}.",
+	"segment.create":              "{{who}} created the segment {{what}}.",
+	"segment.delete":              "{{who}} deleted the segment {{what}}.",
+	"segment.update":              "{{who}} edited the segment {{what}}.",
 	"suppression.import":          "{{who}} added addresses to the suppression list.",
 	"suppression.create":          "{{who}} blocked {{what}}.",
 	"suppression.delete":          "{{who}} unblocked {{what}}.",
@@ -137,6 +140,7 @@ var auditAreas = []option{
 	{"subscription", "People"},
 	{"person", "Personal data"},
 	{"import", "Imports"},
+	{"segment", "Segments"},
 	{"suppression", "Suppression list"},
 	{"list", "Lists"},
 	{"template", "Templates"},
@@ -234,6 +238,8 @@ func (p *Page) auditObject(e *core.AuditEntry) auditPart {
 		to = p.Path("campaigns", e.CampaignID)
 	case "list":
 		to = p.Path("lists", e.Object)
+	case "segment":
+		to = p.Path("segments", e.Object)
 	case "import":
 		to = p.Path("imports", e.Object)
 	case "domain":

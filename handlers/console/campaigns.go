@@ -189,6 +189,8 @@ type campaignPage struct {
 
 	ExcludeListIDs     []string       `json:"exclude_list_ids"`
 	ExcludeCampaignIDs []string       `json:"exclude_campaign_ids"`
+	SegmentID          string         `json:"segment_id"`
+	ExcludeSegmentIDs  []string       `json:"exclude_segment_ids"`
 	TestAddresses      []string       `json:"test_addresses"`
 	Attachments        []string       `json:"attachments"`
 	Audience           *core.FollowUp `json:"audience"`
@@ -197,6 +199,9 @@ type campaignPage struct {
 
 	Revision string `json:"-"` // ETag for changes
 }
+
+// segmented reports whether segments decide on the recipients.
+func (c *campaignPage) segmented() bool { return c.SegmentID != "" || len(c.ExcludeSegmentIDs) > 0 }
 
 // Title returns the display name of the campaign.
 func (c *campaignPage) Title(p *Page) string { return p.TitleOf(c.CampaignView) }

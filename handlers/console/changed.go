@@ -14,7 +14,7 @@ func (p *Page) changedText(changes []core.ContentChange) string {
 		one := &changes[i]
 		what := p.T(changedParts[one.What])
 		switch one.What {
-		case core.ChangedTheme, core.ChangedLayout, core.ChangedLists:
+		case core.ChangedTheme, core.ChangedLayout, core.ChangedLists, core.ChangedSegment:
 			what = strings.TrimSpace(what + " " + one.Name)
 		}
 		who := cmp.Or(one.ByName, p.T("someone outside the team"))
@@ -38,6 +38,7 @@ var changedParts = map[string]string{
 	core.ChangedSettings: "Sender settings",
 	core.ChangedLists:    "List",
 	core.ChangedMedia:    "Images and attachments",
+	core.ChangedSegment:  "Segment",
 	core.ChangedPlan:     "First recipients or time",
 	core.ChangedProgram:  "Email HTML",
 }

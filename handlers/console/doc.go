@@ -13,6 +13,7 @@
 //	faults.go     API errors in the words of the pages
 //	faultwords.go plain texts for technical API messages, by their formats in the code
 //	faultfields.go plain texts for messages that begin with the name of a field
+//	faultrules.go plain texts for messages about the rules of segments
 //	format.go     dates, numbers and percentages in each language
 //	chart.go      charts as SVG
 //	icons.go      icons (icons/)
@@ -35,6 +36,7 @@
 // Subscribers and lists:
 //
 //	people.go peopletable.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
+//	segments.go segmentfields.go segmentrows.go segmentcount.go   segments
 //	imports.go import*.go names.go   imports and undoing them
 //	lists.go list_questions.go mail_texts.go hygiene.go   lists, their fields and texts
 //

@@ -128,6 +128,7 @@ func (o *Console) showCampaign(p *Page) (web.HTML, error) {
 type editorData struct {
 	*campaignPage
 	Lists     []listChoice
+	Segments  []option // all of the tenant, and "" for everyone; empty: there are none
 	Themes    []option
 	Trackings []option
 	Languages []option
@@ -188,6 +189,9 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	if d.Themes, err = p.themes(); err != nil {
 		return web.HTML{}, err
 	}
+	if err = p.segmentChoices(&d); err != nil {
+		return web.HTML{}, err
+	}
 	d.Trackings = p.trackings(c.Tracking)
 	d.Languages = []option{{"", p.T("Default of the list")}}
 	for _, lang := range core.Languages {
@@ -195,6 +199,9 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	}
 	if err = p.look(&d); err == nil {
 		err = p.seeAs(&d)
+	}
+	if err == nil {
+		err = p.segmentedReaders(&d)
 	}
 	if err != nil {
 		return web.HTML{}, err
@@ -317,6 +324,10 @@ func changeOf(form map[string]string, c *campaignPage) map[string]any {
 	if form["tab"] == "settings" {
 		out["list_ids"] = ticked(form, "list.", c.ListIDs)
 		out["exclude_list_ids"] = ticked(form, "out.", c.ExcludeListIDs)
+		if segment, ok := form["segment"]; ok {
+			out["segment_id"] = segment
+			out["exclude_segment_ids"] = ticked(form, "outside.", c.ExcludeSegmentIDs)
+		}
 		out["archive"] = form["archive"] != ""
 		out["test_addresses"] = strings.FieldsFunc(form["test_addresses"], func(r rune) bool {
 			return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == ';'
@@ -378,6 +389,9 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 		if d.Lists, err = p.lists(c); err == nil {
 			err = p.look(&d)
 		}
+		if d.Settings = p.Form["tab"] == "settings"; d.Settings && err == nil {
+			err = p.segmentedReaders(&d)
+		}
 		if err != nil {
 			return web.HTML{}, err
 		}
@@ -413,7 +427,9 @@ func (p *Page) ours(c *campaignPage) bool {
 // clone returns a copy that shares no data which overlay changes.
 func (c *campaignPage) clone() *campaignPage {
 	out := *c
-	for _, ids := range []*[]string{&out.ListIDs, &out.ExcludeListIDs, &out.TestAddresses} {
+	for _, ids := range []*[]string{
+		&out.ListIDs, &out.ExcludeListIDs, &out.ExcludeSegmentIDs, &out.TestAddresses,
+	} {
 		*ids = slices.Clone(*ids)
 	}
 	if c.Archive != nil {
@@ -429,6 +445,7 @@ func (c *campaignPage) same(other *campaignPage) bool {
 		c.ReplyTo == other.ReplyTo &&
 		c.Language == other.Language && c.Tracking == other.Tracking && c.Theme == other.Theme &&
 		slices.Equal(c.ListIDs, other.ListIDs) && slices.Equal(c.ExcludeListIDs, other.ExcludeListIDs) &&
+		c.SegmentID == other.SegmentID && slices.Equal(c.ExcludeSegmentIDs, other.ExcludeSegmentIDs) &&
 		slices.Equal(c.TestAddresses, other.TestAddresses) && c.Archived() == other.Archived()
 }
 

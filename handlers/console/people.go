@@ -20,6 +20,7 @@ func (o *Console) peopleRoutes(t *web.Table) {
 	o.post(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: add a person")
 	o.bulkRoutes(t)
 	o.personRoutes(t)
+	o.segmentRoutes(t)
 	o.suppressionRoutes(t)
 	o.importRoutes(t)
 }

@@ -33,6 +33,9 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case strings.HasPrefix(j.PauseReason, core.PauseRestored):
 		return p.T("The database was restored from a backup, so it's unclear who already has this email. Contact the " +
 			"server administrator.")
+	case reason == core.PauseSegment:
+		return p.T("Paused because the segment can't be evaluated: a list, campaign or segment that it names was deleted, " +
+			"or opens aren't tracked any more. Cancel sending, change the segment, then duplicate the campaign and send it.")
 	case reason == core.PauseLink:
 		return p.T("A link isn't responding ({{what}}). Fix it below or resume sending.", "what", detail)
 	case reason == "first few":

@@ -67,6 +67,7 @@ type countedAudience struct {
 	core.Audience
 	Warnings []string     `json:"warnings"`
 	BestAt   core.Instant `json:"best_at"` // 0: unknown
+	Coarse   bool         `json:"coarse"`  // rounded, because the visitor may not see people
 }
 
 // Unmeasured reports whether links in the emails lead directly to their targets.
@@ -190,10 +191,23 @@ func (p *Page) lookAt(d *sendData) error {
 		return nil // there are no recipients to count
 	}
 	if _, err := p.Get(campaignAPI(c.ID, "audience"), nil, &d.Readers); err != nil {
-		return err
+		text, _, ok := p.FaultOf(err)
+		if !ok || !c.segmented() {
+			return err
+		}
+		to := Link{p.T("Recipients and sender"), p.Path("campaigns", c.ID) + "?tab=settings"}
+		d.Faults = append(d.Faults, matter{Text: text, Bad: true, Mend: to})
+		return nil
 	}
-	d.Sum = p.sumOf(&d.Readers.Audience)
-	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast {
+	if d.Sum = p.sumOf(&d.Readers.Audience); d.Readers.Coarse {
+		d.Sum = p.T("Rounded, because your role can't see people.")
+	}
+	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast && a.Outside > 0 {
+		d.Warnings = append(d.Warnings, matter{
+			Text: p.T("No recipients: no subscriber of the selected lists is in the segment."),
+			Mend: Link{p.T("Recipients and sender"), p.Path("campaigns", c.ID) + "?tab=settings"},
+		})
+	} else if a.Recipients == 0 && !a.AtLeast {
 		d.Warnings = append(d.Warnings, matter{
 			Text: p.T("No recipients: the selected lists have no subscribers yet."),
 			Mend: Link{p.T("Add subscribers"), p.Path("people")},
@@ -231,6 +245,7 @@ func (p *Page) sumOf(a *core.Audience) string {
 		{a.Suppressed, p.N("1 blocked|{{n}} blocked", a.Suppressed)},
 		{a.Duplicates, p.N("1 duplicate|{{n}} duplicates", a.Duplicates)},
 		{a.Excluded, p.N("1 excluded|{{n}} excluded", a.Excluded)},
+		{a.Outside, p.N("1 not in the segment|{{n}} not in the segment", a.Outside)},
 	} {
 		if part.n > 0 {
 			sum += " − " + part.text

@@ -54,6 +54,9 @@ func (p *Page) lookFurther(d *sendData) error {
 		sent = append(sent, name)
 	}
 	add(p.T("Excluded: recipients of"), sent...)
+	if err := p.lookAtSegments(c, add); err != nil {
+		return err
+	}
 	if c.Audience != nil {
 		name, err := p.campaignName(c.Audience.Of)
 		if err != nil {
@@ -89,4 +92,25 @@ func (p *Page) onlyTo(who, name string) string {
 		return p.T("recipients of {{campaign}} without an open or click", "campaign", name)
 	}
 	return p.T("recipients of {{campaign}}", "campaign", name)
+}
+
+// lookAtSegments adds the facts about the segments that decide on the recipients.
+func (p *Page) lookAtSegments(c *campaignPage, add func(name string, texts ...string)) error {
+	if c.SegmentID != "" {
+		name, err := p.segmentName(c.SegmentID)
+		if err != nil {
+			return err
+		}
+		add(p.T("Segment"), name)
+	}
+	var out []string
+	for _, id := range c.ExcludeSegmentIDs {
+		name, err := p.segmentName(id)
+		if err != nil {
+			return err
+		}
+		out = append(out, name)
+	}
+	add(p.T("Excluded segments"), out...)
+	return nil
 }

@@ -51,8 +51,8 @@ var areas = []struct {
 // areaOf maps the first part of a path to its navigation area, if the name differs.
 var areaOf = map[string]string{
 	"new-campaign": "campaigns", "new-person": "people", "new-import": "people", "imports": "people",
-	"suppressions": "people",
-	"new-list":     "lists",
+	"suppressions": "people", "segments": "people", "new-segment": "people",
+	"new-list": "lists",
 }
 
 func (p *Page) shell(v *View) shell {

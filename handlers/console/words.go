@@ -97,18 +97,19 @@ func fillIn(text string, pairs ...any) string {
 
 // notices holds the messages about completed actions, keyed by the word in the query.
 var notices = map[string]string{
-	"saved":           "Changes saved",
-	"created":         "Created",
-	"mail-server":     "Mail server saved. Check whether the test email arrived.",
-	"deleted":         "Deleted",
-	"sent":            "Sent",
-	"restored":        "Version restored",
-	"duplicated":      "Campaign duplicated. You're editing the copy.",
-	"put-away":        "Campaign archived. To see it again, filter by Archived.",
-	"undone":          "Sending undone. The campaign is a draft again.",
-	"undone-approved": "Sending undone. The campaign stays approved as long as you don't edit it.",
-	"again":           "Identity confirmed. Choose the file again.",
-	"cancelled":       "Canceled",
+	"saved":              "Changes saved",
+	"created":            "Created",
+	"mail-server":        "Mail server saved. Check whether the test email arrived.",
+	"deleted":            "Deleted",
+	"sent":               "Sent",
+	"restored":           "Version restored",
+	"segment-duplicated": "Segment duplicated. You're editing the copy.",
+	"duplicated":         "Campaign duplicated. You're editing the copy.",
+	"put-away":           "Campaign archived. To see it again, filter by Archived.",
+	"undone":             "Sending undone. The campaign is a draft again.",
+	"undone-approved":    "Sending undone. The campaign stays approved as long as you don't edit it.",
+	"again":              "Identity confirmed. Choose the file again.",
+	"cancelled":          "Canceled",
 
 	// For operators.
 	"queued-again": "Queued again",

@@ -72,6 +72,14 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, a := range auditAreas {
 		used[a.Text] = "auditwords.go"
 	}
+	for _, ops := range segmentOps {
+		for _, op := range ops {
+			used[op.Text], used[op.Unit], used[op.Said] = "segmentrows.go", "segmentrows.go", "segmentrows.go"
+		}
+	}
+	for _, s := range segmentSubjects {
+		used[s.text] = "segmentrows.go"
+	}
 	for _, a := range areas {
 		used[a.text] = "shell.go"
 	}

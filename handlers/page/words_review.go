@@ -38,6 +38,7 @@ type reviewWords struct {
 	ReviewSettings   string `json:"review_part_settings"`
 	ReviewLists      string `json:"review_part_lists"`
 	ReviewMedia      string `json:"review_part_media"`
+	ReviewSegments   string `json:"review_part_segment"`
 	ReviewPlan       string `json:"review_part_plan"`
 	ReviewProgram    string `json:"review_part_program"`
 	ReviewFaulty     string `json:"review_faulty"`
@@ -54,6 +55,8 @@ type reviewWords struct {
 	ReviewAttachments  string `json:"review_attachments"`
 	ReviewExcluded     string `json:"review_excluded"`
 	ReviewExcludedSent string `json:"review_excluded_sent"`
+	ReviewSegment      string `json:"review_segment"`
+	ReviewNotSegment   string `json:"review_excluded_segments"`
 	ReviewOnly         string `json:"review_only"`
 	ReviewOnlySame     string `json:"review_only_same"`
 	ReviewOnlyJoined   string `json:"review_only_joined"`
@@ -92,7 +95,7 @@ func ChangesOf(w *Words, err error) (lines []string) {
 		one := &fault.Changes[i]
 		what := w.reviewPart(one.What)
 		switch one.What {
-		case core.ChangedTheme, core.ChangedLayout, core.ChangedLists:
+		case core.ChangedTheme, core.ChangedLayout, core.ChangedLists, core.ChangedSegment:
 			what = strings.TrimSpace(what + " " + one.Name)
 		}
 		who := cmp.Or(one.ByName, w.ReviewByOther)
@@ -112,7 +115,7 @@ func (w *reviewWords) reviewPart(what string) string {
 	return map[string]string{
 		core.ChangedCampaign: w.ReviewCampaign, core.ChangedTheme: w.ReviewTheme, core.ChangedLayout: w.ReviewLayout,
 		core.ChangedSettings: w.ReviewSettings, core.ChangedLists: w.ReviewLists, core.ChangedMedia: w.ReviewMedia,
-		core.ChangedPlan: w.ReviewPlan, core.ChangedProgram: w.ReviewProgram,
+		core.ChangedSegment: w.ReviewSegments, core.ChangedPlan: w.ReviewPlan, core.ChangedProgram: w.ReviewProgram,
 	}[what]
 }
 

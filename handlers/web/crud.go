@@ -11,6 +11,7 @@ type Resource struct {
 	Missing                            *core.Error
 	List, Create, Show, Update, Remove Endpoint
 	May                                Rights
+	Who                                func(core.Action) Access // nil: Admin
 }
 
 // resourceRows holds the rows of a resource, so that callers can complete them.
@@ -21,6 +22,9 @@ type resourceRows struct{ List, Create, show, Update, Remove *Route }
 func Crud(t *Table, path, name, one, many string, r Resource) resourceRows {
 	item := path + "/:id"
 	row := func(method, path string, may core.Action, do Endpoint, summary string) *Route {
+		if r.Who != nil {
+			return t.Add(method, path, r.Who(may), Member, do, summary)
+		}
 		return t.Add(method, path, Admin(may), Member, do, summary)
 	}
 	found := func(do Endpoint) Endpoint { return do.Find(r.Find).Missing(r.Missing) }

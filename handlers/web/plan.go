@@ -63,6 +63,8 @@ var (
 
 	preferencesType = reflect.TypeFor[core.Preferences]()
 	auditType       = reflect.TypeFor[core.AuditChanges]()
+	ruleType        = reflect.TypeFor[core.Rule]()
+	ruleTextType    = reflect.TypeFor[core.RuleText]()
 )
 
 func newPlan(t reflect.Type, kind bodyKind) *plan {

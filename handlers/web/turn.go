@@ -2,11 +2,14 @@ package web
 
 import "context"
 
-// Turn lets one request at a time perform an expensive read.
+// Turn lets one request at a time perform an expensive read, or a few of NewTurns.
 type Turn chan struct{}
 
 // NewTurn returns a free turn.
-func NewTurn() Turn { return make(Turn, 1) }
+func NewTurn() Turn { return NewTurns(1) }
+
+// NewTurns returns a free turn that n requests may hold at a time.
+func NewTurns(n int) Turn { return make(Turn, n) }
 
 // Take waits for the turn. If ctx ends first, it returns the error of ctx.
 func (t Turn) Take(ctx context.Context) error {

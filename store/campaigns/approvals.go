@@ -46,12 +46,13 @@ func designs(q db.Querier, tenantID string, f *core.CampaignFields) (all []desig
 const ofWhich = ") SELECT actor FROM made UNION SELECT 'client:' || client_id FROM made WHERE client_id <> ''"
 
 const (
-	// designersOf selects the actors who changed templates, themes or attachment names since another person last
-	// approved each. Renaming a theme does not count, because it changes no email.
+	// designersOf selects the actors who changed templates, themes, attachment names or rules of segments since another
+	// person last approved each. Renaming a theme or segment does not count, because it changes no email.
 	designersOf = `WITH made AS MATERIALIZED (SELECT actor, client_id FROM json_each(?1) CROSS JOIN audit
 		INDEXED BY audit_object ON object = value ->> 'id' AND audit.id > value ->> 'seen' WHERE action LIKE 'template.%' OR
 		action = 'theme.create' OR action = 'theme.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key <> 'name')
-		OR action = 'media.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key = 'name')` + ofWhich
+		OR action = 'media.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key = 'name')
+		OR action = 'segment.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key = 'rule')` + ofWhich
 
 	// removersOf selects the actors who deleted or renamed a template of a given name after an audit entry.
 	removersOf = `WITH made AS MATERIALIZED (SELECT actor, client_id FROM audit INDEXED BY audit_tenant WHERE tenant_id = ?1
@@ -60,7 +61,8 @@ const (
 
 // designers returns the actors who changed the layout or theme of a campaign, as the audit log names them. It returns
 // nothing unless the tenant requires a second person. A change counts until another person approves a campaign with
-// it. Renaming an attachment counts as well, if it happened since the campaign was created or last approved.
+// it. Renaming an attachment and changing the rule of a segment count as well, if it happened since the campaign was
+// created or last approved.
 func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
 	err = q.Get(&asks, "SELECT approval = '"+core.ApprovalSecondPerson+"' FROM tenant WHERE id = ?", c.TenantID)
@@ -75,7 +77,11 @@ func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	if err == nil {
 		in, err = designs(q, c.TenantID, &f)
 	}
-	for _, id := range f.Attachments {
+	var segments []string
+	if err == nil {
+		segments, err = segmentIDs(q, c.TenantID, &f.Narrowing)
+	}
+	for _, id := range slices.Concat(f.Attachments, segments) {
 		in = append(in, design{ID: id, AuditSeen: c.AuditSeen})
 	}
 	if err == nil {
@@ -151,10 +157,13 @@ const pictureIsThere = `SELECT EXISTS (SELECT 1 FROM media_file AS f WHERE f.sha
 	AND f.state = ` + files.SQLFileWhole + ` AND (EXISTS (SELECT 1 FROM media WHERE mail_no = f.no)
 	OR EXISTS (SELECT 1 FROM media WHERE full_no = f.no)))`
 
-// cover reads the files that an approval covers in addition to the compiled and frozen content. The address of an
-// image contains digits of its hash, so the image can be deleted but never change.
-func cover(q db.Querier, c *core.Covered) error {
+// cover reads the files and rules that an approval covers in addition to the compiled and frozen content. The address
+// of an image contains digits of its hash, so the image can be deleted but never change.
+func cover(q db.Querier, c *core.Covered) (err error) {
 	c.Attachments, c.Pictures = []core.CoveredFile{}, []string{}
+	if c.Rule, err = ruleText(q, c.Copy.TenantID, &c.Fields.Narrowing); err != nil {
+		return err
+	}
 	for _, id := range c.Fields.Attachments {
 		var f attachedFile
 		err := q.Get(&f, attachedFiles+`m.name FROM media AS m JOIN media_file AS f ON f.no = m.full_no WHERE m.id = ?
@@ -210,6 +219,14 @@ func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.Ca
 		case core.ChangedLists:
 			for _, id := range f.ListIDs {
 				filters = append(filters, core.AuditFilter{Object: id, Action: "list"})
+			}
+		case core.ChangedSegment:
+			ids, err := segmentIDs(s.Reads(ctx), c.TenantID, &f.Narrowing)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range ids {
+				filters = append(filters, core.AuditFilter{Object: id, Action: "segment"})
 			}
 		case core.ChangedSettings, core.ChangedPlan:
 			filters = append(filters, core.AuditFilter{Object: c.TenantID, Action: "tenant"})

@@ -1,11 +1,9 @@
 package campaigns
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -33,11 +31,12 @@ const (
 )
 
 // activeAmong selects, from a JSON array of ids, the active subscribers of a list. It returns their indexes, counted
-// from 0. mailableAmong keeps only those without a block.
+// from 0. mailableAmong keeps only those without a block, and judgedAmong only those of them who had joined at ?3.
 const (
 	activeAmong = `SELECT j.key FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value AND
 		s.word = 'active'`
 	mailableAmong = activeAmong + " AND s.block = ''"
+	judgedAmong   = mailableAmong + " AND iif(s.joined_at = 0, s.created_at, s.joined_at) <= ?3"
 )
 
 // fewestExpanded is the least number of subscribers that one operation checks. Looking one up in an earlier list or
@@ -59,7 +58,11 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (mo
 	if err != nil {
 		return false, err
 	}
-	step = max(fewestExpanded, step/int64(1+place+narrowing.Searches()))
+	match, err := jobMatch(tx, j.TenantID, &narrowing, j.StartedAt)
+	if err != nil {
+		return false, err
+	}
+	step = max(fewestExpanded, step/int64(1+match.searches(place, &narrowing)))
 	err = tx.Get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?", list,
 		after, step-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
@@ -77,8 +80,16 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (mo
 	if found, err = notInRetried(tx, found, j, place); err != nil {
 		return false, err
 	}
+	if match != nil {
+		if found, err = notJudged(tx, found, parts[:place], j.StartedAt); err != nil {
+			return false, err
+		}
+	}
 	duplicates := all - len(found)
 	if found, err = narrow(tx.DB(), tx, found, &narrowing); err != nil {
+		return false, err
+	}
+	if found, err = match.keep(tx.DB(), tx, list, found); err != nil {
 		return false, err
 	}
 	if err := addRecipients(tx, j, found); err != nil {
@@ -347,7 +358,8 @@ func addRecipients(tx *db.Tx, j *core.SendJob, found []candidate) error {
 	return err
 }
 
-// judgeNarrowing returns an Invalid error if a list or campaign of the narrowing does not belong to the tenant.
+// judgeNarrowing returns an Invalid error if a list, campaign or segment of the narrowing does not belong to the
+// tenant.
 func judgeNarrowing(tx *db.Tx, tenantID string, n *core.Narrowing) error {
 	for _, id := range n.ExcludeListIDs {
 		l, err := tenants.ReadList(tx, id)
@@ -363,6 +375,9 @@ func judgeNarrowing(tx *db.Tx, tenantID string, n *core.Narrowing) error {
 			return err
 		}
 	}
+	if err := judgeSegments(tx, tenantID, n); err != nil {
+		return err
+	}
 	if n.Audience == nil {
 		return nil
 	}
@@ -376,113 +391,4 @@ func campaignOf(tx *db.Tx, tenantID, field, id string) error {
 		return core.Invalidf(field, "%s: campaign %s not found. Choose another one.", field, id)
 	}
 	return err
-}
-
-// audienceStep is the most subscribers that one read of CountAudience checks. The more there is to search for each,
-// the fewer a read checks.
-const audienceStep = 2000
-
-// countedOfList selects the active subscribers of a list. Column why is 0 for one who may be emailed, 1 for bounced,
-// 2 for a spam complaint and 3 for suppressed.
-const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' THEN 1 WHEN s.block = 'complaint' THEN 2
-	WHEN s.block <> '' OR p.kind IS NOT NULL OR d.reason IS NOT NULL THEN 3 ELSE 0 END AS why FROM subscriber AS s ` +
-	Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' ORDER BY s.id LIMIT +?3`
-
-const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND status IN ('completed', 'failed')
-	AND retry_of = '' AND recipients > 0 ORDER BY no DESC LIMIT +5`
-
-// countedOneByOne is the most recipients of a list that are counted row by row. Counting a longer list takes seconds.
-const countedOneByOne = 20_000
-
-// CountAudience counts the recipients that a campaign of a tenant would have now. For a long list without exclusions
-// it uses the counts that the list keeps, which may include blocked subscribers who have unsubscribed. When the
-// budget is used up, it stops and sets AtLeast; a budget of 0 means no limit. Its only error is core.ErrStorage.
-func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields, budget time.Duration) (
-	a core.Audience, err error,
-) {
-	begun := time.Now()
-	if len(f.ListIDs) == 0 {
-		return a, nil
-	}
-	var last []int64
-	if err := s.All(ctx, &last, lastMailings, f.ListIDs[0]); err != nil {
-		return a, err
-	}
-	a.SetUsual(last)
-	var hours []core.OpeningHour
-	if err := s.All(ctx, &hours, hoursOfOpenings, tenantID); err != nil {
-		return a, err
-	}
-	a.SetBestHour(hours)
-	if len(f.ListIDs) == 1 && f.Narrowing.Searches() == 0 {
-		counts, err := s.ListCounts(ctx, f.ListIDs)
-		if of := counts[f.ListIDs[0]]; err != nil || of.Mailable > countedOneByOne {
-			a.Bounced, a.Complaint, a.Suppressed, a.Recipients = of.Bounced, of.Complaint, of.Suppressed, of.Mailable
-			a.Active = of.Bounced + of.Complaint + of.Suppressed + of.Mailable
-			return a, err
-		}
-	}
-	for place := range f.ListIDs {
-		for after, more := "", true; more && err == nil && ctx.Err() == nil; {
-			if a.AtLeast = budget > 0 && a.Active > 0 && time.Since(begun) > budget; a.AtLeast {
-				return a, nil
-			}
-			err = s.SnapshotRead(ctx, func(r *db.Reader) error {
-				after, more, err = s.countStep(r, &a, tenantID, f, place, after)
-				return err
-			})
-		}
-	}
-	return a, errors.Join(err, ctx.Err())
-}
-
-func (s *Store) countStep(
-	r *db.Reader,
-	a *core.Audience,
-	tenantID string,
-	f *core.CampaignFields,
-	place int,
-	after string,
-) (
-	_ string, more bool, err error,
-) {
-	var rows []struct {
-		candidate
-		Why int `db:"why"`
-	}
-	step := max(fewestExpanded, audienceStep/(1+place+f.Narrowing.Searches()))
-	err = r.All(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)
-	if err != nil || len(rows) == 0 {
-		return after, false, err
-	}
-	var found []candidate
-	a.Active += int64(len(rows))
-	for i := range rows {
-		switch rows[i].Why {
-		case 0:
-			found = append(found, rows[i].candidate)
-		case 1:
-			a.Bounced++
-		case 2:
-			a.Complaint++
-		default:
-			a.Suppressed++
-		}
-	}
-	all := len(found)
-	for _, earlier := range f.ListIDs[:place] {
-		if found, err = without(s.DB, found, earlier, func(ids string) (places []int, err error) {
-			return places, r.All(&places, mailableAmong, earlier, ids)
-		}); err != nil {
-			return after, false, err
-		}
-	}
-	a.Duplicates += int64(all - len(found))
-	all = len(found)
-	if found, err = narrow(s.DB, r, found, &f.Narrowing); err != nil {
-		return after, false, err
-	}
-	a.Excluded += int64(all - len(found))
-	a.Recipients += int64(len(found))
-	return rows[len(rows)-1].ID, len(rows) == step, nil
 }

@@ -119,6 +119,7 @@ func (s *Store) AddCampaignOnce(ctx context.Context, c core.Campaign, f *core.Ca
 		if err := tenants.SettleTheme(tx, c.TenantID, f); err != nil {
 			return err
 		}
+		f.Rule = ""
 		text, err := json.Marshal(f)
 		if err != nil {
 			return err
@@ -323,6 +324,7 @@ func editCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, rule func(*core.C
 	if err := tenants.SettleTheme(tx, c.TenantID, &f); err != nil {
 		return false, err
 	}
+	f.Rule = ""
 	is, err := json.Marshal(f)
 	if err != nil || string(is) == string(was) {
 		return false, err

@@ -35,7 +35,9 @@ func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Ca
 }
 
 func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
-	covered := core.Covered{Copy: r.Copy, Fields: r.Fields, WantedAt: c.WantedAt()}
+	fields := *r.Fields
+	fields.Rule = ""
+	covered := core.Covered{Copy: r.Copy, Fields: &fields, WantedAt: c.WantedAt()}
 	if err := c.Approve(r.Version, r.Copy.ID, r.Actor, r.Now); err != nil {
 		return err
 	}
@@ -82,6 +84,11 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	if r.Seen != "" && !r.Seen.Same(covered.Digest()) {
 		return core.ChangedContent(nil)
 	}
+	if covered.Rule != "" {
+		if err := tx.One("UPDATE frozen_content SET rule = ? WHERE copy_id = ?", covered.Rule, r.Copy.ID); err != nil {
+			return err
+		}
+	}
 	if c.AuditSeen, err = tx.Number(db.NewestAudited); err != nil {
 		return err
 	}
@@ -102,8 +109,9 @@ func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by ...strin
 // SendCampaign creates the job of a campaign. If the campaign is not approved yet, it approves it in the same
 // transaction. The times come from n, but the job never starts before undo, the end of the undo period. In addition
 // to ApproveCampaign's errors, it returns core.ErrConflict if a list or the tenant is not active. It also does so if
-// the audience is unknown or was already followed up, or if the Idempotency-Key was used with another body. If the
-// caller may not send to the list, the error is core.Forbidden.
+// the audience is unknown or was already followed up, or if the Idempotency-Key was used with another body. If a
+// segment can't be evaluated, the error is core.Undecided. If the caller may not send to the list, it is
+// core.Forbidden.
 func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobRequest, undo core.Instant) (j core.SendJob,
 	err error,
 ) {
@@ -160,7 +168,11 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err := mayFollow(tx, r.Fields.Audience, &tenant); err != nil {
 			return err
 		}
-		j.ListID, j.CopyID, j.Narrowing, j.Expected = lists[0].ID, c.CopyID, r.Fields.Narrowing.Column(), r.Expected
+		narrowing, err := approvedNarrowing(tx, &c, r.Fields, r.Now)
+		if err != nil {
+			return err
+		}
+		j.ListID, j.CopyID, j.Narrowing, j.Expected = lists[0].ID, c.CopyID, narrowing.Column(), r.Expected
 		if first := r.FirstFew; first != nil && *first || first == nil && tenant.FirstFew {
 			j.FirstFew = core.FirstFew
 		}
@@ -177,6 +189,17 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		return tx.Audit(r.Now, r.Actor, "campaign.send", c.TenantID, c.ID)
 	})
 	return j, err
+}
+
+// approvedNarrowing returns the narrowing of a campaign with the rule of its segments as approved. If the rule can't be
+// evaluated, it returns an error of core.Undecided.
+func approvedNarrowing(tx *db.Tx, c *core.Campaign, f *core.CampaignFields, now core.Instant) (core.Narrowing, error) {
+	n := f.Narrowing
+	var err error
+	if n.Rule, err = frozenRule(tx, c.CopyID); err == nil {
+		_, err = jobMatch(tx, c.TenantID, &n, now)
+	}
+	return n, err
 }
 
 // UndoCampaign cancels the job of a campaign before it starts, so that no email is sent. The campaign stays approved,

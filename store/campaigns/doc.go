@@ -4,7 +4,8 @@
 //	store.go                                   New
 //	campaign*.go drafts.go frozen.go issues.go corrections.go mendlinks.go   content of campaigns, and what was sent
 //	approvals.go reviews.go                    approval by a second person
-//	audience.go joblists.go reach.go           audiences
+//	audience*.go joblists.go reach.go          audiences
+//	segment*.go mailings.go                    rules of segments, and which subscribers match them
 //	sendjobs.go jobruns.go jobviews.go firstfew.go testmails.go openjobs.go restored.go   send jobs
 //	recipient*.go claim*.go outcomes.go failures.go bounces.go   recipients and their outcomes
 //	subscribers.go suppressions.go             subscribers as the send side knows them, and the suppression list

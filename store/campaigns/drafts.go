@@ -49,6 +49,9 @@ func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.
 	if d.Content, err = s.Content(ctx, &of); err != nil {
 		return d, err
 	}
+	if d.Fields.Rule, err = frozenRule(s.Reads(ctx), c.CopyID); err != nil {
+		return d, err
+	}
 	d.Theme, err = s.ThemeNamed(ctx, c.TenantID, d.Fields.Theme)
 	if err == nil {
 		_, _, err = compile(&d.Fields, d.Theme, &d.Content.List, &d.Content.Tenant)

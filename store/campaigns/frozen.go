@@ -103,6 +103,15 @@ func resolve(tx *db.Tx, f *core.FrozenContent, copyID, tenantID string) error {
 		WHERE copy_id = ?`, append(args, copyID)...)
 }
 
+// frozenRule returns what the segments of an approved campaign said when it was approved. It is empty without segments.
+func frozenRule(q db.Querier, copyID string) (rule core.RuleText, err error) {
+	err = q.Get(&rule, "SELECT rule FROM frozen_content WHERE copy_id = ?", copyID)
+	if errors.Is(err, core.ErrNotFound) { // of a campaign of an older version
+		return "", nil
+	}
+	return rule, err
+}
+
 // keepBody returns the number of a body, which is stored once for all jobs. The number of the empty body is 0.
 func keepBody(tx *db.Tx, body string) (no int64, err error) {
 	if body == "" {

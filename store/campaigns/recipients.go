@@ -23,9 +23,13 @@ const (
 // row from 2.7 to 3.9 µs.
 const expandStep = 500
 
+// segmentUndecided is the code of the errors of core.Undecided.
+const segmentUndecided = "segment_undecided"
+
 // ExpandJob goes one step through the subscribers of a running job's lists and adds those who may be emailed as
 // recipients. The position is stored with the rows, so that a restart continues there. more reports whether steps
-// remain. If there is no such job, it returns core.ErrJobNotFound.
+// remain. If the job's segments can't be evaluated, it pauses the job before the step. If there is no such job, it
+// returns core.ErrJobNotFound.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
 		j, err := sendJobNo(tx, no)
@@ -36,6 +40,10 @@ func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more
 			more, err = expandRetry(tx, &j)
 		} else {
 			more, err = expand(tx, &j)
+		}
+		var undecided *core.Error
+		if errors.As(err, &undecided) && undecided.Code == segmentUndecided && j.Pause(core.PausedFor(undecided), now) {
+			return savePause(tx, &j)
 		}
 		if err != nil || more {
 			return err

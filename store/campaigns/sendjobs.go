@@ -3,6 +3,7 @@ package campaigns
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -65,8 +66,9 @@ type JobRequest struct {
 // Its checks have a fixed order. If the caller may not send to the list, it returns an Invalid error on list_id; if
 // tenant_id contradicts the list, another Invalid error. If the Idempotency-Key was used before, it returns the first
 // job, or a Conflict if the body differs. With a new key, it checks the times here. Then it checks that list and
-// tenant are active. If a second person has to approve the job, it returns core.ErrApprovalRequired. Last, the
-// duplicate guard may return a Conflict.
+// tenant are active. If a second person has to approve the job, it returns core.ErrApprovalRequired. If the tenant has
+// no such segment, it returns an Invalid error on segment_id; if the segment can't be evaluated, core.Undecided. Last,
+// the duplicate guard may return a Conflict.
 func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool,
 	err error,
 ) {
@@ -108,13 +110,16 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 		if tenant.Approval == core.ApprovalSecondPerson && !r.Force {
 			return core.ErrApprovalRequired
 		}
-		if err := guardDuplicate(tx, &campaign, r, now); err != nil {
+		if j.Narrowing, err = toSegment(tx, j.TenantID, r.SegmentID, now); err != nil {
+			return err
+		}
+		if err := guardDuplicate(tx, &campaign, j.Narrowing, r, now); err != nil {
 			return err
 		}
 		if err := tx.Watch("send_job", j.ID); err != nil {
 			return err
 		}
-		if err := addSendJob(tx, &j, &campaign); err != nil {
+		if err := addSendJob(tx, &j, &campaign, r.SegmentID); err != nil {
 			return err
 		}
 		if _, err := freeze(tx, &campaign, &list, &tenant); err != nil {
@@ -177,8 +182,26 @@ func maySend(tx *db.Tx, l *core.List) (t core.Tenant, err error) {
 	return t, err
 }
 
-// guardDuplicate returns a Conflict for an unscheduled job with the same content as a job created a short time ago.
-func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Instant) error {
+// toSegment returns the narrowing of a job to a segment, with the segment's rule. It is empty without a segment.
+func toSegment(tx *db.Tx, tenantID, segmentID string, now core.Instant) (column string, err error) {
+	n := core.Narrowing{SegmentID: segmentID}
+	if err := judgeSegments(tx, tenantID, &n); err != nil {
+		return "", err
+	}
+	rule, err := ruleOf(tx, tenantID, &n)
+	if err != nil || rule == nil {
+		return "", err
+	}
+	n.Rule = core.RuleText(rule.JSON())
+	if _, err := jobMatch(tx, tenantID, &n, now); err != nil {
+		return "", err
+	}
+	return n.Column(), nil
+}
+
+// guardDuplicate returns a Conflict for an unscheduled job with the same content and narrowing as a job created a short
+// time ago.
+func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, narrowing string, r JobRequest, now core.Instant) error {
 	if r.DuplicateGuard == 0 || r.ScheduledAt != 0 || r.WindowStart != 0 {
 		return nil
 	}
@@ -187,8 +210,8 @@ func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Inst
 		CROSS JOIN campaign_copy AS c INDEXED BY sqlite_autoindex_campaign_copy_1 ON c.id = j.copy_id
 		WHERE j.list_id = ?1 AND j.created_at > ?2 AND j.status != 'cancelled' AND c.subject = ?3 AND c.body_html = ?4
 		AND c.body_text = ?5
-		AND c.template = ?6`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText,
-		c.Template)
+		AND c.template = ?6 AND j.narrowing = ?7`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML,
+		c.BodyText, c.Template, narrowing)
 	if err == nil && same > 0 {
 		return core.Conflictf("conflict",
 			"An identical send job was created moments ago. Wait a few minutes if you want to send it twice.")
@@ -196,7 +219,7 @@ func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Inst
 	return err
 }
 
-func addSendJob(tx *db.Tx, j *core.SendJob, c *core.CampaignCopy) error {
+func addSendJob(tx *db.Tx, j *core.SendJob, c *core.CampaignCopy, segmentID string) error {
 	if _, err := db.InsertRow(tx, &copyTable, c); err != nil {
 		return err
 	}
@@ -204,7 +227,16 @@ func addSendJob(tx *db.Tx, j *core.SendJob, c *core.CampaignCopy) error {
 		return err
 	}
 	campaign := core.CampaignOfJob(j, c)
-	return addCampaign(tx, &campaign, []string{j.ListID}, "")
+	if segmentID == "" {
+		return addCampaign(tx, &campaign, []string{j.ListID}, "")
+	}
+	f := core.FieldsOf(c, j.ListID)
+	f.SegmentID = segmentID
+	fields, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return addCampaign(tx, &campaign, []string{j.ListID}, string(fields))
 }
 
 func insertSendJob(tx *db.Tx, j *core.SendJob) (err error) {

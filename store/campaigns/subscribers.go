@@ -10,7 +10,7 @@ import (
 )
 
 const subscriberColumns = `list_id, email_key, subscriber.id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
-	doubted_at, sync_no, created_at, changed_at`
+	doubted_at, sync_no, created_at, changed_at, joined_at`
 
 // SelectSubscriber selects a subscriber by list and id.
 const SelectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND id = ?"
@@ -93,12 +93,12 @@ func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Ins
 
 var upsertSubscriber = db.InsertInto("subscriber",
 	`list_id, email_key, id, email, word, word_at, block, block_at, preferences,
-	soft_bounces, soft_at, doubted_at, sync_no, created_at, changed_at`) + `
+	soft_bounces, soft_at, doubted_at, sync_no, created_at, changed_at, joined_at`) + `
 	ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, word = excluded.word,
 	word_at = excluded.word_at, block = excluded.block, block_at = excluded.block_at, preferences =
 	excluded.preferences,
 	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, doubted_at = excluded.doubted_at,
-	sync_no = excluded.sync_no, changed_at = excluded.changed_at`
+	sync_no = excluded.sync_no, changed_at = excluded.changed_at, joined_at = excluded.joined_at`
 
 // SaveSubscriber inserts or updates a subscriber. was is the state in which it was counted before.
 func SaveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error {
@@ -107,7 +107,7 @@ func SaveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error 
 		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.MemberStatus), int64(s.MemberStatusAt), string(s.Block),
 		int64(s.BlockAt),
 		string(s.Preferences), s.SoftBounces, int64(s.SoftAt), int64(s.DoubtedAt), s.SyncNo, int64(s.CreatedAt),
-		int64(s.ChangedAt))
+		int64(s.ChangedAt), int64(s.JoinedAt))
 	return err
 }
 

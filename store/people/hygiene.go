@@ -3,7 +3,6 @@ package people
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -27,34 +26,12 @@ const (
 	pendingLooks = 20_000
 )
 
-// measuredJobs selects the jobs to a list since an instant that track opens or clicks per subscriber, newest first.
-// Each row has the range of recipients reached through the list. ?3 is the limit.
-const measuredJobs = `SELECT no, at, low, high FROM (
-	SELECT j.no, j.started_at AS at, 1 AS low, ` + campaigns.FirstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
-		WHERE j.list_id = ?1 AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
-	UNION ALL
-	SELECT j.no, j.started_at, f.after_seq + 1, ` + campaigns.FurtherListEnds + ` FROM further_list AS f
-		INDEXED BY further_list_list CROSS JOIN send_job AS j ON j.no = f.job_no
-		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0)
-	AS m WHERE high >= low AND EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) ORDER BY no DESC LIMIT +?3`
-
-// maxMeasured is the most jobs searched: an email a day for a year.
-const maxMeasured = 400
-
-// measuredJob is a job with the range of recipients reached through one of its lists.
-type measuredJob struct {
-	No   int64        `db:"no"`
-	At   core.Instant `db:"at"`
-	Low  int64        `db:"low"`
-	High int64        `db:"high"`
-}
-
 // silence is a search for inactive subscribers of a list.
 type silence struct {
 	list   core.List
 	since  core.Instant
 	now    core.Instant
-	jobs   []measuredJob
+	jobs   []campaigns.MeasuredJob
 	window int64 // number of subscribers that one step checks
 }
 
@@ -79,11 +56,11 @@ func (s *Store) silenceOf(ctx context.Context, listID string, months int, now co
 	if q.list, err = s.List(ctx, listID); err != nil {
 		return q, false, err
 	}
-	if err := s.All(ctx, &q.jobs, measuredJobs, listID, int64(q.since), maxMeasured); err != nil || len(q.jobs) == 0 {
+	if q.jobs, err = campaigns.MeasuredJobs(s.Reads(ctx), listID, q.since); err != nil || len(q.jobs) == 0 {
 		return q, false, err
 	}
 	oldest := q.jobs[len(q.jobs)-1].At
-	if len(q.jobs) == maxMeasured {
+	if len(q.jobs) == campaigns.MaxMeasured {
 		oldest = q.since // older jobs exist
 	}
 	q.window = min(max(hygieneRows/int64(len(q.jobs)), fewestLooks), hygieneLooks)
@@ -97,21 +74,12 @@ const readersOf = `SELECT s.id, coalesce(m.changed_at, 0) AS changed_at, coalesc
 	WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL
 	ORDER BY s.id LIMIT +?3`
 
-// firstFrom selects the first recipient of a job, within a range of seqs, whose subscriber id is not below a given
-// one.
-const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION ALL
-	SELECT iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2), low,
-		(low + high) / 2 + 1), iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2),
-		(low + high) / 2, high) FROM half WHERE low < high)
-	SELECT low FROM half WHERE low = high`
-
-// heardMarks selects recipients of a job within a range of seqs. heard is true if a person opened the email or
-// clicked a link, or may have done so.
-var heardMarks = fmt.Sprintf(`SELECT subscriber_id AS id, state = `+campaigns.SqlRecipientSent+` AS sent,
-	marks & %d <> 0 OR (marks & %d <> 0 AND marks & %d = 0 AND marks & %d = 0) OR (marks & %d <> 0 AND marks & %d = 0) AS heard
-	FROM recipient WHERE job_no = ?1 AND seq >= ?2 AND seq < ?3`,
-	core.MarkReadByPerson|core.MarkReadUnclear, core.MarkOpened, core.MarkReadByScanner, core.MarkMachineOpened,
-	core.MarkClicked, core.MarkMachineClicked)
+// heard reports whether a person opened the email or clicked a link, or may have done so.
+func heard(m core.Marks) bool {
+	return m&(core.MarkReadByPerson|core.MarkReadUnclear) != 0 ||
+		m&core.MarkOpened != 0 && m&(core.MarkReadByScanner|core.MarkMachineOpened) == 0 ||
+		m&core.MarkClicked != 0 && m&core.MarkMachineClicked == 0
+}
 
 // step checks the next subscribers after an id. It returns the inactive ones, the number checked and the last id,
 // which is empty at the end of the list.
@@ -125,34 +93,23 @@ func (q *silence) step(r db.Querier, after string) (silent []silentReader, looke
 	if int64(len(all)) == q.window {
 		next = last
 	}
-	mails, heard := map[string]int{}, map[string]bool{}
+	mails, wasHeard := map[string]int{}, map[string]bool{}
 	for _, j := range q.jobs {
-		var low, high int64
-		if err := r.Get(&low, firstFrom, j.No, j.Low, j.High, first); err != nil {
-			return nil, 0, "", err
-		}
-		if err := r.Get(&high, firstFrom, j.No, j.Low, j.High, last+"~"); err != nil { // after the last one
-			return nil, 0, "", err
-		}
-		var rows []struct {
-			ID    string `db:"id"`
-			Sent  bool   `db:"sent"`
-			Heard bool   `db:"heard"`
-		}
-		if err := r.All(&rows, heardMarks, j.No, low, high); err != nil {
+		rows, err := j.Between(r, first, last)
+		if err != nil {
 			return nil, 0, "", err
 		}
 		for i := range rows {
 			if rows[i].Sent {
 				mails[rows[i].ID]++
 			}
-			if rows[i].Heard {
-				heard[rows[i].ID] = true
+			if heard(rows[i].Marks) {
+				wasHeard[rows[i].ID] = true
 			}
 		}
 	}
 	for _, a := range all {
-		if a.ChangedAt <= q.since && mails[a.ID] >= core.MinMailings && !heard[a.ID] && a.HeardAt <= q.since {
+		if a.ChangedAt <= q.since && mails[a.ID] >= core.MinMailings && !wasHeard[a.ID] && a.HeardAt <= q.since {
 			silent = append(silent, a)
 		}
 	}

@@ -346,6 +346,8 @@ func (e *erasing) account() error {
 			"AND created_by = 'user:' || ?1",
 		"UPDATE webhook_endpoint SET created_by = '' WHERE id IN (SELECT record FROM keeper INDEXED BY keeper_actor WHERE actor = 'user:' || ?1) "+
 			"AND created_by = 'user:' || ?1",
+		"UPDATE segment SET created_by = '' WHERE created_by = 'user:' || ? AND created_by <> ''",
+		"UPDATE segment SET changed_by = '' WHERE changed_by = 'user:' || ? AND changed_by <> ''",
 		"DELETE FROM keeper INDEXED BY keeper_actor WHERE actor = 'user:' || ?",
 		"UPDATE deleted_endpoint SET created_by = '' WHERE created_by = 'user:' || ? AND created_by <> ''",
 		"DELETE FROM user WHERE id = ?")

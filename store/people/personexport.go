@@ -156,7 +156,7 @@ func (at *personReach) account(r *db.Reader) (*core.AccountData, error) {
 		Known:  []core.PersonPlace{},
 		Change: []core.PersonChange{}, Passkeys: []core.Passkey{},
 		Devices: []core.Device{}, Agents: []core.Agent{}, Models: []core.Model{}, Shares: []core.Share{},
-		SharedWith: []core.Share{}, Clients: []core.Client{},
+		SharedWith: []core.Share{}, Clients: []core.Client{}, Segments: []core.Segment{},
 	}
 	if err := r.Get(&a.User, "SELECT "+identity.UserColumns+" FROM user WHERE id = ?", at.userID); err != nil {
 		return nil, err
@@ -197,6 +197,10 @@ func (at *personReach) account(r *db.Reader) (*core.AccountData, error) {
 		},
 		{&a.Endpoints, "SELECT " + tenants.EndpointColumns + " FROM webhook_endpoint WHERE id IN " +
 			"(SELECT record FROM keeper INDEXED BY keeper_actor WHERE actor = 'user:' || ?) ORDER BY id", id},
+		{&a.Segments, "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment WHERE id IN (
+			SELECT id FROM segment INDEXED BY segment_creator WHERE created_by = 'user:' || ?1 AND created_by <> ''
+			UNION SELECT id FROM segment INDEXED BY segment_changer WHERE changed_by = 'user:' || ?1 AND changed_by <> '')
+			ORDER BY id`, id},
 	})
 }
 

@@ -17,6 +17,7 @@ const (
 	NounUser          Noun = "user"
 	NounTemplate      Noun = "template"
 	NounTheme         Noun = "theme"
+	NounSegment       Noun = "segment"
 	NounJob           Noun = "job"
 	NounCampaign      Noun = "campaign"
 	NounWebhookClient Noun = "webhook client"
@@ -54,6 +55,7 @@ var ReferenceQueries = map[Noun]string{
 	NounUser:          "SELECT id, name, '' AS tenant_id FROM user",
 	NounTemplate:      "SELECT id, name, tenant_id FROM template",
 	NounTheme:         "SELECT id, name, tenant_id FROM theme",
+	NounSegment:       "SELECT id, name, tenant_id FROM segment",
 	NounJob:           "SELECT j.id, c.name, j.tenant_id FROM send_job j JOIN campaign_copy c ON c.id = j.copy_id",
 	NounCampaign:      "SELECT id, iif(name = '', subject, name) AS name, tenant_id FROM campaign",
 	NounWebhookClient: "SELECT id, name, tenant_id FROM webhook_client",

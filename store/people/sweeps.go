@@ -199,6 +199,7 @@ var remainsOfDeleted = []sweep{
 	ofDeleted("tenant", "template", "tenant_id, name", ""),
 	ofDeleted("tenant", "media", "id", "media_tenant"),
 	ofDeleted("tenant", "theme", "id", "theme_tenant"),
+	ofDeleted("tenant", "segment", "id", "segment_name"),
 	ofDeleted("tenant", "role", "user_id, role, tenant_id", "role_tenant"),
 	ofDeleted("tenant", "invitation", "id", "invitation_tenant"),
 	ofDeleted("tenant", "webhook_client", "id", "webhook_client_tenant"),

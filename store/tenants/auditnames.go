@@ -20,6 +20,7 @@ var auditNouns = map[string]string{
 	"list":             withDeleted("list"),
 	"template":         namesOf("template", "r.name", "''"),
 	"theme":            namesOf("theme", "r.name", "''"),
+	"segment":          namesOf("segment", "r.name", "''"),
 	"media":            namesOf("media", "r.name", "''"),
 	"import":           namesOf("import_job", "r.name", "''"),
 	"client":           withDeleted("client"),

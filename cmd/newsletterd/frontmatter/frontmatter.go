@@ -29,12 +29,14 @@ type Matter struct {
 var Keys = []string{
 	"id", "list", "tenant", "subject", "preheader", "name", "from_name", "from_email", "reply_to", "language",
 	"tracking", "theme", "unsubscribe_url", "archive", "utm_source", "utm_medium", "utm_campaign", "utm_term",
-	"utm_content", "lists", "exclude_lists", "exclude_campaigns", "audience", "audience_of", "test_addresses", "time_zone",
-	"attachments",
+	"utm_content", "lists", "exclude_lists", "exclude_campaigns", "segment", "exclude_segments", "audience", "audience_of",
+	"test_addresses", "time_zone", "attachments",
 }
 
 // ListKeys are those of Keys that hold several texts, or one.
-var ListKeys = []string{"lists", "exclude_lists", "exclude_campaigns", "test_addresses", "attachments"}
+var ListKeys = []string{
+	"lists", "exclude_lists", "exclude_campaigns", "exclude_segments", "test_addresses", "attachments",
+}
 
 // maxHead is how many bytes a head may have: the time of the parsers grows with the square of it.
 const maxHead = 4 << 10

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/audience"
+	"newsletterd/store/people"
+)
+
+// ruleFlag takes a rule as JSON, or the file that holds one.
+func ruleFlag(usage string) cli.Flag {
+	return stringFlag("rule", usage+", as JSON, or a `FILE` that holds it, or - for standard input")
+}
+
+// givenRule reads the rule of --rule. It is empty if there is none.
+func givenRule(p *program, c *cli.Context) (core.RuleText, error) {
+	given := strings.TrimSpace(c.String("rule"))
+	if given == "" || strings.HasPrefix(given, "{") {
+		return core.RuleText(given), nil
+	}
+	in, err := p.openInput(given)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, core.MaxRuleBytes+1))
+	return core.RuleText(text), err
+}
+
+func segmentInput(p *program, c *cli.Context) (in core.SegmentInput, err error) {
+	in.Name = given(c, "name")
+	in.Rule, err = givenRule(p, c)
+	return in, err
+}
+
+func segmentCommands(p *program) *cli.Command {
+	all := p.command("list", "list a tenant's segments", []cli.Flag{tenantFlag("tenant (`ID` or name)")},
+		[]string{"tenant"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if _, _, err := tenantOf(c, s); err != nil {
+				return err
+			}
+			rows, err := pages(func(g core.Segment) string { return g.ID }, func(page core.Page) ([]core.Segment, error) {
+				return s.Segments(c.Context, c.String("tenant"), page)
+			})
+			if err != nil {
+				return err
+			}
+			return list(p.printer(c), rows, "id", "name", "changed_by", "updated_at")
+		})
+	show := p.command("show", "show a segment", []cli.Flag{idFlag(people.NounSegment)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			g, err := s.Segment(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "segment", c.String("id"))
+			}
+			return p.printer(c).record(g)
+		})
+	add := p.command("add", "add a segment", []cli.Flag{
+		tenantFlag("tenant (`ID` or name)"), stringFlag("name", "`NAME` of the segment"), ruleFlag("rule"),
+	}, []string{"tenant", "name", "rule"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		in, err := segmentInput(p, c)
+		if err != nil {
+			return err
+		}
+		g, err := core.NewSegment(c.String("tenant"), in, actor(), now())
+		if err == nil {
+			err = missing(s.AddSegment(c.Context, g), "tenant", c.String("tenant"))
+		}
+		if err != nil {
+			return err
+		}
+		return p.printer(c).record(g)
+	})
+	add.Description = `   newsletterd admin segment add --tenant Acme --name "Yearly plans" --rule '{"field": "plan", "is": ["yearly"]}'`
+	change := p.command("change", "change a segment", []cli.Flag{
+		idFlag(people.NounSegment), stringFlag("name", "new `NAME`"), ruleFlag("new rule"),
+	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		in, err := segmentInput(p, c)
+		if err != nil {
+			return err
+		}
+		at := now()
+		g, err := s.ChangeSegment(c.Context, c.String("id"), actor(), func(g *core.Segment) error {
+			return g.Change(in, actor(), at)
+		})
+		if err != nil {
+			return missing(err, "segment", c.String("id"))
+		}
+		return p.printer(c).record(g)
+	})
+	del := p.command("delete", "delete a segment that nothing uses", []cli.Flag{idFlag(people.NounSegment)},
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteSegment(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "segment", c.String("id"))
+			}
+			return p.done(c, "Segment %s deleted.", c.String("id"))
+		})
+	return &cli.Command{
+		Name: "segment", Usage: "manage segments: saved rules about subscribers",
+		Subcommands: []*cli.Command{
+			all, show, add, change, del, countSegmentCommand(p), segmentPeopleCommand(p), segmentWhyCommand(p),
+		},
+	}
+}
+
+// segmentListFlag names the list whose subscribers a segment is asked about.
+func segmentListFlag() cli.Flag { return referenceFlag("list", people.NounList, "list (`ID` or name)") }
+
+// segmentQuestion asks about the segment of --id, or the rule of --rule, and the list of --list.
+func segmentQuestion(p *program, c *cli.Context, s *store.Store) (q audience.Question, err error) {
+	l, err := s.List(c.Context, c.String("list"))
+	if err != nil {
+		return q, missing(err, "list", c.String("list"))
+	}
+	q = audience.Question{TenantID: l.TenantID, ListIDs: []string{l.ID}, Exact: c.Bool("exact"), Now: now()}
+	if c.String("id") == "" {
+		rule, err := givenRule(p, c)
+		if err == nil {
+			q.Rule, err = core.ParseRule("rule", []byte(rule))
+		}
+		return q, err
+	}
+	g, err := s.Segment(c.Context, c.String("id"))
+	if err == nil && g.TenantID != l.TenantID {
+		err = core.ErrSegmentNotFound
+	}
+	if err != nil {
+		return q, missing(err, "segment", c.String("id"))
+	}
+	q.Rule, err = g.ParsedRule()
+	return q, err
+}
+
+func countSegmentCommand(p *program) *cli.Command {
+	count := p.command("count", "count the active subscribers of a list who match a segment or a rule", []cli.Flag{
+		idFlag(people.NounSegment), ruleFlag("instead of a segment: a rule"), segmentListFlag(),
+		boolFlag("exact", "count everyone, even on a large list"),
+	}, []string{"list"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		if c.IsSet("id") == c.IsSet("rule") {
+			return usageError{c.Command.HelpName, "pass either --id or --rule"}
+		}
+		q, err := segmentQuestion(p, c, s)
+		if err != nil {
+			return err
+		}
+		n, err := s.CountSegment(c.Context, q)
+		if err != nil {
+			return err
+		}
+		return p.printer(c).record(n)
+	})
+	count.Description = "Counts a sample of a list with more than 20,000 subscribers, unless you pass --exact."
+	return count
+}
+
+// segmentPerson is a subscriber in the output of people.
+type segmentPerson struct {
+	ID          string           `json:"id"`
+	Email       core.Email       `json:"email"`
+	Preferences core.Preferences `json:"preferences"`
+}
+
+func segmentPeopleCommand(p *program) *cli.Command {
+	return p.command("people", "list the active subscribers of a list who belong to a segment", []cli.Flag{
+		idFlag(people.NounSegment), segmentListFlag(),
+	}, []string{"id", "list"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		q, err := segmentQuestion(p, c, s)
+		if err != nil {
+			return err
+		}
+		rows := []segmentPerson{}
+		for page := (core.Page{Limit: pageSize}); ; {
+			found, next, err := s.PeopleOf(c.Context, q, page)
+			if err != nil {
+				return err
+			}
+			for i := range found {
+				rows = append(rows, segmentPerson{found[i].ID, found[i].Email, found[i].Preferences.OrEmpty()})
+			}
+			if page.After = next; next == "" {
+				return list(p.printer(c), rows, "id", "email", "preferences")
+			}
+		}
+	})
+}
+
+// segmentMembership is the output of why.
+type segmentMembership struct {
+	Match      bool          `json:"match"`
+	Conditions []core.Reason `json:"conditions"`
+}
+
+func segmentWhyCommand(p *program) *cli.Command {
+	return p.command("why", "show for each condition of a segment whether a subscriber matches it", []cli.Flag{
+		idFlag(people.NounSegment), segmentListFlag(), stringFlag("email", "email `ADDRESS` of the subscriber"),
+	}, []string{"id", "list", "email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		email, err := core.ParseEmail(c.String("email"))
+		if err != nil {
+			return err
+		}
+		q, err := segmentQuestion(p, c, s)
+		if err != nil {
+			return err
+		}
+		var m segmentMembership
+		who, err := s.Subscriber(c.Context, q.ListIDs[0], email)
+		if err == nil {
+			m.Conditions, m.Match, err = s.WhySegment(c.Context, q, who.ID)
+		}
+		if err != nil {
+			return missing(err, "subscriber", string(email))
+		}
+		if out := p.printer(c); out.json {
+			return out.value(m)
+		}
+		if err := list(p.printer(c), m.Conditions, "path", "rule", "value", "match"); err != nil {
+			return err
+		}
+		words := "%s doesn't belong to the segment."
+		if m.Match {
+			words = "%s belongs to the segment."
+		}
+		return p.done(c, words, email)
+	})
+}

@@ -1,0 +1,399 @@
+package core
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Profile holds what the conditions of a rule ask about a subscriber.
+type Profile struct {
+	Email       Email
+	Preferences Preferences
+	JoinedAt    Instant // start of the present subscription
+	OnList      []bool  // for each of Matcher.Lists: the address is active on it
+	Received    []bool  // for each of Matcher.Campaigns: it was sent to the subscriber
+
+	// campaigns of the list that were sent to the subscriber and track opens or clicks per subscriber, newest first;
+	// at least those of Matcher.History
+	Mailings  []Mailing
+	Untracked bool // the subscriber's opens and clicks aren't known, for want of consent
+}
+
+// Mailing is a campaign that was sent to a subscriber.
+type Mailing struct {
+	At     Instant // start of the job
+	Opens  bool    // opens are tracked
+	Clicks bool    // clicks are tracked
+	Marks  Marks
+}
+
+// History says which mailings a matcher needs of each subscriber: the last ones, and all since an instant. The zero
+// value needs none.
+type History struct {
+	Last  int     // number of mailings that track opens, and of those that track clicks
+	Since Instant // 0: none by time
+	Any   bool    // whether mailings are needed at all
+}
+
+// truth is the result of a condition. A condition that can't be decided for a subscriber is neither true nor false,
+// also under not.
+type truth int8
+
+const (
+	no truth = iota
+	unknown
+	yes
+)
+
+func is(holds bool) truth {
+	if holds {
+		return yes
+	}
+	return no
+}
+
+// Matcher decides which subscribers match a rule at one moment. Any goroutine may use it.
+type Matcher struct {
+	Lists, Campaigns []string // ids to look up for each subscriber
+	History          History
+	fields           []string
+	zone             *time.Location
+	today            time.Time // date of the moment, at midnight UTC
+	root             func(*seen) truth
+	leaves           []Reason
+	tests            []func(*seen) truth
+	unused           sync.Pool // of *seen
+}
+
+// Reason says whether a subscriber matches one condition of a rule.
+type Reason struct {
+	Path  string `json:"path"`            // JSON path, starting with rule
+	Rule  *Rule  `json:"rule"`            // the condition
+	Value string `json:"value,omitempty"` // value of the field, or day; empty: missing, or the condition has no value
+	Match bool   `json:"match"`
+	// the condition can't be decided for this subscriber, so neither it nor its opposite matches
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// Compile returns a matcher of the rule at a moment. The days of the rule are those of zone; nil means UTC. The rule
+// must not refer to segments: see Inline.
+func (r *Rule) Compile(now Instant, zone *time.Location) *Matcher {
+	if zone == nil {
+		zone = time.UTC
+	}
+	m := &Matcher{zone: zone}
+	m.today = m.dayOf(now)
+	m.root = m.compile(r)
+	r.Leaves("rule", func(path string, leaf *Rule) {
+		m.leaves = append(m.leaves, Reason{Path: path, Rule: leaf})
+		m.tests = append(m.tests, m.compile(leaf))
+	})
+	return m
+}
+
+// Match reports whether a subscriber matches the rule.
+func (m *Matcher) Match(p *Profile) bool {
+	s := m.see(p)
+	defer m.forget(s)
+	return m.root(s) == yes
+}
+
+// Explain returns, for each condition in order, whether a subscriber matches it.
+func (m *Matcher) Explain(p *Profile) []Reason {
+	s, out := m.see(p), slices.Clone(m.leaves)
+	defer m.forget(s)
+	for i := range out {
+		result := m.tests[i](s)
+		out[i].Match, out[i].Unknown = result == yes, result == unknown
+		switch leaf := out[i].Rule; {
+		case leaf.Field != "":
+			out[i].Value = s.values[slices.Index(m.fields, leaf.Field)].String()
+		case leaf.Joined != nil:
+			out[i].Value = m.dayOf(p.JoinedAt).Format(time.DateOnly)
+		case leaf.Domain != nil:
+			out[i].Value = p.Email.Domain()
+		}
+	}
+	return out
+}
+
+// seen is a profile with the values that the rule needs. It is used again for other subscribers.
+type seen struct {
+	*Profile
+	values []fieldValue // of each field of the matcher
+	unread int          // fields not found so far
+	scan   JSONScanner
+}
+
+// see reads the fields that the rule needs. Preferences that are not an object have none.
+func (m *Matcher) see(p *Profile) *seen {
+	s, _ := m.unused.Get().(*seen)
+	if s == nil {
+		s = &seen{values: make([]fieldValue, len(m.fields))}
+	}
+	s.Profile, s.unread = p, len(m.fields)
+	for i := range s.values {
+		s.values[i].clear()
+	}
+	if s.unread == 0 || p.Preferences == "" || p.Preferences == NoPreferences {
+		return s
+	}
+	s.scan = JSONScanner{
+		Text: append(s.scan.Text[:0], p.Preferences...), keys: s.scan.keys[:0], scratch: s.scan.scratch,
+	}
+	if s.scan.Next() == '{' {
+		_ = s.scan.Members(func(key []byte) error { return m.member(s, key) })
+	}
+	return s
+}
+
+// errAllRead ends the reading of preferences.
+var errAllRead = errors.New("all fields were read")
+
+// member reads a value of the preferences.
+func (m *Matcher) member(s *seen, key []byte) error {
+	at := -1
+	for i, field := range m.fields {
+		if field == string(key) {
+			at = i
+		}
+	}
+	start := s.scan.At
+	if err := s.scan.Skip(); err != nil || at < 0 {
+		return err
+	}
+	s.values[at].read(string(s.Preferences[start:s.scan.At]))
+	if s.unread--; s.unread == 0 {
+		return errAllRead
+	}
+	return nil
+}
+
+// forget lets see use s again.
+func (m *Matcher) forget(s *seen) {
+	s.Profile = nil
+	m.unused.Put(s)
+}
+
+func (m *Matcher) compile(r *Rule) func(*seen) truth {
+	switch {
+	case r.Not != nil:
+		not := m.compile(r.Not)
+		return func(s *seen) truth { return yes - not(s) }
+	case r.Except != nil:
+		except := m.compile(r.Except)
+		return func(s *seen) truth { return is(except(s) != yes) }
+	case r.All != nil:
+		all := m.compileAll(r.All)
+		return func(s *seen) truth {
+			least := yes
+			for _, holds := range all {
+				if least = min(least, holds(s)); least == no {
+					break
+				}
+			}
+			return least
+		}
+	case r.Any != nil:
+		some := m.compileAll(r.Any)
+		return func(s *seen) truth {
+			most := no
+			for _, holds := range some {
+				if most = max(most, holds(s)); most == yes {
+					break
+				}
+			}
+			return most
+		}
+	case r.Opened != nil:
+		return m.engaged(r.Opened, Mailing.opened)
+	case r.Clicked != nil:
+		return m.engaged(r.Clicked, Mailing.clicked)
+	}
+	holds := m.plain(r)
+	return func(s *seen) truth { return is(holds(s)) }
+}
+
+// plain compiles a condition that can be decided for every subscriber.
+func (m *Matcher) plain(r *Rule) func(*seen) bool {
+	switch {
+	case r.Field != "":
+		at, test := indexIn(&m.fields, r.Field), m.test(r.Test)
+		return func(s *seen) bool { return test(&s.values[at]) }
+	case r.Joined != nil:
+		return m.joined(r.Joined)
+	case r.Domain != nil:
+		return func(s *seen) bool { return slices.Contains(r.Domain, s.Email.Domain()) }
+	case r.Received != "":
+		at := indexIn(&m.Campaigns, r.Received)
+		return func(s *seen) bool { return s.Received[at] }
+	case r.OnList != "":
+		at := indexIn(&m.Lists, r.OnList)
+		return func(s *seen) bool { return s.OnList[at] }
+	}
+	panic("rule: " + r.JSON() + " has no condition, or refers to a segment")
+}
+
+// opened returns whether a person opened the email or clicked a link in it, and whether opens are tracked. It is
+// unknown if the email was opened, but maybe only by a program.
+func (l Mailing) opened() (t truth, tracked bool) {
+	switch clicked, _ := l.clicked(); {
+	case clicked == yes || l.Marks.Opens() == ClassPerson:
+		return yes, l.Opens
+	case l.Marks.Opens() == ClassUnclear:
+		return unknown, l.Opens
+	}
+	return no, l.Opens
+}
+
+// clicked returns whether a person clicked a link in the email, and whether clicks are tracked.
+func (l Mailing) clicked() (t truth, tracked bool) {
+	return is(l.Marks&MarkClicked != 0 && l.Marks&MarkMachineClicked == 0), l.Clicks
+}
+
+// engaged compiles a condition on opens or clicks. It is unknown for someone who received none of the campaigns.
+func (m *Matcher) engaged(t *Test, result func(Mailing) (truth, bool)) func(*seen) truth {
+	last, since := MaxInlined*MaxRuleLast, Instant(0)
+	m.History.Any = true
+	if t.Last != nil {
+		last = *t.Last
+		m.History.Last = max(m.History.Last, last)
+	} else {
+		first := m.today.AddDate(0, 0, -*t.WithinDays)
+		since = At(time.Date(first.Year(), first.Month(), first.Day(), 0, 0, 0, 0, m.zone))
+		if m.History.Since == 0 || since < m.History.Since {
+			m.History.Since = max(since, 1)
+		}
+	}
+	return func(s *seen) truth {
+		if s.Untracked {
+			return unknown
+		}
+		received, most := 0, no
+		for _, l := range s.Mailings {
+			one, tracked := result(l)
+			if !tracked {
+				continue
+			}
+			if received == last || l.At < since {
+				break
+			}
+			received++
+			most = max(most, one)
+		}
+		if received == 0 {
+			return unknown
+		}
+		return most
+	}
+}
+
+func (m *Matcher) compileAll(rules []Rule) (all []func(*seen) truth) {
+	for i := range rules {
+		all = append(all, m.compile(&rules[i]))
+	}
+	return all
+}
+
+// indexIn returns the index of s in a list, which it appends if needed.
+func indexIn(all *[]string, s string) int {
+	if i := slices.Index(*all, s); i >= 0 {
+		return i
+	}
+	*all = append(*all, s)
+	return len(*all) - 1
+}
+
+func (m *Matcher) joined(t *Test) func(*seen) bool {
+	test := m.dayTest(t)
+	return func(s *seen) bool { return test(m.dayOf(s.JoinedAt)) }
+}
+
+// test returns a function that tests a value of the preferences.
+func (m *Matcher) test(t *Test) func(*fieldValue) bool {
+	some := func(test func(string) bool) func(*fieldValue) bool {
+		return func(v *fieldValue) bool { return slices.ContainsFunc(v.texts, test) }
+	}
+	switch {
+	case t.Missing:
+		return func(v *fieldValue) bool { return !v.exists }
+	case t.Exists:
+		return func(v *fieldValue) bool { return v.exists }
+	case t.Is != nil:
+		return some(oneOf(t.Is))
+	case t.IsNot != nil:
+		is := some(oneOf(t.IsNot))
+		return func(v *fieldValue) bool { return !is(v) }
+	case t.Contains != "":
+		part := foldText(t.Contains)
+		return some(func(s string) bool { return strings.Contains(foldText(s), part) })
+	case t.StartsWith != "":
+		start := foldText(t.StartsWith)
+		return some(func(s string) bool { return strings.HasPrefix(foldText(s), start) })
+	case t.Less != "":
+		return some(func(s string) bool { return isDecimal(s) && compareDecimals(s, t.Less) < 0 })
+	case t.More != "":
+		return some(func(s string) bool { return isDecimal(s) && compareDecimals(s, t.More) > 0 })
+	}
+	day := m.dayTest(t)
+	return some(func(s string) bool {
+		at, ok := m.date(s)
+		return ok && day(at)
+	})
+}
+
+func (m *Matcher) dayTest(t *Test) func(day time.Time) bool {
+	switch {
+	case t.Before != "":
+		limit, _ := time.Parse(time.DateOnly, t.Before) // ParseRule checked it
+		return limit.After
+	case t.After != "":
+		limit, _ := time.Parse(time.DateOnly, t.After)
+		return limit.Before
+	case t.WithinDays != nil:
+		first := m.today.AddDate(0, 0, -*t.WithinDays)
+		return func(day time.Time) bool { return !day.Before(first) && !day.After(m.today) }
+	case t.BeforeDays != nil:
+		first := m.today.AddDate(0, 0, -*t.BeforeDays)
+		return first.After
+	}
+	day := t.OnDay
+	if day == Today {
+		day = m.today.Format("01-02")
+	}
+	on, _ := time.Parse(time.DateOnly, "2024-"+day) // a leap year
+	month, first, last := on.Month(), on.Day(), on.Day()
+	if t.OnDay == Today && day == "02-28" && m.today.AddDate(0, 0, 1).Day() == 1 {
+		last = 29 // birthdays of 29 Feb are on 28 Feb in other years
+	}
+	return func(day time.Time) bool { return day.Month() == month && first <= day.Day() && day.Day() <= last }
+}
+
+// dayOf returns the day of an instant in the matcher's zone, at midnight UTC.
+func (m *Matcher) dayOf(at Instant) time.Time {
+	return m.civil(at.Time())
+}
+
+func (m *Matcher) civil(at time.Time) time.Time {
+	y, month, d := at.In(m.zone).Date()
+	return time.Date(y, month, d, 0, 0, 0, 0, time.UTC)
+}
+
+// date returns the day of an ISO 8601 date, or of a time in RFC 3339.
+func (m *Matcher) date(s string) (time.Time, bool) {
+	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' { // without the cost of an error
+		return time.Time{}, false
+	}
+	if len(s) == len(time.DateOnly) {
+		day, err := time.Parse(time.DateOnly, s)
+		return day, err == nil
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return m.civil(at), true
+}

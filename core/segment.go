@@ -1,0 +1,137 @@
+package core
+
+import "strings"
+
+// MaxSegments is the maximum number of segments of a tenant.
+const MaxSegments = 200
+
+// RuleText is the JSON form of a rule that ParseRule accepted. An empty text is no rule.
+type RuleText string
+
+// MarshalJSON returns the raw rule, or null if there is none.
+func (t RuleText) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return []byte(t), nil
+}
+
+// UnmarshalJSON stores the raw text. It treats null as absent; ParseRule checks the text.
+func (t *RuleText) UnmarshalJSON(b []byte) error {
+	if string(b) != "null" {
+		*t = RuleText(b)
+	}
+	return nil
+}
+
+// Segment is a rule that a tenant saved under a name. The subscribers who match it are never stored: the rule is
+// evaluated each time they are needed.
+type Segment struct {
+	ID        string   `json:"id" db:"id"`
+	TenantID  string   `json:"tenant_id" db:"tenant_id"`
+	Name      string   `json:"name" db:"name"`
+	Rule      RuleText `json:"rule" db:"rule"`
+	Revision  int64    `json:"revision" db:"revision"`               // counts changes, from 1
+	CreatedBy string   `json:"created_by,omitempty" db:"created_by"` // actor; empty: erased
+	CreatedAt Instant  `json:"created_at" db:"created_at"`
+	ChangedBy string   `json:"changed_by,omitempty" db:"changed_by"` // actor of the last change; empty: erased
+	UpdatedAt Instant  `json:"updated_at" db:"updated_at"`
+}
+
+// SegmentInput holds the fields of a segment that a caller sets. A nil name and an empty rule are left unchanged.
+type SegmentInput struct {
+	Name *string
+	Rule RuleText
+}
+
+// NewSegment returns a new segment of a tenant.
+func NewSegment(tenantID string, in SegmentInput, actor string, now Instant) (Segment, error) {
+	s := Segment{ID: NewID(), TenantID: tenantID, CreatedBy: actor, CreatedAt: now}
+	if in.Rule == "" {
+		return s, Invalidf("rule", "rule is missing.")
+	}
+	return s, s.Change(in, actor, now)
+}
+
+// Change applies the fields of in. It keeps the canonical form of the rule.
+func (s *Segment) Change(in SegmentInput, actor string, now Instant) error {
+	take(&s.Name, in.Name)
+	if err := checkName(&s.Name, "name"); err != nil {
+		return err
+	}
+	if in.Rule != "" {
+		rule, err := ParseRule("rule", []byte(in.Rule))
+		if err != nil {
+			return err
+		}
+		s.Rule = RuleText(rule.JSON())
+	}
+	s.Revision++
+	s.ChangedBy, s.UpdatedAt = actor, now
+	return nil
+}
+
+// ParsedRule returns the rule of a stored segment.
+func (s *Segment) ParsedRule() (*Rule, error) { return ParseRule("rule", []byte(s.Rule)) }
+
+// SegmentCount is the number of subscribers who match a rule: either Exact, or an estimate in About, Low and High.
+type SegmentCount struct {
+	Exact *int64  `json:"exact,omitempty"`
+	AsOf  Instant `json:"as_of,omitzero"` // of Exact
+	About *int64  `json:"about,omitempty"`
+	Low   *int64  `json:"low,omitempty"`
+	High  *int64  `json:"high,omitempty"`
+	Of    int64   `json:"of"` // active subscribers of the lists, each counted once per list
+}
+
+// SegmentUse is a campaign or a segment that uses a segment.
+type SegmentUse struct {
+	Kind string `db:"kind" json:"kind" enum:"campaign|segment"`
+	ID   string `db:"id" json:"id"`
+	Name string `db:"name" json:"name"`
+}
+
+// ErrSegmentUsed returns the Conflict error for deleting a segment that is in use.
+func ErrSegmentUsed(uses []SegmentUse) *Error {
+	if len(uses) > 1 {
+		return Conflictf("segment_in_use", "The %s %q and others use this segment. Remove it there first.", uses[0].Kind,
+			uses[0].Name)
+	}
+	return Conflictf("segment_in_use", "The %s %q uses this segment. Remove it there first.", uses[0].Kind,
+		uses[0].Name)
+}
+
+// Undecided returns the Conflict error for a rule with a condition that can't be decided for anyone, for example
+// because the campaign that it names was deleted. path is the condition's JSON path.
+func Undecided(path, why string) *Error {
+	e := Conflictf("segment_undecided", "The segment can't be evaluated: %s. Change the condition %s.", why, path)
+	e.Field = path
+	return e
+}
+
+// Combined returns a rule for the subscribers who match rule and none of the excluded rules. If rule is nil, it only
+// excludes. Combined returns nil if there is no rule at all.
+func Combined(rule *Rule, excluded []*Rule) *Rule {
+	var parts []Rule
+	if rule != nil {
+		parts = append(parts, *rule)
+	}
+	for _, r := range excluded {
+		parts = append(parts, Rule{Except: r})
+	}
+	switch len(parts) {
+	case 0:
+		return nil
+	case 1:
+		return &parts[0]
+	}
+	return &Rule{All: parts}
+}
+
+// PauseSegment is the prefix of the reason for a job whose segment can't be evaluated.
+const PauseSegment = "segment"
+
+// PausedFor returns the reason with which a job pauses for an error of Undecided.
+func PausedFor(e *Error) string {
+	return PauseSegment + ": " + strings.TrimPrefix(e.Message, "The segment can't be evaluated: ")
+}

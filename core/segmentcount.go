@@ -1,0 +1,96 @@
+package core
+
+import "math"
+
+// SegmentSample is the share of a large list that a sampled count looks at: one person in this many.
+const SegmentSample = 64
+
+// Limits of coarse counts, in people. For a sampled count they apply to the people in the sample, because each of them
+// changes the count by SegmentSample.
+const (
+	coarseLeast = 20   // smaller counts are not shown
+	coarseStep  = 10   // minimum width of a range
+	coarseShare = 0.03 // width of a range, as a share of the count
+)
+
+// Coarse returns the count for callers who may not see people: a range of at least coarseStep people that contains the
+// count, or a range from 0 if the count is small. seed shifts the borders of all ranges. It must be a keyed hash of the
+// question. If it were the same for two rules, a caller could choose them so that a border lies between their counts,
+// and learn whether a single person matches one of them.
+func (c SegmentCount) Coarse(seed uint64) SegmentCount {
+	var n, unit float64
+	switch {
+	case c.Exact != nil:
+		n, unit = float64(*c.Exact), 1
+	case c.About != nil:
+		n, unit = float64(*c.About)/SegmentSample, SegmentSample
+	default:
+		return c
+	}
+	out := SegmentCount{AsOf: c.AsOf, Of: c.Of}
+	shift := float64(seed>>11) / (1 << 53) // from 0 to 1
+	at := math.Floor(coarseNo(n)-shift) + shift
+	first := math.Ceil(coarseNo(coarseLeast)-shift) + shift
+	small := at < first
+	if small {
+		at = first - 1
+	}
+	low, high := coarseCount(at), coarseCount(at+1)
+	if small {
+		low = 0
+	}
+	if unit > 1 { // two standard deviations of the sample
+		low, high = max(0, low-2*math.Sqrt(low)), high+2*math.Sqrt(high)
+	}
+	least, most := int64(math.Ceil(low*unit)), int64(math.Ceil(high*unit))-1
+	if small {
+		most = max(most, coarseLeast)
+	} else {
+		most = min(most, max(c.Of, least))
+		out.About = new(roundWithin(least, most))
+	}
+	out.Low, out.High = &least, &most
+	return out
+}
+
+// Coarse makes the counts that depend on segments coarse: Recipients becomes the rounded number, or the upper limit of a
+// small one, and Outside the rest. The other counts don't depend on segments.
+func (a *Audience) Coarse(seed uint64) {
+	all := a.Recipients + a.Outside
+	n := SegmentCount{Exact: &a.Recipients, Of: all}.Coarse(seed)
+	shown := n.High
+	if n.About != nil {
+		shown = n.About
+	}
+	a.Recipients = min(*shown, all)
+	a.Outside = all - a.Recipients
+}
+
+// coarseLinear is the count above which ranges get wider than coarseStep.
+const coarseLinear = coarseStep / coarseShare
+
+// coarseNo returns the position of a count on a scale on which all ranges have the width 1.
+func coarseNo(n float64) float64 {
+	if n <= coarseLinear {
+		return n / coarseStep
+	}
+	return coarseLinear/coarseStep + math.Log(n/coarseLinear)/coarseShare
+}
+
+// coarseCount is the inverse of coarseNo.
+func coarseCount(no float64) float64 {
+	if no <= coarseLinear/coarseStep {
+		return no * coarseStep
+	}
+	return coarseLinear * math.Exp((no-coarseLinear/coarseStep)*coarseShare)
+}
+
+// roundWithin returns a round number in the middle of a range.
+func roundWithin(low, high int64) int64 {
+	step := int64(1)
+	for step*10 <= high-low+1 {
+		step *= 10
+	}
+	middle := (low + high) / 2
+	return min(max((middle+step/2)/step*step, low), high)
+}

@@ -1,0 +1,228 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"newsletterd/core"
+)
+
+// segmentFigure is the number of people in a segment, as text.
+type segmentFigure struct {
+	Figure string // number of people
+	Of     string // number of all people on the lists
+	Share  string // percentage, or the range
+	Part   int64
+	Whole  int64 // 0: no bar
+	Note   string
+	Fault  string // why they can't be counted
+	Exact  bool   // counted exactly
+}
+
+// figureOf describes a count.
+func (p *Page) figureOf(c *core.SegmentCount) segmentFigure {
+	f := segmentFigure{
+		Of:    p.N("of 1 person matches|of {{n}} people match", c.Of),
+		Whole: c.Of, Exact: c.Exact != nil,
+	}
+	switch {
+	case c.Exact != nil:
+		f.Part, f.Figure, f.Share = *c.Exact, p.Number(*c.Exact), p.Percent(*c.Exact, c.Of)
+	case c.About != nil:
+		f.Part, f.Figure = *c.About, p.T("About {{n}}", "n", p.Number(*c.About))
+		if c.Low != nil && c.High != nil {
+			f.Share = p.T("between {{low}} and {{high}}", "low", p.Number(*c.Low), "high", p.Number(*c.High))
+		}
+	case c.High != nil:
+		f.Part, f.Figure = *c.High, p.T("Fewer than {{n}}", "n", p.Number(*c.High+1))
+	}
+	if f.Part == 0 {
+		f.Share = ""
+	}
+	return f
+}
+
+// countedLists is the maximum number of lists of one request.
+const countedLists = 20
+
+// segmentCount counts the people on lists who match. what holds a rule or a segment_id.
+func (p *Page) segmentCount(what map[string]any, lists []string) (sum core.SegmentCount, err error) {
+	sum.Exact = new(int64)
+	what["tenant_id"] = p.Tenant.ID
+	for some := range slices.Chunk(lists, countedLists) {
+		what["list_ids"] = some
+		var c core.SegmentCount
+		if err := p.Do(http.MethodPost, "/api/segment-count", what, &c); err != nil {
+			return sum, err
+		}
+		sum = sumOfCounts(&sum, &c)
+	}
+	return sum, nil
+}
+
+// sumOfCounts adds two counts of different lists. The sum is exact if both are.
+func sumOfCounts(a, b *core.SegmentCount) core.SegmentCount {
+	out := core.SegmentCount{Of: a.Of + b.Of, AsOf: max(a.AsOf, b.AsOf)}
+	if a.Exact != nil && b.Exact != nil {
+		out.Exact = new(*a.Exact + *b.Exact)
+		return out
+	}
+	add := func(x, y *int64) *int64 {
+		if x == nil || y == nil {
+			return nil
+		}
+		return new(*x + *y)
+	}
+	out.About = add(cmp.Or(a.Exact, a.About), cmp.Or(b.Exact, b.About))
+	out.Low = add(cmp.Or(a.Exact, a.Low), cmp.Or(b.Exact, b.Low))
+	out.High = add(cmp.Or(a.Exact, a.High), cmp.Or(b.Exact, b.High))
+	return out
+}
+
+// countFault returns the reason why people can't be counted, for people. For other errors, ok is false.
+func (p *Page) countFault(err error) (text string, ok bool) {
+	if core.KindOf(err) == core.Unavailable {
+		return p.T("Too many counts are running. Try again in a few seconds."), true
+	}
+	text, _, ok = p.FaultOf(err)
+	return text, ok
+}
+
+// figure counts the people who match the form's conditions.
+func (d *segmentData) figure(p *Page, rule json.RawMessage, exact bool) error {
+	what := map[string]any{"exact": exact}
+	if rule != nil {
+		what["rule"] = rule
+	} else {
+		what["segment_id"] = d.ID
+	}
+	lists := d.fields.listIDs()
+	if d.List != "" {
+		lists = []string{d.List}
+	}
+	if len(lists) == 0 {
+		d.Count = segmentFigure{Fault: p.T("There are no lists yet.")}
+		return nil
+	}
+	c, err := p.segmentCount(what, lists)
+	if text, ok := p.countFault(err); ok {
+		if at := faultField(err); rule == nil || !blameRow(d.Rows, at, text) {
+			d.Count = segmentFigure{Fault: text}
+		} else {
+			d.Count = segmentFigure{Fault: p.T("Fix the marked condition to see the count.")}
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.Count = p.figureOf(&c)
+	return nil
+}
+
+// partFigure counts the people who match the complete conditions of a form with unfinished ones.
+func (d *segmentData) partFigure(p *Page) error {
+	whole, done := d.Rows, []segmentRow{}
+	for i := range whole {
+		if whole[i].Wrong == "" {
+			done = append(done, whole[i])
+		}
+		whole[i].Wrong = "" // unfinished input is no error yet
+	}
+	rule, ok := p.ruleOf(done, d.Any)
+	if !ok {
+		return nil
+	}
+	d.Rows = done // errors of the API are about these
+	err := d.figure(p, rule, false)
+	d.Rows = whole
+	d.Count.Exact, d.Count.Note = true, p.T("Unfinished conditions don't count yet.")
+	return err
+}
+
+// shownMatches is the number of people that the page of a segment shows.
+const shownMatches = 10
+
+// matches reads the first people who match the saved rule: on one list, or on all lists in their order. A rule that
+// can't be evaluated matches no one here; the count says why.
+func (d *segmentData) matches(p *Page) error {
+	seen := map[core.Email]bool{}
+	for i := range d.fields.lists {
+		l := &d.fields.lists[i]
+		if d.List != "" && d.List != l.ID {
+			continue
+		}
+		q := url.Values{"list_id": {l.ID}}
+		var found []person
+		if _, err := readShort(p, "/api/segments/"+url.PathEscape(d.ID)+"/people", q, shownMatches, &found); err != nil {
+			if _, ok := p.countFault(err); ok {
+				return nil
+			}
+			return err
+		}
+		for _, one := range found {
+			if one.ListName = l.Name; !seen[one.Email] && len(d.People) < shownMatches {
+				seen[one.Email] = true
+				d.People = append(d.People, one)
+			}
+		}
+		if len(d.People) >= shownMatches {
+			return nil
+		}
+	}
+	return nil
+}
+
+// segmentChoices fills in the segments to choose from in the settings of a campaign.
+func (p *Page) segmentChoices(d *editorData) error {
+	if !d.Settings {
+		return nil
+	}
+	all, err := p.allSegments()
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 && !d.segmented() {
+		return nil
+	}
+	d.Segments = segmentOptions(all, "", option{"", p.T("Everyone on the lists")})
+	for _, id := range append([]string{d.SegmentID}, d.ExcludeSegmentIDs...) {
+		if id != "" && !hasOption(d.Segments, id) {
+			d.Segments = append(d.Segments, option{id, p.T("(deleted)")})
+		}
+	}
+	return nil
+}
+
+// segmentedReaders describes the approximate audience of a campaign if segments decide on it.
+func (p *Page) segmentedReaders(d *editorData) error {
+	c := d.campaignPage
+	if !c.segmented() || len(c.ListIDs) == 0 {
+		return nil
+	}
+	parts := []any{}
+	if c.SegmentID != "" {
+		parts = append(parts, map[string]any{"segment": c.SegmentID})
+	}
+	for _, id := range c.ExcludeSegmentIDs {
+		parts = append(parts, map[string]any{"not": map[string]any{"segment": id}})
+	}
+	count, err := p.segmentCount(map[string]any{"rule": map[string]any{"all": parts}}, c.ListIDs)
+	if _, ok := p.countFault(err); ok {
+		d.Readers = p.T("can't be counted")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if d.Readers = p.figureOf(&count).Figure; count.Exact != nil {
+		d.Readers = p.N("1 recipient|{{n}} recipients", *count.Exact)
+	}
+	return nil
+}
+
+// Outside reports whether a campaign excludes a segment.
+func (d *editorData) Outside(id string) bool { return slices.Contains(d.ExcludeSegmentIDs, id) }

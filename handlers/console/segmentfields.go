@@ -1,0 +1,333 @@
+package console
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+// segmentField is a field that conditions can check, in the form of the API.
+type segmentField struct {
+	Name    string   `json:"name"`
+	Label   string   `json:"label"`
+	Type    string   `json:"type"`
+	Options []string `json:"options"`
+}
+
+// segmentFields knows what conditions can check.
+type segmentFields struct {
+	page    *Page
+	fields  []segmentField
+	lists   []core.CountedList
+	self    string              // the segment itself, which can't refer to itself
+	records map[string][]option // read campaigns and segments, by subject
+}
+
+// segmentFields reads the fields and lists of the tenant. self is the id of the segment that is edited.
+func (p *Page) segmentFields(self string) (*segmentFields, error) {
+	f := &segmentFields{page: p, self: self, records: map[string][]option{}}
+	var found []segmentField
+	if _, err := p.Get("/api/segment-fields", p.ofTenant(), &found); err != nil {
+		return nil, err
+	}
+	for i := range found {
+		one := &found[i]
+		one.Label = cmp.Or(one.Label, p.knownLabel(one.Name), one.Name)
+		if last := len(f.fields) - 1; last >= 0 && f.fields[last].Name == one.Name { // lists have it with other types
+			f.fields[last].Type = core.FieldText
+			continue
+		}
+		f.fields = append(f.fields, *one)
+	}
+	var err error
+	f.lists, err = p.peopleLists()
+	return f, err
+}
+
+func (f *segmentFields) listIDs() []string { return listIDs(f.lists) }
+
+func listIDs(lists []core.CountedList) (ids []string) {
+	for i := range lists {
+		ids = append(ids, lists[i].ID)
+	}
+	return ids
+}
+
+// field returns a field by its name. A field that no list has is a text.
+func (f *segmentFields) field(name string) segmentField {
+	for _, one := range f.fields {
+		if one.Name == name {
+			return one
+		}
+	}
+	return segmentField{Name: name, Label: cmp.Or(f.page.knownLabel(name), name), Type: core.FieldText}
+}
+
+// kind returns the key of a subject in segmentOps.
+func (f *segmentFields) kind(of string) string {
+	name, isField := strings.CutPrefix(of, subjectField)
+	if !isField {
+		return of
+	}
+	if t := f.field(name).Type; segmentOps[t] != nil {
+		return t
+	}
+	return core.FieldText
+}
+
+// subject returns the label of a subject.
+func (f *segmentFields) subject(of string) string {
+	if name, ok := strings.CutPrefix(of, subjectField); ok {
+		return f.field(name).Label
+	}
+	for _, s := range segmentSubjects {
+		if s.name == of {
+			return f.page.T(s.text)
+		}
+	}
+	return of
+}
+
+// optionGroup is a group of the choices of an input.
+type optionGroup struct {
+	Label   string
+	Options []option
+}
+
+// Subjects returns the choices for the subject of a row.
+func (f *segmentFields) Subjects(row segmentRow) []optionGroup {
+	fields := optionGroup{Label: f.page.T("Fields")}
+	for _, one := range f.fields {
+		fields.Options = append(fields.Options, option{subjectField + one.Name, one.Label})
+	}
+	if name, ok := strings.CutPrefix(row.Of, subjectField); ok && !hasOption(fields.Options, row.Of) {
+		fields.Options = append(fields.Options, option{row.Of, f.field(name).Label})
+	}
+	rest := optionGroup{Label: f.page.T("Subscription")}
+	for _, s := range segmentSubjects {
+		rest.Options = append(rest.Options, option{s.name, f.page.T(s.text)})
+	}
+	if len(fields.Options) == 0 {
+		return []optionGroup{rest}
+	}
+	return []optionGroup{fields, rest}
+}
+
+// Place returns the position of a row's subject, for ids of its inputs, which change with it.
+func (f *segmentFields) Place(row segmentRow) (n int) {
+	for _, g := range f.Subjects(row) {
+		for _, o := range g.Options {
+			if n++; o.Value == row.Of {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// Ops returns the operators for a row.
+func (f *segmentFields) Ops(row segmentRow) (out []option) {
+	for _, op := range segmentOps[f.kind(row.Of)] {
+		out = append(out, option{op.Name, f.page.T(op.Text)})
+	}
+	return out
+}
+
+// chip is a value of a field with options.
+type chip struct {
+	No   int
+	Text string
+	On   bool
+}
+
+// Chips returns the values to choose from in a row.
+func (f *segmentFields) Chips(row segmentRow) (out []chip) {
+	name, _ := strings.CutPrefix(row.Of, subjectField)
+	all := slices.Clone(f.field(name).Options)
+	for _, v := range row.Chosen {
+		if !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	for i, v := range all {
+		out = append(out, chip{i + 1, v, slices.Contains(row.Chosen, v)})
+	}
+	return out
+}
+
+// Limits of the campaigns and segments to choose from.
+const (
+	maxCampaignChoices = 200
+	maxSegmentChoices  = core.MaxSegments
+)
+
+// Records returns the campaigns, lists or segments to choose from in a row. One that no longer exists stays until
+// another is chosen.
+func (f *segmentFields) Records(row segmentRow) ([]option, error) {
+	p := f.page
+	if f.records[row.Of] == nil {
+		found := []option{}
+		var err error
+		switch row.Of {
+		case subjectList:
+			found = listOptions(f.lists, found...)
+		case subjectSegment:
+			var all []core.Segment
+			if all, err = p.allSegments(); err == nil {
+				found = segmentOptions(all, f.self, found...)
+			}
+		case subjectReceived:
+			found, err = p.sentCampaigns()
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.records[row.Of] = found
+	}
+	out := append([]option{{"", p.T("Choose …")}}, f.records[row.Of]...)
+	if row.Value != "" && !hasOption(out, row.Value) {
+		text := p.T("(deleted)")
+		if row.Of == subjectReceived {
+			name, err := p.campaignName(row.Value)
+			if err != nil {
+				return nil, err
+			}
+			text = name
+		}
+		out = append(out, option{row.Value, text})
+	}
+	return out, nil
+}
+
+// sentCampaigns returns the campaigns that were sent, newest first.
+func (p *Page) sentCampaigns() (out []option, err error) {
+	out = []option{}
+	for _, state := range []core.CampaignState{core.CampaignSending, core.CampaignSent, core.CampaignArchived} {
+		q := p.ofTenant("state", string(state), "limit", "100")
+		found, err := all[core.CampaignView](p, "/api/campaigns", q, maxCampaignChoices)
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			if found[i].JobID != "" || state != core.CampaignArchived {
+				out = append(out, option{found[i].ID, p.TitleOf(found[i])})
+			}
+		}
+	}
+	return out, nil
+}
+
+// allSegments reads the tenant's segments, by name.
+func (p *Page) allSegments() ([]core.Segment, error) {
+	found, err := all[core.Segment](p, "/api/segments", p.ofTenant("limit", "100"), maxSegmentChoices)
+	slices.SortFunc(found, func(a, b core.Segment) int {
+		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	return found, err
+}
+
+func segmentOptions(all []core.Segment, except string, first ...option) []option {
+	for i := range all {
+		if all[i].ID != except {
+			first = append(first, option{all[i].ID, all[i].Name})
+		}
+	}
+	return first
+}
+
+// segmentName returns the name of a segment, or its id if it was deleted.
+func (p *Page) segmentName(id string) (string, error) {
+	var g core.Segment
+	_, err := p.readNamed("/api/segments/"+url.PathEscape(id), &g)
+	return cmp.Or(g.Name, id), err
+}
+
+// saidRule is a rule as text: a condition, or a group with its heading.
+type saidRule struct {
+	Text  string
+	Parts []saidRule
+}
+
+// say returns a rule as text.
+func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
+	p := f.page
+	if row, ok := f.rowOf(r); ok {
+		out.Text, err = f.sayRow(row)
+		return out, err
+	}
+	parts := r.All
+	switch {
+	case r.All != nil:
+		out.Text = p.T("All of these conditions match:")
+	case r.Any != nil:
+		out.Text, parts = p.T("Any of these conditions match:"), r.Any
+	case r.Not != nil:
+		out.Text, parts = p.T("This doesn't match:"), []core.Rule{*r.Not}
+	default: // an operator that the form doesn't have for this field, or values with commas
+		key, values := valuesOfTest(cmp.Or(r.Test, r.Joined, &core.Test{}))
+		out.Text = f.sayOther(r, key, values)
+		return out, nil
+	}
+	for i := range parts {
+		part, err := f.say(&parts[i])
+		if err != nil {
+			return out, err
+		}
+		out.Parts = append(out.Parts, part)
+	}
+	return out, nil
+}
+
+// sayOther returns a condition that the form can't show as text.
+func (f *segmentFields) sayOther(r *core.Rule, key string, values []string) string {
+	subject, said := f.subject(subjectField+r.Field), key
+	for _, op := range segmentOps[core.FieldText] {
+		if op.Key == key && op.Value == "" && !op.Not {
+			said = f.page.T(op.Text)
+		}
+	}
+	for i := range values {
+		values[i] = strconv.Quote(values[i])
+	}
+	return strings.TrimSpace(subject + " " + said + " " + strings.Join(values, ", "))
+}
+
+// sayRow returns a condition as text.
+func (f *segmentFields) sayRow(row segmentRow) (string, error) {
+	p := f.page
+	value := row.Value
+	switch row.Op.Input {
+	case inputOptions:
+		value = strings.Join(row.Chosen, ", ")
+	case inputDate:
+		if day, err := time.ParseInLocation(time.DateOnly, value, p.Zone); err == nil {
+			value = p.Date(core.At(day))
+		}
+	case inputRecord:
+		records, err := f.Records(row)
+		if err != nil {
+			return "", err
+		}
+		for _, o := range records {
+			if o.Value == row.Value {
+				value = o.Text
+			}
+		}
+	}
+	if row.Op.Said != "" {
+		return p.T(row.Op.Said, "value", value), nil
+	}
+	said := f.subject(row.Of) + " " + p.T(row.Op.Text)
+	if value != "" {
+		said += " " + value
+	}
+	if row.Op.Unit != "" {
+		said += " " + p.T(row.Op.Unit)
+	}
+	return said, nil
+}

@@ -1,0 +1,407 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// The subjects of conditions in the form of a segment, in addition to fields.
+const (
+	subjectJoined   = "joined"
+	subjectDomain   = "domain"
+	subjectReceived = "received"
+	subjectList     = "on_list"
+	subjectSegment  = "segment"
+	subjectOpened   = "opened"
+	subjectClicked  = "clicked"
+	subjectField    = "field." // prefix of a field's name
+)
+
+// The inputs for the value of a condition.
+const (
+	inputNone    = ""
+	inputText    = "text"
+	inputTexts   = "texts" // separated by commas
+	inputNumber  = "number"
+	inputDays    = "days"
+	inputCount   = "count" // a number of campaigns
+	inputDate    = "date"
+	inputDay     = "day"     // day and month
+	inputOptions = "options" // checkboxes
+	inputRecord  = "record"  // a campaign, list or segment to choose from
+)
+
+// segmentOp is an operator in the form of a segment.
+type segmentOp struct {
+	Name  string // in the form
+	Text  string
+	Key   string // in the rule; for other subjects than fields and joined, that of the subject
+	Not   bool   // within a not
+	Input string
+	Value string // fixed value
+	Unit  string // text after the input
+	Said  string // the whole condition; empty: the subject, Text, the value and Unit
+}
+
+// segmentOps holds the operators of each kind of subject: those of segmentKind.
+var segmentOps = map[string][]segmentOp{
+	core.FieldText: {
+		{Name: "is", Text: "is", Key: "is", Input: inputTexts},
+		{Name: "is_not", Text: "is not", Key: "is_not", Input: inputTexts},
+		{Name: "contains", Text: "contains", Key: "contains", Input: inputText},
+		{Name: "not_contains", Text: "doesn't contain", Key: "contains", Not: true, Input: inputText},
+		{Name: "starts_with", Text: "starts with", Key: "starts_with", Input: inputText},
+		{Name: "less", Text: "is less than", Key: "less", Input: inputNumber},
+		{Name: "more", Text: "is more than", Key: "more", Input: inputNumber},
+		{Name: "before", Text: "is before", Key: "before", Input: inputDate},
+		{Name: "after", Text: "is after", Key: "after", Input: inputDate},
+		{Name: "within_days", Text: "is within the last", Key: "within_days", Input: inputDays, Unit: "days"},
+		{Name: "today", Text: "is today (any year)", Key: "on_day", Value: core.Today},
+		{Name: "on_day", Text: "falls on (any year)", Key: "on_day", Input: inputDay},
+		{Name: "exists", Text: "is filled in", Key: "exists"},
+		{Name: "missing", Text: "is blank", Key: "missing"},
+	},
+	core.FieldChoice: {
+		{Name: "is", Text: "is", Key: "is", Input: inputOptions},
+		{Name: "is_not", Text: "is not", Key: "is_not", Input: inputOptions},
+		{Name: "exists", Text: "is filled in", Key: "exists"},
+		{Name: "missing", Text: "is blank", Key: "missing"},
+	},
+	core.FieldBoolean: {
+		{Name: "yes", Text: "is yes", Key: "is", Value: "true"},
+		{Name: "no", Text: "is no", Key: "is", Value: "false"},
+		{Name: "exists", Text: "is filled in", Key: "exists"},
+		{Name: "missing", Text: "is blank", Key: "missing"},
+	},
+	subjectJoined: {
+		{Name: "before_days", Text: "more than", Key: "before_days", Input: inputDays, Unit: "days ago"},
+		{Name: "within_days", Text: "within the last", Key: "within_days", Input: inputDays, Unit: "days"},
+		{Name: "before", Text: "before", Key: "before", Input: inputDate},
+		{Name: "after", Text: "after", Key: "after", Input: inputDate},
+	},
+	subjectDomain: {
+		{Name: "is", Text: "is", Input: inputTexts},
+		{Name: "is_not", Text: "is not", Input: inputTexts, Not: true},
+	},
+	subjectReceived: {
+		{Name: "is", Text: "received", Input: inputRecord, Said: "Received “{{value}}”"},
+		{Name: "is_not", Text: "didn't receive", Input: inputRecord, Not: true, Said: "Didn't receive “{{value}}”"},
+	},
+	subjectList: {
+		{Name: "is", Text: "is on", Input: inputRecord, Said: "On the list “{{value}}”"},
+		{Name: "is_not", Text: "is not on", Input: inputRecord, Not: true, Said: "Not on the list “{{value}}”"},
+	},
+	subjectSegment: {
+		{Name: "is", Text: "is in", Input: inputRecord, Said: "In the segment “{{value}}”"},
+		{Name: "is_not", Text: "is not in", Input: inputRecord, Not: true, Said: "Not in the segment “{{value}}”"},
+	},
+	subjectOpened: engagedOps("Opened one of the last {{value}} campaigns", "Opened none of the last {{value}} campaigns",
+		"Opened a campaign of the last {{value}} days", "Opened no campaign of the last {{value}} days"),
+	subjectClicked: engagedOps("Clicked a link in the last {{value}} campaigns",
+		"Clicked no link in the last {{value}} campaigns", "Clicked a link in campaigns of the last {{value}} days",
+		"Clicked no link in campaigns of the last {{value}} days"),
+}
+
+// engagedOps returns the operators for opens or clicks, with their sentences.
+func engagedOps(last, noneOfLast, days, notForDays string) []segmentOp {
+	return []segmentOp{
+		{Name: "last", Text: "one of the last", Key: "last", Input: inputCount, Unit: "campaigns", Said: last},
+		{
+			Name: "none_of_last", Text: "none of the last", Key: "last", Not: true, Input: inputCount, Unit: "campaigns",
+			Said: noneOfLast,
+		},
+		{Name: "days", Text: "a campaign of the last", Key: "within_days", Input: inputDays, Unit: "days", Said: days},
+		{
+			Name: "not_for_days", Text: "no campaign of the last", Key: "within_days", Not: true, Input: inputDays,
+			Unit: "days", Said: notForDays,
+		},
+	}
+}
+
+// segmentSubjects lists the subjects other than fields.
+var segmentSubjects = []struct{ name, text string }{
+	{subjectJoined, "Joined"},
+	{subjectOpened, "Opened"},
+	{subjectClicked, "Clicked"},
+	{subjectDomain, "Email domain"},
+	{subjectReceived, "Campaign"},
+	{subjectList, "List"},
+	{subjectSegment, "Segment"},
+}
+
+// segmentRow is a condition in the form of a segment.
+type segmentRow struct {
+	No     int
+	Of     string // the subject; empty: not chosen yet
+	Op     segmentOp
+	Value  string
+	Chosen []string // for inputOptions
+	Wrong  string
+	New    bool // it gets the focus
+}
+
+// defaultDays is the number of days with which a condition starts.
+const defaultDays = "30"
+
+// defaultCount is the number of campaigns with which a condition starts.
+const defaultCount = "5"
+
+// valuesOfTest returns the operator of a test and its values.
+func valuesOfTest(t *core.Test) (key string, values []string) {
+	switch {
+	case t.Is != nil:
+		return "is", t.Is
+	case t.IsNot != nil:
+		return "is_not", t.IsNot
+	case t.WithinDays != nil:
+		return "within_days", []string{strconv.Itoa(*t.WithinDays)}
+	case t.BeforeDays != nil:
+		return "before_days", []string{strconv.Itoa(*t.BeforeDays)}
+	case t.Last != nil:
+		return "last", []string{strconv.Itoa(*t.Last)}
+	case t.Exists:
+		return "exists", nil
+	case t.Missing:
+		return "missing", nil
+	}
+	for _, one := range []struct{ key, value string }{
+		{"contains", t.Contains},
+		{"starts_with", t.StartsWith},
+		{"less", t.Less},
+		{"more", t.More},
+		{"before", t.Before},
+		{"after", t.After},
+		{"on_day", t.OnDay},
+	} {
+		if one.value != "" {
+			return one.key, []string{one.value}
+		}
+	}
+	return "", nil
+}
+
+// rowOf returns the row of a condition. ok is false if the form can't show it.
+func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
+	not := r.Not != nil
+	if not {
+		r = r.Not
+	}
+	var key string
+	var values []string
+	switch {
+	case r.Field != "" && r.Test != nil:
+		row.Of = subjectField + r.Field
+		key, values = valuesOfTest(r.Test)
+	case r.Joined != nil:
+		row.Of = subjectJoined
+		key, values = valuesOfTest(r.Joined)
+	case r.Opened != nil:
+		row.Of = subjectOpened
+		key, values = valuesOfTest(r.Opened)
+	case r.Clicked != nil:
+		row.Of = subjectClicked
+		key, values = valuesOfTest(r.Clicked)
+	case r.Domain != nil:
+		row.Of, values = subjectDomain, r.Domain
+	case r.Received != "":
+		row.Of, values = subjectReceived, []string{r.Received}
+	case r.OnList != "":
+		row.Of, values = subjectList, []string{r.OnList}
+	case r.Segment != "":
+		row.Of, values = subjectSegment, []string{r.Segment}
+	default:
+		return row, false
+	}
+	for _, op := range segmentOps[f.kind(row.Of)] {
+		if op.Key != key || op.Not != not || op.Value != "" && !slices.Equal(values, []string{op.Value}) {
+			continue
+		}
+		row.Op = op
+		if op.Input == inputOptions {
+			row.Chosen = values
+		} else if op.Value == "" {
+			row.Value = strings.Join(values, ", ")
+		}
+		// A comma in a value would split it.
+		return row, op.Input != inputTexts || !slices.ContainsFunc(values, func(v string) bool {
+			return strings.Contains(v, ",")
+		})
+	}
+	return row, false
+}
+
+// rowsOf returns the rows of a rule, and whether one of them is enough. ok is false if the form can't show the rule.
+func (f *segmentFields) rowsOf(r *core.Rule) (rows []segmentRow, matchAny, ok bool) {
+	parts := r.All
+	if r.Any != nil {
+		parts, matchAny = r.Any, true
+	}
+	if parts == nil {
+		parts = []core.Rule{*r}
+	}
+	for i := range parts {
+		row, ok := f.rowOf(&parts[i])
+		if !ok {
+			return nil, false, false
+		}
+		row.No = i + 1
+		rows = append(rows, row)
+	}
+	return rows, matchAny, true
+}
+
+// condition returns the condition of a row as a value for JSON. If the row isn't complete, it sets Wrong.
+func (row *segmentRow) condition(p *Page) any {
+	var value any
+	text := strings.TrimSpace(row.Value)
+	switch row.Op.Input {
+	case inputNone:
+		value = true
+		if row.Op.Value != "" {
+			value = row.Op.Value
+		}
+	case inputOptions:
+		if value = row.Chosen; len(row.Chosen) == 0 {
+			row.Wrong = p.T("Choose at least one value.")
+		}
+	case inputTexts:
+		texts := []string{}
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				texts = append(texts, part)
+			}
+		}
+		if value = texts; len(texts) == 0 {
+			row.Wrong = p.T("Enter a value.")
+		}
+	case inputDays:
+		days, err := strconv.Atoi(text)
+		if value = days; err != nil || days < 0 {
+			row.Wrong = p.T("Enter a number of days.")
+		}
+	case inputCount:
+		campaigns, err := strconv.Atoi(text)
+		if value = campaigns; err != nil || campaigns < 1 {
+			row.Wrong = p.T("Enter a number of campaigns.")
+		}
+	case inputNumber:
+		value = strings.Replace(text, ",", ".", 1)
+	case inputDay:
+		value = isoDay(text)
+	default:
+		value = text
+	}
+	switch {
+	case row.Of == "":
+		row.Wrong = p.T("Choose what this condition checks, or remove it.")
+	case value == "" && row.Op.Input == inputRecord:
+		row.Wrong = p.T("Make a choice.")
+	case value == "":
+		row.Wrong = p.T("Enter a value.")
+	}
+	var out map[string]any
+	switch name, isField := strings.CutPrefix(row.Of, subjectField); {
+	case isField:
+		out = map[string]any{"field": name, row.Op.Key: value}
+	case row.Of == subjectJoined, row.Of == subjectOpened, row.Of == subjectClicked:
+		out = map[string]any{row.Of: map[string]any{row.Op.Key: value}}
+	default:
+		out = map[string]any{row.Of: value}
+	}
+	if row.Op.Not {
+		out = map[string]any{"not": out}
+	}
+	return out
+}
+
+// isoDay returns a day such as 24.12. in the form of a rule, 12-24. Other text is returned unchanged.
+func isoDay(text string) string {
+	day, month, ok := strings.Cut(strings.TrimSuffix(text, "."), ".")
+	d, err := strconv.Atoi(day)
+	m, err2 := strconv.Atoi(month)
+	if !ok || err != nil || err2 != nil || d < 1 || d > 31 || m < 1 || m > 12 {
+		return text
+	}
+	two := func(n int) string { return strconv.Itoa(n/10) + strconv.Itoa(n%10) }
+	return two(m) + "-" + two(d)
+}
+
+// ruleOf returns the JSON of the rule that the rows describe. If a row isn't complete, ok is false.
+func (p *Page) ruleOf(rows []segmentRow, matchAny bool) (rule json.RawMessage, ok bool) {
+	parts := []any{}
+	ok = len(rows) > 0
+	for i := range rows {
+		parts = append(parts, rows[i].condition(p))
+		ok = ok && rows[i].Wrong == ""
+	}
+	group := "all"
+	if matchAny {
+		group = "any"
+	}
+	rule, err := json.Marshal(map[string]any{group: parts})
+	return rule, ok && err == nil
+}
+
+// blameRow puts the error of the API about a condition on its row. It reports whether there is such a row.
+func blameRow(rows []segmentRow, at, text string) bool {
+	_, index, ok := strings.Cut(at, "[")
+	index, _, _ = strings.Cut(index, "]")
+	i, err := strconv.Atoi(index)
+	if !ok || err != nil || i < 0 || i >= len(rows) || !strings.HasPrefix(at, "rule.") {
+		return false
+	}
+	rows[i].Wrong = text
+	return true
+}
+
+// sentRows returns the rows of the submitted form. A row whose subject was changed starts again with its first
+// operator, and is marked if the form is to be saved.
+func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
+	p := f.page
+	for name, of := range p.Form {
+		no, ok := strings.CutSuffix(strings.TrimPrefix(name, "c"), ".of")
+		n, err := strconv.Atoi(no)
+		if !ok || err != nil || n < 1 || name != "c"+strconv.Itoa(n)+".of" {
+			continue
+		}
+		at := "c" + no + "."
+		row := segmentRow{No: n, Of: of}
+		ops := segmentOps[f.kind(of)]
+		if len(ops) == 0 {
+			row.Of = ""
+			rows = append(rows, row)
+			continue
+		}
+		row.Op = ops[0]
+		if p.Form[at+"was"] == of {
+			for _, op := range ops {
+				if op.Name == p.Form[at+"op"] {
+					row.Op = op
+				}
+			}
+			row.Value = p.Form[at+"value"]
+			for name, value := range p.Form {
+				if strings.HasPrefix(name, at+"o.") {
+					row.Chosen = append(row.Chosen, value)
+				}
+			}
+			slices.Sort(row.Chosen)
+		} else if saves {
+			row.Wrong = p.T("Check this condition.")
+		}
+		if row.Op.Input == inputDays && row.Value == "" && p.Form[at+"input"] != inputDays {
+			row.Value = defaultDays
+		}
+		if row.Op.Input == inputCount && row.Value == "" && p.Form[at+"input"] != inputCount {
+			row.Value = defaultCount
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b segmentRow) int { return cmp.Compare(a.No, b.No) })
+	return rows
+}

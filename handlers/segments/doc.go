@@ -1,0 +1,10 @@
+// Package segments serves the segments of tenants: the records, their counts, and the people who belong to them.
+// Segments of tenants that the caller has no role in answer as missing.
+//
+//	segments.go   Room: dependencies of the endpoints; segments as records, their uses, fields for their rules
+//	counts.go     counts of segments and of unsaved rules
+//	people.go     people in a segment, and why a person is in it or not
+//
+// Evaluating a rule reads whole lists, so at most two requests do it at a time. Callers without people.read get coarse
+// counts.
+package segments

@@ -1,0 +1,86 @@
+package segments
+
+import (
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store/audience"
+)
+
+// segmentPerson is a subscriber who belongs to a segment.
+type segmentPerson struct {
+	ID          string           `json:"id"` // of the subscription
+	ListID      string           `json:"list_id"`
+	Email       core.Email       `json:"email"`
+	Preferences core.Preferences `json:"preferences"`
+}
+
+// peopleFilter says on which list people are.
+type peopleFilter struct {
+	ListID string `query:"list_id,required,uuid"`
+}
+
+// whyFilter asks about one person.
+type whyFilter struct {
+	peopleFilter
+	Subscriber string `path:"subscriber"`
+}
+
+// segmentMembership says whether a person belongs to a segment, and why.
+type segmentMembership struct {
+	Match      bool          `json:"match"`
+	Conditions []core.Reason `json:"conditions"` // of the rule, with those of the segments that it refers to
+}
+
+func (r *Room) peopleRoutes(t *web.Table) {
+	read := web.Sent(core.ActionPeopleRead)
+	t.Add("GET", item+"/people", read, web.Member, r.one(web.Search(r.people).Fails(core.NotFound, core.Conflict)),
+		"List the active subscribers of a list who belong to a segment; a page can be short even if another follows").
+		Named("listSegmentPeople").
+		Refuses(undecided)
+	t.Add("GET", item+"/people/:subscriber/why", read, web.Member, r.one(web.Query(r.why).Fails(core.Conflict)),
+		"Show for each condition of a segment whether a subscriber matches it").Named("explainSegment").
+		Refuses(undecided)
+}
+
+// question asks about the segment of the path and a list of its tenant.
+func (r *Room) question(c *web.Call, listID string) (q audience.Question, err error) {
+	g := found(c)
+	l, err := r.Store.List(c, listID)
+	if err == nil && l.TenantID != g.TenantID {
+		err = core.ErrListNotFound
+	}
+	if err != nil {
+		return q, err
+	}
+	q = audience.Question{TenantID: g.TenantID, ListIDs: []string{listID}, Now: c.Now}
+	q.Rule, err = g.ParsedRule()
+	return q, err
+}
+
+func (r *Room) people(c *web.Call, in peopleFilter, page core.Page) (rows []segmentPerson, next string, err error) {
+	q, err := r.question(c, in.ListID)
+	if err != nil {
+		return nil, "", err
+	}
+	err = r.evaluate(c, func() error {
+		matching, after, err := r.Store.PeopleOf(c, q, page)
+		rows = web.RowsOf(matching, func(s *core.Subscriber) segmentPerson {
+			return segmentPerson{s.ID, s.ListID, s.Email, s.Preferences.OrEmpty()}
+		})
+		next = after
+		return err
+	})
+	return rows, next, err
+}
+
+func (r *Room) why(c *web.Call, in whyFilter) (m segmentMembership, err error) {
+	q, err := r.question(c, in.ListID)
+	if err != nil {
+		return m, err
+	}
+	m.Conditions, m.Match, err = r.Store.WhySegment(c, q, in.Subscriber)
+	if core.KindOf(err) == core.NotFound {
+		err = core.ErrSubscriptionNotFound
+	}
+	return m, err
+}

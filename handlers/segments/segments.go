@@ -1,0 +1,210 @@
+package segments
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// Room holds the dependencies of the endpoints.
+type Room struct {
+	Store *store.Store
+
+	turns web.Turn // held while a rule is evaluated
+}
+
+// Routes adds the endpoints.
+func (r *Room) Routes(t *web.Table) {
+	r.turns = web.NewTurns(evaluations)
+	r.recordRoutes(t)
+	r.countRoutes(t)
+	r.peopleRoutes(t)
+}
+
+const (
+	all  = "/api/segments"
+	item = all + "/:id"
+)
+
+// segmentInput holds the fields of a segment that a caller sets. An absent field stays unchanged.
+type segmentInput struct {
+	Name *string       `json:"name" like:"name" max:"200"`
+	Rule core.RuleText `json:"rule"`
+}
+
+func (in *segmentInput) record() core.SegmentInput {
+	return core.SegmentInput{Name: in.Name, Rule: in.Rule}
+}
+
+// newSegment is the body of POST /api/segments.
+type newSegment struct {
+	TenantID string `json:"tenant_id"`
+	segmentInput
+}
+
+// JudgeKeys refuses keys that no segment has.
+func (in *newSegment) JudgeKeys(unknown []string) error {
+	return core.JudgeChange[newSegment, core.Segment](unknown)
+}
+
+// changedSegment is the body of PUT /api/segments/{id}.
+type changedSegment struct{ segmentInput }
+
+// JudgeKeys refuses keys that no segment has.
+func (in *changedSegment) JudgeKeys(unknown []string) error {
+	return core.JudgeChange[changedSegment, core.Segment](unknown)
+}
+
+// exampleRule is the rule of examples.
+var exampleRule = web.Object{"all": []web.Object{
+	{"field": "plan", "is": []string{"yearly"}}, {"joined": web.Object{"before_days": 30}},
+}}
+
+// saidByRule are the refusals of a rule.
+var saidByRule = []web.Refusal{
+	web.Refused("rule", "Not a valid rule; the field is the JSON path of the wrong condition, for example rule.all[0]"),
+}
+
+func (r *Room) recordRoutes(t *web.Table) {
+	read, write := core.ActionSegmentRead, core.ActionSegmentWrite
+	rows := web.Crud(t, all, "Segment", "a segment", "segments", web.Resource{
+		Find: r.find, Missing: core.ErrSegmentNotFound, Who: web.Sent,
+		List:   web.List(r.list, func(g core.Segment) string { return g.ID }),
+		Create: web.JSON(r.create).Fails(core.NotFound, core.Conflict), Show: web.Path(r.show),
+		Update: web.JSON(r.update).Fails(core.Conflict), Remove: web.Path(r.remove).Fails(core.Conflict),
+		May: web.Rights{Read: read, Create: write, Change: write, Remove: write},
+	})
+	said := append([]web.Refusal{
+		web.Refused("name", "Empty, too long, or contains control characters"), web.ThereIsOne,
+	}, saidByRule...)
+	rows.List.Refuses(web.TenantNamed)
+	rows.Create.Requires("name", "rule").
+		Limits(web.Object{"additionalProperties": false}).
+		Example(web.Object{"tenant_id": web.ExampleID, "name": "Yearly plans", "rule": exampleRule}).
+		Refuses(said...).
+		Refuses(web.TenantNamed, web.Clash("The tenant has as many segments as it can have"))
+	rows.Update.Example(web.Object{"name": "Yearly plans since spring"}).
+		Refuses(said...)
+	rows.Remove.Refuses(web.Clashing("segment_in_use", "", "A campaign or another segment uses it"))
+	t.Add("GET", item+"/uses", web.Sent(read), web.Member, r.one(web.Path(r.uses)),
+		"List the unsent campaigns and the segments that use a segment").Named("listSegmentUses")
+	t.Add("GET", "/api/segment-fields", web.Sent(read), web.Member, web.Query(r.fields),
+		"List the fields of a tenant's lists, for rules").Named("listSegmentFields").
+		Refuses(web.TenantNamed)
+}
+
+type foundSegment struct{}
+
+// find answers as missing if the segment isn't the caller's to see.
+func (r *Room) find(c *web.Call) error {
+	g, err := r.Store.Segment(c, c.ID())
+	c.Keep(foundSegment{}, &g)
+	return web.OwnRecord(c, g.TenantID, core.ActionSegmentRead, err, core.ErrSegmentNotFound)
+}
+
+// found returns the segment of the path, as find has read it.
+func found(c *web.Call) *core.Segment { return c.Value(foundSegment{}).(*core.Segment) }
+
+// one returns an endpoint of the segment in the path.
+func (r *Room) one(e web.Endpoint) web.Endpoint {
+	return e.Find(r.find).Missing(core.ErrSegmentNotFound)
+}
+
+func (r *Room) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Segment, error) {
+	tenant, err := web.OneTenant(c, in.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	return r.Store.Segments(c, tenant, page)
+}
+
+func (r *Room) create(c *web.Call, in newSegment) (g core.Segment, err error) {
+	tenant, err := web.OneTenant(c, in.TenantID)
+	if err == nil {
+		g, err = core.NewSegment(tenant, in.record(), web.Actor(c), c.Now)
+	}
+	if err != nil {
+		return g, err
+	}
+	return g, web.UnknownTenant(r.Store.AddSegment(c, g))
+}
+
+func (r *Room) show(c *web.Call, _ string) (core.Segment, error) { return *found(c), nil }
+
+func (r *Room) update(c *web.Call, in changedSegment) (core.Segment, error) {
+	return r.Store.ChangeSegment(c, c.ID(), web.Actor(c), func(g *core.Segment) error {
+		return g.Change(in.record(), web.Actor(c), c.Now)
+	})
+}
+
+func (r *Room) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, r.Store.DeleteSegment(c, id, web.Actor(c), c.Now)
+}
+
+// maxUses is the maximum number of uses of each kind in an answer.
+const maxUses = 50
+
+func (r *Room) uses(c *web.Call, id string) ([]core.SegmentUse, error) {
+	uses, err := r.Store.SegmentUses(c, id, maxUses)
+	return append([]core.SegmentUse{}, uses...), err
+}
+
+// segmentField is a field of one or more lists that have it with the same type.
+type segmentField struct {
+	Name    string   `json:"name"`
+	Label   string   `json:"label"`
+	Type    string   `json:"type" enum:"text|choice|boolean"`
+	Options []string `json:"options"` // of all the lists
+	Lists   []string `json:"lists"`   // ids of the lists that have it
+}
+
+// listPage is the number of lists that are read at once.
+const listPage = 200
+
+func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) {
+	tenant, err := web.OneTenant(c, in.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	fields := []segmentField{}
+	for page := (core.Page{Limit: listPage}); ; {
+		lists, err := r.Store.Lists(c, []string{tenant}, false, page)
+		if err != nil {
+			return nil, err
+		}
+		for i := range lists {
+			for j := range lists[i].Fields {
+				fields = withField(fields, lists[i].ID, &lists[i].Fields[j])
+			}
+		}
+		if len(lists) < listPage {
+			break
+		}
+		page.After = lists[len(lists)-1].ID
+	}
+	slices.SortFunc(fields, func(a, b segmentField) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Type, b.Type))
+	})
+	return fields, nil
+}
+
+// withField adds a field of a list.
+func withField(fields []segmentField, list string, f *core.Field) []segmentField {
+	at := slices.IndexFunc(fields, func(s segmentField) bool { return s.Name == f.Name && s.Type == f.Type })
+	if at < 0 {
+		at = len(fields)
+		fields = append(fields, segmentField{Name: f.Name, Label: f.Label, Type: f.Type, Options: []string{}})
+	}
+	s := &fields[at]
+	s.Lists = append(s.Lists, list)
+	for _, option := range f.Options {
+		if !slices.Contains(s.Options, option) {
+			s.Options = append(s.Options, option)
+		}
+	}
+	return fields
+}

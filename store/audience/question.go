@@ -1,0 +1,56 @@
+package audience
+
+import (
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+)
+
+// Question asks who of the active subscribers of lists matches a rule. The answers are about subscribers who may be
+// emailed: active, without a block, and not suppressed.
+type Question struct {
+	TenantID string
+	ListIDs  []string
+	Rule     *core.Rule // may refer to segments
+	Exact    bool       // for CountSegment: count everyone, however long it takes
+	Now      core.Instant
+}
+
+// asked is a question with the match of its rule.
+type asked struct {
+	*Question
+	*campaigns.RuleMatch
+}
+
+// ask returns the question with its match. If a list is not the tenant's, it returns core.ErrListNotFound. Its other
+// errors are those of campaigns.MatchRule.
+func (s *Store) ask(q db.Querier, question *Question) (*asked, error) {
+	for _, id := range question.ListIDs {
+		known, err := campaigns.HasList(q, question.TenantID, id)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			return nil, core.ErrListNotFound
+		}
+	}
+	match, err := campaigns.MatchRule(q, question.TenantID, question.Rule, question.Now)
+	return &asked{question, match}, err
+}
+
+// mailableOf selects the subscribers of a list, in order of their ids, who get a campaign. Parameters 5 and 6 are those
+// of campaigns.Barred.
+const mailableOf = ` FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
+	AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL ORDER BY s.id LIMIT +?4`
+
+const (
+	profilesOf = "SELECT " + campaigns.ProfileColumns + mailableOf
+	peopleOf   = "SELECT s.list_id, s.word, s.word_at, s.block, s.block_at, s.soft_bounces, s.soft_at, s.doubted_at, " +
+		"s.sync_no, s.changed_at, " + campaigns.ProfileColumns + mailableOf
+)
+
+// read returns the next subscribers of a list between two ids, both exclusive.
+func (a *asked) read(q db.Querier, query, list, after, end string, limit int) (subs []core.Subscriber, err error) {
+	err = q.All(&subs, query, list, after, end, limit, nil, a.TenantID)
+	return subs, err
+}

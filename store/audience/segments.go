@@ -1,0 +1,120 @@
+package audience
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+var (
+	selectSegment = "SELECT " + campaigns.SegmentTable.Columns + " FROM segment WHERE id = ?"
+	// A tenant has few segments, so they are sorted.
+	segmentsOfTenant = "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
+		WHERE tenant_id = ? AND id > ? ORDER BY id LIMIT +?`
+)
+
+// Segments returns a page of a tenant's segments by id. The only error is core.ErrStorage.
+func (s *Store) Segments(ctx context.Context, tenantID string, page core.Page) (all []core.Segment, err error) {
+	err = s.All(ctx, &all, segmentsOfTenant, tenantID, page.After, page.Limit)
+	return all, err
+}
+
+// Segment returns a segment. If it doesn't exist, Segment returns core.ErrSegmentNotFound.
+func (s *Store) Segment(ctx context.Context, id string) (g core.Segment, err error) {
+	err = s.Get(ctx, &g, selectSegment, id)
+	return g, db.OrNotFound(err, core.ErrSegmentNotFound)
+}
+
+// AddSegment adds a segment. If the tenant doesn't exist, it returns core.ErrNotFound. If the tenant has a segment with
+// that name, or the maximum number of segments, it returns a Conflict. If the rule refers to something that doesn't
+// exist, or refers to segments too deep, it returns an Invalid error that names the JSON path of the condition.
+func (s *Store) AddSegment(ctx context.Context, g core.Segment) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("segment", g.ID); err != nil {
+			return err
+		}
+		if _, err := tenants.ReadTenant(tx, g.TenantID); err != nil {
+			return err
+		}
+		n, err := tx.Number("SELECT count(*) FROM segment INDEXED BY segment_name WHERE tenant_id = ?", g.TenantID)
+		if err != nil {
+			return err
+		}
+		if n >= core.MaxSegments {
+			return core.Conflictf("conflict", "A tenant can have at most %d segments. Delete one first.", core.MaxSegments)
+		}
+		if err := maySave(tx, &g); err != nil {
+			return err
+		}
+		if _, err := db.InsertRow(tx, &campaigns.SegmentTable, &g); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicRecords)
+		return tx.Audit(g.CreatedAt, g.CreatedBy, "segment.create", g.TenantID, g.ID)
+	})
+}
+
+// ChangeSegment changes a segment with rule and returns the changed segment. A change that keeps the name and the rule
+// is not stored. Jobs keep the rule with which they were created. If there is no such segment, it returns
+// core.ErrSegmentNotFound. It also returns the other errors of AddSegment and those of rule.
+func (s *Store) ChangeSegment(ctx context.Context, id, actor string, rule func(*core.Segment) error) (g core.Segment,
+	err error,
+) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("segment", id); err != nil {
+			return err
+		}
+		if err := tx.Get(&g, selectSegment, id); err != nil {
+			return db.OrNotFound(err, core.ErrSegmentNotFound)
+		}
+		was := g
+		if err := rule(&g); err != nil {
+			return err
+		}
+		if g.Name == was.Name && g.Rule == was.Rule {
+			g = was
+			return nil
+		}
+		if err := maySave(tx, &g); err != nil {
+			return err
+		}
+		if err := db.UpdateRow(tx, &campaigns.SegmentTable, &g, id); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicRecords)
+		return tx.AuditUpdate(g.UpdatedAt, actor, "segment.update", g.TenantID, id)
+	})
+	return g, err
+}
+
+// maySave returns an Invalid error if the rule of a segment can't be evaluated, or if segments that refer to it could
+// no longer be.
+func maySave(tx *db.Tx, g *core.Segment) error {
+	rule, err := g.ParsedRule()
+	if err != nil {
+		return err
+	}
+	if err := campaigns.CheckRule(tx, g.TenantID, "rule", rule, g); err != nil {
+		return err
+	}
+	return mayStay(tx, g)
+}
+
+// DeleteSegment removes a segment. Jobs keep their rules. If there is no such segment, it returns
+// core.ErrSegmentNotFound. If an unsent campaign or another segment needs it, it returns core.ErrSegmentUsed.
+func (s *Store) DeleteSegment(ctx context.Context, id, actor string, now core.Instant) error {
+	err := s.ChangeRecord(ctx, "segment", id, "segment.delete", actor, now, func(tx *db.Tx) error {
+		uses, err := segmentUses(tx, id, 2)
+		if err != nil {
+			return err
+		}
+		if len(uses) > 0 {
+			return core.ErrSegmentUsed(uses)
+		}
+		return tx.One("DELETE FROM segment WHERE id = ?", id)
+	})
+	return db.OrNotFound(err, core.ErrSegmentNotFound)
+}

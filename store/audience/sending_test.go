@@ -1,0 +1,313 @@
+package audience_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/people"
+	"newsletterd/store/storetest"
+)
+
+// pros are readers of a list, every third of whom has the plan pro.
+func (w *world) pros(l core.List, n int) (all []core.Email) {
+	w.Helper()
+	f := w.Batch(l, core.NewID(), 1, 2)
+	f.OccurredAt--
+	for k := range n {
+		plan := `{"plan":"free"}`
+		if k%3 == 0 {
+			plan, all = `{"plan":"pro"}`, append(all, storetest.Reader(k))
+		}
+		f.Subscribers = append(f.Subscribers, core.EventSubscriber{
+			ID: core.NewID(), Email: storetest.Reader(k), Status: string(core.StatusActive),
+			Preferences: core.Preferences(plan),
+		})
+	}
+	w.Must(w.ApplyBatch(w.Context(), w.Nonce(), f, w.Time()))
+	slices.Sort(all)
+	return all
+}
+
+func to(g core.Segment) func(*core.CampaignFields) {
+	return func(f *core.CampaignFields) { f.SegmentID = g.ID }
+}
+
+const pro = `{"field": "plan", "is": "pro"}`
+
+// A job that is killed between its steps continues with the same rule and moment, so it reaches the same people.
+func TestAJobToASegmentContinuesAfterAKill(t *testing.T) {
+	file := t.TempDir() + "/a.db"
+	w := &world{storetest.Seed(t, storetest.OpenAt(t, file)).At(start)}
+	l := w.NewList()
+	want := w.pros(l, 1700)
+	g := w.segment("Pro, lately", `{"all": [`+pro+`, {"joined": {"within_days": 0}}]}`)
+	d := w.draft([]core.List{l}, to(g))
+	j := w.SendDraft(&d)
+	w.Must(w.StartDueJobs(t.Context(), start))
+	steps := 0
+	for more := true; more; steps++ {
+		var err error
+		more, err = w.ExpandJob(t.Context(), j.No, start+core.Instant(steps)*day) // the moment of the rule is the start
+		w.Must(err)
+		w.Must(w.change(g, `{"field": "plan", "is": "free"}`)) // the job keeps its rule
+		w.Must(w.Store.Close())
+		w.Store = storetest.OpenAt(t, file)
+	}
+	got := w.reached(w.Reload(j))
+	if slices.Sort(got); !slices.Equal(got, want) || steps < 3 {
+		t.Errorf("%d recipients in %d steps, want %d", len(got), steps, len(want))
+	}
+}
+
+// An approved campaign goes out by the rule as it was approved. A change of a rule invalidates what a reviewer saw.
+func TestAnApprovalCoversTheRule(t *testing.T) {
+	w := newWorld(t)
+	l := w.NewList()
+	want := w.pros(l, 30)
+	inner := w.segment("Pro", pro)
+	g := w.segment("All", `{"all": [{"segment": "`+inner.ID+`"}]}`)
+	d := w.draft([]core.List{l}, to(g))
+	approve := func(seen core.Digest) error {
+		_, err := w.ApproveCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: "user:bob", Now: start, Seen: seen},
+			Version:      d.Version.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
+		})
+		return err
+	}
+	w.Must(w.change(inner, `{"field": "plan", "is": "free"}`))
+	if err := approve(d.Digest); core.KindOf(err) != core.PreconditionFailed {
+		t.Fatalf("a changed rule: %v", err)
+	}
+	now := w.draftOf(d.Campaign)
+	if parts := d.Digest.Changed(now.Digest); !slices.Equal(parts, []string{core.ChangedSegment}) {
+		t.Errorf("changed: %v", parts)
+	}
+	changes, err := w.ContentChanges(t.Context(), &now.Campaign, &now.Fields, []string{core.ChangedSegment})
+	w.Must(err)
+	if c := changes[0]; c.ID != inner.ID || c.Name != "Pro" || c.By != "user:bob" {
+		t.Errorf("the change: %+v", c)
+	}
+	w.Must(w.change(inner, pro))
+	w.Must(approve(d.Digest))
+	w.Must(w.change(inner, `{"field": "plan", "is": "free"}`))
+	approved := w.draftOf(d.Campaign)
+	a, err := w.CountAudience(t.Context(), w.TenantID, &approved.Fields, 0)
+	w.Must(err)
+	got := w.reached(w.Start(w.SendDraft(&approved)))
+	if slices.Sort(got); !slices.Equal(got, want) || a.Recipients != int64(len(want)) || a.Outside != 20 {
+		t.Errorf("%d recipients, %+v, want %d", len(got), a, len(want))
+	}
+}
+
+// Where a second person approves, the author of a rule is none, unless the change was one of names.
+func TestTheAuthorOfARuleIsNoSecondPerson(t *testing.T) {
+	w := newWorld(t)
+	w.NewTenant(func(in *core.TenantInput) { in.Approval = new(core.ApprovalSecondPerson) })
+	l := w.NewList()
+	w.pros(l, 3)
+	inner := w.segment("Pro", pro)
+	g := w.segment("All", `{"all": [{"segment": "`+inner.ID+`"}]}`)
+	d := w.draft([]core.List{l}, to(g))
+	approve := func() error {
+		_, err := w.ApproveCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: "user:bob", Now: start},
+			Version:      d.Version.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
+		})
+		return err
+	}
+	w.Must(w.change(inner, `{"not": `+pro+`}`))
+	if err := approve(); !errors.Is(err, core.ErrApprovalRequired) {
+		t.Errorf("bob, who changed the rule: %v", err)
+	}
+	d = w.draft([]core.List{l}, to(g))
+	w.Must(w.ChangeSegment(t.Context(), inner.ID, "user:bob", func(g *core.Segment) error {
+		return g.Change(core.SegmentInput{Name: new("Named")}, "user:bob", start)
+	}))
+	w.Must(approve())
+}
+
+// A campaign that excludes segments reaches everyone else.
+func TestExcludedSegments(t *testing.T) {
+	w := newWorld(t)
+	l := w.NewList()
+	out := w.pros(l, 30)
+	g := w.segment("Pro", pro)
+	none := w.segment("None", `{"field": "plan", "missing": true}`)
+	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.ExcludeSegmentIDs = []string{none.ID, g.ID} })
+	got := w.reached(w.Start(w.SendDraft(&d)))
+	if len(got) != 30-len(out) || slices.Contains(got, out[0]) {
+		t.Errorf("%d recipients, want %d", len(got), 30-len(out))
+	}
+}
+
+// A rule that can't be decided sends nothing: it refuses to be sent, and a job that meets it pauses before the step.
+func TestUndecidedRulesSendNothing(t *testing.T) {
+	w := newWorld(t)
+	l, other := w.NewList(), w.NewList()
+	w.pros(l, 30)
+	sent := w.Finish(w.NewJob(l.ID)).CampaignID
+	inner := w.segment("Pro", pro)
+	for name, c := range map[string]struct {
+		rule   string
+		breaks func(w *world)
+		mends  func(w *world)
+	}{
+		"a deleted list": {
+			`{"not": {"on_list": "` + other.ID + `"}}`,
+			func(w *world) { w.Must(w.DeleteList(w.Context(), other.ID, "test", start)) },
+			func(w *world) { w.Must(w.RestoreList(w.Context(), other.ID, "test", start)) },
+		},
+		"recipients that are no longer stored": {
+			`{"any": [{"not": {"received": "` + sent + `"}}, {"field": "plan", "exists": true}]}`,
+			func(w *world) { w.sql("UPDATE recipient SET job_no = -job_no") },
+			func(w *world) { w.sql("UPDATE recipient SET job_no = -job_no") },
+		},
+		"a deleted segment": {
+			`{"not": {"segment": "` + inner.ID + `"}}`,
+			func(w *world) { w.sql("UPDATE segment SET id = '-' || id WHERE id = ?", inner.ID) },
+			func(w *world) { w.sql("UPDATE segment SET id = ?1 WHERE id = '-' || ?1", inner.ID) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{w.Seeder}
+			g := w.segment(name, c.rule)
+			d := w.draft([]core.List{l}, to(g))
+			started := w.SendDraft(&d)
+			w.Must(w.StartDueJobs(t.Context(), start))
+			later := w.draft([]core.List{l}, to(g))
+			c.breaks(w)
+			undecided := func(what string, err error) {
+				t.Helper()
+				if core.KindOf(err) != core.Conflict || !strings.Contains(err.Error(), "can't be evaluated") {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			_, err := w.CountSegment(t.Context(), w.question(c.rule, l))
+			undecided("count", err)
+			_, _, err = w.PeopleOf(t.Context(), w.question(c.rule, l), core.Page{Limit: 10})
+			undecided("people", err)
+			_, err = w.CountAudience(t.Context(), w.TenantID, &later.Fields, 0)
+			undecided("audience", err)
+			_, err = w.SendCampaign(t.Context(), campaigns.CampaignSending{
+				CampaignEdit: campaigns.CampaignEdit{ID: later.Campaign.ID, Actor: "test", Now: start},
+				Version:      later.Version.Version, Fields: &later.Fields, Copy: &later.Content.Copy,
+			}, campaigns.JobRequest{}, 0)
+			if core.KindOf(err) != core.Invalid { // a deleted segment is found when the campaign is approved
+				undecided("send", err)
+			}
+			_, err = w.TryJob(l.ID, func(r *campaigns.JobRequest) { r.SegmentID = g.ID })
+			undecided("job", err)
+			if name == "a deleted segment" { // the job has the rule
+				return
+			}
+			j := w.Start(started)
+			if j.Recipients != 0 || j.PausedAt == 0 || !strings.HasPrefix(j.PauseReason, core.PauseSegment) || j.Expanded {
+				t.Errorf("the job: %+v", j)
+			}
+			if running, err := w.RunningJobs(t.Context()); err != nil || slices.ContainsFunc(running,
+				func(r core.SendJob) bool { return r.ID == j.ID }) {
+				t.Errorf("it is running, %v", err)
+			}
+			w.Must(w.ResumeSendJob(t.Context(), j.ID, "test", start)) // without a change it pauses again
+			if j = w.Start(j); j.Recipients != 0 || j.PausedAt == 0 {
+				t.Errorf("resumed: %+v", j)
+			}
+			c.mends(w)
+			w.Must(w.ResumeSendJob(t.Context(), j.ID, "test", start))
+			if j = w.Start(j); !j.Expanded || j.Recipients == 0 {
+				t.Errorf("mended: %+v", j)
+			}
+		})
+	}
+}
+
+// A send job may name a segment of its tenant only.
+func TestSendJobsToASegment(t *testing.T) {
+	w := newWorld(t)
+	l := w.NewList()
+	want := w.pros(l, 30)
+	g := w.segment("Pro", pro)
+	j := w.Finish(w.NewJob(l.ID, func(r *campaigns.JobRequest) { r.SegmentID = g.ID }))
+	got := w.reached(j)
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%d recipients, want %d", len(got), len(want))
+	}
+	c, err := w.Campaign(t.Context(), j.CampaignID)
+	w.Must(err)
+	if _, f, err := w.CampaignVersion(t.Context(), &c, 0); err != nil || f.SegmentID != g.ID {
+		t.Errorf("the campaign of the job goes to %q, %v", f.SegmentID, err)
+	}
+	theirs := &world{w.At(start)}
+	theirs.TenantID = ""
+	theirs.NewTenant()
+	hidden := theirs.segment("Pro", pro)
+	for _, id := range []string{hidden.ID, core.NewID()} {
+		_, err := w.TryJob(l.ID, func(r *campaigns.JobRequest) { r.SegmentID = id })
+		if e := new(core.Error); core.KindOf(err) != core.Invalid || !errors.As(err, &e) || e.Field != "segment_id" {
+			t.Errorf("segment %s: %v", id, err)
+		}
+		for field, change := range map[string]func(*core.CampaignFields){
+			"segment_id":          func(f *core.CampaignFields) { f.SegmentID = id },
+			"exclude_segment_ids": func(f *core.CampaignFields) { f.ExcludeSegmentIDs = []string{id} },
+		} {
+			f := core.CampaignFields{ListIDs: []string{l.ID}, Subject: "x", Tracking: core.TrackingOff}
+			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "x"}
+			change(&f)
+			_, err := w.AddCampaign(t.Context(), core.NewCampaign(w.TenantID, &f, "test", start), &f)
+			if e := new(core.Error); core.KindOf(err) != core.Invalid || !errors.As(err, &e) || e.Field != field {
+				t.Errorf("%s of another tenant: %v", field, err)
+			}
+		}
+	}
+}
+
+// A retry keeps the narrowing: the rest of the list gets it by the same rule.
+func TestARetryKeepsTheRule(t *testing.T) {
+	w := newWorld(t)
+	l := w.NewList()
+	want := w.pros(l, 700)
+	g := w.segment("Pro", pro)
+	d := w.draft([]core.List{l}, to(g))
+	j := w.SendDraft(&d)
+	w.Must(w.StartDueJobs(t.Context(), start))
+	w.Must(w.ExpandJob(t.Context(), j.No, start))
+	w.Must(w.CancelSendJob(t.Context(), j.ID, start))
+	for after, more := int64(0), true; more; {
+		var err error
+		after, more, err = w.SettleJob(t.Context(), j.No, after, start)
+		w.Must(err)
+	}
+	w.Must(w.change(g, `{"field": "plan", "is": "free"}`))
+	again, err := w.RetryFailed(t.Context(), j.ID, "test", start)
+	w.Must(err)
+	got := w.reached(w.Start(again))
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%d recipients, want %d", len(got), len(want))
+	}
+}
+
+// Erasing a person leaves nothing of them to a segment, and a tenant takes its segments along.
+func TestSegmentsGoWithTheirTenant(t *testing.T) {
+	w := newWorld(t)
+	l := w.NewList()
+	w.pros(l, 30)
+	w.segment("Pro", pro)
+	w.Must(w.ErasePerson(t.Context(), core.Person{Email: storetest.Reader(3)}, "test", start))
+	if n := w.exact(w.question(pro, l)); n != 9 {
+		t.Errorf("%d match after one was erased", n)
+	}
+	w.Must(w.DeleteTenant(t.Context(), w.TenantID, "test", start))
+	w.Must(w.RestoreTenant(t.Context(), w.TenantID, "test", start))
+	if n := w.number("SELECT count(*) FROM segment"); n != 1 {
+		t.Errorf("%d segments of a restored tenant", n)
+	}
+	w.Must(w.DeleteTenant(t.Context(), w.TenantID, "test", start))
+	w.At(start + 100*day).Clean(people.Retention{Deleted: 1})
+	if n := w.number("SELECT count(*) FROM segment"); n != 0 {
+		t.Errorf("%d segments of a deleted tenant", n)
+	}
+}

@@ -1,0 +1,23 @@
+package audience
+
+import (
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// The embedded stores get names of their own, because the type is called Store in each package.
+type (
+	tenantStore   = tenants.Store
+	campaignStore = campaigns.Store
+)
+
+// Store stores segments. Its methods may be called from any goroutine.
+type Store struct {
+	*db.DB
+	*tenantStore
+	*campaignStore
+}
+
+// New returns the store of segments in a file that is not open yet.
+func New(d *db.DB, t *tenants.Store, c *campaigns.Store) *Store { return &Store{d, t, c} }

@@ -1,0 +1,152 @@
+package campaigns
+
+import (
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// measuredJobs selects the jobs to a list since an instant that track opens or clicks per subscriber, newest first.
+// Each row has the range of recipients reached through the list. ?3 is the limit.
+const measuredJobs = `SELECT no, at, tracked, low, high FROM (
+	SELECT j.no, j.started_at AS at, j.tracked, 1 AS low, ` + FirstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
+		WHERE j.list_id = ?1 AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
+	UNION ALL
+	SELECT j.no, j.started_at, j.tracked, f.after_seq + 1, ` + FurtherListEnds + ` FROM further_list AS f
+		INDEXED BY further_list_list CROSS JOIN send_job AS j ON j.no = f.job_no
+		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0)
+	AS m WHERE high >= low AND EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) ORDER BY no DESC LIMIT +?3`
+
+// MaxMeasured is the most jobs that are searched: an email a day for a year.
+const MaxMeasured = 400
+
+// MeasuredJob is a job that tracks opens or clicks per subscriber, with the range of recipients reached through one of
+// its lists.
+type MeasuredJob struct {
+	No      int64        `db:"no"`
+	At      core.Instant `db:"at"`      // its start
+	Tracked int64        `db:"tracked"` // 1: opens, 2: clicks
+	Low     int64        `db:"low"`     // seq of the first recipient
+	High    int64        `db:"high"`    // seq of the last one
+}
+
+// MeasuredJobs returns the jobs to a list since an instant that track opens or clicks per subscriber, newest first, and
+// at most MaxMeasured of them. Jobs whose recipients are no longer stored are left out.
+func MeasuredJobs(q db.Querier, listID string, since core.Instant) (jobs []MeasuredJob, err error) {
+	return jobs, q.All(&jobs, measuredJobs, listID, int64(since), MaxMeasured)
+}
+
+// firstFrom selects the first recipient of a job, within a range of seqs, whose subscriber id is not below a given
+// one.
+const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION ALL
+	SELECT iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2), low,
+		(low + high) / 2 + 1), iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2),
+		(low + high) / 2, high) FROM half WHERE low < high)
+	SELECT low FROM half WHERE low = high`
+
+// Mailed is a recipient of a job.
+type Mailed struct {
+	ID    string     `db:"id"`
+	Sent  bool       `db:"sent"`
+	Marks core.Marks `db:"marks"`
+}
+
+const (
+	mailedColumns = "r.subscriber_id AS id, r.marks, r.state = " + SqlRecipientSent + " AS sent"
+	mailedBetween = "SELECT " + mailedColumns + " FROM recipient AS r WHERE r.job_no = ?1 AND r.seq >= ?2 AND r.seq < ?3"
+
+	// mailedAmong is mailedBetween for the subscribers with the ids in a JSON array.
+	mailedAmong = "SELECT " + mailedColumns + ` FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id
+		FROM json_each(?4)) AS j CROSS JOIN recipient AS r ON ` + IsRecipient
+)
+
+// Between returns the recipients of the job whose subscriber ids lie between two ids, including both. Recipients are in
+// the order of these ids, so this reads one range.
+func (j *MeasuredJob) Between(q db.Querier, first, last string) (rows []Mailed, err error) {
+	var low, high int64
+	if err := q.Get(&low, firstFrom, j.No, j.Low, j.High, first); err != nil {
+		return nil, err
+	}
+	if err := q.Get(&high, firstFrom, j.No, j.Low, j.High, last+"~"); err != nil { // after the last one
+		return nil, err
+	}
+	return rows, q.All(&rows, mailedBetween, j.No, low, high)
+}
+
+// oneByOne is the share of subscribers, as a divisor, up to which looking them up one by one is faster than reading the
+// range that they lie in.
+const oneByOne = 20
+
+// addMailings fills in the mailings that a rule needs of some subscribers of one list, who are in the order of their
+// ids. A campaign that started before a subscription began doesn't count.
+func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
+	need := m.matcher.History
+	if !need.Any || len(subs) == 0 {
+		return nil
+	}
+	jobs, known := m.jobs[list]
+	if !known {
+		var err error
+		if jobs, err = MeasuredJobs(q, list, 1); err != nil {
+			return err
+		}
+		m.jobs[list] = jobs
+	}
+	at := make(map[string]int, len(subs))
+	lacking := make([]lack, len(subs))
+	for i := range subs {
+		at[subs[i].ID] = i
+		lacking[i] = lack{need.Last, need.Last}
+		if ps[i].Untracked = m.asks && !subs[i].Preferences.AgreesToTracking(); ps[i].Untracked {
+			lacking[i] = lack{}
+		}
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		var ids []string
+		for k := range subs {
+			if !ps[k].Untracked && ps[k].JoinedAt <= j.At && lacking[k].wants(j, &need) {
+				ids = append(ids, subs[k].ID)
+			}
+		}
+		rows, err := j.mailed(q, subs[0].ID, subs[len(subs)-1].ID, ids, len(subs))
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if k, ok := at[r.ID]; ok && r.Sent && !ps[k].Untracked && ps[k].JoinedAt <= j.At {
+				l := core.Mailing{At: j.At, Opens: j.Tracked&1 != 0, Clicks: j.Tracked&2 != 0, Marks: r.Marks}
+				ps[k].Mailings = append(ps[k].Mailings, l)
+				lacking[k].got(&l)
+			}
+		}
+	}
+	return nil
+}
+
+// mailed returns those of the given ids, of the subscribers between two ids, who are recipients of the job, and maybe others.
+func (j *MeasuredJob) mailed(q db.Querier, first, last string, ids []string, of int) (rows []Mailed, err error) {
+	switch {
+	case len(ids) == 0:
+		return nil, nil
+	case len(ids)*oneByOne <= of:
+		return rows, q.All(&rows, mailedAmong, j.No, j.Low, j.High, db.JsonOf(ids))
+	}
+	return j.Between(q, first, last)
+}
+
+// lack is how many more mailings that track opens, and clicks, a subscriber needs.
+type lack struct{ opens, clicks int }
+
+// wants reports whether a job may be one of the mailings that a subscriber needs.
+func (l *lack) wants(j *MeasuredJob, need *core.History) bool {
+	return need.Since > 0 && j.At >= need.Since || l.opens > 0 && j.Tracked&1 != 0 || l.clicks > 0 && j.Tracked&2 != 0
+}
+
+func (l *lack) got(m *core.Mailing) {
+	if m.Opens {
+		l.opens--
+	}
+	if m.Clicks {
+		l.clicks--
+	}
+}

@@ -1,0 +1,267 @@
+package campaigns
+
+import (
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// RuleMatch decides which subscribers of a tenant match a rule at one moment.
+type RuleMatch struct {
+	matcher  *core.Matcher
+	received [][]sentPart             // recipients of each of the matcher's campaigns
+	lookups  int                      // number of lists and campaigns in which each subscriber is looked up
+	asks     bool                     // opens and clicks are known only of subscribers who agreed
+	jobs     map[string][]MeasuredJob // of each list; used by one goroutine at a time
+}
+
+// MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If a segment, list or
+// campaign doesn't exist or is not the tenant's, or the recipients of a campaign are no longer stored, it returns an
+// error of core.Undecided.
+func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant) (*RuleMatch, error) {
+	inlined, err := inlineRule(q, tenantID, rule)
+	if err != nil {
+		return nil, err
+	}
+	var t core.Tenant
+	if err := q.Get(&t, "SELECT time_zone, no_tracking, totals_only, tracking_consent FROM tenant WHERE id = ?",
+		tenantID); err != nil {
+		return nil, err
+	}
+	zone, err := core.ParseZone(t.TimeZone)
+	if err != nil {
+		zone = nil // the days of the rule are those of UTC
+	}
+	m := &RuleMatch{
+		matcher: inlined.Compile(now, zone), asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
+	}
+	sent := map[string][]sentPart{}
+	seen := map[string]bool{}
+	inlined.Leaves("rule", func(path string, leaf *core.Rule) {
+		if err == nil && (leaf.Opened != nil || leaf.Clicked != nil) && (t.NoTracking || t.TotalsOnly) {
+			err = core.Undecided(path, "opens and clicks are not tracked per subscriber")
+		}
+		if id := leaf.OnList + leaf.Received; err == nil && id != "" && !seen[id] {
+			seen[id] = true
+			sent[id], err = decided(q, tenantID, path, leaf)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.lookups += len(m.matcher.Lists)
+	if h := m.matcher.History; h.Any {
+		m.lookups += max(1, h.Last/5) // read by ranges
+	}
+	for _, id := range m.matcher.Campaigns {
+		m.received = append(m.received, sent[id])
+		m.lookups += len(sent[id])
+	}
+	return m, nil
+}
+
+// decided returns the recipients of the campaign that a condition names, if it names one. If the condition can't be
+// decided, it returns an error of core.Undecided.
+func decided(q db.Querier, tenantID, path string, leaf *core.Rule) ([]sentPart, error) {
+	known, err := refersToTenant(q, tenantID, leaf)
+	switch {
+	case err != nil:
+		return nil, err
+	case !known && leaf.OnList != "":
+		return nil, core.Undecided(path, "list "+leaf.OnList+" doesn't exist")
+	case !known:
+		return nil, core.Undecided(path, "campaign "+leaf.Received+" doesn't exist")
+	case leaf.Received == "":
+		return nil, nil
+	}
+	parts, err := campaignParts(q, leaf.Received)
+	for _, p := range parts {
+		there, err := recipientsKnown(q, p)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			return nil, core.Undecided(path, "the recipients of campaign "+leaf.Received+" are no longer stored")
+		}
+	}
+	return parts, err
+}
+
+// profiles returns what the rule sees of some subscribers.
+func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]core.Profile, error) {
+	lists, campaigns := len(m.matcher.Lists), len(m.received)
+	ps, flags := make([]core.Profile, len(subs)), make([]bool, len(subs)*(lists+campaigns))
+	for i := range subs {
+		p := &ps[i]
+		p.Email, p.Preferences, p.JoinedAt = subs[i].Email, subs[i].Preferences, subs[i].Joined()
+		p.OnList, p.Received, flags = flags[:lists], flags[lists:lists+campaigns], flags[lists+campaigns:]
+	}
+	keyed := candidatesOf(subs)
+	for at, list := range m.matcher.Lists {
+		var places []int
+		if err := q.All(&places, activeAmong, list, idsOn(s, keyed, list)); err != nil {
+			return nil, err
+		}
+		for _, i := range places {
+			ps[i].OnList[at] = true
+		}
+	}
+	for at, parts := range m.received {
+		for _, p := range parts {
+			var places []int
+			if err := q.All(&places, sentAmong, p.jobNo, p.After+1, p.To, idsOn(s, keyed, p.ListID)); err != nil {
+				return nil, err
+			}
+			for _, i := range places {
+				ps[i].Received[at] = true
+			}
+		}
+	}
+	return ps, m.addMailings(q, subs[0].ListID, subs, ps)
+}
+
+func candidatesOf(subs []core.Subscriber) []candidate {
+	cs := make([]candidate, len(subs))
+	for i := range subs {
+		cs[i] = candidate{subs[i].ID, subs[i].EmailKey}
+	}
+	return cs
+}
+
+// NotOn returns those of some subscribers whose addresses may not be emailed through any of the given lists.
+func NotOn(s *db.DB, q db.Querier, subs []core.Subscriber, lists []string) ([]core.Subscriber, error) {
+	for _, list := range lists {
+		if len(subs) == 0 {
+			break
+		}
+		var places []int
+		if err := q.All(&places, mailableAmong, list, idsOn(s, candidatesOf(subs), list)); err != nil {
+			return nil, err
+		}
+		drop := map[int]bool{}
+		for _, i := range places {
+			drop[i] = true
+		}
+		left := subs[:0]
+		for i := range subs {
+			if !drop[i] {
+				left = append(left, subs[i])
+			}
+		}
+		subs = left
+	}
+	return subs, nil
+}
+
+// Among reports for each of some subscribers whether it matches. They need the fields of ProfileColumns.
+func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (matches []bool, err error) {
+	if len(subs) == 0 {
+		return nil, nil
+	}
+	ps, err := m.profiles(s, q, subs)
+	if err != nil {
+		return nil, err
+	}
+	matches = make([]bool, len(subs))
+	for i := range ps {
+		matches[i] = m.matcher.Match(&ps[i])
+	}
+	return matches, nil
+}
+
+// Explain returns, for each condition of the rule, whether a subscriber matches it, and whether it matches the rule.
+func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reasons []core.Reason, match bool,
+	err error,
+) {
+	ps, err := m.profiles(s, q, []core.Subscriber{*sub})
+	if err != nil {
+		return nil, false, err
+	}
+	return m.matcher.Explain(&ps[0]), m.matcher.Match(&ps[0]), nil
+}
+
+// Step returns how many subscribers one read or write checks, of at most most. The more there is to look up for each,
+// the fewer it checks.
+func (m *RuleMatch) Step(most int) int { return max(fewestExpanded, most/(1+m.lookups)) }
+
+// ProfileColumns are the columns of a subscriber "s" that a rule needs.
+const ProfileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at"
+
+// profilesOf selects the subscribers of a list with the ids in a JSON array, in that order.
+const profilesOf = "SELECT " + ProfileColumns + ` FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1
+	AND s.id = j.value`
+
+// keep drops the candidates of a list who don't match. A nil match drops no one.
+func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate) ([]candidate, error) {
+	if m == nil || len(found) == 0 {
+		return found, nil
+	}
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
+	}
+	var subs []core.Subscriber
+	if err := q.All(&subs, profilesOf, list, db.JsonOf(ids)); err != nil {
+		return nil, err
+	}
+	if len(subs) != len(found) {
+		return nil, core.ErrStorage.With(errors.New("a candidate is no subscriber"))
+	}
+	matches, err := m.Among(s, q, subs)
+	if err != nil {
+		return nil, err
+	}
+	left := found[:0]
+	for i, c := range found {
+		if matches[i] {
+			left = append(left, c)
+		}
+	}
+	return left, nil
+}
+
+// searches returns the number of lists and campaigns in which each candidate of the list at place is looked up.
+// Reading the fields of a candidate costs little in comparison.
+func (m *RuleMatch) searches(place int, n *core.Narrowing) int {
+	if m == nil {
+		return place + n.Searches()
+	}
+	return 2*place + n.Searches() - 1 + m.lookups
+}
+
+// jobMatch returns the match of a job's rule, or nil if the job has none.
+func jobMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Instant) (*RuleMatch, error) {
+	rule, err := storedRule(n)
+	if rule == nil || err != nil {
+		return nil, err
+	}
+	return MatchRule(q, tenantID, rule, now)
+}
+
+// draftMatch returns the match of the segments of a campaign, as approved or as they are now. It returns nil if the
+// campaign names none.
+func draftMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Instant) (*RuleMatch, error) {
+	if n.Rule != "" {
+		return jobMatch(q, tenantID, n, now)
+	}
+	rule, err := ruleOf(q, tenantID, n)
+	if rule == nil || err != nil {
+		return nil, err
+	}
+	return MatchRule(q, tenantID, rule, now)
+}
+
+// notJudged drops the candidates whom an earlier list of a job with a rule could have reached. So each person is judged
+// once, by the fields of the first list that may email them. A person who joined that list after the job had started
+// may have been missed there and stays.
+func notJudged(tx *db.Tx, found []candidate, parts []jobPart, startedAt core.Instant) (_ []candidate, err error) {
+	for _, p := range parts {
+		if found, err = without(tx.DB(), found, p.ListID, func(ids string) (places []int, err error) {
+			return places, tx.All(&places, judgedAmong, p.ListID, ids, int64(startedAt))
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,183 @@
+package campaigns
+
+import (
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// SegmentTable is the table of segments.
+var SegmentTable = db.TableOf[core.Segment]("segment", nil, []string{"tenant_id", "created_by", "created_at"})
+
+const (
+	tenantHasList     = "SELECT EXISTS (SELECT 1 FROM list WHERE id = ? AND tenant_id = ? AND deleted_at = 0)"
+	tenantHasCampaign = "SELECT EXISTS (SELECT 1 FROM campaign WHERE id = ? AND tenant_id = ?)"
+)
+
+// segmentRule returns the rule of a tenant's segment. If the tenant has no such segment, it returns core.ErrNotFound.
+func segmentRule(q db.Querier, tenantID, id string) (*core.Rule, error) {
+	var g core.Segment
+	if err := q.Get(&g, "SELECT rule FROM segment WHERE id = ? AND tenant_id = ?", id, tenantID); err != nil {
+		return nil, err
+	}
+	return g.ParsedRule()
+}
+
+// inlineRule replaces the segments that a rule of a tenant refers to by their rules. If one doesn't exist, it returns
+// an error of core.Undecided.
+func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, error) {
+	return rule.Inline("rule", func(path, id string) (*core.Rule, error) {
+		of, err := segmentRule(q, tenantID, id)
+		if errors.Is(err, core.ErrNotFound) {
+			err = core.Undecided(path, "segment "+id+" doesn't exist")
+		}
+		return of, err
+	})
+}
+
+// CheckReferences checks the segments that a rule of a tenant refers to. It returns an Invalid error with the JSON path
+// of the condition, starting with path, if one is not the tenant's, or if segments refer to each other in a cycle or
+// too deep. changed stands for the stored segment with its id.
+func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
+	_, err := rule.Inline(path, func(at, id string) (*core.Rule, error) {
+		if id == changed.ID {
+			return changed.ParsedRule()
+		}
+		of, err := segmentRule(q, tenantID, id)
+		if errors.Is(err, core.ErrNotFound) {
+			err = core.Invalidf(at, "%s: segment %s not found. Choose another one.", at, id)
+		}
+		return of, err
+	})
+	return err
+}
+
+// CheckRule is CheckReferences for all that a rule names: its lists and campaigns must be the tenant's as well.
+func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
+	err := CheckReferences(q, tenantID, path, rule, changed)
+	if err != nil {
+		return err
+	}
+	rule.Leaves(path, func(at string, leaf *core.Rule) {
+		noun, id := "list", leaf.OnList
+		if leaf.Received != "" {
+			noun, id = "campaign", leaf.Received
+		}
+		if id == "" || err != nil {
+			return
+		}
+		var known bool
+		if known, err = refersToTenant(q, tenantID, leaf); err == nil && !known {
+			err = core.Invalidf(at, "%s: %s %s not found. Choose another one.", at, noun, id)
+		}
+	})
+	return err
+}
+
+// refersToTenant reports whether the list or campaign that a condition names is the tenant's.
+func refersToTenant(q db.Querier, tenantID string, leaf *core.Rule) (known bool, err error) {
+	switch {
+	case leaf.OnList != "":
+		return HasList(q, tenantID, leaf.OnList)
+	case leaf.Received != "":
+		err = q.Get(&known, tenantHasCampaign, leaf.Received, tenantID)
+	default:
+		known = true
+	}
+	return known, err
+}
+
+// HasList reports whether a tenant has a list that is not deleted.
+func HasList(q db.Querier, tenantID, listID string) (has bool, err error) {
+	err = q.Get(&has, tenantHasList, listID, tenantID)
+	return has, err
+}
+
+// segmentIDs returns the segments that a campaign names and those that their rules refer to.
+func segmentIDs(q db.Querier, tenantID string, n *core.Narrowing) (ids []string, err error) {
+	for _, id := range namedSegments(n) {
+		ids = append(ids, id)
+		rule, err := segmentRule(q, tenantID, id)
+		if err == nil {
+			_, err = rule.Inline("rule", func(_, id string) (*core.Rule, error) {
+				ids = append(ids, id)
+				return segmentRule(q, tenantID, id)
+			})
+		}
+		if err != nil && core.KindOf(err) != core.NotFound {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+func namedSegments(n *core.Narrowing) []string {
+	if n.SegmentID == "" {
+		return n.ExcludeSegmentIDs
+	}
+	return append([]string{n.SegmentID}, n.ExcludeSegmentIDs...)
+}
+
+// ruleOf returns what the segments of a campaign say now about its recipients, with all references inlined. It returns
+// nil if the campaign names no segment. Its errors are those of core.Undecided and core.ErrStorage.
+func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error) {
+	var rules []*core.Rule
+	for _, id := range namedSegments(n) {
+		rule, err := segmentRule(q, tenantID, id)
+		if errors.Is(err, core.ErrNotFound) {
+			err = core.Undecided("rule", "segment "+id+" doesn't exist")
+		}
+		if err == nil {
+			rule, err = inlineRule(q, tenantID, rule)
+		}
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, rule)
+	}
+	if n.SegmentID == "" {
+		return core.Combined(nil, rules), nil
+	}
+	return core.Combined(rules[0], rules[1:]), nil
+}
+
+// ruleText is ruleOf as JSON. If a segment doesn't exist, the text is empty.
+func ruleText(q db.Querier, tenantID string, n *core.Narrowing) (string, error) {
+	rule, err := ruleOf(q, tenantID, n)
+	switch {
+	case core.KindOf(err) == core.Conflict: // the campaign can't be approved
+		return "", nil
+	case err != nil || rule == nil:
+		return "", err
+	}
+	return rule.JSON(), nil
+}
+
+// storedRule returns the rule of a job or an approved campaign. It returns nil if n names no segment.
+func storedRule(n *core.Narrowing) (*core.Rule, error) {
+	if n.Rule == "" {
+		if n.Segmented() {
+			return nil, core.Undecided("rule", "its rule was not stored")
+		}
+		return nil, nil
+	}
+	return core.ParseInlined(n.Rule)
+}
+
+// judgeSegments returns an Invalid error if a segment of the narrowing does not belong to the tenant.
+func judgeSegments(q db.Querier, tenantID string, n *core.Narrowing) error {
+	for i, id := range namedSegments(n) {
+		field := "exclude_segment_ids"
+		if i == 0 && n.SegmentID != "" {
+			field = "segment_id"
+		}
+		switch _, err := segmentRule(q, tenantID, id); {
+		case errors.Is(err, core.ErrNotFound):
+			return core.Invalidf(field, "%s: segment %s not found. Choose another one.", field, id)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"fmt"
+
+	"newsletterd/core"
+	"newsletterd/store/audience"
+	"newsletterd/store/campaigns"
+)
+
+// segments are written, asked about, sent to and deleted.
+func (s *story) segments() {
+	ctx := s.Context()
+	add := func(name, rule string) core.Segment {
+		in := core.SegmentInput{Name: &name, Rule: core.RuleText(rule)}
+		g, err := core.NewSegment(s.tenant, in, "test", now0)
+		must(s.T, err)
+		s.op("AddSegment", func() error { return s.AddSegment(ctx, g) })
+		return g
+	}
+	all := add("All", fmt.Sprintf(`{"any": [{"on_list": %q}, {"field": "city", "missing": true}]}`, s.list))
+	g := add("Ours", fmt.Sprintf(`{"any": [{"segment": %q}, {"received": %q}]}`, all.ID, s.job.CampaignID))
+	s.op("ChangeSegment", func() error {
+		return onlyErr(s.ChangeSegment(ctx, all.ID, "test", func(g *core.Segment) error {
+			name := g.Name + "!"
+			return g.Change(core.SegmentInput{Name: &name}, "test", now0+1)
+		}))
+	})
+	rule, err := g.ParsedRule()
+	must(s.T, err)
+	q := audience.Question{TenantID: s.tenant, ListIDs: []string{s.list, s.list}, Rule: rule, Now: now0.Add(day)}
+	s.op("CountSegment", func() error { return onlyErr(s.CountSegment(ctx, q)) })
+	page := core.Page{Limit: 10}
+	s.op("PeopleOf", func() error {
+		_, _, err := s.PeopleOf(ctx, q, page)
+		return err
+	})
+	found, _, err := s.PeopleOf(ctx, q, page)
+	must(s.T, err)
+	if len(found) > 0 {
+		s.op("WhySegment", func() error {
+			_, _, err := s.WhySegment(ctx, q, found[0].ID)
+			return err
+		})
+	}
+	var j core.SendJob
+	at := now0.Add(day)
+	s.op("AddSendJob", func() (err error) {
+		j, _, err = s.AddSendJob(ctx, campaigns.JobRequest{NewJob: core.NewJob{
+			ListID: s.list, Subject: "To some", BodyText: "Hello", SegmentID: g.ID,
+		}, Caller: core.CommandCaller("u"), CreatedBy: "test"}, at)
+		return err
+	})
+	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(ctx, at)) })
+	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, at)) })
+	s.op("CancelSendJob", func() error { return onlyErr(s.CancelSendJob(ctx, j.ID, at)) })
+	s.op("DeleteSegment", func() error { return s.DeleteSegment(ctx, g.ID, "test", now0+2) })
+}
