@@ -191,9 +191,10 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		"of": {"description": "Active subscribers of the lists"},
 	},
 	reflect.TypeFor[core.Reason](): {
-		"path":  {"description": "JSON path of the condition"},
-		"rule":  {"type": "object", "description": "The condition"},
-		"value": {"description": "The subscriber's value; missing if there is none"},
+		"path":    {"description": "JSON path of the condition"},
+		"rule":    {"type": "object", "description": "The condition"},
+		"value":   {"description": "The subscriber's value; missing if there is none"},
+		"unknown": {"description": "The condition can't be decided for this subscriber, so neither it nor its opposite matches"},
 	},
 
 	reflect.TypeFor[core.MailText](): {
