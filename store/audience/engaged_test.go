@@ -74,7 +74,7 @@ func TestOpensAndClicks(t *testing.T) {
 		}
 		w.sql("UPDATE send_job SET status = 'completed', finished_at = ?, tracked = ? WHERE no = ?", int64(w.Time()),
 			[]int{3, 1, 0, 7}[i%4], j.No)
-		w.At(w.Time() + day)
+		w.Seeder = w.At(w.Time() + day)
 	}
 	w.sql("UPDATE subscriber SET joined_at = ? WHERE list_id = ? AND id < '4'", int64(start+6*day), l.ID)
 	w.sql("UPDATE subscriber SET joined_at = ? WHERE list_id = ? AND id > 'f'", int64(w.Time()), l.ID)
@@ -146,6 +146,7 @@ func TestOpensThatAreNotKnown(t *testing.T) {
 	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.Tracking = core.TrackingPersons })
 	j := w.Start(w.SendDraft(&d))
 	w.sql("UPDATE recipient SET state = 2 WHERE job_no = ?", j.No)
+	w.Seeder = w.At(w.Time() + day)
 	silent := w.question(`{"not":{"opened":{"last":3}}}`, l)
 	if n := w.exact(silent); n != 2 {
 		t.Errorf("%d haven't opened, want 2", n)
@@ -177,7 +178,7 @@ func TestUnknownPeopleAreNotExcluded(t *testing.T) {
 	j := w.Start(w.SendDraft(&d))
 	w.sql("UPDATE recipient SET state = 2, marks = iif(seq = 1, ?, 0) WHERE job_no = ?", int64(core.MarkReadUnclear), j.No)
 	w.Finish(j)
-	w.At(w.Time() + day)
+	w.Seeder = w.At(w.Time() + day)
 	w.tell(l, core.StatusActive, "new@user.example", `{}`)
 	next := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.ExcludeSegmentIDs = []string{g.ID} })
 	if got := w.reached(w.Start(w.SendDraft(&next))); len(got) != 2 || !slices.Contains(got, "new@user.example") {

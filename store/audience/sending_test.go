@@ -2,6 +2,7 @@ package audience_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -309,5 +310,90 @@ func TestSegmentsGoWithTheirTenant(t *testing.T) {
 	w.At(start + 100*day).Clean(people.Retention{Deleted: 1})
 	if n := w.number("SELECT count(*) FROM segment"); n != 0 {
 		t.Errorf("%d segments of a deleted tenant", n)
+	}
+}
+
+// The first recipients of a job to a segment are exactly as many as asked for, so that the job holds after them.
+func TestFirstFewOfASegment(t *testing.T) {
+	w := newWorld(t)
+	l := w.NewList()
+	w.Readers(l, core.FirstFewFrom+100, func(k int) core.Email {
+		return core.Email(fmt.Sprintf("r%d@%s.example", k, []string{"in", "in", "in", "in", "in", "in", "out"}[k%7]))
+	})
+	g := w.segment("In", `{"domain":"in.example"}`)
+	w.ChangeTenant(l.TenantID, core.TenantInput{FirstFew: new(true)})
+	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.SegmentID = g.ID })
+	if j := w.Start(w.SendDraft(&d)); j.Recipients != core.FirstFew || !j.First() {
+		t.Errorf("%d recipients, first %v", j.Recipients, j.First())
+	}
+}
+
+// A job that is paused because its rule can't be evaluated lets the scheduler go on with other jobs.
+func TestUndecidedJobIsNoError(t *testing.T) {
+	w := newWorld(t)
+	l, gone := w.NewList(), w.NewList()
+	w.Readers(l, 3)
+	g := w.segment("Only here", fmt.Sprintf(`{"not":{"on_list":%q}}`, gone.ID))
+	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.SegmentID = g.ID })
+	j := w.SendDraft(&d)
+	w.sql("UPDATE list SET deleted_at = 1 WHERE id = ?", gone.ID)
+	for range 3 {
+		if j = w.Start(j); j.Recipients != 0 || !strings.HasPrefix(j.PauseReason, core.PauseSegment) {
+			t.Fatalf("%d recipients, %q", j.Recipients, j.PauseReason)
+		}
+	}
+}
+
+// A person's last campaigns are the last that started, and those that started after the moment of a rule don't count.
+func TestLastCampaignsByStart(t *testing.T) {
+	w := newWorld(t)
+	l := w.NewList()
+	w.Readers(l, 1)
+	sent := func(j core.SendJob, marks core.Marks) {
+		w.sql("UPDATE recipient SET state = 2, marks = ? WHERE job_no = ?", int64(marks), j.No)
+	}
+	tracked := func(f *core.CampaignFields) { f.Tracking = core.TrackingPersons }
+	d, e := w.draft([]core.List{l}, tracked), w.draft([]core.List{l}, tracked)
+	late := w.SendDraft(&d)
+	w.sql("UPDATE send_job SET due_at = ? WHERE no = ?", int64(w.Time()+3*day), late.No)
+	sent(w.Start(w.SendDraft(&e)), 0)
+	before := w.At(w.Time() + 2*day).Time()
+	w.Seeder = w.At(w.Time() + 3*day)
+	sent(w.Start(late), core.MarkReadByPerson)
+	w.Seeder = w.At(w.Time() + day)
+	q := w.question(`{"opened":{"last":1}}`, l)
+	if n := w.exact(q); n != 1 {
+		t.Errorf("%d opened the campaign that started last", n)
+	}
+	q.Now = before
+	if n := w.exact(q); n != 0 {
+		t.Errorf("%d opened a campaign before it started", n)
+	}
+	w.sql("DELETE FROM recipient WHERE job_no <> ?", late.No)
+	if _, err := w.CountSegment(t.Context(), w.question(`{"not":{"opened":{"within_days":30}}}`, l)); core.KindOf(
+		err) != core.Conflict {
+		t.Errorf("recipients that are no longer stored: %v", err)
+	}
+	if n := w.exact(w.question(`{"opened":{"within_days":3}}`, l)); n != 1 {
+		t.Errorf("%d opened a campaign of the last three days", n)
+	}
+}
+
+// All segments of a campaign together have the limits of one.
+func TestSegmentsOfACampaignTogether(t *testing.T) {
+	w := newWorld(t)
+	l := w.NewList()
+	many := strings.Repeat(`{"domain":"a.example"},`, 29) + `{"domain":"b.example"}`
+	var ids []string
+	for i := range 11 {
+		ids = append(ids, w.segment(fmt.Sprint("Many ", i), `{"any":[`+many+`]}`).ID)
+	}
+	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.SegmentID, f.ExcludeSegmentIDs = ids[0], ids[1:] })
+	_, err := w.SendCampaign(t.Context(), campaigns.CampaignSending{
+		CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: "test", Now: w.Time()}, Version: d.Version.Version,
+		Fields: &d.Fields, Copy: &d.Content.Copy, Head: d.Head,
+	}, campaigns.JobRequest{}, 0)
+	if core.KindOf(err) != core.Conflict {
+		t.Errorf("330 conditions: %v", err)
 	}
 }

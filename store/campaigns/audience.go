@@ -44,10 +44,22 @@ const (
 // takes.
 const fewestExpanded = 10
 
+// nextStep selects the last id of a step through the subscribers of a list.
+const nextStep = "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?"
+
+// stepOf returns how many subscribers of the list at place one step checks, of at most most.
+func stepOf(most int64, place int, n *core.Narrowing) int64 {
+	searches := place + n.Searches()
+	if n.Segmented() { // also looked up in each earlier list; the rule was evaluated before
+		searches += place - 1
+	}
+	return max(min(most, fewestExpanded), most/int64(1+searches))
+}
+
 // expandLists is expand for a job that goes to several lists in turn, or that excludes subscribers. A recipient
 // through an earlier list is not added again. The recipient rows show this, because they are written with the
 // position.
-func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (more bool, err error) {
+func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahead *judged) (more bool, err error) {
 	parts, err := jobParts(tx, j)
 	if err != nil {
 		return false, err
@@ -58,13 +70,7 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (mo
 	if err != nil {
 		return false, err
 	}
-	match, err := jobMatch(tx, j.TenantID, &narrowing, j.StartedAt)
-	if err != nil {
-		return false, err
-	}
-	step = max(fewestExpanded, step/int64(1+match.searches(place, &narrowing)))
-	err = tx.Get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?", list,
-		after, step-1)
+	err = tx.Get(&upper, nextStep, list, after, stepOf(step, place, &narrowing)-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return false, err
 	}
@@ -80,16 +86,14 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (mo
 	if found, err = notInRetried(tx, found, j, place); err != nil {
 		return false, err
 	}
-	if match != nil {
-		if found, err = notJudged(tx, found, parts[:place], j.StartedAt); err != nil {
-			return false, err
-		}
+	if found, err = notJudged(tx, found, parts[:place], j, &narrowing); err != nil {
+		return false, err
 	}
 	duplicates := all - len(found)
 	if found, err = narrow(tx.DB(), tx, found, &narrowing); err != nil {
 		return false, err
 	}
-	if found, err = match.keep(tx.DB(), tx, list, found); err != nil {
+	if found, err = ahead.keep(tx, j, &narrowing, list, found); err != nil {
 		return false, err
 	}
 	if err := addRecipients(tx, j, found); err != nil {

@@ -196,8 +196,11 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 func approvedNarrowing(tx *db.Tx, c *core.Campaign, f *core.CampaignFields, now core.Instant) (core.Narrowing, error) {
 	n := f.Narrowing
 	var err error
-	if n.Rule, err = frozenRule(tx, c.CopyID); err == nil {
-		_, err = jobMatch(tx, c.TenantID, &n, now)
+	if n.Rule, err = frozenRule(tx, c.CopyID); err != nil {
+		return n, err
+	}
+	if _, err = storedRule(&n); err == nil {
+		_, err = draftMatch(tx, c.TenantID, &n, now)
 	}
 	return n, err
 }

@@ -5,16 +5,18 @@ import (
 	"newsletterd/store/db"
 )
 
-// measuredJobs selects the jobs to a list since an instant that track opens or clicks per subscriber, newest first.
-// Each row has the range of recipients reached through the list. ?3 is the limit.
-const measuredJobs = `SELECT no, at, tracked, low, high FROM (
+// measuredJobs selects the jobs to a list that started between two instants and track opens or clicks per subscriber,
+// newest first. Each row has the range of recipients reached through the list, and whether they are still stored. ?3 is
+// the limit.
+const measuredJobs = `SELECT no, at, tracked, low, high,
+	EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) AS known FROM (
 	SELECT j.no, j.started_at AS at, j.tracked, 1 AS low, ` + FirstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
-		WHERE j.list_id = ?1 AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
+		WHERE j.list_id = ?1 AND j.started_at BETWEEN ?2 AND ?4 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
 	UNION ALL
 	SELECT j.no, j.started_at, j.tracked, f.after_seq + 1, ` + FurtherListEnds + ` FROM further_list AS f
 		INDEXED BY further_list_list CROSS JOIN send_job AS j ON j.no = f.job_no
-		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0)
-	AS m WHERE high >= low AND EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) ORDER BY no DESC LIMIT +?3`
+		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at BETWEEN ?2 AND ?4 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0)
+	AS m WHERE high >= low ORDER BY at DESC, no DESC LIMIT +?3`
 
 // MaxMeasured is the most jobs that are searched: an email a day for a year.
 const MaxMeasured = 400
@@ -27,12 +29,13 @@ type MeasuredJob struct {
 	Tracked int64        `db:"tracked"` // 1: opens, 2: clicks
 	Low     int64        `db:"low"`     // seq of the first recipient
 	High    int64        `db:"high"`    // seq of the last one
+	Known   bool         `db:"known"`   // the recipients are still stored
 }
 
-// MeasuredJobs returns the jobs to a list since an instant that track opens or clicks per subscriber, newest first, and
-// at most MaxMeasured of them. Jobs whose recipients are no longer stored are left out.
-func MeasuredJobs(q db.Querier, listID string, since core.Instant) (jobs []MeasuredJob, err error) {
-	return jobs, q.All(&jobs, measuredJobs, listID, int64(since), MaxMeasured)
+// MeasuredJobs returns the jobs to a list that started between two instants, both inclusive, and track opens or clicks
+// per subscriber. The newest come first, and at most MaxMeasured of them.
+func MeasuredJobs(q db.Querier, listID string, since, until core.Instant) (jobs []MeasuredJob, err error) {
+	return jobs, q.All(&jobs, measuredJobs, listID, int64(since), MaxMeasured, int64(until))
 }
 
 // firstFrom selects the first recipient of a job, within a range of seqs, whose subscriber id is not below a given
@@ -62,17 +65,22 @@ const (
 // Between returns the recipients of the job whose subscriber ids lie between two ids, including both. Recipients are in
 // the order of these ids, so this reads one range.
 func (j *MeasuredJob) Between(q db.Querier, first, last string) (rows []Mailed, err error) {
-	var low, high int64
-	if err := q.Get(&low, firstFrom, j.No, j.Low, j.High, first); err != nil {
-		return nil, err
-	}
-	if err := q.Get(&high, firstFrom, j.No, j.Low, j.High, last+"~"); err != nil { // after the last one
+	low, high, err := j.between(q, first, last)
+	if err != nil {
 		return nil, err
 	}
 	return rows, q.All(&rows, mailedBetween, j.No, low, high)
 }
 
-// oneByOne is the share of subscribers, as a divisor, up to which looking them up one by one is faster than reading the
+// between returns the seqs of that range. high is after the last one.
+func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64, err error) {
+	if err = q.Get(&low, firstFrom, j.No, j.Low, j.High, first); err == nil {
+		err = q.Get(&high, firstFrom, j.No, j.Low, j.High, last+"~")
+	}
+	return low, high, err
+}
+
+// oneByOne is the share of recipients, as a divisor, up to which looking them up one by one is faster than reading the
 // range that they lie in.
 const oneByOne = 20
 
@@ -86,7 +94,7 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	jobs, known := m.jobs[list]
 	if !known {
 		var err error
-		if jobs, err = MeasuredJobs(q, list, 1); err != nil {
+		if jobs, err = m.measured(q, list); err != nil {
 			return err
 		}
 		m.jobs[list] = jobs
@@ -104,16 +112,16 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 		j := &jobs[i]
 		var ids []string
 		for k := range subs {
-			if !ps[k].Untracked && ps[k].JoinedAt <= j.At && lacking[k].wants(j, &need) {
+			if m.counts(&subs[k], &ps[k], j) && lacking[k].wants(j, &need) {
 				ids = append(ids, subs[k].ID)
 			}
 		}
-		rows, err := j.mailed(q, subs[0].ID, subs[len(subs)-1].ID, ids, len(subs))
+		rows, err := j.mailed(q, subs[0].ID, subs[len(subs)-1].ID, ids)
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if k, ok := at[r.ID]; ok && r.Sent && !ps[k].Untracked && ps[k].JoinedAt <= j.At {
+			if k, ok := at[r.ID]; ok && r.Sent && m.counts(&subs[k], &ps[k], j) {
 				l := core.Mailing{At: j.At, Opens: j.Tracked&1 != 0, Clicks: j.Tracked&2 != 0, Marks: r.Marks}
 				ps[k].Mailings = append(ps[k].Mailings, l)
 				lacking[k].got(&l)
@@ -123,15 +131,54 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	return nil
 }
 
-// mailed returns those of the given ids, of the subscribers between two ids, who are recipients of the job, and maybe others.
-func (j *MeasuredJob) mailed(q db.Querier, first, last string, ids []string, of int) (rows []Mailed, err error) {
-	switch {
-	case len(ids) == 0:
+// measured returns the jobs to a list that may count for the rule. If some of them are no longer stored although the
+// rule asks for all since an instant, it returns an error of core.Undecided.
+func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
+	need := m.matcher.History
+	since := core.Instant(1)
+	if need.Last == 0 {
+		since = need.Since
+	}
+	jobs, err := MeasuredJobs(q, list, since, m.now-1)
+	if err != nil {
+		return nil, err
+	}
+	full := len(jobs) == MaxMeasured && jobs[len(jobs)-1].At > need.Since
+	for i := range jobs {
+		if jobs[i].Known {
+			continue
+		}
+		if full = full || jobs[i].At >= need.Since; need.Last > 0 { // older ones are not stored either
+			jobs = jobs[:i]
+			break
+		}
+	}
+	if full && need.Since > 0 {
+		return nil, core.Undecided("rule", "opens and clicks from that long ago are no longer stored")
+	}
+	return jobs, nil
+}
+
+// counts reports whether a job may be one of a subscriber's mailings. Without consent nothing was measured, and when a
+// subscriber agreed isn't known better than by the last change of the subscription.
+func (m *RuleMatch) counts(sub *core.Subscriber, p *core.Profile, j *MeasuredJob) bool {
+	return !p.Untracked && p.JoinedAt <= j.At && (!m.asks || sub.MemberStatusAt <= j.At)
+}
+
+// mailed returns those of the given ids, of the subscribers between two ids, who are recipients of the job, and maybe
+// others.
+func (j *MeasuredJob) mailed(q db.Querier, first, last string, ids []string) (rows []Mailed, err error) {
+	if len(ids) == 0 {
 		return nil, nil
-	case len(ids)*oneByOne <= of:
+	}
+	low, high, err := j.between(q, first, last)
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(ids))*oneByOne <= high-low:
 		return rows, q.All(&rows, mailedAmong, j.No, j.Low, j.High, db.JsonOf(ids))
 	}
-	return j.Between(q, first, last)
+	return rows, q.All(&rows, mailedBetween, j.No, low, high)
 }
 
 // lack is how many more mailings that track opens, and clicks, a subscriber needs.

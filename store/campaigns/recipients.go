@@ -31,19 +31,25 @@ const segmentUndecided = "segment_undecided"
 // remain. If the job's segments can't be evaluated, it pauses the job before the step. If there is no such job, it
 // returns core.ErrJobNotFound.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
+	ahead, unjudged := s.judgeAhead(ctx, no)
+	if unjudged != nil && !isUndecided(unjudged) {
+		return false, unjudged
+	}
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
 		j, err := sendJobNo(tx, no)
 		if err != nil || j.Status != core.JobRunning || j.Expanded {
 			return err
 		}
-		if j.RetryOf != "" {
-			more, err = expandRetry(tx, &j)
-		} else {
-			more, err = expand(tx, &j)
+		switch {
+		case unjudged != nil:
+			err = unjudged
+		case j.RetryOf != "":
+			more, err = expandRetry(tx, &j, ahead)
+		default:
+			more, err = expand(tx, &j, ahead)
 		}
-		var undecided *core.Error
-		if errors.As(err, &undecided) && undecided.Code == segmentUndecided && j.Pause(core.PausedFor(undecided), now) {
-			return savePause(tx, &j)
+		if isUndecided(err) {
+			return pauseUndecided(tx, &j, err, now)
 		}
 		if err != nil || more {
 			return err
@@ -53,7 +59,21 @@ func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more
 	return more && err == nil, err
 }
 
-func expand(tx *db.Tx, j *core.SendJob) (more bool, err error) {
+func isUndecided(err error) bool {
+	e, ok := errors.AsType[*core.Error](err)
+	return ok && e.Code == segmentUndecided
+}
+
+// pauseUndecided pauses a job whose segments can't be evaluated, unless it is paused already.
+func pauseUndecided(tx *db.Tx, j *core.SendJob, err error, now core.Instant) error {
+	e, _ := errors.AsType[*core.Error](err)
+	if !j.Pause(core.PausedFor(e), now) {
+		return nil
+	}
+	return savePause(tx, j)
+}
+
+func expand(tx *db.Tx, j *core.SendJob, ahead *judged) (more bool, err error) {
 	upper, mark, step := db.LastID, "", int64(expandStep)
 	if j.FirstFew > 0 && j.FirstUntil == 0 {
 		if step = min(step, j.FirstFew-j.Recipients); step <= 0 {
@@ -65,7 +85,7 @@ func expand(tx *db.Tx, j *core.SendJob) (more bool, err error) {
 		mark = restOfList
 	}
 	if j.Lists > 1 || j.Narrowing != "" {
-		return expandLists(tx, j, after, mark, step)
+		return expandLists(tx, j, after, mark, step, ahead)
 	}
 	err = tx.Get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
 		j.ListID, after, step-1)

@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"errors"
+	"slices"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -10,8 +11,9 @@ import (
 // RuleMatch decides which subscribers of a tenant match a rule at one moment.
 type RuleMatch struct {
 	matcher  *core.Matcher
-	received [][]sentPart             // recipients of each of the matcher's campaigns
-	lookups  int                      // number of lists and campaigns in which each subscriber is looked up
+	received [][]sentPart // recipients of each of the matcher's campaigns
+	lookups  int          // number of lists and campaigns in which each subscriber is looked up
+	now      core.Instant
 	asks     bool                     // opens and clicks are known only of subscribers who agreed
 	jobs     map[string][]MeasuredJob // of each list; used by one goroutine at a time
 }
@@ -34,7 +36,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 		zone = nil // the days of the rule are those of UTC
 	}
 	m := &RuleMatch{
-		matcher: inlined.Compile(now, zone), asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
+		matcher: inlined.Compile(now, zone), now: now, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
 	}
 	sent := map[string][]sentPart{}
 	seen := map[string]bool{}
@@ -186,16 +188,17 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 func (m *RuleMatch) Step(most int) int { return max(fewestExpanded, most/(1+m.lookups)) }
 
 // ProfileColumns are the columns of a subscriber "s" that a rule needs.
-const ProfileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at"
+const ProfileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.joined_at, s.created_at, s.word_at"
 
 // profilesOf selects the subscribers of a list with the ids in a JSON array, in that order.
 const profilesOf = "SELECT " + ProfileColumns + ` FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1
 	AND s.id = j.value`
 
-// keep drops the candidates of a list who don't match. A nil match drops no one.
-func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate) ([]candidate, error) {
-	if m == nil || len(found) == 0 {
-		return found, nil
+// judge reports for each of some candidates of a list whether it matches, by id.
+func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate) (map[string]bool, error) {
+	matches := make(map[string]bool, len(found))
+	if len(found) == 0 {
+		return matches, nil
 	}
 	ids := make([]string, len(found))
 	for i := range found {
@@ -208,17 +211,26 @@ func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate)
 	if len(subs) != len(found) {
 		return nil, core.ErrStorage.With(errors.New("a candidate is no subscriber"))
 	}
-	matches, err := m.Among(s, q, subs)
+	each, err := m.Among(s, q, subs)
 	if err != nil {
 		return nil, err
 	}
-	left := found[:0]
-	for i, c := range found {
-		if matches[i] {
-			left = append(left, c)
-		}
+	for i := range subs {
+		matches[subs[i].ID] = each[i]
 	}
-	return left, nil
+	return matches, nil
+}
+
+// keep drops the candidates of a list who don't match. A nil match drops no one.
+func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate) ([]candidate, error) {
+	if m == nil {
+		return found, nil
+	}
+	matches, err := m.judge(s, q, list, found)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(c candidate) bool { return !matches[c.ID] }), nil
 }
 
 // searches returns the number of lists and campaigns in which each candidate of the list at place is looked up.
@@ -230,22 +242,13 @@ func (m *RuleMatch) searches(place int, n *core.Narrowing) int {
 	return 2*place + n.Searches() - 1 + m.lookups
 }
 
-// jobMatch returns the match of a job's rule, or nil if the job has none.
-func jobMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Instant) (*RuleMatch, error) {
-	rule, err := storedRule(n)
-	if rule == nil || err != nil {
-		return nil, err
-	}
-	return MatchRule(q, tenantID, rule, now)
-}
-
 // draftMatch returns the match of the segments of a campaign, as approved or as they are now. It returns nil if the
 // campaign names none.
 func draftMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Instant) (*RuleMatch, error) {
-	if n.Rule != "" {
-		return jobMatch(q, tenantID, n, now)
+	rule, err := storedRule(n)
+	if n.Rule == "" {
+		rule, err = ruleOf(q, tenantID, n)
 	}
-	rule, err := ruleOf(q, tenantID, n)
 	if rule == nil || err != nil {
 		return nil, err
 	}
@@ -255,10 +258,19 @@ func draftMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Insta
 // notJudged drops the candidates whom an earlier list of a job with a rule could have reached. So each person is judged
 // once, by the fields of the first list that may email them. A person who joined that list after the job had started
 // may have been missed there and stays.
-func notJudged(tx *db.Tx, found []candidate, parts []jobPart, startedAt core.Instant) (_ []candidate, err error) {
+func notJudged(tx *db.Tx, found []candidate, parts []jobPart, j *core.SendJob, n *core.Narrowing) (_ []candidate,
+	err error,
+) {
+	if !n.Segmented() || len(parts) == 0 {
+		return found, nil
+	}
+	at, err := ruleMoment(tx, j)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range parts {
 		if found, err = without(tx.DB(), found, p.ListID, func(ids string) (places []int, err error) {
-			return places, tx.All(&places, judgedAmong, p.ListID, ids, int64(startedAt))
+			return places, tx.All(&places, judgedAmong, p.ListID, ids, int64(at))
 		}); err != nil {
 			return nil, err
 		}

@@ -136,10 +136,18 @@ func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error
 		}
 		rules = append(rules, rule)
 	}
-	if n.SegmentID == "" {
-		return core.Combined(nil, rules), nil
+	only, excluded := (*core.Rule)(nil), rules
+	if n.SegmentID != "" {
+		only, excluded = rules[0], rules[1:]
 	}
-	return core.Combined(rules[0], rules[1:]), nil
+	combined := core.Combined(only, excluded)
+	if combined == nil {
+		return nil, nil
+	}
+	if _, err := combined.Inline("rule", nil); err != nil { // it refers to no segment any more, but may be too large
+		return nil, core.Undecided("rule", "its segments together have too many conditions")
+	}
+	return combined, nil
 }
 
 // ruleText is ruleOf as JSON. If a segment doesn't exist, the text is empty.

@@ -113,7 +113,7 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 		if j.Narrowing, err = toSegment(tx, j.TenantID, r.SegmentID, now); err != nil {
 			return err
 		}
-		if err := guardDuplicate(tx, &campaign, j.Narrowing, r, now); err != nil {
+		if err := guardDuplicate(tx, &campaign, r, now); err != nil {
 			return err
 		}
 		if err := tx.Watch("send_job", j.ID); err != nil {
@@ -193,15 +193,15 @@ func toSegment(tx *db.Tx, tenantID, segmentID string, now core.Instant) (column 
 		return "", err
 	}
 	n.Rule = core.RuleText(rule.JSON())
-	if _, err := jobMatch(tx, tenantID, &n, now); err != nil {
+	if _, err := draftMatch(tx, tenantID, &n, now); err != nil {
 		return "", err
 	}
 	return n.Column(), nil
 }
 
-// guardDuplicate returns a Conflict for an unscheduled job with the same content and narrowing as a job created a short
-// time ago.
-func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, narrowing string, r JobRequest, now core.Instant) error {
+// guardDuplicate returns a Conflict for an unscheduled job with the same content as a job created a short time ago. Two
+// different segments may get the same content.
+func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Instant) error {
 	if r.DuplicateGuard == 0 || r.ScheduledAt != 0 || r.WindowStart != 0 {
 		return nil
 	}
@@ -210,8 +210,8 @@ func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, narrowing string, r JobRequ
 		CROSS JOIN campaign_copy AS c INDEXED BY sqlite_autoindex_campaign_copy_1 ON c.id = j.copy_id
 		WHERE j.list_id = ?1 AND j.created_at > ?2 AND j.status != 'cancelled' AND c.subject = ?3 AND c.body_html = ?4
 		AND c.body_text = ?5
-		AND c.template = ?6 AND j.narrowing = ?7`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML,
-		c.BodyText, c.Template, narrowing)
+		AND c.template = ?6 AND (?7 = '' OR j.narrowing = '' OR j.narrowing->>'$.segment_id' = ?7)`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML,
+		c.BodyText, c.Template, r.SegmentID)
 	if err == nil && same > 0 {
 		return core.Conflictf("conflict",
 			"An identical send job was created moments ago. Wait a few minutes if you want to send it twice.")

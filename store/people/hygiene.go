@@ -56,11 +56,14 @@ func (s *Store) silenceOf(ctx context.Context, listID string, months int, now co
 	if q.list, err = s.List(ctx, listID); err != nil {
 		return q, false, err
 	}
-	if q.jobs, err = campaigns.MeasuredJobs(s.Reads(ctx), listID, q.since); err != nil || len(q.jobs) == 0 {
+	q.jobs, err = campaigns.MeasuredJobs(s.Reads(ctx), listID, q.since, now)
+	full := len(q.jobs) == campaigns.MaxMeasured
+	q.jobs = slices.DeleteFunc(q.jobs, func(j campaigns.MeasuredJob) bool { return !j.Known })
+	if err != nil || len(q.jobs) == 0 {
 		return q, false, err
 	}
 	oldest := q.jobs[len(q.jobs)-1].At
-	if len(q.jobs) == campaigns.MaxMeasured {
+	if full {
 		oldest = q.since // older jobs exist
 	}
 	q.window = min(max(hygieneRows/int64(len(q.jobs)), fewestLooks), hygieneLooks)

@@ -1,0 +1,122 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// judged holds which of a job's next candidates match its rule. They are judged on a reading connection, so that the
+// writer doesn't wait for it. A nil value knows no one.
+type judged struct {
+	matches map[string]bool // by subscriber id
+}
+
+// judgeAhead judges the candidates of the next step of a job. It returns nil if the job has no rule, and an error of
+// core.Undecided if the rule can't be evaluated.
+func (s *Store) judgeAhead(ctx context.Context, no int64) (ahead *judged, err error) {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		var j core.SendJob
+		err := r.Get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
+		after, rest := strings.CutPrefix(j.ExpandedTo, restOfList)
+		if err != nil || j.Status != core.JobRunning || j.Expanded || j.Narrowing == "" || j.RetryOf != "" && !rest {
+			return noJob(err)
+		}
+		narrowing, err := core.ParseNarrowing(j.Narrowing)
+		if err != nil || !narrowing.Segmented() {
+			return err
+		}
+		match, err := jobMatch(r, &j, &narrowing)
+		if err != nil {
+			return err
+		}
+		parts, err := jobParts(r, &j)
+		if err != nil {
+			return err
+		}
+		place := lastBegun(parts)
+		list, upper := parts[place].ListID, db.LastID
+		err = r.Get(&upper, nextStep, list, after, stepOf(expandStep, place, &narrowing)-1)
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return err
+		}
+		var found []candidate
+		if err := r.All(&found, candidatesOfList, list, after, upper, nil, nil, j.TenantID); err != nil {
+			return err
+		}
+		ahead = &judged{}
+		ahead.matches, err = match.judge(s.DB, r, list, found)
+		return err
+	})
+	return ahead, err
+}
+
+// keep drops the candidates of a list who don't match the rule of a job. Those who became candidates after judgeAhead
+// are judged now.
+func (a *judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string, found []candidate) ([]candidate, error) {
+	if !n.Segmented() || len(found) == 0 {
+		return found, nil
+	}
+	matches := map[string]bool{}
+	if a != nil {
+		matches = a.matches
+	}
+	var late []candidate
+	for _, c := range found {
+		if _, known := matches[c.ID]; !known {
+			late = append(late, c)
+		}
+	}
+	if len(late) > 0 {
+		match, err := jobMatch(tx, j, n)
+		if err != nil {
+			return nil, err
+		}
+		more, err := match.judge(tx.DB(), tx, list, late)
+		if err != nil {
+			return nil, err
+		}
+		for id, matched := range more {
+			matches[id] = matched
+		}
+	}
+	left := found[:0]
+	for _, c := range found {
+		if matches[c.ID] {
+			left = append(left, c)
+		}
+	}
+	return left, nil
+}
+
+// jobMatch returns the match of the rule of a job. Retries are judged at the start of the first job.
+func jobMatch(q db.Querier, j *core.SendJob, n *core.Narrowing) (*RuleMatch, error) {
+	rule, err := storedRule(n)
+	if rule == nil || err != nil {
+		return nil, err
+	}
+	at, err := ruleMoment(q, j)
+	if err != nil {
+		return nil, err
+	}
+	return MatchRule(q, j.TenantID, rule, at)
+}
+
+// ruleMoment returns the start of a job or, for a retry, of the first job that it retries.
+func ruleMoment(q db.Querier, j *core.SendJob) (core.Instant, error) {
+	at, of := j.StartedAt, j.RetryOf
+	for of != "" {
+		var old struct {
+			StartedAt core.Instant `db:"started_at"`
+			RetryOf   string       `db:"retry_of"`
+		}
+		if err := q.Get(&old, "SELECT started_at, retry_of FROM send_job WHERE id = ?", of); err != nil {
+			return 0, err
+		}
+		at, of = old.StartedAt, old.RetryOf
+	}
+	return at, nil
+}
