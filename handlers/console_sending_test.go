@@ -193,7 +193,7 @@ func TestConsoleOffersAFewReadersFirst(t *testing.T) {
 func TestConsoleOffersTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
-		const best = "when your subscribers open most"
+		const best = "when your subscribers open the most emails"
 		form := e.sendForm("", "Send now to 2 recipients", `value="now" id="when-0" checked`,
 			">Tomorrow, 08:00<", `value="2100-01-02T07:00:00Z"`, "Schedule for Sat 2 Jan, 08:00",
 			">Tue 5 Jan, 10:00<", `value="2100-01-05T09:00:00Z"`, "Schedule for Tue 5 Jan, 10:00", "Another time",
@@ -223,7 +223,7 @@ func TestConsoleOffersTheBestTime(t *testing.T) {
 			e.seed.Active(e.list.ID, storetest.Reader(k))
 		}
 		e.seed.Deliver()
-		const why = "when your subscribers open most"
+		const why = "when your subscribers open the most emails"
 		for n := range 5 {
 			e.shows(e.path("/send"), http.StatusOK, "-"+why)
 			e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.Tracking = core.TrackingPersons })

@@ -250,7 +250,7 @@ func TestConsoleAudit(t *testing.T) {
 			"test</a> created the list",
 			other.Name)
 		if !strings.Contains(html, `<a href="`+e.path("lists", e.list.ID)+`">Weekly</a>`) ||
-			strings.Contains(html, "Someone without a role here") {
+			strings.Contains(html, "Someone without a role in this newsletter") {
 			t.Error(textOf(html))
 		}
 		if html := e.shows(page + "?action=tenant"); strings.Contains(html, "list.create") {
@@ -271,7 +271,7 @@ func TestConsoleAudit(t *testing.T) {
 			return nil
 		})
 		e.must(err)
-		if html := e.shows(page, "Someone without a role here"); strings.Contains(html, op.Name) {
+		if html := e.shows(page, "Someone without a role in this newsletter"); strings.Contains(html, op.Name) {
 			t.Error("an operator's name is shown")
 		}
 	})

@@ -236,7 +236,7 @@ func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	}
 	switch {
 	case r.State == core.RecordMisplaced && r.FoundAt == r.Name[strings.IndexByte(r.Name, '.')+1:]:
-		note = p.T("The record is on the domain itself. Change its name to {{name}}.", "name", r.Name)
+		note = p.T("The record was found at the domain itself. Change its name to {{name}}.", "name", r.Name)
 	case r.State == core.RecordMisplaced:
 		note = p.T("Found at {{name}}: your provider added the domain a second time. Enter the short name instead.",
 			"name", r.FoundAt)
@@ -526,7 +526,7 @@ func (p *Page) DomainMessage(d core.SenderDomainView) string {
 	case d.Verified():
 		return ""
 	case d.Check == core.DomainFault:
-		return p.T("The domain's name servers return an error. Try again later, or contact your domain provider.")
+		return p.T("The domain's name servers returned an error. Try again later, or contact your domain provider.")
 	case d.Check == core.DomainTimeout:
 		return p.T("No name server responded in time. Try again later.")
 	case d.Check == core.DomainTaken:
