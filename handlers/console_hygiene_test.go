@@ -56,10 +56,10 @@ func TestConsoleHygiene(t *testing.T) {
 
 		time.Sleep(core.AnswerWithin + time.Hour)
 		e.login()
-		e.shows(item+"/hygiene", "3</strong> no answer for two weeks", "Unsubscribe them")
+		e.shows(item+"/hygiene", "3</strong> didn't answer within two weeks", "Unsubscribe them")
 		e.shows(item+"/unsubscribe-silent", "3 subscribers didn't answer within two weeks")
 		e.shows(e.sends(item+"/unsubscribe-silent", nil), "3 people unsubscribed")
-		e.shows(item+"/left", "Didn't reply when asked to stay")
+		e.shows(item+"/left", "Didn't answer when asked to stay")
 		e.shows(item+"/hygiene", "Remove 1 person…")
 		e.shows(item+"/remove-unconfirmed", "1 person didn't confirm", "Remove 1 person")
 		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != core.SubscriptionPending {

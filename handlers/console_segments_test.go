@@ -173,7 +173,7 @@ func TestConsoleSegments(t *testing.T) {
 		form.Set("c1.of", "field.plan")
 		page, form := e.does(here, "show", form, "Complete the conditions")
 		e.picks(page, form, "yearly")
-		_, form = e.does(here, "add", form, ">4</strong>", "Unfinished conditions don't count yet.")
+		_, form = e.does(here, "add", form, ">4</strong>", "Incomplete conditions aren't included in the count.")
 		form.Set("c2.of", "joined")
 		_, form = e.does(here, "show", form, `value="30"`, "days ago")
 		_, form = e.does(here, "count", form, ">3</strong>", "of 7 people match")
@@ -185,7 +185,7 @@ func TestConsoleSegments(t *testing.T) {
 		form.Set("c3.value", "other.example")
 		_, form = e.does(here, "add", form, ">2</strong>") // the new one isn't complete
 		form.Del("do")
-		e.sends(here, http.StatusBadRequest, form, "Choose what this condition checks, or remove it.")
+		e.sends(here, http.StatusBadRequest, form, "Choose a field for this condition, or remove it.")
 		_, form = e.does(here, "remove.4", form, ">2</strong>", "-Condition 4")
 		form.Set("list", e.list.ID)
 		_, form = e.does(here, "count", form, ">0</strong>", "of 2 people match")

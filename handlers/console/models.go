@@ -73,7 +73,7 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 	d := modelsData{Verified: p.Who.User.EmailVerified, Views: p.visibilities()}
 	v := View{
 		Title: p.T("Your models"), Data: &d,
-		State: p.T("Files you store here. Only you see them until you share them."),
+		State: p.T("Files you store here. Only you can see them until you share them."),
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err

@@ -410,7 +410,8 @@ func (p *Page) bulkQuestion(act string, n int64) (title, button, warning string)
 			p.T("This permanently deletes all data your lists store about these people. You can't undo this.")
 	}
 	return p.N("Unsubscribe 1 person?|Unsubscribe {{n}} people?", n), p.T("Unsubscribe"),
-		p.T("They won't get any more emails from this list. To get emails again, they have to sign up themselves.")
+		p.T("They won't get any more emails from the list you selected them on. To get emails again, they have to " +
+			"sign up themselves.")
 }
 
 func (p *Page) bulkDone(act string, n int64) string {

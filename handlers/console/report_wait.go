@@ -35,8 +35,9 @@ func (p *Page) waitOf(j *core.JobView) string {
 		return p.T("The database was restored from a backup, so it's unclear who already has this email. Contact the " +
 			"server administrator.")
 	case reason == core.PauseSegment:
-		return p.T("Paused because the segment can't be evaluated: a list, campaign or segment that it names was deleted, " +
-			"or opens aren't tracked any more. Cancel sending, change the segment, then duplicate the campaign and send it.")
+		return p.T("Paused because the segment no longer works: a list, campaign or segment it refers to was " +
+			"deleted, or opens are no longer tracked. Cancel sending and fix the segment. Then duplicate the " +
+			"campaign and send the copy.")
 	case reason == core.PauseLink:
 		return p.T("A link isn't responding ({{what}}). Fix it below, or resume sending anyway.", "what", detail)
 	case reason == "first few":

@@ -200,11 +200,11 @@ func (p *Page) lookAt(d *sendData) error {
 		return nil
 	}
 	if d.Sum = p.sumOf(&d.Readers.Audience); d.Readers.Coarse {
-		d.Sum = p.T("Rounded, because your role can't see people.")
+		d.Sum = p.T("Rounded because your role doesn't include access to people.")
 	}
 	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast && a.Outside > 0 {
 		d.Warnings = append(d.Warnings, matter{
-			Text: p.T("No recipients: no subscriber of the selected lists is in the segment."),
+			Text: p.T("No recipients: the segment matches no one on the selected lists."),
 			Mend: Link{p.T("Recipients and sender"), p.Path("campaigns", c.ID) + "?tab=settings"},
 		})
 	} else if a.Recipients == 0 && !a.AtLeast {
