@@ -43,7 +43,7 @@ func TestConsoleHygiene(t *testing.T) {
 			"status=pending", "Confirmation links expire after 7 days. After that, you can remove people here",
 			"Send 1 reminder")
 		e.shows(item+"/hygiene?months=6",
-			"Not enough data yet. You need three campaigns in this period with opens or clicks tracked per subscriber")
+			"Not enough data yet. This needs at least three campaigns in this period that tracked opens or clicks per subscriber")
 		e.shows(item+"/ask-again?who=silent", "3 inactive subscribers get one email", "Go back")
 		to := e.sends(item+"/ask-again?who=silent", nil)
 		page := e.shows(to, "Sending 3 emails", "<strong>3</strong> asked in the last two weeks")
@@ -52,7 +52,7 @@ func TestConsoleHygiene(t *testing.T) {
 		}
 		e.shows(item+"/ask-again?who=unconfirmed", "1 person gets the confirmation email again. No one gets it a third time")
 		e.shows(e.sends(item+"/ask-again?who=unconfirmed", nil), "Sending 1 email",
-			"Everyone has had a reminder or signed up less than three days ago")
+			"Everyone has already received a reminder or signed up less than three days ago")
 
 		time.Sleep(core.AnswerWithin + time.Hour)
 		e.login()

@@ -173,7 +173,7 @@ func TestConsolePeopleAreMasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
 		body := e.shows("/people?q=gra", http.StatusOK, "-grace@reader.example", "-joan@reader.example", "-Add person",
-			"-Import", "-starts with", "can't see full email addresses")
+			"-Import", "-starts with", "doesn't include access to full email addresses")
 		if n := strings.Count(body, `class="row"`); n != 3 {
 			t.Errorf("a search by an address that is masked finds %d", n)
 		}
@@ -316,7 +316,7 @@ func TestConsolePersonIsMasked(t *testing.T) {
 		e.shows("/people/"+id, http.StatusNotFound)
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Subscribed to “Weekly”", "-grace@",
 			"-Consent history", "-Transactional emails",
-			"-/unsubscribe", "-/erase", "Your role can't see full email addresses or personal data")
+			"-/unsubscribe", "-/erase", "Your role doesn't include access to full email addresses or personal data")
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id)+"/erase", http.StatusForbidden)
 	})
 }

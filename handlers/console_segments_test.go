@@ -179,7 +179,7 @@ func TestConsoleSegments(t *testing.T) {
 		_, form = e.does(here, "count", form, ">3</strong>", "of 7 people match")
 		_, form = e.does(here, "add", form)
 		form.Set("c3.of", "domain")
-		e.sends(here, http.StatusBadRequest, form, "Fix the marked conditions", "Enter a value.") // not yet updated
+		e.sends(here, http.StatusBadRequest, form, "Fix the highlighted conditions", "Enter a value.") // not yet updated
 		_, form = e.does(here, "show", form)
 		form.Set("c3.op", "is_not")
 		form.Set("c3.value", "other.example")
@@ -298,10 +298,10 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 		other := e.seed.NewList(func(in *core.ListInput) { in.TenantID = new(e.tenant.ID) })
 		g := e.add("On another list", `{"on_list":"`+core.RuleText(other.ID)+`"}`)
 		e.must(e.store.DeleteList(t.Context(), other.ID, "", e.seed.Time()))
-		e.shows("/segments/"+g.ID, http.StatusOK, "The segment can't be evaluated", "(deleted)")
+		e.shows("/segments/"+g.ID, http.StatusOK, "This segment doesn't work", "(deleted)")
 		e.shows("/segments", http.StatusOK, "can't be counted")
 		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
-		e.shows(e.path("/send"), http.StatusOK, "The segment can't be evaluated", "Fix 1 error", "-Send now to")
+		e.shows(e.path("/send"), http.StatusOK, "This segment doesn't work", "Fix 1 error", "-Send now to")
 	})
 }
 
@@ -316,6 +316,6 @@ func TestConsoleSegmentsOfAnEditor(t *testing.T) {
 			t.Error(again.Rule)
 		}
 		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
-		e.shows(e.path("/send"), http.StatusOK, "<strong>About ", "Rounded, because", "-not in the segment")
+		e.shows(e.path("/send"), http.StatusOK, "<strong>About ", "Rounded because", "-not in the segment")
 	})
 }

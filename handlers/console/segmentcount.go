@@ -85,7 +85,7 @@ func sumOfCounts(a, b *core.SegmentCount) core.SegmentCount {
 // countFault returns the reason why people can't be counted, for people. For other errors, ok is false.
 func (p *Page) countFault(err error) (text string, ok bool) {
 	if core.KindOf(err) == core.Unavailable {
-		return p.T("Too many people are counting right now. Try again in a few seconds."), true
+		return p.T("newsletterd is busy counting other segments. Try again in a few seconds."), true
 	}
 	text, _, ok = p.FaultOf(err)
 	return text, ok
