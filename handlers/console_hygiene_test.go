@@ -40,7 +40,7 @@ func TestConsoleHygiene(t *testing.T) {
 		item := e.path("lists", e.list.ID)
 		e.shows(item+"/hygiene", "3 of 3 subscribers haven't opened or clicked anything", "Ask 3 subscribers",
 			"1 person hasn't clicked the link in the confirmation email",
-			"status=pending", "Confirmation links expire after 7 days. After that, you can remove people here",
+			"status=pending", "Confirmation links expire after 7 days. After that, you can remove unconfirmed people here",
 			"Send 1 reminder")
 		e.shows(item+"/hygiene?months=6",
 			"Not enough data yet. This needs at least three campaigns in this period that tracked opens or clicks per subscriber")
@@ -65,7 +65,7 @@ func TestConsoleHygiene(t *testing.T) {
 		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != core.SubscriptionPending {
 			t.Errorf("a look at the page has made them %q", status)
 		}
-		e.shows(e.sends(item+"/remove-unconfirmed", nil), "1 person removed", "No one is waiting for confirmation")
+		e.shows(e.sends(item+"/remove-unconfirmed", nil), "1 person removed", "No pending confirmations")
 		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != "absent" {
 			t.Errorf("they are %q", status)
 		}

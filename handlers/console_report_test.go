@@ -101,11 +101,11 @@ func TestConsoleReportRuns(t *testing.T) {
 		if to := do("pause", http.StatusSeeOther); to != e.path("?done=paused") {
 			t.Errorf("leads to %s", to)
 		}
-		e.shows(e.path(""), http.StatusOK, "Paused by a teammate.", "Resume", "-done around", "Paused")
+		e.shows(e.path(""), http.StatusOK, "Paused by a team member.", "Resume", "-done around", "Paused")
 		do("pause", http.StatusConflict)
 		do("burn", http.StatusBadRequest)
 		do("resume", http.StatusSeeOther)
-		e.shows(e.path(""), http.StatusOK, "-Paused by a teammate.")
+		e.shows(e.path(""), http.StatusOK, "-Paused by a team member.")
 		e.shows(e.path("?sure=stop"), http.StatusOK, "Cancel sending?", "2 people already have this email")
 		do("stop", http.StatusSeeOther)
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())

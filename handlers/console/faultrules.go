@@ -73,7 +73,7 @@ var faultsOfRules = []string{
 	"This segment doesn't work: a list, campaign or segment it refers to was deleted, a campaign's recipients are " +
 		"no longer stored, or opens and clicks aren't tracked per subscriber. Change that condition.",
 	"exclude_segment_ids: the segment %s is also the segment_id. Remove it from one of the two.",
-	"The same segment is both selected and excluded. Remove one of them.",
+	"The same segment is both selected and excluded. Remove it from one of the two.",
 	"list_ids must contain only UUIDs.",
 	"A list no longer exists. Reload the page.",
 	"list_ids must have 1 to %d entries.",

@@ -79,7 +79,7 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	if e, is := errors.AsType[*core.Error](fault); is && e.Kind == core.TooLarge {
-		v.Fault = p.T("The file is too large, or your storage is full. Choose a smaller file or delete a model.")
+		v.Fault = p.T("The file is too large, or your storage is full. Choose a smaller file, or delete a model.")
 	}
 	if err := p.seen(&d, "me"); err != nil {
 		return web.HTML{}, err

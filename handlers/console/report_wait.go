@@ -22,7 +22,7 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case j.PauseReason == "":
 		return ""
 	case j.PauseReason == core.PausePerson:
-		return p.T("Paused by a teammate.")
+		return p.T("Paused by a team member.")
 	case j.PauseReason == core.PauseTenant:
 		return p.T("This newsletter is suspended. Contact the server administrator.")
 	case j.PauseReason == core.PauseList:
