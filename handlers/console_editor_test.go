@@ -67,7 +67,8 @@ func TestConsoleEditorConflict(t *testing.T) {
 		mine := e.edit(page, "subject", "News", "source", "Roses\n\nmine\n")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "News", "source", "Roses\n\ntheirs\n"))
 		e.sends(e.path(""), http.StatusPreconditionFailed, mine,
-			"Someone else edited this campaign while you were writing. Your text below isn't saved yet. Their text is kept under Versions",
+			"Someone else edited this campaign while you were writing. Your text below isn't saved yet. Their text is "+
+				"kept under Versions",
 			"<del>theirs</del>",
 			"<ins>mine</ins>", "Roses\n\nmine\n</textarea>")
 		source := func() string {

@@ -43,7 +43,7 @@ func TestConsoleHygiene(t *testing.T) {
 			"status=pending", "Confirmation links expire after 7 days. After that, you can remove unconfirmed people here",
 			"Send 1 reminder")
 		e.shows(item+"/hygiene?months=6",
-			"Not enough data yet. This needs at least three campaigns in this period that tracked opens or clicks per subscriber")
+			"Not enough data yet. This needs at least three campaigns in this period that tracked opens or clicks")
 		e.shows(item+"/ask-again?who=silent", "3 inactive subscribers get one email", "Go back")
 		to := e.sends(item+"/ask-again?who=silent", nil)
 		page := e.shows(to, "Sending 3 emails", "<strong>3</strong> asked in the last two weeks")

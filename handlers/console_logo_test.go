@@ -112,7 +112,8 @@ func TestConsoleRefusedLogo(t *testing.T) {
 func TestConsoleLogoOnDarkGround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
-		const hint = "This logo is hard to see on dark backgrounds. Add a white background, or use a logo with a light outline"
+		const hint = "This logo is hard to see on dark backgrounds. Add a white background, or use a logo with a " +
+			"light outline"
 		theme := e.sends(e.path("looks", "themes"), url.Values{"name": {"Ours"}, "base": {"letter"}})
 		theme, _, _ = strings.Cut(theme, "?")
 		says := func(name string, want bool) {

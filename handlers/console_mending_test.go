@@ -73,7 +73,8 @@ func TestConsoleAsksForMending(t *testing.T) {
 		}
 		e.shows(e.path(""), http.StatusOK, "You suggested this link:", "https://acme.example/rose\"", "Withdraw suggestion",
 			"-Use this link", "-No one else on your team can do this yet")
-		e.sends(e.path("/links"), http.StatusForbidden, ask, "You edited this campaign, so another team member has to fix the link")
+		e.sends(e.path("/links"), http.StatusForbidden, ask,
+			"You edited this campaign, so another team member has to fix the link")
 	})
 }
 

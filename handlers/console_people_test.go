@@ -354,7 +354,8 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 		e.shows("/suppressions?q=grace@reader.example", http.StatusOK, "This address isn't on the suppression list",
 			"-asked by letter")
 		at := "/people/" + e.found("joan@reader.example").ID
-		e.shows(at, http.StatusOK, "This address is blocked. It doesn't get emails from any of your lists.", "Unblock address")
+		e.shows(at, http.StatusOK, "This address is blocked. It doesn't get emails from any of your lists.",
+			"Unblock address")
 		if to := e.sends(at+"/lift", http.StatusSeeOther, url.Values{}); to != at+"?done=lifted" {
 			t.Errorf("leads to %s", to)
 		}

@@ -238,7 +238,7 @@ func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	case r.State == core.RecordMisplaced && r.FoundAt == r.Name[strings.IndexByte(r.Name, '.')+1:]:
 		note = p.T("The record was found at the domain itself. Change its name to {{name}}.", "name", r.Name)
 	case r.State == core.RecordMisplaced:
-		note = p.T("Found at {{name}}, because your provider added the domain a second time. Enter the short name " +
+		note = p.T("Found at {{name}}, because your provider added the domain a second time. Enter the short name "+
 			"instead.",
 			"name", r.FoundAt)
 	case r.State == core.RecordChange:

@@ -135,7 +135,7 @@ func (o *Console) listMails(p *Page) (web.HTML, error) {
 		return p.previewMail(&w, name)
 	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State, v.Frames = p.T("Sent to subscribers automatically. Texts you don't change here use the defaults " +
+		v.State, v.Frames = p.T("Sent to subscribers automatically. Texts you don't change here use the defaults "+
 			"from Settings."),
 			true
 		return p.showList("list-mails", &l, v, f, p.mailKindsOf(&w))

@@ -179,7 +179,8 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		},
 		"passkey": {
 			http.MethodDelete, "/passkeys/" + url.PathEscape(p.Form["id"]), p.T("Remove this passkey?"),
-			p.T("This person won't be able to sign in with this passkey. They'll be notified by email."), p.T("Remove passkey"), nil, false,
+			p.T("This person won't be able to sign in with this passkey. They'll be notified by email."),
+			p.T("Remove passkey"), nil, false,
 		},
 		"erase": {
 			http.MethodPost, "/erase", p.T("Delete this account and its data?"),

@@ -297,7 +297,8 @@ func (p *Page) reportState(d *reportData) string {
 	case j.Transport == core.TransportFolder && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
 		return p.T("Saved to a folder on the server {{at}}. Nobody received it.", "at", p.When(j.StartedAt))
 	case j.Transport == core.TransportPartly && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
-		return p.T("Some emails were saved to a folder on the server {{at}}. Those people didn't receive them.", "at", p.When(j.StartedAt))
+		return p.T("Some emails were saved to a folder on the server {{at}}. Those people didn't receive them.",
+			"at", p.When(j.StartedAt))
 	case j.Status == core.JobRunning && !j.Rest():
 		return p.T("Sending started {{at}}.", "at", p.When(j.StartedAt))
 	case j.StartedAt == 0:

@@ -16,7 +16,7 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case j.Status.Final():
 		return ""
 	case j.PauseReason == "" && j.FirstUntil > p.Now:
-		return p.T("Sent to the first {{n}} recipients. The others get the campaign at {{time}} unless there are " +
+		return p.T("Sent to the first {{n}} recipients. The others get the campaign at {{time}} unless there are "+
 			"problems.", "n",
 			p.Number(j.Stats.Sent), "time", p.Clock(j.FirstUntil))
 	case j.PauseReason == "":

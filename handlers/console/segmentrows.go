@@ -100,7 +100,7 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "is", Text: "is in", Input: inputRecord, Said: "In the segment “{{value}}”"},
 		{Name: "is_not", Text: "is not in", Input: inputRecord, Not: true, Said: "Not in the segment “{{value}}”"},
 	},
-	subjectOpened: engagedOps("Opened one of the last {{value}} campaigns", "Didn't open any of the last {{value}} " +
+	subjectOpened: engagedOps("Opened one of the last {{value}} campaigns", "Didn't open any of the last {{value}} "+
 		"campaigns",
 		"Opened a campaign from the last {{value}} days", "Didn't open any campaign from the last {{value}} days"),
 	subjectClicked: engagedOps("Clicked a link in the last {{value}} campaigns",

@@ -202,7 +202,9 @@ func TestSegmentFigures(t *testing.T) {
 func TestPausedSegment(t *testing.T) {
 	j := &core.JobView{}
 	j.Status, j.PauseReason = core.JobRunning, core.PauseSegment+": list L doesn't exist."
-	for lang, want := range map[string]string{"en": "the segment no longer works", "de": "Segment nicht mehr funktioniert"} {
+	for lang, want := range map[string]string{
+		"en": "the segment no longer works", "de": "Segment nicht mehr funktioniert",
+	} {
 		if got := (&Page{Lang: lang}).waitOf(j); !strings.Contains(got, want) || strings.Contains(got, "list L") {
 			t.Error(got)
 		}

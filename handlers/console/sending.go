@@ -310,7 +310,8 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	case ok:
 		return p.sendAgain(fault, status)
 	case errors.Is(err, core.ErrApprovalRequired):
-		return p.sendAgain(p.T("A team member who hasn't edited this campaign has to approve it first."), http.StatusForbidden)
+		return p.sendAgain(p.T("A team member who hasn't edited this campaign has to approve it first."),
+			http.StatusForbidden)
 	case err != nil:
 		return web.HTML{}, err
 	}
@@ -363,7 +364,7 @@ func (p *Page) nobodyApproves(id string) (string, error) {
 	for i, email := range a.Waiting {
 		all[i] = string(email)
 	}
-	return p.N("No one else on your team can do this yet. {{who}} hasn't accepted the invitation.|No one else on " +
+	return p.N("No one else on your team can do this yet. {{who}} hasn't accepted the invitation.|No one else on "+
 		"your team can do this yet. {{who}} haven't accepted their invitations.", int64(len(all)), "who",
 		strings.Join(all, ", ")), nil
 }

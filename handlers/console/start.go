@@ -167,7 +167,8 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 		},
 		{
 			Title: p.T("Write your first campaign"),
-			Text:  p.T("Send yourself as many tests as you like. Nothing goes to subscribers until you confirm."), To: write, Done: written,
+			Text:  p.T("Send yourself as many tests as you like. Nothing goes to subscribers until you confirm."),
+			To:    write, Done: written,
 			may: true,
 		},
 		{
