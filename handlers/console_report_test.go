@@ -275,7 +275,7 @@ func TestConsoleReport(t *testing.T) {
 		})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0%", "1 person",
-			"Median of last 3: 0.0%", "https://acme.example/roses", "-data-poll", "To subscribers who didn't open it")
+			"Median of your last 3: 0.0%", "https://acme.example/roses", "-data-poll", "To subscribers who didn't open it")
 		e.shows(e.path(""), http.StatusOK, "Opens and clicks by hour", `class="bar"`, `class="bar second"`,
 			"Click map",
 			"-After that, by day")

@@ -55,7 +55,7 @@ func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
 		}
 		rows = append(rows, domainRow{found[i], badge})
 	}
-	v.State = p.T("Add DNS records to each domain so your emails don't land in spam")
+	v.State = p.T("Add DNS records for each domain so your emails don't land in spam")
 	return p.showSettings("domains", "domains", v, f, rows)
 }
 
