@@ -276,7 +276,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 A:relay.example ~all"},
 			[]string{"v=DMARC1; p=none"}
 		later()
-		if got := e.shows(page, "Setup complete. Emails from this domain are DKIM-signed", "Ready"); strings.Contains(got,
+		if got := e.shows(page, "Emails from this domain are signed with DKIM", "Ready"); strings.Contains(got,
 			"data-poll") {
 			t.Error("a domain that is ready is looked at again and again")
 		}
@@ -291,7 +291,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		e.shows(page, "This name points to another server.")
 		z["host links.acme.example"] = []string{"192.0.2.9", "192.0.2.1"}
 		later()
-		e.shows(page, "Setup complete. Emails from this domain are DKIM-signed")
+		e.shows(page, "Setup complete. Emails from this domain are signed with DKIM")
 
 		e.sends(page+"/keys", url.Values{"act": {"make"}})
 		keys, err = e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
@@ -404,7 +404,7 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		}
 		e.shows(e.path("settings", "domains"), `good">Verified`)
 		e.sends(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}})
-		e.shows(page, "Ready", "Setup complete. Emails from this domain are DKIM-signed")
+		e.shows(page, "Ready", "Setup complete. Emails from this domain are signed with DKIM")
 	})
 }
 

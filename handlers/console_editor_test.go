@@ -67,7 +67,8 @@ func TestConsoleEditorConflict(t *testing.T) {
 		mine := e.edit(page, "subject", "News", "source", "Roses\n\nmine\n")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "News", "source", "Roses\n\ntheirs\n"))
 		e.sends(e.path(""), http.StatusPreconditionFailed, mine,
-			"Someone else edited this campaign while you were writing. Your text below isn't saved. The other text is kept under Versions",
+			"Someone else edited this campaign while you were writing. Your text below isn't saved yet. Their text is "+
+				"kept under Versions",
 			"<del>theirs</del>",
 			"<ins>mine</ins>", "Roses\n\nmine\n</textarea>")
 		source := func() string {
@@ -167,9 +168,9 @@ func TestConsoleCorrectsInTheEditor(t *testing.T) {
 		})
 		e.mailing(core.Outcome{State: core.RecipientSent})
 		e.shows(e.path(""), http.StatusOK, "Edit web version")
-		e.shows(e.path("/correction"), http.StatusOK, "Your changes appear in the archive, with the date of the edit",
+		e.shows(e.path("/correction"), http.StatusOK, "Your changes appear in the archive with the date you made them",
 			"/a/"+e.list.ID+"/", "data-editor",
-			"data-looks", "-No one will see changes")
+			"data-looks", "-No one can see your changes")
 		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 9 euros")
 		form := url.Values{"subject": {"News"}, "source": {"Bulbs at 7 euros\r\n"}}
 		e.sends(e.path("/correction-preview"), http.StatusOK, form, "Bulbs at 7 euros")

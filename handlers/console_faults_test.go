@@ -35,7 +35,7 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			{list, "name=x&confirm_redirect_url=x", "Nach der Bestätigung: Geben Sie eine URL ein, die mit https:// beginnt."},
 			{"new-person", "list=" + e.list.ID + "&email=x@y@z", "Geben Sie eine gültige E-Mail-Adresse ein."},
 			{"suppressions", "email=x@y@z", "Geben Sie eine gültige E-Mail-Adresse ein."},
-			{"looks/themes", "name=letter&base=letter", "Dieser Name ist vergeben."},
+			{"looks/themes", "name=letter&base=letter", "Dieser Name ist reserviert."},
 			{
 				"campaigns/" + campaign.ID + "/send", "version=1&tag=none&key=1",
 				"seit Sie sie geöffnet haben. Prüfen Sie sie noch einmal. Kampagne: geändert von ",

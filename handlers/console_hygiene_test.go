@@ -40,10 +40,10 @@ func TestConsoleHygiene(t *testing.T) {
 		item := e.path("lists", e.list.ID)
 		e.shows(item+"/hygiene", "3 of 3 subscribers haven't opened or clicked anything", "Ask 3 subscribers",
 			"1 person hasn't clicked the link in the confirmation email",
-			"status=pending", "Confirmation links expire after 7 days. After that, you can remove people here",
+			"status=pending", "Confirmation links expire after 7 days. After that, you can remove unconfirmed people here",
 			"Send 1 reminder")
 		e.shows(item+"/hygiene?months=6",
-			"Not enough data yet. You need three campaigns in this period with opens or clicks tracked per subscriber")
+			"Not enough data yet. This needs at least three campaigns in this period that tracked opens or clicks")
 		e.shows(item+"/ask-again?who=silent", "3 inactive subscribers get one email", "Go back")
 		to := e.sends(item+"/ask-again?who=silent", nil)
 		page := e.shows(to, "Sending 3 emails", "<strong>3</strong> asked in the last two weeks")
@@ -52,20 +52,20 @@ func TestConsoleHygiene(t *testing.T) {
 		}
 		e.shows(item+"/ask-again?who=unconfirmed", "1 person gets the confirmation email again. No one gets it a third time")
 		e.shows(e.sends(item+"/ask-again?who=unconfirmed", nil), "Sending 1 email",
-			"Everyone has had a reminder or signed up less than three days ago")
+			"Everyone has already received a reminder or signed up less than three days ago")
 
 		time.Sleep(core.AnswerWithin + time.Hour)
 		e.login()
-		e.shows(item+"/hygiene", "3</strong> no answer for two weeks", "Unsubscribe them")
+		e.shows(item+"/hygiene", "3</strong> didn't answer within two weeks", "Unsubscribe them")
 		e.shows(item+"/unsubscribe-silent", "3 subscribers didn't answer within two weeks")
 		e.shows(e.sends(item+"/unsubscribe-silent", nil), "3 people unsubscribed")
-		e.shows(item+"/left", "Didn't reply when asked to stay")
+		e.shows(item+"/left", "Didn't answer when asked to stay")
 		e.shows(item+"/hygiene", "Remove 1 person…")
 		e.shows(item+"/remove-unconfirmed", "1 person didn't confirm", "Remove 1 person")
 		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != core.SubscriptionPending {
 			t.Errorf("a look at the page has made them %q", status)
 		}
-		e.shows(e.sends(item+"/remove-unconfirmed", nil), "1 person removed", "No one is waiting for confirmation")
+		e.shows(e.sends(item+"/remove-unconfirmed", nil), "1 person removed", "No pending confirmations")
 		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != "absent" {
 			t.Errorf("they are %q", status)
 		}

@@ -61,13 +61,13 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 		e.must(err)
 		e.shows(at+"/undo", http.StatusOK, "No one added · 2 existing subscribers updated",
 			"<strong>1</strong> existing, restored to their previous values",
-			"<strong>1</strong> existing, edited since then: current values kept", "-can't be restored",
+			"<strong>1</strong> existing, edited since the import: current values kept", "-can't be restored",
 			"-about")
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		e.shows(at, http.StatusOK, `max="2" value="0"`)
 		importer.Step(ctx, time.Now())
 		e.shows(at, http.StatusOK, "<strong>1</strong> existing, restored to their previous values",
-			"<strong>1</strong> existing, changed or removed since then: not changed")
+			"<strong>1</strong> existing, changed or removed since the import: left unchanged")
 		if s := e.found("anna@reader.example"); s.Preferences != `{"city":"Ulm"}` {
 			t.Errorf("%+v", s)
 		}

@@ -33,7 +33,7 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 		e.shows(e.path(""), http.StatusOK, "data-editor", e.at(e.path("/kind"))+"?to=html", "Switch to custom HTML…",
 			"-data-code")
 		e.shows(e.path("/kind?to=html"), http.StatusOK, "Switch to custom HTML?",
-			"The visual editor can't open custom HTML. Buttons, boxes and columns become plain tags",
+			"The visual editor can't open custom HTML. Buttons, boxes and columns become plain HTML",
 			"Your current text is kept under Versions")
 		if e.fields().Content != was {
 			t.Error("asking has changed it")
@@ -60,7 +60,7 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 			t.Errorf("%+v", f.Content)
 		}
 		e.shows(e.path("/kind?to=markdown"), http.StatusOK, "Switch to the visual editor?",
-			"All HTML is removed: design, images, tables and the URLs behind linked words")
+			"All HTML is removed, including the design, images, tables and link URLs")
 		e.sends(e.path("/kind"), http.StatusSeeOther, url.Values{"to": {"markdown"}})
 		if f := e.fields(); f.Content != (core.CampaignContent{Kind: core.ContentMarkdown, Source: "A\nB"}) {
 			t.Errorf("%+v", f.Content)

@@ -134,7 +134,7 @@ func TestConsoleLists(t *testing.T) {
 		settings.Set("confirm_redirect_url", "")
 		settings.Del("active")
 		e.sends(item+"/settings", settings)
-		e.shows(item, "This list is inactive. No one can sign up, and nothing is sent to it", "Inactive")
+		e.shows(item, "This list is inactive. It doesn't accept signups or receive campaigns", "Inactive")
 	})
 }
 

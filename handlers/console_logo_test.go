@@ -46,7 +46,7 @@ func TestConsoleLogo(t *testing.T) {
 		e.shows(e.path("looks"), `href="`+e.path("settings", "logo")+`"`, "Add logo")
 		step := `<a href="` + e.path("settings", "logo") + `">Add your logo (optional)</a>`
 		e.shows("/console/"+e.tenant.ID, step+`<span class="sub">`)
-		e.shows(e.path("settings", "logo"), "No logo yet. Your name is shown instead.", "Upload logo")
+		e.shows(e.path("settings", "logo"), "No logo yet. Your newsletter's name is shown instead.", "Upload logo")
 		other := e.seed.NewMedia("rose.png", []string{"12345"})
 		e.shows(e.path("settings", "logo"), "Or choose an existing image", "rose.png")
 
@@ -112,7 +112,8 @@ func TestConsoleRefusedLogo(t *testing.T) {
 func TestConsoleLogoOnDarkGround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
-		const hint = "This logo is hard to see on dark backgrounds. Add a white background, or use one with a light outline"
+		const hint = "This logo is hard to see on dark backgrounds. Add a white background, or use a logo with a " +
+			"light outline"
 		theme := e.sends(e.path("looks", "themes"), url.Values{"name": {"Ours"}, "base": {"letter"}})
 		theme, _, _ = strings.Cut(theme, "?")
 		says := func(name string, want bool) {

@@ -52,9 +52,9 @@ func TestConsoleAsksForMending(t *testing.T) {
 		e.must(err)
 		e.linked(core.UserActor(ann.ID))
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
-		const other = "A teammate who can send and didn't edit this campaign can apply it"
+		const other = "A team member who can send and hasn't edited this campaign can apply it"
 		e.shows(e.path(""), http.StatusOK, other, "Send suggestion",
-			"No one else can do this yet. Ask an administrator to invite someone who can send",
+			"No one else on your team can do this yet. Ask an administrator to invite a Publisher",
 			`action="`+e.at(e.path("/links-ask")),
 			`-action="`+e.at(e.path("/links"))+`"`, "-/correction\"")
 		ask := url.Values{"link": {"1"}, "target": {"acme.example/\r\nrose\r\n"}}
@@ -72,8 +72,9 @@ func TestConsoleAsksForMending(t *testing.T) {
 			t.Errorf("asked are %q", got)
 		}
 		e.shows(e.path(""), http.StatusOK, "You suggested this link:", "https://acme.example/rose\"", "Withdraw suggestion",
-			"-Use this link", "-No one else can do this yet")
-		e.sends(e.path("/links"), http.StatusForbidden, ask, "You edited this campaign, so a teammate has to fix the link")
+			"-Use this link", "-No one else on your team can do this yet")
+		e.sends(e.path("/links"), http.StatusForbidden, ask,
+			"You edited this campaign, so another team member has to fix the link")
 	})
 }
 
@@ -99,7 +100,7 @@ func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 			t.Errorf("the mail leads to %s", to)
 		}
 		page := e.shows(e.path(""), http.StatusOK, "Your team suggests this link:", "Use this link", "Keep current link",
-			"-A teammate who can send")
+			"-A team member who can send")
 		form := e.form(page, e.path("/links"))
 		if form.Get("target") != "https://acme.example/rose" {
 			t.Errorf("the button sends %v", form)

@@ -163,7 +163,7 @@ func TestConsoleDevices(t *testing.T) {
 func TestConsoleModels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, ann, _ := newOwnEnv(t)
-		e.owns("/models", http.StatusOK, "No models yet", "Upload", "-Confirm your email address")
+		e.owns("/models", http.StatusOK, "No models yet", "Upload", "-Verify your email address")
 		to := e.uploadsModel(http.StatusSeeOther, "bracket.stl", "solid bracket", map[string]string{
 			"description": "Holds <b>5</b> kg.\r\nPrint it lying.", "visibility": "private",
 		})

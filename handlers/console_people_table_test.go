@@ -49,7 +49,7 @@ func TestConsolePeopleBulk(t *testing.T) {
 		}
 		both.Set("sure", "1")
 		both.Set("id."+core.NewID(), "gone@reader.example")
-		e.sends("/people", http.StatusOK, both, "2 people unsubscribed", "1 person was left out", "gone@reader.example")
+		e.sends("/people", http.StatusOK, both, "2 people unsubscribed", "1 person skipped", "gone@reader.example")
 		if s := e.found("joan@reader.example"); s.Status != core.SubscriptionUnsubscribed {
 			t.Error(s.Status)
 		}
@@ -67,7 +67,7 @@ func TestConsolePeopleBulk(t *testing.T) {
 		e.sends("/people", http.StatusOK, erase, `action="/login/confirm"`)
 		e.login()
 		erase.Set("id."+core.NewID(), "gone@reader.example")
-		e.sends("/people", http.StatusOK, erase, "Data of 2 people erased", "1 person was left out",
+		e.sends("/people", http.StatusOK, erase, "Data of 2 people erased", "1 person skipped",
 			"gone@reader.example")
 		e.shows("/people", http.StatusOK, "-grace@", "-wilma@", "joan@reader.example")
 	})
@@ -85,7 +85,7 @@ func TestConsolePeopleBulkIsForThoseWhoMay(t *testing.T) {
 		theirs := o.seed.Active(list.ID, "eve@reader.example")
 		o.sends("/people", http.StatusOK, url.Values{
 			"act": {"unsubscribe"}, "sure": {"1"}, "id." + theirs.ID: {"eve@reader.example"},
-		}, "1 person was left out")
+		}, "1 person skipped")
 		if s, err := o.store.Subscription(t.Context(), list.ID, "eve@reader.example"); err != nil ||
 			s.Status != core.SubscriptionActive {
 			t.Errorf("%+v %v", s, err)

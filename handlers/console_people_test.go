@@ -173,7 +173,7 @@ func TestConsolePeopleAreMasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
 		body := e.shows("/people?q=gra", http.StatusOK, "-grace@reader.example", "-joan@reader.example", "-Add person",
-			"-Import", "-starts with", "can't see full email addresses")
+			"-Import", "-starts with", "doesn't include access to full email addresses")
 		if n := strings.Count(body, `class="row"`); n != 3 {
 			t.Errorf("a search by an address that is masked finds %d", n)
 		}
@@ -316,7 +316,7 @@ func TestConsolePersonIsMasked(t *testing.T) {
 		e.shows("/people/"+id, http.StatusNotFound)
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Subscribed to “Weekly”", "-grace@",
 			"-Consent history", "-Transactional emails",
-			"-/unsubscribe", "-/erase", "Your role can't see full email addresses or personal data")
+			"-/unsubscribe", "-/erase", "Your role doesn't include access to full email addresses or personal data")
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id)+"/erase", http.StatusForbidden)
 	})
 }
@@ -354,7 +354,8 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 		e.shows("/suppressions?q=grace@reader.example", http.StatusOK, "This address isn't on the suppression list",
 			"-asked by letter")
 		at := "/people/" + e.found("joan@reader.example").ID
-		e.shows(at, http.StatusOK, "This address is blocked. None of your lists emails it.", "Unblock address")
+		e.shows(at, http.StatusOK, "This address is blocked. It doesn't get emails from any of your lists.",
+			"Unblock address")
 		if to := e.sends(at+"/lift", http.StatusSeeOther, url.Values{}); to != at+"?done=lifted" {
 			t.Errorf("leads to %s", to)
 		}

@@ -33,9 +33,9 @@ func TestConsolePersonsTransactionalEmails(t *testing.T) {
 		}
 		became(tenants.MailResult{ID: id, RetryAt: due, Reason: "451 4.7.1 greylisted"})
 		e.shows(at, http.StatusOK, "Transactional emails", "Confirmation", "Weekly", "Waiting", "451 4.7.1 greylisted",
-			"next try ", `data-label="tries">1<`)
+			"next attempt ", `data-label="attempts">1<`)
 		became(tenants.MailResult{ID: id, Reason: "550 5.7.1 not you"})
-		e.shows(at, http.StatusOK, "Failed", "550 5.7.1 not you", "-next try ", `data-label="tries">2<`)
+		e.shows(at, http.StatusOK, "Failed", "550 5.7.1 not you", "-next attempt ", `data-label="attempts">2<`)
 
 		other := e.seed.NewTenant()
 		theirs := e.seed.NewList(func(in *core.ListInput) { in.TenantID = &other.ID })

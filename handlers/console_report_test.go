@@ -74,8 +74,8 @@ func TestConsoleReportRuns(t *testing.T) {
 			})
 		time.Sleep(time.Minute)
 		e.shows(e.path(""), http.StatusOK, "Sending now", "3 of 8", "The mailbox doesn't exist.",
-			"ask for their new one",
-			"The mailbox is full.", ">Delivered</dt>", "next try today, 01:05", "done around 01:02",
+			"ask for their new address",
+			"The mailbox is full.", ">Delivered</dt>", "next attempt today, 01:05", "done around 01:02",
 			"Pause", "Cancel sending", `data-poll="2"`,
 			"-Cancel sending?", "Opens and clicks weren't tracked.", "-Clicks</dt>",
 			e.at(e.path("/people?status=deferred"))+`">1 retrying`, e.at(e.path("/people?status=failed"))+`">1 failed`,
@@ -83,7 +83,7 @@ func TestConsoleReportRuns(t *testing.T) {
 			e.at(e.path("/people?status=deferred&amp;code=4.2.2"))+`"`)
 		e.shows(e.path("/people?status=deferred"), http.StatusOK,
 			"The mailbox is full. newsletterd retries automatically.",
-			"next try today, 01:05 · 1 attempt so far", "The server said:", "<code>452 4.2.2 full</code>", "-5.1.1")
+			"next attempt today, 01:05 · 1 attempt so far", "The server said:", "<code>452 4.2.2 full</code>", "-5.1.1")
 		part := e.part(e.path(""), "report")
 		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") ||
 			strings.Contains(part, `id="later"`) ||
@@ -101,11 +101,11 @@ func TestConsoleReportRuns(t *testing.T) {
 		if to := do("pause", http.StatusSeeOther); to != e.path("?done=paused") {
 			t.Errorf("leads to %s", to)
 		}
-		e.shows(e.path(""), http.StatusOK, "Paused by a teammate.", "Resume", "-done around", "Paused")
+		e.shows(e.path(""), http.StatusOK, "Paused by a team member.", "Resume", "-done around", "Paused")
 		do("pause", http.StatusConflict)
 		do("burn", http.StatusBadRequest)
 		do("resume", http.StatusSeeOther)
-		e.shows(e.path(""), http.StatusOK, "-Paused by a teammate.")
+		e.shows(e.path(""), http.StatusOK, "-Paused by a team member.")
 		e.shows(e.path("?sure=stop"), http.StatusOK, "Cancel sending?", "2 people already have this email")
 		do("stop", http.StatusSeeOther)
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
@@ -130,7 +130,7 @@ func TestConsoleReportRuns(t *testing.T) {
 		for _, text := range []string{"grace@reader.example", "GRACE", "grace@reader.ex", "hopp"} {
 			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@",
 				"-No recipients match",
-				`</a><span class="sub">Hopper</span>`, "in sending order")
+				`</a><span class="sub">Hopper</span>`, "in the order of sending")
 		}
 		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No recipients match your search.", "-not a valid")
 		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "Enter an SMTP error code")
@@ -149,7 +149,7 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
 		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today",
 			"Retrying some deliveries",
-			">1 email being retried</a> · next try today, 01:05 · last try today, 02:05", "The mailbox is full.",
+			">1 email being retried</a> · next attempt today, 01:05 · last attempt today, 02:05", "The mailbox is full.",
 			"Cancel sending", `data-poll="30"`, "-Sending now", "-done around")
 		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent</span>`, "->Sending</span>")
 		e.shows("", http.StatusOK, "-Results of your campaigns appear here.", "1 email being retried", "-<progress")
@@ -216,12 +216,12 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 		e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
 		e.shows(e.path(""), http.StatusOK, "Sent to 1 recipient", "The mailbox doesn't exist.",
-			"This address gets no more emails. If you know the person, ask for their new one",
+			"No more emails are sent to this address. If you know the person, ask for their new address",
 			"-Resend to addresses that failed")
 		e.campaign = e.seed.NewCampaign(e.list)
 		e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.7.1 no"},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
-		e.shows(e.path(""), http.StatusOK, "Ask the recipient to have their email provider allow your emails",
+		e.shows(e.path(""), http.StatusOK, "Ask the recipient to contact their email provider and have your emails allowed",
 			"Resend to addresses that failed")
 	})
 }
@@ -275,7 +275,7 @@ func TestConsoleReport(t *testing.T) {
 		})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0%", "1 person",
-			"Median of last 3: 0.0%", "https://acme.example/roses", "-data-poll", "To subscribers who didn't open it")
+			"Median of your last 3: 0.0%", "https://acme.example/roses", "-data-poll", "To subscribers who didn't open it")
 		e.shows(e.path(""), http.StatusOK, "Opens and clicks by hour", `class="bar"`, `class="bar second"`,
 			"Click map",
 			"-After that, by day")

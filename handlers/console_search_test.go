@@ -74,7 +74,7 @@ func TestConsoleSearch(t *testing.T) {
 			if part := strings.TrimSpace(string(part)); !strings.HasPrefix(part, "<ul") {
 				t.Errorf("the part is %s", part)
 			}
-			if page := look("<no such thing>"); !strings.Contains(page, "Nothing matches your search.") {
+			if page := look("<no such thing>"); !strings.Contains(page, "No results match your search.") {
 				t.Error(textOf(page))
 			}
 		}

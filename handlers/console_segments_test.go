@@ -173,19 +173,19 @@ func TestConsoleSegments(t *testing.T) {
 		form.Set("c1.of", "field.plan")
 		page, form := e.does(here, "show", form, "Complete the conditions")
 		e.picks(page, form, "yearly")
-		_, form = e.does(here, "add", form, ">4</strong>", "Unfinished conditions don't count yet.")
+		_, form = e.does(here, "add", form, ">4</strong>", "Incomplete conditions aren't included in the count.")
 		form.Set("c2.of", "joined")
 		_, form = e.does(here, "show", form, `value="30"`, "days ago")
 		_, form = e.does(here, "count", form, ">3</strong>", "of 7 people match")
 		_, form = e.does(here, "add", form)
 		form.Set("c3.of", "domain")
-		e.sends(here, http.StatusBadRequest, form, "Fix the marked conditions", "Enter a value.") // not yet updated
+		e.sends(here, http.StatusBadRequest, form, "Fix the highlighted conditions", "Enter a value.") // not yet updated
 		_, form = e.does(here, "show", form)
 		form.Set("c3.op", "is_not")
 		form.Set("c3.value", "other.example")
 		_, form = e.does(here, "add", form, ">2</strong>") // the new one isn't complete
 		form.Del("do")
-		e.sends(here, http.StatusBadRequest, form, "Choose what this condition checks, or remove it.")
+		e.sends(here, http.StatusBadRequest, form, "Choose a field for this condition, or remove it.")
 		_, form = e.does(here, "remove.4", form, ">2</strong>", "-Condition 4")
 		form.Set("list", e.list.ID)
 		_, form = e.does(here, "count", form, ">0</strong>", "of 2 people match")
@@ -298,10 +298,10 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 		other := e.seed.NewList(func(in *core.ListInput) { in.TenantID = new(e.tenant.ID) })
 		g := e.add("On another list", `{"on_list":"`+core.RuleText(other.ID)+`"}`)
 		e.must(e.store.DeleteList(t.Context(), other.ID, "", e.seed.Time()))
-		e.shows("/segments/"+g.ID, http.StatusOK, "The segment can't be evaluated", "(deleted)")
+		e.shows("/segments/"+g.ID, http.StatusOK, "This segment doesn't work", "(deleted)")
 		e.shows("/segments", http.StatusOK, "can't be counted")
 		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
-		e.shows(e.path("/send"), http.StatusOK, "The segment can't be evaluated", "Fix 1 error", "-Send now to")
+		e.shows(e.path("/send"), http.StatusOK, "This segment doesn't work", "Fix 1 error", "-Send now to")
 	})
 }
 
@@ -316,6 +316,6 @@ func TestConsoleSegmentsOfAnEditor(t *testing.T) {
 			t.Error(again.Rule)
 		}
 		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
-		e.shows(e.path("/send"), http.StatusOK, "<strong>About ", "Rounded, because", "-not in the segment")
+		e.shows(e.path("/send"), http.StatusOK, "<strong>About ", "Rounded because", "-not in the segment")
 	})
 }

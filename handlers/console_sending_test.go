@@ -193,7 +193,7 @@ func TestConsoleOffersAFewReadersFirst(t *testing.T) {
 func TestConsoleOffersTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
-		const best = "when your subscribers open most"
+		const best = "when your subscribers open the most emails"
 		form := e.sendForm("", "Send now to 2 recipients", `value="now" id="when-0" checked`,
 			">Tomorrow, 08:00<", `value="2100-01-02T07:00:00Z"`, "Schedule for Sat 2 Jan, 08:00",
 			">Tue 5 Jan, 10:00<", `value="2100-01-05T09:00:00Z"`, "Schedule for Tue 5 Jan, 10:00", "Another time",
@@ -223,7 +223,7 @@ func TestConsoleOffersTheBestTime(t *testing.T) {
 			e.seed.Active(e.list.ID, storetest.Reader(k))
 		}
 		e.seed.Deliver()
-		const why = "when your subscribers open most"
+		const why = "when your subscribers open the most emails"
 		for n := range 5 {
 			e.shows(e.path("/send"), http.StatusOK, "-"+why)
 			e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.Tracking = core.TrackingPersons })
@@ -318,7 +318,7 @@ func TestConsoleSendsWhatWasSeen(t *testing.T) {
 			t.Errorf("what was changed meanwhile: %d", res.StatusCode)
 		}
 		edit(func(f *core.CampaignFields) error { f.Subject = ""; return nil })
-		e.shows(e.path("/send"), http.StatusOK, "Fix 1 error before you send", "-within 60 seconds")
+		e.shows(e.path("/send"), http.StatusOK, "Fix 1 error before you send", "-undo this for 60 seconds")
 	})
 }
 
@@ -330,7 +330,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			if role == core.RolePublisher {
 				e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
 			}
-			page := e.shows(e.path("/send"), http.StatusOK, "Request approval", "-within 60 seconds",
+			page := e.shows(e.path("/send"), http.StatusOK, "Request approval", "-undo this for 60 seconds",
 				`src="`+e.at(e.path("/preview"))+`"`)
 			form := e.form(page, e.path("/ask"), "note", "The second picture.", "wanted", "2100-01-08T08:00")
 			e.sends(e.path("/ask"), http.StatusBadRequest, e.with(form, "wanted", "soon"), "The second picture.")
@@ -353,7 +353,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			}
 			if role == core.RoleEditor {
 				texts = append(texts, "-Approve or request changes",
-					"No one else can do this yet. Ask an administrator to invite someone who can send")
+					"No one else on your team can do this yet. Ask an administrator to invite a Publisher")
 				e.sends(e.path("/send"), http.StatusForbidden, url.Values{"version": {"1"}, "key": {"k"}})
 			} else {
 				texts = append(texts, "Approve or request changes") // another person has written it
@@ -379,7 +379,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			boss := core.Role{Role: core.RolePublisher, TenantID: e.tenant.ID}
 			e.seed.NewUser("boss@user.example", "", func(u *core.User) { u.Roles = []core.Role{boss} })
 			if to := e.sends(e.path("/ask"), http.StatusSeeOther,
-				e.form(e.shows(e.path("/send"), http.StatusOK, "-No one else can do this"),
+				e.form(e.shows(e.path("/send"), http.StatusOK, "-No one else on your team can do this"),
 					e.path("/ask"))); !strings.HasSuffix(to, "?done=to-approve") {
 				t.Errorf("%s: with one to ask it leads to %s", role, to)
 			}

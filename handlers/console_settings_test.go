@@ -64,7 +64,7 @@ func TestConsoleSettings(t *testing.T) {
 		} {
 			form.Set(name, value)
 		}
-		e.refuses(e.path("settings"), form, http.StatusBadRequest, "Fix the 7 marked fields.",
+		e.refuses(e.path("settings"), form, http.StatusBadRequest, "Fix the 7 highlighted fields.",
 			`<option value="Europe/Berlin">`, "Enter only https:// and the host name")
 		_, page := e.page("POST", e.path("settings"), form)
 		if got := strings.Count(page, `aria-invalid="true"`); got != 7 || strings.Count(page, `<p class="wrong">`) != 7 ||
@@ -145,7 +145,8 @@ func TestConsoleTeamOfAnOwner(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)
 		got := e.shows("/settings/team", http.StatusOK, "1 member",
 			"Server administrator: full access",
-			"Roles", "There is no role for approving only. Make the person a Publisher; they can approve from the email they get", "To turn on “Require a second person to approve”, go to", "->Edit<")
+			"Roles", "There's no role for approving only. Make the person a Publisher. They can then approve "+
+				"campaigns from the email they get", "To turn on “Require a second person to approve”, go to", "->Edit<")
 		if strings.Count(got, "<tr>") != 2 {
 			t.Errorf("an empty table: %s", textOf(got))
 		}
@@ -250,7 +251,7 @@ func TestConsoleAudit(t *testing.T) {
 			"test</a> created the list",
 			other.Name)
 		if !strings.Contains(html, `<a href="`+e.path("lists", e.list.ID)+`">Weekly</a>`) ||
-			strings.Contains(html, "Someone without a role here") {
+			strings.Contains(html, "Someone without a role in this newsletter") {
 			t.Error(textOf(html))
 		}
 		if html := e.shows(page + "?action=tenant"); strings.Contains(html, "list.create") {
@@ -271,7 +272,7 @@ func TestConsoleAudit(t *testing.T) {
 			return nil
 		})
 		e.must(err)
-		if html := e.shows(page, "Someone without a role here"); strings.Contains(html, op.Name) {
+		if html := e.shows(page, "Someone without a role in this newsletter"); strings.Contains(html, op.Name) {
 			t.Error("an operator's name is shown")
 		}
 	})

@@ -22,7 +22,7 @@ func TestConsoleTemplates(t *testing.T) {
 		frame, _, _ := strings.Cut(to, "?")
 		e.shows(frame, http.StatusOK, "{{tenant.postal_address}}", "Field: City",
 			"<span class=\"badge good\">Used</span></li>\n<li><span><code>{{email}}",
-			"Nothing waiting to be sent uses this template. API clients still might", "template-preview?id=", "Delete template")
+			"No unsent email uses this template, but API clients might", "template-preview?id=", "Delete template")
 		to = e.sends("/looks/templates", http.StatusSeeOther, url.Values{"name": {"order"}, "kind": {"mail"}})
 		order, _, _ := strings.Cut(to, "?")
 		form := url.Values{
@@ -46,7 +46,7 @@ func TestConsoleTemplates(t *testing.T) {
 			is.BodyHTML != "<p>Thanks, {{preferences.nick}}!</p>\n<p>Bye</p>" {
 			t.Errorf("%+v, %v", is, err)
 		}
-		e.shows(order, http.StatusOK, `value="frame" selected`, "No list has this field, so it may be blank",
+		e.shows(order, http.StatusOK, `value="frame" selected`, "None of your lists has this field, so it may be blank",
 			"preferences.nick")
 		e.shows("/looks/template-preview?id="+id, http.StatusOK, "Thanks, ")
 		e.shows("/looks/templates", http.StatusOK, "order", "frame", "-No templates yet")
@@ -58,7 +58,7 @@ func TestConsoleTemplates(t *testing.T) {
 
 		e.shows(frame, http.StatusOK, "order", "-Delete template")
 		e.sends(frame, http.StatusConflict, url.Values{"do": {"delete"}},
-			"This template is still in use. Remove it from the items under “Used by” first", "order", "{{content}}")
+			"This template is still in use. First remove it from everything listed under “Used by”", "order", "{{content}}")
 		e.sends(order, http.StatusSeeOther, url.Values{"do": {"delete"}})
 		if to := e.sends(frame, http.StatusSeeOther,
 			url.Values{"do": {"delete"}}); to != "/looks/templates?done=deleted" {
@@ -82,7 +82,7 @@ func TestConsoleUsesOfATemplate(t *testing.T) {
 		path := "/looks/templates/" + made.ID
 		e.shows(path, http.StatusOK, "Spring", e.at("/campaigns/"+c.ID), "Campaign")
 		e.sends(path, http.StatusConflict, url.Values{"do": {"delete"}},
-			"This template is still in use. Remove it from the items under “Used by” first", "Spring")
+			"This template is still in use. First remove it from everything listed under “Used by”", "Spring")
 		if _, err := e.store.TemplateByID(t.Context(), made.ID); err != nil {
 			t.Error(err)
 		}

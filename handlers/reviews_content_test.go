@@ -266,7 +266,8 @@ func TestConsoleSendsWhatWasLookedAt(t *testing.T) {
 		})
 		e.must(err)
 		e.sends(e.path("/send"), http.StatusPreconditionFailed, form,
-			"This campaign changed since you opened it. Review it again. Template Frame: changed by a command on the server, today")
+			"This campaign has changed since you opened it. Review it again. Template Frame: "+
+				"changed by a command on the server, today")
 		if state := e.state(); state != core.CampaignDraft || len(e.jobs()) > 0 {
 			t.Errorf("%s", state)
 		}

@@ -46,7 +46,7 @@ var auditSentences = map[string]string{
 	"invitation.create.":          "{{who}} invited {{what}}.",
 	"invitation.delete":           "{{who}} withdrew the invitation for {{what}}.",
 	"job.cancel":                  "{{who}} canceled sending {{what}}.",
-	"job.create":                  "{{who}} created a send of {{what}}.",
+	"job.create":                  "{{who}} created a send for {{what}}.",
 	"job.move":                    "{{who}} changed the time of the campaign {{what}}.",
 	"job.pause":                   "{{who}} paused sending {{what}}.",
 	"job.resume":                  "{{who}} resumed sending {{what}}.",
@@ -59,7 +59,7 @@ var auditSentences = map[string]string{
 	"list.sync":                   "{{who}} started a full sync of {{what}}.",
 	"list.take-over":              "{{who}} took {{what}} over from another webhook source.",
 	"list.remove_unconfirmed":     "{{who}} removed unconfirmed people from {{what}}.",
-	"list.unsubscribe_silent":     "{{who}} unsubscribed people who didn't answer from {{what}}.",
+	"list.unsubscribe_silent":     "{{who}} unsubscribed people from {{what}} who didn't answer.",
 	"list.update":                 "{{who}} edited the list {{what}}.",
 	"mail.retry":                  "{{who}} retried emails: {{what}}.",
 	"media.create":                "{{who}} uploaded the image {{what}}.",
@@ -101,7 +101,7 @@ var auditSentences = map[string]string{
 	"tenant.delete":               "{{who}} deleted {{what}}.",
 	"tenant.restore":              "{{who}} restored {{what}}.",
 	"mail-server.remove":          "{{who}} removed the mail server {{what}}.",
-	"mail-server.set":             "{{who}} set the mail server {{what}}.",
+	"mail-server.set":             "{{who}} set up the mail server {{what}}.",
 	"tenant.update":               "{{who}} changed the settings of {{what}}.",
 	"theme.create":                "{{who}} created the theme {{what}}.",
 	"theme.delete":                "{{who}} deleted the theme {{what}}.",
@@ -112,10 +112,10 @@ var auditSentences = map[string]string{
 	"user.email":                  "{{who}} changed the email address of {{what}}.",
 	"user.email.ask":              "{{who}} requested a new email address for {{what}}.",
 	"user.factor":                 "{{who}} set up two-factor authentication for {{what}}.",
-	"user.factor_removed":         "{{who}} removed two-factor authentication of {{what}}.",
+	"user.factor_removed":         "{{who}} removed two-factor authentication from the account of {{what}}.",
 	"user.logout":                 "{{who}} signed {{what}} out everywhere.",
 	"user.passkey.add":            "{{who}} added a passkey for {{what}}.",
-	"user.passkey.copied":         "Sign-in of {{what}} refused: the passkey was copied.",
+	"user.passkey.copied":         "Sign-in by {{what}} rejected: the passkey may have been copied.",
 	"user.passkey.remove":         "{{who}} removed a passkey of {{what}}.",
 	"user.passkey.rename":         "{{who}} renamed a passkey of {{what}}.",
 	"user.password":               "{{who}} changed the password of {{what}}.",
@@ -129,7 +129,7 @@ var auditSentences = map[string]string{
 	"webhook-endpoint.create":     "{{who}} added the webhook {{what}}.",
 	"webhook-endpoint.delete":     "{{who}} deleted the webhook {{what}}.",
 	"webhook-endpoint.disable":    "{{who}} disabled the webhook {{what}}.",
-	"webhook-endpoint.drop":       "Webhook {{what}} has too many waiting events. New ones are dropped.",
+	"webhook-endpoint.drop":       "Too many events are waiting for the webhook {{what}}. New events are dropped.",
 	"webhook-endpoint.update":     "{{who}} edited the webhook {{what}}.",
 }
 
@@ -206,7 +206,7 @@ func (p *Page) auditActor(e *core.AuditEntry) auditPart {
 	case e.ActorName != "":
 		return auditPart{e.ActorName, to}
 	case kind == "user":
-		return auditPart{p.T("Someone without a role here"), to}
+		return auditPart{p.T("Someone without a role in this newsletter"), to}
 	case kind == "command" && account != "":
 		return auditPart{p.T("{{name}} (server)", "name", account), to}
 	case kind == "command":

@@ -9,7 +9,7 @@ import (
 
 // changedText describes what has changed in a campaign since the visitor opened it, and who changed it.
 func (p *Page) changedText(changes []core.ContentChange) string {
-	text := p.T("This campaign changed since you opened it. Review it again.")
+	text := p.T("This campaign has changed since you opened it. Review it again.")
 	for i := range changes {
 		one := &changes[i]
 		what := p.T(changedParts[one.What])

@@ -25,9 +25,9 @@ const startOf = "campaign:"
 // designs returns the texts that a campaign can start from.
 func (p *Page) designs() []start {
 	return []start{
-		{Value: "", Title: p.T("Blank"), Text: p.T("Nothing but your theme"), Look: "blank"},
-		{Value: "letter", Title: p.T("Letter"), Text: p.T("Text first, like a note from you"), Look: "letter"},
-		{Value: "story", Title: p.T("Story"), Text: p.T("One picture, one long read"), Look: "story"},
+		{Value: "", Title: p.T("Blank"), Text: p.T("An empty email in your theme's design"), Look: "blank"},
+		{Value: "letter", Title: p.T("Letter"), Text: p.T("Mostly text, like a personal note"), Look: "letter"},
+		{Value: "story", Title: p.T("Story"), Text: p.T("One image and a long article"), Look: "story"},
 		{Value: "digest", Title: p.T("Digest"), Text: p.T("Three to six short items"), Look: "digest"},
 		{Value: "columns", Title: p.T("Two columns"), Text: p.T("Several topics side by side"), Look: "columns"},
 		{Value: "event", Title: p.T("Event announcement"), Text: p.T("Date, place and a button"), Look: "event"},

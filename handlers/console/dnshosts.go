@@ -8,7 +8,7 @@ var hostSteps = map[string]string{
 	"namecheap":  "Go to Domain List > Manage next to your domain > Advanced DNS > Add New Record.",
 	"ionos":      "Go to Domains & SSL > gear icon next to your domain > DNS > Add record.",
 	"strato": "Go to Domains > gear icon next to your domain > DNS > TXT records. CNAME and A records have their " +
-		"own entries.",
+		"own menu items.",
 	"hetzner": "In the DNS console, go to your domain's zone > Add record. In konsoleH, go to your domain > DNS " +
 		"settings.",
 	"ovh":   "Go to Web Cloud > Domain names > your domain > DNS zone > Add an entry.",

@@ -55,7 +55,7 @@ func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
 		}
 		rows = append(rows, domainRow{found[i], badge})
 	}
-	v.State = p.T("Add DNS records to each domain so your emails don't land in spam")
+	v.State = p.T("Add DNS records for each domain so your emails don't land in spam")
 	return p.showSettings("domains", "domains", v, f, rows)
 }
 
@@ -236,17 +236,18 @@ func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	}
 	switch {
 	case r.State == core.RecordMisplaced && r.FoundAt == r.Name[strings.IndexByte(r.Name, '.')+1:]:
-		note = p.T("The record is on the domain itself. Change its name to {{name}}.", "name", r.Name)
+		note = p.T("The record was found at the domain itself. Change its name to {{name}}.", "name", r.Name)
 	case r.State == core.RecordMisplaced:
-		note = p.T("Found at {{name}}: your provider added the domain a second time. Enter the short name instead.",
+		note = p.T("Found at {{name}}, because your provider added the domain a second time. Enter the short name "+
+			"instead.",
 			"name", r.FoundAt)
 	case r.State == core.RecordChange:
-		note = p.T("You already have a record for other senders. Change it to this value. If there are two, neither " +
-			"counts.")
+		note = p.T("You already have a record for other senders. Change it to this value. Don't add a second one, " +
+			"or both become invalid.")
 	case r.State == core.RecordSeveral && r.Purpose == core.RecordSPF:
-		note = p.T("Several records found, so none of them counts. Change one to this value and delete the others.")
+		note = p.T("Several records found, so none of them is valid. Change one to this value and delete the others.")
 	case r.State == core.RecordSeveral:
-		note = p.T("Several records found, so none of them counts. Keep one and delete the others.")
+		note = p.T("Several records found, so none of them is valid. Keep one and delete the others.")
 	case r.State == core.RecordOther && r.Purpose == core.RecordLink:
 		note = p.T("This name points to another server.")
 	case r.State == core.RecordOther:
@@ -256,7 +257,7 @@ func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	case r.Purpose == core.RecordDKIM && r.State == core.RecordFound && !r.Active:
 		note = p.T("The record is published, but the key isn't active yet.")
 	case r.Purpose == core.RecordDKIM && r.State != core.RecordFound && r.Active:
-		note = p.T("Emails are signed, but the record is missing. Until you publish it, your emails look forged.")
+		note = p.T("Your emails are signed, but the record is missing. Until you publish it, they look forged.")
 	}
 	return what, note
 }
@@ -284,20 +285,20 @@ func (p *Page) showDomain(f filled, v View) (web.HTML, error) {
 func (p *Page) domainState(d *domainPage) string {
 	switch {
 	case d.Complete:
-		return p.T("Setup complete. Emails from this domain are DKIM-signed.")
+		return p.T("Setup complete. Emails from this domain are signed with DKIM.")
 	case d.Refusal != "":
 		return p.T("Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or " +
 			"treat them as spam.")
 	case d.Start:
 		return p.T("All records found. To finish, choose “Activate key” next to the DKIM record.")
 	case d.Trusted:
-		return p.T("You can send from this domain. Add the records to verify it and to keep your emails out of spam.")
+		return p.T("You can send from this domain. Add the records to verify it and keep your emails out of spam.")
 	case d.Status == core.DomainVerified && d.Signs:
 		return p.T("You can send from this domain. Add the missing records so fewer emails land in spam.")
 	case d.Status == core.DomainVerified:
 		return p.T("You can send from this domain. Next, turn on DKIM signing: Gmail and Yahoo require it.")
 	}
-	return p.T("You can't send from this domain until it's verified. Everything else works already.")
+	return p.T("You can't send from this domain until it's verified. You can already use everything else.")
 }
 
 // domainCheck checks a domain's records. If there were too many checks, it shows the known result.
@@ -526,7 +527,7 @@ func (p *Page) DomainMessage(d core.SenderDomainView) string {
 	case d.Verified():
 		return ""
 	case d.Check == core.DomainFault:
-		return p.T("The domain's name servers return an error. Try again later, or contact your domain provider.")
+		return p.T("The domain's name servers returned an error. Try again later, or contact your domain provider.")
 	case d.Check == core.DomainTimeout:
 		return p.T("No name server responded in time. Try again later.")
 	case d.Check == core.DomainTaken:

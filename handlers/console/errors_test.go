@@ -345,11 +345,11 @@ func TestFaultsOfLines(t *testing.T) {
 	for said, want := range map[string]string{
 		`"a \"b\" c" is not a valid email address`:                   "„a \"b\" c“ ist keine E-Mail-Adresse.",
 		`"" is not a valid email address`:                            "Die E-Mail-Adresse fehlt.",
-		`"32.13. in column x" in column born is not a date.`:         "„32.13. in column x“ in der Spalte „born“ ist kein Datum. Verwenden Sie eine Form wie 2026-01-31.",
+		`"32.13. in column x" in column born is not a date.`:         "„32.13. in column x“ in der Spalte „born“ ist kein Datum. Verwenden Sie ein Format wie 2026-01-31.",
 		`"none" in column from where is not an IP address.`:          "„none“ in der Spalte „from where“ ist keine IP-Adresse.",
 		"Column a is not valid UTF-8 or contains NUL. (preferences)": "Die Spalte a enthält Zeichen, die sich nicht lesen lassen. Speichern Sie die Datei als UTF-8.",
-		"preferences must have at most 16 KiB.":                      "preferences: höchstens 16 KiB.",
-		"preferences must have at most 4 levels of nesting.":         "preferences: höchstens 4 verschachtelte Ebenen.",
+		"preferences must have at most 16 KiB.":                      "preferences: Erlaubt sind höchstens 16 KiB.",
+		"preferences must have at most 4 levels of nesting.":         "preferences: Höchstens 4 verschachtelte Ebenen sind möglich.",
 		"preferences is not valid JSON: it has no end (byte 12).":    "Das hat nicht geklappt: preferences is not valid JSON: it has no end (byte 12).",
 	} {
 		if got := de.FaultOfLine(lineFault{Line: 2, Error: said}); got != want {

@@ -70,7 +70,7 @@ func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error))
 		}
 	}
 	if n := len(f.more); n > 0 {
-		text = p.N("Fix the marked field.|Fix the {{n}} marked fields.", int64(n+1))
+		text = p.N("Fix the highlighted field.|Fix the {{n}} highlighted fields.", int64(n+1))
 	}
 	return show(f, View{Fault: text, Status: status})
 }

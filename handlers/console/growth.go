@@ -198,7 +198,7 @@ func (p *Page) Reason(word string) string {
 	case "never_asked":
 		return p.T("Never signed up")
 	case core.ReasonNoAnswer:
-		return p.T("Didn't reply when asked to stay")
+		return p.T("Didn't answer when asked to stay")
 	case "other":
 		return p.T("Other")
 	case "":

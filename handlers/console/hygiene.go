@@ -62,7 +62,7 @@ func (o *Console) hygiene(p *Page) (web.HTML, error) {
 		n, _ := strconv.ParseInt(p.Query(name), 10, 64)
 		return n
 	}
-	v := View{State: p.T("Find subscribers who bounced, never confirmed or stopped reading.")}
+	v := View{State: p.T("Find subscribers who bounced, never confirmed or became inactive.")}
 	switch {
 	case p.Query("asked") != "":
 		v.Done = p.N("Sending 1 email|Sending {{n}} emails, ten per second", number("asked"))

@@ -175,7 +175,7 @@ func (p *Page) useText(c *importColumn) string {
 	case "evidence":
 		text := p.evidenceText(c.ByName.Becomes)
 		if c.Dates == ambiguousDates {
-			return p.T("{{what}} (date format unclear, kept as text)", "what", text)
+			return p.T("{{what}} (unclear date format, imported as text)", "what", text)
 		}
 		return text
 	case "preferences":

@@ -373,12 +373,12 @@ func (d *importData) FaultsTitle(p *Page) string {
 func (p *Page) ImportReason(reason string) string {
 	switch reason {
 	case core.ImportNobody:
-		return p.T("Every row has an error. No one was imported.")
+		return p.T("Every row has an error, so no one was imported.")
 	case core.ImportExpired:
 		return p.T("This import wasn't started within a week, so the file was deleted. Upload it again.")
 	case core.ImportErased:
-		return p.T("The file contained someone whose data was erased, so it was deleted. Upload a file without that " +
-			"person.")
+		return p.T("The file was deleted because it contained a person whose data has been erased. Upload a file " +
+			"without that person.")
 	}
 	return p.T("This file can't be imported: {{reason}}.", "reason", reason)
 }

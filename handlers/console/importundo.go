@@ -50,18 +50,18 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	d.Rows = planRows(plan.Looked, plan.Brought, []countedRow{
 		{p.T("removed from the list, including their data from the file"), plan.Remove},
 		{p.T("pending again, as before the import"), plan.Pending},
-		{p.T("unsubscribed since then: not changed"), plan.Left},
-		{p.T("confirmed or changed since then: kept on the list"), plan.Changed},
+		{p.T("unsubscribed since the import: stays unsubscribed"), plan.Left},
+		{p.T("confirmed or changed since the import: kept on the list"), plan.Changed},
 		{p.T("no longer on the list"), plan.Gone},
 		{p.T("subscribed again, as before the import"), plan.Resume},
-		{p.T("still unsubscribed because another file says so"), plan.Said},
+		{p.T("still unsubscribed because of another import"), plan.Said},
 	})
 	if plan.Lift > 0 {
 		d.Rows = append(d.Rows, countedRow{p.T("no longer on the suppression list"), plan.Lift})
 	}
 	d.Rows = append(d.Rows, planRows(plan.ReplacedLooked, plan.Replaced, []countedRow{
 		{p.T("existing, restored to their previous values"), plan.Restore},
-		{p.T("existing, edited since then: current values kept"), plan.Unrestored},
+		{p.T("existing, edited since the import: current values kept"), plan.Unrestored},
 	})...)
 	state := p.T("No one added")
 	if plan.Brought > 0 {

@@ -25,7 +25,7 @@ func (o *Console) listQuestions(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State = p.T("What subscribers can tell you besides their email address.")
+		v.State = p.T("Information that subscribers can give in addition to their email address.")
 		questions := questionsOf(l.Fields)
 		if f.values != nil {
 			questions = p.sentQuestions()

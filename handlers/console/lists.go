@@ -212,7 +212,7 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 			{"", p.T("Default from Settings")},
 			{core.ConfirmReceipt, p.T("Only the link in the confirmation email")},
 			{core.ConfirmTrusted, p.T("The link, or a trusted API client")},
-			{core.ConfirmLive, p.T("The link, or the website that sent the signup")},
+			{core.ConfirmLive, p.T("The link, or the website where the person signed up")},
 		}
 		return p.showList("list-settings", &l, v, f, confirm)
 	}

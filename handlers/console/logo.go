@@ -52,7 +52,8 @@ func (p *Page) logoHint(address string) string {
 	if address == "" || !p.console.options.HiddenInDark(p.Call, address) {
 		return ""
 	}
-	return p.T("This logo is hard to see on dark backgrounds. Add a white background, or use one with a light outline.")
+	return p.T("This logo is hard to see on dark backgrounds. Add a white background, or use a logo with a light " +
+		"outline.")
 }
 
 // chooseLogo sets the logo to one of the tenant's images, given by its URL. An empty URL removes the logo. "plate"

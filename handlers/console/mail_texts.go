@@ -135,7 +135,8 @@ func (o *Console) listMails(p *Page) (web.HTML, error) {
 		return p.previewMail(&w, name)
 	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State, v.Frames = p.T("Sent to subscribers automatically. Texts that you don't change follow the settings."),
+		v.State, v.Frames = p.T("Sent to subscribers automatically. Texts you don't change here use the defaults "+
+			"from Settings."),
 			true
 		return p.showList("list-mails", &l, v, f, p.mailKindsOf(&w))
 	}
@@ -167,7 +168,7 @@ type mailTextsPart struct {
 func (p *Page) MailTextsPart(f filled, kinds []mailKind, may bool) mailTextsPart {
 	return mailTextsPart{
 		f, kinds, may, p.T("Subject"), p.T("Text above the link"),
-		p.T("You can use {{email}}, {{list}} and {{tenant}}.", "email", "{{email}}", "list", "{{list.name}}",
+		p.T("Available placeholders: {{email}}, {{list}} and {{tenant}}.", "email", "{{email}}", "list", "{{list.name}}",
 			"tenant",
 			"{{tenant.name}}"), p.T("Save"), p.T("Update preview"), p.T("Reset to default"), p.T("Default text"),
 	}

@@ -61,8 +61,9 @@ func (p *Page) presets() []preset {
 		"allow large newsletters.")
 	gmail := smtp("gmail", "Gmail / Google Workspace", "smtp.gmail.com")
 	gmail.Password, gmail.PerDay = p.T("App password"), 500
-	gmail.Note = p.T("Create an app password; this requires 2-Step Verification. Gmail replaces the From address with " +
-		"your account's unless it is an alias. Limits: 500 emails a day with Gmail, 2,000 with Workspace.")
+	gmail.Note = p.T("Create an app password; this requires 2-Step Verification. Gmail replaces the From address " +
+		"with your account's address unless it's an alias. Limits: 500 emails a day with Gmail, 2,000 with " +
+		"Workspace.")
 	microsoft := smtp("microsoft", "Microsoft 365", "smtp.office365.com")
 	microsoft.Note = p.T("Microsoft is ending password sign-in for SMTP: it is off by default from the end of 2026. Ask " +
 		"your administrator whether SMTP AUTH is on for this mailbox before you choose it.")
@@ -70,7 +71,7 @@ func (p *Page) presets() []preset {
 		ses, postmark, mailgun, sendgrid, brevo, fastmail, gmail, microsoft,
 		{
 			ID: "own", Name: p.T("Other server"), Port: 587, TLS: "starttls",
-			Note: p.T("Enter the settings that your provider or administrator gave you."),
+			Note: p.T("Enter the settings you got from your provider or administrator."),
 		},
 	}
 }
@@ -207,8 +208,8 @@ func newMailServerFields(s shown, f filled, c preset, hasPassword bool) mailServ
 		TLS:      newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")),
 		Username: input("username", cmp.Or(c.User, p.T("Username"))).Fill("off"),
 		Password: password,
-		From: input("from", p.T("From address")).Kind("email").Must().Help(p.T("For account emails, and for newsletters " +
-			"without an address of their own.")),
+		From: input("from", p.T("From address")).Kind("email").Must().Help(p.T("Used for account emails and for " +
+			"newsletters without their own sender address.")),
 		PerDay: input("per_day", p.T("Daily limit")).Kind("number").Help(p.T("Leave blank for no limit.")),
 		PerSecond: input("per_second", p.T("Limit per second")).Kind("number").Help(p.T("Leave blank for no " +
 			"limit.")),

@@ -40,7 +40,7 @@ func (o *Console) showTemplates(p *Page) (web.HTML, error) { return p.showTempla
 
 func (p *Page) showTemplates(fault error) (web.HTML, error) {
 	d := templatesData{Name: p.Form["name"], Kind: p.Form["kind"], Kinds: []option{
-		{"frame", p.T("Layout around other content")}, {"mail", p.T("Complete email")},
+		{"frame", p.T("Layout that wraps other content")}, {"mail", p.T("Complete email")},
 	}}
 	next, err := p.Get("/api/admin/templates", p.ofTenant("limit", "50", "cursor", p.Query("cursor")), &d.Templates)
 	if err != nil {
@@ -49,7 +49,7 @@ func (p *Page) showTemplates(fault error) (web.HTML, error) {
 	d.Pager = p.Pager(next)
 	v := View{
 		Title: p.T("Design"), Data: &d,
-		State: p.T("HTML emails for the API, and layouts around them.") + " " +
+		State: p.T("HTML for emails sent through the API, and layouts that wrap other content.") + " " +
 			p.T("Campaigns from the visual editor use a theme instead."),
 	}
 	if err := p.blame(&v, fault); err != nil {
@@ -118,7 +118,7 @@ func (p *Page) showTemplate(fault error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	if e, is := errors.AsType[*core.Error](fault); is && e.Code == "template_in_use" {
-		v.Fault = p.T("This template is still in use. Remove it from the items under “Used by” first.")
+		v.Fault = p.T("This template is still in use. First remove it from everything listed under “Used by”.")
 	} else if is && p.Form["do"] == "" {
 		d.Wrong[e.Field] = v.Fault
 		d.Name, d.Layout, d.BodyHTML, d.BodyText = p.Form["name"], p.Form["layout"], p.Form["body_html"], p.Form["body_text"]
@@ -175,7 +175,7 @@ var named = regexp.MustCompile(`{[{%][^}]*?\b((?:preferences|tenant|list|job)\.\
 // placeholders returns the placeholders that a template may use, starting with those it already uses.
 func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	names = []placeholder{
-		{Name: "content", Text: p.T("In layouts: the content inside")},
+		{Name: "content", Text: p.T("In layouts: the wrapped content")},
 		{Name: "email", Text: p.T("Subscriber's email address")},
 		{Name: "unsubscribe_url", Text: p.T("Unsubscribe link")},
 		{Name: "preferences_url", Text: p.T("Preference page link")},
@@ -204,7 +204,7 @@ func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	for _, m := range named.FindAllStringSubmatch(bodies, -1) {
 		if used[m[1]] = true; strings.HasPrefix(m[1], "preferences.") {
 			add(placeholder{
-				Name: m[1], Text: p.T("No list has this field, so it may be blank."),
+				Name: m[1], Text: p.T("None of your lists has this field, so it may be blank."),
 				Unknown: true,
 			})
 		}

@@ -73,13 +73,13 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 	d := modelsData{Verified: p.Who.User.EmailVerified, Views: p.visibilities()}
 	v := View{
 		Title: p.T("Your models"), Data: &d,
-		State: p.T("Files you store here. Only you see them until you share them."),
+		State: p.T("Files you store here. Only you can see them until you share them."),
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
 	}
 	if e, is := errors.AsType[*core.Error](fault); is && e.Kind == core.TooLarge {
-		v.Fault = p.T("The file is too large, or your storage is full. Choose a smaller file or delete a model.")
+		v.Fault = p.T("The file is too large, or your storage is full. Choose a smaller file, or delete a model.")
 	}
 	if err := p.seen(&d, "me"); err != nil {
 		return web.HTML{}, err

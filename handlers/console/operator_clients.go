@@ -29,8 +29,8 @@ func (o *Console) serverClients(p *Page) (web.HTML, error) {
 	}
 	d.Pager = p.Pager(next)
 	return p.Show("server-clients", View{
-		Title: p.T("API clients"), State: p.T("API clients without a tenant. Create them with newsletterd admin " +
-			"client create."),
+		Title: p.T("API clients"), State: p.T("API clients that don't belong to a tenant. Create them with " +
+			"newsletterd admin client create."),
 		Data: &d,
 	})
 }

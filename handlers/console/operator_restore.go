@@ -65,9 +65,9 @@ func (p *Page) leftOut(l core.LeftOut) string {
 	case core.LeftOutDKIMKey:
 		return p.T("The DKIM key {{name}} was deleted.", "name", l.Name)
 	case core.LeftOutSlug:
-		return p.T("Another list has the archive address {{name}}.", "name", l.Name)
+		return p.T("Another list uses the archive URL {{name}}.", "name", l.Name)
 	case core.LeftOutPublicURL:
-		return p.T("Another tenant has the public address {{name}}.", "name", l.Name)
+		return p.T("Another tenant uses the public URL {{name}}.", "name", l.Name)
 	}
-	return p.T("The sender {{name}} is in a domain of another tenant.", "name", l.Name)
+	return p.T("The sender {{name}} uses another tenant's domain.", "name", l.Name)
 }

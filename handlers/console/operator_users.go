@@ -174,12 +174,13 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		},
 		"reset": {
 			http.MethodPost, "/reset-second-factor", p.T("Remove two-factor authentication?"),
-			p.T("Only do this if you're sure the request comes from this person. They're notified by email."),
+			p.T("Only do this if you're sure that this person asked for it. They'll be notified by email."),
 			p.T("Remove 2FA"), nil, false,
 		},
 		"passkey": {
 			http.MethodDelete, "/passkeys/" + url.PathEscape(p.Form["id"]), p.T("Remove this passkey?"),
-			p.T("This person can no longer sign in with it. They're notified by email."), p.T("Remove passkey"), nil, false,
+			p.T("This person won't be able to sign in with this passkey. They'll be notified by email."),
+			p.T("Remove passkey"), nil, false,
 		},
 		"erase": {
 			http.MethodPost, "/erase", p.T("Delete this account and its data?"),

@@ -291,7 +291,7 @@ func (p *Page) saidOf(fields core.Fields, was core.Preferences) (core.Preference
 			values[name] = said == "true"
 		case !core.IsFieldText(said):
 			return "", core.Invalidf("field."+name,
-				"The value is too long or contains control characters. Shorten it or type it again.")
+				"The value is too long or contains characters that aren't allowed. Shorten it or type it again.")
 		case isNumber(before[name]) && isNumber([]byte(said)):
 			values[name] = json.RawMessage(said)
 		default:

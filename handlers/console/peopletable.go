@@ -370,7 +370,7 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 	v := View{Within: []Link{{p.T("People"), d.Back}}, Data: &d}
 	if n > maxBulk {
 		v.Title, v.Status = p.T("Too many people selected"), http.StatusBadRequest
-		v.Fault, d.People = p.T("Select up to {{n}} people.", "n", p.Number(maxBulk)), nil
+		v.Fault, d.People = p.T("You can select at most {{n}} people at a time.", "n", p.Number(maxBulk)), nil
 		return p.Show("people-bulk", v)
 	}
 	if n == 0 {
@@ -395,7 +395,7 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 	}
 	v.Title = p.T("Done")
 	if len(d.Failed) > 0 {
-		v.Title = p.N("1 person was left out|{{n}} people were left out", int64(len(d.Failed)))
+		v.Title = p.N("1 person skipped|{{n}} people skipped", int64(len(d.Failed)))
 	}
 	return p.Show("people-bulk", v)
 }
@@ -407,10 +407,11 @@ func (p *Page) bulkQuestion(act string, n int64) (title, button, warning string)
 			p.T("Blocked addresses are unsubscribed from all your lists and can't be added again until you unblock them.")
 	case "erase":
 		return p.N("Erase the data of 1 person?|Erase the data of {{n}} people?", n), p.T("Erase data"),
-			p.T("This removes everything your lists know about them. You can't undo it.")
+			p.T("This permanently deletes all data your lists store about these people. You can't undo this.")
 	}
 	return p.N("Unsubscribe 1 person?|Unsubscribe {{n}} people?", n), p.T("Unsubscribe"),
-		p.T("They get no more emails from the list they were selected on. To come back, they have to sign up again.")
+		p.T("They won't get any more emails from the list you selected them on. To get emails again, they have to " +
+			"sign up themselves.")
 }
 
 func (p *Page) bulkDone(act string, n int64) string {
@@ -456,7 +457,7 @@ func (p *Page) doBulk(d *bulkData) error {
 				i++
 			}
 			for _, rest := range d.People[i:] {
-				rest.Fault = p.T("Not done. Try again.")
+				rest.Fault = p.T("This didn't work. Try again.")
 				d.Failed = append(d.Failed, rest)
 			}
 			return nil

@@ -379,10 +379,10 @@ func (p *Page) madeBy(actor string, team map[string]string) string {
 
 // BlockText describes in a sentence why an address is blocked.
 func (p *Page) BlockText(b personBlock) string {
-	text := p.T("This address can't be emailed.")
+	text := p.T("No emails are sent to this address.")
 	switch b.Kind {
 	case core.KindDisabled, string(core.StatusSuppressed):
-		text = p.T("This address is blocked. None of your lists emails it.")
+		text = p.T("This address is blocked. It doesn't get emails from any of your lists.")
 	case string(core.StatusBounced):
 		text = p.T("This address bounced. It gets no more emails.")
 	case string(core.StatusComplaint):

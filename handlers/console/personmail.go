@@ -132,7 +132,7 @@ func (o *Console) personMail(p *Page) (web.HTML, error) {
 	if v.Fault != "" {
 		v.Title = p.T("Email")
 	}
-	v.State = p.T("Shown to {{email}} with today's field values", "email", r.Email)
+	v.State = p.T("Preview for {{email}} with current field values", "email", r.Email)
 	return p.Show("person-mail", v)
 }
 

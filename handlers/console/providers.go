@@ -91,7 +91,7 @@ func (p *Page) KindAdvice(kind string) string {
 		return p.T("In Postmark, add a webhook with this URL to the message stream. Select delivery, bounce, spam " +
 			"complaint, open and click.")
 	case "mailjet":
-		return p.T("In Mailjet, enter this URL under event notifications. Select all events and grouping.")
+		return p.T("In Mailjet, enter this URL under event notifications. Select all events, and turn on grouping.")
 	case "mailgun":
 		return p.T("In Mailgun, add a webhook with this URL for each event type. Use its signing key as the secret.")
 	case "sendgrid":
@@ -100,7 +100,7 @@ func (p *Page) KindAdvice(kind string) string {
 	case "resend":
 		return p.T("In Resend, add a webhook with this URL. Use its signing secret as the secret.")
 	}
-	return p.T("Send signed events to this URL.")
+	return p.T("Configure your system to send signed events to this URL.")
 }
 
 // providersData is the data of the provider pages.

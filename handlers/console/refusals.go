@@ -9,16 +9,16 @@ import (
 
 // Texts for the party that must act after a refusal, in English.
 const (
-	turnTaken    = "This address gets no more emails. If you know the person, ask for their new one."
-	turnNone     = "Nothing you need to do."
+	turnTaken    = "No more emails are sent to this address. If you know the person, ask for their new address."
+	turnNone     = "You don't need to do anything."
 	turnAgain    = "newsletterd retries automatically."
-	turnOver     = "Gave up after two days. These people still get your next campaign."
-	turnWriter   = "Make the email smaller, or check its text and links."
+	turnOver     = "newsletterd stopped trying after two days. These people will still get your next campaign."
+	turnWriter   = "Make the email smaller or check its text and links."
 	turnSender   = "Check the sender domain in Settings."
 	turnOperator = "Contact the server administrator."
-	turnReader   = "Ask the recipient to have their email provider allow your emails."
-	turnRetry    = "You can resend it below."
-	turnReport   = "You can resend it from the report."
+	turnReader   = "Ask the recipient to contact their email provider and have your emails allowed."
+	turnRetry    = "You can resend the campaign below."
+	turnReport   = "You can resend the campaign from its report."
 )
 
 // refusal holds the meaning of a mail server's code and the party that must act.
@@ -40,7 +40,7 @@ var refusals = map[string]refusal{
 	"5.1.2":  {"The address's domain doesn't exist.", turnTaken},
 	"5.1.3":  {"The email address isn't valid.", turnTaken},
 	"5.1.4":  {"The address matches several mailboxes.", turnNone},
-	"5.1.6":  {"The mailbox moved, and no new address is known.", turnTaken},
+	"5.1.6":  {"The mailbox has moved, and its new address is unknown.", turnTaken},
 	"5.1.7":  {"The sender address was rejected.", turnSender},
 	"5.1.8":  {"The sender domain wasn't found.", turnSender},
 	"5.1.10": {"The address's domain doesn't accept email.", turnTaken},
@@ -58,28 +58,28 @@ var refusals = map[string]refusal{
 	"5.3.4":  {"The email is too large for the receiving server.", turnWriter},
 	"4.4.1":  {"The receiving server isn't responding.", turnAgain},
 	"4.4.2":  {"The connection to the receiving server was lost.", turnAgain},
-	"4.4.3":  {"The recipient's domain couldn't be looked up.", turnAgain},
+	"4.4.3":  {"The recipient's domain couldn't be found in DNS.", turnAgain},
 	"5.4.4":  {"No route to the receiving server was found.", turnNone},
 	"4.4.5":  {"The receiving server is overloaded.", turnAgain},
 	"5.4.6":  {"The email is stuck in a forwarding loop at the provider.", turnNone},
 	"5.4.7":  {"Delivery took too long.", turnRetry},
 	"5.5.0":  {"The receiving server didn't understand a command.", turnOperator},
-	"4.5.3":  {"The receiving server accepts fewer recipients at a time.", turnAgain},
+	"4.5.3":  {"The receiving server limits how many recipients it accepts at a time.", turnAgain},
 	"5.6.0":  {"The receiving server rejected the email's format.", turnOperator},
-	"4.7.0":  {"The receiving server wants another attempt later (greylisting).", turnAgain},
-	"4.7.1":  {"The receiving server wants another attempt later (greylisting).", turnAgain},
-	"5.7.0":  {"Rejected by the provider's policy.", turnReader},
-	"5.7.1":  {"Rejected as spam, or by the provider's policy.", turnReader},
+	"4.7.0":  {"The receiving server asked newsletterd to try again later (greylisting).", turnAgain},
+	"4.7.1":  {"The receiving server asked newsletterd to try again later (greylisting).", turnAgain},
+	"5.7.0":  {"Rejected because of the provider's policy.", turnReader},
+	"5.7.1":  {"Rejected as spam or because of the provider's policy.", turnReader},
 	"5.7.8":  {"Your mail server rejected the password.", turnOperator},
 	"5.7.20": {"The DKIM signature was rejected.", turnSender},
 	"5.7.23": {"The sender domain doesn't authorize your mail server (SPF).", turnSender},
-	"5.7.25": {"The name of your mail server couldn't be verified (reverse DNS).", turnOperator},
-	"5.7.26": {"The sender couldn't be authenticated (SPF, DKIM, DMARC).", turnSender},
-	"4.7.26": {"The sender couldn't be authenticated (SPF, DKIM, DMARC).", turnSender},
+	"5.7.25": {"The receiving server couldn't verify your mail server's name (reverse DNS).", turnOperator},
+	"5.7.26": {"The receiving server couldn't authenticate the sender (SPF, DKIM, DMARC).", turnSender},
+	"4.7.26": {"The receiving server couldn't authenticate the sender (SPF, DKIM, DMARC).", turnSender},
 	"4.7.28": {"The email provider is limiting how fast you can send.", turnAgain},
 	"5.7.28": {"The email provider is limiting how fast you can send.", turnRetry},
 	"5.7.509": {
-		"The sender couldn't be authenticated (SPF, DKIM, DMARC).", turnSender,
+		"The receiving server couldn't authenticate the sender (SPF, DKIM, DMARC).", turnSender,
 	},
 	"5.7.511": {"The email provider has blocked your mail server.", turnOperator},
 	"5.7.606": {"The email provider has blocked your mail server.", turnOperator},
@@ -91,7 +91,7 @@ var refusals = map[string]refusal{
 	"452": {"The receiving server is out of storage.", turnAgain},
 	"535": {"Your mail server rejected the password.", turnOperator},
 	"550": {"The mailbox doesn't exist or refuses your email.", turnNone},
-	"551": {"The mailbox moved, and no new address is known.", turnNone},
+	"551": {"The mailbox has moved, and its new address is unknown.", turnNone},
 	"552": {"The mailbox is full.", turnNone},
 	"553": {"The address was rejected.", turnNone},
 	"554": {"The receiving server rejected the email.", turnReader},
@@ -99,8 +99,8 @@ var refusals = map[string]refusal{
 	core.ReasonUnsubscribed: {"Unsubscribed before this email was sent.", turnNone},
 	core.ReasonNoProof:      {"Never confirmed the subscription.", turnNone},
 	core.ReasonDisabled:     {"Blocked for all lists.", turnNone},
-	core.ReasonSuppressed:   {"Bounced, marked as spam or blocked before.", turnNone},
-	core.ReasonGone:         {"No longer a subscriber.", turnNone},
+	core.ReasonSuppressed:   {"Already bounced, marked as spam or blocked.", turnNone},
+	core.ReasonGone:         {"No longer subscribed.", turnNone},
 	core.ReasonCancelled:    {"Sending was canceled before this email went out.", turnRetry},
 	core.ReasonWindow:       {"The deadline for sending had passed.", turnRetry},
 	core.ReasonRelay:        {"Your mail server was unavailable.", turnRetry},
@@ -117,8 +117,8 @@ var refusalClasses = map[string]refusal{
 	"5.4": {"No route to the receiving server was found.", turnNone},
 	"5.5": {"The receiving server didn't understand a command.", turnOperator},
 	"5.6": {"The receiving server rejected the email's format.", turnOperator},
-	"5.7": {"Rejected as spam, or by the provider's policy.", turnReader},
-	"4.7": {"The receiving server wants another attempt later (greylisting).", turnAgain},
+	"5.7": {"Rejected as spam or because of the provider's policy.", turnReader},
+	"4.7": {"The receiving server asked newsletterd to try again later (greylisting).", turnAgain},
 	"4":   {"The receiving server is temporarily unavailable.", turnAgain},
 	"5":   {"The receiving server rejected the email.", turnNone},
 	"":    {"The email wasn't sent.", turnNone},

@@ -40,10 +40,9 @@ func (p *Page) relayState() (s core.RelayState, err error) {
 func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	switch t.Outcome {
 	case core.RelayAccepted:
-		return p.T("The mail server accepted the email to {{to}}. Check whether it arrives, and whether it lands in "+
-			"spam.", "to", to)
+		return p.T("The mail server accepted the email to {{to}}. Check that it arrives and doesn't land in spam.", "to", to)
 	case core.RelayWritten:
-		return p.T("The test email was saved to a folder and reaches no one. Set up a mail server first.")
+		return p.T("The test email was saved to a folder and wasn't delivered to anyone. Set up a mail server first.")
 	case core.RelayRefused:
 		return p.T("The mail server works, but it rejected the email to {{to}}. See “Details” for its response.", "to", to)
 	case core.RelayAuth:
@@ -53,7 +52,7 @@ func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	case core.RelayGreeting:
 		return p.T("The mail server rejected the connection or the sender address. See “Details” for its response.")
 	case core.RelayProtocol:
-		return p.T("The server that responded isn't a mail server. Check the host name and port.")
+		return p.T("This server isn't a mail server. Check the host name and port.")
 	case core.RelayDisk:
 		return p.T("The email folder isn't writable. Check its permissions.")
 	}

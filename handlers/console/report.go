@@ -126,7 +126,7 @@ func (p *Page) NextTry(at core.Instant) string {
 	if at == 0 {
 		return ""
 	}
-	return p.T("next try {{at}}", "at", p.When(at))
+	return p.T("next attempt {{at}}", "at", p.When(at))
 }
 
 // Pending reports whether the job has not started yet.
@@ -297,7 +297,8 @@ func (p *Page) reportState(d *reportData) string {
 	case j.Transport == core.TransportFolder && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
 		return p.T("Saved to a folder on the server {{at}}. Nobody received it.", "at", p.When(j.StartedAt))
 	case j.Transport == core.TransportPartly && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
-		return p.T("Partly saved to a folder on the server {{at}}. Those people didn't receive it.", "at", p.When(j.StartedAt))
+		return p.T("Some emails were saved to a folder on the server {{at}}. Those people didn't receive them.",
+			"at", p.When(j.StartedAt))
 	case j.Status == core.JobRunning && !j.Rest():
 		return p.T("Sending started {{at}}.", "at", p.When(j.StartedAt))
 	case j.StartedAt == 0:
@@ -354,7 +355,7 @@ func (o *Console) mendLink(p *Page) (web.HTML, error) {
 	body := map[string]string{"target": webAddress(p.Form["target"])}
 	err := p.Do(http.MethodPatch, campaignAPI(id, "links", p.Form["link"]), body, nil)
 	if errors.Is(err, core.ErrApprovalRequired) {
-		return p.campaignAgain(p.T("You edited this campaign, so a teammate has to fix the link."),
+		return p.campaignAgain(p.T("You edited this campaign, so another team member has to fix the link."),
 			http.StatusForbidden)
 	}
 	if fault, status, ok := p.FaultOf(err); ok {

@@ -144,7 +144,7 @@ func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, f
 	if usual == nil {
 		return
 	}
-	t.Usual = p.T("Median of last {{n}}: {{rate}}", "n", p.Number(int64(len(last))), "rate", p.rate(*usual))
+	t.Usual = p.T("Median of your last {{n}}: {{rate}}", "n", p.Number(int64(len(last))), "rate", p.rate(*usual))
 	t.Bars = smallBars(last, share)
 	by := share - *usual
 	n := float64(of)

@@ -16,7 +16,7 @@ type recipientRow struct {
 	Name       string       `json:"name"`
 	Status     string       `json:"status"`
 	Reason     string       `json:"reason"`
-	Tries      int          `json:"tries"`
+	Tries      int          `json:"attempts"`
 	NextTryAt  core.Instant `json:"next_try_at"`
 	FinishedAt core.Instant `json:"finished_at"`
 	Events     []string     `json:"events"`
@@ -94,7 +94,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	v := View{
 		Title: p.T("Recipients"), Data: &d,
 		Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
-		State:  p.T("Delivery status of each recipient, in sending order"),
+		State:  p.T("Delivery status of each recipient in the order of sending"),
 	}
 	d.Statuses = []option{{"", p.T("All recipients")}}
 	for _, status := range []string{"sent", "deferred", "failed", "skipped", "queued"} {

@@ -101,12 +101,12 @@ func TestComparedWithTheLastCampaigns(t *testing.T) {
 		usual  string
 		change Badge
 	}{
-		{"better", last, .45, 1000, "Median of last 4: 35.0%", Badge{"+10.0 points", "good"}},
-		{"worse", last, .3, 1000, "Median of last 4: 35.0%", Badge{"−5.0 points", "bad"}},
-		{"chance", last, .36, 1000, "Median of last 4: 35.0%", Badge{}},
-		{"nobody, as usual", []float64{0, 0, 0}, 0, 1000, "Median of last 3: 0.0%", Badge{}},
-		{"few people", last, .9, 99, "Median of last 4: 35.0%", Badge{}},
-		{"odd", last[:3], .4, 1000, "Median of last 3: 40.0%", Badge{}},
+		{"better", last, .45, 1000, "Median of your last 4: 35.0%", Badge{"+10.0 points", "good"}},
+		{"worse", last, .3, 1000, "Median of your last 4: 35.0%", Badge{"−5.0 points", "bad"}},
+		{"chance", last, .36, 1000, "Median of your last 4: 35.0%", Badge{}},
+		{"nobody, as usual", []float64{0, 0, 0}, 0, 1000, "Median of your last 3: 0.0%", Badge{}},
+		{"few people", last, .9, 99, "Median of your last 4: 35.0%", Badge{}},
+		{"odd", last[:3], .4, 1000, "Median of your last 3: 40.0%", Badge{}},
 		{"few campaigns", last[:2], .9, 1000, "", Badge{}},
 	} {
 		var tile reportTile

@@ -16,28 +16,30 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case j.Status.Final():
 		return ""
 	case j.PauseReason == "" && j.FirstUntil > p.Now:
-		return p.T("Sent to the first {{n}} recipients. The rest follow at {{time}} unless there are problems.", "n",
+		return p.T("Sent to the first {{n}} recipients. The others get the campaign at {{time}} unless there are "+
+			"problems.", "n",
 			p.Number(j.Stats.Sent), "time", p.Clock(j.FirstUntil))
 	case j.PauseReason == "":
 		return ""
 	case j.PauseReason == core.PausePerson:
-		return p.T("Paused by a teammate.")
+		return p.T("Paused by a team member.")
 	case j.PauseReason == core.PauseTenant:
 		return p.T("This newsletter is suspended. Contact the server administrator.")
 	case j.PauseReason == core.PauseList:
 		return p.T("The list is inactive. Activate it to resume sending.")
 	case j.PauseReason == core.HoldSender:
-		return p.T("Your mail server rejects the sender address. Sending resumes once it accepts it.")
+		return p.T("Your mail server rejected the sender address. Sending resumes once the server accepts it.")
 	case strings.HasSuffix(j.PauseReason, core.PauseSender):
 		return p.T("The sender domain is no longer verified. Verify it in Settings, then resume sending.")
 	case strings.HasPrefix(j.PauseReason, core.PauseRestored):
 		return p.T("The database was restored from a backup, so it's unclear who already has this email. Contact the " +
 			"server administrator.")
 	case reason == core.PauseSegment:
-		return p.T("Paused because the segment can't be evaluated: a list, campaign or segment that it names was deleted, " +
-			"or opens aren't tracked any more. Cancel sending, change the segment, then duplicate the campaign and send it.")
+		return p.T("Paused because the segment no longer works: a list, campaign or segment it refers to was " +
+			"deleted, or opens are no longer tracked. Cancel sending and fix the segment. Then duplicate the " +
+			"campaign and send the copy.")
 	case reason == core.PauseLink:
-		return p.T("A link isn't responding ({{what}}). Fix it below or resume sending.", "what", detail)
+		return p.T("A link isn't responding ({{what}}). Fix it below, or resume sending anyway.", "what", detail)
 	case reason == "first few":
 		return p.T("Paused after the first 500 recipients: {{what}}.", "what", detail)
 	case reason == "too many hard bounces":

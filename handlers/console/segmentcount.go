@@ -85,7 +85,7 @@ func sumOfCounts(a, b *core.SegmentCount) core.SegmentCount {
 // countFault returns the reason why people can't be counted, for people. For other errors, ok is false.
 func (p *Page) countFault(err error) (text string, ok bool) {
 	if core.KindOf(err) == core.Unavailable {
-		return p.T("Too many counts are running. Try again in a few seconds."), true
+		return p.T("newsletterd is busy counting other segments. Try again in a few seconds."), true
 	}
 	text, _, ok = p.FaultOf(err)
 	return text, ok
@@ -112,7 +112,7 @@ func (d *segmentData) figure(p *Page, rule json.RawMessage, exact bool) error {
 		if at := faultField(err); rule == nil || !blameRow(d.Rows, at, text) {
 			d.Count = segmentFigure{Fault: text}
 		} else {
-			d.Count = segmentFigure{Fault: p.T("Fix the marked condition to see the count.")}
+			d.Count = segmentFigure{Fault: p.T("Fix the highlighted condition to see how many people match.")}
 		}
 		return nil
 	}
@@ -139,7 +139,7 @@ func (d *segmentData) partFigure(p *Page) error {
 	d.Rows = done // errors of the API are about these
 	err := d.figure(p, rule, false)
 	d.Rows = whole
-	d.Count.Exact, d.Count.Note = true, p.T("Unfinished conditions don't count yet.")
+	d.Count.Exact, d.Count.Note = true, p.T("Incomplete conditions aren't included in the count.")
 	return err
 }
 

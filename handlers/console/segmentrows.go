@@ -100,11 +100,12 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "is", Text: "is in", Input: inputRecord, Said: "In the segment “{{value}}”"},
 		{Name: "is_not", Text: "is not in", Input: inputRecord, Not: true, Said: "Not in the segment “{{value}}”"},
 	},
-	subjectOpened: engagedOps("Opened one of the last {{value}} campaigns", "Opened none of the last {{value}} campaigns",
-		"Opened a campaign of the last {{value}} days", "Opened no campaign of the last {{value}} days"),
+	subjectOpened: engagedOps("Opened one of the last {{value}} campaigns", "Didn't open any of the last {{value}} "+
+		"campaigns",
+		"Opened a campaign from the last {{value}} days", "Didn't open any campaign from the last {{value}} days"),
 	subjectClicked: engagedOps("Clicked a link in the last {{value}} campaigns",
-		"Clicked no link in the last {{value}} campaigns", "Clicked a link in campaigns of the last {{value}} days",
-		"Clicked no link in campaigns of the last {{value}} days"),
+		"Didn't click any link in the last {{value}} campaigns", "Clicked a link in a campaign from the last {{value}} days",
+		"Didn't click any link in campaigns from the last {{value}} days"),
 }
 
 // engagedOps returns the operators for opens or clicks, with their sentences.
@@ -115,9 +116,9 @@ func engagedOps(last, noneOfLast, days, notForDays string) []segmentOp {
 			Name: "none_of_last", Text: "none of the last", Key: "last", Not: true, Input: inputCount, Unit: "campaigns",
 			Said: noneOfLast,
 		},
-		{Name: "days", Text: "a campaign of the last", Key: "within_days", Input: inputDays, Unit: "days", Said: days},
+		{Name: "days", Text: "a campaign from the last", Key: "within_days", Input: inputDays, Unit: "days", Said: days},
 		{
-			Name: "not_for_days", Text: "no campaign of the last", Key: "within_days", Not: true, Input: inputDays,
+			Name: "not_for_days", Text: "no campaign from the last", Key: "within_days", Not: true, Input: inputDays,
 			Unit: "days", Said: notForDays,
 		},
 	}
@@ -282,12 +283,12 @@ func (row *segmentRow) condition(p *Page) any {
 	case inputDays:
 		days, err := strconv.Atoi(text)
 		if value = days; err != nil || days < 0 {
-			row.Wrong = p.T("Enter a number of days.")
+			row.Wrong = p.T("Enter the number of days.")
 		}
 	case inputCount:
 		campaigns, err := strconv.Atoi(text)
 		if value = campaigns; err != nil || campaigns < 1 {
-			row.Wrong = p.T("Enter a number of campaigns.")
+			row.Wrong = p.T("Enter the number of campaigns.")
 		}
 	case inputNumber:
 		value = strings.Replace(text, ",", ".", 1)
@@ -298,9 +299,9 @@ func (row *segmentRow) condition(p *Page) any {
 	}
 	switch {
 	case row.Of == "":
-		row.Wrong = p.T("Choose what this condition checks, or remove it.")
+		row.Wrong = p.T("Choose a field for this condition, or remove it.")
 	case value == "" && row.Op.Input == inputRecord:
-		row.Wrong = p.T("Make a choice.")
+		row.Wrong = p.T("Choose an option.")
 	case value == "":
 		row.Wrong = p.T("Enter a value.")
 	}

@@ -305,7 +305,7 @@ func (p *Page) workOn(d *segmentData, save func(body map[string]any) (id string,
 	switch {
 	case do == "" && (marked || !complete):
 		d.Form = filled{values: p.Form}
-		return p.showSegment(d, View{Fault: p.T("Fix the marked conditions."), Status: http.StatusBadRequest})
+		return p.showSegment(d, View{Fault: p.T("Fix the highlighted conditions."), Status: http.StatusBadRequest})
 	case do == "":
 		return p.saveSegment(d, rule, save, done)
 	case complete:
@@ -345,8 +345,8 @@ func (p *Page) saveSegment(d *segmentData, rule json.RawMessage, save func(map[s
 	return p.refused(err, func(f filled, v View) (web.HTML, error) {
 		d.Form = f
 		if blameRow(d.Rows, f.at, v.Fault) {
-			v.Fault = p.T("Fix the marked conditions.")
-			d.Count.Fault = p.T("Fix the marked condition to see the count.")
+			v.Fault = p.T("Fix the highlighted conditions.")
+			d.Count.Fault = p.T("Fix the highlighted condition to see how many people match.")
 		} else if err := d.figure(p, rule, false); err != nil {
 			return web.HTML{}, err
 		}

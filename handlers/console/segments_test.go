@@ -53,13 +53,13 @@ func TestSegmentRows(t *testing.T) {
 		`{"joined":{"before":"2026-01-31"}}`:      "Joined before Sat 31 Jan 2026",
 		`{"joined":{"after":"2026-01-31"}}`:       "Joined after Sat 31 Jan 2026",
 		`{"opened":{"last":5}}`:                   "Opened one of the last 5 campaigns",
-		`{"not":{"opened":{"last":5}}}`:           "Opened none of the last 5 campaigns",
-		`{"opened":{"within_days":90}}`:           "Opened a campaign of the last 90 days",
-		`{"not":{"opened":{"within_days":90}}}`:   "Opened no campaign of the last 90 days",
+		`{"not":{"opened":{"last":5}}}`:           "Didn't open any of the last 5 campaigns",
+		`{"opened":{"within_days":90}}`:           "Opened a campaign from the last 90 days",
+		`{"not":{"opened":{"within_days":90}}}`:   "Didn't open any campaign from the last 90 days",
 		`{"clicked":{"last":3}}`:                  "Clicked a link in the last 3 campaigns",
-		`{"not":{"clicked":{"last":3}}}`:          "Clicked no link in the last 3 campaigns",
-		`{"clicked":{"within_days":7}}`:           "Clicked a link in campaigns of the last 7 days",
-		`{"not":{"clicked":{"within_days":7}}}`:   "Clicked no link in campaigns of the last 7 days",
+		`{"not":{"clicked":{"last":3}}}`:          "Didn't click any link in the last 3 campaigns",
+		`{"clicked":{"within_days":7}}`:           "Clicked a link in a campaign from the last 7 days",
+		`{"not":{"clicked":{"within_days":7}}}`:   "Didn't click any link in campaigns from the last 7 days",
 		`{"domain":["gmail.com","gmx.de"]}`:       "Email domain is gmail.com, gmx.de",
 		`{"not":{"domain":["gmail.com"]}}`:        "Email domain is not gmail.com",
 		`{"received":"C"}`:                        "Received “May”",
@@ -202,7 +202,9 @@ func TestSegmentFigures(t *testing.T) {
 func TestPausedSegment(t *testing.T) {
 	j := &core.JobView{}
 	j.Status, j.PauseReason = core.JobRunning, core.PauseSegment+": list L doesn't exist."
-	for lang, want := range map[string]string{"en": "the segment can't be evaluated", "de": "Segment nicht auswerten"} {
+	for lang, want := range map[string]string{
+		"en": "the segment no longer works", "de": "Segment nicht mehr funktioniert",
+	} {
 		if got := (&Page{Lang: lang}).waitOf(j); !strings.Contains(got, want) || strings.Contains(got, "list L") {
 			t.Error(got)
 		}

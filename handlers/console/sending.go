@@ -200,11 +200,11 @@ func (p *Page) lookAt(d *sendData) error {
 		return nil
 	}
 	if d.Sum = p.sumOf(&d.Readers.Audience); d.Readers.Coarse {
-		d.Sum = p.T("Rounded, because your role can't see people.")
+		d.Sum = p.T("Rounded because your role doesn't include access to people.")
 	}
 	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast && a.Outside > 0 {
 		d.Warnings = append(d.Warnings, matter{
-			Text: p.T("No recipients: no subscriber of the selected lists is in the segment."),
+			Text: p.T("No recipients: the segment matches no one on the selected lists."),
 			Mend: Link{p.T("Recipients and sender"), p.Path("campaigns", c.ID) + "?tab=settings"},
 		})
 	} else if a.Recipients == 0 && !a.AtLeast {
@@ -214,7 +214,7 @@ func (p *Page) lookAt(d *sendData) error {
 		})
 	} else if a.Warning() != "" {
 		d.Warnings = append(d.Warnings, matter{
-			Text: p.T("This campaign goes to {{n}} recipients, more than twice your usual {{usual}}.", "n",
+			Text: p.T("This campaign goes to {{n}} recipients, more than twice as many as usual ({{usual}}).", "n",
 				p.Number(a.Recipients), "usual", p.Number(a.Usual)),
 			Mend: Link{p.T("Recipients and sender"), p.Path("campaigns", c.ID) + "?tab=settings"},
 		})
@@ -310,7 +310,8 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	case ok:
 		return p.sendAgain(fault, status)
 	case errors.Is(err, core.ErrApprovalRequired):
-		return p.sendAgain(p.T("A teammate who didn't edit this campaign has to approve it first."), http.StatusForbidden)
+		return p.sendAgain(p.T("A team member who hasn't edited this campaign has to approve it first."),
+			http.StatusForbidden)
 	case err != nil:
 		return web.HTML{}, err
 	}
@@ -357,14 +358,14 @@ func (p *Page) nobodyApproves(id string) (string, error) {
 		return "", err
 	}
 	if len(a.Waiting) == 0 {
-		return p.T("No one else can do this yet. Ask an administrator to invite someone who can send."), nil
+		return p.T("No one else on your team can do this yet. Ask an administrator to invite a Publisher."), nil
 	}
 	all := make([]string, len(a.Waiting))
 	for i, email := range a.Waiting {
 		all[i] = string(email)
 	}
-	return p.N("No one else can do this yet. {{who}} hasn't accepted the invitation.|No one else can do this yet. "+
-		"{{who}} haven't accepted their invitations.", int64(len(all)), "who",
+	return p.N("No one else on your team can do this yet. {{who}} hasn't accepted the invitation.|No one else on "+
+		"your team can do this yet. {{who}} haven't accepted their invitations.", int64(len(all)), "who",
 		strings.Join(all, ", ")), nil
 }
 

@@ -19,7 +19,7 @@ type timeChoice struct{ Offset, Text string }
 // offerTimes fills in the send times to choose from. If the selected time is no longer offered, it becomes the other
 // time, so that a page that was open for long doesn't send at once.
 func (p *Page) offerTimes(d *sendData) {
-	now := sendTime{sendNow, p.T("Now"), p.T("Undo within 60 seconds"), p.T("Send now")}
+	now := sendTime{sendNow, p.T("Now"), p.T("You can undo this for 60 seconds"), p.T("Send now")}
 	if n := d.Readers.Recipients; !d.Readers.AtLeast {
 		now.Button = p.N("Send now to 1 recipient|Send now to {{n}} recipients", n)
 	}
@@ -33,7 +33,7 @@ func (p *Page) offerTimes(d *sendData) {
 		}
 	}
 	if at := d.Readers.BestAt; at > p.Now {
-		d.offer(p, at, p.T("when your subscribers open most"))
+		d.offer(p, at, p.T("when your subscribers open the most emails"))
 	}
 	d.Times = append(d.Times, sendTime{sendOther, p.T("Another time"), "", p.T("Schedule")})
 	if d.Date == "" {

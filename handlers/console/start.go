@@ -167,11 +167,13 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 		},
 		{
 			Title: p.T("Write your first campaign"),
-			Text:  p.T("Test it as often as you like. Nothing is sent until you confirm."), To: write, Done: written,
+			Text:  p.T("Send yourself as many tests as you like. Nothing goes to subscribers until you confirm."),
+			To:    write, Done: written,
 			may: true,
 		},
 		{
-			Title: p.T("Send your first campaign"), Text: p.T("Review it, then send it now or choose a time."),
+			Title: p.T("Send your first campaign"), Text: p.T("Review your campaign, then send it now or choose a " +
+				"time."),
 			To:   send,
 			Done: delivered, may: p.May(core.ActionCampaignSend),
 		},

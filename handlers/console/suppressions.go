@@ -31,7 +31,7 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	d := suppressionsData{Text: p.Query("q")}
 	v := View{
 		Title: p.T("Suppression list"), Within: []Link{{p.T("People"), p.Path("people")}},
-		State: p.T("These addresses get no emails, and imports can't add them again"), Data: &d,
+		State: p.T("These addresses don't get emails, and imports can't add them"), Data: &d,
 	}
 	d.Email = field{
 		Name: "email", Label: p.T("Email address"), Type: "email", Required: true, Max: 254, Complete: "off",

@@ -65,7 +65,7 @@ func (o *Console) versions(p *Page) (web.HTML, error) {
 			{p.T("Campaigns"), p.Path("campaigns")},
 			{c.Title(p), p.Path("campaigns", c.ID)},
 		},
-		State: p.T("A version is saved every 30 minutes and whenever someone else edits"), Data: &d,
+		State: p.T("A version is saved every 30 minutes and whenever another person edits"), Data: &d,
 	})
 }
 
