@@ -39,7 +39,7 @@ func TestConsolePeopleBulk(t *testing.T) {
 		for range 201 {
 			many.Set("id."+core.NewID(), "a@reader.example")
 		}
-		e.sends("/people", http.StatusBadRequest, many, "Select up to 200 people.")
+		e.sends("/people", http.StatusBadRequest, many, "You can select at most 200 people")
 
 		both := e.chosen("unsubscribe", "grace@reader.example", "joan@reader.example")
 		e.sends("/people", http.StatusOK, both, "Unsubscribe 2 people?", "grace@reader.example", "joan@reader.example",

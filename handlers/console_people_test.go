@@ -287,7 +287,7 @@ func TestConsolePersonsMails(t *testing.T) {
 		e.shows(at, http.StatusOK, `href="`+e.at(mail)+`">Hi<`, "Sent to reader.example, no bounce so far", spam,
 			"-/unsubscribe", "-/erase", "-Campaigns sent to this person appear here", "-Save")
 		e.sends(at, http.StatusForbidden, url.Values{"field.city": {"Ulm"}})
-		e.shows(mail, http.StatusOK, `<h1 id="title">Hi`, "Shown to grace@reader.example", e.at(mail)+"/frame")
+		e.shows(mail, http.StatusOK, `<h1 id="title">Hi`, "Preview for grace@reader.example", e.at(mail)+"/frame")
 		e.shows(mail+"/frame", http.StatusOK, "Dear grace@reader.example")
 		e.shows("/people/"+core.NewID()+"/mails/"+j.ID, http.StatusNotFound)
 		for _, of := range []struct {
@@ -316,7 +316,7 @@ func TestConsolePersonIsMasked(t *testing.T) {
 		e.shows("/people/"+id, http.StatusNotFound)
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Subscribed to “Weekly”", "-grace@",
 			"-Consent history", "-Transactional emails",
-			"-/unsubscribe", "-/erase", "Your role doesn't include access to full email addresses or personal data")
+			"-/unsubscribe", "-/erase", "Your role doesn't include access to full email addresses and personal data")
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id)+"/erase", http.StatusForbidden)
 	})
 }
@@ -326,7 +326,7 @@ func TestConsoleErasesAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		at := "/people/" + e.found("joan@reader.example").ID
-		e.shows(at+"/erase", http.StatusOK, "permanently deletes", "joan@reader.example")
+		e.shows(at+"/erase", http.StatusOK, "permanently deleted", "joan@reader.example")
 		time.Sleep(core.ProofAge + time.Minute)
 		e.shows(at+"/erase", http.StatusOK, "-permanently deletes", "password")
 		e.login()

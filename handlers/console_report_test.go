@@ -235,7 +235,7 @@ func TestConsolePersonsRefusals(t *testing.T) {
 		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 2})
 		e.must(err)
 		at := func(i int) string { return "/people/" + e.found(core.Email(readers[i].Email)).ID }
-		e.shows(at(0), http.StatusOK, "Not delivered</span>", ">The mailbox doesn't exist. This address gets no more emails.",
+		e.shows(at(0), http.StatusOK, "Not delivered</span>", ">The mailbox doesn't exist. No more emails are sent to this address.",
 			"Details</summary><code>550 5.1.1 User unknown</code></details>", `-class="sub">550`)
 		e.shows(at(1), http.StatusOK, "Skipped</span>", ">Never confirmed the subscription.", "-<code>",
 			"-"+core.ReasonNoProof)

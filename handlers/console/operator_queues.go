@@ -20,7 +20,7 @@ type queueRow struct {
 	State      string       `json:"state"`
 	TenantID   string       `json:"tenant_id"`
 	DueAt      core.Instant `json:"due_at"`
-	Tries      int64        `json:"attempts"`
+	Tries      int64        `json:"tries"`
 	LastError  string       `json:"last_error"`
 
 	Tenant string // name of the tenant

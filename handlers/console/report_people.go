@@ -16,7 +16,7 @@ type recipientRow struct {
 	Name       string       `json:"name"`
 	Status     string       `json:"status"`
 	Reason     string       `json:"reason"`
-	Tries      int          `json:"attempts"`
+	Tries      int          `json:"tries"`
 	NextTryAt  core.Instant `json:"next_try_at"`
 	FinishedAt core.Instant `json:"finished_at"`
 	Events     []string     `json:"events"`
