@@ -24,3 +24,25 @@ func TestRulesLookSubscribersUpByID(t *testing.T) {
 		s.SkewStatistics()
 	}
 }
+
+// Opens and clicks are read from ranges of recipients, and the jobs of a list by an index.
+func TestMailingsAreReadByRanges(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
+	for range 2 {
+		for _, q := range []string{measuredJobs, mailedBetween, mailedAmong, firstFrom, nextStep} {
+			plan, err := s.Explain(t.Context(), q)
+			must(t, err)
+			for _, line := range plan {
+				table, isScan := strings.CutPrefix(line, "SCAN ")
+				if isScan && table != "m" && table != "half" && table != "CONSTANT ROW" &&
+					!strings.HasPrefix(table, "json_each VIRTUAL TABLE") && !strings.HasPrefix(table, "j VIRTUAL TABLE") {
+					t.Errorf("%s\n%s", q, line)
+				}
+			}
+			if all := strings.Join(plan, "\n"); strings.Contains(all, "AUTOMATIC") {
+				t.Errorf("%s\n%s", q, all)
+			}
+		}
+		s.SkewStatistics()
+	}
+}
