@@ -152,6 +152,33 @@ func TestCoarseCountsHideAnAddress(t *testing.T) {
 	}
 }
 
+// An editor asks for the same people with many rules: other domains that no one has, other lists, and campaigns. All
+// answers are the same, so there is no mean value of them.
+func TestTheSamePeopleHaveOneCoarseCount(t *testing.T) {
+	e := newCountedEnv(t)
+	e.step("list empty tenant=acme")
+	group := domains(upTo(40)...)
+	counts, audiences := map[string]int{}, map[float64]int{}
+	for n := range 30 {
+		rule := object{"any": []object{group, domains(1000 + n)}}
+		lists := []string{e.list, e.value("empty")}[:1+n%2]
+		got := e.call(200, "POST", "/api/segment-count", "ed", object{"list_ids": lists, "rule": rule})
+		counts[fmt.Sprint(got["low"], got["high"], got["about"])]++
+		g := e.call(201, "POST", "/api/segments", "ed", object{"name": core.NewID(), "rule": rule})["id"]
+		made := e.call(201, "POST", "/api/campaigns", "ed",
+			object{"list_ids": lists, "subject": "News", "segment_id": g})["id"].(string)
+		to := e.call(200, "GET", "/api/campaigns/"+made+"/audience", "ed", nil)
+		audiences[to["recipients"].(float64)]++
+	}
+	if len(counts) != 1 || len(audiences) != 1 {
+		t.Errorf("counts %v, audiences %v", counts, audiences)
+	}
+	got := e.call(200, "POST", "/api/segment-count", "ed", object{"list_ids": []string{e.list}, "rule": group})
+	if seen := fmt.Sprint(got["low"], got["high"], got["about"]); counts[seen] != 30 {
+		t.Errorf("without other domains: %s, else %v", seen, counts)
+	}
+}
+
 // A segment is saved, counted, explained and sent to: its people get the email, and no others.
 func TestSendToASegment(t *testing.T) {
 	e := newCountedEnv(t)
