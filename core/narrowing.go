@@ -125,6 +125,8 @@ type Audience struct {
 	// counting took too long, so the counts are lower limits
 	AtLeast bool `json:"at_least,omitempty"`
 
+	Who uint64 `json:"-"` // sum of PersonHash of the recipients
+
 	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }
 

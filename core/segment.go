@@ -82,6 +82,8 @@ type SegmentCount struct {
 	Low   *int64  `json:"low,omitempty"`
 	High  *int64  `json:"high,omitempty"`
 	Of    int64   `json:"of"` // active subscribers of the lists, each counted once per list
+
+	Who uint64 `json:"-"` // sum of PersonHash of the people who were found to match
 }
 
 // SegmentUse is a campaign or a segment that uses a segment.

@@ -1,6 +1,10 @@
 package core
 
-import "math"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+)
 
 // SegmentSample is the share of a large list that a sampled count looks at: one person in this many.
 const SegmentSample = 64
@@ -15,8 +19,9 @@ const (
 
 // Coarse returns the count for callers who may not see people: a range of at least coarseStep people that contains the
 // count, or a range from 0 if the count is small. seed shifts the borders of all ranges. It must be a keyed hash of the
-// question. If it were the same for two rules, a caller could choose them so that a border lies between their counts,
-// and learn whether a single person matches one of them.
+// people counted (Who). If it were the same for two groups of people, a caller could choose their rules so that a border
+// lies between their counts, and learn whether a single person matches one of them. If it were different for two rules
+// with the same people, a caller could count many such rules, and the ranges together would show the exact count.
 func (c SegmentCount) Coarse(seed uint64) SegmentCount {
 	var n, unit float64
 	switch {
@@ -64,6 +69,13 @@ func (a *Audience) Coarse(seed uint64) {
 	}
 	a.Recipients = min(*shown, all)
 	a.Outside = all - a.Recipients
+}
+
+// PersonHash returns a hash of a person, given the key of the email address. The sum of the hashes of a group stands for
+// the group, whatever rule and lists it was found by.
+func PersonHash(emailKey string) uint64 {
+	sum := sha256.Sum256([]byte(emailKey))
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // coarseLinear is the count above which ranges get wider than coarseStep.

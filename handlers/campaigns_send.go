@@ -352,7 +352,7 @@ type countedVersion struct {
 // countAudience says to whom a campaign would go now.
 func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, error) {
 	of := a.found(c)
-	_, fields, err := a.store.CampaignVersion(c, of, in.Version)
+	fields, err := a.store.CountedVersion(c, of, in.Version)
 	if err != nil {
 		return audience{}, err
 	}

@@ -305,6 +305,34 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 	})
 }
 
+// The editor counts those who get the campaign: people of whom it isn't known whether they are in an excluded segment get
+// it, and people on an excluded list don't.
+func TestConsoleCountsASegmentAsItIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		g := e.add("Silent", `{"not":{"opened":{"last":1}}}`)
+		other := e.seed.NewList(func(in *core.ListInput) { in.TenantID = new(e.tenant.ID) })
+		e.seed.Active(other.ID, "ada@old.example")
+		e.seed.Deliver()
+		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) {
+			f.ExcludeSegmentIDs, f.ExcludeListIDs = []string{g.ID}, []string{other.ID}
+		})
+		e.shows(e.path("?tab=settings"), http.StatusOK, "· 4 recipients")
+		e.shows(e.path("/send"), http.StatusOK, "1 excluded = 4")
+	})
+}
+
+// The list of segments doesn't search where each of them is used.
+func TestConsoleSegmentsInATable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		g := e.add("Yearly", yearlyRule)
+		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
+		e.shows("/segments", http.StatusOK, "Yearly", "-Used in", "-used once")
+		e.shows("/segments/"+g.ID, http.StatusOK, "Used in", `href="`+e.at(e.path(""))+`"`)
+	})
+}
+
 // An editor builds segments without seeing people: counts are rounded, also those of a campaign.
 func TestConsoleSegmentsOfAnEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -317,5 +345,6 @@ func TestConsoleSegmentsOfAnEditor(t *testing.T) {
 		}
 		e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
 		e.shows(e.path("/send"), http.StatusOK, "<strong>About ", "Rounded because", "-not in the segment")
+		e.shows(e.path("?tab=settings"), http.StatusOK, "· About ")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 func init() {
@@ -149,6 +150,75 @@ func TestCoarseCountsHideAnAddress(t *testing.T) {
 	}
 	if up-down > 30 {
 		t.Errorf("the group with the person seems larger %d times, and smaller %d times", up, down)
+	}
+}
+
+// An editor asks for the same people with many rules: other domains that no one has, other lists, and campaigns. All
+// answers are the same, so there is no mean value of them.
+func TestTheSamePeopleHaveOneCoarseCount(t *testing.T) {
+	e := newCountedEnv(t)
+	e.step("list empty tenant=acme")
+	group := domains(upTo(40)...)
+	counts, audiences := map[string]int{}, map[float64]int{}
+	for n := range 30 {
+		rule := object{"any": []object{group, domains(1000 + n)}}
+		lists := []string{e.list, e.value("empty")}[:1+n%2]
+		got := e.call(200, "POST", "/api/segment-count", "ed", object{"list_ids": lists, "rule": rule})
+		counts[fmt.Sprint(got["low"], got["high"], got["about"])]++
+		g := e.call(201, "POST", "/api/segments", "ed", object{"name": core.NewID(), "rule": rule})["id"]
+		made := e.call(201, "POST", "/api/campaigns", "ed",
+			object{"list_ids": lists, "subject": "News", "segment_id": g})["id"].(string)
+		to := e.call(200, "GET", "/api/campaigns/"+made+"/audience", "ed", nil)
+		audiences[to["recipients"].(float64)]++
+	}
+	if len(counts) != 1 || len(audiences) != 1 {
+		t.Errorf("counts %v, audiences %v", counts, audiences)
+	}
+	got := e.call(200, "POST", "/api/segment-count", "ed", object{"list_ids": []string{e.list}, "rule": group})
+	if seen := fmt.Sprint(got["low"], got["high"], got["about"]); counts[seen] != 30 {
+		t.Errorf("without other domains: %s, else %v", seen, counts)
+	}
+}
+
+// The audience of a campaign can be seen whatever its segment refers to. Once the campaign is approved, its audience
+// depends neither on changes of the segment nor on whether there still is one.
+func TestTheAudienceOfAnApprovedCampaign(t *testing.T) {
+	e := newCountedEnv(t)
+	id := e.call(201, "POST", "/api/segments", "pia", object{"name": "0", "rule": domains(upTo(30)...)})["id"].(string)
+	first := id
+	for n := 1; n < 4; n++ {
+		g := e.call(201, "POST", "/api/segments", "pia", object{"name": fmt.Sprint(n), "rule": object{"segment": id}})
+		id = g["id"].(string)
+	}
+	made := e.call(201, "POST", "/api/campaigns", "pia", object{
+		"list_ids": []string{e.list}, "subject": "News", "content": object{"kind": "text", "source": "Hello"},
+		"segment_id": id,
+	})["id"].(string)
+	readers := func(as string) float64 {
+		t.Helper()
+		return e.call(200, "GET", "/api/campaigns/"+made+"/audience", as, nil)["recipients"].(float64)
+	}
+	before := readers("ed")
+	if before < 20 || readers("pia") != 30 {
+		t.Errorf("the draft: %v, exactly %v", before, readers("pia"))
+	}
+	res, _ := e.ask("GET", "/api/campaigns/"+made, "pia", nil)
+	res, b := e.ask("POST", "/api/campaigns/"+made+"/send", "pia",
+		strings.NewReader(`{"version": 1, "scheduled_at": "2099-01-31T08:00:00Z"}`), "Content-Type", "application/json",
+		"If-Match", res.Header.Get("Etag"))
+	if res.StatusCode != http.StatusCreated {
+		t.Fatalf("send: %d %s", res.StatusCode, b)
+	}
+	e.call(200, "PUT", "/api/segments/"+first, "pia", object{"rule": domains(1)})
+	if got := readers("ed"); got != before || readers("pia") != 30 {
+		t.Errorf("after a change: %v, want %v, exactly %v", got, before, readers("pia"))
+	}
+	e.must(e.store.Update(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec("DELETE FROM segment")
+		return err
+	}))
+	if got := readers("ed"); got != before || readers("pia") != 30 {
+		t.Errorf("without the segment: %v, want %v, exactly %v", got, before, readers("pia"))
 	}
 }
 

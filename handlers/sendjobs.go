@@ -50,7 +50,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		Refuses(times...).
 		Refuses(
 			web.Refused("list_id", "The list doesn't exist"), web.Refused("tenant_id", "The list belongs to another tenant"),
-			web.Refused("segment_id", "The list's tenant has no such segment"),
+			web.Refused("segment_id", "null, or the list's tenant has no such segment"),
 			web.Clashing("segment_undecided", "", "A condition of the segment can't be decided"),
 			web.Refused("body_html", "The placeholders are malformed"),
 			web.Refused("body_text", "The placeholders are malformed"),
@@ -129,8 +129,8 @@ type sendJobRequest struct {
 	TenantIDc     string          `json:"tenantId" is:"uuid"`
 	ListID        string          `json:"list_id" is:"uuid,needed"`
 	ListIDc       string          `json:"listId" is:"uuid"`
-	SegmentID     string          `json:"segment_id" is:"uuid"`
-	SegmentIDc    string          `json:"segmentId" is:"uuid"`
+	SegmentID     string          `json:"segment_id" is:"uuid,value"`
+	SegmentIDc    string          `json:"segmentId" is:"uuid,value"`
 	Name          string          `json:"name" like:"line" max:"998"`
 	Subject       string          `json:"subject" is:"required" like:"name" max:"998"`
 	BodyHTML      *string         `json:"body_html"`

@@ -287,7 +287,7 @@ func (p *program) audienceCommand() *cli.Command {
 			if err != nil {
 				return missing(err, "campaign", c.String("id"))
 			}
-			_, fields, err := s.CampaignVersion(c.Context, &found, 0)
+			fields, err := s.CountedVersion(c.Context, &found, 0)
 			if err != nil {
 				return err
 			}

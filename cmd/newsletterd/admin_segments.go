@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -196,6 +197,25 @@ type segmentMembership struct {
 	Conditions []core.Reason `json:"conditions"`
 }
 
+// explainedCondition is a row of why: a condition with its result in words.
+type explainedCondition struct {
+	Path  string     `json:"path"`
+	Rule  *core.Rule `json:"rule"`
+	Value string     `json:"value"`
+	Match string     `json:"match"`
+}
+
+func explained(reasons []core.Reason) []explainedCondition {
+	rows := make([]explainedCondition, len(reasons))
+	for i, r := range reasons {
+		rows[i] = explainedCondition{r.Path, r.Rule, r.Value, strconv.FormatBool(r.Match)}
+		if r.Unknown {
+			rows[i].Match = "unknown"
+		}
+	}
+	return rows
+}
+
 func segmentWhyCommand(p *program) *cli.Command {
 	return p.command("why", "show for each condition of a segment whether a subscriber matches it", []cli.Flag{
 		idFlag(people.NounSegment), segmentListFlag(), stringFlag("email", "email `ADDRESS` of the subscriber"),
@@ -219,7 +239,7 @@ func segmentWhyCommand(p *program) *cli.Command {
 		if out := p.printer(c); out.json {
 			return out.value(m)
 		}
-		if err := list(p.printer(c), m.Conditions, "path", "rule", "value", "match"); err != nil {
+		if err := list(p.printer(c), explained(m.Conditions), "path", "rule", "value", "match"); err != nil {
 			return err
 		}
 		words := "%s doesn't belong to the segment."

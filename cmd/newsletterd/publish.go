@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,6 +140,14 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	if err != nil {
 		return inFile(file, &issue, err)
 	}
+	if id := draft.Fields.SegmentID; id != readers.SegmentID {
+		g, err := s.Segment(c.Context, id)
+		if err != nil {
+			return missing(err, "segment", id)
+		}
+		fmt.Fprintf(p.err, "warning: %s: The campaign keeps its segment %q. To send to everyone, remove it from the "+
+			"campaign in the browser.\n", file, g.Name)
+	}
 	for _, w := range warnings {
 		fmt.Fprintf(p.err, "warning: %s: %s\n", file, issue.InFile(w))
 	}
@@ -187,13 +196,16 @@ func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (c
 		kept.ID)
 }
 
-// saveIssue keeps a file as a campaign: the one that it was kept as before, or another one.
+// saveIssue keeps a file as a campaign: the one that it was kept as before, or another one. A draft keeps its segment
+// unless the file goes to another one: the segment may have been named by a flag that is absent now.
 func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, to readers, file string,
 	issue *frontmatter.Matter, source string, attachments []string,
 ) (core.Campaign, error) {
 	change := func(f *core.CampaignFields) error {
+		narrowing := to.Narrowing
+		narrowing.SegmentID = cmp.Or(to.SegmentID, f.SegmentID)
 		*f = core.CampaignFields{
-			ListIDs: to.lists, Narrowing: to.Narrowing, TestAddresses: slices.Clone(issue.Texts["test_addresses"]),
+			ListIDs: to.lists, Narrowing: narrowing, TestAddresses: slices.Clone(issue.Texts["test_addresses"]),
 			Attachments: attachments, Tracking: core.TrackingOff, Theme: c.String("theme"),
 			Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source},
 		}

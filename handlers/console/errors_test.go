@@ -171,6 +171,7 @@ var notOnPages = []string{
 	"The token needs one of the scopes %s.",
 	"The token needs the scope %s.",
 	"The token needs the scopes %s.",
+	"%s must not be null. Leave it out.",
 	"This batch was already accepted. Don't send it again.",
 	"This event was already accepted. Don't send it again.",
 	"This nonce was already used. Sign each request with a new one.",

@@ -197,20 +197,14 @@ func (p *Page) segmentChoices(d *editorData) error {
 	return nil
 }
 
-// segmentedReaders describes the approximate audience of a campaign if segments decide on it.
+// segmentedReaders describes the audience of a campaign, as the page before sending counts it, if segments decide on it.
 func (p *Page) segmentedReaders(d *editorData) error {
 	c := d.campaignPage
 	if !c.segmented() || len(c.ListIDs) == 0 {
 		return nil
 	}
-	parts := []any{}
-	if c.SegmentID != "" {
-		parts = append(parts, map[string]any{"segment": c.SegmentID})
-	}
-	for _, id := range c.ExcludeSegmentIDs {
-		parts = append(parts, map[string]any{"not": map[string]any{"segment": id}})
-	}
-	count, err := p.segmentCount(map[string]any{"rule": map[string]any{"all": parts}}, c.ListIDs)
+	var count countedAudience
+	_, err := p.Get(campaignAPI(c.ID, "audience"), nil, &count)
 	if _, ok := p.countFault(err); ok {
 		d.Readers = p.T("can't be counted")
 		return nil
@@ -218,8 +212,12 @@ func (p *Page) segmentedReaders(d *editorData) error {
 	if err != nil {
 		return err
 	}
-	if d.Readers = p.figureOf(&count).Figure; count.Exact != nil {
-		d.Readers = p.N("1 recipient|{{n}} recipients", *count.Exact)
+	d.Readers = p.N("1 recipient|{{n}} recipients", count.Recipients)
+	if count.Coarse {
+		d.Readers = p.T("About {{n}}", "n", p.Number(count.Recipients))
+	}
+	if count.AtLeast {
+		d.Readers = p.T("at least") + " " + d.Readers
 	}
 	return nil
 }

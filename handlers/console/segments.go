@@ -40,7 +40,6 @@ type segmentsData struct {
 type listedSegment struct {
 	core.Segment
 	Count string
-	Uses  int
 }
 
 // Limits of the table.
@@ -66,11 +65,6 @@ func (o *Console) segments(p *Page) (web.HTML, error) {
 	begun := time.Now()
 	for i := range found {
 		row := listedSegment{Segment: found[i], Count: "–"}
-		uses, err := p.segmentUses(row.ID)
-		if err != nil {
-			return web.HTML{}, err
-		}
-		row.Uses = len(uses)
 		if i < countedSegments && time.Since(begun) < countingTime {
 			if row.Count, err = p.listedCount(row.ID, listIDs(lists)); err != nil {
 				return web.HTML{}, err

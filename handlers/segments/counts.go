@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
-	"strings"
 	"time"
 
 	"newsletterd/core"
@@ -95,7 +94,7 @@ func (r *Room) count(c *web.Call, in CountInput) (n core.SegmentCount, err error
 	if err != nil || c.Caller.May(core.ActionPeopleRead, q.TenantID) {
 		return n, err
 	}
-	of, err := seed(c, r.Store, &q)
+	of, err := seed(c, r.Store, q.TenantID, n.Who)
 	if err != nil {
 		return core.SegmentCount{}, err
 	}
@@ -150,29 +149,15 @@ func (r *Room) evaluate(c *web.Call, do func() error) error {
 	return do()
 }
 
-// seed returns the seed for the coarse count of a question. It is secret, and the same each time the question is asked,
-// so that asking again shows nothing new. Segments that the rule refers to are part of the question: it is another one
-// if one of them changes.
-func seed(c *web.Call, s *store.Store, q *audience.Question, more ...string) (uint64, error) {
+// seed returns the seed for a coarse count of people of a tenant. It is secret and depends on who was counted, so that
+// another question with the same people shows nothing new.
+func seed(c *web.Call, s *store.Store, tenantID string, who uint64) (uint64, error) {
 	key, err := s.PurposeKey(c, db.PurposeSegmentCount)
 	if err != nil {
 		return 0, err
 	}
-	rule, err := q.Rule.Inline("rule", func(_, id string) (*core.Rule, error) {
-		g, err := s.Segment(c, id)
-		if err != nil {
-			return nil, err
-		}
-		return g.ParsedRule()
-	})
-	if err != nil {
-		return 0, err
-	}
-	lists := strings.Join(slices.Sorted(slices.Values(q.ListIDs)), ",")
 	mac := hmac.New(sha256.New, key)
-	for _, part := range append([]string{q.TenantID, lists, rule.JSON()}, more...) {
-		mac.Write([]byte(part + "\n"))
-	}
+	mac.Write(binary.BigEndian.AppendUint64([]byte(tenantID+"\n"), who))
 	return binary.BigEndian.Uint64(mac.Sum(nil)), nil
 }
 
@@ -184,16 +169,7 @@ func CoarseAudience(c *web.Call, s *store.Store, caller core.Caller, tenantID st
 	if !f.Segmented() || caller.May(core.ActionPeopleRead, tenantID) {
 		return false, nil
 	}
-	var only *core.Rule
-	if f.SegmentID != "" {
-		only = &core.Rule{Segment: f.SegmentID}
-	}
-	var excluded []*core.Rule
-	for _, id := range f.ExcludeSegmentIDs {
-		excluded = append(excluded, &core.Rule{Segment: id})
-	}
-	q := audience.Question{TenantID: tenantID, ListIDs: f.ListIDs, Rule: core.Combined(only, excluded)}
-	of, err := seed(c, s, &q, f.Column())
+	of, err := seed(c, s, tenantID, a.Who)
 	if err != nil {
 		return false, err
 	}

@@ -56,6 +56,17 @@ func orNull(d func(*scanner, reflect.Value, *field) error) decoder {
 	}
 }
 
+// notNull refuses null, for a field that changes so much that a caller who sends null may mean something else.
+func notNull(d decoder) decoder {
+	return func(s *scanner, v reflect.Value, f *field) (bool, error) {
+		set, err := d(s, v, f)
+		if err == nil && !set {
+			err = core.Invalidf("", "must not be null. Leave it out.")
+		}
+		return set, err
+	}
+}
+
 func mustBe(what string) error { return core.Invalidf("", "must be %s.", what) }
 
 func (s *scanner) text(what string) ([]byte, error) {

@@ -89,8 +89,8 @@ func newPlan(t reflect.Type, kind bodyKind) *plan {
 	return p
 }
 
-// fieldsOf lists the fields of a struct that carry a tag. The words required, needed and uuid come from the tag is:
-// or, except for json, follow the name. The tag enum lists the allowed values.
+// fieldsOf lists the fields of a struct that carry a tag. The words required, needed, uuid and value come from the tag
+// is: or, except for json, follow the name. The tag enum lists the allowed values.
 func fieldsOf(t reflect.Type, tag string) []field {
 	var fields []field
 	for _, sf := range reflect.VisibleFields(t) {
@@ -100,6 +100,7 @@ func fieldsOf(t reflect.Type, tag string) []field {
 			continue
 		}
 		f := field{name: name, index: sf.Index, typ: sf.Type, tag: sf.Tag}
+		value := false
 		for option := range strings.SplitSeq(options+","+sf.Tag.Get("is"), ",") {
 			switch option {
 			case "required":
@@ -108,13 +109,17 @@ func fieldsOf(t reflect.Type, tag string) []field {
 				f.needed = true
 			case "uuid":
 				f.uuid = true
+			case "value":
+				value = true
 			}
 		}
 		if e := sf.Tag.Get("enum"); e != "" {
 			f.enum = strings.Split(e, "|")
 		}
 		if tag == "json" {
-			f.decode = decoderOf(f.typ, 0)
+			if f.decode = decoderOf(f.typ, 0); value {
+				f.decode = notNull(f.decode)
+			}
 		} else if !isText(f.typ) {
 			panic(fmt.Sprintf("web: %v.%s can't be read from text", t, sf.Name))
 		}

@@ -42,7 +42,7 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 			return c, err
 		}
 		about, low, high := estimate(n, c.Of)
-		c.About, c.Low, c.High = &about, &low, &high
+		c.About, c.Low, c.High, c.Who = &about, &low, &high, n.who
 		return c, nil
 	}
 	var n tally
@@ -51,12 +51,15 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 			return c, err
 		}
 	}
-	c.Exact, c.AsOf = &n.matches, q.Now
+	c.Exact, c.AsOf, c.Who = &n.matches, q.Now, n.who
 	return c, nil
 }
 
 // tally counts subscribers.
-type tally struct{ all, matches int64 }
+type tally struct {
+	all, matches int64
+	who          uint64 // sum of core.PersonHash of those who match
+}
 
 // count adds the subscribers of a list between two ids, both exclusive.
 func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after, end string) error {
@@ -77,9 +80,10 @@ func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after,
 				return err
 			}
 			matches, err := a.Among(s.DB, r, subs)
-			for _, match := range matches {
+			for i, match := range matches {
 				if match {
 					n.matches++
+					n.who += core.PersonHash(subs[i].EmailKey)
 				}
 			}
 			return err

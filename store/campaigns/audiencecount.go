@@ -126,5 +126,10 @@ func (s *Store) countStep(
 	}
 	a.Outside += int64(all - len(found))
 	a.Recipients += int64(len(found))
+	if match != nil {
+		for i := range found {
+			a.Who += core.PersonHash(found[i].EmailKey)
+		}
+	}
 	return rows[len(rows)-1].ID, len(rows) == step, nil
 }

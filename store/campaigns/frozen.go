@@ -112,6 +112,18 @@ func frozenRule(q db.Querier, copyID string) (rule core.RuleText, err error) {
 	return rule, err
 }
 
+// CountedVersion returns the fields of a version of a campaign for CountAudience. Those of an approved version have the
+// rule of its segments as approved, by which it is sent. Version and errors are those of CampaignVersion.
+func (s *Store) CountedVersion(ctx context.Context, c *core.Campaign, version int64) (f core.CampaignFields,
+	err error,
+) {
+	v, f, err := s.CampaignVersion(ctx, c, version)
+	if err == nil && c.Frozen(v.Version) {
+		f.Rule, err = frozenRule(s.Reads(ctx), c.CopyID)
+	}
+	return f, err
+}
+
 // keepBody returns the number of a body, which is stored once for all jobs. The number of the empty body is 0.
 func keepBody(tx *db.Tx, body string) (no int64, err error) {
 	if body == "" {

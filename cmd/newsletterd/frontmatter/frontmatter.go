@@ -95,6 +95,9 @@ func Read(name, source string) (m Matter, err error) {
 			m.Values[key] = strconv.FormatBool(v)
 			continue
 		case string:
+			if key == "segment" && strings.TrimSpace(v) == "" { // which would stand for the whole list
+				return m, fmt.Errorf("%s:%d: segment must not be empty. Name a segment, or remove the key", name, m.Lines[key])
+			}
 			m.Values[key] = v
 		case int, int64, float64:
 			m.Values[key] = fmt.Sprint(v)
@@ -114,12 +117,12 @@ func Read(name, source string) (m Matter, err error) {
 // textsOf reads a list of texts, or one text.
 func textsOf(value any) (texts []string, ok bool) {
 	if one, is := value.(string); is {
-		return []string{one}, one != ""
+		return []string{one}, strings.TrimSpace(one) != ""
 	}
 	all, ok := value.([]any)
 	for _, one := range all {
 		text, is := one.(string)
-		if !is || text == "" {
+		if !is || strings.TrimSpace(text) == "" {
 			return nil, false
 		}
 		texts = append(texts, text)
