@@ -55,7 +55,7 @@ func TestPicturesOfGuideInABrowser(t *testing.T) {
 		{"overview", "", "#growth svg"},
 		{"editor", "/campaigns/" + s.draft.ID, ".editor-text"},
 		{"send", "/campaigns/" + s.draft.ID + "/send", ".send"},
-		{"report", "/campaigns/" + s.sent.ID, "#report"},
+		{"report", "/campaigns/" + s.sent.ID, ".report"},
 		{"people", "/people", ".table"},
 		{"import", "/imports/" + s.file.ID, "main form"},
 		{"list", "/lists/" + s.list.ID, "#growth svg"},
@@ -115,6 +115,7 @@ func newShop(t *testing.T) *shop {
 	s.tenant = seed.NewTenant(func(in *core.TenantInput) {
 		in.Name, in.BrandName = new("Linden Garden Shop"), new("Linden Garden Shop")
 		in.PostalAddress = new("Linden Garden Shop, 5 Mill Lane, Ludlow")
+		in.Domains, in.MailFrom = &[]string{"garden.example"}, new("letter@garden.example")
 	})
 	s.list = seed.NewList(func(in *core.ListInput) {
 		in.Name, in.Description = new("Garden letter"), new("What to do in the garden, twice a month.")
