@@ -64,7 +64,7 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 				return a, nil
 			}
 			err = s.SnapshotRead(ctx, func(r *db.Reader) error {
-				after, more, err = s.countStep(r, &a, tenantID, f, match, place, after)
+				after, more, err = countStep(s.DB, r, &a, tenantID, f, match, place, after)
 				return err
 			})
 		}
@@ -72,7 +72,8 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 	return a, errors.Join(err, ctx.Err())
 }
 
-func (s *Store) countStep(
+func countStep(
+	s *db.DB,
 	r *db.Reader,
 	a *core.Audience,
 	tenantID string,
@@ -108,7 +109,7 @@ func (s *Store) countStep(
 	}
 	all := len(found)
 	for _, earlier := range f.ListIDs[:place] {
-		if found, err = without(s.DB, found, earlier, func(ids string) (places []int, err error) {
+		if found, err = without(s, found, earlier, func(ids string) (places []int, err error) {
 			return places, r.All(&places, mailableAmong, earlier, ids)
 		}); err != nil {
 			return after, false, err
@@ -116,12 +117,12 @@ func (s *Store) countStep(
 	}
 	a.Duplicates += int64(all - len(found))
 	all = len(found)
-	if found, err = narrow(s.DB, r, found, &f.Narrowing); err != nil {
+	if found, err = narrow(s, r, found, &f.Narrowing); err != nil {
 		return after, false, err
 	}
 	a.Excluded += int64(all - len(found))
 	all = len(found)
-	if found, err = match.keep(s.DB, r, f.ListIDs[place], found); err != nil {
+	if found, err = match.keep(s, r, f.ListIDs[place], found); err != nil {
 		return after, false, err
 	}
 	a.Outside += int64(all - len(found))

@@ -31,7 +31,7 @@ const segmentUndecided = "segment_undecided"
 // remain. If the job's segments can't be evaluated, it pauses the job before the step. If there is no such job, it
 // returns core.ErrJobNotFound.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
-	ahead, unjudged := s.judgeAhead(ctx, no)
+	ahead, unjudged := judgeAhead(ctx, s.DB, no)
 	if unjudged != nil && !isUndecided(unjudged) {
 		return false, unjudged
 	}

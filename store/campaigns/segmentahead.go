@@ -17,7 +17,7 @@ type judged struct {
 
 // judgeAhead judges the candidates of the next step of a job. It returns nil if the job has no rule, and an error of
 // core.Undecided if the rule can't be evaluated.
-func (s *Store) judgeAhead(ctx context.Context, no int64) (ahead *judged, err error) {
+func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead *judged, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		var j core.SendJob
 		err := r.Get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
@@ -48,7 +48,7 @@ func (s *Store) judgeAhead(ctx context.Context, no int64) (ahead *judged, err er
 			return err
 		}
 		ahead = &judged{}
-		ahead.matches, err = match.judge(s.DB, r, list, found)
+		ahead.matches, err = match.judge(s, r, list, found)
 		return err
 	})
 	return ahead, err
