@@ -72,7 +72,7 @@ func TestPicturesOfGuideInABrowser(t *testing.T) {
 		{"", "light"}, {"/campaigns/" + s.draft.ID, "light"}, {"/campaigns/" + s.sent.ID, "dark"},
 	} {
 		s.Do(chromedp.EmulateViewport(390, 760))
-		s.Open(home+p.at, chromedp.WaitVisible("main"))
+		s.Open(home+p.at, chromedp.WaitVisible(".main"))
 		phones = append(phones, s.Window(p.colors, 390, 760))
 	}
 	s.save(dir, "telephone", browsertest.NextToEachOther(phones...))
