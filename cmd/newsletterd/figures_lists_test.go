@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,7 +33,7 @@ func TestFiguresOfALongList(t *testing.T) {
 	f.Serve()
 	f.Stop()
 	f.Records()
-	f.TokenOf("op@acme.example", core.ScopeListRead)
+	f.TokenOf("op@acme.example", core.ScopeListRead+" "+core.ScopeSend)
 	f.HTTP.Timeout = 0 // the whole list in one answer takes its time
 	bounded := func(what string, took time.Duration, peak int64) {
 		f.Helper()
@@ -113,6 +114,8 @@ func TestFiguresOfALongList(t *testing.T) {
 	f.Line("page of 100 of the list", "page 1 %v, page %d %v, ratio %.2f (medians)", first, skipped/100, last,
 		float64(last)/float64(first))
 
+	countSegments(f)
+
 	out := filepath.Join(f.Dir, "out.csv")
 	byCommand("export by command", "admin", "subscriber", "export", "--list", f.List, "--file", out)
 	b, err := os.ReadFile(out)
@@ -121,4 +124,26 @@ func TestFiguresOfALongList(t *testing.T) {
 		t.Errorf("%d rows are written out, want %d", n, f.N)
 	}
 	f.Stop()
+}
+
+// countSegments prints how long counts of rules take: estimates, as medians of 20, and exact numbers.
+func countSegments(f *figurestest.Figures) {
+	f.Helper()
+	for _, rule := range []string{
+		`{"field": "city", "is": ["Town7"]}`,
+		`{"all": [{"field": "first_name", "starts_with": "reader1"}, {"not": {"field": "city", "is": ["Town1", "Town2"]}},
+			{"joined": {"within_days": 30}}, {"domain": ["example.org"]}, {"not": {"on_list": "` + f.List + `"}}]}`,
+	} {
+		var took []time.Duration
+		for i := range 21 {
+			began := time.Now()
+			f.Send(http.MethodPost, "/api/segment-count", `{"tenant_id": "`+f.Tenant+`", "list_ids": ["`+f.List+`"], "rule": `+rule+`, "exact": `+
+				strconv.FormatBool(i == 0)+`}`).OK()
+			took = append(took, time.Since(began))
+		}
+		exact := took[0]
+		took = took[1:]
+		slices.Sort(took)
+		f.Line("count of a segment", "estimate %v, exact %v: %.60s …", took[10], exact, rule)
+	}
 }
