@@ -12,10 +12,13 @@
 #
 # vet has its own target. A program under the detector sleeps for a second before it ends unless told otherwise, and the
 # tests start hundreds of them.
-bubbles=$(for dir in $(grep -rl --include='*_test.go' '"testing/synctest"' . | xargs -n1 dirname | sort -u); do
-	echo "$(cat $dir/*_test.go | wc -c) $dir"
-done | sort -rn | cut -d ' ' -f 2)
-others=$($GO list -f '{{.Dir}}' ./... | sed 's,^'"$PWD"',.,' | grep -vxF "$bubbles" | grep -v /mail/picture)
+by_size() {
+	for dir in "$@"; do
+		echo "$(cat $dir/*_test.go 2>/dev/null | wc -c) $dir"
+	done | sort -rn | cut -d ' ' -f 2
+}
+bubbles=$(by_size $(grep -rl --include='*_test.go' '"testing/synctest"' . | xargs -n1 dirname | sort -u))
+others=$(by_size $($GO list -f '{{.Dir}}' ./... | sed 's,^'"$PWD"',.,' | grep -vxF "$bubbles" | grep -v /mail/picture))
 export GORACE=atexit_sleep_ms=20
 race() {
 	echo "race detector: $*"
