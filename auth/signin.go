@@ -22,9 +22,9 @@ type SignInRequest struct {
 }
 
 // SignIn signs a user in to a browser session, with the same checks, work and throttling as the password grant. The
-// returned device is the new cookie that identifies the browser. If the user has or must have a second factor, the error is
-// *FactorNeeded, and FinishSignIn completes the sign-in. If a factor is required and the user has only a passkey, it
-// returns ErrPasskeyNeeded.
+// returned device is the new cookie that identifies the browser. If the user has or must have a second factor, the
+// error is *FactorNeeded, and FinishSignIn completes the sign-in. If a factor is required and the user has only a
+// passkey, it returns ErrPasskeyNeeded.
 func (p *Provider) SignIn(
 	ctx context.Context, r SignInRequest, now core.Instant,
 ) (b core.Browser, device string, err error) {

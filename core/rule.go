@@ -355,7 +355,8 @@ func (p *ruleParser) texts(path string, value []byte) (texts []string, err error
 		text, ok := scalarText(string(part))
 		text = strings.TrimSpace(text)
 		if !ok || text == "" || utf8.RuneCountInString(text) > MaxFieldText {
-			return nil, Invalidf(at, "%s must be a text of 1 to %d characters, a number, true or false.", at, MaxFieldText)
+			return nil, Invalidf(at, "%s must be a text of 1 to %d characters, a number, true or false.", at,
+				MaxFieldText)
 		}
 		texts = append(texts, text)
 	}
@@ -438,7 +439,8 @@ func (r *Rule) Inline(path string, rule func(path, id string) (*Rule, error)) (*
 		return nil, err
 	}
 	if len(out.JSON()) > maxInlinedBytes {
-		return nil, Invalidf(path, "%s has more than %d bytes with the segments that it refers to.", path, maxInlinedBytes)
+		return nil, Invalidf(path, "%s has more than %d bytes with the segments that it refers to.", path,
+			maxInlinedBytes)
 	}
 	return &out, nil
 }

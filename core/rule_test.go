@@ -192,7 +192,8 @@ func TestLimitsOfARule(t *testing.T) {
 		{"values of all conditions", grouped(2, among(100, "7")), grouped(3, among(67, "7")), "rule.any[2].is"},
 		{"text", among(1, text(500, "ü")), among(1, text(501, "ü")), "rule.is[0]"},
 		{
-			"part", `{"field":"a","contains":` + text(500, "x") + `}`, `{"field":"a","contains":` + text(501, "x") + `}`,
+			"part", `{"field":"a","contains":` + text(500, "x") + `}`, `{"field":"a","contains":` + text(501, "x") +
+				`}`,
 			"rule.contains",
 		},
 		{
@@ -245,8 +246,9 @@ func TestInline(t *testing.T) {
 	segments := map[string]string{
 		"a": `{"all":[{"segment":"b"},{"not":{"segment":"c"}}]}`, "b": `{"any":[{"on_list":"1"},{"segment":"c"}]}`,
 		"c": `{"on_list":"2"}`, "d": `{"segment":"a"}`, "self": `{"not":{"segment":"self"}}`,
-		"ping": `{"segment":"pong"}`, "pong": `{"segment":"ping"}`, "gone": `{"all":[{"segment":"c"},{"segment":"no"}]}`,
-		"30": grouped(30, `{"on_list":"1"}`), "big": among(60, strconv.Quote(strings.Repeat("x", 500))),
+		"ping": `{"segment":"pong"}`, "pong": `{"segment":"ping"}`,
+		"gone": `{"all":[{"segment":"c"},{"segment":"no"}]}`,
+		"30":   grouped(30, `{"on_list":"1"}`), "big": among(60, strconv.Quote(strings.Repeat("x", 500))),
 	}
 	for text, want := range map[string]string{
 		`{"on_list":"1"}`: `{"on_list":"1"}`,

@@ -44,7 +44,10 @@ func TestFieldConditions(t *testing.T) {
 		{`"is":"pro"`, []string{`"pro"`, `"PRO"`, `" Pro "`, `["x","pro"]`}, []string{
 			"", "null", `""`, `"prof"`, `{"a":"pro"}`, `[["pro"]]`, `[]`, "0", "false",
 		}},
-		{`"is":["pro","7"]`, []string{`"pro"`, "7", "7.0", "70e-1", `"7"`, `"7.00"`, `[7]`}, []string{`"007"`, "77", "-7"}},
+		{`"is":["pro","7"]`, []string{`"pro"`, "7", "7.0", "70e-1", `"7"`, `"7.00"`, `[7]`}, []string{
+			`"007"`, "77",
+			"-7",
+		}},
 		{`"is":"007"`, []string{`"007"`, `" 007"`}, []string{"7", `"7"`, `"0007"`}},
 		{`"is":0`, []string{"0", "-0", "0.0", "0e5", `"-0.0"`}, []string{"", `""`, "false", "null", `"00"`}},
 		{`"is":1e3`, []string{"1000", "1e3", "1E+3", "1000.0", `"1000"`}, []string{`"1e3"`, "1001", "100"}},
@@ -59,7 +62,10 @@ func TestFieldConditions(t *testing.T) {
 		{`"is":"istanbul"`, []string{`"İstanbul"`, `"ISTANBUL"`}, []string{`"ıstanbul"`}},
 		{`"is":"kelvin"`, []string{`"\u212aelvin"`}, nil},
 		{`"is":"été"`, []string{`"ÉTÉ"`, `"\u00c9t\u00e9"`}, []string{`"ete"`}},
-		{`"is_not":"pro"`, []string{"", "null", `""`, `"prof"`, `{"a":"pro"}`, "[]", "7"}, []string{`"Pro"`, `["x","pro"]`}},
+		{`"is_not":"pro"`, []string{"", "null", `""`, `"prof"`, `{"a":"pro"}`, "[]", "7"}, []string{
+			`"Pro"`,
+			`["x","pro"]`,
+		}},
 		{`"is_not":["pro",7]`, []string{`"007"`, `"x"`}, []string{`"pro"`, "7.0"}},
 		{`"contains":"rü"`, []string{`"Grün"`, `"GRÜN"`, `["a","brüh"]`}, []string{"", `"grun"`, "null", "7"}},
 		{`"contains":"2"`, []string{"123", `"a2"`, "1.2e1"}, []string{"13"}},
@@ -76,7 +82,8 @@ func TestFieldConditions(t *testing.T) {
 		}},
 		{`"more":0`, []string{"1e-400", "0.001", `"1"`}, []string{"0", "-0", "-1", `"x"`}},
 		{`"before":"2026-03-01"`, []string{`"2026-02-28"`, `"0001-01-01"`, `"2026-02-28T23:59:59Z"`}, []string{
-			`"2026-03-01"`, `"2026-03-01T00:00:00Z"`, `"28.02.2026"`, `"2026-02-30"`, "20260228", "", `"soon"`, `"2026-2-28"`,
+			`"2026-03-01"`, `"2026-03-01T00:00:00Z"`, `"28.02.2026"`, `"2026-02-30"`, "20260228", "", `"soon"`,
+			`"2026-2-28"`,
 		}},
 		{`"after":"2024-02-28"`, []string{
 			`"2024-02-29"`, `" 2024-02-29 "`, `"9999-12-31"`, `"2024-02-28T23:30:00-05:00"`,
@@ -151,7 +158,11 @@ func TestDaysOfARule(t *testing.T) {
 			"2026-07-01", "2026-06-30T22:00:00Z",
 			"2026-07-01T21:59:59Z",
 		}, []string{"2026-06-30", "2026-07-02", "2026-06-30T21:59:59Z", "2026-07-01T22:00:00Z"}},
-		{berlin, "2026-06-30T22:30:00Z", `"within_days":1`, []string{"2026-07-01", "2026-06-30"}, []string{"2026-06-29"}},
+		{
+			berlin, "2026-06-30T22:30:00Z", `"within_days":1`,
+			[]string{"2026-07-01", "2026-06-30"},
+			[]string{"2026-06-29"},
+		},
 		// the days on which clocks change have 23 and 25 hours
 		{
 			berlin, "2026-03-29T22:30:00Z", `"within_days":1`,
@@ -163,7 +174,11 @@ func TestDaysOfARule(t *testing.T) {
 			[]string{"2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z"},
 			[]string{"2026-10-24T21:59:59Z", "2026-10-25T23:00:00Z"},
 		},
-		{berlin, "2026-03-01T12:00:00Z", `"within_days":36500`, []string{"1926-03-26", "2026-03-01"}, []string{"1926-03-24"}},
+		{
+			berlin, "2026-03-01T12:00:00Z", `"within_days":36500`,
+			[]string{"1926-03-26", "2026-03-01"},
+			[]string{"1926-03-24"},
+		},
 		// Apia is 13 hours ahead, and had no 30 December 2011
 		{
 			apia, "2026-06-30T11:00:00Z", `"within_days":0`,
@@ -302,7 +317,10 @@ func TestMatchersAreShared(t *testing.T) {
 	for i := range 8 {
 		wait.Go(func() {
 			want := i%2 == 0
-			p := &Profile{Preferences: Preferences(map[bool]string{true: `{"b":2,"a":"X"}`, false: `{"a":"x","b":1}`}[want])}
+			p := &Profile{Preferences: Preferences(map[bool]string{
+				true:  `{"b":2,"a":"X"}`,
+				false: `{"a":"x","b":1}`,
+			}[want])}
 			for range 2000 {
 				if m.Match(p) != want {
 					t.Errorf("%s: %v", p.Preferences, !want)
@@ -451,7 +469,8 @@ func (e *evaluator) day(t *Test, day string) bool {
 var (
 	drawnTexts = []string{
 		"pro", "Pro", " PRO ", "team", "Ünal", "ÜNAL", "straße", "7", "7.0", "007", "-1.50", "12", "true", "2026-11-29",
-		"1990-02-28", "2000-02-29", "2026-11-01", "2026-11-29T22:30:00Z", "2026-11-28T23:30:00-11:00", "1.", ".5", "+7", "",
+		"1990-02-28", "2000-02-29", "2026-11-01", "2026-11-29T22:30:00Z", "2026-11-28T23:30:00-11:00", "1.", ".5",
+		"+7", "",
 	}
 	drawnNumbers = []string{"7", "7.0", "-1.5", "12", "1e3", "0", "-0", "12.5e-1", "123456789012345678901", "1.2E+1"}
 )
@@ -493,7 +512,8 @@ func drawRule(t *rapid.T, depth int) string {
 		return jsonOf(rapid.SampledFrom(texts).Draw(t, "is"))
 	}
 	date := func() string {
-		return jsonOf(rapid.SampledFrom([]string{"2026-11-29", "2026-11-28", "2000-02-29", "1990-12-31"}).Draw(t, "date"))
+		return jsonOf(rapid.SampledFrom([]string{"2026-11-29", "2026-11-28", "2000-02-29", "1990-12-31"}).Draw(t,
+			"date"))
 	}
 	number := func() string { return rapid.SampledFrom(drawnNumbers).Draw(t, "limit") }
 	days := func() string { return jsonOf(rapid.IntRange(0, 40).Draw(t, "days")) }
@@ -548,8 +568,10 @@ func TestMatchAgainstASimpleEvaluator(t *testing.T) {
 			e.p = &Profile{
 				Email:       Email(rapid.SampledFrom([]string{"a@b.org", "x@B.ORG", "a@d.b.org"}).Draw(t, "email")),
 				Preferences: Preferences("{" + strings.Join(members, ", ") + "}"),
-				JoinedAt:    At(e.now.Add(-time.Duration(rapid.IntRange(-3000, 60*1440).Draw(t, "minutes")) * time.Minute)),
-				OnList:      []bool{rapid.Bool().Draw(t, "on list")}, Received: []bool{rapid.Bool().Draw(t, "received")},
+				JoinedAt: At(e.now.Add(-time.Duration(rapid.IntRange(-3000, 60*1440).Draw(t,
+					"minutes")) * time.Minute)),
+				OnList: []bool{rapid.Bool().Draw(t, "on list")}, Received: []bool{rapid.Bool().Draw(t,
+					"received")},
 			}
 			decoder := json.NewDecoder(strings.NewReader(string(e.p.Preferences)))
 			decoder.UseNumber()

@@ -19,9 +19,9 @@ const (
 
 // Coarse returns the count for callers who may not see people: a range of at least coarseStep people that contains the
 // count, or a range from 0 if the count is small. seed shifts the borders of all ranges. It must be a keyed hash of the
-// people counted (Who). If it were the same for two groups of people, a caller could choose their rules so that a border
-// lies between their counts, and learn whether a single person matches one of them. If it were different for two rules
-// with the same people, a caller could count many such rules, and the ranges together would show the exact count.
+// people counted (Who). If it were the same for two groups of people, a caller could choose their rules so that a
+// border lies between their counts, and learn whether a single person matches one of them. If it were different for two
+// rules with the same people, a caller could count many such rules, and the ranges together would show the exact count.
 func (c SegmentCount) Coarse(seed uint64) SegmentCount {
 	var n, unit float64
 	switch {
@@ -58,8 +58,8 @@ func (c SegmentCount) Coarse(seed uint64) SegmentCount {
 	return out
 }
 
-// Coarse makes the counts that depend on segments coarse: Recipients becomes the rounded number, or the upper limit of a
-// small one, and Outside the rest. The other counts don't depend on segments.
+// Coarse makes the counts that depend on segments coarse: Recipients becomes the rounded number, or the upper limit of
+// a small one, and Outside the rest. The other counts don't depend on segments.
 func (a *Audience) Coarse(seed uint64) {
 	all := a.Recipients + a.Outside
 	n := SegmentCount{Exact: &a.Recipients, Of: all}.Coarse(seed)
@@ -71,8 +71,8 @@ func (a *Audience) Coarse(seed uint64) {
 	a.Outside = all - a.Recipients
 }
 
-// PersonHash returns a hash of a person, given the key of the email address. The sum of the hashes of a group stands for
-// the group, whatever rule and lists it was found by.
+// PersonHash returns a hash of a person, given the key of the email address. The sum of the hashes of a group stands
+// for the group, whatever rule and lists it was found by.
 func PersonHash(emailKey string) uint64 {
 	sum := sha256.Sum256([]byte(emailKey))
 	return binary.BigEndian.Uint64(sum[:])

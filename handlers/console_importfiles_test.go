@@ -24,7 +24,8 @@ func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 			"sep=;\rE-Mail-Adresse;Vorname;Joined;Intern\rÄnne <anne@gmial.com>;Änne;3/5/2023;x\r")
 		e.must(err)
 		at := e.uploads(e.list.ID, "excel.csv", file)
-		e.shows(at, http.StatusOK, `value="first_name" selected`, "Subscribed on (unclear date format, imported as text)",
+		e.shows(at, http.StatusOK, `value="first_name" selected`,
+			"Subscribed on (unclear date format, imported as text)",
 			`value="subscribed_at:mdy">Subscribed on (month first)<`, `value="Intern">Save as`, `-value="Intern" selected`)
 		form, _ := e.choices(at)
 		form.Set("column.2", "subscribed_at:mdy")

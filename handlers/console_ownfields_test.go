@@ -40,7 +40,8 @@ func TestConsolePersonsOwnFields(t *testing.T) {
 		if got := e.found(email).Preferences; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
-		e.sends(at, http.StatusBadRequest, url.Values{"field.company": {"a\nb"}}, "contains characters that aren't allowed")
+		e.sends(at, http.StatusBadRequest, url.Values{"field.company": {"a\nb"}},
+			"contains characters that aren't allowed")
 		long := strings.Repeat("x", core.MaxFieldText+1) // as a program has written it
 		set(core.Preferences(`{"city":"` + long + `"}`))
 		e.sends(at, http.StatusSeeOther, url.Values{"field.city": {long}, "field.first_name": {"Ida"}})

@@ -149,7 +149,8 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
 		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today",
 			"Retrying some deliveries",
-			">1 email being retried</a> · next attempt today, 01:05 · last attempt today, 02:05", "The mailbox is full.",
+			">1 email being retried</a> · next attempt today, 01:05 · last attempt today, 02:05",
+			"The mailbox is full.",
 			"Cancel sending", `data-poll="30"`, "-Sending now", "-done around")
 		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent</span>`, "->Sending</span>")
 		e.shows("", http.StatusOK, "-Results of your campaigns appear here.", "1 email being retried", "-<progress")
@@ -221,7 +222,8 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 		e.campaign = e.seed.NewCampaign(e.list)
 		e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.7.1 no"},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
-		e.shows(e.path(""), http.StatusOK, "Ask the recipient to contact their email provider and have your emails allowed",
+		e.shows(e.path(""), http.StatusOK,
+			"Ask the recipient to contact their email provider and have your emails allowed",
 			"Resend to addresses that failed")
 	})
 }
@@ -235,7 +237,8 @@ func TestConsolePersonsRefusals(t *testing.T) {
 		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 2})
 		e.must(err)
 		at := func(i int) string { return "/people/" + e.found(core.Email(readers[i].Email)).ID }
-		e.shows(at(0), http.StatusOK, "Not delivered</span>", ">The mailbox doesn't exist. No more emails are sent to this address.",
+		e.shows(at(0), http.StatusOK, "Not delivered</span>",
+			">The mailbox doesn't exist. No more emails are sent to this address.",
 			"Details</summary><code>550 5.1.1 User unknown</code></details>", `-class="sub">550`)
 		e.shows(at(1), http.StatusOK, "Skipped</span>", ">Never confirmed the subscription.", "-<code>",
 			"-"+core.ReasonNoProof)
@@ -275,7 +278,8 @@ func TestConsoleReport(t *testing.T) {
 		})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0%", "1 person",
-			"Median of your last 3: 0.0%", "https://acme.example/roses", "-data-poll", "To subscribers who didn't open it")
+			"Median of your last 3: 0.0%", "https://acme.example/roses", "-data-poll",
+			"To subscribers who didn't open it")
 		e.shows(e.path(""), http.StatusOK, "Opens and clicks by hour", `class="bar"`, `class="bar second"`,
 			"Click map",
 			"-After that, by day")

@@ -179,7 +179,8 @@ func TestConsoleSegments(t *testing.T) {
 		_, form = e.does(here, "count", form, ">3</strong>", "of 7 people match")
 		_, form = e.does(here, "add", form)
 		form.Set("c3.of", "domain")
-		e.sends(here, http.StatusBadRequest, form, "Fix the highlighted conditions", "Enter a value.") // not yet updated
+		e.sends(here, http.StatusBadRequest, form, "Fix the highlighted conditions",
+			"Enter a value.") // not yet updated
 		_, form = e.does(here, "show", form)
 		form.Set("c3.op", "is_not")
 		form.Set("c3.value", "other.example")
@@ -195,7 +196,8 @@ func TestConsoleSegments(t *testing.T) {
 			t.Errorf("%s: %s", g.Name, g.Rule)
 		}
 		at := "/segments/" + g.ID
-		page = e.shows(at, http.StatusOK, ">2</strong>", "ada@old.example", "bea@old.example", "-cem@", "-dan@", "-eve@",
+		page = e.shows(at, http.StatusOK, ">2</strong>", "ada@old.example", "bea@old.example", "-cem@", "-dan@",
+			"-eve@",
 			`<option value="is_not" selected>`)
 		if again := e.saves(at, controls(t, page, "segment")); again.Revision != g.Revision {
 			t.Errorf("saved unchanged: revision %d", again.Revision)
@@ -305,8 +307,8 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 	})
 }
 
-// The editor counts those who get the campaign: people of whom it isn't known whether they are in an excluded segment get
-// it, and people on an excluded list don't.
+// The editor counts those who get the campaign: people of whom it isn't known whether they are in an excluded segment
+// get it, and people on an excluded list don't.
 func TestConsoleCountsASegmentAsItIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)

@@ -146,7 +146,8 @@ func TestConsoleTeamOfAnOwner(t *testing.T) {
 		got := e.shows("/settings/team", http.StatusOK, "1 member",
 			"Server administrator: full access",
 			"Roles", "There's no role for approving only. Make the person a Publisher. They can then approve "+
-				"campaigns from the email they get", "To turn on “Require a second person to approve”, go to", "->Edit<")
+				"campaigns from the email they get", "To turn on “Require a second person to approve”, go to",
+			"->Edit<")
 		if strings.Count(got, "<tr>") != 2 {
 			t.Errorf("an empty table: %s", textOf(got))
 		}

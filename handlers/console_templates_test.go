@@ -58,7 +58,8 @@ func TestConsoleTemplates(t *testing.T) {
 
 		e.shows(frame, http.StatusOK, "order", "-Delete template")
 		e.sends(frame, http.StatusConflict, url.Values{"do": {"delete"}},
-			"This template is still in use. First remove it from everything listed under “Used by”", "order", "{{content}}")
+			"This template is still in use. First remove it from everything listed under “Used by”", "order",
+			"{{content}}")
 		e.sends(order, http.StatusSeeOther, url.Values{"do": {"delete"}})
 		if to := e.sends(frame, http.StatusSeeOther,
 			url.Values{"do": {"delete"}}); to != "/looks/templates?done=deleted" {

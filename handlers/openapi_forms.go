@@ -194,7 +194,7 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		"path":    {"description": "JSON path of the condition"},
 		"rule":    {"type": "object", "description": "The condition"},
 		"value":   {"description": "The subscriber's value; missing if there is none"},
-		"unknown": {"description": "The condition can't be decided for this subscriber, so neither it nor its opposite matches"},
+		"unknown": {"description": "Whether the condition can't be decided for this subscriber; then it never matches"},
 	},
 
 	reflect.TypeFor[core.MailText](): {
@@ -296,9 +296,9 @@ func readOnlyKeys() string {
 // twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be
 // one field in most languages, and names the other in its description.
 var twins = map[string]string{
-	"tenant_id": "tenantId", "list_id": "listId", "segment_id": "segmentId", "campaign_id": "campaignId", "send_job_id": "sendJobId",
-	"body_html": "bodyHtml",
-	"body_text": "bodyText", "scheduled_at": "scheduledAt", "window_start": "windowStart", "window_end": "windowEnd",
+	"tenant_id": "tenantId", "list_id": "listId", "segment_id": "segmentId", "campaign_id": "campaignId",
+	"send_job_id": "sendJobId", "body_html": "bodyHtml", "body_text": "bodyText", "scheduled_at": "scheduledAt",
+	"window_start": "windowStart", "window_end": "windowEnd",
 }
 
 // twinned are the schemas with both spellings.

@@ -56,7 +56,8 @@ func TestReviewOfAnUndecidedSegment(t *testing.T) {
 		}
 		e.must(e.store.DeleteList(t.Context(), gone.ID, "test", e.seed.Time()))
 		status, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-		if status != http.StatusOK || !strings.Contains(textOf(page), gone.ID) || strings.Contains(page, `value="approve"`) {
+		if status != http.StatusOK || !strings.Contains(textOf(page), gone.ID) || strings.Contains(page,
+			`value="approve"`) {
 			t.Errorf("after: %d %s", status, textOf(page))
 		}
 	})
@@ -333,7 +334,8 @@ func TestReviewShowsAllThatIsCovered(t *testing.T) {
 			return textOf(list)
 		}
 		console := []string{
-			"desk@acme.example", "answers@acme.example", "paper.png (7 B)", "Staff", "April", "March", "Loyal", "Silent",
+			"desk@acme.example", "answers@acme.example", "paper.png (7 B)", "Staff", "April", "March", "Loyal",
+			"Silent",
 			"utm_source=letter", "utm_campaign=may",
 		}
 		for _, lang := range core.Languages {

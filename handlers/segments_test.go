@@ -118,7 +118,8 @@ func TestCountsOfSegmentsAreCoarse(t *testing.T) {
 	made := e.call(201, "POST", "/api/campaigns", "ed",
 		object{"list_ids": []string{e.list}, "subject": "News", "segment_id": one})["id"].(string)
 	to := e.call(200, "GET", "/api/campaigns/"+made+"/audience", "ed", nil)
-	if to["recipients"].(float64) < 20 || to["recipients"].(float64)+to["outside"].(float64) != 60 || to["coarse"] != true {
+	if to["recipients"].(float64) < 20 || to["recipients"].(float64)+to["outside"].(float64) != 60 ||
+		to["coarse"] != true {
 		t.Errorf("the audience for an editor: %v", to)
 	}
 	to = e.call(200, "GET", "/api/campaigns/"+made+"/audience", "pia", nil)
@@ -228,7 +229,8 @@ func TestSendToASegment(t *testing.T) {
 	first := e.call(201, "POST", "/api/segments", "pia",
 		object{"name": "First", "rule": domains(upTo(30)...)})["id"].(string)
 	odd := e.call(201, "POST", "/api/segments", "pia",
-		object{"name": "Without 3 and 4", "rule": object{"all": []object{{"segment": first}, {"not": domains(3, 4)}}}})["id"].(string)
+		object{"name": "Without 3 and 4", "rule": object{"all": []object{{"segment": first}, {"not": domains(3,
+			4)}}}})["id"].(string)
 	except := e.call(201, "POST", "/api/segments", "pia", object{"name": "Five", "rule": domains(5)})["id"].(string)
 
 	res, b := e.ask("GET", "/api/segments/"+odd+"/people?limit=10&list_id="+e.list, "pia", nil)

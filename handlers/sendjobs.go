@@ -49,7 +49,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		}).
 		Refuses(times...).
 		Refuses(
-			web.Refused("list_id", "The list doesn't exist"), web.Refused("tenant_id", "The list belongs to another tenant"),
+			web.Refused("list_id", "The list doesn't exist"), web.Refused("tenant_id", "The list is another tenant's"),
 			web.Refused("segment_id", "null, or the list's tenant has no such segment"),
 			web.Clashing("segment_undecided", "", "A condition of the segment can't be decided"),
 			web.Refused("body_html", "The placeholders are malformed"),

@@ -299,6 +299,7 @@ func TestDiskReserve(t *testing.T) {
 	}
 	jsonBody := func(b string) []string { return []string{b, jsonType} }
 	registration := jsonBody(`{"email":"n@user.example","password":"correct horse"}`)
+	leaving := jsonBody(`{"token":"` + o.value("leave") + `"}`)
 	form := func(b string) []string { return []string{b, formType} }
 	list := o.value("weekly")
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -367,7 +368,7 @@ func TestDiskReserve(t *testing.T) {
 			form("grant_type=password&username=una@user.example&password=correct+horse+battery"), 200,
 		},
 		{"confirm", "GET", "/api/newsletter/confirm?token=" + pending.Token, "", nil, 200},
-		{"unsubscribe", "POST", "/api/newsletter/unsubscribe", "", jsonBody(`{"token":"` + o.value("leave") + `"}`), 200},
+		{"unsubscribe", "POST", "/api/newsletter/unsubscribe", "", leaving, 200},
 		{
 			"one click", "POST", "/api/newsletter/unsubscribe?token=" + o.value("click"), "",
 			form("List-Unsubscribe=One-Click"), 200,

@@ -46,7 +46,8 @@ func segmentCommands(p *program) *cli.Command {
 			if _, _, err := tenantOf(c, s); err != nil {
 				return err
 			}
-			rows, err := pages(func(g core.Segment) string { return g.ID }, func(page core.Page) ([]core.Segment, error) {
+			id := func(g core.Segment) string { return g.ID }
+			rows, err := pages(id, func(page core.Page) ([]core.Segment, error) {
 				return s.Segments(c.Context, c.String("tenant"), page)
 			})
 			if err != nil {

@@ -6,31 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/store"
 	"newsletterd/store/db"
 )
-
-// lockedBuffer is a buffer that several goroutines write to.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // A small database that was not closed is checked before the daemon listens, and a damaged one is refused. A large one
 // is checked meanwhile, and its damage is in the log and in the state that /healthz shows.
@@ -79,13 +60,11 @@ func TestCheckAfterACrash(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		defer s.Close()
-		var log lockedBuffer
-		err = checkAfterCrash(t.Context(), s, first, slog.New(slog.NewTextHandler(&log, nil)))
+		var log daemontest.Log
+		err = checkAfterCrash(t.Context(), s, first, slog.New(slog.NewJSONHandler(&log, nil)))
 		daemontest.Await(t, "the check", func() bool { return s.CheckState() != db.CheckRunning })
 		if err == nil {
-			daemontest.Await(t, "the log", func() bool {
-				return strings.Contains(log.String(), "is intact") || strings.Contains(log.String(), "level=ERROR")
-			})
+			daemontest.Await(t, "the log", func() bool { return log.Has("is intact") || log.Has(`"level":"ERROR"`) })
 		}
 		return log.String(), s.CheckState(), err
 	}

@@ -131,7 +131,8 @@ func TestEditorOfACampaignInABrowser(t *testing.T) {
 	b.Open(d.cfg.Origin()+"/console/"+tenant.ID+"/campaigns/"+c.ID, chromedp.WaitVisible(".editor-text"))
 	b.Eval(`(() => {
 		window.faults = [];
-		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " + e.blockedURI));
+		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " +
+			e.blockedURI));
 	})()`)
 	b.Look("campaign-editor")
 	b.Click(".editor-text > p")

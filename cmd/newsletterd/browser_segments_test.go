@@ -73,7 +73,8 @@ func TestSegmentsInABrowser(t *testing.T) {
 	}
 	console := w.d.cfg.Origin() + "/console/" + w.tenant.ID
 	w.Do(browsertest.OnEachPage(`window.faults = [];
-		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " + e.blockedURI));
+		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " +
+			e.blockedURI));
 		addEventListener("error", e => faults.push(e.message));`))
 	w.Open(console+"/segments", browsertest.Heading("Segments"))
 	c.picture("segments-empty", 1280, 800)

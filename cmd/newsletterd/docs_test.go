@@ -26,7 +26,8 @@ var (
 		"quick-start.md", "writing.md", "tenant.md", "backup.md", "configuration.md", "mail.md", "import.md", "oidc.md",
 	}
 	apiGuides = []string{
-		"segments.md", "api-subscribers.md", "api-imports.md", "api-campaigns.md", "api-sending.md", "api-content.md", "api-apps.md",
+		"segments.md", "api-subscribers.md", "api-imports.md", "api-campaigns.md", "api-sending.md", "api-content.md",
+		"api-apps.md",
 		"api-devices.md", "api-server.md",
 	}
 )

@@ -137,8 +137,9 @@ func countSegments(f *figurestest.Figures) {
 		var took []time.Duration
 		for i := range 21 {
 			began := time.Now()
-			f.Send(http.MethodPost, "/api/segment-count", `{"tenant_id": "`+f.Tenant+`", "list_ids": ["`+f.List+`"], "rule": `+rule+`, "exact": `+
-				strconv.FormatBool(i == 0)+`}`).OK()
+			f.Send(http.MethodPost, "/api/segment-count",
+				`{"tenant_id": "`+f.Tenant+`", "list_ids": ["`+f.List+`"], "rule": `+rule+`, "exact": `+
+					strconv.FormatBool(i == 0)+`}`).OK()
 			took = append(took, time.Since(began))
 		}
 		exact := took[0]

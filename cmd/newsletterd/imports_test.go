@@ -33,7 +33,8 @@ var mayImport = map[string][]string{
 		"store/members", "store/tenants",
 	},
 	"store": {
-		"core", "schema", "store/audience", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity", "store/imports",
+		"core", "schema", "store/audience", "store/campaigns", "store/db", "store/devices", "store/files",
+		"store/identity", "store/imports",
 		"store/members", "store/people", "store/tenants",
 	},
 	"store/storetest": {

@@ -291,7 +291,8 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 	if r.ExcludeListIDs, err = find("exclude_lists", people.NounList, issue.Texts["exclude_lists"]); err != nil {
 		return r, err
 	}
-	if r.ExcludeSegmentIDs, err = find("exclude_segments", people.NounSegment, issue.Texts["exclude_segments"]); err != nil {
+	if r.ExcludeSegmentIDs, err = find("exclude_segments", people.NounSegment,
+		issue.Texts["exclude_segments"]); err != nil {
 		return r, err
 	}
 	if r.SegmentID = c.String("segment"); r.SegmentID == "" && issue.Values["segment"] != "" {

@@ -62,8 +62,8 @@ type choiceListFlag struct {
 	words []string
 }
 
-// checkChoices fails with a usage error where a flag has a value that it doesn't take. An empty segment is one: it would
-// stand for the whole list.
+// checkChoices fails with a usage error where a flag has a value that it doesn't take. An empty segment is one: it
+// would stand for the whole list.
 func checkChoices(c *cli.Context) error {
 	for _, f := range c.Command.Flags {
 		var name string
@@ -75,7 +75,8 @@ func checkChoices(c *cli.Context) error {
 			name, words, values = f.Name, append([]string{""}, f.words...), c.StringSlice(f.Name)
 		case refFlag:
 			if f.noun == people.NounSegment && c.IsSet(f.Name) && strings.TrimSpace(c.String(f.Name)) == "" {
-				return usageError{c.Command.HelpName, "--" + f.Name + " must not be empty. Name a segment, or leave it out"}
+				return usageError{c.Command.HelpName, "--" + f.Name +
+					" must not be empty. Name a segment, or leave it out"}
 			}
 		}
 		if name == "" || !c.IsSet(name) {

@@ -168,7 +168,8 @@ type mailTextsPart struct {
 func (p *Page) MailTextsPart(f filled, kinds []mailKind, may bool) mailTextsPart {
 	return mailTextsPart{
 		f, kinds, may, p.T("Subject"), p.T("Text above the link"),
-		p.T("Available placeholders: {{email}}, {{list}} and {{tenant}}.", "email", "{{email}}", "list", "{{list.name}}",
+		p.T("Available placeholders: {{email}}, {{list}} and {{tenant}}.", "email", "{{email}}", "list",
+			"{{list.name}}",
 			"tenant",
 			"{{tenant.name}}"), p.T("Save"), p.T("Update preview"), p.T("Reset to default"), p.T("Default text"),
 	}

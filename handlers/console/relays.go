@@ -40,7 +40,8 @@ func (p *Page) relayState() (s core.RelayState, err error) {
 func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	switch t.Outcome {
 	case core.RelayAccepted:
-		return p.T("The mail server accepted the email to {{to}}. Check that it arrives and doesn't land in spam.", "to", to)
+		return p.T("The mail server accepted the email to {{to}}. Check that it arrives and doesn't land in spam.",
+			"to", to)
 	case core.RelayWritten:
 		return p.T("The test email was saved to a folder and wasn't delivered to anyone. Set up a mail server first.")
 	case core.RelayRefused:

@@ -118,7 +118,10 @@ func TestComparedWithTheLastCampaigns(t *testing.T) {
 	}
 	var tile reportTile
 	p := Page{Lang: "de"}
-	if p.compare(&tile, .01, 5000, []float64{.05, .05, .05}, true); tile.Change != (Badge{"−4,0 Prozentpunkte", "good"}) {
+	if p.compare(&tile, .01, 5000, []float64{.05, .05, .05}, true); tile.Change != (Badge{
+		"−4,0 Prozentpunkte",
+		"good",
+	}) {
 		t.Errorf("of those who have left: %+v", tile.Change)
 	}
 	if bars := string(smallBars([]float64{.2, .1}, .4)); strings.Index(bars, `height="6.0"`) > strings.Index(bars,

@@ -157,7 +157,8 @@ func (d *segmentData) matches(p *Page) error {
 		}
 		q := url.Values{"list_id": {l.ID}}
 		var found []person
-		if _, err := readShort(p, "/api/segments/"+url.PathEscape(d.ID)+"/people", q, shownMatches, &found); err != nil {
+		if _, err := readShort(p, "/api/segments/"+url.PathEscape(d.ID)+"/people", q, shownMatches,
+			&found); err != nil {
 			if _, ok := p.countFault(err); ok {
 				return nil
 			}
@@ -197,7 +198,8 @@ func (p *Page) segmentChoices(d *editorData) error {
 	return nil
 }
 
-// segmentedReaders describes the audience of a campaign, as the page before sending counts it, if segments decide on it.
+// segmentedReaders describes the audience of a campaign, as the page before sending counts it, if segments decide on
+// it.
 func (p *Page) segmentedReaders(d *editorData) error {
 	c := d.campaignPage
 	if !c.segmented() || len(c.ListIDs) == 0 {

@@ -104,7 +104,8 @@ var segmentOps = map[string][]segmentOp{
 		"campaigns",
 		"Opened a campaign from the last {{value}} days", "Didn't open any campaign from the last {{value}} days"),
 	subjectClicked: engagedOps("Clicked a link in the last {{value}} campaigns",
-		"Didn't click any link in the last {{value}} campaigns", "Clicked a link in a campaign from the last {{value}} days",
+		"Didn't click any link in the last {{value}} campaigns",
+		"Clicked a link in a campaign from the last {{value}} days",
 		"Didn't click any link in campaigns from the last {{value}} days"),
 }
 
@@ -113,10 +114,14 @@ func engagedOps(last, noneOfLast, days, notForDays string) []segmentOp {
 	return []segmentOp{
 		{Name: "last", Text: "one of the last", Key: "last", Input: inputCount, Unit: "campaigns", Said: last},
 		{
-			Name: "none_of_last", Text: "none of the last", Key: "last", Not: true, Input: inputCount, Unit: "campaigns",
+			Name: "none_of_last", Text: "none of the last", Key: "last", Not: true, Input: inputCount,
+			Unit: "campaigns",
 			Said: noneOfLast,
 		},
-		{Name: "days", Text: "a campaign from the last", Key: "within_days", Input: inputDays, Unit: "days", Said: days},
+		{
+			Name: "days", Text: "a campaign from the last", Key: "within_days", Input: inputDays, Unit: "days",
+			Said: days,
+		},
 		{
 			Name: "not_for_days", Text: "no campaign from the last", Key: "within_days", Not: true, Input: inputDays,
 			Unit: "days", Said: notForDays,

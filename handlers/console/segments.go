@@ -74,7 +74,8 @@ func (o *Console) segments(p *Page) (web.HTML, error) {
 	}
 	d.Pager = p.Pager(next)
 	return p.Show("segments", View{
-		Title: p.T("Segments"), State: p.T("Groups of people who match the same conditions, always up to date."), Data: &d,
+		Title: p.T("Segments"), State: p.T("Groups of people who match the same conditions, always up to date."),
+		Data: &d,
 	})
 }
 

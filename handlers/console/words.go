@@ -20,8 +20,8 @@ var wordFiles embed.FS
 
 var words = sync.OnceValue(readWords)
 
-// languages lists the languages of the console. English needs no file. Other languages have only the texts of pages that
-// readers see, too: the account page and the page for approvals, with their frame (shared.json).
+// languages lists the languages of the console. English needs no file. Other languages have only the texts of pages
+// that readers see, too: the account page and the page for approvals, with their frame (shared.json).
 var languages = []string{"en", "de"}
 
 func readWords() map[string]map[string]string {

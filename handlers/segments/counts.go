@@ -70,7 +70,7 @@ var undecided = web.Clashing("segment_undecided", "rule",
 func (r *Room) countRoutes(t *web.Table) {
 	t.Add("POST", "/api/segment-count", web.Sent(core.ActionSegmentRead), web.Member,
 		web.JSON(r.count).Fails(core.NotFound, core.Conflict),
-		"Count the active subscribers who match a segment, or an unsaved rule; without people.read the counts are coarse").
+		"Count the active subscribers who match a segment or an unsaved rule; coarse without people.read").
 		Named("countSegment").
 		Example(web.Object{
 			"tenant_id": web.ExampleID, "list_ids": []string{web.ExampleID}, "rule": exampleRule,
@@ -125,7 +125,8 @@ func (r *Room) askFor(c *web.Call, q *audience.Question, in *CountInput) (err er
 		l, err := r.Store.List(c, id)
 		switch {
 		case core.KindOf(err) == core.NotFound || err == nil && l.TenantID != q.TenantID:
-			return core.Invalidf("list_ids", "list_ids: list not found. It may have been deleted, or you don't have access.")
+			return core.Invalidf("list_ids",
+				"list_ids: list not found. It may have been deleted, or you don't have access.")
 		case err != nil:
 			return err
 		}

@@ -53,9 +53,9 @@
 //
 // A field is read if it has one of the tags json, form, query, path and header. A struct may mix them, for example for
 // a JSON body and path parameters. The tag is: contains required (present and not null; in forms and queries also not
-// empty), value (may be absent, but not null) or uuid (a UUID, converted to lower case). In tags other than json, these words may also follow the name.
-// Path parameters are UUIDs unless their tag contains text; an invalid one is 404. The tag enum:"a|b" lists the
-// allowed values. Otherwise, a null counts as absent, and unknown names are ignored.
+// empty), value (may be absent, but not null) or uuid (a UUID, converted to lower case). In tags other than json, these
+// words may also follow the name. Path parameters are UUIDs unless their tag contains text; an invalid one is 404. The
+// tag enum:"a|b" lists the allowed values. Otherwise, a null counts as absent, and unknown names are ignored.
 //
 // Fields can be of type string, bool, int, int64, float64, core.Email (parsed, with the host in lower case) or
 // core.Instant. Structs, slices, pointers (nil: absent) and types with UnmarshalJSON are supported, too. A

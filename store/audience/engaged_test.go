@@ -176,7 +176,8 @@ func TestUnknownPeopleAreNotExcluded(t *testing.T) {
 	g := w.segment("Silent", `{"not":{"opened":{"last":1}}}`)
 	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.Tracking = core.TrackingPersons })
 	j := w.Start(w.SendDraft(&d))
-	w.sql("UPDATE recipient SET state = 2, marks = iif(seq = 1, ?, 0) WHERE job_no = ?", int64(core.MarkReadUnclear), j.No)
+	w.sql("UPDATE recipient SET state = 2, marks = iif(seq = 1, ?, 0) WHERE job_no = ?", int64(core.MarkReadUnclear),
+		j.No)
 	w.Finish(j)
 	w.Seeder = w.At(w.Time() + day)
 	w.tell(l, core.StatusActive, "new@user.example", `{}`)

@@ -31,7 +31,8 @@ func (w *world) segment(name, rule string) core.Segment {
 
 func (w *world) trySegment(name, rule string) (core.Segment, error) {
 	w.Helper()
-	g, err := core.NewSegment(w.TenantID, core.SegmentInput{Name: &name, Rule: core.RuleText(rule)}, "user:ann", w.Time())
+	g, err := core.NewSegment(w.TenantID, core.SegmentInput{Name: &name, Rule: core.RuleText(rule)}, "user:ann",
+		w.Time())
 	w.Must(err)
 	return g, w.AddSegment(w.Context(), g)
 }

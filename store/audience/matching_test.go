@@ -206,7 +206,8 @@ func TestCountsPeopleAndRecipientsAreTheSame(t *testing.T) {
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Errorf("%s: %d recipients on %d lists, want %d", text, len(got), len(*lists), len(want))
 			}
-			if relative := strings.Contains(text, "_day"); !relative && a.Recipients != int64(len(want)) { // it has no clock
+			if relative := strings.Contains(text, "_day"); !relative &&
+				a.Recipients != int64(len(want)) { // it has no clock
 				t.Errorf("%s: %+v on %d lists, want %d recipients", text, a, len(*lists), len(want))
 			}
 		}

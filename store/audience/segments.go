@@ -44,7 +44,8 @@ func (s *Store) AddSegment(ctx context.Context, g core.Segment) error {
 			return err
 		}
 		if n >= core.MaxSegments {
-			return core.Conflictf("conflict", "A tenant can have at most %d segments. Delete one first.", core.MaxSegments)
+			return core.Conflictf("conflict", "A tenant can have at most %d segments. Delete one first.",
+				core.MaxSegments)
 		}
 		if err := maySave(tx, &g); err != nil {
 			return err

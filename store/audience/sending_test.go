@@ -206,7 +206,8 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 				return
 			}
 			j := w.Start(started)
-			if j.Recipients != 0 || j.PausedAt == 0 || !strings.HasPrefix(j.PauseReason, core.PauseSegment) || j.Expanded {
+			if j.Recipients != 0 || j.PausedAt == 0 || !strings.HasPrefix(j.PauseReason, core.PauseSegment) ||
+				j.Expanded {
 				t.Errorf("the job: %+v", j)
 			}
 			if running, err := w.RunningJobs(t.Context()); err != nil || slices.ContainsFunc(running,
@@ -390,8 +391,9 @@ func TestSegmentsOfACampaignTogether(t *testing.T) {
 	}
 	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.SegmentID, f.ExcludeSegmentIDs = ids[0], ids[1:] })
 	_, err := w.SendCampaign(t.Context(), campaigns.CampaignSending{
-		CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: "test", Now: w.Time()}, Version: d.Version.Version,
-		Fields: &d.Fields, Copy: &d.Content.Copy, Head: d.Head,
+		CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: "test", Now: w.Time()},
+		Version:      d.Version.Version,
+		Fields:       &d.Fields, Copy: &d.Content.Copy, Head: d.Head,
 	}, campaigns.JobRequest{}, 0)
 	if core.KindOf(err) != core.Conflict {
 		t.Errorf("330 conditions: %v", err)

@@ -10,12 +10,14 @@ import (
 // the limit.
 const measuredJobs = `SELECT no, at, tracked, low, high,
 	EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) AS known FROM (
-	SELECT j.no, j.started_at AS at, j.tracked, 1 AS low, ` + FirstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
+	SELECT j.no, j.started_at AS at, j.tracked, 1 AS low,
+		` + FirstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
 		WHERE j.list_id = ?1 AND j.started_at BETWEEN ?2 AND ?4 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
 	UNION ALL
 	SELECT j.no, j.started_at, j.tracked, f.after_seq + 1, ` + FurtherListEnds + ` FROM further_list AS f
 		INDEXED BY further_list_list CROSS JOIN send_job AS j ON j.no = f.job_no
-		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at BETWEEN ?2 AND ?4 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0)
+		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at BETWEEN ?2 AND ?4 AND j.tracked & 3 <> 0 AND
+			j.tracked & 4 = 0)
 	AS m WHERE high >= low ORDER BY at DESC, no DESC LIMIT +?3`
 
 // MaxMeasured is the most jobs that are searched: an email a day for a year.
@@ -42,7 +44,8 @@ func MeasuredJobs(q db.Querier, listID string, since, until core.Instant) (jobs 
 // one.
 const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION ALL
 	SELECT iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2), low,
-		(low + high) / 2 + 1), iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2),
+		(low + high) / 2 + 1), iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND
+			seq = (low + high) / 2),
 		(low + high) / 2, high) FROM half WHERE low < high)
 	SELECT low FROM half WHERE low = high`
 
@@ -55,7 +58,8 @@ type Mailed struct {
 
 const (
 	mailedColumns = "r.subscriber_id AS id, r.marks, r.state = " + SqlRecipientSent + " AS sent"
-	mailedBetween = "SELECT " + mailedColumns + " FROM recipient AS r WHERE r.job_no = ?1 AND r.seq >= ?2 AND r.seq < ?3"
+	mailedBetween = "SELECT " + mailedColumns +
+		" FROM recipient AS r WHERE r.job_no = ?1 AND r.seq >= ?2 AND r.seq < ?3"
 
 	// mailedAmong is mailedBetween for the subscribers with the ids in a JSON array.
 	mailedAmong = "SELECT " + mailedColumns + ` FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id

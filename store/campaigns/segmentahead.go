@@ -56,7 +56,9 @@ func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead *judged, err err
 
 // keep drops the candidates of a list who don't match the rule of a job. Those who became candidates after judgeAhead
 // are judged now.
-func (a *judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string, found []candidate) ([]candidate, error) {
+func (a *judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string, found []candidate) (_ []candidate,
+	err error,
+) {
 	if !n.Segmented() || len(found) == 0 {
 		return found, nil
 	}

@@ -210,8 +210,8 @@ func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Inst
 		CROSS JOIN campaign_copy AS c INDEXED BY sqlite_autoindex_campaign_copy_1 ON c.id = j.copy_id
 		WHERE j.list_id = ?1 AND j.created_at > ?2 AND j.status != 'cancelled' AND c.subject = ?3 AND c.body_html = ?4
 		AND c.body_text = ?5
-		AND c.template = ?6 AND (?7 = '' OR j.narrowing = '' OR j.narrowing->>'$.segment_id' = ?7)`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML,
-		c.BodyText, c.Template, r.SegmentID)
+		AND c.template = ?6 AND (?7 = '' OR j.narrowing = '' OR j.narrowing->>'$.segment_id' = ?7)`, r.ListID,
+		int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText, c.Template, r.SegmentID)
 	if err == nil && same > 0 {
 		return core.Conflictf("conflict",
 			"An identical send job was created moments ago. Wait a few minutes if you want to send it twice.")

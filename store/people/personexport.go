@@ -199,7 +199,8 @@ func (at *personReach) account(r *db.Reader) (*core.AccountData, error) {
 			"(SELECT record FROM keeper INDEXED BY keeper_actor WHERE actor = 'user:' || ?) ORDER BY id", id},
 		{&a.Segments, "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment WHERE id IN (
 			SELECT id FROM segment INDEXED BY segment_creator WHERE created_by = 'user:' || ?1 AND created_by <> ''
-			UNION SELECT id FROM segment INDEXED BY segment_changer WHERE changed_by = 'user:' || ?1 AND changed_by <> '')
+			UNION SELECT id FROM segment INDEXED BY segment_changer
+				WHERE changed_by = 'user:' || ?1 AND changed_by <> '')
 			ORDER BY id`, id},
 	})
 }

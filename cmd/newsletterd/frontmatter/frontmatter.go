@@ -29,7 +29,8 @@ type Matter struct {
 var Keys = []string{
 	"id", "list", "tenant", "subject", "preheader", "name", "from_name", "from_email", "reply_to", "language",
 	"tracking", "theme", "unsubscribe_url", "archive", "utm_source", "utm_medium", "utm_campaign", "utm_term",
-	"utm_content", "lists", "exclude_lists", "exclude_campaigns", "segment", "exclude_segments", "audience", "audience_of",
+	"utm_content", "lists", "exclude_lists", "exclude_campaigns", "segment", "exclude_segments", "audience",
+	"audience_of",
 	"test_addresses", "time_zone", "attachments",
 }
 
@@ -96,7 +97,8 @@ func Read(name, source string) (m Matter, err error) {
 			continue
 		case string:
 			if key == "segment" && strings.TrimSpace(v) == "" { // which would stand for the whole list
-				return m, fmt.Errorf("%s:%d: segment must not be empty. Name a segment, or remove the key", name, m.Lines[key])
+				return m, fmt.Errorf("%s:%d: segment must not be empty. Name a segment, or remove the key", name,
+					m.Lines[key])
 			}
 			m.Values[key] = v
 		case int, int64, float64:
