@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"newsletterd/core"
@@ -101,4 +102,206 @@ func (a campaignsAPI) restore(c *web.Call, in restoredVersion) (campaign, error)
 	}
 	changed, err := a.store.RestoreVersion(c, e, in.version())
 	return a.reply(c, &changed, err)
+}
+
+// written holds the fields of a version except its name and subject.
+type written struct {
+	ListIDs   []string             `json:"list_ids"`
+	Preheader string               `json:"preheader"`
+	FromName  string               `json:"from_name"`
+	FromEmail string               `json:"from_email"` // empty: the tenant's
+	ReplyTo   string               `json:"reply_to"`   // empty: the tenant's
+	Language  string               `json:"language"`   // empty: the list's
+	Tracking  string               `json:"tracking" enum:"off|totals|persons"`
+	Template  json.RawMessage      `json:"template,omitempty"`
+	Theme     string               `json:"theme"` // of markdown and blocks: built-in name or own id; empty: the first
+	Content   core.CampaignContent `json:"content"`
+	UTM       core.UTM             `json:"utm,omitzero"` // added to links without such parameters
+
+	ExcludeListIDs     []string `json:"exclude_list_ids"`     // subscribers of these lists are excluded
+	ExcludeCampaignIDs []string `json:"exclude_campaign_ids"` // recipients of these campaigns are excluded
+
+	SegmentID         string   `json:"segment_id"`          // others are excluded; empty: none
+	ExcludeSegmentIDs []string `json:"exclude_segment_ids"` // people in these segments are excluded
+
+	Audience *core.FollowUp `json:"audience,omitempty"` // readers of another campaign alone
+
+	Attachments   []string `json:"attachments"`    // ids of media
+	TestAddresses []string `json:"test_addresses"` // where its tests go; none: to the tenant's test group
+}
+
+func writtenOf(f *core.CampaignFields) written {
+	return written{
+		append([]string{}, f.ListIDs...), f.Preheader, f.FromName, f.FromEmail, f.ReplyTo, f.Language, f.Tracking,
+		f.Template, f.Theme, f.Content, f.UTM,
+		append([]string{}, f.ExcludeListIDs...), append([]string{}, f.ExcludeCampaignIDs...),
+		f.SegmentID, append([]string{}, f.ExcludeSegmentIDs...),
+		f.Audience, append([]string{}, f.Attachments...), append([]string{}, f.TestAddresses...),
+	}
+}
+
+// contentInput holds new values of a content. An absent field is left unchanged.
+type contentInput struct {
+	Kind   *string `json:"kind" enum:"markdown|blocks|html|text"`
+	Source *string `json:"source" max:"1048576" about:"Markdown, blocks as JSON, HTML or text, according to kind"`
+	Text   *string `json:"text" max:"1048576" about:"Text part for kind html; generated from the HTML if empty"`
+	Layout *string `json:"layout" about:"Name of the layout template, for kind html or text"`
+}
+
+// utmInput holds new link parameters. An absent one is left unchanged.
+type utmInput struct {
+	Source   *string `json:"source" like:"line" max:"100" about:"Traffic source (utm_source)"`
+	Medium   *string `json:"medium" like:"line" max:"100"`
+	Campaign *string `json:"campaign" like:"line" max:"100"`
+	Term     *string `json:"term" like:"line" max:"100"`
+	Content  *string `json:"content" like:"line" max:"100"`
+}
+
+// fieldsInput holds new fields of a campaign. An absent field is left unchanged.
+type fieldsInput struct {
+	Name               *string         `json:"name" like:"line" max:"998"`
+	ListIDs            *[]string       `json:"list_ids" like:"set" max:"20" each:"uuid"`
+	Subject            *string         `json:"subject" like:"line" max:"998" about:"The subject, with placeholders"`
+	Preheader          *string         `json:"preheader" like:"line" max:"255"`
+	FromName           *string         `json:"from_name" like:"line" max:"100"`
+	FromEmail          *string         `json:"from_email" like:"address sender"`
+	ReplyTo            *string         `json:"reply_to" like:"address" about:"Defaults to the tenant's"`
+	Language           *string         `json:"language" like:"language"`
+	Tracking           *string         `json:"tracking" enum:"off|totals|persons" like:"tracking"`
+	Template           json.RawMessage `json:"template"`
+	Theme              *string         `json:"theme" like:"theme"`
+	Content            *contentInput   `json:"content" like:"content"`
+	UTM                *utmInput       `json:"utm" like:"strict" about:"Added to links without utm parameters"`
+	ExcludeListIDs     *[]string       `json:"exclude_list_ids" like:"set" max:"20" each:"uuid"`
+	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids" like:"set" max:"20" each:"uuid"`
+	SegmentID          *string         `json:"segment_id" like:"segment"`
+	ExcludeSegmentIDs  *[]string       `json:"exclude_segment_ids" like:"set" max:"20" each:"uuid"`
+
+	Audience *followUpInput `json:"audience" like:"strict"`
+
+	Attachments   *[]string `json:"attachments" like:"set attachments" max:"10" each:"uuid"`
+	TestAddresses *[]string `json:"test_addresses" like:"tests" max:"20" each:"email"`
+
+	Archive *bool `json:"archive"` // no part of a version: it can be changed at any time
+}
+
+// followUpInput limits a campaign to some recipients of another one. Without Of, the limit is removed.
+type followUpInput struct {
+	Of  string `json:"of" like:"uuid"`
+	Who string `json:"who" enum:"same|joined|unopened" is:"needed"`
+}
+
+// takeIDs validates ids and stores them in to. Without from, it changes nothing.
+func takeIDs(field string, from, to *[]string) error {
+	if from == nil {
+		return nil
+	}
+	*to = *from
+	for i, id := range *to {
+		parsed, ok := core.ParseID(id)
+		if !ok {
+			return core.Invalidf(field, "%s must contain only UUIDs.", field)
+		}
+		(*to)[i] = parsed
+	}
+	return nil
+}
+
+// JudgeKeys implements keyJudge.
+func (in *contentInput) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[contentInput](), unknown)
+}
+
+// JudgeKeys implements keyJudge.
+func (in *utmInput) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[utmInput](), unknown)
+}
+
+func (in *fieldsInput) CheckInput() error {
+	if len(in.Template) > 0 && in.Template[0] != '{' {
+		return core.Invalidf("template", "template must be a JSON object.")
+	}
+	return nil
+}
+
+// change applies the input to the fields and validates the result.
+func (in *fieldsInput) change(f *core.CampaignFields) error {
+	type taken struct{ to, from *string }
+	all := []taken{
+		{&f.Name, in.Name},
+		{&f.Subject, in.Subject},
+		{&f.Preheader, in.Preheader},
+		{&f.FromName, in.FromName},
+		{&f.FromEmail, in.FromEmail},
+		{&f.ReplyTo, in.ReplyTo},
+		{&f.Language, in.Language},
+		{&f.Tracking, in.Tracking},
+		{&f.Theme, in.Theme},
+	}
+	if c := in.Content; c != nil {
+		all = append(all, taken{&f.Content.Kind, c.Kind}, taken{&f.Content.Source, c.Source},
+			taken{&f.Content.Text, c.Text}, taken{&f.Content.Layout, c.Layout})
+	}
+	if u := in.UTM; u != nil {
+		all = append(all, taken{&f.UTM.Source, u.Source}, taken{&f.UTM.Medium, u.Medium},
+			taken{&f.UTM.Campaign, u.Campaign}, taken{&f.UTM.Term, u.Term}, taken{&f.UTM.Content, u.Content})
+	}
+	for _, t := range all {
+		if t.from != nil {
+			*t.to = *t.from
+		}
+	}
+	for _, ids := range []struct {
+		field string
+		from  *[]string
+		to    *[]string
+	}{
+		{"list_ids", in.ListIDs, &f.ListIDs},
+		{"exclude_list_ids", in.ExcludeListIDs, &f.ExcludeListIDs},
+		{"exclude_campaign_ids", in.ExcludeCampaignIDs, &f.ExcludeCampaignIDs},
+		{"exclude_segment_ids", in.ExcludeSegmentIDs, &f.ExcludeSegmentIDs},
+		{"attachments", in.Attachments, &f.Attachments},
+	} {
+		if err := takeIDs(ids.field, ids.from, ids.to); err != nil {
+			return err
+		}
+	}
+	if len(in.Template) > 0 {
+		f.Template = in.Template
+	}
+	if in.TestAddresses != nil {
+		f.TestAddresses = *in.TestAddresses
+	}
+	if err := in.Audience.change(f); err != nil {
+		return err
+	}
+	if id := given(in.SegmentID); in.SegmentID != nil {
+		parsed, ok := core.ParseID(id)
+		if !ok && id != "" {
+			return core.Invalidf("segment_id", "segment_id must be a UUID, or empty for no segment.")
+		}
+		f.SegmentID = parsed
+	}
+	return f.Check()
+}
+
+// JudgeKeys implements keyJudge.
+func (in *followUpInput) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[followUpInput](), unknown)
+}
+
+func (in *followUpInput) change(f *core.CampaignFields) error {
+	switch {
+	case in == nil:
+		return nil
+	case in.Of == "":
+		f.Audience = nil
+		return nil
+	}
+	of, ok := core.ParseID(in.Of)
+	if !ok {
+		return core.Invalidf("audience.of", "audience.of must be a UUID.")
+	}
+	f.Audience = &core.FollowUp{Of: of, Who: in.Who}
+	return nil
 }

@@ -14,13 +14,13 @@
 //	clients_made.go      the clients that a user keeps, when the user's sessions end
 //	account.go oauth.go provider.go   users; tokens and keys; discovery, userinfo, revocation, introspection
 //	newsletter.go        /api/newsletter
-//	lists.go subscribers.go suppressions.go hygiene.go   lists, subscribers, the suppression list, inactive subscribers
+//	lists.go subscribers*.go suppressions.go hygiene.go   lists, subscribers, the suppression list, inactive subscribers
 //	imports.go importfaults.go importquestions.go   uploaded files of subscribers
 //	campaigns.go campaigns_*.go   campaigns: checks, versions, sending, corrections
 //	templates.go themes.go media.go media_turns.go   templates, themes, pictures
-//	sendjobs.go          send jobs, their stats and recipients; sendjobs_try.go: preview and test email
-//	sendjobs_*.go        tracked links, what was sent to an address, the export of recipients
-//	tracked.go tracked_outdated.go tracking_consent.go   pixel, tracked links, the web version, consent to tracking
+//	sendjobs.go          send jobs and their stats; sendjobs_try.go: preview and test email
+//	sendjobs_*.go        tracked links, what was sent to an address, recipients and their export
+//	tracked.go tracking_consent.go   pixel, tracked links, the web version, consent to tracking
 //	webhooks.go          signed events and full-sync batches from member services
 //	mailproviders.go     events of mail providers; providers.go: the providers themselves
 //	webhookclients.go endpoints.go   who sends us signed webhooks, and who receives ours

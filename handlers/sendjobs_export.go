@@ -61,3 +61,57 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	}
 	return nil
 }
+
+// recipient is what happened to one recipient of a job.
+type recipient struct {
+	Seq        int64        `json:"seq"`
+	Email      string       `json:"email"`
+	Name       string       `json:"name,omitempty"`          // as it is known today
+	ListID     string       `json:"list_id"`                 // by which the recipient is reached
+	Subscriber string       `json:"subscriber_id,omitempty"` // of that list; empty: erased since
+	Status     string       `json:"status" enum:"queued|deferred|sent|failed|skipped"`
+	Reason     string       `json:"reason,omitempty"`
+	Tries      int          `json:"tries"`
+	Ambiguous  int          `json:"ambiguous"`
+	NextTryAt  core.Instant `json:"next_try_at,omitzero"`
+	FinishedAt core.Instant `json:"finished_at,omitzero"`
+	// what was reported of it since: delivered, bounced, complained, opened, clicked
+	Events []string `json:"events"`
+}
+
+// recipientFilter narrows the list of a job's recipients.
+type recipientFilter struct {
+	Status string     `query:"status" enum:"queued|deferred|sent|failed|skipped"`
+	Code   string     `query:"code" like:"status_code"`
+	Email  core.Email `query:"email"`
+	Event  string     `query:"event" enum:"bounced|complained|opened|clicked|machine_opened|machine_clicked"`
+	Search string     `query:"search"`
+}
+
+func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([]recipient, string, error) {
+	j, err := a.store.SendJob(c, c.ID())
+	if err != nil {
+		return nil, "", err
+	}
+	f, next := campaigns.RecipientFilter(in), ""
+	var rows []core.Recipient
+	if in.Search != "" {
+		rows, next, err = a.store.FindRecipients(c, &j, f, page)
+	} else { // one more than asked for shows whether there is a next page
+		rows, err = a.store.Recipients(c, &j, f, core.Page{After: page.After, Limit: page.Limit + 1})
+		if len(rows) > page.Limit {
+			rows = rows[:page.Limit]
+			next = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
+		}
+	}
+	out := make([]recipient, len(rows))
+	for i, r := range rows {
+		out[i] = recipient{
+			r.Seq, r.Email, r.Name, r.ListID, r.SubscriberID, core.RecipientStates[r.State], r.Reason, r.Tries,
+			r.Ambiguous,
+			r.DueAt,
+			r.FinishedAt, r.Marks.Names(),
+		}
+	}
+	return out, next, err
+}

@@ -47,7 +47,7 @@
 // Settings:
 //
 //	settings.go team.go audit.go auditwords.go zones.go   settings, team, audit log, time zones
-//	domains.go dnshosts.go relays.go mailserver.go   sender domains, relays and the server's own
+//	domains.go domain_keys.go dnshosts.go relays.go mailserver.go   sender domains, relays and the server's own
 //	clients.go endpoints.go   API clients and webhooks
 //
 // Server, and each user's own pages:
