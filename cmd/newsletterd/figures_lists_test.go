@@ -123,6 +123,10 @@ func TestFiguresOfALongList(t *testing.T) {
 	if n := bytes.Count(b, []byte("\n")) - 1; n != f.N {
 		t.Errorf("%d rows are written out, want %d", n, f.N)
 	}
+	f.Kill()
+	file, err := os.Stat(f.Database())
+	f.Must(err)
+	f.Line("start after kill -9", "%v with a database of %d MB", f.Serve(), file.Size()>>20)
 	f.Stop()
 }
 

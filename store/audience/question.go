@@ -45,8 +45,8 @@ const mailableOf = ` FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_
 
 const (
 	profilesOf = "SELECT " + campaigns.ProfileColumns + mailableOf
-	peopleOf   = "SELECT s.list_id, s.word, s.word_at, s.block, s.block_at, s.soft_bounces, s.soft_at, s.doubted_at, " +
-		"s.sync_no, s.changed_at, " + campaigns.ProfileColumns + mailableOf
+	peopleOf   = "SELECT s.word, s.block, s.block_at, s.soft_bounces, s.soft_at, s.doubted_at, s.sync_no, s.changed_at, " +
+		campaigns.ProfileColumns + mailableOf
 )
 
 // read returns the next subscribers of a list between two ids, both exclusive.

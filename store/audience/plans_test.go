@@ -1,0 +1,45 @@
+package audience
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"newsletterd/store/db"
+	"newsletterd/store/db/dbtest"
+)
+
+// Subscribers are read in order by their list, segments and campaigns by their tenant, whatever SQLite has noted of the
+// tables.
+func TestPlans(t *testing.T) {
+	d := db.New(db.Options{Path: filepath.Join(t.TempDir(), "a.db"), Mode: db.Daemon, Migrate: true})
+	if err := d.Open(t.Context(), func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	byID := "SEARCH s USING PRIMARY KEY (list_id=? AND id>? AND id<?)"
+	for range 2 {
+		for query, want := range map[string]string{
+			profilesOf: byID, peopleOf: byID,
+			selectSegment: "USING PRIMARY KEY (id=?)", segmentsOfTenant: "USING INDEX segment_name (tenant_id=?",
+			relatives: "USING INDEX segment_name (tenant_id=?)", campaignsUsing: "USING INDEX campaign_tenant (tenant_id=?",
+		} {
+			plan, err := d.Explain(t.Context(), query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(plan, "\n")
+			if !strings.Contains(all, want) {
+				t.Errorf("%s\n%s", query, all)
+			}
+			for _, line := range plan {
+				if strings.HasPrefix(line, "SCAN") && !strings.HasPrefix(line, "SCAN json_each") ||
+					strings.Contains(line, "AUTOMATIC") {
+					t.Errorf("%s\n%s", query, line)
+				}
+			}
+		}
+		dbtest.SkewStatistics(d)
+	}
+}
