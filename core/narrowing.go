@@ -34,7 +34,7 @@ type Narrowing struct {
 
 	SegmentID         string   `json:"segment_id,omitempty"`          // excludes everyone outside this segment
 	ExcludeSegmentIDs []string `json:"exclude_segment_ids,omitempty"` // excludes everyone in these segments
-	// of a job only: what the segments said when it was made, with all references inlined
+	// of a job or an approved campaign: the rule of its segments, with all references inlined
 	Rule RuleText `json:"rule,omitempty"`
 
 	Audience *FollowUp `json:"audience,omitempty"` // excludes everyone else; nil: no one
@@ -60,13 +60,11 @@ func (n *Narrowing) Column() string {
 	return string(text)
 }
 
-// Searches returns the number of lists and campaigns in which each subscriber must be looked up.
+// Searches returns the number of lists and campaigns in which each subscriber must be looked up, without those of its
+// segments.
 func (n *Narrowing) Searches() int {
 	searches := len(n.ExcludeListIDs) + len(n.ExcludeCampaignIDs)
 	if n.Audience != nil {
-		searches++
-	}
-	if n.Segmented() {
 		searches++
 	}
 	return searches
@@ -124,8 +122,6 @@ type Audience struct {
 	Usual      int64 `json:"usual"`      // usual number of recipients of the first list; 0: too few sends
 	// counting took too long, so the counts are lower limits
 	AtLeast bool `json:"at_least,omitempty"`
-
-	Who uint64 `json:"-"` // sum of PersonHash of the recipients
 
 	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }

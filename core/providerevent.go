@@ -160,6 +160,9 @@ func (m Marks) Opens() Class {
 	return ClassPerson
 }
 
+// Clicked reports whether a person clicked a link in the email, as far as known.
+func (m Marks) Clicked() bool { return m&MarkClicked != 0 && m&MarkMachineClicked == 0 }
+
 // WithOpens returns the marks with the class of opens replaced.
 func (m Marks) WithOpens(c Class) Marks {
 	m &^= MarkReadByPerson | MarkReadUnclear | MarkReadByScanner

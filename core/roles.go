@@ -93,7 +93,7 @@ var Permissions = []Permission{
 	{ActionListRead, RoleViewer, byList, false, "see lists, their settings and counts"},
 	{ActionFiguresRead, RoleViewer, bySend, false, "see send jobs, their statistics and links"},
 	{ActionPeopleMasked, RoleViewer, byReading, false, "see subscribers with masked addresses"},
-	{ActionSegmentRead, RoleViewer, byReading, false, "see segments and their approximate size"},
+	{ActionSegmentRead, RoleViewer, bySend, false, "see segments and their approximate size"},
 
 	{ActionCampaignRead, RoleEditor, bySend, false, "read and preview the content of campaigns and send jobs"},
 	{ActionCampaignWrite, RoleEditor, bySend, false, "write campaigns"},

@@ -15,12 +15,12 @@ import (
 const (
 	MaxRuleBytes   = 32 << 10 // of the JSON text, as given and as stored
 	maxRuleDepth   = 4        // groups and the condition inside them
-	maxRuleLeaves  = 30
+	MaxRuleLeaves  = 30
 	maxRuleValues  = 200 // of all conditions together
 	maxRuleField   = 100 // characters of a field's name
 	maxRuleDays    = 36_500
-	MaxRuleLast    = 50 // campaigns of a condition on opens or clicks
-	MaxRuleSegment = 3  // levels of segments that refer to segments
+	maxRuleLast    = 50 // campaigns of a condition on opens or clicks
+	maxRuleSegment = 3  // levels of segments that refer to segments
 
 	MaxInlined      = 300       // conditions once the referenced segments are inlined
 	maxInlinedBytes = 256 << 10 // of its JSON text
@@ -32,7 +32,7 @@ type Rule struct {
 	All []Rule `json:"all,omitempty"`
 	Any []Rule `json:"any,omitempty"`
 	Not *Rule  `json:"not,omitempty"`
-	// of a job only: true for everyone who doesn't match the rule, also if that can't be decided for them
+	// only in what Combined makes: true for everyone who doesn't match the rule, even if that is unknown for them
 	Except *Rule `json:"except,omitempty"`
 
 	Field    string   `json:"field,omitempty"`    // key of the preferences; has exactly one operator of Test
@@ -70,12 +70,12 @@ var (
 		"all", "any", "not", "field", "joined", "domain", "received", "on_list", "segment", "opened",
 		"clicked",
 	}
-	FieldOperators = []string{
+	fieldOperators = []string{
 		"is", "is_not", "contains", "starts_with", "less", "more", "before", "after", "within_days", "on_day", "exists",
 		"missing",
 	}
-	JoinedOperators  = []string{"within_days", "before_days", "before", "after"}
-	EngagedOperators = []string{"last", "within_days"} // of opened and clicked
+	joinedOperators  = []string{"within_days", "before_days", "before", "after"}
+	engagedOperators = []string{"last", "within_days"} // of opened and clicked
 )
 
 // Today is the value of Test.OnDay for the current day.
@@ -92,8 +92,8 @@ func ParseRule(field string, text []byte) (*Rule, error) {
 	if err := p.rule(r, field, text, 1); err != nil {
 		return nil, err
 	}
-	if p.leaves > maxRuleLeaves {
-		return nil, Invalidf(field, "%s has %d conditions; at most %d are allowed.", field, p.leaves, maxRuleLeaves)
+	if p.leaves > MaxRuleLeaves {
+		return nil, Invalidf(field, "%s has %d conditions; at most %d are allowed.", field, p.leaves, MaxRuleLeaves)
 	}
 	if len(r.JSON()) > MaxRuleBytes { // escaped texts and numbers with exponents are longer there
 		return nil, Invalidf(field, "%s must have at most %d bytes.", field, MaxRuleBytes)
@@ -159,8 +159,10 @@ func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 			return Invalidf(path, "%s has both %s and %s. Put them into a group: {\"all\": […]}.", path, head, key)
 		case slices.Contains(ruleHeads, key):
 			head = key
-		case !slices.Contains(FieldOperators, key):
-			return unknownIn(path, key, slices.Concat(ruleHeads, FieldOperators))
+		case !slices.Contains(fieldOperators, key) && slices.Contains(keys, "field"):
+			return unknownIn(path, key, fieldOperators)
+		case !slices.Contains(fieldOperators, key):
+			return unknownIn(path, key, ruleHeads)
 		}
 	}
 	switch {
@@ -210,8 +212,8 @@ func (p *ruleParser) group(path string, text []byte, depth int) (rules []Rule, e
 	if json.Unmarshal(text, &parts) != nil || len(parts) == 0 {
 		return nil, Invalidf(path, "%s must be a list with at least one condition.", path)
 	}
-	if len(parts) > maxRuleLeaves && !p.inlined {
-		return nil, Invalidf(path, "%s has %d conditions; at most %d are allowed.", path, len(parts), maxRuleLeaves)
+	if len(parts) > MaxRuleLeaves && !p.inlined {
+		return nil, Invalidf(path, "%s has %d conditions; at most %d are allowed.", path, len(parts), MaxRuleLeaves)
 	}
 	rules = make([]Rule, len(parts))
 	for i := range parts {
@@ -233,14 +235,14 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 		}
 		delete(all, "field")
 		r.Test = &Test{}
-		return p.test(r.Test, strings.TrimSuffix(path, ".field"), all, FieldOperators)
+		return p.test(r.Test, strings.TrimSuffix(path, ".field"), all, fieldOperators)
 	case "joined":
 		_, tests, err := members(path, value)
 		if err != nil {
 			return err
 		}
 		r.Joined = &Test{}
-		return p.test(r.Joined, path, tests, JoinedOperators)
+		return p.test(r.Joined, path, tests, joinedOperators)
 	case "opened", "clicked":
 		_, tests, err := members(path, value)
 		if err != nil {
@@ -250,7 +252,7 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 		if r.Opened = t; head == "clicked" {
 			r.Opened, r.Clicked = nil, t
 		}
-		return p.test(t, path, tests, EngagedOperators)
+		return p.test(t, path, tests, engagedOperators)
 	case "domain":
 		if r.Domain, err = p.texts(path, value); err != nil {
 			return err
@@ -391,8 +393,8 @@ func ruleDays(path string, value []byte) (*int, error) {
 
 func ruleLast(path string, value []byte) (*int, error) {
 	n, err := strconv.Atoi(string(value))
-	if err != nil || n < 1 || n > MaxRuleLast {
-		return nil, Invalidf(path, "%s must be a number of campaigns from 1 to %d.", path, MaxRuleLast)
+	if err != nil || n < 1 || n > maxRuleLast {
+		return nil, Invalidf(path, "%s must be a number of campaigns from 1 to %d.", path, maxRuleLast)
 	}
 	return &n, nil
 }
@@ -431,7 +433,7 @@ func (r *Rule) Leaves(path string, f func(path string, leaf *Rule)) {
 
 // Inline returns the rule with each reference to a segment replaced by that segment's rule. rule returns the rule of a
 // segment; its errors are returned as they are. The other errors are Invalid: a segment that refers to itself, more
-// than MaxRuleSegment levels, more than MaxInlined conditions, or too long a result.
+// than maxRuleSegment levels, more than MaxInlined conditions, or too long a result.
 func (r *Rule) Inline(path string, rule func(path, id string) (*Rule, error)) (*Rule, error) {
 	n := 0
 	out, err := r.inline(path, nil, &n, rule)
@@ -481,8 +483,8 @@ func (r *Rule) inline(path string, within []string, n *int, rule func(path, id s
 		return out, nil
 	case slices.Contains(within, r.Segment):
 		return out, Invalidf(path, "%s: segment %s refers to itself. Remove that condition.", path, r.Segment)
-	case len(within) == MaxRuleSegment:
-		return out, Invalidf(path, "%s: segments may refer to each other at most %d levels deep.", path, MaxRuleSegment)
+	case len(within) == maxRuleSegment:
+		return out, Invalidf(path, "%s: segments may refer to each other at most %d levels deep.", path, maxRuleSegment)
 	}
 	of, err := rule(path, r.Segment)
 	if err != nil {

@@ -259,7 +259,7 @@ func TestInline(t *testing.T) {
 		`{"any":[{"segment":"self"}]}`: "rule.any[0].not: segment self refers to itself.",
 		`{"segment":"ping"}`:           "rule: segment ping refers to itself.",
 		`{"not":{"segment":"gone"}}`: "The segment can't be evaluated: segment no doesn't exist. " +
-			"Change the condition rule.not.all[1].",
+			"Change the condition at rule.not.all[1].",
 		grouped(11, `{"segment":"30"}`):   "rule.any[10].any[0] has more than 300 conditions",
 		grouped(10, `{"segment":"big"}`):  "rule has more than 262144 bytes",
 		grouped(10, `{"segment":"30"}`):   grouped(10, segments["30"]),
@@ -296,7 +296,7 @@ func TestParseInlined(t *testing.T) {
 	// The deepest rule that a campaign can have excludes a segment that refers to others.
 	level := 0
 	deepest, err := parsed(t, nested(4, `{"segment":"0"}`)).Inline("rule", func(string, string) (*Rule, error) {
-		if level++; level < MaxRuleSegment {
+		if level++; level < maxRuleSegment {
 			return parsed(t, nested(4, fmt.Sprintf(`{"segment":"%d"}`, level))), nil
 		}
 		return parsed(t, nested(4, among(2, `"v"`))), nil

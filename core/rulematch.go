@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +36,6 @@ type Mailing struct {
 type History struct {
 	Last  int     // number of mailings that track opens, and of those that track clicks
 	Since Instant // 0: none by time
-	Any   bool    // whether mailings are needed at all
 }
 
 // truth is the result of a condition. A condition that can't be decided for a subscriber is neither true nor false,
@@ -251,13 +251,12 @@ func (l Mailing) opened() (t truth, tracked bool) {
 
 // clicked returns whether a person clicked a link in the email, and whether clicks are tracked.
 func (l Mailing) clicked() (t truth, tracked bool) {
-	return is(l.Marks&MarkClicked != 0 && l.Marks&MarkMachineClicked == 0), l.Clicks
+	return is(l.Marks.Clicked()), l.Clicks
 }
 
 // engaged compiles a condition on opens or clicks. It is unknown for someone who received none of the campaigns.
 func (m *Matcher) engaged(t *Test, result func(Mailing) (truth, bool)) func(*seen) truth {
-	last, since := MaxInlined*MaxRuleLast, Instant(0)
-	m.History.Any = true
+	last, since := math.MaxInt, Instant(0)
 	if t.Last != nil {
 		last = *t.Last
 		m.History.Last = max(m.History.Last, last)

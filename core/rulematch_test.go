@@ -526,11 +526,11 @@ func drawRule(t *rapid.T, depth int) string {
 		"exists": func() string { return "true" }, "missing": func() string { return "true" }, "before_days": days,
 	}
 	if rapid.IntRange(0, 3).Draw(t, "leaf") > 0 {
-		op := rapid.SampledFrom(FieldOperators).Draw(t, "operator")
+		op := rapid.SampledFrom(fieldOperators).Draw(t, "operator")
 		return `{"field":` + jsonOf(rapid.SampledFrom([]string{"a", "b", "ü"}).Draw(t, "field")) + `,"` + op + `":` +
 			operators[op]() + `}`
 	}
-	op := rapid.SampledFrom(JoinedOperators).Draw(t, "operator")
+	op := rapid.SampledFrom(joinedOperators).Draw(t, "operator")
 	return rapid.SampledFrom([]string{
 		`{"on_list":"l"}`, `{"received":"c"}`, `{"domain":["b.org","c.org"]}`,
 		`{"joined":{"` + op + `":` + operators[op]() + `}}`,

@@ -1,11 +1,14 @@
 package core
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // MaxSegments is the maximum number of segments of a tenant.
 const MaxSegments = 200
 
-// RuleText is the JSON form of a rule that ParseRule accepted. An empty text is no rule.
+// RuleText is the JSON form of a rule. Text from a caller is unchecked until ParseRule accepts it. Empty: no rule.
 type RuleText string
 
 // MarshalJSON returns the raw rule, or null if there is none.
@@ -81,9 +84,7 @@ type SegmentCount struct {
 	About *int64  `json:"about,omitempty"`
 	Low   *int64  `json:"low,omitempty"`
 	High  *int64  `json:"high,omitempty"`
-	Of    int64   `json:"of"` // active subscribers of the lists, each counted once per list
-
-	Who uint64 `json:"-"` // sum of PersonHash of the people who were found to match
+	Of    int64   `json:"of"` // subscribers of the lists who may be emailed, each counted once per list
 }
 
 // SegmentUse is a campaign or a segment that uses a segment.
@@ -103,10 +104,25 @@ func ErrSegmentUsed(uses []SegmentUse) *Error {
 		uses[0].Name)
 }
 
+// CodeUndecided is the code of the errors of Undecided.
+const CodeUndecided = "segment_undecided"
+
+// cantEvaluate starts the messages of Undecided.
+const cantEvaluate = "The segment can't be evaluated: "
+
+// IsUndecided reports whether err is an error of Undecided.
+func IsUndecided(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == CodeUndecided
+}
+
 // Undecided returns the Conflict error for a rule with a condition that can't be decided for anyone, for example
 // because the campaign that it names was deleted. path is the condition's JSON path.
 func Undecided(path, why string) *Error {
-	e := Conflictf("segment_undecided", "The segment can't be evaluated: %s. Change the condition %s.", why, path)
+	e := Conflictf(CodeUndecided, "The segment can't be evaluated: %s. Change the condition at %s.", why, path)
+	if path == "rule" {
+		e = Conflictf(CodeUndecided, "The segment can't be evaluated: %s. Change the segment.", why)
+	}
 	e.Field = path
 	return e
 }
@@ -135,5 +151,5 @@ const PauseSegment = "segment"
 
 // PausedFor returns the reason with which a job pauses for an error of Undecided.
 func PausedFor(e *Error) string {
-	return PauseSegment + ": " + strings.TrimPrefix(e.Message, "The segment can't be evaluated: ")
+	return PauseSegment + ": " + strings.TrimPrefix(e.Message, cantEvaluate)
 }

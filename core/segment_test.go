@@ -95,7 +95,7 @@ func TestErrorsOfSegments(t *testing.T) {
 		},
 		{
 			Undecided("rule.all[1]", "list l doesn't exist"), "segment_undecided",
-			"The segment can't be evaluated: list l doesn't exist. Change the condition rule.all[1].",
+			"The segment can't be evaluated: list l doesn't exist. Change the condition at rule.all[1].",
 		},
 	} {
 		if c.err.Kind != Conflict || c.err.Code != c.code || c.err.Message != c.message {
@@ -107,7 +107,7 @@ func TestErrorsOfSegments(t *testing.T) {
 		t.Errorf("field %q", e.Field)
 	}
 	reason := PausedFor(e)
-	if reason != "segment: list l doesn't exist. Change the condition rule." {
+	if reason != "segment: list l doesn't exist. Change the segment." {
 		t.Error(reason)
 	}
 	if j := (SendJob{PausedAt: t0, PauseReason: reason}); j.PausedForHarm() {
@@ -133,7 +133,7 @@ func TestNarrowingBySegments(t *testing.T) {
 		if n.Segmented() != segmented || (column == "") == (segmented || n.ExcludeListIDs != nil) {
 			t.Errorf("%q: segmented %v", column, n.Segmented())
 		}
-		if want := map[bool]int{true: 1}[segmented] + len(n.ExcludeListIDs); n.Searches() != want {
+		if want := len(n.ExcludeListIDs); n.Searches() != want {
 			t.Errorf("%s: %d searches", column, n.Searches())
 		}
 	}

@@ -1,10 +1,6 @@
 package core
 
-import (
-	"crypto/sha256"
-	"encoding/binary"
-	"math"
-)
+import "math"
 
 // SegmentSample is the share of a large list that a sampled count looks at: one person in this many.
 const SegmentSample = 64
@@ -18,11 +14,9 @@ const (
 )
 
 // Coarse returns the count for callers who may not see people: a range of at least coarseStep people that contains the
-// count, or a range from 0 if the count is small. seed shifts the borders of all ranges. It must be a keyed hash of the
-// people counted (Who). If it were the same for two groups of people, a caller could choose their rules so that a
-// border lies between their counts, and learn whether a single person matches one of them. If it were different for two
-// rules with the same people, a caller could count many such rules, and the ranges together would show the exact count.
-func (c SegmentCount) Coarse(seed uint64) SegmentCount {
+// count, or the range below coarseLeast if it is smaller. The ranges are the same for all rules, so that rules with
+// other people in the same range get the same answer, and rules with the same people never get different ones.
+func (c SegmentCount) Coarse() SegmentCount {
 	var n, unit float64
 	switch {
 	case c.Exact != nil:
@@ -33,25 +27,17 @@ func (c SegmentCount) Coarse(seed uint64) SegmentCount {
 		return c
 	}
 	out := SegmentCount{AsOf: c.AsOf, Of: c.Of}
-	shift := float64(seed>>11) / (1 << 53) // from 0 to 1
-	at := math.Floor(coarseNo(n)-shift) + shift
-	first := math.Ceil(coarseNo(coarseLeast)-shift) + shift
-	small := at < first
-	if small {
-		at = first - 1
-	}
-	low, high := coarseCount(at), coarseCount(at+1)
-	if small {
-		low = 0
+	low, high := 0.0, float64(coarseLeast)
+	if n >= coarseLeast {
+		at := math.Floor(coarseNo(n) + 1e-9)
+		low, high = coarseCount(at), coarseCount(at+1)
 	}
 	if unit > 1 { // two standard deviations of the sample
 		low, high = max(0, low-2*math.Sqrt(low)), high+2*math.Sqrt(high)
 	}
 	least, most := int64(math.Ceil(low*unit)), int64(math.Ceil(high*unit))-1
-	if small {
-		most = max(most, coarseLeast)
-	} else {
-		most = min(most, max(c.Of, least))
+	most = max(min(most, c.Of), least)
+	if n >= coarseLeast {
 		out.About = new(roundWithin(least, most))
 	}
 	out.Low, out.High = &least, &most
@@ -60,22 +46,15 @@ func (c SegmentCount) Coarse(seed uint64) SegmentCount {
 
 // Coarse makes the counts that depend on segments coarse: Recipients becomes the rounded number, or the upper limit of
 // a small one, and Outside the rest. The other counts don't depend on segments.
-func (a *Audience) Coarse(seed uint64) {
+func (a *Audience) Coarse() {
 	all := a.Recipients + a.Outside
-	n := SegmentCount{Exact: &a.Recipients, Of: all}.Coarse(seed)
+	n := SegmentCount{Exact: &a.Recipients, Of: all}.Coarse()
 	shown := n.High
 	if n.About != nil {
 		shown = n.About
 	}
 	a.Recipients = min(*shown, all)
 	a.Outside = all - a.Recipients
-}
-
-// PersonHash returns a hash of a person, given the key of the email address. The sum of the hashes of a group stands
-// for the group, whatever rule and lists it was found by.
-func PersonHash(emailKey string) uint64 {
-	sum := sha256.Sum256([]byte(emailKey))
-	return binary.BigEndian.Uint64(sum[:])
 }
 
 // coarseLinear is the count above which ranges get wider than coarseStep.

@@ -330,18 +330,15 @@ type audience struct {
 }
 
 // audienceOf returns the counts of a version's audience as the caller may see them.
-func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted core.Audience) (out audience, err error) {
-	out = audience{Audience: counted, Warnings: []string{}}
-	out.IsCoarse, err = segments.CoarseAudience(c, a.store, c.Caller, a.found(c).TenantID, f, &out.Audience)
-	if err != nil {
-		return audience{}, err
-	}
+func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted core.Audience) audience {
+	out := audience{Audience: counted, Warnings: []string{}}
+	out.IsCoarse = segments.CoarseAudience(c.Caller, a.found(c).TenantID, f, &out.Audience)
 	for _, w := range []string{out.Warning(), out.Unfinished()} {
 		if w != "" {
 			out.Warnings = append(out.Warnings, w)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // countedVersion asks for the sum of a version's audience.
@@ -360,7 +357,7 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 	if err != nil {
 		return audience{}, err
 	}
-	out, err := a.audienceOf(c, &fields, counted)
+	out := a.audienceOf(c, &fields, counted)
 	out.BestAt = counted.BestTime(c.Now)
 	return out, err
 }
@@ -406,6 +403,5 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	if err != nil {
 		return out, a.named(c, a.changedSince(c, &r, err))
 	}
-	to, err := a.audienceOf(c, r.Fields, counted)
-	return sentCampaign{j.ID, j.Status, j.DueAt, to}, err
+	return sentCampaign{j.ID, j.Status, j.DueAt, a.audienceOf(c, r.Fields, counted)}, nil
 }

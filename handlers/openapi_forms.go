@@ -188,7 +188,7 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		"as_of": {"description": "Time of the exact count"},
 		"about": {"description": "Rounded or estimated number; missing if it is small"},
 		"low":   {"description": "Lower limit of the number"}, "high": {"description": "Upper limit of the number"},
-		"of": {"description": "Active subscribers of the lists"},
+		"of": {"description": "Subscribers of the lists who may be emailed, each counted once per list"},
 	},
 	reflect.TypeFor[core.Reason](): {
 		"path":    {"description": "JSON path of the condition"},

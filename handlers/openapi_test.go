@@ -1,7 +1,5 @@
 package handlers
 
-import "newsletterd/handlers/web"
-
 import (
 	"bytes"
 	"encoding/json"
@@ -19,6 +17,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // TestOpenAPIDocuments compares the documents that the table makes with those kept, and has them validated.

@@ -202,12 +202,10 @@ func (a reviewPages) countReaders(c *web.Call, data *reviewView, tenantID string
 	caller core.Caller,
 ) (faulty *core.Error, err error) {
 	data.Readers, err = a.store.CountAudience(c, tenantID, f, core.AudienceBudget)
-	if errors.As(err, &faulty) && faulty.Code == core.Undecided("", "").Code {
+	if core.IsUndecided(err) && errors.As(err, &faulty) {
 		return faulty, nil
 	}
-	if err == nil {
-		_, err = segments.CoarseAudience(c, a.store, caller, tenantID, f, &data.Readers)
-	}
+	segments.CoarseAudience(caller, tenantID, f, &data.Readers)
 	return nil, err
 }
 

@@ -89,7 +89,7 @@ func (a reviewPages) listName(c *web.Call, tenant, id string) (string, error) {
 	return l.Name, err
 }
 
-// segmentName is the name of a segment of a tenant, or its id where there is none any more.
+// segmentName returns the name of a tenant's segment, or its id if it was deleted.
 func (a reviewPages) segmentName(c *web.Call, tenant, id string) (string, error) {
 	if id == "" {
 		return "", nil

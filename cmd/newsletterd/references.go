@@ -62,8 +62,8 @@ type choiceListFlag struct {
 	words []string
 }
 
-// checkChoices fails with a usage error where a flag has a value that it doesn't take. An empty segment is one: it
-// would stand for the whole list.
+// checkChoices returns a usage error if a flag has a value that it doesn't accept. It also rejects an empty segment,
+// which would mean the whole list.
 func checkChoices(c *cli.Context) error {
 	for _, f := range c.Command.Flags {
 		var name string

@@ -172,7 +172,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 	})
 }
 
-// addSegments adds a segment, and a person whom it may be asked about.
+// addSegments adds a segment, and a subscriber for its why route.
 func (t *Tenant) addSegments(add adds) {
 	add("/api/segments", core.ActionSegmentRead, func(s *storetest.Seeder) string {
 		g, err := core.NewSegment(t.ID, core.SegmentInput{

@@ -69,7 +69,10 @@ var faultsOfRules = []string{
 	"“{{2}}” and others use this segment. Remove it there first.",
 	"The %s %q uses this segment. Remove it there first.",
 	"“{{2}}” uses this segment. Remove it there first.",
-	"The segment can't be evaluated: %s. Change the condition %s.",
+	"The segment can't be evaluated: %s. Change the condition at %s.",
+	"This segment doesn't work: a list, campaign or segment it refers to was deleted, a campaign's recipients are " +
+		"no longer stored, or opens and clicks aren't tracked per subscriber. Change that condition.",
+	"The segment can't be evaluated: %s. Change the segment.",
 	"This segment doesn't work: a list, campaign or segment it refers to was deleted, a campaign's recipients are " +
 		"no longer stored, or opens and clicks aren't tracked per subscriber. Change that condition.",
 	"exclude_segment_ids: the segment %s is also the segment_id. Remove it from one of the two.",
@@ -82,7 +85,7 @@ var faultsOfRules = []string{
 	"A list is selected twice. Reload the page.",
 	"rule and segment_id can't both be set. Remove one of them.",
 	"This form is outdated. Reload the page.",
-	"rule: the segment %q refers to this one, and both together are nested too deep or have more than %d conditions.",
+	"rule: the segment %q refers to this one, and both together are nested too deeply or have more than %d conditions.",
 	"The segment “{{1}}” refers to this one. Together they have too many conditions or are nested too deeply.",
 	"rule is missing.",
 	"Add at least one condition.",

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"newsletterd/core"
 )
@@ -45,14 +46,11 @@ func (p *Page) figureOf(c *core.SegmentCount) segmentFigure {
 	return f
 }
 
-// countedLists is the maximum number of lists of one request.
-const countedLists = 20
-
 // segmentCount counts the people on lists who match. what holds a rule or a segment_id.
 func (p *Page) segmentCount(what map[string]any, lists []string) (sum core.SegmentCount, err error) {
 	sum.Exact = new(int64)
 	what["tenant_id"] = p.Tenant.ID
-	for some := range slices.Chunk(lists, countedLists) {
+	for some := range slices.Chunk(lists, core.MaxCampaignLists) {
 		what["list_ids"] = some
 		var c core.SegmentCount
 		if err := p.Do(http.MethodPost, "/api/segment-count", what, &c); err != nil {
@@ -149,11 +147,14 @@ const shownMatches = 10
 // matches reads the first people who match the saved rule: on one list, or on all lists in their order. A rule that
 // can't be evaluated matches no one here; the count says why.
 func (d *segmentData) matches(p *Page) error {
-	seen := map[core.Email]bool{}
+	begun, seen := time.Now(), map[core.Email]bool{}
 	for i := range d.fields.lists {
 		l := &d.fields.lists[i]
 		if d.List != "" && d.List != l.ID {
 			continue
+		}
+		if time.Since(begun) > countingTime { // few match; the count shows how many
+			return nil
 		}
 		q := url.Values{"list_id": {l.ID}}
 		var found []person

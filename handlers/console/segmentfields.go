@@ -269,7 +269,7 @@ func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 	case r.Not != nil:
 		out.Text, parts = p.T("This doesn't match:"), []core.Rule{*r.Not}
 	default: // an operator that the form doesn't have for this field, or values with commas
-		key, values := valuesOfTest(cmp.Or(r.Test, r.Joined, &core.Test{}))
+		key, values := valuesOfTest(cmp.Or(r.Test, r.Joined, r.Opened, r.Clicked, &core.Test{}))
 		out.Text = f.sayOther(r, key, values)
 		return out, nil
 	}

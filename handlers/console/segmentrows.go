@@ -48,7 +48,7 @@ type segmentOp struct {
 	Said  string // the whole condition; empty: the subject, Text, the value and Unit
 }
 
-// segmentOps holds the operators of each kind of subject: those of segmentKind.
+// segmentOps holds the operators of each kind of subject, as segmentFields.kind returns it.
 var segmentOps = map[string][]segmentOp{
 	core.FieldText: {
 		{Name: "is", Text: "is", Key: "is", Input: inputTexts},

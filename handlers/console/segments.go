@@ -137,10 +137,7 @@ func (d *segmentData) Indented() string {
 }
 
 // More reports whether the form has room for another condition.
-func (d *segmentData) More() bool { return len(d.Rows) < maxSegmentRows }
-
-// maxSegmentRows is the maximum number of conditions, as in the API.
-const maxSegmentRows = 30
+func (d *segmentData) More() bool { return len(d.Rows) < core.MaxRuleLeaves }
 
 // newSegmentData returns the data of the form.
 func (p *Page) newSegmentData(g core.Segment) (*segmentData, error) {

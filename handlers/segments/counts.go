@@ -2,33 +2,27 @@ package segments
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 	"newsletterd/store/audience"
-	"newsletterd/store/db"
 )
 
 const (
-	// evaluations is the number of rules that all requests together evaluate at a time.
+	// evaluations is the maximum number of counts and pages of people that run at a time.
 	evaluations = 2
 	// turnWait is how long a request waits until it may evaluate a rule.
 	turnWait = 2 * time.Second
-	// maxLists is the maximum number of lists of a count, as of a campaign.
-	maxLists = 20
 )
 
 // CountInput asks how many people of lists match a segment or an unsaved rule.
 type CountInput struct {
 	TenantID  string        `json:"tenant_id" is:"uuid"`
 	ListIDs   []string      `json:"list_ids" is:"required" like:"set" min:"1" max:"20" each:"uuid"`
-	Rule      core.RuleText `json:"rule"`
+	Rule      core.RuleText `json:"rule" about:"A condition such as {field: city, is: [Berlin]}, or a group with all, any or not"`
 	SegmentID string        `json:"segment_id" is:"uuid"`
 	Exact     bool          `json:"exact" about:"Count everyone, even on a large list"`
 }
@@ -40,8 +34,8 @@ func (in *CountInput) JudgeKeys(unknown []string) error {
 
 // CheckInput checks what needs no database.
 func (in *CountInput) CheckInput() error {
-	if len(in.ListIDs) == 0 || len(in.ListIDs) > maxLists {
-		return core.Invalidf("list_ids", "list_ids must have 1 to %d entries.", maxLists)
+	if len(in.ListIDs) == 0 || len(in.ListIDs) > core.MaxCampaignLists {
+		return core.Invalidf("list_ids", "list_ids must have 1 to %d entries.", core.MaxCampaignLists)
 	}
 	for i, id := range in.ListIDs {
 		parsed, ok := core.ParseID(id)
@@ -63,7 +57,7 @@ func (in *CountInput) CheckInput() error {
 }
 
 // undecided is the refusal of a rule that can't be evaluated.
-var undecided = web.Clashing("segment_undecided", "rule",
+var undecided = web.Clashing(core.CodeUndecided, "rule",
 	"A condition can't be decided, for example because the list or campaign that it names was deleted; the field is "+
 		"its JSON path")
 
@@ -78,7 +72,7 @@ func (r *Room) countRoutes(t *web.Table) {
 		Refuses(saidByRule...).
 		Refuses(
 			web.TenantNamed, web.Refused("list_ids", "The tenant has no such list, or a list appears twice"),
-			web.Refused("rule", "Missing although segment_id is, or both are set"), undecided,
+			web.Refused("rule", "Neither rule nor segment_id is set, or both are"), undecided,
 		)
 }
 
@@ -91,14 +85,13 @@ func (r *Room) count(c *web.Call, in CountInput) (n core.SegmentCount, err error
 		n, err = r.Store.CountSegment(c, q)
 		return err
 	})
+	if errors.Is(err, core.ErrListNotFound) {
+		err = core.Invalidf("list_ids", "list_ids: list not found. It may have been deleted, or you don't have access.")
+	}
 	if err != nil || c.Caller.May(core.ActionPeopleRead, q.TenantID) {
 		return n, err
 	}
-	of, err := seed(c, r.Store, q.TenantID, n.Who)
-	if err != nil {
-		return core.SegmentCount{}, err
-	}
-	return n.Coarse(of), nil
+	return n.Coarse(), nil
 }
 
 // askFor fills in the tenant and the rule of a question, if the caller may ask it.
@@ -121,16 +114,6 @@ func (r *Room) askFor(c *web.Call, q *audience.Question, in *CountInput) (err er
 	if in.Rule != "" && !c.Caller.May(core.ActionSegmentWrite, q.TenantID) {
 		return core.Lacking(core.ActionSegmentWrite)
 	}
-	for _, id := range q.ListIDs {
-		l, err := r.Store.List(c, id)
-		switch {
-		case core.KindOf(err) == core.NotFound || err == nil && l.TenantID != q.TenantID:
-			return core.Invalidf("list_ids",
-				"list_ids: list not found. It may have been deleted, or you don't have access.")
-		case err != nil:
-			return err
-		}
-	}
 	if in.SegmentID != "" {
 		q.Rule, err = saved.ParsedRule()
 	} else {
@@ -150,30 +133,12 @@ func (r *Room) evaluate(c *web.Call, do func() error) error {
 	return do()
 }
 
-// seed returns the seed for a coarse count of people of a tenant. It is secret and depends on who was counted, so that
-// another question with the same people shows nothing new.
-func seed(c *web.Call, s *store.Store, tenantID string, who uint64) (uint64, error) {
-	key, err := s.PurposeKey(c, db.PurposeSegmentCount)
-	if err != nil {
-		return 0, err
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write(binary.BigEndian.AppendUint64([]byte(tenantID+"\n"), who))
-	return binary.BigEndian.Uint64(mac.Sum(nil)), nil
-}
-
 // CoarseAudience makes the counts of a campaign's audience coarse if segments decide on it and the caller may not see
-// people. Otherwise, a campaign for a segment would give away the exact size of any rule.
-func CoarseAudience(c *web.Call, s *store.Store, caller core.Caller, tenantID string, f *core.CampaignFields,
-	a *core.Audience,
-) (coarse bool, err error) {
+// people, and reports whether it did. Otherwise, a campaign for a segment would give away the exact size of any rule.
+func CoarseAudience(caller core.Caller, tenantID string, f *core.CampaignFields, a *core.Audience) (coarse bool) {
 	if !f.Segmented() || caller.May(core.ActionPeopleRead, tenantID) {
-		return false, nil
+		return false
 	}
-	of, err := seed(c, s, tenantID, a.Who)
-	if err != nil {
-		return false, err
-	}
-	a.Coarse(of)
-	return true, nil
+	a.Coarse()
+	return true
 }

@@ -5,6 +5,6 @@
 //	counts.go     counts of segments and of unsaved rules
 //	people.go     people in a segment, and why a person is in it or not
 //
-// Evaluating a rule reads whole lists, so at most two requests do it at a time. Callers without people.read get coarse
-// counts.
+// Counting or listing people reads whole lists, so at most two such requests run at a time. The audience of a campaign
+// takes no turn; it stops after core.AudienceBudget. Callers without people.read get coarse counts.
 package segments

@@ -33,7 +33,7 @@ const (
 // segmentInput holds the fields of a segment that a caller sets. An absent field stays unchanged.
 type segmentInput struct {
 	Name *string       `json:"name" like:"name" max:"200"`
-	Rule core.RuleText `json:"rule"`
+	Rule core.RuleText `json:"rule" about:"A condition such as {field: city, is: [Berlin]}, or a group with all, any or not"`
 }
 
 func (in *segmentInput) record() core.SegmentInput {
@@ -89,11 +89,11 @@ func (r *Room) recordRoutes(t *web.Table) {
 		Refuses(web.TenantNamed, web.Clash("The tenant has as many segments as it can have"))
 	rows.Update.Example(web.Object{"name": "Yearly plans since spring"}).
 		Refuses(said...)
-	rows.Remove.Refuses(web.Clashing("segment_in_use", "", "A campaign or another segment uses it"))
+	rows.Remove.Refuses(web.Clashing("segment_in_use", "", "An unsent campaign or another segment uses it"))
 	t.Add("GET", item+"/uses", web.Sent(read), web.Member, r.one(web.Path(r.uses)),
 		"List the unsent campaigns and the segments that use a segment").Named("listSegmentUses")
 	t.Add("GET", "/api/segment-fields", web.Sent(read), web.Member, web.Query(r.fields),
-		"List the fields of a tenant's lists, for rules").Named("listSegmentFields").
+		"List the fields for rules: those of the tenant's lists, and others that subscribers have").Named("listSegmentFields").
 		Refuses(web.TenantNamed)
 }
 
@@ -155,11 +155,11 @@ func (r *Room) uses(c *web.Call, id string) ([]core.SegmentUse, error) {
 
 // segmentField is a field of one or more lists that have it with the same type.
 type segmentField struct {
-	Name    string   `json:"name"`
-	Label   string   `json:"label"`
+	Name    string   `json:"name" about:"Name of the field, as in a rule"`
+	Label   string   `json:"label" about:"Label shown to people; the name if no list asks for the field"`
 	Type    string   `json:"type" enum:"text|choice|boolean"`
 	Options []string `json:"options"` // of all the lists
-	Lists   []string `json:"lists"`   // ids of the lists that have it
+	Lists   []string `json:"lists" about:"IDs of the lists that ask for it"`
 }
 
 // listPage is the number of lists that are read at once.
@@ -170,13 +170,14 @@ func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) 
 	if err != nil {
 		return nil, err
 	}
-	fields := []segmentField{}
+	fields, ids := []segmentField{}, []string{}
 	for page := (core.Page{Limit: listPage}); ; {
 		lists, err := r.Store.Lists(c, []string{tenant}, false, page)
 		if err != nil {
 			return nil, err
 		}
 		for i := range lists {
+			ids = append(ids, lists[i].ID)
 			for j := range lists[i].Fields {
 				fields = withField(fields, lists[i].ID, &lists[i].Fields[j])
 			}
@@ -186,10 +187,30 @@ func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) 
 		}
 		page.After = lists[len(lists)-1].ID
 	}
+	if c.Caller.May(core.ActionSegmentWrite, tenant) {
+		if fields, err = r.imported(c, ids, fields); err != nil {
+			return nil, err
+		}
+	}
 	slices.SortFunc(fields, func(a, b segmentField) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Type, b.Type))
 	})
 	return fields, nil
+}
+
+// imported adds the fields that subscribers have although no list asks for them, for example from an imported file. It
+// looks at the newest subscribers.
+func (r *Room) imported(c *web.Call, lists []string, fields []segmentField) ([]segmentField, error) {
+	known, _, _, err := r.Store.FieldCoverage(c, lists)
+	for name := range known {
+		declared := slices.ContainsFunc(fields, func(f segmentField) bool { return f.Name == name })
+		if !declared && core.IsFieldName(name) {
+			fields = append(fields, segmentField{
+				Name: name, Label: name, Type: core.FieldText, Options: []string{}, Lists: []string{},
+			})
+		}
+	}
+	return fields, err
 }
 
 // withField adds a field of a list.

@@ -56,7 +56,7 @@ func orNull(d func(*scanner, reflect.Value, *field) error) decoder {
 	}
 }
 
-// notNull refuses null, for a field that changes so much that a caller who sends null may mean something else.
+// notNull rejects null, for fields that decide who gets an email.
 func notNull(d decoder) decoder {
 	return func(s *scanner, v reflect.Value, f *field) (bool, error) {
 		set, err := d(s, v, f)

@@ -47,15 +47,15 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 	return m
 }
 
-// areas are the areas by which request times are shown. The first one with a prefix of the path is the area of a
-// route; without any, it is otherArea.
+// areas groups routes for the histogram of request times. A route belongs to the first area with a prefix of its path,
+// otherwise to otherArea.
 var areas = []struct {
 	name     string
 	prefixes []string
 }{
+	{"oauth", []string{"/api/oauth/", "/api/.well-known/", "/.well-known/"}},
 	{"api", []string{"/api/"}},
 	{"console", []string{"/console", "/operator", "/own"}},
-	{"oauth", []string{"/oauth", "/.well-known"}},
 	{"tracking", []string{"/t/"}},
 	{"webhooks", []string{"/webhooks"}},
 }

@@ -141,6 +141,17 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+func TestAreas(t *testing.T) {
+	for path, want := range map[string]string{
+		"/api/oauth/token": "oauth", "/.well-known/openid-configuration": "oauth", "/api/campaigns": "api",
+		"/console/:tenant": "console", "/t/o/:token": "tracking", "/webhooks/:provider": "webhooks", "/l/:list": "pages",
+	} {
+		if got := areaOf(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
 // A scrape stays small once each of hundreds of routes was requested.
 func TestMetricsAreSmall(t *testing.T) {
 	const routes = 500

@@ -2,13 +2,13 @@ package web
 
 import "context"
 
-// Turn lets one request at a time perform an expensive read, or a few of NewTurns.
+// Turn limits how many requests perform an expensive read at a time.
 type Turn chan struct{}
 
 // NewTurn returns a free turn.
 func NewTurn() Turn { return NewTurns(1) }
 
-// NewTurns returns a free turn that n requests may hold at a time.
+// NewTurns returns a turn that n requests can hold at a time.
 func NewTurns(n int) Turn { return make(Turn, n) }
 
 // Take waits for the turn. If ctx ends first, it returns the error of ctx.

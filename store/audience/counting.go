@@ -11,12 +11,10 @@ import (
 )
 
 const (
-	countedExactly = 20_000 // most subscribers of the lists that are always counted one by one
-	countStep      = 2000   // most subscribers that one read checks
+	countStep = 2000 // most subscribers that one read checks
 
 	// A sample takes sampleRanges ranges of ids from each list. Ids are evenly distributed.
 	sampleRanges = 16
-	sampleShare  = 64  // the ranges together are this part of the list
 	sampleZ      = 2.6 // standard deviations to both sides: 99 of 100 samples are within the limits
 )
 
@@ -36,13 +34,13 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 	for _, id := range q.ListIDs {
 		c.Of += counts[id].Mailable
 	}
-	if !q.Exact && c.Of > countedExactly {
+	if !q.Exact && c.Of > campaigns.CountedOneByOne {
 		n, err := s.sample(ctx, a)
 		if err != nil {
 			return c, err
 		}
 		about, low, high := estimate(n, c.Of)
-		c.About, c.Low, c.High, c.Who = &about, &low, &high, n.who
+		c.About, c.Low, c.High = &about, &low, &high
 		return c, nil
 	}
 	var n tally
@@ -51,15 +49,12 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 			return c, err
 		}
 	}
-	c.Exact, c.AsOf, c.Who = &n.matches, q.Now, n.who
+	c.Exact, c.AsOf = &n.matches, q.Now
 	return c, nil
 }
 
 // tally counts subscribers.
-type tally struct {
-	all, matches int64
-	who          uint64 // sum of core.PersonHash of those who match
-}
+type tally struct{ all, matches int64 }
 
 // count adds the subscribers of a list between two ids, both exclusive.
 func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after, end string) error {
@@ -80,10 +75,9 @@ func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after,
 				return err
 			}
 			matches, err := a.Among(s.DB, r, subs)
-			for i, match := range matches {
+			for _, match := range matches {
 				if match {
 					n.matches++
-					n.who += core.PersonHash(subs[i].EmailKey)
 				}
 			}
 			return err
@@ -100,7 +94,7 @@ func (s *Store) sample(ctx context.Context, a *asked) (n tally, err error) {
 	for place := range a.ListIDs {
 		for i := range sampleRanges {
 			begin := uint64(i) << 32 / sampleRanges
-			end := begin + 1<<32/(sampleRanges*sampleShare)
+			end := begin + 1<<32/(sampleRanges*core.SegmentSample)
 			after, before := fmt.Sprintf("%08x", begin), fmt.Sprintf("%08x", end)
 			if err := s.count(ctx, a, &n, place, after, before); err != nil {
 				return n, err

@@ -20,7 +20,7 @@ func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found
 	err error,
 ) {
 	a, err := s.ask(s.Reads(ctx), &q)
-	if err != nil || len(q.ListIDs) == 0 {
+	if err != nil {
 		return nil, "", err
 	}
 	next = page.After
@@ -64,9 +64,6 @@ func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found
 func (s *Store) WhySegment(ctx context.Context, q Question, subscriberID string) (reasons []core.Reason, match bool,
 	err error,
 ) {
-	if len(q.ListIDs) == 0 {
-		return nil, false, core.ErrNotFound
-	}
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		a, err := s.ask(r, &q)
 		if err != nil {

@@ -41,7 +41,7 @@ func (s *Store) ask(q db.Querier, question *Question) (*asked, error) {
 // mailableOf selects the subscribers of a list, in order of their ids, who get a campaign. Parameters 5 and 6 are those
 // of campaigns.Barred.
 const mailableOf = ` FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
-	AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL ORDER BY s.id LIMIT +?4`
+	AND ` + campaigns.MayBeEmailed + " ORDER BY s.id LIMIT +?4"
 
 const (
 	profilesOf = "SELECT " + campaigns.ProfileColumns + mailableOf

@@ -79,8 +79,13 @@ func (s *Store) ChangeSegment(ctx context.Context, id, actor string, rule func(*
 			g = was
 			return nil
 		}
-		if err := maySave(tx, &g); err != nil {
-			return err
+		if g.Rule != was.Rule {
+			if err := maySave(tx, &g); err != nil {
+				return err
+			}
+			if err := mayStay(tx, &g); err != nil {
+				return err
+			}
 		}
 		if err := db.UpdateRow(tx, &campaigns.SegmentTable, &g, id); err != nil {
 			return err
@@ -91,17 +96,14 @@ func (s *Store) ChangeSegment(ctx context.Context, id, actor string, rule func(*
 	return g, err
 }
 
-// maySave returns an Invalid error if the rule of a segment can't be evaluated, or if segments that refer to it could
-// no longer be.
+// maySave returns an Invalid error if the rule of a segment names something that doesn't exist, or refers to segments
+// too deeply.
 func maySave(tx *db.Tx, g *core.Segment) error {
 	rule, err := g.ParsedRule()
 	if err != nil {
 		return err
 	}
-	if err := campaigns.CheckRule(tx, g.TenantID, "rule", rule, g); err != nil {
-		return err
-	}
-	return mayStay(tx, g)
+	return campaigns.CheckRule(tx, g.TenantID, "rule", rule, g)
 }
 
 // DeleteSegment removes a segment. Jobs keep their rules. If there is no such segment, it returns

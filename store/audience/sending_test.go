@@ -390,12 +390,14 @@ func TestSegmentsOfACampaignTogether(t *testing.T) {
 		ids = append(ids, w.segment(fmt.Sprint("Many ", i), `{"any":[`+many+`]}`).ID)
 	}
 	d := w.draft([]core.List{l}, func(f *core.CampaignFields) { f.SegmentID, f.ExcludeSegmentIDs = ids[0], ids[1:] })
-	_, err := w.SendCampaign(t.Context(), campaigns.CampaignSending{
+	sending := campaigns.CampaignSending{
 		CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: "test", Now: w.Time()},
-		Version:      d.Version.Version,
-		Fields:       &d.Fields, Copy: &d.Content.Copy, Head: d.Head,
-	}, campaigns.JobRequest{}, 0)
-	if core.KindOf(err) != core.Conflict {
-		t.Errorf("330 conditions: %v", err)
+		Version:      d.Version.Version, Fields: &d.Fields, Copy: &d.Content.Copy, Head: d.Head,
+	}
+	if _, err := w.ApproveCampaign(t.Context(), sending); !core.IsUndecided(err) {
+		t.Errorf("330 conditions are approved: %v", err)
+	}
+	if _, err := w.SendCampaign(t.Context(), sending, campaigns.JobRequest{}, 0); !core.IsUndecided(err) {
+		t.Errorf("330 conditions are sent: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
@@ -51,6 +52,9 @@ func segmentUses(q db.Querier, id string, limit int) (uses []core.SegmentUse, er
 
 // refersTo reports whether the rule of a segment names another one.
 func refersTo(g *core.Segment, id string) (found bool) {
+	if !strings.Contains(string(g.Rule), id) { // true of most, and cheaper than parsing
+		return false
+	}
 	rule, err := g.ParsedRule()
 	if err != nil {
 		return false

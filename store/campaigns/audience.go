@@ -18,8 +18,7 @@ type candidate struct {
 
 // candidatesOfList selects the subscribers that recipientsOfList makes recipients. Parameters 4 and 5 are unused.
 const candidatesOfList = `SELECT s.id, s.email_key FROM subscriber AS s ` + Barred + `
-	WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND
-	d.reason IS NULL ORDER BY s.id`
+	WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND ` + MayBeEmailed + " ORDER BY s.id"
 
 // reachedAmong selects, from a JSON array of subscriber ids, those that are recipients of a job within a range of
 // seqs. It returns their indexes, counted from 0. sentAmong keeps only those who got the email, may have got it or
@@ -50,16 +49,16 @@ const nextStep = "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER B
 // stepOf returns how many subscribers of the list at place one step checks, of at most most.
 func stepOf(most int64, place int, n *core.Narrowing) int64 {
 	searches := place + n.Searches()
-	if n.Segmented() { // also looked up in each earlier list; the rule was evaluated before
-		searches += place - 1
+	if n.Segmented() { // notJudged looks in the earlier lists again; the rule was evaluated before
+		searches += place
 	}
 	return max(min(most, fewestExpanded), most/int64(1+searches))
 }
 
-// expandLists is expand for a job that goes to several lists in turn, or that excludes subscribers. A recipient
-// through an earlier list is not added again. The recipient rows show this, because they are written with the
+// expandLists is expand for a job that goes to several lists in turn, excludes subscribers or goes to a segment; ahead
+// says who matches. A recipient through an earlier list is not added again. The recipient rows show this, because they are written with the
 // position.
-func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahead *judged) (more bool, err error) {
+func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahead judged) (more bool, err error) {
 	parts, err := jobParts(tx, j)
 	if err != nil {
 		return false, err
@@ -303,20 +302,25 @@ func without(s *db.DB, found []candidate, list string, query func(ids string) ([
 		return found, nil
 	}
 	places, err := query(idsOn(s, found, list))
-	if err != nil || len(places) == 0 {
-		return found, err
+	return dropped(found, places), err
+}
+
+// dropped removes the elements at some indexes, in place.
+func dropped[T any](all []T, places []int) []T {
+	if len(places) == 0 {
+		return all
 	}
-	drop := make([]bool, len(found))
+	drop := make([]bool, len(all))
 	for _, i := range places {
 		drop[i] = true
 	}
-	left := found[:0]
-	for i, c := range found {
+	left := all[:0]
+	for i := range all {
 		if !drop[i] {
-			left = append(left, c)
+			left = append(left, all[i])
 		}
 	}
-	return left, nil
+	return left
 }
 
 // idsOn returns the ids that the candidates' addresses have on a list, as a JSON array.

@@ -22,8 +22,8 @@ const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' T
 const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND status IN ('completed', 'failed')
 	AND retry_of = '' AND recipients > 0 ORDER BY no DESC LIMIT +5`
 
-// countedOneByOne is the most recipients of a list that are counted row by row. Counting a longer list takes seconds.
-const countedOneByOne = 20_000
+// CountedOneByOne is the largest number of subscribers that are always counted one by one. Counting more takes seconds.
+const CountedOneByOne = 20_000
 
 // CountAudience counts the recipients that a campaign of a tenant would have now. For a long list without exclusions
 // it uses the counts that the list keeps, which may include blocked subscribers who have unsubscribed. When the
@@ -46,15 +46,15 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 		return a, err
 	}
 	a.SetBestHour(hours)
-	if len(f.ListIDs) == 1 && f.Narrowing.Searches() == 0 {
+	if len(f.ListIDs) == 1 && f.Narrowing.Searches() == 0 && !f.Segmented() {
 		counts, err := s.ListCounts(ctx, f.ListIDs)
-		if of := counts[f.ListIDs[0]]; err != nil || of.Mailable > countedOneByOne {
+		if of := counts[f.ListIDs[0]]; err != nil || of.Mailable > CountedOneByOne {
 			a.Bounced, a.Complaint, a.Suppressed, a.Recipients = of.Bounced, of.Complaint, of.Suppressed, of.Mailable
 			a.Active = of.Bounced + of.Complaint + of.Suppressed + of.Mailable
 			return a, err
 		}
 	}
-	match, err := draftMatch(s.Reads(ctx), tenantID, &f.Narrowing, core.At(begun))
+	match, err := countedMatch(s.Reads(ctx), tenantID, &f.Narrowing, core.At(begun))
 	if err != nil {
 		return a, err
 	}
@@ -88,7 +88,11 @@ func countStep(
 		candidate
 		Why int `db:"why"`
 	}
-	step := max(fewestExpanded, audienceStep/(1+match.searches(place, &f.Narrowing)))
+	searches := place + f.Narrowing.Searches()
+	if match != nil {
+		searches += match.lookups
+	}
+	step := max(fewestExpanded, audienceStep/(1+searches))
 	err = r.All(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)
 	if err != nil || len(rows) == 0 {
 		return after, false, err
@@ -127,10 +131,5 @@ func countStep(
 	}
 	a.Outside += int64(all - len(found))
 	a.Recipients += int64(len(found))
-	if match != nil {
-		for i := range found {
-			a.Who += core.PersonHash(found[i].EmailKey)
-		}
-	}
 	return rows[len(rows)-1].ID, len(rows) == step, nil
 }

@@ -24,7 +24,8 @@ type CampaignSending struct {
 // core.ErrCampaignNotFound or, if the revision or the content differs from what was seen (CampaignEdit.Seen),
 // core.ErrPreconditionFailed. It returns core.ErrConflict if another version is the current one or the campaign is
 // past approval. If a layout or sender is no longer the tenant's, it returns an Invalid error. If the tenant requires
-// approval by another person, it returns core.ErrApprovalRequired.
+// approval by another person, it returns core.ErrApprovalRequired. If its segments can't be evaluated or are too large
+// together, the error is that of core.Undecided.
 func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Campaign, error) {
 	return s.changeCampaign(ctx, r.CampaignEdit, "campaign.approve", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		if err := approve(tx, c, &r); err != nil {
@@ -79,6 +80,10 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 		covered.MailedProof = append(covered.MailedProof, lists[i].RequireMailedProof)
 	}
 	if err := cover(tx, &covered); err != nil {
+		return err
+	}
+	if covered.Rule == "" && fields.Segmented() { // never approve a segment as everyone
+		_, err := ruleOf(tx, c.TenantID, &fields.Narrowing)
 		return err
 	}
 	if r.Seen != "" && !r.Seen.Same(covered.Digest()) {
@@ -199,8 +204,9 @@ func approvedNarrowing(tx *db.Tx, c *core.Campaign, f *core.CampaignFields, now 
 	if n.Rule, err = frozenRule(tx, c.CopyID); err != nil {
 		return n, err
 	}
-	if _, err = storedRule(&n); err == nil {
-		_, err = draftMatch(tx, c.TenantID, &n, now)
+	rule, err := storedRule(&n)
+	if err == nil && rule != nil {
+		_, err = MatchRule(tx, c.TenantID, rule, now)
 	}
 	return n, err
 }

@@ -1,6 +1,8 @@
 package campaigns
 
 import (
+	"fmt"
+
 	"newsletterd/core"
 	"newsletterd/store/db"
 )
@@ -92,7 +94,7 @@ const oneByOne = 20
 // ids. A campaign that started before a subscription began doesn't count.
 func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
 	need := m.matcher.History
-	if !need.Any || len(subs) == 0 {
+	if need == (core.History{}) {
 		return nil
 	}
 	jobs, known := m.jobs[list]
@@ -108,9 +110,7 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	for i := range subs {
 		at[subs[i].ID] = i
 		lacking[i] = lack{need.Last, need.Last}
-		if ps[i].Untracked = m.asks && !subs[i].Preferences.AgreesToTracking(); ps[i].Untracked {
-			lacking[i] = lack{}
-		}
+		ps[i].Untracked = m.asks && !subs[i].Preferences.AgreesToTracking()
 	}
 	for i := range jobs {
 		j := &jobs[i]
@@ -135,8 +135,8 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	return nil
 }
 
-// measured returns the jobs to a list that may count for the rule. If some of them are no longer stored although the
-// rule asks for all since an instant, it returns an error of core.Undecided.
+// measured returns the jobs to a list that may count for the rule. If the rule asks for all since an instant, and some
+// of them are no longer stored or there are more than MaxMeasured, it returns an error of core.Undecided.
 func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 	need := m.matcher.History
 	since := core.Instant(1)
@@ -147,18 +147,17 @@ func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	full := len(jobs) == MaxMeasured && jobs[len(jobs)-1].At > need.Since
-	for i := range jobs {
-		if jobs[i].Known {
-			continue
-		}
-		if full = full || jobs[i].At >= need.Since; need.Last > 0 { // older ones are not stored either
-			jobs = jobs[:i]
-			break
-		}
+	if need.Since > 0 && len(jobs) == MaxMeasured && jobs[len(jobs)-1].At > need.Since {
+		return nil, core.Undecided("rule", fmt.Sprintf("the list got %d or more campaigns in that time", MaxMeasured))
 	}
-	if full && need.Since > 0 {
-		return nil, core.Undecided("rule", "opens and clicks from that long ago are no longer stored")
+	for i := range jobs {
+		switch {
+		case jobs[i].Known:
+		case need.Since > 0 && jobs[i].At >= need.Since:
+			return nil, core.Undecided("rule", "opens and clicks from that long ago are no longer stored")
+		default: // older ones are not stored either
+			return jobs[:i], nil
+		}
 	}
 	return jobs, nil
 }

@@ -23,16 +23,13 @@ const (
 // row from 2.7 to 3.9 µs.
 const expandStep = 500
 
-// segmentUndecided is the code of the errors of core.Undecided.
-const segmentUndecided = "segment_undecided"
-
 // ExpandJob goes one step through the subscribers of a running job's lists and adds those who may be emailed as
 // recipients. The position is stored with the rows, so that a restart continues there. more reports whether steps
 // remain. If the job's segments can't be evaluated, it pauses the job before the step. If there is no such job, it
 // returns core.ErrJobNotFound.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
 	ahead, unjudged := judgeAhead(ctx, s.DB, no)
-	if unjudged != nil && !isUndecided(unjudged) {
+	if unjudged != nil && !core.IsUndecided(unjudged) {
 		return false, unjudged
 	}
 	err = s.Bulk(ctx, func(tx *db.Tx) error {
@@ -48,7 +45,7 @@ func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more
 		default:
 			more, err = expand(tx, &j, ahead)
 		}
-		if isUndecided(err) {
+		if core.IsUndecided(err) {
 			return pauseUndecided(tx, &j, err, now)
 		}
 		if err != nil || more {
@@ -57,11 +54,6 @@ func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more
 		return finishJob(tx, no, now)
 	})
 	return more && err == nil, err
-}
-
-func isUndecided(err error) bool {
-	e, ok := errors.AsType[*core.Error](err)
-	return ok && e.Code == segmentUndecided
 }
 
 // pauseUndecided pauses a job whose segments can't be evaluated, unless it is paused already.
@@ -73,7 +65,7 @@ func pauseUndecided(tx *db.Tx, j *core.SendJob, err error, now core.Instant) err
 	return savePause(tx, j)
 }
 
-func expand(tx *db.Tx, j *core.SendJob, ahead *judged) (more bool, err error) {
+func expand(tx *db.Tx, j *core.SendJob, ahead judged) (more bool, err error) {
 	upper, mark, step := db.LastID, "", int64(expandStep)
 	if j.FirstFew > 0 && j.FirstUntil == 0 {
 		if step = min(step, j.FirstFew-j.Recipients); step <= 0 {
@@ -87,7 +79,7 @@ func expand(tx *db.Tx, j *core.SendJob, ahead *judged) (more bool, err error) {
 	if j.Lists > 1 || j.Narrowing != "" {
 		return expandLists(tx, j, after, mark, step, ahead)
 	}
-	err = tx.Get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
+	err = tx.Get(&upper, nextStep,
 		j.ListID, after, step-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return false, err
@@ -108,9 +100,10 @@ func expand(tx *db.Tx, j *core.SendJob, ahead *judged) (more bool, err error) {
 
 // recipientsOfList selects numbered rows for the subscribers who may be emailed, in the order of their ids.
 const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM subscriber AS s ` + Barred + `
-	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND
-	d.reason IS NULL
-	ORDER BY s.id`
+	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND ` + MayBeEmailed + " ORDER BY s.id"
+
+// MayBeEmailed is the condition for a subscriber "s" who may be emailed. It needs the tables of Barred.
+const MayBeEmailed = "s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL"
 
 // Barred joins the records that block an address. Subqueries would open their tables again for each row. Without the
 // plus signs, the second table would be searched twice.

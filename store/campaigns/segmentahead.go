@@ -3,21 +3,20 @@ package campaigns
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
 )
 
-// judged holds which of a job's next candidates match its rule. They are judged on a reading connection, so that the
-// writer doesn't wait for it. A nil value knows no one.
-type judged struct {
-	matches map[string]bool // by subscriber id
-}
+// judged says which of a job's next candidates match its rule, by subscriber id. A reading connection judges them, so
+// that the writer doesn't wait. It is nil if no one was judged.
+type judged map[string]bool
 
 // judgeAhead judges the candidates of the next step of a job. It returns nil if the job has no rule, and an error of
 // core.Undecided if the rule can't be evaluated.
-func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead *judged, err error) {
+func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead judged, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		var j core.SendJob
 		err := r.Get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
@@ -47,8 +46,7 @@ func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead *judged, err err
 		if err := r.All(&found, candidatesOfList, list, after, upper, nil, nil, j.TenantID); err != nil {
 			return err
 		}
-		ahead = &judged{}
-		ahead.matches, err = match.judge(s, r, list, found)
+		ahead, err = match.judge(s, r, list, found)
 		return err
 	})
 	return ahead, err
@@ -56,42 +54,29 @@ func judgeAhead(ctx context.Context, s *db.DB, no int64) (ahead *judged, err err
 
 // keep drops the candidates of a list who don't match the rule of a job. Those who became candidates after judgeAhead
 // are judged now.
-func (a *judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string, found []candidate) (_ []candidate,
+func (a judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string, found []candidate) (_ []candidate,
 	err error,
 ) {
 	if !n.Segmented() || len(found) == 0 {
 		return found, nil
 	}
-	matches := map[string]bool{}
-	if a != nil {
-		matches = a.matches
-	}
 	var late []candidate
 	for _, c := range found {
-		if _, known := matches[c.ID]; !known {
+		if _, known := a[c.ID]; !known {
 			late = append(late, c)
 		}
 	}
+	var more judged
 	if len(late) > 0 {
 		match, err := jobMatch(tx, j, n)
+		if err == nil {
+			more, err = match.judge(tx.DB(), tx, list, late)
+		}
 		if err != nil {
 			return nil, err
 		}
-		more, err := match.judge(tx.DB(), tx, list, late)
-		if err != nil {
-			return nil, err
-		}
-		for id, matched := range more {
-			matches[id] = matched
-		}
 	}
-	left := found[:0]
-	for _, c := range found {
-		if matches[c.ID] {
-			left = append(left, c)
-		}
-	}
-	return left, nil
+	return slices.DeleteFunc(found, func(c candidate) bool { return !a[c.ID] && !more[c.ID] }), nil
 }
 
 // jobMatch returns the match of the rule of a job. Retries are judged at the start of the first job.

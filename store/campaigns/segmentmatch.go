@@ -53,7 +53,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 		return nil, err
 	}
 	m.lookups += len(m.matcher.Lists)
-	if h := m.matcher.History; h.Any {
+	if h := m.matcher.History; h != (core.History{}) {
 		m.lookups += max(1, h.Last/5) // read by ranges
 	}
 	for _, id := range m.matcher.Campaigns {
@@ -141,17 +141,7 @@ func NotOn(s *db.DB, q db.Querier, subs []core.Subscriber, lists []string) ([]co
 		if err := q.All(&places, mailableAmong, list, idsOn(s, candidatesOf(subs), list)); err != nil {
 			return nil, err
 		}
-		drop := map[int]bool{}
-		for _, i := range places {
-			drop[i] = true
-		}
-		left := subs[:0]
-		for i := range subs {
-			if !drop[i] {
-				left = append(left, subs[i])
-			}
-		}
-		subs = left
+		subs = dropped(subs, places)
 	}
 	return subs, nil
 }
@@ -233,22 +223,14 @@ func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate)
 	return slices.DeleteFunc(found, func(c candidate) bool { return !matches[c.ID] }), nil
 }
 
-// searches returns the number of lists and campaigns in which each candidate of the list at place is looked up.
-// Reading the fields of a candidate costs little in comparison.
-func (m *RuleMatch) searches(place int, n *core.Narrowing) int {
-	if m == nil {
-		return place + n.Searches()
+// countedMatch returns the match of the segments of a campaign: of the approved rule if n has one, otherwise of the
+// segments as they are now. It returns nil if the campaign names none.
+func countedMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Instant) (*RuleMatch, error) {
+	read := func() (*core.Rule, error) { return ruleOf(q, tenantID, n) }
+	if n.Rule != "" {
+		read = func() (*core.Rule, error) { return core.ParseInlined(n.Rule) }
 	}
-	return 2*place + n.Searches() - 1 + m.lookups
-}
-
-// draftMatch returns the match of the segments of a campaign, as approved or as they are now. It returns nil if the
-// campaign names none.
-func draftMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Instant) (*RuleMatch, error) {
-	rule, err := storedRule(n)
-	if n.Rule == "" {
-		rule, err = ruleOf(q, tenantID, n)
-	}
+	rule, err := read()
 	if rule == nil || err != nil {
 		return nil, err
 	}

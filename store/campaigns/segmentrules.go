@@ -150,11 +150,11 @@ func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error
 	return combined, nil
 }
 
-// ruleText is ruleOf as JSON. If a segment doesn't exist, the text is empty.
+// ruleText is ruleOf as JSON. The text is empty if there is no segment or the segments can't be evaluated.
 func ruleText(q db.Querier, tenantID string, n *core.Narrowing) (string, error) {
 	rule, err := ruleOf(q, tenantID, n)
 	switch {
-	case core.KindOf(err) == core.Conflict: // the campaign can't be approved
+	case core.KindOf(err) == core.Conflict: // approve refuses it
 		return "", nil
 	case err != nil || rule == nil:
 		return "", err

@@ -193,7 +193,7 @@ func toSegment(tx *db.Tx, tenantID, segmentID string, now core.Instant) (column 
 		return "", err
 	}
 	n.Rule = core.RuleText(rule.JSON())
-	if _, err := draftMatch(tx, tenantID, &n, now); err != nil {
+	if _, err := MatchRule(tx, tenantID, rule, now); err != nil {
 		return "", err
 	}
 	return n.Column(), nil

@@ -6,7 +6,6 @@ const (
 	PurposeMailToken      = "mail-token"      // confirmation tokens, which are emailed and returned
 	PurposeMessageID      = "message-id"      // Message-IDs and return addresses
 	PurposePasskey        = "passkey"         // challenges that passkeys sign
-	PurposeSegmentCount   = "segment-count"   // borders of coarse counts of segments
 	PurposeSetup          = "setup"           // links with which the first operator creates an account
 	PurposeShareEmail     = "share-email"     // addresses that models are shared with
 	PurposeSubscriptionID = "subscription-id" // ids of subscriptions

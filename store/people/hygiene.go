@@ -30,7 +30,6 @@ const (
 type silence struct {
 	list   core.List
 	since  core.Instant
-	now    core.Instant
 	jobs   []campaigns.MeasuredJob
 	window int64 // number of subscribers that one step checks
 }
@@ -52,7 +51,7 @@ func (r *silentReader) may(since core.Instant) bool {
 func (s *Store) silenceOf(ctx context.Context, listID string, months int, now core.Instant) (q silence, known bool,
 	err error,
 ) {
-	q = silence{since: core.SilentSince(months, now), now: now}
+	q = silence{since: core.SilentSince(months, now)}
 	if q.list, err = s.List(ctx, listID); err != nil {
 		return q, false, err
 	}
@@ -74,15 +73,10 @@ func (s *Store) silenceOf(ctx context.Context, listID string, months int, now co
 const readersOf = `SELECT s.id, coalesce(m.changed_at, 0) AS changed_at, coalesce(m.asked_at, 0) AS asked_at,
 	coalesce(m.heard_at, 0) AS heard_at FROM subscriber AS s
 	CROSS JOIN subscription AS m ON m.list_id = s.list_id AND m.id = s.id AND m.status = 'active' ` + campaigns.Barred + `
-	WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL
-	ORDER BY s.id LIMIT +?3`
+	WHERE s.list_id = ?1 AND s.id > ?2 AND ` + campaigns.MayBeEmailed + " ORDER BY s.id LIMIT +?3"
 
 // heard reports whether a person opened the email or clicked a link, or may have done so.
-func heard(m core.Marks) bool {
-	return m&(core.MarkReadByPerson|core.MarkReadUnclear) != 0 ||
-		m&core.MarkOpened != 0 && m&(core.MarkReadByScanner|core.MarkMachineOpened) == 0 ||
-		m&core.MarkClicked != 0 && m&core.MarkMachineClicked == 0
-}
+func heard(m core.Marks) bool { return m.Opens() >= core.ClassUnclear || m.Clicked() }
 
 // step checks the next subscribers after an id. It returns the inactive ones, the number checked and the last id,
 // which is empty at the end of the list.
