@@ -91,7 +91,8 @@ func (d *doctor) setAside() {
 		strings.Join(files, ", "), bytesText(bytes))
 }
 
-// filesSetAside returns the database files that gave way to what the replica had, with what they and their -wal take.
+// filesSetAside returns the database files that gave way to what the replica had, with what they take together with
+// their -wal and journal.
 func filesSetAside(path string) (files []string, bytes int64) {
 	all, err := filepath.Glob(path + ".superseded-*")
 	if err != nil {
@@ -101,7 +102,8 @@ func filesSetAside(path string) (files []string, bytes int64) {
 		if fi, err := os.Stat(f); err == nil {
 			bytes += fi.Size()
 		}
-		if !strings.HasSuffix(f, "-wal") {
+		main := strings.TrimSuffix(strings.TrimSuffix(f, "-wal"), "-journal")
+		if main == f || !slices.Contains(all, main) {
 			files = append(files, f)
 		}
 	}

@@ -25,15 +25,15 @@ func TestDoctorOfReplicasAndTheirDisk(t *testing.T) {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
-	for _, end := range []string{"", "-wal"} {
-		if err := os.WriteFile(cfg.Database.Path+".superseded-1"+end, make([]byte, 2000), 0o600); err != nil {
+	for _, end := range []string{"1", "1-wal", "1-journal", "2-journal"} { // of the second its journal alone was left
+		if err := os.WriteFile(cfg.Database.Path+".superseded-"+end, make([]byte, 2000), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	d := &doctor{ctx: t.Context(), cfg: cfg}
 	d.setAside()
-	wantFinding(t, d.all, "set aside", core.LevelWarning, "1 file that the replica replaced")
-	wantFinding(t, d.all, "set aside", core.LevelWarning, "newsletterd.db.superseded-1; 4.0 kB")
+	wantFinding(t, d.all, "set aside", core.LevelWarning, "2 files that the replica replaced")
+	wantFinding(t, d.all, "set aside", core.LevelWarning, "newsletterd.db.superseded-2-journal; 8.0 kB")
 	cfg.Replica.URL = "file://" + folder
 	d.env = func(string) string { return "" }
 	d.replica()

@@ -93,18 +93,10 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		if err != nil || fits {
 			return at, err
 		}
-		return r.fetch(ctx, s, func() error {
-			aside, err := moveAside(r.path)
-			if err == nil {
-				r.slog.Warn("replica: the database file differs from the replica; it is kept under another name",
-					slog.String("file", aside))
-			}
-			return err
-		})
 	case empty:
 		return at, nil
 	}
-	return r.fetch(ctx, s, func() error { return nil }) // over a file that is empty, as createFile leaves it
+	return r.fetch(ctx, s)
 }
 
 // empty reports whether the bucket holds no database at all.
@@ -119,9 +111,17 @@ func (r *Replica) empty(ctx context.Context, s shipped) (bool, error) {
 	return false, err
 }
 
-// fetch restores what the bucket has, of which s is known, and calls before when that is there and about to get its
-// name. The strays of s are removed, and the lease is held: s is as it was.
-func (r *Replica) fetch(ctx context.Context, s shipped, before func() error) (at position, err error) {
+// fetch restores what the bucket has, of which s is known, and moves aside what is at the path. The strays of s are
+// removed, and the lease is held: s is as it was.
+func (r *Replica) fetch(ctx context.Context, s shipped) (at position, err error) {
+	before := func() error {
+		aside, err := moveAside(r.path)
+		if aside != "" {
+			r.slog.Warn("replica: the database file differs from the replica; it is kept under another name",
+				slog.String("file", aside))
+		}
+		return err
+	}
 	l := r.log
 	s.strays, l.known = nil, &s
 	at.txid, err = l.restoreInPlace(ctx, r.path, before)
@@ -143,7 +143,7 @@ func (r *Replica) adopt(ctx context.Context, head uint64) (at position, err erro
 	if err := withDatabase(ctx, r.path, func(c *sql.Conn) error { return fold(ctx, c) }); err != nil {
 		return at, err
 	}
-	if at.pages, err = pagesOf(r.path); err != nil {
+	if at.pages, err = pagesOf(r.path); err != nil || at.pages == 0 && head == 0 { // a kill had cut a first start short
 		return at, err
 	}
 	at.txid, err = r.shipWith(ctx, head, walEnd{pages: at.pages}, func(s *shipper) error {

@@ -254,13 +254,23 @@ func (l logFiles) restoreInPlace(ctx context.Context, path string, before func()
 	return end, syncFolder(filepath.Dir(path))
 }
 
-// moveAside gives a database file that the replica supersedes another name, with its -wal, and returns it.
-func moveAside(path string) (string, error) {
-	aside := fmt.Sprintf("%s.superseded-%s", path, time.Now().UTC().Format("20060102T150405.000"))
-	for _, ending := range []string{"", "-wal"} {
-		if err := os.Rename(path+ending, aside+ending); err != nil && !(ending != "" && errors.Is(err, os.ErrNotExist)) {
+// moveAside gives a database file that the replica supersedes another name, with its -wal and its rollback journal:
+// SQLite would apply them to any file at path. They may be there without the file, where a kill has cut this short or
+// someone has moved the file. It returns the name; empty where none of them has any content.
+func moveAside(path string) (aside string, err error) {
+	name := fmt.Sprintf("%s.superseded-%s", path, time.Now().UTC().Format("20060102T150405.000"))
+	for _, ending := range []string{"", "-wal", "-journal"} {
+		fi, err := os.Stat(path + ending)
+		if errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
+			continue
+		}
+		if err == nil {
+			err = os.Rename(path+ending, name+ending)
+		}
+		if err != nil {
 			return "", err
 		}
+		aside = name
 	}
 	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err

@@ -159,7 +159,7 @@ func (a *actor) kill() {
 
 // copyDisk copies the files of one disk to another.
 func copyDisk(t *testing.T, from, to string) {
-	for _, ending := range []string{"", "-wal", ".replica"} {
+	for _, ending := range []string{"", "-wal", "-journal", ".replica"} {
 		b, err := os.ReadFile(from + ending)
 		if os.IsNotExist(err) {
 			_ = os.Remove(to + ending)
@@ -358,7 +358,7 @@ func step(t *testing.T, rnd *rand.Rand, s *objectstest.Server, actors []*actor) 
 	case n == 12:
 		h.note("%s and its disk are lost, and it starts again", a.name)
 		a.kill()
-		for _, ending := range []string{"", "-wal", "-shm", ".replica"} {
+		for _, ending := range []string{"", "-wal", "-shm", "-journal", ".replica"} {
 			_ = os.Remove(a.path + ending)
 		}
 		a.start(t)
