@@ -25,10 +25,7 @@ func (s *DB) Backup(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
-		if err == nil {
-			err = ErrExists
-		}
+	if err := unused(to); err != nil {
 		return fmt.Errorf("backup to %s: %w", to, err)
 	}
 	if err := s.copyTo(ctx, to); err != nil {
@@ -59,8 +56,8 @@ func WriteCopy(ctx context.Context, to string, write func(path string) error) er
 	if err := PrepareProcess(); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(err, ErrExists)
+	if err := unused(to); err != nil {
+		return err
 	}
 	folder, err := os.MkdirTemp(filepath.Dir(to), ".copy-")
 	if err != nil {
@@ -78,6 +75,20 @@ func WriteCopy(ctx context.Context, to string, write func(path string) error) er
 		return err
 	}
 	return putInPlace(tmp, to)
+}
+
+// unused returns ErrExists if the file to exists, or a -wal or rollback journal that SQLite would apply to it.
+func unused(to string) error {
+	for _, end := range []string{"", "-wal", "-journal"} {
+		_, err := os.Lstat(to + end)
+		if err == nil {
+			err = fmt.Errorf("%s: %w", to+end, ErrExists)
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyTo copies the database through its own connection, into a temporary file next to the target.
@@ -234,8 +245,8 @@ func noWAL(from string) error {
 	return nil
 }
 
-// Restore replaces the database at path with a backup. It checks the backup first. The previous files, including -wal
-// and -shm, are renamed to names that end in .before-restore and the time, and returned in aside. If root runs
+// Restore replaces the database at path with a backup. It checks the backup first. The previous files, including -wal,
+// -shm and -journal, are renamed to names that end in .before-restore and the time, and returned in aside. If root runs
 // Restore, the new file gets the owner of the previous database or, without one, of the folder. If another process
 // has the database open, Restore returns ErrRunning or ErrInUse. It doesn't change the file from.
 func Restore(ctx context.Context, from, path string, now time.Time) (aside []string, err error) {
@@ -280,7 +291,7 @@ func Restore(ctx context.Context, from, path string, now time.Time) (aside []str
 	if err != nil {
 		return nil, err
 	}
-	for _, end := range []string{"-wal", "-shm", ""} {
+	for _, end := range []string{"-wal", "-shm", "-journal", ""} {
 		old, to := path+end, put+end
 		switch err := os.Rename(old, to); {
 		case err == nil:
@@ -300,7 +311,7 @@ func unusedName(name string) (string, error) {
 			try = fmt.Sprintf("%s-%d", name, n)
 		}
 		taken := false
-		for _, end := range []string{"-wal", "-shm", ""} {
+		for _, end := range []string{"-wal", "-shm", "-journal", ""} {
 			_, err := os.Lstat(try + end)
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
 				return "", err

@@ -2,10 +2,13 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -108,6 +111,58 @@ func TestRestoreVerifiesAndMovesAside(t *testing.T) {
 	}
 	if n := countMarks(t, dead+".before-restore-20261121T080000Z"); n != 2 {
 		t.Errorf("%d rows in what was moved aside, want 2", n)
+	}
+}
+
+// leaveJournal leaves the rollback journal of another database at path, as a kill in its first transaction does.
+func leaveJournal(t *testing.T, path string) {
+	t.Helper()
+	other := filepath.Join(t.TempDir(), "other.db")
+	db, err := sql.Open("sqlite", "file:"+other+"?_pragma=cache_size(1)")
+	must(t, err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(t.Context(), "BEGIN; CREATE TABLE filler (filler BLOB); "+
+		"INSERT INTO filler VALUES (randomblob(500000))")
+	must(t, err)
+	b, err := os.ReadFile(other + "-journal")
+	must(t, err)
+	must(t, os.WriteFile(path+"-journal", b, 0o600))
+}
+
+// SQLite would roll back a copy that appears next to a journal.
+func TestNoJournalGetsIntoACopy(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")
+	s := testOpen(t, path, Daemon)
+	must(t, put(s, "one", "row"))
+	must(t, s.Backup(t.Context(), backup))
+	for _, ending := range []string{"-journal", "-wal"} {
+		to := filepath.Join(dir, "c.db")
+		must(t, os.WriteFile(to+ending, []byte("left"), 0o600))
+		if err := s.Backup(t.Context(), to); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), ending) {
+			t.Errorf("a backup next to a %s: %v", ending, err)
+		}
+		err := WriteCopy(t.Context(), to, func(string) error { return errors.New("it was written") })
+		if !errors.Is(err, ErrExists) {
+			t.Errorf("a copy next to a %s: %v", ending, err)
+		}
+		must(t, os.Remove(to+ending))
+	}
+	must(t, s.Close())
+	for _, gone := range []bool{true, false} {
+		if gone {
+			must(t, os.Remove(path))
+		}
+		leaveJournal(t, path)
+		aside, err := Restore(t.Context(), backup, path, time.Now())
+		must(t, err)
+		if n := countMarks(t, path); n != 1 {
+			t.Errorf("%d rows after the restore, want the 1 of the backup", n)
+		}
+		if !slices.ContainsFunc(aside, func(f string) bool { return strings.HasSuffix(f, "-journal") }) {
+			t.Errorf("moved aside: %q", aside)
+		}
 	}
 }
 
