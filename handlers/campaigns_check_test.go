@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -78,6 +79,36 @@ func TestCheckOfAttachments(t *testing.T) {
 	}
 	if _, _, err := d.Ready(t.Context(), &small, 0, s.Time()); core.KindOf(err) != core.Invalid {
 		t.Error("a campaign whose attachment is gone is ready:", err)
+	}
+}
+
+// An error in a placeholder names the field of the campaign that it is in, in the check as in the preview.
+func TestErrorsNameTheFieldOfTheCampaign(t *testing.T) {
+	e := newEnv(t)
+	s := storetest.Seeder{TB: t, Store: e.store}
+	l := s.NewList()
+	d := drafts.Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
+	const wrong = "Hi {{ preferences.name | default: “you” }}"
+	for field, change := range map[string]func(*core.CampaignFields){
+		"subject":        func(f *core.CampaignFields) { f.Subject = wrong },
+		"preheader":      func(f *core.CampaignFields) { f.Preheader = wrong },
+		"content.source": func(f *core.CampaignFields) { f.Content.Source = "<p>" + wrong + "</p>" },
+		"content.text":   func(f *core.CampaignFields) { f.Content.Text = wrong },
+	} {
+		c := s.NewCampaign(l, func(f *core.CampaignFields) {
+			f.Content = core.CampaignContent{Kind: core.ContentHTML, Source: "<p>Hi</p>"}
+			change(f)
+		})
+		look, err := d.Look(t.Context(), &c, 0, s.Time())
+		s.Must(err)
+		if !slices.ContainsFunc(look.Findings, func(f core.CampaignFinding) bool {
+			return f.Code == "does_not_compile" && f.Where.Field == field
+		}) {
+			t.Errorf("%s: %v", field, look.Findings)
+		}
+		if fault, _ := errors.AsType[*core.Error](look.Fault); fault == nil || fault.Field != field {
+			t.Errorf("%s: %+v", field, fault)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 		return l, err
 	}
 	if fault, ok := errors.AsType[*core.Error](l.Fault); ok {
-		l.Findings = append(l.Findings, compileFinding(&l.Draft, fault))
+		l.Findings = append(l.Findings, core.FindingOf(fault))
 	}
 	if err := d.lookForForeignTags(ctx, &l); err != nil {
 		return l, err
@@ -151,7 +151,7 @@ func (l *Look) bulk(id string, err error, now core.Instant) error {
 		l.Draft.Head, err = HeadOf(l.Bulk, now)
 	}
 	if core.KindOf(err) == core.Invalid {
-		l.Bulk, l.Fault, err = nil, err, nil
+		l.Bulk, l.Fault, err = nil, inFieldOf(&l.Draft.Fields, err), nil
 	}
 	return err
 }
@@ -185,16 +185,22 @@ func hintOf(code string) string {
 	}[code]
 }
 
-// compileFinding converts a compiler error to a finding with the line that it names.
-func compileFinding(d *campaigns.Draft, e *core.Error) core.CampaignFinding {
-	f := core.FindingOf(e)
-	switch {
-	case e.Field == "body_html", e.Field == "body_text" && d.Fields.Content.Kind == core.ContentText:
-		f.Where.Field = "content.source"
-	case e.Field == "body_text":
-		f.Where.Field = "content.text"
+// inFieldOf returns a compiler error that names the campaign's field. The compiler names those of a send job.
+func inFieldOf(f *core.CampaignFields, err error) error {
+	e, ok := errors.AsType[*core.Error](err)
+	if !ok {
+		return err
 	}
-	return f
+	own := *e
+	switch {
+	case e.Field == "template.preheader":
+		own.Field = "preheader"
+	case e.Field == "body_html", e.Field == "body_text" && f.Content.Kind == core.ContentText:
+		own.Field = "content.source"
+	case e.Field == "body_text":
+		own.Field = "content.text"
+	}
+	return &own
 }
 
 // inspect checks the email as rendered for a subscriber with no details.
