@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +53,36 @@ func TestMailerGivesUp(t *testing.T) {
 		rec, counts := r.judge(mailResult{mail: &c.mail, outcome: c.o, err: c.err}, now)
 		if !counts || (rec.RetryAt != 0) != c.again || rec.Sent != c.sent {
 			t.Errorf("%s: %+v %v", c.name, rec, counts)
+		}
+	}
+}
+
+// The log has the reply of the server: its enhanced code and its text.
+func TestTheLogHasTheReply(t *testing.T) {
+	var out bytes.Buffer
+	r := &mailRun{mailer: &mailer{
+		MailerOptions: MailerOptions{Log: slog.New(slog.NewJSONHandler(&out, nil))}, lost: map[int64]int{},
+		unsure: map[int64]bool{},
+	}}
+	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	for _, c := range []struct {
+		o    smtp.Outcome
+		want string
+	}{
+		{
+			smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", Text: "no such user"},
+			`"reply":550,"enhanced":"5.1.1","text":"no such user","again":false`,
+		},
+		{
+			smtp.Outcome{Result: smtp.Later, Code: 452, Enhanced: "4.2.2", Text: "mailbox full"},
+			`"reply":452,"enhanced":"4.2.2","text":"mailbox full","again":true`,
+		},
+		{smtp.Outcome{Result: smtp.Sent, Code: 250, Text: "queued"}, ""},
+	} {
+		out.Reset()
+		r.judge(mailResult{mail: &core.Mail{CreatedAt: now, Kind: "confirm"}, outcome: c.o}, now)
+		if got := out.String(); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%d: %s", c.o.Code, got)
 		}
 	}
 }
