@@ -340,7 +340,7 @@ const lostLimit = 3
 
 // judge returns the result to store. counts is false if no relay accepted or refused the email.
 func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResult, counts bool) {
-	rec = tenants.MailResult{ID: res.mail.ID, Reason: res.outcome.Text}
+	rec = tenants.MailResult{ID: res.mail.ID, Reason: replyText(res.outcome)}
 	if core.KindOf(res.err) == core.Unavailable && res.err != nil { // the database failed, not the email
 		r.stop()
 		return rec, false

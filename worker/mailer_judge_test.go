@@ -57,8 +57,8 @@ func TestMailerGivesUp(t *testing.T) {
 	}
 }
 
-// The log has the reply of the server: its enhanced code and its text.
-func TestTheLogHasTheReply(t *testing.T) {
+// The log and the record have the reply of the server: its codes and its text.
+func TestFailuresHaveTheReply(t *testing.T) {
 	var out bytes.Buffer
 	r := &mailRun{mailer: &mailer{
 		MailerOptions: MailerOptions{Log: slog.New(slog.NewJSONHandler(&out, nil))}, lost: map[int64]int{},
@@ -66,21 +66,27 @@ func TestTheLogHasTheReply(t *testing.T) {
 	}}
 	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	for _, c := range []struct {
-		o    smtp.Outcome
-		want string
+		o      smtp.Outcome
+		want   string
+		reason string
 	}{
 		{
 			smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", Text: "no such user"},
 			`"reply":550,"enhanced":"5.1.1","text":"no such user","again":false`,
+			"550 5.1.1 no such user",
 		},
 		{
 			smtp.Outcome{Result: smtp.Later, Code: 452, Enhanced: "4.2.2", Text: "mailbox full"},
 			`"reply":452,"enhanced":"4.2.2","text":"mailbox full","again":true`,
+			"452 4.2.2 mailbox full",
 		},
-		{smtp.Outcome{Result: smtp.Sent, Code: 250, Text: "queued"}, ""},
+		{smtp.Outcome{Result: smtp.Sent, Code: 250, Text: "queued"}, "", ""},
 	} {
 		out.Reset()
-		r.judge(mailResult{mail: &core.Mail{CreatedAt: now, Kind: "confirm"}, outcome: c.o}, now)
+		rec, _ := r.judge(mailResult{mail: &core.Mail{CreatedAt: now, Kind: "confirm"}, outcome: c.o}, now)
+		if rec.Reason != c.reason {
+			t.Errorf("%d: %q", c.o.Code, rec.Reason)
+		}
 		if got := out.String(); !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%d: %s", c.o.Code, got)
 		}

@@ -105,7 +105,7 @@ func (d *doctor) database() {
 	if o.Mails.Failed > 0 {
 		last, _ := d.store.LastRefusal(d.ctx) // the count alone is worth the line
 		d.warn("mails", "newsletterd admin mail list --state failed; for one person: newsletterd why --email ADDRESS",
-			"%d transactional emails failed in the last 30 days, most recently: %s", o.Mails.Failed, last)
+			"%s failed in the last 30 days, most recently: %s", counted(o.Mails.Failed, "transactional email"), last)
 	}
 	if o.Restored > 0 {
 		d.warn("jobs",
