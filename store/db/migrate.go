@@ -72,8 +72,11 @@ func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated,
 		done.Migrations, err = schema.Migrate(ctx, c.Conn, o.Now.UnixMilli(), o.To)
 		return err
 	})
-	if isBusy(err) {
+	switch {
+	case isBusy(err):
 		err = fmt.Errorf("%w. Stop it first", ErrInUse)
+	case err != nil:
+		err = fmt.Errorf("migrate %s: %w", path, err)
 	}
 	return done, err
 }

@@ -166,10 +166,12 @@ func retryBusy(limit time.Duration, fn func() error) error {
 	}
 }
 
-// IsFull reports whether err says that the disk or the process's quota on it is full.
+// IsFull reports whether err says that the disk or the process's quota on it is full. On a full disk, SQLite can't
+// enlarge the -shm file and calls that an I/O error.
 func IsFull(err error) bool {
 	var se *sqlite.Error
-	return errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_FULL
+	return errors.As(err, &se) &&
+		(se.Code()&0xff == sqlite3.SQLITE_FULL || se.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
 }
 
 func isBusy(err error) bool {
