@@ -24,11 +24,13 @@ var (
 	tooOften   = regexp.MustCompile(`(?i)\bat a rate\b|too (?:quickly|many|much|fast)|rate.?limit|exceeded .*\brate\b`)
 	policy     = regexp.MustCompile(`(?i)spam|\bblock(?:ed|ing|.?list)|black.?list|\bpolic(?:y|ies)\b|\bspf\b|\bdkim\b|\bdmarc\b|` +
 		`reputation|authenticat|sender|mail from|virus|malware|\bbanned\b|\bcontent\b|relay|grey.?list|\brbl\b|unsolicited`)
+	// relayTable matches Postfix's phrase for a relay's list of recipients. It does not refuse to relay.
+	relayTable = regexp.MustCompile(`(?i)in relay recipient table`)
 	// noSuchUser matches phrases for unknown mailboxes, in the languages observed in practice.
 	noSuchUser = regexp.MustCompile(`(?i)(?:unknown|no such|invalid|non-?existent|bad|inactive|disabled|closed) ` +
 		`(?:virtual |local |destination |e-?mail )?(?:user|recipient|mailbox|account|address|person)|` +
-		`(?:user|recipient|mailbox|account|address|alias)(?: name)?(?: is| was)? (?:unknown|invalid|not (?:found|known|exist)|` +
-		`does ?n[o']t exist|disabled|inactive|no longer)|` +
+		`(?:user|recipient|mailbox|account|address|alias)(?: name)?(?: is| was| has been)? (?:unknown|invalid|` +
+		`not (?:found|known|exist)|does ?n[o']t exist|disabled|deactivated|inactive|no longer)|` +
 		`(?:user|recipient|mailbox|account|address)\b.{0,120}\b(?:does not exist|doesn't exist|not found|is unknown)|` +
 		`no (?:such )?(?:mailbox|user|account|recipient)\b.{0,20}\b(?:here|by that name|with that name)|` +
 		`doesn't have an? .{1,40} account|not a (?:valid|known) (?:user|recipient|mailbox)|un(?:routeable|deliverable) address|` +
@@ -94,7 +96,7 @@ func verdictOf(enhanced, text string) Verdict {
 		return VerdictPassing
 	case enhanced == "5.4.1" && fromMicrosoft.MatchString(text), enhanced == "5.1.351", enhanced == "5.4.4":
 		return VerdictDoubtful // Exchange Online's reply for an unknown mailbox, or a domain without a host
-	case policy.MatchString(text):
+	case policy.MatchString(relayTable.ReplaceAllString(text, "")):
 		return VerdictSender
 	case isFull.MatchString(text), tooOften.MatchString(text):
 		return VerdictPassing

@@ -26,6 +26,9 @@ func TestVerdicts(t *testing.T) {
 		{"5.0.0", "smtp; 550 No such user here", VerdictDoubtful},
 		{"5.7.1", "smtp; 550 5.7.1 No such user here", VerdictSender},
 		{"5.0.0", "smtp; 550 Sender address rejected: user unknown", VerdictSender},
+		{"5.0.0", "smtp; 550 <b@r.example>: User unknown in relay recipient table", VerdictDoubtful}, // Postfix
+		{"5.0.0", "smtp; 550 Relay access denied: user unknown", VerdictSender},
+		{"5.0.0", "smtp; 550 this account has been deactivated", VerdictDoubtful},
 		{"5.0.0", "smtp; 550 192.5.1.1 is on the list", VerdictUnclear},
 		{"5.5.0", "smtp; 550 5.5.0 Requested action not taken: mailbox unavailable", VerdictDoubtful},
 		{"5.3.4", "smtp; 552 5.3.4 too large", VerdictUnclear},
