@@ -45,15 +45,23 @@ func (o *outage) lookNow() {
 	p.at = time.Time{}
 }
 
-// health looks at the health check. `make torture` also holds it to a second; elsewhere the machine may have more to
-// do, and TestHealthAnswersWhateverHangs holds what it waits for.
+// promised is how long something may take: what is promised in `make torture`, and else a minute, since the machine may
+// have more to do.
+func promised(d time.Duration) time.Duration {
+	if os.Getenv("NEWSLETTERD_TORTURE") == "" {
+		return time.Minute
+	}
+	return d
+}
+
+// health looks at the health check. TestHealthAnswersWhateverHangs holds what it waits for.
 func (o *outage) health(status int, database, sessions string) {
 	o.t.Helper()
 	o.tried++
 	o.lookNow()
 	start := time.Now()
 	res, b := o.ask("GET", "/healthz", "ann", nil)
-	if took := time.Since(start); took > time.Second && os.Getenv("NEWSLETTERD_TORTURE") != "" {
+	if took := time.Since(start); took > promised(time.Second) {
 		o.t.Errorf("the health check took %v", took)
 	}
 	var got healthReply
@@ -79,7 +87,7 @@ func (o *outage) degraded(want bool) {
 // recovers asks for a health of status 200 until it is there, for as long as a recovery may take.
 func (o *outage) recovers(within time.Duration) {
 	o.t.Helper()
-	for end := time.Now().Add(within); ; {
+	for end := time.Now().Add(promised(within)); ; {
 		res, b := o.ask("GET", "/healthz", "ann", nil)
 		if res.StatusCode == http.StatusOK {
 			return
@@ -163,7 +171,7 @@ func TestDatabaseLocked(t *testing.T) {
 	o.health(503, "unavailable", "unavailable")
 	start := time.Now()
 	o.write(503)
-	if took := time.Since(start); took < 3*time.Second || took > 12*time.Second {
+	if took := time.Since(start); took < 3*time.Second || took > promised(12*time.Second) {
 		t.Errorf("a write waited %v", took)
 	}
 	o.read(200)
