@@ -484,7 +484,7 @@ func TestStopWhileACopyWaits(t *testing.T) {
 	select {
 	case err := <-stopped:
 		must(t, err)
-	case <-time.After(2 * time.Second):
+	case <-time.After(20 * time.Second):
 		t.Fatal("the stop waits")
 	}
 	if err := <-copied; !errors.Is(err, context.Canceled) {
