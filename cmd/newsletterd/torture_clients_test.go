@@ -46,7 +46,8 @@ func TestTortureTricklingConnections(t *testing.T) {
 		wg.Wait()
 	})
 	c.Line("", "cut: in the head after %v at most, in the body after %v", heads, bodies)
-	if daemontest.AtLength() && (heads > 8*time.Second || bodies > 35*time.Second) { // the plain suite may share its machine
+	// the plain suite may share its machine
+	if daemontest.AtLength() && (heads > 8*time.Second || bodies > 35*time.Second) {
 		t.Error("they are cut too late: 5 s for a head, 30 s for a body")
 	}
 	coretest.Held(t, 11, &n, fmt.Sprintf("trickling connections; p99 of others %v",
