@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -398,6 +399,9 @@ func step(t *testing.T, rnd *rand.Rand, s *objectstest.Server, actors []*actor) 
 func survivor(t *testing.T, s *objectstest.Server, h *history) (faults []string) {
 	path := filepath.Join(t.TempDir(), "survivor.db")
 	m, err := start(t.Context(), s.URL(), path, scheduleTTL)
+	for try := 0; errors.Is(err, ErrStale) && try < 10; try++ { // a slow computer; the machine would be started again
+		m, err = start(t.Context(), s.URL(), path, scheduleTTL)
+	}
 	if err != nil {
 		return []string{fmt.Sprint("the survivor does not start: ", err)}
 	}
