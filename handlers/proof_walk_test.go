@@ -43,6 +43,7 @@ var withoutProof = []struct{ reason, routes string }{
 		POST /api/campaigns/:id/preview
 		POST /api/campaigns/:id/check
 		POST /api/segment-count
+		POST /api/admin/subscribers/search
 		POST /api/send-jobs/:id/preview`},
 	{"A token that was mailed proves the address, and no session is needed.", `
 		POST /api/auth/password/forgot

@@ -28,7 +28,8 @@ func (h *Handler) table() []*web.Route {
 	h.clientSecretRoutes(&t)
 	h.invitationRoutes(&t)
 	h.teamRoutes(&t)
-	h.subscriberRoutes(&t)
+	rules := &segments.Room{Store: h.options.Store}
+	h.subscriberRoutes(&t, rules)
 	h.suppressionRoutes(&t)
 	h.listRoutes(&t)
 	h.syncRoutes(&t)
@@ -57,7 +58,7 @@ func (h *Handler) table() []*web.Route {
 	h.providerEventRoutes(&t)
 	h.mediaRoutes(&t)
 	(&devices.Room{Store: h.options.Store, Limits: h.options.ModelLimits, Uploads: h.uploads}).Routes(&t)
-	(&segments.Room{Store: h.options.Store}).Routes(&t)
+	rules.Routes(&t)
 	h.operationRoutes(&t)
 	h.console().Routes(&t)
 	return t

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/db"
@@ -17,7 +18,10 @@ import (
 )
 
 // subscribers serves /api/admin/subscribers.
-type subscribers struct{ store *store.Store }
+type subscribers struct {
+	store *store.Store
+	rules *segments.Room
+}
 
 // subscriberFilter says which subscribers are listed.
 type subscriberFilter struct {
@@ -33,8 +37,8 @@ type subscriberFilter struct {
 }
 
 // subscriberRoutes are the subscribers of lists, for those who keep the lists.
-func (h *Handler) subscriberRoutes(t *web.Table) {
-	s := subscribers{h.options.Store}
+func (h *Handler) subscriberRoutes(t *web.Table, rules *segments.Room) {
+	s := subscribers{h.options.Store, rules}
 	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
 	t.Add("GET", "/api/admin/why", web.Admin(core.ActionPeopleRead), web.Member, web.Query(s.why),
@@ -71,6 +75,7 @@ func (h *Handler) subscriberRoutes(t *web.Table) {
 		web.Write(s.export).Answers("text/csv").Fails(core.NotFound),
 		"Export the subscriptions of a list, or of all lists of a tenant, as CSV").Named("exportSubscribers").
 		Refuses(web.Refused("list_id", "Missing, and tenant_id too"))
+	s.ruledRoutes(t, all)
 	t.Add("GET", item, web.Admin(core.ActionPeopleMasked), web.Member,
 		one(web.Path(s.show)), "Show a subscriber with its consent history").Named("getSubscriber")
 	t.Add("PUT", item, web.Admin(core.ActionPeopleChange), web.Member,
@@ -144,6 +149,14 @@ func (a subscribers) shown(c *web.Call, l *people.ListedSubscription) subscriber
 	return s
 }
 
+func (a subscribers) allShown(c *web.Call, found []people.ListedSubscription) []subscriber {
+	rows := make([]subscriber, len(found))
+	for i := range found {
+		rows[i] = a.shown(c, &found[i])
+	}
+	return rows
+}
+
 // list serves GET /api/admin/subscribers.
 func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]subscriber, string, error) {
 	action := core.ActionPeopleMasked
@@ -155,10 +168,7 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 		return nil, "", err
 	}
 	found, next, err := a.store.MatchingSubscriptions(c, f, page)
-	rows := make([]subscriber, len(found))
-	for i := range found {
-		rows[i] = a.shown(c, &found[i])
-	}
+	rows := a.allShown(c, found)
 	// By list and id, as they were read, unless ids are masked: then their order would tell of the true ones.
 	if in.Sort == "" {
 		slices.SortStableFunc(rows, func(a, b subscriber) int {

@@ -100,11 +100,25 @@ func (a subscribers) export(c *web.Call, in exported) error {
 	if err != nil {
 		return err
 	}
-	lists, err := a.exportedLists(c, &in)
+	return a.writeMatches(c, &in, func(page core.Page) ([]people.ListedSubscription, string, error) {
+		return a.store.MatchingSubscriptions(c, f, page)
+	})
+}
+
+// writeMatches writes the subscriptions that read returns page by page.
+func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page) ([]people.ListedSubscription, string,
+	error),
+) error {
+	lists, err := a.exportedLists(c, in)
 	if err != nil {
 		return err
 	}
-	name, err := a.exportName(c, &in, lists)
+	name, err := a.exportName(c, in, lists)
+	if err != nil {
+		return err
+	}
+	page := core.Page{Limit: web.ExportPage}
+	rows, next, err := read(page)
 	if err != nil {
 		return err
 	}
@@ -113,12 +127,7 @@ func (a subscribers) export(c *web.Call, in exported) error {
 			return err
 		}
 	}
-	page := core.Page{Limit: web.ExportPage}
-	rows, next, err := a.store.MatchingSubscriptions(c, f, page)
-	if err != nil {
-		return err
-	}
-	write, end, err := a.exportWriter(c, &in, lists)
+	write, end, err := a.exportWriter(c, in, lists)
 	if err != nil {
 		return err
 	}
@@ -136,7 +145,7 @@ func (a subscribers) export(c *web.Call, in exported) error {
 			break
 		}
 		page.After = next
-		if rows, next, err = a.store.MatchingSubscriptions(c, f, page); err != nil {
+		if rows, next, err = read(page); err != nil {
 			c.Cut(err)
 		}
 	}

@@ -53,8 +53,10 @@ func Open(ctx context.Context, o db.Options) (*Store, error) {
 		Campaigns: campaigns.New(d, t, f),
 	}
 	r.Imports = imports.New(d, t, f, r.Members, r.Campaigns)
-	a := audience.New(d, t, r.Campaigns)
-	s := &Store{d, t, f, r.Identity, r.Devices, r.Members, r.Campaigns, a, r.Imports, people.New(d, r)}
+	r.Audience = audience.New(d, t, r.Campaigns)
+	s := &Store{
+		d, t, f, r.Identity, r.Devices, r.Members, r.Campaigns, r.Audience, r.Imports, people.New(d, r),
+	}
 	if err := d.Open(ctx, r.Devices.Start); err != nil {
 		return nil, err
 	}

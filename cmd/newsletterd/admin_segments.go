@@ -120,20 +120,33 @@ func segmentQuestion(p *program, c *cli.Context, s *store.Store) (q audience.Que
 	if err != nil {
 		return q, missing(err, "list", c.String("list"))
 	}
+	return questionOf(p, c, s, &l, c.String("id"))
+}
+
+// matchingQuestion asks about the segment of --segment, or the rule of --rule, and a list.
+func matchingQuestion(p *program, c *cli.Context, s *store.Store, l *core.List) (q audience.Question, err error) {
+	if c.IsSet("segment") && c.IsSet("rule") {
+		return q, usageError{c.Command.HelpName, "pass either --segment or --rule"}
+	}
+	return questionOf(p, c, s, l, c.String("segment"))
+}
+
+// questionOf asks about a segment, or the rule of --rule, and a list.
+func questionOf(p *program, c *cli.Context, s *store.Store, l *core.List, id string) (q audience.Question, err error) {
 	q = audience.Question{TenantID: l.TenantID, ListIDs: []string{l.ID}, Exact: c.Bool("exact"), Now: now()}
-	if c.String("id") == "" {
+	if id == "" {
 		rule, err := givenRule(p, c)
 		if err == nil {
 			q.Rule, err = core.ParseRule("rule", []byte(rule))
 		}
 		return q, err
 	}
-	g, err := s.Segment(c.Context, c.String("id"))
+	g, err := s.Segment(c.Context, id)
 	if err == nil && g.TenantID != l.TenantID {
 		err = core.ErrSegmentNotFound
 	}
 	if err != nil {
-		return q, missing(err, "segment", c.String("id"))
+		return q, missing(err, "segment", id)
 	}
 	q.Rule, err = g.ParsedRule()
 	return q, err

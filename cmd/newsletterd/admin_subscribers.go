@@ -76,6 +76,7 @@ ambiguous, append :dmy or :mdy. Other unreadable cells are kept as text
 		&cli.StringFlag{Name: "file", Usage: "new `FILE` to write, or - for standard output", Value: "-"},
 		oneOfFlag("status", "filter by `STATUS`: "+strings.Join(shownStatuses, ", "),
 			optional(shownStatuses)...),
+		matchingFlag(), ruleFlag("only subscribers who match this rule"),
 		stringFlag("email", "instead of a list: export all list data about this email `ADDRESS`, as JSON"),
 		tenantOrAll(),
 	}, nil, p.exportSubscribers)
@@ -84,6 +85,7 @@ suppressed; an import skips them. Cells that a spreadsheet would run as a
 formula start with an apostrophe, which an import removes.
 
    newsletterd admin subscriber export --list ID --status active --file people.csv
+   newsletterd admin subscriber export --list ID --segment "New in Berlin" --file berlin.csv
    newsletterd admin subscriber export --email ann@acme.example --tenant ID`
 	return &cli.Command{
 		Name: "subscriber", Usage: "manage subscribers: add, import, export, look up",
@@ -323,10 +325,10 @@ func (p *program) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	if err := need(c, "list"); err != nil {
 		return err
 	}
-	status := c.String("status")
 	list := c.String("list")
-	if _, err := s.List(c.Context, list); err != nil {
-		return missing(err, "list", list)
+	rows, err := subscriptionRows(p, c, s, list)
+	if err != nil {
+		return err
 	}
 	out, name := p.out, c.String("file")
 	if name != "-" {
@@ -337,44 +339,22 @@ func (p *program) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 		defer func() { err = errors.Join(err, f.Close()) }()
 		out = f
 	}
-	n, err := writeSubscriptions(c, s, list, status, jsonWanted(c) && name == "-", out)
+	n, err := writeSubscriptions(jsonWanted(c) && name == "-", out, rows)
 	if err == nil && name != "-" {
 		return p.done(c, "%s: %s.", name, counted(n, "subscription"))
 	}
 	return err
 }
 
-// writeSubscriptions streams a list in pages, as CSV or as lines of JSON.
-func writeSubscriptions(c *cli.Context, s *store.Store, list, status string, asJSON bool, out io.Writer) (n int,
-	err error,
-) {
+// writeSubscriptions streams subscriptions as CSV or as lines of JSON.
+func writeSubscriptions(asJSON bool, out io.Writer, rows subscriptionReader) (n int, err error) {
 	w := subscribercsv.NewWriter(out, asJSON)
-	for after := ""; ; {
-		page, err := s.Subscriptions(c.Context, list, after, pageSize)
-		if err != nil {
-			return n, err
-		}
-		if len(page) == 0 {
-			return n, w.Close()
-		}
-		blocked, err := s.BlockedAmong(c.Context, list, after, page[len(page)-1].ID)
-		if err != nil {
-			return n, err
-		}
-		for i := range page {
-			if kind := blocked[page[i].ID]; kind != "" && page[i].Status == core.SubscriptionActive {
-				page[i].Status = kind
-			}
-			if status == "" || page[i].Status == status {
-				n++
-				if err := w.Write(&page[i]); err != nil {
-					return n, err
-				}
-			}
-		}
-		if len(page) < pageSize {
-			return n, w.Close()
-		}
-		after = page[len(page)-1].ID
+	err = rows(func(sub *core.Subscription) error {
+		n++
+		return w.Write(sub)
+	})
+	if err != nil {
+		return n, err
 	}
+	return n, w.Close()
 }

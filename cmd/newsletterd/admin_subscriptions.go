@@ -33,11 +33,13 @@ func (p *program) subscriptionCommands() []*cli.Command {
 		oneList, oneOfFlag("status", "filter by `STATUS`: "+strings.Join(shownStatuses, ", "),
 			optional(shownStatuses)...),
 		stringFlag("email", "filter by `TEXT` at the start of the address"),
+		matchingFlag(), ruleFlag("only subscribers who match this rule"),
 	}, []string{"list"}, p.listSubscribers)
 	all.Description = `Subscribers who can't be emailed have the status bounced, complaint or
 suppressed.
 
-   newsletterd admin subscriber list --list ID --email ann@`
+   newsletterd admin subscriber list --list ID --email ann@
+   newsletterd admin subscriber list --list ID --segment "New in Berlin"`
 	show := p.command("show", "show an address's subscriptions, consent and emails",
 		[]cli.Flag{
 			email, referenceFlag("list", people.NounList, "only on this list (`ID` or name; default: all lists)"),
@@ -72,35 +74,93 @@ admin suppression create".`
 	return []*cli.Command{all, show, add, end}
 }
 
-// listSubscribers prints the rows as they are read: a list may have millions.
-func (p *program) listSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
-	listID, status, prefix := c.String("list"), c.String("status"),
-		core.Email(strings.TrimSpace(c.String("email"))).Key()
-	if _, err := s.List(c.Context, listID); err != nil {
-		return missing(err, "list", listID)
+// matchingFlag filters by a segment.
+func matchingFlag() cli.Flag {
+	return referenceFlag("segment", people.NounSegment, "only subscribers in this segment (`ID` or name)")
+}
+
+// subscriptionReader calls take with subscriptions, page by page: a list may have millions.
+type subscriptionReader func(take func(*core.Subscription) error) error
+
+// subscriptionRows reads the subscriptions of a list with the status of --status, and of those in the segment of
+// --segment, or who match the rule of --rule.
+func subscriptionRows(p *program, c *cli.Context, s *store.Store, listID string) (subscriptionReader, error) {
+	l, err := s.List(c.Context, listID)
+	if err != nil {
+		return nil, missing(err, "list", listID)
 	}
-	out := &rowWriter{w: bufio.NewWriter(p.out), json: jsonWanted(c)}
-	err := out.begin()
-	for after := ""; err == nil; {
-		var page []core.Subscription
-		if page, err = s.Subscriptions(c.Context, listID, after, pageSize); err != nil || len(page) == 0 {
-			break
+	status := c.String("status")
+	if !c.IsSet("segment") && !c.IsSet("rule") {
+		return func(take func(*core.Subscription) error) error { return allSubscriptions(c, s, listID, status, take) }, nil
+	}
+	q, err := matchingQuestion(p, c, s, &l)
+	if err != nil {
+		return nil, err
+	}
+	f := people.SubscriptionFilter{
+		Tenants: []string{l.TenantID}, ListID: l.ID, Status: status, Rule: q.Rule, Now: q.Now,
+	}
+	return func(take func(*core.Subscription) error) error {
+		for page := (core.Page{Limit: pageSize}); ; {
+			rows, next, err := s.MatchingSubscriptions(c.Context, f, page)
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				rows[i].Status = rows[i].Shown()
+				if err := take(&rows[i].Subscription); err != nil {
+					return err
+				}
+			}
+			if page.After = next; next == "" {
+				return nil
+			}
+		}
+	}, nil
+}
+
+func allSubscriptions(c *cli.Context, s *store.Store, listID, status string, take func(*core.Subscription) error) error {
+	for after := ""; ; {
+		page, err := s.Subscriptions(c.Context, listID, after, pageSize)
+		if err != nil || len(page) == 0 {
+			return err
 		}
 		last := page[len(page)-1].ID
-		var blocked map[string]string
-		if blocked, err = s.BlockedAmong(c.Context, listID, after, last); err != nil {
-			break
+		blocked, err := s.BlockedAmong(c.Context, listID, after, last)
+		if err != nil {
+			return err
 		}
 		for i := range page {
 			sub := &page[i]
 			if kind := blocked[sub.ID]; kind != "" && sub.Status == core.SubscriptionActive {
 				sub.Status = kind
 			}
-			if (status == "" || sub.Status == status) && strings.HasPrefix(sub.Email.Key(), prefix) && err == nil {
-				err = out.row(sub)
+			if status != "" && sub.Status != status {
+				continue
+			}
+			if err := take(sub); err != nil {
+				return err
 			}
 		}
 		after = last
+	}
+}
+
+// listSubscribers prints the rows as they are read.
+func (p *program) listSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
+	prefix := core.Email(strings.TrimSpace(c.String("email"))).Key()
+	rows, err := subscriptionRows(p, c, s, c.String("list"))
+	if err != nil {
+		return err
+	}
+	out := &rowWriter{w: bufio.NewWriter(p.out), json: jsonWanted(c)}
+	if err = out.begin(); err == nil {
+		err = rows(func(sub *core.Subscription) error {
+			if !strings.HasPrefix(sub.Email.Key(), prefix) {
+				return nil
+			}
+			return out.row(sub)
+		})
 	}
 	return errors.Join(err, out.end())
 }

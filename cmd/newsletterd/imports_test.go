@@ -29,8 +29,8 @@ var mayImport = map[string][]string{
 	"store/audience":  {"core", "store/campaigns", "store/db", "store/tenants"},
 	"store/imports":   {"core", "store/campaigns", "store/db", "store/files", "store/members", "store/tenants"},
 	"store/people": {
-		"core", "schema", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity", "store/imports",
-		"store/members", "store/tenants",
+		"core", "schema", "store/audience", "store/campaigns", "store/db", "store/devices", "store/files",
+		"store/identity", "store/imports", "store/members", "store/tenants",
 	},
 	"store": {
 		"core", "schema", "store/audience", "store/campaigns", "store/db", "store/devices", "store/files",

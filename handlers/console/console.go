@@ -123,6 +123,14 @@ func (o *Console) getFile(t *web.Table, path string, action core.Action, fn hand
 // export adds a file export of a tenant and its page, which requires recent reauthentication. find returns the API
 // path of the file.
 func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, error), summary string) {
+	o.exportOf(t, path, func(p *Page) (web.Question, error) {
+		from, err := find(p)
+		return web.Question{Method: http.MethodGet, Path: from}, err
+	}, summary)
+}
+
+// exportOf is export for a file that the API makes of any request.
+func (o *Console) exportOf(t *web.Table, path string, find func(p *Page) (web.Question, error), summary string) {
 	const action = core.ActionPeopleExport
 	o.getFile(t, path, action, func(p *Page) (web.HTML, error) {
 		from, err := find(p)
@@ -132,7 +140,7 @@ func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, 
 		fresh, q := core.FreshProof(p.caller.ProvedAt, p.Now), p.Request.URL.Query()
 		switch asked := q.Has("file"); {
 		case asked && fresh:
-			return web.HTML{}, p.Download(from)
+			return web.HTML{}, p.download(from)
 		case asked: // after reauthentication, lead to the page rather than start a download
 			q.Del("file")
 			return p.Redirect(p.Request.URL.EscapedPath()+"?"+q.Encode(), "")

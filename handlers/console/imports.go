@@ -31,10 +31,7 @@ func (o *Console) importRoutes(t *web.Table) {
 	o.file(t, "/imports/:id/faults", may, func(p *Page) error {
 		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults?spreadsheet=" + p.separator())
 	}, "The console: the lines of an import with errors, as CSV")
-	o.export(t, "/people-export", func(p *Page) (string, error) {
-		q := p.ofTenant("list_id", p.Query("list"), "status", p.Query("status"), "columns", "fields")
-		return "/api/admin/subscribers/export?" + q.Encode(), nil
-	}, "The console: the people of a list, or of all, as CSV")
+	o.exportOf(t, "/people-export", (*Page).peopleFile, "The console: the people of a list, or of all, as CSV")
 }
 
 // ImportBadge returns the badge for the state of an import.

@@ -103,7 +103,12 @@ func (p *Page) Get(path string, query url.Values, out any) (next string, err err
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	a, err := p.Ask(web.Question{Method: http.MethodGet, Path: path})
+	return p.list(web.Question{Method: http.MethodGet, Path: path}, out)
+}
+
+// list decodes a page of a list of the API into out and returns the cursor of the next page.
+func (p *Page) list(q web.Question, out any) (next string, err error) {
+	a, err := p.Ask(q)
 	if err != nil {
 		return "", err
 	}
@@ -312,7 +317,13 @@ func (p *Page) failed(err error) (web.HTML, error) {
 
 // Download makes the API write its answer directly to the browser. It returns the result for the handler to return.
 func (p *Page) Download(path string) error {
-	_, err := p.Ask(web.Question{Method: http.MethodGet, Path: path, Writer: p.Stream()})
+	return p.download(web.Question{Method: http.MethodGet, Path: path})
+}
+
+// download is Download for any request.
+func (p *Page) download(q web.Question) error {
+	q.Writer = p.Stream()
+	_, err := p.Ask(q)
 	return err
 }
 

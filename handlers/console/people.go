@@ -118,6 +118,12 @@ func (d *peopleData) readField(p *Page, lists []core.CountedList) {
 
 // readShort reads size rows of a list whose API pages may be short or empty and still have a next page.
 func readShort[Row any](p *Page, path string, q url.Values, size int, rows *[]Row) (next string, err error) {
+	return readAsked(p, web.Question{Method: http.MethodGet, Path: path}, q, size, rows)
+}
+
+// readAsked is readShort for any request, to which it adds q.
+func readAsked[Row any](p *Page, ask web.Question, q url.Values, size int, rows *[]Row) (next string, err error) {
+	path := ask.Path
 	next = p.Query("cursor")
 	for range peopleReads {
 		if next != "" {
@@ -125,7 +131,8 @@ func readShort[Row any](p *Page, path string, q url.Values, size int, rows *[]Ro
 		}
 		q.Set("limit", strconv.Itoa(size-len(*rows)))
 		var some []Row
-		if next, err = p.Get(path, q, &some); err != nil {
+		ask.Path = path + "?" + q.Encode()
+		if next, err = p.list(ask, &some); err != nil {
 			return "", err
 		}
 		if *rows = append(*rows, some...); next == "" || len(*rows) >= size {

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,7 +22,10 @@ type peopleData struct {
 	List, Status, Text string
 	Fields             []option // of the list
 	Field, Value       string
-	Readable           bool // the visitor may read addresses
+	Segments           []option // empty: none to choose from
+	Segment            string
+	Unknown            string // why the segment can't be evaluated
+	Readable           bool   // the visitor may read addresses
 	Pager              pager
 
 	Columns  []peopleColumn
@@ -69,27 +73,15 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	if size := p.Query("size"); slices.Contains(peopleSizes, size) {
 		d.Size = size
 	}
-	q := p.ofTenant()
 	if d.Readable {
 		d.Text = p.Query("q")
 		d.readField(p, lists)
-	}
-	counts, here := countsOf(lists, d.List)
-	sort := d.sort(p, here)
-	for name, value := range map[string]string{
-		"list_id": d.List, "status": d.Status, "search": d.Text, "field": d.Field, "value": d.Value, "sort": sort,
-	} {
-		if value != "" {
-			q.Set(name, value)
+		if err := d.readSegment(p); err != nil {
+			return web.HTML{}, err
 		}
 	}
-	size, _ := strconv.Atoi(d.Size)
-	next, err := readShort(p, "/api/admin/subscribers", q, size, &d.People)
-	if e, _ := errors.AsType[*core.Error](err); sort != "" && e != nil && e.Field == "sort" { // more lists or people by now
-		q.Del("sort")
-		d.Sorts = false
-		next, err = readShort(p, "/api/admin/subscribers", q, size, &d.People)
-	}
+	counts, here := countsOf(lists, d.List)
+	next, err := d.read(p, here)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -111,6 +103,38 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	return p.Show("people", View{
 		Title: p.T("People"), State: p.peopleState(counts, len(lists)), Data: &d,
 	})
+}
+
+// read reads the people of the page.
+func (d *peopleData) read(p *Page, here core.ListCounts) (next string, err error) {
+	size, _ := strconv.Atoi(d.Size)
+	if d.Segment != "" {
+		return d.readSegmented(p, size)
+	}
+	q, sort := p.ofTenant(), d.sort(p, here)
+	for name, value := range d.filter() {
+		q.Set(name, value)
+	}
+	if sort != "" {
+		q.Set("sort", sort)
+	}
+	next, err = readShort(p, "/api/admin/subscribers", q, size, &d.People)
+	if e, _ := errors.AsType[*core.Error](err); sort != "" && e != nil && e.Field == "sort" { // more lists or people by now
+		q.Del("sort")
+		d.Sorts = false
+		next, err = readShort(p, "/api/admin/subscribers", q, size, &d.People)
+	}
+	return next, err
+}
+
+// filter returns the filter of the page in the form of the API.
+func (d *peopleData) filter() map[string]string {
+	f := map[string]string{
+		"list_id": d.List, "status": d.Status, "search": d.Text, "field": d.Field, "value": d.Value,
+		"segment_id": d.Segment,
+	}
+	maps.DeleteFunc(f, func(_, value string) bool { return value == "" })
+	return f
 }
 
 // countsOf returns the summed counts of all lists, and those of the chosen list. If none is chosen, both are equal.
@@ -163,7 +187,7 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	switch {
 	case next == "" && p.Query("cursor") == "":
 		d.Total = int64(len(d.People))
-	case d.Text != "" || d.Field != "":
+	case d.Text != "" || d.Field != "" || d.Segment != "":
 	case d.Status == "":
 		d.Total = counts.Active + counts.Pending + counts.Unsubscribed
 	case d.Status == core.SubscriptionPending:
@@ -244,13 +268,19 @@ func (d *peopleData) forms(p *Page) {
 	}
 	d.AllTo = "?" + q.Encode()
 	d.Acts = d.Readable && p.May(core.ActionPeopleChange)
-	for _, name := range []string{"q", "list", "status", "field", "value", "sort", "size"} {
+	for _, name := range []string{"q", "list", "status", "field", "value", "segment", "sort", "size"} {
 		if value := p.Query(name); value != "" {
 			d.Filters = append(d.Filters, [2]string{name, value})
 		}
 	}
 	to := url.Values{}
-	for name, value := range map[string]string{"list": d.List, "status": d.Status} {
+	shown := map[string]string{"list": d.List, "status": d.Status}
+	if d.Segment != "" {
+		shown = map[string]string{
+			"list": d.List, "status": d.Status, "segment": d.Segment, "q": d.Text, "field": d.Field, "value": d.Value,
+		}
+	}
+	for name, value := range shown {
 		if value != "" {
 			to.Set(name, value)
 		}

@@ -127,6 +127,15 @@ type segmentData struct {
 // Fields returns what conditions can check.
 func (d *segmentData) Fields() *segmentFields { return d.fields }
 
+// PeopleTo returns the address of the people page with the people in the segment.
+func (d *segmentData) PeopleTo() string {
+	q := url.Values{"segment": {d.ID}}
+	if d.List != "" {
+		q.Set("list", d.List)
+	}
+	return d.fields.page.Path("people") + "?" + q.Encode()
+}
+
 // Indented returns the rule as indented JSON.
 func (d *segmentData) Indented() string {
 	var b bytes.Buffer

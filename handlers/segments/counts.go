@@ -47,14 +47,24 @@ func (in *CountInput) CheckInput() error {
 		}
 		in.ListIDs[i] = parsed
 	}
+	return CheckOne(in.Rule, in.SegmentID)
+}
+
+// CheckOne refuses a request that has neither a rule nor a segment, or both.
+func CheckOne(rule core.RuleText, segmentID string) error {
 	switch {
-	case in.Rule == "" && in.SegmentID == "":
+	case rule == "" && segmentID == "":
 		return core.Invalidf("rule", "rule is missing. Send a rule or a segment_id.")
-	case in.Rule != "" && in.SegmentID != "":
+	case rule != "" && segmentID != "":
 		return core.Invalidf("rule", "rule and segment_id can't both be set. Remove one of them.")
 	}
 	return nil
 }
+
+// Refusals are those of a request with a rule or a segment.
+var Refusals = append([]web.Refusal{
+	web.Refused("rule", "Neither rule nor segment_id is set, or both are"), undecided,
+}, saidByRule...)
 
 // undecided is the refusal of a rule that can't be evaluated.
 var undecided = web.Clashing(core.CodeUndecided, "rule",
@@ -67,12 +77,11 @@ func (r *Room) countRoutes(t *web.Table) {
 		"Count the active subscribers who match a segment or an unsaved rule; coarse without people.read").
 		Named("countSegment").
 		Example(web.Object{
-			"tenant_id": web.ExampleID, "list_ids": []string{web.ExampleID}, "rule": exampleRule,
+			"tenant_id": web.ExampleID, "list_ids": []string{web.ExampleID}, "rule": ExampleRule,
 		}).
-		Refuses(saidByRule...).
+		Refuses(Refusals...).
 		Refuses(
 			web.TenantNamed, web.Refused("list_ids", "The tenant has no such list, or a list appears twice"),
-			web.Refused("rule", "Neither rule nor segment_id is set, or both are"), undecided,
 		)
 }
 
@@ -81,7 +90,7 @@ func (r *Room) count(c *web.Call, in CountInput) (n core.SegmentCount, err error
 	if err := r.askFor(c, &q, &in); err != nil {
 		return n, err
 	}
-	err = r.evaluate(c, func() (err error) {
+	err = r.Evaluate(c, false, func() (err error) {
 		n, err = r.Store.CountSegment(c, q)
 		return err
 	})
@@ -96,35 +105,46 @@ func (r *Room) count(c *web.Call, in CountInput) (n core.SegmentCount, err error
 
 // askFor fills in the tenant and the rule of a question, if the caller may ask it.
 func (r *Room) askFor(c *web.Call, q *audience.Question, in *CountInput) (err error) {
-	tenant := in.TenantID
-	var saved core.Segment
-	if in.SegmentID != "" {
-		saved, err = r.Store.Segment(c, in.SegmentID)
-		if err = web.OwnRecord(c, saved.TenantID, core.ActionSegmentRead, err, core.ErrSegmentNotFound); err != nil {
-			return err
-		}
-		if tenant != "" && tenant != saved.TenantID {
-			return core.ErrSegmentNotFound
-		}
-		tenant = saved.TenantID
-	}
-	if q.TenantID, err = web.OneTenant(c, tenant); err != nil {
-		return err
-	}
-	if in.Rule != "" && !c.Caller.May(core.ActionSegmentWrite, q.TenantID) {
-		return core.Lacking(core.ActionSegmentWrite)
-	}
-	if in.SegmentID != "" {
-		q.Rule, err = saved.ParsedRule()
-	} else {
-		q.Rule, err = core.ParseRule("rule", []byte(in.Rule))
-	}
+	q.TenantID, q.Rule, err = r.RuleFor(c, in.TenantID, in.Rule, in.SegmentID)
 	return err
 }
 
-// evaluate runs a function that evaluates a rule, once there is a turn.
-func (r *Room) evaluate(c *web.Call, do func() error) error {
-	wait, cancel := context.WithTimeout(c, turnWait)
+// RuleFor returns the rule of a segment, or an unsaved one, and its tenant, if the caller may use it there.
+func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID string) (_ string, rule *core.Rule,
+	err error,
+) {
+	var saved core.Segment
+	if segmentID != "" {
+		saved, err = r.Store.Segment(c, segmentID)
+		if err = web.OwnRecord(c, saved.TenantID, core.ActionSegmentRead, err, core.ErrSegmentNotFound); err != nil {
+			return "", nil, err
+		}
+		if tenant != "" && tenant != saved.TenantID {
+			return "", nil, core.ErrSegmentNotFound
+		}
+		tenant = saved.TenantID
+	}
+	if tenant, err = web.OneTenant(c, tenant); err != nil {
+		return "", nil, err
+	}
+	if segmentID != "" {
+		rule, err = saved.ParsedRule()
+		return tenant, rule, err
+	}
+	if !c.Caller.May(core.ActionSegmentWrite, tenant) {
+		return "", nil, core.Lacking(core.ActionSegmentWrite)
+	}
+	rule, err = core.ParseRule("rule", []byte(text))
+	return tenant, rule, err
+}
+
+// Evaluate runs a function that evaluates a rule, once there is a turn. A request that has begun to answer waits for it
+// as long as its client does.
+func (r *Room) Evaluate(c *web.Call, begun bool, do func() error) error {
+	wait, cancel := context.WithCancel(c)
+	if !begun {
+		wait, cancel = context.WithTimeout(c, turnWait)
+	}
 	defer cancel()
 	if err := r.turns.Take(wait); err != nil {
 		return web.ErrBusy.With(err)

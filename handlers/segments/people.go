@@ -62,7 +62,7 @@ func (r *Room) people(c *web.Call, in peopleFilter, page core.Page) (rows []segm
 	if err != nil {
 		return nil, "", err
 	}
-	err = r.evaluate(c, func() error {
+	err = r.Evaluate(c, page.After != "", func() error {
 		matching, after, err := r.Store.PeopleOf(c, q, page)
 		rows = web.RowsOf(matching, func(s *core.Subscriber) segmentPerson {
 			return segmentPerson{s.ID, s.ListID, s.Email, s.Preferences.OrEmpty()}

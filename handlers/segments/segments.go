@@ -59,8 +59,8 @@ func (in *changedSegment) JudgeKeys(unknown []string) error {
 	return core.JudgeChange[changedSegment, core.Segment](unknown)
 }
 
-// exampleRule is the rule of examples.
-var exampleRule = web.Object{"all": []web.Object{
+// ExampleRule is the rule of examples.
+var ExampleRule = web.Object{"all": []web.Object{
 	{"field": "plan", "is": []string{"yearly"}}, {"joined": web.Object{"before_days": 30}},
 }}
 
@@ -84,7 +84,7 @@ func (r *Room) recordRoutes(t *web.Table) {
 	rows.List.Refuses(web.TenantNamed)
 	rows.Create.Requires("name", "rule").
 		Limits(web.Object{"additionalProperties": false}).
-		Example(web.Object{"tenant_id": web.ExampleID, "name": "Yearly plans", "rule": exampleRule}).
+		Example(web.Object{"tenant_id": web.ExampleID, "name": "Yearly plans", "rule": ExampleRule}).
 		Refuses(said...).
 		Refuses(web.TenantNamed, web.Clash("The tenant has as many segments as it can have"))
 	rows.Update.Example(web.Object{"name": "Yearly plans since spring"}).

@@ -172,9 +172,16 @@ func Serve(fn func(*Call) error) Endpoint {
 
 // Write makes an endpoint that writes its answer itself while producing it, such as an export. Writing may take any
 // time as long as the receiver keeps reading. In is read from the query and the path.
-func Write[In any](fn func(*Call, In) error) Endpoint {
-	p := newPlan(reflect.TypeFor[In](), noBody)
-	e := Endpoint{&endpoint{in: p, out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true}}
+func Write[In any](fn func(*Call, In) error) Endpoint { return writing(noBody, 0, fn) }
+
+// WriteJSON is Write for an endpoint with a JSON body.
+func WriteJSON[In any](fn func(*Call, In) error) Endpoint { return writing(jsonBody, maxJSON, fn) }
+
+func writing[In any](kind bodyKind, size int64, fn func(*Call, In) error) Endpoint {
+	p := newPlan(reflect.TypeFor[In](), kind)
+	e := Endpoint{&endpoint{
+		in: p, out: reflect.TypeFor[Text](), body: kind, maxBody: size, status: http.StatusOK, streams: true,
+	}}
 	e.call = func(c *Call) error {
 		var in In
 		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
@@ -210,15 +217,24 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 		}
 		return rows[:page.Limit], key(rows[page.Limit-1]), nil
 	}
-	return listing(reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
+	return listing(noBody, 0, reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
 }
 
 // Search makes an endpoint like List for a function that skips some of the records it reads. Such a function returns
 // the start of the next page itself. A page may be short or even empty and still have a next one. After the last
 // page, next is empty.
 func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
+	return searching(noBody, 0, fn)
+}
+
+// SearchJSON is Search for an endpoint with a JSON body. Its cursors are valid only for the same body.
+func SearchJSON[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
+	return searching(jsonBody, maxJSON, fn)
+}
+
+func searching[In, Out any](kind bodyKind, size int64, fn func(*Call, In, core.Page) ([]Out, string, error)) Endpoint {
 	read := func(c *Call, in any, page core.Page) (any, string, error) { return fn(c, *in.(*In), page) }
-	return listing(reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
+	return listing(kind, size, reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
 }
 
 // pageReader reads a page of a list. in is a pointer to the bound input, and rows is a slice.
@@ -226,9 +242,11 @@ type pageReader func(c *Call, in any, page core.Page) (rows any, next string, er
 
 // listing makes an endpoint from a pageReader. Code that doesn't depend on the types is here because the compiler
 // duplicates List and Search for each type.
-func listing(in, out reflect.Type, read pageReader) Endpoint {
-	p := newPlan(in, noBody)
-	e := Endpoint{&endpoint{in: p, out: out, status: http.StatusOK, list: true, streams: true}}
+func listing(kind bodyKind, size int64, in, out reflect.Type, read pageReader) Endpoint {
+	p := newPlan(in, kind)
+	e := Endpoint{&endpoint{
+		in: p, out: out, body: kind, maxBody: size, status: http.StatusOK, list: true, streams: true,
+	}}
 	e.call = func(c *Call) error {
 		in := reflect.New(p.typ)
 		if err := c.bind(p, in.Elem()); err != nil {
@@ -280,10 +298,11 @@ func (c *Call) page() (p core.Page, whole bool, err error) {
 	return p, whole, err
 }
 
-// cursorBinding returns the scope of a cursor: this caller, path and filter.
+// cursorBinding returns the scope of a cursor: this caller, path, and filter, which may be in the body.
 func (c *Call) cursorBinding() string {
 	q := c.Request.URL.Query()
 	q.Del("cursor")
 	q.Del("limit")
-	return c.Caller.UserID + "\n" + c.Caller.ClientID + "\n" + c.Request.URL.EscapedPath() + "\n" + q.Encode()
+	return c.Caller.UserID + "\n" + c.Caller.ClientID + "\n" + c.Request.URL.EscapedPath() + "\n" + q.Encode() +
+		string(c.body)
 }

@@ -87,6 +87,7 @@
 //	Stream(func(*Call, In) (Out, error))   reads its body itself (an upload); In comes from query, path, headers
 //	Serve(func(*Call) error)               writes its answer itself (a download)
 //	Write(func(*Call, In) error)           like Serve; In comes from query, path, headers (an export)
+//	SearchJSON, WriteJSON                  Search and Write with a JSON body
 //
 // Methods of Endpoint configure each of them: Created, Accepted, MaxBody, BodyOptional, Changes, Find, Missing,
 // PerAddress, NeedsRoom, CORS, Or and Quiet. Fails and Describes… are for the OpenAPI documents. Methods of Route add

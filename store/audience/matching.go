@@ -2,6 +2,8 @@ package audience
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
@@ -13,9 +15,10 @@ const (
 	peopleMost = 20_000 // most subscribers that one page checks
 )
 
-// PeopleOf returns a page of the subscribers of a list who match a rule, ordered by id. It checks a limited number of
-// subscribers, so a page may be short or empty even if more follow. next is the position to continue from; it is empty
-// after the last page. The list is the question's only one. Its errors are those of CountSegment.
+// PeopleOf returns a page of the subscribers of lists who match a rule, ordered by list and id. Each subscriber is judged
+// on their list, so a person on several lists appears for each one on which they match. PeopleOf checks a limited number
+// of subscribers, so a page may be short or empty even if more follow. next is the position to continue from; it is
+// empty after the last page. Its errors are those of CountSegment.
 func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found []core.Subscriber, next string,
 	err error,
 ) {
@@ -23,39 +26,58 @@ func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found
 	if err != nil {
 		return nil, "", err
 	}
-	next = page.After
+	lists := slices.Sorted(slices.Values(q.ListIDs))
+	list, id, _ := strings.Cut(page.After, " ")
 	step := a.Step(peopleStep)
-	for checked := 0; checked < peopleMost; {
-		if err := ctx.Err(); err != nil {
-			return nil, "", err
+	for checked, at := 0, 0; at < len(lists); {
+		if lists[at] < list {
+			at++
+			continue
 		}
-		var subs []core.Subscriber
-		var matches []bool
-		err := s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
-			if subs, err = a.read(r, peopleOf, q.ListIDs[0], next, db.LastID, step); err != nil {
-				return err
-			}
-			matches, err = a.Among(s.DB, r, subs)
-			return err
-		})
+		if lists[at] > list {
+			list, id = lists[at], ""
+		}
+		if checked >= peopleMost {
+			return found, PlaceOf(list, id), nil
+		}
+		subs, matches, err := s.peopleAfter(ctx, a, list, id, step)
 		if err != nil {
 			return nil, "", err
 		}
 		for i := range subs {
-			next = subs[i].ID
-			if !matches[i] {
+			if id = subs[i].ID; !matches[i] {
 				continue
 			}
 			if found = append(found, subs[i]); len(found) == page.Limit {
-				return found, next, nil
+				return found, PlaceOf(list, id), nil
 			}
 		}
+		checked += max(1, len(subs))
 		if len(subs) < step {
-			return found, "", nil
+			at++
 		}
-		checked += len(subs)
 	}
-	return found, next, nil
+	return found, "", nil
+}
+
+// PlaceOf returns the position of a subscriber in the order of PeopleOf.
+func PlaceOf(listID, id string) string { return listID + " " + id }
+
+// peopleAfter returns the next subscribers of a list and whether each matches.
+func (s *Store) peopleAfter(ctx context.Context, a *asked, list, after string, step int) (subs []core.Subscriber,
+	matches []bool, err error,
+) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	err = s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
+		if subs, err = a.read(r, peopleOf, list, after, db.LastID, step); err != nil {
+			return err
+		}
+		matches, err = a.Among(s.DB, r, subs)
+		return err
+	})
+	return subs, matches, err
 }
 
 // WhySegment says whether a subscriber of a list matches a rule, and whether it matches each condition. It looks at

@@ -12,6 +12,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store/audience"
 	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -190,6 +191,7 @@ func TestCountsPeopleAndRecipientsAreTheSame(t *testing.T) {
 		if !slices.Equal(people, one) {
 			t.Errorf("%s: PeopleOf has %d, want %d", text, len(people), len(one))
 		}
+		p.foundBy(e, text, rule)
 		if got := p.exact(p.question(text, p.lists[0])); got != int64(len(one)) {
 			t.Errorf("%s: %d counted, want %d", text, got, len(one))
 		}
@@ -215,6 +217,47 @@ func TestCountsPeopleAndRecipientsAreTheSame(t *testing.T) {
 	}
 	if some < rules/2 {
 		t.Errorf("only %d rules match some and not all", some)
+	}
+}
+
+// foundBy compares the subscriptions that a search finds by a rule, on one list and on all, and with a prefix.
+func (p *population) foundBy(e *evaluator, text string, rule map[string]any) {
+	p.Helper()
+	f := people.SubscriptionFilter{
+		Tenants: []string{p.TenantID}, ListID: p.lists[0].ID, Rule: p.question(text).Rule, Now: start,
+	}
+	one := p.want(e, rule, 0)
+	if got := p.directory(f); !slices.Equal(got, one) {
+		p.Errorf("%s: a search finds %d, want %d", text, len(got), len(one))
+	}
+	f.Prefix = "r1"
+	want := slices.DeleteFunc(slices.Clone(one), func(m core.Email) bool { return !strings.HasPrefix(m.Key(), "r1") })
+	if got := p.directory(f); !slices.Equal(got, want) {
+		p.Errorf("%s: a search with a prefix finds %d, want %d", text, len(got), len(want))
+	}
+	f.ListID, f.Prefix = "", ""
+	both := slices.Sorted(slices.Values(slices.Concat(one, p.want(e, rule, 1))))
+	if got := p.directory(f); !slices.Equal(got, both) {
+		p.Errorf("%s: a search on both lists finds %d, want %d", text, len(got), len(both))
+	}
+}
+
+// directory returns the addresses of all pages of a search, sorted.
+func (p *population) directory(f people.SubscriptionFilter) (all []core.Email) {
+	p.Helper()
+	for page := (core.Page{Limit: 1 + p.random.IntN(100)}); ; {
+		found, next, err := p.MatchingSubscriptions(p.Context(), f, page)
+		p.Must(err)
+		if len(found) > page.Limit {
+			p.Fatalf("%d on a page of %d", len(found), page.Limit)
+		}
+		for i := range found {
+			all = append(all, found[i].Email)
+		}
+		if page.After = next; next == "" {
+			slices.Sort(all)
+			return all
+		}
 	}
 }
 

@@ -39,6 +39,10 @@ type SubscriptionFilter struct {
 	// Sort is one of SubscriptionSorts; empty means by list and id. The searched lists may have at most
 	// core.MaxSorted subscriptions in total.
 	Sort string
+	// Rule selects active subscriptions that a campaign to a segment with this rule would reach, each judged on its list
+	// at the moment Now. It needs exactly one tenant, and allows no Sort.
+	Rule *core.Rule
+	Now  core.Instant
 }
 
 // SubscriptionSorts are the sort orders of MatchingSubscriptions. A minus means descending order.
@@ -76,8 +80,9 @@ const (
 	listedOn = "SELECT " + listedColumns +
 		` FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = ?1` +
 		listedJoin + " AND (?2 OR l.tenant_id IN (SELECT value FROM json_each(?3))) LIMIT 1"
-	mirroredOn = `SELECT b.list_id, b.id, b.email, b.word AS status, b.preferences, 0 AS generation, '' AS means,
-		b.created_at, b.word_at AS changed_at, 0 AS event_at, l.tenant_id, b.block, 1 AS mirrored
+	mirroredColumns = `SELECT b.list_id, b.id, b.email, b.word AS status, b.preferences, 0 AS generation, '' AS means,
+		b.created_at, b.word_at AS changed_at, 0 AS event_at, l.tenant_id, b.block, 1 AS mirrored`
+	mirroredOn = mirroredColumns + `
 		FROM list AS l CROSS JOIN subscriber AS b ON b.list_id = l.id AND b.id = ?1
 		WHERE l.deleted_at = 0 AND (?2 OR l.tenant_id IN (SELECT value FROM json_each(?3))) LIMIT 1`
 	listedAmong = "SELECT " + listedColumns + ` FROM json_each(?) AS j CROSS JOIN list AS l ON l.id = j.value->>0
@@ -110,10 +115,14 @@ func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []str
 // MatchingSubscriptions returns a page of the subscriptions that match a filter, ordered by list and id. page.After
 // is the next of the previous page. It reads a limited number of records, so a page may be short or empty even if
 // more follow. next is the position to continue from; it is empty after the last page. For another order it returns
-// core.ErrTooManyToSort if there are too many subscriptions. Its only other error is core.ErrStorage.
+// core.ErrTooManyToSort if there are too many subscriptions. With a rule, it also returns the errors of
+// audience.CountSegment. Its only other error is core.ErrStorage.
 func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
+	if f.Rule != nil {
+		return s.ruledSubscriptions(ctx, &f, page)
+	}
 	if f.Sort != "" && f.Email == "" { // an address has one subscription on each list
 		return s.sortedSubscriptions(ctx, &f, page)
 	}

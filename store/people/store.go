@@ -1,6 +1,7 @@
 package people
 
 import (
+	"newsletterd/store/audience"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/devices"
@@ -30,6 +31,7 @@ type Rooms struct {
 	Devices   *devices.Store
 	Members   *members.Store
 	Campaigns *campaigns.Store
+	Audience  *audience.Store
 	Imports   *imports.Store
 }
 
@@ -43,9 +45,11 @@ type Store struct {
 	*memberStore
 	*campaignStore
 	*importStore
+
+	audience *audience.Store
 }
 
 // New returns the store that spans the others, in a file that is not open yet.
 func New(d *db.DB, r Rooms) *Store {
-	return &Store{d, r.Tenants, r.Files, r.Identity, r.Devices, r.Members, r.Campaigns, r.Imports}
+	return &Store{d, r.Tenants, r.Files, r.Identity, r.Devices, r.Members, r.Campaigns, r.Imports, r.Audience}
 }

@@ -1,0 +1,105 @@
+package handlers
+
+import (
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+)
+
+var shownPerson = regexp.MustCompile(`name="id\.[0-9a-f-]+" value="([^"]+)"`)
+
+// shownPeople returns the addresses on the people page, in order.
+func (e *segmentEnv) shownPeople(query string) (all []string) {
+	e.Helper()
+	for _, found := range shownPerson.FindAllStringSubmatch(e.shows("/people?"+query, http.StatusOK), -1) {
+		all = append(all, found[1])
+	}
+	slices.Sort(all)
+	return all
+}
+
+// exported returns the addresses in the file that the people page leads to, in order.
+func (e *segmentEnv) exported(query string) (all []string) {
+	e.Helper()
+	res := e.ask("GET", e.at("/people-export?file=1&"+query), nil)
+	rows, err := csv.NewReader(res.Body).ReadAll()
+	e.must(err)
+	at := slices.Index(rows[0], "email")
+	if res.StatusCode != http.StatusOK || at < 0 {
+		e.Fatalf("%s: %d %v", query, res.StatusCode, rows)
+	}
+	for _, row := range rows[1:] {
+		all = append(all, row[at])
+	}
+	slices.Sort(all)
+	return all
+}
+
+// reached sends the campaign and returns the addresses of its recipients, in order.
+func (e *segmentEnv) reached() (all []string) {
+	e.Helper()
+	d, err := e.store.Draft(e.Context(), &e.campaign, 0, func(f *core.CampaignFields, _ *core.Theme, _ *core.List,
+		_ *core.Tenant,
+	) (html, text string, err error) {
+		return "", f.Content.Source, nil
+	}, e.seed.Time())
+	e.must(err)
+	j := e.seed.Start(e.seed.SendDraft(&d))
+	rows, err := e.store.Recipients(e.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 100})
+	e.must(err)
+	for _, r := range rows {
+		all = append(all, r.Email)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// The people page and its file have the people of a segment, who are the recipients of a campaign to it.
+func TestConsolePeopleInASegment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RoleTenantAdmin)
+		e.shows("/people?list="+e.shop.ID, http.StatusOK, `-name="segment"`)
+		for name, rule := range map[string]core.RuleText{
+			"Yearly": yearlyRule, "Old": `{"joined":{"before_days":30}}`, "Bonn": `{"field":"city","exists":true}`,
+			"None": `{"domain":"none.example"}`, "Not Bonn": `{"field":"city","is_not":"Bonn"}`,
+		} {
+			g := e.add(name, rule)
+			query := "list=" + e.shop.ID + "&segment=" + g.ID
+			e.campaign = e.seed.NewCampaign(e.shop, func(f *core.CampaignFields) { f.SegmentID = g.ID })
+			want := e.reached()
+			if got := e.shownPeople(query); !slices.Equal(got, want) {
+				t.Errorf("%s: the page shows %v, want %v", name, got, want)
+			}
+			if got := e.exported(query); !slices.Equal(got, want) {
+				t.Errorf("%s: the file has %v, want %v", name, got, want)
+			}
+		}
+		g := e.add("Customers", `{"domain":["old.example","other.example"]}`)
+		at := "segment=" + g.ID
+		page := e.shows("/people?"+at, http.StatusOK, `value="`+g.ID+`" selected`, "1–5 of 5",
+			`/people-export?segment=`+g.ID, "-sort=")
+		if page == "" || len(e.shownPeople(at)) != 5 {
+			t.Error("all lists")
+		}
+		if got := e.shownPeople(at + "&q=ada"); !slices.Equal(got, []string{"ada@old.example"}) {
+			t.Errorf("with a search: %v", got)
+		}
+		if got := e.exported(at + "&q=ada"); !slices.Equal(got, []string{"ada@old.example"}) {
+			t.Errorf("the file of a search: %v", got)
+		}
+		e.shows("/segments/"+g.ID, http.StatusOK, `href="`+e.at("/people?segment="+url.QueryEscape(g.ID))+`"`)
+		e.shows("/people?segment="+core.NewID(), http.StatusOK, "(deleted)")
+		other := e.seed.NewList(func(in *core.ListInput) { in.TenantID = new(e.tenant.ID) })
+		g = e.add("On another list", `{"not":{"on_list":"`+core.RuleText(other.ID)+`"}}`)
+		e.must(e.store.DeleteList(t.Context(), other.ID, "", e.seed.Time()))
+		e.shows("/people?segment="+g.ID, http.StatusOK, "This segment doesn't work", "-ada@")
+		e.shows("/people-export?file=1&segment="+g.ID, http.StatusConflict, "-ada@")
+	})
+}
