@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -43,7 +42,18 @@ type Rule struct {
 	Segment  string   `json:"segment,omitempty"`  // id of a segment whose rule holds
 	Opened   *Test    `json:"opened,omitempty"`   // opened a campaign of the list
 	Clicked  *Test    `json:"clicked,omitempty"`  // clicked a link in one
+
+	Consented   *Test     `json:"consented,omitempty"`    // newest consent of the present subscription
+	Source      []string  `json:"source,omitempty"`       // where the present subscription came from
+	Language    []string  `json:"language,omitempty"`     // language of the list
+	ClickedLink *RuleLink `json:"clicked_link,omitempty"` // clicked this link
 	*Test
+}
+
+// RuleLink names a link of a campaign.
+type RuleLink struct {
+	Campaign string `json:"campaign"` // id
+	Link     int64  `json:"link"`     // number
 }
 
 // Test is what a condition asks of a value. Exactly one operator is set.
@@ -57,7 +67,7 @@ type Test struct {
 	Before     string   `json:"before,omitempty"`      // date: the value is an earlier day
 	After      string   `json:"after,omitempty"`       // date: the value is a later day
 	WithinDays *int     `json:"within_days,omitempty"` // today or at most this many days ago
-	BeforeDays *int     `json:"before_days,omitempty"` // more than this many days ago; of joined only
+	BeforeDays *int     `json:"before_days,omitempty"` // more than this many days ago; of Joined and Consented only
 	OnDay      string   `json:"on_day,omitempty"`      // "today" or MM-DD: the same day of any year
 	Last       *int     `json:"last,omitempty"`        // of Opened and Clicked: one of this many received campaigns
 	Exists     bool     `json:"exists,omitempty"`
@@ -68,7 +78,7 @@ type Test struct {
 var (
 	ruleHeads = []string{
 		"all", "any", "not", "field", "joined", "domain", "received", "on_list", "segment", "opened",
-		"clicked",
+		"clicked", "consented", "source", "language", "clicked_link",
 	}
 	fieldOperators = []string{
 		"is", "is_not", "contains", "starts_with", "less", "more", "before", "after", "within_days", "on_day", "exists",
@@ -236,13 +246,25 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 		delete(all, "field")
 		r.Test = &Test{}
 		return p.test(r.Test, strings.TrimSuffix(path, ".field"), all, fieldOperators)
-	case "joined":
+	case "joined", "consented":
 		_, tests, err := members(path, value)
 		if err != nil {
 			return err
 		}
-		r.Joined = &Test{}
-		return p.test(r.Joined, path, tests, joinedOperators)
+		t := &Test{}
+		if r.Joined = t; head == "consented" {
+			r.Joined, r.Consented = nil, t
+		}
+		return p.test(t, path, tests, joinedOperators)
+	case "source":
+		r.Source, err = p.texts(path, value)
+		return err
+	case "language":
+		r.Language, err = p.languages(path, value)
+		return err
+	case "clicked_link":
+		r.ClickedLink, err = p.link(path, value)
+		return err
 	case "opened", "clicked":
 		_, tests, err := members(path, value)
 		if err != nil {
@@ -326,18 +348,6 @@ func (p *ruleParser) test(t *Test, path string, given map[string][]byte, known [
 	return err
 }
 
-// ruleText reads a text that is not empty.
-func ruleText(path string, value []byte, limit int) (s string, err error) {
-	if json.Unmarshal(value, &s) != nil || value[0] != '"' {
-		return "", Invalidf(path, "%s must be a text.", path)
-	}
-	s = strings.TrimSpace(s)
-	if s == "" || utf8.RuneCountInString(s) > limit || hasControl(s) {
-		return "", Invalidf(path, "%s must have 1 to %d characters and no control characters.", path, limit)
-	}
-	return s, nil
-}
-
 // texts reads a text, number or boolean, or a list of them.
 func (p *ruleParser) texts(path string, value []byte) (texts []string, err error) {
 	parts, list := []json.RawMessage(nil), value[0] == '['
@@ -363,52 +373,6 @@ func (p *ruleParser) texts(path string, value []byte) (texts []string, err error
 		texts = append(texts, text)
 	}
 	return texts, nil
-}
-
-// ruleNumber reads a number, or a text that is a plain decimal.
-func ruleNumber(path string, value []byte) (string, error) {
-	text, ok := scalarText(string(value))
-	if !ok || !isDecimal(text) || len(text) > MaxFieldText {
-		return "", Invalidf(path, "%s must be a number, for example 10 or 2.5.", path)
-	}
-	return text, nil
-}
-
-func ruleDate(path string, value []byte) (s string, err error) {
-	if json.Unmarshal(value, &s) == nil {
-		if _, err = time.Parse(time.DateOnly, s); err == nil {
-			return s, nil
-		}
-	}
-	return "", Invalidf(path, "%s must be a date such as 2026-01-31.", path)
-}
-
-func ruleDays(path string, value []byte) (*int, error) {
-	n, err := strconv.Atoi(string(value))
-	if err != nil || n < 0 || n > maxRuleDays {
-		return nil, Invalidf(path, "%s must be a number of days from 0 to %d.", path, maxRuleDays)
-	}
-	return &n, nil
-}
-
-func ruleLast(path string, value []byte) (*int, error) {
-	n, err := strconv.Atoi(string(value))
-	if err != nil || n < 1 || n > maxRuleLast {
-		return nil, Invalidf(path, "%s must be a number of campaigns from 1 to %d.", path, maxRuleLast)
-	}
-	return &n, nil
-}
-
-func ruleDay(path string, value []byte) (s string, err error) {
-	if json.Unmarshal(value, &s) == nil {
-		if s == Today {
-			return s, nil
-		}
-		if _, err = time.Parse(time.DateOnly, "2024-"+s); err == nil { // a leap year
-			return s, nil
-		}
-	}
-	return "", Invalidf(path, "%s must be \"today\" or a day such as 12-24.", path)
 }
 
 // Leaves calls f with each single condition and its JSON path, in order.
@@ -491,6 +455,14 @@ func (r *Rule) inline(path string, within []string, n *int, rule func(path, id s
 		return out, err
 	}
 	return of.inline(path, append(slices.Clone(within), r.Segment), n, rule)
+}
+
+// Campaign returns the id of the campaign that a condition names, or an empty string.
+func (r *Rule) Campaign() string {
+	if r.ClickedLink != nil {
+		return r.ClickedLink.Campaign
+	}
+	return r.Received
 }
 
 // JSON returns the JSON form of the rule, which ParseRule accepts.

@@ -21,6 +21,12 @@ type Profile struct {
 	// at least those of Matcher.History
 	Mailings  []Mailing
 	Untracked bool // the subscriber's opens and clicks aren't known, for want of consent
+
+	ConsentedAt Instant // newest consent of the present subscription; 0: none is recorded
+	Source      string  // where it came from; empty: unknown
+	Language    string  // of the list
+	Links       []bool  // for each of Matcher.Links: the subscriber clicked it
+	LinksSent   []bool  // for each of Matcher.Links: its campaign was sent to the subscriber
 }
 
 // Mailing is a campaign that was sent to a subscriber.
@@ -58,6 +64,9 @@ func is(holds bool) truth {
 // Matcher decides which subscribers match a rule at one moment. Any goroutine may use it.
 type Matcher struct {
 	Lists, Campaigns []string // ids to look up for each subscriber
+	Links            []RuleLink
+	Ledger           bool // ConsentedAt and Source are needed
+	Language         bool // the language is needed
 	History          History
 	fields           []string
 	zone             *time.Location
@@ -115,6 +124,12 @@ func (m *Matcher) Explain(p *Profile) []Reason {
 			out[i].Value = m.dayOf(p.JoinedAt).Format(time.DateOnly)
 		case leaf.Domain != nil:
 			out[i].Value = p.Email.Domain()
+		case leaf.Consented != nil && p.ConsentedAt != 0:
+			out[i].Value = m.dayOf(p.ConsentedAt).Format(time.DateOnly)
+		case leaf.Source != nil:
+			out[i].Value = p.Source
+		case leaf.Language != nil:
+			out[i].Value = p.Language
 		}
 	}
 	return out
@@ -212,6 +227,8 @@ func (m *Matcher) compile(r *Rule) func(*seen) truth {
 		return m.engaged(r.Opened, Mailing.opened)
 	case r.Clicked != nil:
 		return m.engaged(r.Clicked, Mailing.clicked)
+	case r.ClickedLink != nil:
+		return m.clickedLink(*r.ClickedLink)
 	}
 	holds := m.plain(r)
 	return func(s *seen) truth { return is(holds(s)) }
@@ -225,6 +242,17 @@ func (m *Matcher) plain(r *Rule) func(*seen) bool {
 		return func(s *seen) bool { return test(&s.values[at]) }
 	case r.Joined != nil:
 		return m.joined(r.Joined)
+	case r.Consented != nil:
+		m.Ledger = true
+		test := m.dayTest(r.Consented)
+		return func(s *seen) bool { return s.ConsentedAt != 0 && test(m.dayOf(s.ConsentedAt)) }
+	case r.Source != nil:
+		m.Ledger = true
+		is := oneOf(r.Source)
+		return func(s *seen) bool { return s.Source != "" && is(s.Source) }
+	case r.Language != nil:
+		m.Language = true
+		return func(s *seen) bool { return slices.Contains(r.Language, s.Language) }
 	case r.Domain != nil:
 		return func(s *seen) bool { return slices.Contains(r.Domain, s.Email.Domain()) }
 	case r.Received != "":
@@ -287,6 +315,20 @@ func (m *Matcher) engaged(t *Test, result func(Mailing) (truth, bool)) func(*see
 			return unknown
 		}
 		return most
+	}
+}
+
+// clickedLink compiles a condition on a link. It is unknown for someone who didn't receive the campaign.
+func (m *Matcher) clickedLink(l RuleLink) func(*seen) truth {
+	at := slices.Index(m.Links, l)
+	if at < 0 {
+		at, m.Links = len(m.Links), append(m.Links, l)
+	}
+	return func(s *seen) truth {
+		if s.Untracked || !s.LinksSent[at] {
+			return unknown
+		}
+		return is(s.Links[at])
 	}
 }
 

@@ -16,6 +16,8 @@ type RuleMatch struct {
 	now      core.Instant
 	asks     bool                     // opens and clicks are known only of subscribers who agreed
 	jobs     map[string][]MeasuredJob // of each list; used by one goroutine at a time
+	links    [][]sentPart             // recipients of the campaign of each of the matcher's links
+	language map[string]string        // of each list, as needed
 }
 
 // MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If a segment, list or
@@ -37,16 +39,21 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	}
 	m := &RuleMatch{
 		matcher: inlined.Compile(now, zone), now: now, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
+		language: map[string]string{},
 	}
 	sent := map[string][]sentPart{}
 	seen := map[string]bool{}
 	inlined.Leaves("rule", func(path string, leaf *core.Rule) {
-		if err == nil && (leaf.Opened != nil || leaf.Clicked != nil) && (t.NoTracking || t.TotalsOnly) {
+		if err == nil && (leaf.Opened != nil || leaf.Clicked != nil || leaf.ClickedLink != nil) &&
+			(t.NoTracking || t.TotalsOnly) {
 			err = core.Undecided(path, "opens and clicks are not tracked per subscriber")
 		}
-		if id := leaf.OnList + leaf.Received; err == nil && id != "" && !seen[id] {
+		if id := leaf.OnList + leaf.Campaign(); err == nil && id != "" && !seen[id] {
 			seen[id] = true
 			sent[id], err = decided(q, tenantID, path, leaf)
+		}
+		if err == nil && leaf.ClickedLink != nil {
+			err = linkDecided(q, path, leaf.ClickedLink, sent[leaf.ClickedLink.Campaign])
 		}
 	})
 	if err != nil {
@@ -55,6 +62,13 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	m.lookups += len(m.matcher.Lists)
 	if h := m.matcher.History; h != (core.History{}) {
 		m.lookups += max(1, h.Last/5) // read by ranges
+	}
+	if m.matcher.Ledger {
+		m.lookups++
+	}
+	for _, l := range m.matcher.Links {
+		m.links = append(m.links, sent[l.Campaign])
+		m.lookups += 2 * len(sent[l.Campaign])
 	}
 	for _, id := range m.matcher.Campaigns {
 		m.received = append(m.received, sent[id])
@@ -73,18 +87,18 @@ func decided(q db.Querier, tenantID, path string, leaf *core.Rule) ([]sentPart, 
 	case !known && leaf.OnList != "":
 		return nil, core.Undecided(path, "list "+leaf.OnList+" doesn't exist")
 	case !known:
-		return nil, core.Undecided(path, "campaign "+leaf.Received+" doesn't exist")
-	case leaf.Received == "":
+		return nil, core.Undecided(path, "campaign "+leaf.Campaign()+" doesn't exist")
+	case leaf.Campaign() == "":
 		return nil, nil
 	}
-	parts, err := campaignParts(q, leaf.Received)
+	parts, err := campaignParts(q, leaf.Campaign())
 	for _, p := range parts {
 		there, err := recipientsKnown(q, p)
 		if err != nil {
 			return nil, err
 		}
 		if !there {
-			return nil, core.Undecided(path, "the recipients of campaign "+leaf.Received+" are no longer stored")
+			return nil, core.Undecided(path, "the recipients of campaign "+leaf.Campaign()+" are no longer stored")
 		}
 	}
 	return parts, err
@@ -119,6 +133,12 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 				ps[i].Received[at] = true
 			}
 		}
+	}
+	if err := m.addFacts(q, subs[0].ListID, subs, ps); err != nil {
+		return nil, err
+	}
+	if err := m.addLinks(s, q, keyed, ps); err != nil {
+		return nil, err
 	}
 	return ps, m.addMailings(q, subs[0].ListID, subs, ps)
 }

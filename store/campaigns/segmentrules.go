@@ -61,8 +61,8 @@ func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *co
 	}
 	rule.Leaves(path, func(at string, leaf *core.Rule) {
 		noun, id := "list", leaf.OnList
-		if leaf.Received != "" {
-			noun, id = "campaign", leaf.Received
+		if leaf.Campaign() != "" {
+			noun, id = "campaign", leaf.Campaign()
 		}
 		if id == "" || err != nil {
 			return
@@ -80,8 +80,8 @@ func refersToTenant(q db.Querier, tenantID string, leaf *core.Rule) (known bool,
 	switch {
 	case leaf.OnList != "":
 		return HasList(q, tenantID, leaf.OnList)
-	case leaf.Received != "":
-		err = q.Get(&known, tenantHasCampaign, leaf.Received, tenantID)
+	case leaf.Campaign() != "":
+		err = q.Get(&known, tenantHasCampaign, leaf.Campaign(), tenantID)
 	default:
 		known = true
 	}

@@ -1,0 +1,105 @@
+package core
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// ruleText reads a text that is not empty.
+func ruleText(path string, value []byte, limit int) (s string, err error) {
+	if json.Unmarshal(value, &s) != nil || value[0] != '"' {
+		return "", Invalidf(path, "%s must be a text.", path)
+	}
+	s = strings.TrimSpace(s)
+	if s == "" || utf8.RuneCountInString(s) > limit || hasControl(s) {
+		return "", Invalidf(path, "%s must have 1 to %d characters and no control characters.", path, limit)
+	}
+	return s, nil
+}
+
+// ruleNumber reads a number, or a text that is a plain decimal.
+func ruleNumber(path string, value []byte) (string, error) {
+	text, ok := scalarText(string(value))
+	if !ok || !isDecimal(text) || len(text) > MaxFieldText {
+		return "", Invalidf(path, "%s must be a number, for example 10 or 2.5.", path)
+	}
+	return text, nil
+}
+
+func ruleDate(path string, value []byte) (s string, err error) {
+	if json.Unmarshal(value, &s) == nil {
+		if _, err = time.Parse(time.DateOnly, s); err == nil {
+			return s, nil
+		}
+	}
+	return "", Invalidf(path, "%s must be a date such as 2026-01-31.", path)
+}
+
+func ruleDays(path string, value []byte) (*int, error) {
+	n, err := strconv.Atoi(string(value))
+	if err != nil || n < 0 || n > maxRuleDays {
+		return nil, Invalidf(path, "%s must be a number of days from 0 to %d.", path, maxRuleDays)
+	}
+	return &n, nil
+}
+
+func ruleLast(path string, value []byte) (*int, error) {
+	n, err := strconv.Atoi(string(value))
+	if err != nil || n < 1 || n > maxRuleLast {
+		return nil, Invalidf(path, "%s must be a number of campaigns from 1 to %d.", path, maxRuleLast)
+	}
+	return &n, nil
+}
+
+func ruleDay(path string, value []byte) (s string, err error) {
+	if json.Unmarshal(value, &s) == nil {
+		if s == Today {
+			return s, nil
+		}
+		if _, err = time.Parse(time.DateOnly, "2024-"+s); err == nil { // a leap year
+			return s, nil
+		}
+	}
+	return "", Invalidf(path, "%s must be \"today\" or a day such as 12-24.", path)
+}
+
+// languages reads the languages of a condition.
+func (p *ruleParser) languages(path string, value []byte) ([]string, error) {
+	all, err := p.texts(path, value)
+	for i := range all {
+		if all[i] = strings.ToLower(all[i]); !slices.Contains(Languages, all[i]) {
+			return nil, Invalidf(path, "%s: %q is not a language of newsletterd. Use one of %s.", path, all[i],
+				strings.Join(Languages, ", "))
+		}
+	}
+	return all, err
+}
+
+// link reads the campaign and the link of a condition on clicks.
+func (p *ruleParser) link(path string, value []byte) (*RuleLink, error) {
+	keys, parts, err := members(path, value)
+	if err != nil {
+		return nil, err
+	}
+	known := []string{"campaign", "link"}
+	for _, key := range keys {
+		if !slices.Contains(known, key) {
+			return nil, unknownIn(path, key, known)
+		}
+	}
+	if len(keys) != len(known) {
+		return nil, Invalidf(path, "%s needs campaign and link.", path)
+	}
+	l := &RuleLink{}
+	if l.Campaign, err = ruleText(path+".campaign", parts["campaign"], maxRuleField); err != nil {
+		return nil, err
+	}
+	if l.Link, err = strconv.ParseInt(string(parts["link"]), 10, 64); err != nil || l.Link < 1 || l.Link >= CanaryLink {
+		return nil, Invalidf(path+".link", "%s must be the number of a link, for example 1.", path+".link")
+	}
+	return l, nil
+}
