@@ -255,7 +255,7 @@ func TestConsoleSegmentMarksConditions(t *testing.T) {
 	})
 }
 
-// A rule that the form can't show is shown as text. Its name can be changed; its conditions stay.
+// A rule that the form can't show is shown as text, and edited as JSON.
 func TestConsoleSegmentOfTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
@@ -264,18 +264,71 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 			`{"not":{"segment":"`+core.RuleText(yearly.ID)+`"}}]}`)
 		at := "/segments/" + g.ID
 		page := e.shows(at, http.StatusOK, "Any of these conditions match:", "All of these conditions match:",
-			`City is "Bonn, Berlin"`, "City is filled in", "Not in the segment “Yearly”", "Change them through the API",
-			`"any": [`, ">5</strong>", `-name="c1.of"`, "-textarea")
+			`City is "Bonn, Berlin"`, "City is filled in", "Not in the segment “Yearly”", "Edit them as JSON",
+			`&#34;any&#34;: [`, ">5</strong>", `-name="c1.of"`)
 		form := controls(t, page, "segment")
 		form.Set("name", "Nested conditions")
 		if now := e.saves(at, form); now.Name != "Nested conditions" || now.Rule != g.Rule {
 			t.Errorf("%+v", now)
 		}
+		form.Set("json", `{"any":`)
+		e.sends(at, http.StatusBadRequest, form, "This isn't valid JSON", `{&#34;any&#34;:</textarea>`)
+		form.Set("json", `{"any":[]}`)
+		e.sends(at, http.StatusBadRequest, form, `{&#34;any&#34;:[]}</textarea>`)
+		form.Set("json", `{"not":{"all":[{"segment":"`+yearly.ID+`"},{"field":"city","is":"Rome"}]}}`)
+		e.does(at, "count", form, ">7</strong>")
+		if now := e.saves(at, form); !sameRule(now.Rule,
+			`{"not":{"all":[{"segment":"`+core.RuleText(yearly.ID)+`"},{"field":"city","is":["Rome"]}]}}`) {
+			t.Error(now.Rule)
+		}
 		e.shows("/segments/"+yearly.ID, http.StatusOK, "Used in", "Nested conditions")
 		e.lang = "de"
-		e.shows(at, http.StatusOK, "Eine der Bedingungen ist erfüllt:", "Nicht im Segment „Yearly“")
+		e.shows(at, http.StatusOK, "Alle Bedingungen sind erfüllt:", "Im Segment „Yearly“")
 		e.shows("/segments/"+yearly.ID, http.StatusOK, "mindestens eine", "der folgenden Bedingungen",
 			"Bedingung hinzufügen", "von 7 Personen")
+	})
+}
+
+// A group of conditions is added, filled and saved with forms alone, and goes with its last condition.
+func TestConsoleSegmentGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		const here = "/new-segment"
+		form := controls(t, e.shows(here, http.StatusOK, "Add group", "-Add to group"), "segment")
+		form.Set("name", "Grouped")
+		form.Set("c1.of", "joined")
+		_, form = e.does(here, "show", form)
+		_, form = e.does(here, "add.group", form, `id="g2"`, `id="c3"`, `name="c3.in" value="2"`, "Add to group")
+		form.Set("c3.of", "field.city")
+		_, form = e.does(here, "show", form)
+		form.Set("c3.value", "Bonn")
+		_, form = e.does(here, "add.2", form, `id="c4"`, ">1</strong>")
+		form.Set("c4.of", "domain")
+		_, form = e.does(here, "show", form)
+		form.Set("c4.value", "other.example")
+		_, form = e.does(here, "add", form, `id="c5"`, ">2</strong>")
+		form.Set("c5.of", "language")
+		_, form = e.does(here, "show", form, "Deutsch")
+		form.Set("c5.value", "en")
+		form.Set("g2.match", "all")
+		_, form = e.does(here, "count", form, ">0</strong>")
+		form.Set("g2.match", "any")
+		g := e.saves(here, form)
+		if !sameRule(g.Rule, `{"all":[{"joined":{"before_days":30}},{"any":[{"field":"city","is":["Bonn"]},`+
+			`{"domain":["other.example"]}]},{"language":["en"]}]}`) {
+			t.Error(g.Rule)
+		}
+		at := "/segments/" + g.ID
+		page := e.shows(at, http.StatusOK, "ada@old.example", "dan@other.example", "-bea@", ">2</strong>",
+			`<option value="any" selected>`)
+		form = controls(t, page, "segment")
+		if again := e.saves(at, form); again.Revision != g.Revision {
+			t.Errorf("saved unchanged: revision %d", again.Revision)
+		}
+		form.Set("c4.value", "no domain")
+		e.sends(at, http.StatusBadRequest, form, `id="c4-wrong">“no domain” isn't a domain.`)
+		_, form = e.does(at, "remove.3", form, `id="g2"`)
+		e.does(at, "remove.4", form, `-id="g2"`, `id="c5"`)
 	})
 }
 

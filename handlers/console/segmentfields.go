@@ -26,11 +26,12 @@ type segmentFields struct {
 	lists   []core.CountedList
 	self    string              // the segment itself, which can't refer to itself
 	records map[string][]option // read campaigns and segments, by subject
+	links   map[string][]option // read links, by campaign
 }
 
 // segmentFields reads the fields and lists of the tenant. self is the id of the segment that is edited.
 func (p *Page) segmentFields(self string) (*segmentFields, error) {
-	f := &segmentFields{page: p, self: self, records: map[string][]option{}}
+	f := &segmentFields{page: p, self: self, records: map[string][]option{}, links: map[string][]option{}}
 	var found []segmentField
 	if _, err := p.Get("/api/segment-fields", p.ofTenant(), &found); err != nil {
 		return nil, err
@@ -181,8 +182,12 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 			if all, err = p.allSegments(); err == nil {
 				found = segmentOptions(all, f.self, found...)
 			}
-		case subjectReceived:
+		case subjectReceived, subjectLink:
 			found, err = p.sentCampaigns()
+		case subjectLanguage:
+			for _, code := range core.Languages {
+				found = append(found, option{code, languageNames[code]})
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -192,7 +197,7 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 	out := append([]option{{"", p.T("Choose …")}}, f.records[row.Of]...)
 	if row.Value != "" && !hasOption(out, row.Value) {
 		text := p.T("(deleted)")
-		if row.Of == subjectReceived {
+		if row.Of == subjectReceived || row.Of == subjectLink {
 			name, err := p.campaignName(row.Value)
 			if err != nil {
 				return nil, err
@@ -200,6 +205,27 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 			text = name
 		}
 		out = append(out, option{row.Value, text})
+	}
+	return out, nil
+}
+
+// Links returns the links to choose from in a row whose campaign is chosen.
+func (f *segmentFields) Links(row segmentRow) ([]option, error) {
+	if f.links[row.Value] == nil {
+		var found []core.Link
+		if _, err := f.page.readNamed(campaignAPI(row.Value, "links"), &found); err != nil {
+			return nil, err
+		}
+		slices.SortFunc(found, func(a, b core.Link) int { return cmp.Compare(a.No, b.No) })
+		options := []option{}
+		for i := range found {
+			options = append(options, option{strconv.FormatInt(found[i].No, 10), cut(found[i].URL, 80)})
+		}
+		f.links[row.Value] = options
+	}
+	out := append([]option{{"", f.page.T("Choose …")}}, f.links[row.Value]...)
+	if row.Link != "" && !hasOption(out, row.Link) {
+		out = append(out, option{row.Link, f.page.T("(deleted)")})
 	}
 	return out, nil
 }
@@ -269,8 +295,16 @@ func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 	case r.Not != nil:
 		out.Text, parts = p.T("This doesn't match:"), []core.Rule{*r.Not}
 	default: // an operator that the form doesn't have for this field, or values with commas
-		key, values := valuesOfTest(cmp.Or(r.Test, r.Joined, r.Opened, r.Clicked, &core.Test{}))
-		out.Text = f.sayOther(r, key, values)
+		of, key, values := subjectField+r.Field, "is", slices.Concat(r.Source, r.Language)
+		switch {
+		case r.Source != nil:
+			of = subjectSource
+		case r.Language != nil:
+			of = subjectLanguage
+		default:
+			key, values = valuesOfTest(cmp.Or(r.Test, r.Joined, r.Consented, r.Opened, r.Clicked, &core.Test{}))
+		}
+		out.Text = f.sayOther(of, key, values)
 		return out, nil
 	}
 	for i := range parts {
@@ -284,8 +318,8 @@ func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 }
 
 // sayOther returns a condition that the form can't show as text.
-func (f *segmentFields) sayOther(r *core.Rule, key string, values []string) string {
-	subject, said := f.subject(subjectField+r.Field), key
+func (f *segmentFields) sayOther(of, key string, values []string) string {
+	subject, said := f.subject(of), key
 	for _, op := range segmentOps[core.FieldText] {
 		if op.Key == key && op.Value == "" && !op.Not {
 			said = f.page.T(op.Text)
@@ -308,16 +342,16 @@ func (f *segmentFields) sayRow(row segmentRow) (string, error) {
 		if day, err := time.ParseInLocation(time.DateOnly, value, p.Zone); err == nil {
 			value = p.Date(core.At(day))
 		}
-	case inputRecord:
+	case inputRecord, inputLink:
 		records, err := f.Records(row)
 		if err != nil {
 			return "", err
 		}
-		for _, o := range records {
-			if o.Value == row.Value {
-				value = o.Text
-			}
-		}
+		value = textOfOption(records, row.Value)
+	}
+	if row.Op.Input == inputLink {
+		links, err := f.Links(row)
+		return p.T(row.Op.Said, "value", value, "link", textOfOption(links, row.Link)), err
 	}
 	if row.Op.Said != "" {
 		return p.T(row.Op.Said, "value", value), nil
@@ -330,4 +364,14 @@ func (f *segmentFields) sayRow(row segmentRow) (string, error) {
 		said += " " + p.T(row.Op.Unit)
 	}
 	return said, nil
+}
+
+// textOfOption returns the text of an option, or its value if there is none.
+func textOfOption(options []option, value string) string {
+	for _, o := range options {
+		if o.Value == value {
+			return o.Text
+		}
+	}
+	return value
 }

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"cmp"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +17,10 @@ const (
 	subjectSegment  = "segment"
 	subjectOpened   = "opened"
 	subjectClicked  = "clicked"
+	subjectConsent  = "consented"
+	subjectSource   = "source"
+	subjectLanguage = "language"
+	subjectLink     = "clicked_link"
 	subjectField    = "field." // prefix of a field's name
 )
 
@@ -33,7 +35,8 @@ const (
 	inputDate    = "date"
 	inputDay     = "day"     // day and month
 	inputOptions = "options" // checkboxes
-	inputRecord  = "record"  // a campaign, list or segment to choose from
+	inputRecord  = "record"  // a campaign, list, segment or language to choose from
+	inputLink    = "link"    // a campaign, and one of its links
 )
 
 // segmentOp is an operator in the form of a segment.
@@ -84,6 +87,25 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "before", Text: "before", Key: "before", Input: inputDate},
 		{Name: "after", Text: "after", Key: "after", Input: inputDate},
 	},
+	subjectConsent: {
+		{Name: "before_days", Text: "more than", Key: "before_days", Input: inputDays, Unit: "days ago"},
+		{Name: "within_days", Text: "within the last", Key: "within_days", Input: inputDays, Unit: "days"},
+		{Name: "not_within_days", Text: "not within the last", Key: "within_days", Not: true, Input: inputDays, Unit: "days"},
+		{Name: "before", Text: "before", Key: "before", Input: inputDate},
+		{Name: "after", Text: "after", Key: "after", Input: inputDate},
+	},
+	subjectSource: {
+		{Name: "is", Text: "is", Input: inputTexts},
+		{Name: "is_not", Text: "is not", Input: inputTexts, Not: true},
+	},
+	subjectLanguage: {
+		{Name: "is", Text: "is", Input: inputRecord},
+		{Name: "is_not", Text: "is not", Input: inputRecord, Not: true},
+	},
+	subjectLink: {
+		{Name: "is", Text: "was clicked", Input: inputLink, Said: "Clicked {{link}} in “{{value}}”"},
+		{Name: "is_not", Text: "wasn't clicked", Input: inputLink, Not: true, Said: "Didn't click {{link}} in “{{value}}”"},
+	},
 	subjectDomain: {
 		{Name: "is", Text: "is", Input: inputTexts},
 		{Name: "is_not", Text: "is not", Input: inputTexts, Not: true},
@@ -132,11 +154,15 @@ func engagedOps(last, noneOfLast, days, notForDays string) []segmentOp {
 // segmentSubjects lists the subjects other than fields.
 var segmentSubjects = []struct{ name, text string }{
 	{subjectJoined, "Joined"},
+	{subjectConsent, "Consented"},
+	{subjectSource, "Source"},
 	{subjectOpened, "Opened"},
 	{subjectClicked, "Clicked"},
+	{subjectLink, "Link"},
 	{subjectDomain, "Email domain"},
 	{subjectReceived, "Campaign"},
 	{subjectList, "List"},
+	{subjectLanguage, "Language of the list"},
 	{subjectSegment, "Segment"},
 }
 
@@ -146,7 +172,10 @@ type segmentRow struct {
 	Of     string // the subject; empty: not chosen yet
 	Op     segmentOp
 	Value  string
+	Link   string   // number, for inputLink
 	Chosen []string // for inputOptions
+	In     int      // number of its group; 0: none
+	InAny  bool     // one condition of the group is enough
 	Wrong  string
 	New    bool // it gets the focus
 }
@@ -206,6 +235,16 @@ func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 	case r.Joined != nil:
 		row.Of = subjectJoined
 		key, values = valuesOfTest(r.Joined)
+	case r.Consented != nil:
+		row.Of = subjectConsent
+		key, values = valuesOfTest(r.Consented)
+	case r.Source != nil:
+		row.Of, values = subjectSource, r.Source
+	case r.Language != nil:
+		row.Of, values = subjectLanguage, r.Language
+	case r.ClickedLink != nil:
+		row.Of, values = subjectLink, []string{r.ClickedLink.Campaign}
+		row.Link = strconv.FormatInt(r.ClickedLink.Link, 10)
 	case r.Opened != nil:
 		row.Of = subjectOpened
 		key, values = valuesOfTest(r.Opened)
@@ -233,32 +272,15 @@ func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 		} else if op.Value == "" {
 			row.Value = strings.Join(values, ", ")
 		}
+		if op.Input == inputRecord && len(values) != 1 {
+			return row, false
+		}
 		// A comma in a value would split it.
 		return row, op.Input != inputTexts || !slices.ContainsFunc(values, func(v string) bool {
 			return strings.Contains(v, ",")
 		})
 	}
 	return row, false
-}
-
-// rowsOf returns the rows of a rule, and whether one of them is enough. ok is false if the form can't show the rule.
-func (f *segmentFields) rowsOf(r *core.Rule) (rows []segmentRow, matchAny, ok bool) {
-	parts := r.All
-	if r.Any != nil {
-		parts, matchAny = r.Any, true
-	}
-	if parts == nil {
-		parts = []core.Rule{*r}
-	}
-	for i := range parts {
-		row, ok := f.rowOf(&parts[i])
-		if !ok {
-			return nil, false, false
-		}
-		row.No = i + 1
-		rows = append(rows, row)
-	}
-	return rows, matchAny, true
 }
 
 // condition returns the condition of a row as a value for JSON. If the row isn't complete, it sets Wrong.
@@ -305,7 +327,7 @@ func (row *segmentRow) condition(p *Page) any {
 	switch {
 	case row.Of == "":
 		row.Wrong = p.T("Choose a field for this condition, or remove it.")
-	case value == "" && row.Op.Input == inputRecord:
+	case value == "" && (row.Op.Input == inputRecord || row.Op.Input == inputLink), row.Op.Input == inputLink && row.Link == "":
 		row.Wrong = p.T("Choose an option.")
 	case value == "":
 		row.Wrong = p.T("Enter a value.")
@@ -314,7 +336,10 @@ func (row *segmentRow) condition(p *Page) any {
 	switch name, isField := strings.CutPrefix(row.Of, subjectField); {
 	case isField:
 		out = map[string]any{"field": name, row.Op.Key: value}
-	case row.Of == subjectJoined, row.Of == subjectOpened, row.Of == subjectClicked:
+	case row.Of == subjectLink:
+		no, _ := strconv.Atoi(row.Link)
+		out = map[string]any{row.Of: map[string]any{"campaign": value, "link": no}}
+	case row.Of == subjectJoined, row.Of == subjectConsent, row.Of == subjectOpened, row.Of == subjectClicked:
 		out = map[string]any{row.Of: map[string]any{row.Op.Key: value}}
 	default:
 		out = map[string]any{row.Of: value}
@@ -337,34 +362,6 @@ func isoDay(text string) string {
 	return two(m) + "-" + two(d)
 }
 
-// ruleOf returns the JSON of the rule that the rows describe. If a row isn't complete, ok is false.
-func (p *Page) ruleOf(rows []segmentRow, matchAny bool) (rule json.RawMessage, ok bool) {
-	parts := []any{}
-	ok = len(rows) > 0
-	for i := range rows {
-		parts = append(parts, rows[i].condition(p))
-		ok = ok && rows[i].Wrong == ""
-	}
-	group := "all"
-	if matchAny {
-		group = "any"
-	}
-	rule, err := json.Marshal(map[string]any{group: parts})
-	return rule, ok && err == nil
-}
-
-// blameRow puts the error of the API about a condition on its row. It reports whether there is such a row.
-func blameRow(rows []segmentRow, at, text string) bool {
-	_, index, ok := strings.Cut(at, "[")
-	index, _, _ = strings.Cut(index, "]")
-	i, err := strconv.Atoi(index)
-	if !ok || err != nil || i < 0 || i >= len(rows) || !strings.HasPrefix(at, "rule.") {
-		return false
-	}
-	rows[i].Wrong = text
-	return true
-}
-
 // sentRows returns the rows of the submitted form. A row whose subject was changed starts again with its first
 // operator, and is marked if the form is to be saved.
 func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
@@ -377,6 +374,9 @@ func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
 		}
 		at := "c" + no + "."
 		row := segmentRow{No: n, Of: of}
+		if in, err := strconv.Atoi(p.Form[at+"in"]); err == nil && in > 0 {
+			row.In, row.InAny = in, p.Form["g"+strconv.Itoa(in)+".match"] == "any"
+		}
 		ops := segmentOps[f.kind(of)]
 		if len(ops) == 0 {
 			row.Of = ""
@@ -391,6 +391,9 @@ func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
 				}
 			}
 			row.Value = p.Form[at+"value"]
+			if row.Op.Input == inputLink && row.Value == p.Form[at+"campaign"] {
+				row.Link = p.Form[at+"link"]
+			}
 			for name, value := range p.Form {
 				if strings.HasPrefix(name, at+"o.") {
 					row.Chosen = append(row.Chosen, value)
@@ -408,6 +411,6 @@ func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
 		}
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b segmentRow) int { return cmp.Compare(a.No, b.No) })
+	sortRows(rows)
 	return rows
 }

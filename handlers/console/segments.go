@@ -112,6 +112,7 @@ type segmentData struct {
 	Any    bool // one condition is enough
 	Rows   []segmentRow
 	Said   *saidRule // if the form can't show the rule, or the visitor may not change it
+	Text   string    // JSON that was sent; empty: that of the rule
 	Writes bool
 	Lists  []option
 	List   string // on which people are counted; empty: all lists
@@ -138,6 +139,9 @@ func (d *segmentData) PeopleTo() string {
 
 // Indented returns the rule as indented JSON.
 func (d *segmentData) Indented() string {
+	if d.Text != "" {
+		return d.Text
+	}
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(d.Rule), "", "  ") != nil {
 		return string(d.Rule)
@@ -278,28 +282,16 @@ func (p *Page) workOn(d *segmentData, save func(body map[string]any) (id string,
 	error,
 ) {
 	do := p.Form["do"]
-	if p.Form["nested"] == "1" { // the form has the name only
-		if err := d.read(); err != nil {
-			return web.HTML{}, err
-		}
-		if do == "" {
-			return p.saveSegment(d, json.RawMessage(d.Rule), save, done)
-		}
-		if err := d.figure(p, nil, do == "exact"); err != nil {
-			return web.HTML{}, err
-		}
-		return p.showWork(d)
+	if p.Form["nested"] == "1" {
+		return p.workOnText(d, save, done)
 	}
 	d.Any, d.Rows = p.Form["match"] == "any", d.fields.sentRows(do == "")
+	where, adds := strings.CutPrefix(do, "add")
 	if no, ok := strings.CutPrefix(do, "remove."); ok {
 		d.Rows = slices.DeleteFunc(d.Rows, func(row segmentRow) bool { return strconv.Itoa(row.No) == no })
 	}
-	if len(d.Rows) == 0 || do == "add" && d.More() {
-		no := 0
-		for i := range d.Rows {
-			no = max(no, d.Rows[i].No)
-		}
-		d.Rows = append(d.Rows, segmentRow{No: no + 1, New: true})
+	if len(d.Rows) == 0 || adds && d.More() {
+		d.add(strings.TrimPrefix(where, "."))
 	}
 	marked := slices.ContainsFunc(d.Rows, func(row segmentRow) bool { return row.Wrong != "" })
 	rule, complete := p.ruleOf(d.Rows, d.Any)
@@ -317,6 +309,28 @@ func (p *Page) workOn(d *segmentData, save func(body map[string]any) (id string,
 		if err := d.partFigure(p); err != nil {
 			return web.HTML{}, err
 		}
+	}
+	return p.showWork(d)
+}
+
+// workOnText handles the submitted form of a rule that is edited as JSON.
+func (p *Page) workOnText(d *segmentData, save func(body map[string]any) (id string, err error), done string) (web.HTML,
+	error,
+) {
+	if err := d.read(); err != nil {
+		return web.HTML{}, err
+	}
+	d.Text = p.Form["json"]
+	rule, do := json.RawMessage(d.Text), p.Form["do"]
+	switch {
+	case !json.Valid(rule):
+		d.Form = filled{values: p.Form}
+		return p.showSegment(d, View{Fault: p.T("This isn't valid JSON. Check it and save again."), Status: http.StatusBadRequest})
+	case do == "":
+		return p.saveSegment(d, rule, save, done)
+	}
+	if err := d.figure(p, rule, do == "exact"); err != nil {
+		return web.HTML{}, err
 	}
 	return p.showWork(d)
 }

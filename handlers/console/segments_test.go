@@ -18,7 +18,8 @@ func newTestFields() *segmentFields {
 		{Name: "city", Label: "City", Type: core.FieldText},
 	}, records: map[string][]option{
 		subjectReceived: {{"C", "May"}}, subjectList: {{"L", "Weekly"}}, subjectSegment: {{"S", "Yearly"}},
-	}}
+		subjectLink: {{"C", "May"}},
+	}, links: map[string][]option{"C": {{"2", "https://acme.example/"}}}}
 }
 
 // Each condition that the form can show becomes a row, a sentence, and the same condition again. No operator is left
@@ -52,22 +53,34 @@ func TestSegmentRows(t *testing.T) {
 		`{"joined":{"within_days":7}}`:            "Joined within the last 7 days",
 		`{"joined":{"before":"2026-01-31"}}`:      "Joined before Sat 31 Jan 2026",
 		`{"joined":{"after":"2026-01-31"}}`:       "Joined after Sat 31 Jan 2026",
-		`{"opened":{"last":5}}`:                   "Opened one of the last 5 campaigns",
-		`{"not":{"opened":{"last":5}}}`:           "Didn't open any of the last 5 campaigns",
-		`{"opened":{"within_days":90}}`:           "Opened a campaign from the last 90 days",
-		`{"not":{"opened":{"within_days":90}}}`:   "Didn't open any campaign from the last 90 days",
-		`{"clicked":{"last":3}}`:                  "Clicked a link in the last 3 campaigns",
-		`{"not":{"clicked":{"last":3}}}`:          "Didn't click any link in the last 3 campaigns",
-		`{"clicked":{"within_days":7}}`:           "Clicked a link in a campaign from the last 7 days",
-		`{"not":{"clicked":{"within_days":7}}}`:   "Didn't click any link in campaigns from the last 7 days",
-		`{"domain":["gmail.com","gmx.de"]}`:       "Email domain is gmail.com, gmx.de",
-		`{"not":{"domain":["gmail.com"]}}`:        "Email domain is not gmail.com",
-		`{"received":"C"}`:                        "Received “May”",
-		`{"not":{"received":"C"}}`:                "Didn't receive “May”",
-		`{"on_list":"L"}`:                         "On the list “Weekly”",
-		`{"not":{"on_list":"L"}}`:                 "Not on the list “Weekly”",
-		`{"segment":"S"}`:                         "In the segment “Yearly”",
-		`{"not":{"segment":"S"}}`:                 "Not in the segment “Yearly”",
+		`{"consented":{"before_days":730}}`:       "Consented more than 730 days ago",
+		`{"consented":{"within_days":7}}`:         "Consented within the last 7 days",
+		`{"not":{"consented":{"within_days":7}}}`: "Consented not within the last 7 days",
+		`{"consented":{"before":"2026-01-31"}}`:   "Consented before Sat 31 Jan 2026",
+		`{"consented":{"after":"2026-01-31"}}`:    "Consented after Sat 31 Jan 2026",
+		`{"source":["Fair","form"]}`:              "Source is Fair, form",
+		`{"not":{"source":["Fair"]}}`:             "Source is not Fair",
+		`{"language":["de"]}`:                     "Language of the list is Deutsch",
+		`{"not":{"language":["de"]}}`:             "Language of the list is not Deutsch",
+
+		`{"clicked_link":{"campaign":"C","link":2}}`:         "Clicked https://acme.example/ in “May”",
+		`{"not":{"clicked_link":{"campaign":"C","link":2}}}`: "Didn't click https://acme.example/ in “May”",
+		`{"opened":{"last":5}}`:                              "Opened one of the last 5 campaigns",
+		`{"not":{"opened":{"last":5}}}`:                      "Didn't open any of the last 5 campaigns",
+		`{"opened":{"within_days":90}}`:                      "Opened a campaign from the last 90 days",
+		`{"not":{"opened":{"within_days":90}}}`:              "Didn't open any campaign from the last 90 days",
+		`{"clicked":{"last":3}}`:                             "Clicked a link in the last 3 campaigns",
+		`{"not":{"clicked":{"last":3}}}`:                     "Didn't click any link in the last 3 campaigns",
+		`{"clicked":{"within_days":7}}`:                      "Clicked a link in a campaign from the last 7 days",
+		`{"not":{"clicked":{"within_days":7}}}`:              "Didn't click any link in campaigns from the last 7 days",
+		`{"domain":["gmail.com","gmx.de"]}`:                  "Email domain is gmail.com, gmx.de",
+		`{"not":{"domain":["gmail.com"]}}`:                   "Email domain is not gmail.com",
+		`{"received":"C"}`:                                   "Received “May”",
+		`{"not":{"received":"C"}}`:                           "Didn't receive “May”",
+		`{"on_list":"L"}`:                                    "On the list “Weekly”",
+		`{"not":{"on_list":"L"}}`:                            "Not on the list “Weekly”",
+		`{"segment":"S"}`:                                    "In the segment “Yearly”",
+		`{"not":{"segment":"S"}}`:                            "Not in the segment “Yearly”",
 	} {
 		parsed, err := core.ParseRule("rule", []byte(rule))
 		if err != nil {
@@ -116,7 +129,9 @@ func sameCondition(a, b any) bool {
 func TestSegmentRowsRefuse(t *testing.T) {
 	f := newTestFields()
 	for _, rule := range []string{
-		`{"all":[{"any":[{"domain":"a.example"}]}]}`,
+		`{"all":[{"any":[{"all":[{"domain":"a.example"}]}]}]}`,
+		`{"all":[{"not":{"any":[{"domain":"a.example"}]}}]}`,
+		`{"language":["de","en"]}`,
 		`{"not":{"all":[{"domain":"a.example"}]}}`,
 		`{"not":{"joined":{"before_days":30}}}`,
 		`{"field":"plan","contains":"y"}`,
@@ -132,6 +147,36 @@ func TestSegmentRowsRefuse(t *testing.T) {
 		}
 		if said, err := f.say(parsed); err != nil || said.Text == "" {
 			t.Errorf("%s: %+v, %v", rule, said, err)
+		}
+	}
+}
+
+// Rules with one level of groups become rows and the same rule again. Errors are put on the right row.
+func TestSegmentGroups(t *testing.T) {
+	f := newTestFields()
+	for _, rule := range []string{
+		`{"all":[{"any":[{"domain":["a.example"]}]}]}`,
+		`{"any":[{"domain":["a.example"]},{"all":[{"field":"city","is":["Bonn"]},{"source":["x"]}]},{"all":[{"source":["y"]}]}]}`,
+		`{"all":[{"any":[{"source":["x"]},{"source":["y"]}]},{"all":[{"source":["z"]}]},{"source":["z"]}]}`,
+	} {
+		parsed, err := core.ParseRule("rule", []byte(rule))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, matchAny, ok := f.rowsOf(parsed)
+		again, complete := f.page.ruleOf(rows, matchAny)
+		if back, err := core.ParseRule("rule", again); !ok || !complete || err != nil || back.JSON() != rule {
+			t.Errorf("%s becomes %s, %v", rule, again, err)
+		}
+		n := 0
+		parsed.Leaves("rule", func(at string, leaf *core.Rule) {
+			if !blameRow(rows, at+".domain", "no") || rows[n].Wrong != "no" {
+				t.Errorf("%s: %s is not on row %d", rule, at, n)
+			}
+			n++
+		})
+		if blameRow(rows, "rule.all[9]", "no") || blameRow(rows, "name", "no") {
+			t.Error("an error of no row")
 		}
 	}
 }
@@ -155,6 +200,7 @@ func TestSegmentRowsAreComplete(t *testing.T) {
 		{Of: "field.city", Op: op(core.FieldText, "within_days"), Value: "some"},
 		{Of: "field.plan", Op: op(core.FieldChoice, "is")},
 		{Of: subjectSegment, Op: op(subjectSegment, "is")},
+		{Of: subjectLink, Op: op(subjectLink, "is"), Value: "C"},
 	} {
 		if rule, ok := p.ruleOf([]segmentRow{row}, false); ok {
 			t.Errorf("%+v: %s", row, rule)

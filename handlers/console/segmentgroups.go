@@ -1,0 +1,147 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// segmentItem is a condition of a segment's form, or a group of some.
+type segmentItem struct {
+	Group int // its number; 0: a condition
+	Any   bool
+	Rows  []segmentRow
+}
+
+// itemsOf returns the conditions and groups of rows, which are sorted.
+func itemsOf(rows []segmentRow) (items []segmentItem) {
+	for _, row := range rows {
+		if last := len(items) - 1; row.In > 0 && last >= 0 && items[last].Group == row.In {
+			items[last].Rows = append(items[last].Rows, row)
+			continue
+		}
+		items = append(items, segmentItem{Group: row.In, Any: row.InAny, Rows: []segmentRow{row}})
+	}
+	return items
+}
+
+// Items returns the conditions and groups of the form.
+func (d *segmentData) Items() []segmentItem { return itemsOf(d.Rows) }
+
+// sortRows sorts rows by their numbers. A group is where its own number is.
+func sortRows(rows []segmentRow) {
+	place := func(row segmentRow) int { return cmp.Or(row.In, row.No) }
+	slices.SortFunc(rows, func(a, b segmentRow) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.No, b.No))
+	})
+}
+
+// add adds a condition: in the group with a number, in a new group, or in none.
+func (d *segmentData) add(where string) {
+	last := 0
+	for i := range d.Rows {
+		last = max(last, d.Rows[i].No, d.Rows[i].In)
+	}
+	row := segmentRow{No: last + 1, New: true}
+	switch group, err := strconv.Atoi(where); {
+	case where == "group":
+		row.No, row.In, row.InAny = last+2, last+1, !d.Any
+	case err == nil:
+		for i := range d.Rows {
+			if d.Rows[i].In == group {
+				row.In, row.InAny = group, d.Rows[i].InAny
+			}
+		}
+	}
+	d.Rows = append(d.Rows, row)
+	sortRows(d.Rows)
+}
+
+// rowsOf returns the rows of a rule, and whether one of them is enough. ok is false if the form can't show the rule,
+// for example because it has groups within groups.
+func (f *segmentFields) rowsOf(r *core.Rule) (rows []segmentRow, matchAny, ok bool) {
+	parts := r.All
+	if r.Any != nil {
+		parts, matchAny = r.Any, true
+	}
+	if parts == nil {
+		parts = []core.Rule{*r}
+	}
+	no := 0
+	for i := range parts {
+		within, group := []core.Rule{parts[i]}, 0
+		if both := slices.Concat(parts[i].All, parts[i].Any); both != nil {
+			no++
+			within, group = both, no
+		}
+		for k := range within {
+			row, ok := f.rowOf(&within[k])
+			if !ok {
+				return nil, false, false
+			}
+			no++
+			row.No, row.In, row.InAny = no, group, parts[i].Any != nil
+			rows = append(rows, row)
+		}
+	}
+	return rows, matchAny, true
+}
+
+// ruleOf returns the JSON of the rule that the rows describe. If a row isn't complete, ok is false.
+func (p *Page) ruleOf(rows []segmentRow, matchAny bool) (rule json.RawMessage, ok bool) {
+	groupOf := func(parts []any, matchAny bool) any {
+		if matchAny {
+			return map[string]any{"any": parts}
+		}
+		return map[string]any{"all": parts}
+	}
+	parts, within := []any{}, []any{}
+	ok = len(rows) > 0
+	for i := range rows {
+		row := &rows[i]
+		one := row.condition(p)
+		ok = ok && row.Wrong == ""
+		if row.In == 0 {
+			parts = append(parts, one)
+			continue
+		}
+		if within = append(within, one); i == len(rows)-1 || rows[i+1].In != row.In {
+			parts, within = append(parts, groupOf(within, row.InAny)), []any{}
+		}
+	}
+	rule, err := json.Marshal(groupOf(parts, matchAny))
+	return rule, ok && err == nil
+}
+
+// blameRow puts the error of the API about a condition on its row. It reports whether there is such a row.
+func blameRow(rows []segmentRow, at, text string) bool {
+	first, rest := indexOf(at)
+	second, _ := indexOf(rest)
+	items, n := itemsOf(rows), 0
+	if first < 0 || first >= len(items) || !strings.HasPrefix(at, "rule.") {
+		return false
+	}
+	for _, item := range items[:first] {
+		n += len(item.Rows)
+	}
+	if items[first].Group > 0 {
+		n += min(max(second, 0), len(items[first].Rows)-1)
+	}
+	rows[n].Wrong = text
+	return true
+}
+
+// indexOf returns the first index in a JSON path and what follows it, or -1.
+func indexOf(at string) (index int, rest string) {
+	_, text, _ := strings.Cut(at, "[")
+	text, rest, ok := strings.Cut(text, "]")
+	i, err := strconv.Atoi(text)
+	if !ok || err != nil {
+		return -1, ""
+	}
+	return i, rest
+}
