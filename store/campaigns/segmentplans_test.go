@@ -25,11 +25,26 @@ func TestRulesLookSubscribersUpByID(t *testing.T) {
 	}
 }
 
+// Consents are found by list and id.
+func TestConsentsAreFoundByID(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
+	for range 2 {
+		plan, err := s.Explain(t.Context(), consentsAmong)
+		must(t, err)
+		all := strings.Join(plan, "\n")
+		if !strings.HasPrefix(all, "SCAN j VIRTUAL TABLE") ||
+			!strings.Contains(all, "SEARCH c USING PRIMARY KEY (list_id=? AND subscription_id=?)") {
+			t.Error(all)
+		}
+		s.SkewStatistics()
+	}
+}
+
 // Opens and clicks are read from ranges of recipients, and the jobs of a list by an index.
 func TestMailingsAreReadByRanges(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {
-		for _, q := range []string{measuredJobs, mailedBetween, mailedAmong, firstFrom, nextStep} {
+		for _, q := range []string{measuredJobs, mailedBetween, mailedAmong, firstFrom, nextStep, clickedAmong, linkOfJob, languageOfList} {
 			plan, err := s.Explain(t.Context(), q)
 			must(t, err)
 			for _, line := range plan {

@@ -8,6 +8,25 @@ import (
 	"newsletterd/store/db"
 )
 
+// The people who match a rule are looked up by list and id.
+func TestMatchesAreFoundByID(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
+	for range 2 {
+		for q, want := range map[string]string{
+			listedOfList:  "SEARCH s USING PRIMARY KEY (list_id=? AND id=?)",
+			mirroredAmong: "SEARCH b USING PRIMARY KEY (list_id=? AND id=?)",
+		} {
+			plan, err := s.Explain(t.Context(), q)
+			must(t, err)
+			if all := strings.Join(plan, "\n"); !strings.Contains(all, want) || strings.Contains(all, "AUTOMATIC") ||
+				strings.Contains(all, "SCAN s") || strings.Contains(all, "SCAN b") {
+				t.Errorf("%s\n%s", q, all)
+			}
+		}
+		s.SkewStatistics()
+	}
+}
+
 // A search for subscribers reads an index, whatever the statistics say.
 func TestSearchesAreReadByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
