@@ -77,6 +77,8 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[devices.ModelProfile](): "ModelProfile",
 
 	reflect.TypeFor[segments.CountInput](): "SegmentCountRequest",
+	reflect.TypeFor[ruledSubscribers]():    "SubscriberSearchRequest",
+	reflect.TypeFor[ruledExport]():         "SubscriberExportRequest",
 	reflect.TypeFor[core.Reason]():         "SegmentCondition",
 
 	reflect.TypeFor[core.MediaView]():       "Media",

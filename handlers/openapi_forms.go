@@ -21,6 +21,16 @@ const (
 	dnsLabel   = `[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 )
 
+// ruleOrSegment is the form of a request with either a rule or a segment.
+var ruleOrSegment = web.Object{
+	"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
+		{"required": []string{"rule", "segment_id"}},
+		{"not": web.Object{"anyOf": []web.Object{
+			{"required": []string{"rule"}}, {"required": []string{"segment_id"}},
+		}}},
+	}},
+}
+
 // languages are those that the program speaks; empty: the one above, or English.
 var languages = append([]string{""}, core.Languages...)
 
@@ -175,13 +185,10 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	reflect.TypeFor[draftPreview](): {"correction.text": {"description": "Text part for kind html; defaults to " +
 		"the sent text"}},
 
-	reflect.TypeFor[segments.CountInput](): {"": {
-		"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
-			{"required": []string{"rule", "segment_id"}},
-			{"not": web.Object{"anyOf": []web.Object{
-				{"required": []string{"rule"}}, {"required": []string{"segment_id"}},
-			}}},
-		}},
+	reflect.TypeFor[segments.CountInput](): {"": ruleOrSegment},
+	reflect.TypeFor[ruledSubscribers]():    {"": ruleOrSegment},
+	reflect.TypeFor[ruledExport](): {"": ruleOrSegment, "columns": {
+		"description": "preferences (default): one column with JSON; fields: one column for each field",
 	}},
 	reflect.TypeFor[core.SegmentCount](): {
 		"exact": {"description": "Number of subscribers; only with people.read, and if all were counted"},

@@ -59,7 +59,8 @@ func (a subscribers) ruledRoutes(t *web.Table, all string) {
 	example := web.Object{"list_id": web.ExampleID, "rule": segments.ExampleRule}
 	t.Add("POST", all+"/search", web.Admin(core.ActionPeopleRead), web.Member,
 		web.SearchJSON(a.search).Fails(core.NotFound, core.Conflict),
-		"List the active subscribers who match a segment or an unsaved rule; a page can be short even if another follows").
+		"List the active subscribers who match a segment or an unsaved rule; a page can be short even if another "+
+			"follows").
 		Named("searchSubscribers").Example(example).Refuses(said...)
 	t.Add("POST", all+"/export", web.Admin(core.ActionPeopleExport), web.Member,
 		web.WriteJSON(a.exportRuled).Answers("text/csv").Fails(core.NotFound, core.Conflict),

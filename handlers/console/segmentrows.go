@@ -90,7 +90,10 @@ var segmentOps = map[string][]segmentOp{
 	subjectConsent: {
 		{Name: "before_days", Text: "more than", Key: "before_days", Input: inputDays, Unit: "days ago"},
 		{Name: "within_days", Text: "within the last", Key: "within_days", Input: inputDays, Unit: "days"},
-		{Name: "not_within_days", Text: "not within the last", Key: "within_days", Not: true, Input: inputDays, Unit: "days"},
+		{
+			Name: "not_within_days", Text: "not within the last", Key: "within_days", Not: true, Input: inputDays,
+			Unit: "days",
+		},
 		{Name: "before", Text: "before", Key: "before", Input: inputDate},
 		{Name: "after", Text: "after", Key: "after", Input: inputDate},
 	},
@@ -104,7 +107,10 @@ var segmentOps = map[string][]segmentOp{
 	},
 	subjectLink: {
 		{Name: "is", Text: "was clicked", Input: inputLink, Said: "Clicked {{link}} in “{{value}}”"},
-		{Name: "is_not", Text: "wasn't clicked", Input: inputLink, Not: true, Said: "Didn't click {{link}} in “{{value}}”"},
+		{
+			Name: "is_not", Text: "wasn't clicked", Input: inputLink, Not: true,
+			Said: "Didn't click {{link}} in “{{value}}”",
+		},
 	},
 	subjectDomain: {
 		{Name: "is", Text: "is", Input: inputTexts},
@@ -327,7 +333,8 @@ func (row *segmentRow) condition(p *Page) any {
 	switch {
 	case row.Of == "":
 		row.Wrong = p.T("Choose a field for this condition, or remove it.")
-	case value == "" && (row.Op.Input == inputRecord || row.Op.Input == inputLink), row.Op.Input == inputLink && row.Link == "":
+	case value == "" && row.Op.Input == inputRecord,
+		row.Op.Input == inputLink && (value == "" || row.Link == ""):
 		row.Wrong = p.T("Choose an option.")
 	case value == "":
 		row.Wrong = p.T("Enter a value.")

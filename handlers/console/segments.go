@@ -325,7 +325,8 @@ func (p *Page) workOnText(d *segmentData, save func(body map[string]any) (id str
 	switch {
 	case !json.Valid(rule):
 		d.Form = filled{values: p.Form}
-		return p.showSegment(d, View{Fault: p.T("This isn't valid JSON. Check it and save again."), Status: http.StatusBadRequest})
+		fault := p.T("This isn't valid JSON. Check it and save again.")
+		return p.showSegment(d, View{Fault: fault, Status: http.StatusBadRequest})
 	case do == "":
 		return p.saveSegment(d, rule, save, done)
 	}

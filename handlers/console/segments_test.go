@@ -156,7 +156,8 @@ func TestSegmentGroups(t *testing.T) {
 	f := newTestFields()
 	for _, rule := range []string{
 		`{"all":[{"any":[{"domain":["a.example"]}]}]}`,
-		`{"any":[{"domain":["a.example"]},{"all":[{"field":"city","is":["Bonn"]},{"source":["x"]}]},{"all":[{"source":["y"]}]}]}`,
+		`{"any":[{"domain":["a.example"]},{"all":[{"field":"city","is":["Bonn"]},{"source":["x"]}]},` +
+			`{"all":[{"source":["y"]}]}]}`,
 		`{"all":[{"any":[{"source":["x"]},{"source":["y"]}]},{"all":[{"source":["z"]}]},{"source":["z"]}]}`,
 	} {
 		parsed, err := core.ParseRule("rule", []byte(rule))

@@ -15,10 +15,10 @@ const (
 	peopleMost = 20_000 // most subscribers that one page checks
 )
 
-// PeopleOf returns a page of the subscribers of lists who match a rule, ordered by list and id. Each subscriber is judged
-// on their list, so a person on several lists appears for each one on which they match. PeopleOf checks a limited number
-// of subscribers, so a page may be short or empty even if more follow. next is the position to continue from; it is
-// empty after the last page. Its errors are those of CountSegment.
+// PeopleOf returns a page of the subscribers of lists who match a rule, ordered by list and id. Each subscriber is
+// judged on their list, so a person on several lists appears for each one on which they match. PeopleOf checks a
+// limited number of subscribers, so a page may be short or empty even if more follow. next is the position to continue
+// from; it is empty after the last page. Its errors are those of CountSegment.
 func (s *Store) PeopleOf(ctx context.Context, q Question, page core.Page) (found []core.Subscriber, next string,
 	err error,
 ) {

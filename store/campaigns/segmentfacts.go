@@ -24,8 +24,8 @@ const (
 )
 
 // clickedAmong is reachedAmong for those of whom a person clicked link ?5.
-var clickedAmong = reachedAmong + ` CROSS JOIN engagement AS g ON g.job_no = r.job_no AND g.seq = r.seq AND g.link_no = ?5
-	AND g.class = ` + strconv.Itoa(int(core.ClassPerson))
+var clickedAmong = reachedAmong + ` CROSS JOIN engagement AS g ON g.job_no = r.job_no AND g.seq = r.seq
+	AND g.link_no = ?5 AND g.class = ` + strconv.Itoa(int(core.ClassPerson))
 
 // consentRow is an entry of the ledger that gives consent.
 type consentRow struct {
@@ -131,7 +131,8 @@ func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, keyed []candidate, ps []cor
 			if err := q.All(&sent, sentAmong, p.jobNo, p.After+1, p.To, ids); err != nil {
 				return err
 			}
-			if err := q.All(&clicked, clickedAmong, p.jobNo, p.After+1, p.To, ids, m.matcher.Links[at].Link); err != nil {
+			link := m.matcher.Links[at].Link
+			if err := q.All(&clicked, clickedAmong, p.jobNo, p.After+1, p.To, ids, link); err != nil {
 				return err
 			}
 			for _, i := range sent {

@@ -44,7 +44,9 @@ func TestConsentsAreFoundByID(t *testing.T) {
 func TestMailingsAreReadByRanges(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {
-		for _, q := range []string{measuredJobs, mailedBetween, mailedAmong, firstFrom, nextStep, clickedAmong, linkOfJob, languageOfList} {
+		for _, q := range []string{
+			measuredJobs, mailedBetween, mailedAmong, firstFrom, nextStep, clickedAmong, linkOfJob, languageOfList,
+		} {
 			plan, err := s.Explain(t.Context(), q)
 			must(t, err)
 			for _, line := range plan {

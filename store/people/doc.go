@@ -1,7 +1,8 @@
 // Package people holds what spans all stores: a person's data in all of them, the deletion of records, and statistics.
 //
 //	store.go                             New
-//	directory.go sorted.go ruled.go history.go references.go   subscriptions, emails sent to a person, records by id or name
+//	directory.go sorted.go ruled.go      subscriptions
+//	history.go references.go             emails sent to a person, records by id or name
 //	why.go                               why an address got no email
 //	person*.go                           export and erasure of a person
 //	leaving.go undo.go blocking.go       unsubscribing, its undo, and blocks: both sides in one transaction
