@@ -227,7 +227,7 @@ func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store
 	log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err)
 	look := c.Command.Name == "status" || c.Command.Name == "check"
 	s, err := openForCommand(c.Context, cfg, log, look)
-	if errors.Is(err, os.ErrNotExist) && len(cfg.Searched) > 0 {
+	if errors.Is(err, os.ErrNotExist) && len(cfg.Searched) > 1 { // no database was named
 		return fmt.Errorf("%w. No configuration file was found in %s. Pass --config FILE or --database FILE",
 			err, strings.Join(cfg.Searched, ", "))
 	}
