@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"errors"
+	"strings"
+
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
@@ -58,11 +61,24 @@ func (in *correctionInput) change(f *core.CampaignFields) error {
 	return f.Complete()
 }
 
+// ofCorrection returns err with the field of the correction that it is about, after prefix, instead of the campaign's.
+func ofCorrection(err error, prefix string) error {
+	fault, ok := errors.AsType[*core.Error](err)
+	if !ok {
+		return err
+	}
+	switch field := strings.TrimPrefix(fault.Field, "content."); field {
+	case "subject", "source", "text":
+		return fault.On(prefix + field)
+	}
+	return err
+}
+
 // correct makes pages show something else than what was sent.
 func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction, error) {
 	r, err := a.drafts(c).Correction(c, a.found(c), in.change, web.Actor(c), c.Now)
 	if err != nil {
-		return core.Correction{}, err
+		return core.Correction{}, ofCorrection(err, "")
 	}
 	return a.store.CorrectCampaign(c, r)
 }

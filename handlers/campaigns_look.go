@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"cmp"
+
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
@@ -92,8 +94,8 @@ func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft,
 	} else {
 		l, err = d.Look(c, a.found(c), in.Version, c.Now)
 	}
-	if err == nil {
-		err = l.Fault
+	if err = cmp.Or(err, l.Fault); err != nil && in.Correction != nil {
+		err = ofCorrection(err, "correction.")
 	}
 	if err != nil {
 		return out, err
