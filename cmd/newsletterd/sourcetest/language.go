@@ -133,10 +133,16 @@ func (f File) Faults() (faults []string) {
 				faults = append(faults, fmt.Sprintf("%s:%d: the comment of %s must %s", f.Path, line, fn.Name, form))
 			}
 		}
+		if text, ok := n.(*ast.BasicLit); ok && !f.Test() && docFile.MatchString(text.Value) {
+			faults = append(faults, fmt.Sprintf("%s:%d: the text names a file: name a page or a link", f.Path, f.Line(text.Pos())))
+		}
 		return true
 	})
 	return faults
 }
+
+// docFile matches a file of the documentation, which someone with only the program doesn't have.
+var docFile = regexp.MustCompile(`docs/[a-z-]+\.md`)
 
 var commentMark = regexp.MustCompile(`(^|\n)\s*//`)
 
