@@ -391,6 +391,11 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	if !tidied {
 		return nil
 	}
+	// The lock object then says that the log had what is removed. The next holder, to whom a listing may show an earlier
+	// level 1, does not take the log for shorter.
+	if err := r.lease.renew(r.ctx); err != nil {
+		return err
+	}
 	return r.log.sweep(r.ctx, now, now.Add(-r.opts.Keep))
 }
 

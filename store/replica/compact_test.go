@@ -2,8 +2,11 @@ package replica
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -278,4 +281,45 @@ func TestFilesOfANearBucketAreCompactedLater(t *testing.T) {
 			t.Errorf("%v away: %d files, not %d", latency, got, want)
 		}
 	}
+}
+
+// What level 0 loses is known to have been there, by the lock object: a listing may show an earlier level 1 to the next
+// holder, which would take the log for shorter.
+func TestNothingIsRemovedThatTheLockObjectDoesNotKnowOf(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	var fail, late atomic.Value // endings of keys that are not written, and of folders whose listing is late
+	fail.Store("-")
+	late.Store("-")
+	old := objectstest.Faults{Ahead: -2 * keepShipped}
+	old.Decide = func(q objectstest.Request) objectstest.Fault {
+		f := old
+		if q.Op != "LIST" || strings.HasSuffix(q.Key, late.Load().(string)) {
+			f.Stale = time.Hour
+		}
+		s.Set(f)
+		if q.Op == "PUT" && strings.HasSuffix(q.Key, fail.Load().(string)) {
+			return objectstest.Fault{Kind: objectstest.Cut}
+		}
+		return objectstest.Fault{}
+	}
+	s.Set(old)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	must(t, a.add(ctx, 0))
+	a.lease.until.Store(math.MaxInt64)
+	fail.Store(lockKey)
+	for i := 1; i < 4; i++ {
+		must(t, a.add(ctx, i))
+	}
+	var last [levels]time.Time
+	now := time.Now()
+	if err := a.upkeep(&last, &now); err == nil {
+		t.Error("files were removed, though the lease could not be renewed")
+	}
+	a.die()
+	fail.Store("-")
+	late.Store("0001/")
+	b := boot(t, s.URL(), filepath.Join(t.TempDir(), "b.db"))
+	wants(t, b.numbers(t), upTo(4))
 }

@@ -149,7 +149,7 @@ func (m *machine) tidy(ctx context.Context) {
 		if i%8 == 0 && m.Check() == nil {
 			_ = m.ship.snapshot(short)
 		}
-		if i%6 == 0 && m.Check() == nil { // as if all of it were old
+		if i%6 == 0 && m.Check() == nil && m.lease.renew(short) == nil { // as if all of it were old
 			_ = m.log.sweep(short, time.Now().Add(time.Hour), time.Now().Add(time.Hour))
 		}
 		cancel()
