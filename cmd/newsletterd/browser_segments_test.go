@@ -145,3 +145,56 @@ func TestSegmentsInABrowser(t *testing.T) {
 	c.picture("segment-de", 390, 1000)
 	w.expect(`window.faults.join()`, "")
 }
+
+// A group is added and filled by keyboard, fits a phone, and leads to the people of the segment.
+func TestSegmentGroupsInABrowser(t *testing.T) {
+	w := newWriter(t)
+	c := &clicks{writer: w}
+	shop := w.d.seed.NewList(func(in *core.ListInput) {
+		in.TenantID, in.Name, in.Language = new(w.tenant.ID), new("Customers"), new("de")
+		in.Fields = &[]core.Field{{Name: "city", Label: "City", Type: core.FieldText}}
+	})
+	for i, city := range []string{"Bonn", "Rome", "Oslo"} {
+		email := core.Email(fmt.Sprintf("reader%d@reader.example", i))
+		w.d.seed.Active(shop.ID, email)
+		_, err := w.d.store.SetPreferences(t.Context(), shop.ID, email, core.Preferences(`{"city":"`+city+`"}`), now())
+		w.d.Must(err)
+		daemontest.Await(t, "the send side", func() bool {
+			s, err := w.d.store.Subscriber(t.Context(), shop.ID, email)
+			return err == nil && strings.Contains(string(s.Preferences), city)
+		})
+	}
+	console := w.d.cfg.Origin() + "/console/" + w.tenant.ID
+	press := func(selector string) { w.Do(chromedp.Focus(selector), chromedp.KeyEvent("\r")) }
+	w.Open(console+"/new-segment", browsertest.Heading("New segment"))
+	w.Do(chromedp.SendKeys("#f-name", "Some cities"))
+	c.chooses("#c1-of", "language")
+	c.chooses("#c1 .value select", "de")
+	w.Eval(`document.querySelector("#c1 .value select").dispatchEvent(new Event("input", {bubbles: true}))`)
+	w.Wait(`document.querySelector("#count .figure")?.textContent === "3"`)
+	press(".rule-acts .add[value='add.group']")
+	w.Do(chromedp.WaitVisible("#g2 #c3-of"))
+	w.expect(`document.activeElement.id`, "c3-of")
+	for _, no := range []string{"3", "4"} {
+		if no == "4" {
+			press(".group-acts .add")
+			w.Do(chromedp.WaitVisible("#g2 #c4-of"))
+			w.expect(`document.activeElement.id`, "c4-of")
+		}
+		c.chooses("#c"+no+"-of", "field.city")
+		w.Do(chromedp.SendKeys("#c"+no+" .value input", map[string]string{"3": "Bonn", "4": "Oslo"}[no]))
+	}
+	w.Wait(`document.querySelector("#count .figure")?.textContent === "2"`)
+	c.picture("segment-group", 1280, 800)
+	c.picture("segment-group", 390, 900)
+	w.Look("segment-group")
+	w.Fits("segment-group")
+	w.Do(chromedp.EmulateViewport(1280, 800))
+	w.Click("button[form=segment].primary", browsertest.Heading("Some cities"))
+	w.Click("#matches + a", browsertest.Heading("People"))
+	w.expect(`[...document.querySelectorAll(".people tbody .row")].map(a => a.textContent).sort().join()`,
+		"reader0@reader.example,reader2@reader.example")
+	c.picture("people-segment", 1280, 800)
+	c.picture("people-segment", 390, 900)
+	w.Look("people-segment")
+}

@@ -168,7 +168,7 @@ var segmentSubjects = []struct{ name, text string }{
 	{subjectDomain, "Email domain"},
 	{subjectReceived, "Campaign"},
 	{subjectList, "List"},
-	{subjectLanguage, "Language of the list"},
+	{subjectLanguage, "List language"},
 	{subjectSegment, "Segment"},
 }
 

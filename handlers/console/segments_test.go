@@ -60,8 +60,8 @@ func TestSegmentRows(t *testing.T) {
 		`{"consented":{"after":"2026-01-31"}}`:    "Consented after Sat 31 Jan 2026",
 		`{"source":["Fair","form"]}`:              "Source is Fair, form",
 		`{"not":{"source":["Fair"]}}`:             "Source is not Fair",
-		`{"language":["de"]}`:                     "Language of the list is Deutsch",
-		`{"not":{"language":["de"]}}`:             "Language of the list is not Deutsch",
+		`{"language":["de"]}`:                     "List language is Deutsch",
+		`{"not":{"language":["de"]}}`:             "List language is not Deutsch",
 
 		`{"clicked_link":{"campaign":"C","link":2}}`:         "Clicked https://acme.example/ in “May”",
 		`{"not":{"clicked_link":{"campaign":"C","link":2}}}`: "Didn't click https://acme.example/ in “May”",
