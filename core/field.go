@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,6 +34,7 @@ type Field struct {
 	Label    string  `json:"label" is:"required" like:"name" max:"200" about:"Label shown to people"`
 	Type     string  `json:"type" is:"required" enum:"text|choice|boolean"`
 	Required bool    `json:"required"` // a required boolean must be true
+	SetBy    string  `json:"set_by,omitzero" enum:"subscriber|team" about:"Who can set it: subscribers and the team, or only the team"`
 	Options  Strings `json:"options,omitzero" max:"100" each:"name max=200" about:"Required for a choice"`
 }
 
@@ -43,7 +45,13 @@ type Fields []Field
 func (f Fields) Column() string { return jsonColumn(f, len(f) == 0, "[]") }
 
 // Scan reads the column value.
-func (f *Fields) Scan(src any) error { return scanJSON(src, (*[]Field)(f)) }
+func (f *Fields) Scan(src any) error {
+	err := scanJSON(src, (*[]Field)(f))
+	for i := range *f {
+		(*f)[i].SetBy = cmp.Or((*f)[i].SetBy, SetBySubscriber) // older ones have none
+	}
+	return err
+}
 
 // MarshalJSON returns a JSON array, even if f is nil.
 func (f Fields) MarshalJSON() ([]byte, error) {
@@ -104,6 +112,12 @@ func (f *Field) check(at string) error {
 	}
 	if f.Label == "" {
 		return Invalidf(at+".label", "%s.label must not be empty.", at)
+	}
+	switch f.SetBy = cmp.Or(f.SetBy, SetBySubscriber); {
+	case f.SetBy != SetBySubscriber && f.SetBy != SetByTeam:
+		return Invalidf(at+".set_by", "%s.set_by must be subscriber or team.", at)
+	case f.SetBy == SetByTeam && f.Required:
+		return Invalidf(at+".required", "%s.required is only allowed for fields that subscribers set.", at)
 	}
 	switch f.Type {
 	case FieldText, FieldBoolean:

@@ -138,7 +138,9 @@ func (l *List) Change(in ListInput, now Instant) error {
 		l.Archive = *in.Archive
 	}
 	if in.Fields != nil {
-		l.Fields = Fields(*in.Fields)
+		fields := slices.Clone(Fields(*in.Fields))
+		fields.keepSetBy(l.Fields)
+		l.Fields = fields
 	}
 	if in.MailTexts != nil {
 		l.MailTexts = *in.MailTexts

@@ -146,7 +146,7 @@ func (a archive) join(list *core.ListWithTenant) *joinBox {
 		return nil
 	}
 	box := &joinBox{Action: a.member + page.SubscribePath(list.ID), Consent: page.Paragraphs(list.ConsentText)}
-	for _, f := range list.Fields {
+	for _, f := range list.Fields.Open() {
 		if f.Required {
 			box.Fields = append(box.Fields, page.FormField{Field: f})
 		}

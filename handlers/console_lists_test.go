@@ -146,13 +146,16 @@ func TestConsoleListQuestions(t *testing.T) {
 		e.sends(page, url.Values{"q1.label": {"Größe & Farbe"}, "q1.type": {"choice"}, "q1.options": {"S\r\n\r\nM \r\n"}})
 		e.sends(page, url.Values{
 			"q1.name": {"groesse_farbe"}, "q1.label": {"Size"}, "q1.type": {"choice"}, "q1.options": {"S"}, "q1.required": {"1"},
-			"q2.label": {"Größe  Farbe!"}, "q2.type": {"text"},
+			"q2.label": {"Größe  Farbe!"}, "q2.type": {"text"}, "q2.set_by": {"team"}, "q2.required": {"1"},
 		})
-		if got := e.record().Fields.Column(); got != `[{"name":"groesse_farbe","label":"Size","type":"choice","required":true,"options":["S"]},`+
-			`{"name":"groesse_farbe_2","label":"Größe  Farbe!","type":"text","required":false}]` {
+		if got := e.record().Fields.Column(); got != `[{"name":"groesse_farbe","label":"Size","type":"choice","required":true,"set_by":"subscriber","options":["S"]},`+
+			`{"name":"groesse_farbe_2","label":"Größe  Farbe!","type":"text","required":false,"set_by":"team"}]` {
 			t.Errorf("%s", got)
 		}
-		e.shows(page, "groesse_farbe_2", `value="Size"`)
+		e.shows(page, "groesse_farbe_2", `value="Size"`, `<option value="team" selected>Only your team</option>`)
+		if form := e.shows(e.path("lists", e.list.ID, "form"), "Size"); strings.Contains(form, "groesse_farbe_2") {
+			t.Errorf("the form asks for a field of the team: %s", form)
+		}
 		e.refuses(page, url.Values{
 			"q1.name": {"groesse_farbe"}, "q1.label": {"Size"}, "q1.type": {"choice"}, "q1.remove": {"1"},
 			"q2.label": {"Empty"}, "q2.type": {"choice"},

@@ -141,13 +141,13 @@ func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubs
 	}
 	request := members.SubscribeRequest{
 		ListID: list.ID, Email: in.Email, Preferences: in.Preferences,
-		Origin: requestOrigin(c, in.Source),
+		Origin: requestOrigin(c, in.Source), Team: maintains(c, list),
 	}
 	sub, rowID, err := a.store.Subscribe(c, request, c.Now)
 	if err != nil {
 		return out, err
 	}
-	out.Subscription = sub
+	out.Subscription, request.Preferences = sub, sub.Preferences
 	out.ConfirmToken, err = a.store.AnsweredToken(c, rowID, a.means(c, list), request, c.Now)
 	return out, err
 }
@@ -358,6 +358,9 @@ func (a newsletter) setPreferences(c *web.Call, in preferencesRequest) (sub core
 	}
 	if err := maySee(c, list, in.Email, core.ScopeEventsWrite, core.ActionPeopleChange); err != nil {
 		return sub, err
+	}
+	if !c.Caller.Has(core.ScopeEventsWrite) || !c.Caller.May(core.ActionPeopleChange, list.TenantID) {
+		return a.store.SetOwnPreferences(c, list.ID, in.Email, in.Preferences, c.Now)
 	}
 	return a.store.SetPreferences(c, list.ID, in.Email, in.Preferences, c.Now)
 }

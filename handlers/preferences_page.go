@@ -134,7 +134,7 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, sta
 				data.Fields = fieldsOfList(h.list, s.Preferences, filled, wrong)
 			}
 		} else if other, err := p.store.ListWithTenant(c, s.ListID); err == nil {
-			row.Fields = len(other.Fields) > 0
+			row.Fields = len(other.Fields.Open()) > 0
 		}
 		if h.manages {
 			data.Held = append(data.Held, row)
@@ -162,7 +162,7 @@ func fieldsOfList(list *core.ListWithTenant, preferences core.Preferences, fille
 	wrong string,
 ) (fields []page.FormField) {
 	said := preferences.Values()
-	for _, f := range list.Fields.Holding(preferences) {
+	for _, f := range list.Fields.Open().Holding(preferences) {
 		ff := page.FormField{Field: f, Wrong: f.Name == wrong}
 		if raw, ok := said[f.Name]; ok {
 			_ = json.Unmarshal(raw, &ff.Value) // what is no text stands as nothing
@@ -258,7 +258,9 @@ func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
-	values, err := h.list.Fields.Holding(sub.Preferences).Read(func(name string) string { return strings.TrimSpace(form[fieldPrefix+name]) })
+	values, err := h.list.Fields.Open().Holding(sub.Preferences).Read(func(name string) string {
+		return strings.TrimSpace(form[fieldPrefix+name])
+	})
 	if wrong, ok := formFault(c, err); ok {
 		filled := map[string]string{}
 		for _, f := range h.list.Fields {

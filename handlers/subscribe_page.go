@@ -62,7 +62,7 @@ func (p newsletterPages) showSubscribe(c *web.Call, list *core.ListWithTenant, f
 		WrongEmail:  wrong == "email",
 		Description: page.Paragraphs(list.Description), Consent: page.Paragraphs(list.ConsentText),
 	}
-	for _, f := range list.Fields {
+	for _, f := range list.Fields.Open() {
 		v := filled[f.Name]
 		data.Fields = append(data.Fields, page.FormField{Field: f, Value: v, Checked: v != "", Wrong: wrong == f.Name})
 	}
@@ -91,7 +91,7 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 		return p.showSubscribe(c, list, form, "email")
 	}
 	page.StyleOf(c).Email = email
-	values, err := list.Fields.Read(func(name string) string { return form[name] })
+	values, err := list.Fields.Open().Read(func(name string) string { return form[name] })
 	if wrong, ok := formFault(c, err); ok {
 		return p.showSubscribe(c, list, form, wrong)
 	}

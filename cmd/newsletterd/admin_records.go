@@ -179,7 +179,7 @@ func listFlags() []cli.Flag {
 			optional(core.Languages)...),
 		stringFlag("description", "introduction `TEXT` on the signup page"),
 		stringFlag("consent-text", "consent `TEXT` on the signup form; every version is kept"),
-		jsonFlag("fields", "custom fields"),
+		jsonFlag("fields", "custom fields; those with \"set_by\": \"team\" don't appear in forms"),
 		jsonFlag("mail-texts", "texts of automatic emails to subscribers"),
 		stringFlag("subscribe-redirect-url", "`URL` to show after signup (empty: newsletterd's page)"),
 		stringFlag("confirm-redirect-url", "`URL` to show after confirmation"),

@@ -16,6 +16,7 @@ type question struct {
 	Name, Label, Type string
 	Options           string // one per line
 	Required, Removed bool
+	SetBy             string
 }
 
 // listQuestions shows and saves the editor for a list's fields.
@@ -55,12 +56,21 @@ func (p *Page) QuestionTypes() []option {
 	}
 }
 
+// QuestionSetters returns who can set a field.
+func (p *Page) QuestionSetters() []option {
+	return []option{
+		{core.SetBySubscriber, p.T("Subscribers")},
+		{core.SetByTeam, p.T("Only your team")},
+	}
+}
+
 func questionsOf(fields core.Fields) (all []question) {
 	for i := range fields {
 		f := &fields[i]
 		all = append(all, question{
 			No: i + 1, Name: f.Name, Label: f.Label, Type: f.Type,
 			Options: strings.Join(f.Options, "\n"), Required: f.Required,
+			SetBy: f.SetBy,
 		})
 	}
 	return all
@@ -80,6 +90,7 @@ func (p *Page) sentQuestions() (all []question) {
 		q := question{
 			No: no, Name: p.Form[at+"name"], Label: strings.TrimSpace(p.Form[at+"label"]), Type: p.Form[at+"type"],
 			Options: p.Form[at+"options"], Required: p.Form[at+"required"] == "1", Removed: p.Form[at+"remove"] == "1",
+			SetBy: p.Form[at+"set_by"],
 		}
 		if q.Name != "" || q.Label != "" {
 			all = append(all, q)
@@ -101,7 +112,7 @@ func fieldsOf(questions []question) (fields core.Fields, at func(string) string)
 		if q.Removed {
 			continue
 		}
-		f := core.Field{Name: q.Name, Label: q.Label, Type: q.Type, Required: q.Required}
+		f := core.Field{Name: q.Name, Label: q.Label, Type: q.Type, Required: q.Required && q.SetBy != core.SetByTeam, SetBy: q.SetBy}
 		if f.Name == "" {
 			f.Name = fieldName(q.Label, taken)
 		}

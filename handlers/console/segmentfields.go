@@ -16,6 +16,7 @@ type segmentField struct {
 	Name    string   `json:"name"`
 	Label   string   `json:"label"`
 	Type    string   `json:"type"`
+	SetBy   string   `json:"set_by"`
 	Options []string `json:"options"`
 }
 
@@ -41,6 +42,9 @@ func (p *Page) segmentFields(self string) (*segmentFields, error) {
 		one.Label = cmp.Or(one.Label, p.knownLabel(one.Name), one.Name)
 		if last := len(f.fields) - 1; last >= 0 && f.fields[last].Name == one.Name { // lists have it with other types
 			f.fields[last].Type = core.FieldText
+			if f.fields[last].SetBy != one.SetBy {
+				f.fields[last].SetBy = core.SetBySubscriber
+			}
 			continue
 		}
 		f.fields = append(f.fields, *one)
@@ -102,21 +106,24 @@ type optionGroup struct {
 
 // Subjects returns the choices for the subject of a row.
 func (f *segmentFields) Subjects(row segmentRow) []optionGroup {
-	fields := optionGroup{Label: f.page.T("Fields")}
+	team := optionGroup{Label: f.page.T("Fields only your team can change")}
+	fields := optionGroup{Label: f.page.T("Fields subscribers can change")}
 	for _, one := range f.fields {
-		fields.Options = append(fields.Options, option{subjectField + one.Name, one.Label})
+		group := &fields
+		if one.SetBy == core.SetByTeam {
+			group = &team
+		}
+		group.Options = append(group.Options, option{subjectField + one.Name, one.Label})
 	}
-	if name, ok := strings.CutPrefix(row.Of, subjectField); ok && !hasOption(fields.Options, row.Of) {
+	if name, ok := strings.CutPrefix(row.Of, subjectField); ok && !hasOption(fields.Options, row.Of) &&
+		!hasOption(team.Options, row.Of) {
 		fields.Options = append(fields.Options, option{row.Of, f.field(name).Label})
 	}
 	rest := optionGroup{Label: f.page.T("Subscription")}
 	for _, s := range segmentSubjects {
 		rest.Options = append(rest.Options, option{s.name, f.page.T(s.text)})
 	}
-	if len(fields.Options) == 0 {
-		return []optionGroup{rest}
-	}
-	return []optionGroup{fields, rest}
+	return slices.DeleteFunc([]optionGroup{team, fields, rest}, func(g optionGroup) bool { return len(g.Options) == 0 })
 }
 
 // Place returns the position of a row's subject, for ids of its inputs, which change with it.

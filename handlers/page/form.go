@@ -12,7 +12,7 @@ import (
 // that it posts to.
 var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Action}}" method="post" accept-charset="utf-8">
   <label>{{.W.Email}} <input type="email" name="email" autocomplete="email" maxlength="254" required></label>
-{{- range .Fields}}
+{{- range .Fields.Open}}
 {{- if eq .Type "boolean"}}
   <label><input type="checkbox" name="{{.Name}}" value="true"{{if .Required}} required{{end}}> {{.Label}}</label>
 {{- else if eq .Type "choice"}}

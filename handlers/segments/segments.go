@@ -158,6 +158,7 @@ type segmentField struct {
 	Name    string   `json:"name" about:"Name of the field, as in a rule"`
 	Label   string   `json:"label" about:"Label shown to people; the name if no list asks for the field"`
 	Type    string   `json:"type" enum:"text|choice|boolean"`
+	SetBy   string   `json:"set_by" enum:"subscriber|team|mixed" about:"Who can set it: mixed if only the team can, but not on all lists of the tenant. A list that doesn't have the field lets subscribers set it"`
 	Options []string `json:"options"` // of all the lists
 	Lists   []string `json:"lists" about:"IDs of the lists that ask for it"`
 }
@@ -187,6 +188,7 @@ func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) 
 		}
 		page.After = lists[len(lists)-1].ID
 	}
+	setByTeam(fields, len(ids))
 	if c.Caller.May(core.ActionSegmentWrite, tenant) {
 		if fields, err = r.imported(c, ids, fields); err != nil {
 			return nil, err
@@ -206,11 +208,30 @@ func (r *Room) imported(c *web.Call, lists []string, fields []segmentField) ([]s
 		declared := slices.ContainsFunc(fields, func(f segmentField) bool { return f.Name == name })
 		if !declared && core.IsFieldName(name) {
 			fields = append(fields, segmentField{
-				Name: name, Label: name, Type: core.FieldText, Options: []string{}, Lists: []string{},
+				Name: name, Label: name, Type: core.FieldText, SetBy: core.SetBySubscriber, Options: []string{},
+				Lists: []string{},
 			})
 		}
 	}
 	return fields, err
+}
+
+// setByBoth marks a field that subscribers can set on some of the tenant's lists.
+const setByBoth = "mixed"
+
+// setByTeam marks the fields that not all of the tenant's lists reserve for the team. lists is their number.
+func setByTeam(fields []segmentField, lists int) {
+	reserved := map[string]int{}
+	for i := range fields {
+		if fields[i].SetBy == core.SetByTeam {
+			reserved[fields[i].Name] += len(fields[i].Lists)
+		}
+	}
+	for i := range fields {
+		if fields[i].SetBy == core.SetByTeam && reserved[fields[i].Name] < lists {
+			fields[i].SetBy = setByBoth
+		}
+	}
 }
 
 // withField adds a field of a list.
@@ -218,9 +239,14 @@ func withField(fields []segmentField, list string, f *core.Field) []segmentField
 	at := slices.IndexFunc(fields, func(s segmentField) bool { return s.Name == f.Name && s.Type == f.Type })
 	if at < 0 {
 		at = len(fields)
-		fields = append(fields, segmentField{Name: f.Name, Label: f.Label, Type: f.Type, Options: []string{}})
+		fields = append(fields, segmentField{
+			Name: f.Name, Label: f.Label, Type: f.Type, SetBy: f.SetBy, Options: []string{},
+		})
 	}
 	s := &fields[at]
+	if s.SetBy != f.SetBy {
+		s.SetBy = setByBoth
+	}
 	s.Lists = append(s.Lists, list)
 	for _, option := range f.Options {
 		if !slices.Contains(s.Options, option) {

@@ -16,12 +16,13 @@ type SubscribeRequest struct {
 	Preferences core.Preferences
 	Origin      core.Origin
 	TextVersion string // version of the form's text; empty if the form was not ours
+	Team        bool   // the caller may set the fields of the team
 	Evidence    string // for imports: another system's evidence of the signup, for the ledger
 }
 
 // Subscribe records a request and queues the email that the rules require. Its results reveal nothing about the
-// address. The subscription is always pending, created now, with the preferences of the request. rowID is that of the
-// confirm_token row, which requests without an email share. It returns core.ErrListNotFound or core.ErrListInactive.
+// address. The subscription is always pending, created now, with the preferences of the request, which lose the fields
+// of the team unless r.Team is set. rowID is that of the confirm_token row, which requests without an email share. It returns core.ErrListNotFound or core.ErrListInactive.
 func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription,
 	rowID string, err error,
 ) {
@@ -31,6 +32,9 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 	}
 	if !list.Active() || s.Options().MemberElsewhere { // another service may manage the list
 		return sub, "", core.ErrListInactive
+	}
+	if !r.Team {
+		r.Preferences = list.Fields.Guarded(core.NoPreferences, r.Preferences)
 	}
 	sub = core.Subscription{
 		ID: s.SubscriptionID(list.ID, r.Email.Key()), ListID: list.ID, Email: r.Email,
@@ -121,7 +125,11 @@ func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fres
 	if st.disabled { // generation 0, so its token confirms nothing
 		state = tenants.MailLeftOut
 	} else {
-		switch st.Subscribe(ask.Email, ask.Preferences, now) {
+		said := ask.Preferences
+		if !r.Team {
+			said = list.Fields.Guarded(st.Preferences, said)
+		}
+		switch st.Subscribe(ask.Email, said, now) {
 		case core.SubscribeNotNeeded:
 			if st.bounced { // emailed again once confirmed
 				break

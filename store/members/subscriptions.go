@@ -58,7 +58,18 @@ func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Em
 	now core.Instant,
 ) (core.Subscription, error) {
 	return s.changePreferences(ctx, listID, email, core.Consent{Origin: core.Origin{Source: "api"}},
-		func(core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
+		func(core.Fields, core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
+}
+
+// SetOwnPreferences is SetPreferences for subscribers themselves: the fields of the team keep their values.
+func (s *Store) SetOwnPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences,
+	now core.Instant,
+) (core.Subscription, error) {
+	return s.changePreferences(ctx, listID, email, core.Consent{Origin: core.Origin{Source: "api"}},
+		func(f core.Fields, was core.Preferences) (core.Preferences, error) {
+			return f.Guarded(was, p.OrEmpty()), nil
+		},
+		now)
 }
 
 // SetFields sets members of the preferences of an address on a list; a nil value removes the member. The others keep
@@ -67,16 +78,17 @@ func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Em
 func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, values map[string]any,
 	now core.Instant,
 ) (core.Subscription, error) {
-	return s.changePreferences(ctx, listID, email, core.Consent{}, func(p core.Preferences) (core.Preferences, error) {
-		p = p.With(values)
-		return p, p.Check("fields")
-	}, now)
+	return s.changePreferences(ctx, listID, email, core.Consent{},
+		func(_ core.Fields, p core.Preferences) (core.Preferences, error) {
+			p = p.With(values)
+			return p, p.Check("fields")
+		}, now)
 }
 
 // changePreferences changes the preferences of an address on a list. If this gives or withdraws consent to tracking,
 // c is the entry for the consent ledger.
 func (s *Store) changePreferences(ctx context.Context, listID string, email core.Email, c core.Consent,
-	change func(core.Preferences) (core.Preferences, error), now core.Instant,
+	change func(core.Fields, core.Preferences) (core.Preferences, error), now core.Instant,
 ) (sub core.Subscription, err error) {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
@@ -87,7 +99,7 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 		if sub, err = Subscription(tx, list.ID, id); err != nil {
 			return err
 		}
-		p, err := change(sub.Preferences)
+		p, err := change(list.Fields, sub.Preferences)
 		if err == nil {
 			p = sub.Preferences.ReplacedBy(p)
 			err = p.Check("preferences")

@@ -40,7 +40,7 @@ type TrackingRequest struct {
 // core.ErrInvalidToken.
 func (s *Store) SetTracking(ctx context.Context, r TrackingRequest, now core.Instant) (core.Subscription, error) {
 	c := core.Consent{Proof: r.Proof, Origin: r.Origin, JobNo: r.JobNo}
-	sub, err := s.changePreferences(ctx, r.ListID, r.Email, c, func(p core.Preferences) (core.Preferences, error) {
+	sub, err := s.changePreferences(ctx, r.ListID, r.Email, c, func(_ core.Fields, p core.Preferences) (core.Preferences, error) {
 		switch {
 		case !r.Agrees:
 			return p.RefusingTracking(), nil
