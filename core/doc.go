@@ -90,7 +90,8 @@
 // Tenants and what they own:
 //
 //	tenant.go brand.go team.go invitation.go roles.go caller.go   tenants, their teams, roles and rights
-//	list.go listwithtenant.go field.go fieldsetby.go counts.go hygiene.go   lists, their fields, counts and inactive subscribers
+//	list.go listwithtenant.go field.go fieldsetby.go   lists and their fields
+//	counts.go hygiene.go   counts of lists and inactive subscribers
 //	template.go theme.go color.go mailtext.go testgroup.go zone.go   what emails are made of; languages; time zones
 //	relay.go mailserver.go relaytest.go pace.go   relays, the server's own, and their limits
 //	restore.go                      deleted tenants and lists

@@ -15,10 +15,10 @@ const (
 	MaxRuleBytes   = 32 << 10 // of the JSON text, as given and as stored
 	maxRuleDepth   = 4        // groups and the condition inside them
 	MaxRuleLeaves  = 30
-	maxRuleValues  = 200 // of all conditions together
-	maxRuleField   = 100 // characters of a field's name
-	maxRuleDays    = 36_500
-	maxRuleLast    = 50 // campaigns of a condition on opens or clicks
+	MaxRuleValues  = 200 // of all conditions together
+	MaxRuleField   = 100 // characters of a field's name
+	MaxRuleDays    = 36_500
+	MaxRuleLast    = 50 // campaigns of a condition on opens or clicks
 	maxRuleSegment = 3  // levels of segments that refer to segments
 
 	MaxInlined      = 300       // conditions once the referenced segments are inlined
@@ -237,7 +237,7 @@ func (p *ruleParser) group(path string, text []byte, depth int) (rules []Rule, e
 func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[string][]byte) (err error) {
 	switch head {
 	case "field":
-		if r.Field, err = ruleText(path, value, maxRuleField); err != nil {
+		if r.Field, err = ruleText(path, value, MaxRuleField); err != nil {
 			return err
 		}
 		if r.Field == "email" {
@@ -291,7 +291,7 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 	if head == "segment" && p.inlined {
 		return Invalidf(path, "%s is not allowed here.", path)
 	}
-	id, err := ruleText(path, value, maxRuleField)
+	id, err := ruleText(path, value, MaxRuleField)
 	switch head {
 	case "received":
 		r.Received = id
@@ -356,8 +356,8 @@ func (p *ruleParser) texts(path string, value []byte) (texts []string, err error
 	} else if json.Unmarshal(value, &parts) != nil || len(parts) == 0 {
 		return nil, Invalidf(path, "%s must have at least one value.", path)
 	}
-	if p.values += len(parts); p.values > maxRuleValues && !p.inlined {
-		return nil, Invalidf(path, "%s: the rule has more than %d values.", path, maxRuleValues)
+	if p.values += len(parts); p.values > MaxRuleValues && !p.inlined {
+		return nil, Invalidf(path, "%s: the rule has more than %d values.", path, MaxRuleValues)
 	}
 	for i, part := range parts {
 		at := path

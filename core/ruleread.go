@@ -41,16 +41,16 @@ func ruleDate(path string, value []byte) (s string, err error) {
 
 func ruleDays(path string, value []byte) (*int, error) {
 	n, err := strconv.Atoi(string(value))
-	if err != nil || n < 0 || n > maxRuleDays {
-		return nil, Invalidf(path, "%s must be a number of days from 0 to %d.", path, maxRuleDays)
+	if err != nil || n < 0 || n > MaxRuleDays {
+		return nil, Invalidf(path, "%s must be a number of days from 0 to %d.", path, MaxRuleDays)
 	}
 	return &n, nil
 }
 
 func ruleLast(path string, value []byte) (*int, error) {
 	n, err := strconv.Atoi(string(value))
-	if err != nil || n < 1 || n > maxRuleLast {
-		return nil, Invalidf(path, "%s must be a number of campaigns from 1 to %d.", path, maxRuleLast)
+	if err != nil || n < 1 || n > MaxRuleLast {
+		return nil, Invalidf(path, "%s must be a number of campaigns from 1 to %d.", path, MaxRuleLast)
 	}
 	return &n, nil
 }
@@ -95,7 +95,7 @@ func (p *ruleParser) link(path string, value []byte) (*RuleLink, error) {
 		return nil, Invalidf(path, "%s needs campaign and link.", path)
 	}
 	l := &RuleLink{}
-	if l.Campaign, err = ruleText(path+".campaign", parts["campaign"], maxRuleField); err != nil {
+	if l.Campaign, err = ruleText(path+".campaign", parts["campaign"], MaxRuleField); err != nil {
 		return nil, err
 	}
 	if l.Link, err = strconv.ParseInt(string(parts["link"]), 10, 64); err != nil || l.Link < 1 || l.Link >= CanaryLink {

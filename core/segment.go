@@ -47,6 +47,11 @@ type SegmentInput struct {
 	Rule RuleText
 }
 
+// SameSegmentName reports whether two names of segments differ at most in case.
+func SameSegmentName(a, b string) bool {
+	return foldText(strings.TrimSpace(a)) == foldText(strings.TrimSpace(b))
+}
+
 // NewSegment returns a new segment of a tenant.
 func NewSegment(tenantID string, in SegmentInput, actor string, now Instant) (Segment, error) {
 	s := Segment{ID: NewID(), TenantID: tenantID, CreatedBy: actor, CreatedAt: now}

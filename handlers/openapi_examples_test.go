@@ -112,7 +112,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 	case r.Info().TakesToken:
 		head += " as op"
 	}
-	if strings.HasPrefix(path, "/api/campaigns/") {
+	if strings.HasPrefix(path, "/api/campaigns/") || strings.HasPrefix(path, "/api/segments/") {
 		head += "\nIf-Match: *"
 	}
 	var text string

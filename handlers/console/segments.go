@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -239,7 +240,7 @@ func (p *Page) showSaved(v View) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	d.Form = filled{values: map[string]string{"name": g.Name}}
+	d.Form = filled{values: map[string]string{"name": g.Name, "revision": strconv.FormatInt(g.Revision, 10)}}
 	return p.showSegment(d, v)
 }
 
@@ -273,7 +274,11 @@ func (o *Console) changeSegment(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	return p.workOn(d, func(body map[string]any) (string, error) {
-		return g.ID, p.Do(http.MethodPut, "/api/segments/"+g.ID, body, nil)
+		_, err := p.Ask(web.Question{
+			Method: http.MethodPut, Path: "/api/segments/" + g.ID, Body: body,
+			Header: map[string]string{"If-Match": `"` + cmp.Or(p.Form["revision"], strconv.FormatInt(g.Revision, 10)) + `"`},
+		})
+		return g.ID, err
 	}, "saved")
 }
 

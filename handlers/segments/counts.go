@@ -22,7 +22,7 @@ const (
 type CountInput struct {
 	TenantID  string        `json:"tenant_id" is:"uuid"`
 	ListIDs   []string      `json:"list_ids" is:"required" like:"set" min:"1" max:"20" each:"uuid"`
-	Rule      core.RuleText `json:"rule" about:"A condition such as {field: city, is: [Berlin]}, or a group with all, any or not"`
+	Rule      core.RuleText `json:"rule"`
 	SegmentID string        `json:"segment_id" is:"uuid"`
 	Exact     bool          `json:"exact" about:"Count everyone, even on a large list"`
 }

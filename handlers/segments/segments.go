@@ -3,6 +3,7 @@ package segments
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"newsletterd/core"
@@ -30,20 +31,11 @@ const (
 	item = all + "/:id"
 )
 
-// segmentInput holds the fields of a segment that a caller sets. An absent field stays unchanged.
-type segmentInput struct {
-	Name *string       `json:"name" like:"name" max:"200"`
-	Rule core.RuleText `json:"rule" about:"A condition such as {field: city, is: [Berlin]}, or a group with all, any or not"`
-}
-
-func (in *segmentInput) record() core.SegmentInput {
-	return core.SegmentInput{Name: in.Name, Rule: in.Rule}
-}
-
 // newSegment is the body of POST /api/segments.
 type newSegment struct {
-	TenantID string `json:"tenant_id"`
-	segmentInput
+	TenantID string        `json:"tenant_id"`
+	Name     *string       `json:"name" like:"name" max:"200"`
+	Rule     core.RuleText `json:"rule"`
 }
 
 // JudgeKeys refuses keys that no segment has.
@@ -51,8 +43,13 @@ func (in *newSegment) JudgeKeys(unknown []string) error {
 	return core.JudgeChange[newSegment, core.Segment](unknown)
 }
 
-// changedSegment is the body of PUT /api/segments/{id}.
-type changedSegment struct{ segmentInput }
+// changedSegment is the body of PUT /api/segments/{id}. An absent field stays unchanged. A null is refused: it could be
+// meant as a segment of everyone.
+type changedSegment struct {
+	Name    *string       `json:"name" is:"value" like:"name" max:"200"`
+	Rule    core.RuleText `json:"rule" is:"value"`
+	IfMatch *string       `header:"If-Match"`
+}
 
 // JudgeKeys refuses keys that no segment has.
 func (in *changedSegment) JudgeKeys(unknown []string) error {
@@ -75,7 +72,7 @@ func (r *Room) recordRoutes(t *web.Table) {
 		Find: r.find, Missing: core.ErrSegmentNotFound, Who: web.Sent,
 		List:   web.List(r.list, func(g core.Segment) string { return g.ID }),
 		Create: web.JSON(r.create).Fails(core.NotFound, core.Conflict), Show: web.Path(r.show),
-		Update: web.JSON(r.update).Fails(core.Conflict), Remove: web.Path(r.remove).Fails(core.Conflict),
+		Update: web.JSON(r.update).Fails(core.Conflict, core.PreconditionFailed, core.PreconditionRequired), Remove: web.Path(r.remove).Fails(core.Conflict),
 		May: web.Rights{Read: read, Create: write, Change: write, Remove: write},
 	})
 	said := append([]web.Refusal{
@@ -125,20 +122,48 @@ func (r *Room) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Se
 func (r *Room) create(c *web.Call, in newSegment) (g core.Segment, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err == nil {
-		g, err = core.NewSegment(tenant, in.record(), web.Actor(c), c.Now)
+		g, err = core.NewSegment(tenant, core.SegmentInput{Name: in.Name, Rule: in.Rule}, web.Actor(c), c.Now)
 	}
-	if err != nil {
-		return g, err
+	if err == nil {
+		err = web.UnknownTenant(r.Store.AddSegment(c, g))
 	}
-	return g, web.UnknownTenant(r.Store.AddSegment(c, g))
+	return tagged(c, g, err)
 }
 
-func (r *Room) show(c *web.Call, _ string) (core.Segment, error) { return *found(c), nil }
+func (r *Room) show(c *web.Call, _ string) (core.Segment, error) { return tagged(c, *found(c), nil) }
 
 func (r *Room) update(c *web.Call, in changedSegment) (core.Segment, error) {
-	return r.Store.ChangeSegment(c, c.ID(), web.Actor(c), func(g *core.Segment) error {
-		return g.Change(in.record(), web.Actor(c), c.Now)
+	if in.IfMatch == nil {
+		return core.Segment{}, &core.Error{Kind: core.PreconditionRequired, Field: "If-Match"}
+	}
+	g, err := r.Store.ChangeSegment(c, c.ID(), web.Actor(c), func(g *core.Segment) error {
+		if !named(g, *in.IfMatch) {
+			return &core.Error{Kind: core.PreconditionFailed, Code: "changed_meanwhile"}
+		}
+		return g.Change(core.SegmentInput{Name: in.Name, Rule: in.Rule}, web.Actor(c), c.Now)
 	})
+	return tagged(c, g, err)
+}
+
+// tagOf returns the ETag of a segment.
+func tagOf(g *core.Segment) string { return `"` + strconv.FormatInt(g.Revision, 10) + `"` }
+
+// named reports whether an If-Match header names the segment as it is.
+func named(g *core.Segment, ifMatch string) bool {
+	for tag := range strings.SplitSeq(ifMatch, ",") {
+		if tag = strings.TrimSpace(tag); tag == "*" || tag == tagOf(g) {
+			return true
+		}
+	}
+	return false
+}
+
+// tagged sets the ETag of an answer with a segment.
+func tagged(c *web.Call, g core.Segment, err error) (core.Segment, error) {
+	if err == nil {
+		c.Header().Set("ETag", tagOf(&g))
+	}
+	return g, err
 }
 
 func (r *Room) remove(c *web.Call, id string) (web.None, error) {

@@ -200,6 +200,9 @@ func (names *describer) sample(name string, schema obj) any {
 	if ref, ok := schema["$ref"].(string); ok {
 		schema = names.schemas[strings.TrimPrefix(ref, schemaRef)].(obj)
 	}
+	if examples, ok := schema["examples"].([]any); ok { // of one that contains itself
+		return examples[0]
+	}
 	if forms, ok := schema["anyOf"].([]obj); ok {
 		return names.sample(name, forms[0])
 	}

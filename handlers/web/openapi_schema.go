@@ -116,7 +116,9 @@ func typeSchema(t reflect.Type, input bool, names *describer) obj {
 			return obj{"type": "string", "format": "date-time", "pattern": fromYear1970}
 		}
 		return obj{"type": "string", "format": "date-time"}
-	case rawType, preferencesType, auditType, ruleType, ruleTextType:
+	case ruleType, ruleTextType:
+		return names.rule()
+	case rawType, preferencesType, auditType:
 		return obj{"type": "object", "additionalProperties": true}
 	}
 	switch t.Kind() {

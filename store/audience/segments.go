@@ -2,6 +2,7 @@ package audience
 
 import (
 	"context"
+	"errors"
 
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
@@ -47,7 +48,7 @@ func (s *Store) AddSegment(ctx context.Context, g core.Segment) error {
 			return core.Conflictf("conflict", "A tenant can have at most %d segments. Delete one first.",
 				core.MaxSegments)
 		}
-		if err := maySave(tx, &g); err != nil {
+		if err := errors.Join(maySave(tx, &g), nameIsFree(tx, &g)); err != nil {
 			return err
 		}
 		if _, err := db.InsertRow(tx, &campaigns.SegmentTable, &g); err != nil {
@@ -79,6 +80,9 @@ func (s *Store) ChangeSegment(ctx context.Context, id, actor string, rule func(*
 			g = was
 			return nil
 		}
+		if err := nameIsFree(tx, &g); err != nil {
+			return err
+		}
 		if g.Rule != was.Rule {
 			if err := maySave(tx, &g); err != nil {
 				return err
@@ -94,6 +98,21 @@ func (s *Store) ChangeSegment(ctx context.Context, id, actor string, rule func(*
 		return tx.AuditUpdate(g.UpdatedAt, actor, "segment.update", g.TenantID, id)
 	})
 	return g, err
+}
+
+// nameIsFree returns a Conflict if another segment of the tenant has the same name, apart from case.
+func nameIsFree(tx *db.Tx, g *core.Segment) error {
+	var others []struct {
+		ID   string `db:"id"`
+		Name string `db:"name"`
+	}
+	err := tx.All(&others, "SELECT id, name FROM segment INDEXED BY segment_name WHERE tenant_id = ?", g.TenantID)
+	for i := range others {
+		if others[i].ID != g.ID && core.SameSegmentName(others[i].Name, g.Name) {
+			return core.Conflictf("already_exists", "This already exists. Use another name or ID.")
+		}
+	}
+	return err
 }
 
 // maySave returns an Invalid error if the rule of a segment names something that doesn't exist, or refers to segments

@@ -1,0 +1,85 @@
+package web
+
+import (
+	"maps"
+	"slices"
+
+	"newsletterd/core"
+)
+
+// ruleName is the name of the schema of rules.
+const ruleName = "Rule"
+
+// rule adds the schema of rules to the components and returns a reference to it. It is one object without alternatives,
+// which generators of clients can't express: what may not stand together is excluded. A test compares it with
+// core.ParseRule, which also has limits of the whole rule.
+func (names *describer) rule() obj {
+	ref := obj{"$ref": schemaRef + ruleName}
+	if names.schemas[ruleName] != nil {
+		return ref
+	}
+	text := obj{"type": "string", "minLength": 1, "maxLength": core.MaxFieldText, "pattern": `\S`}
+	blank := obj{"type": "string", "pattern": `^\s*$`}
+	scalar := obj{
+		"type": []any{"string", "number", "boolean"}, "minLength": 1, "maxLength": core.MaxFieldText, "not": blank,
+	}
+	values := obj{
+		"type": []any{"string", "number", "boolean", "array"}, "minLength": 1, "maxLength": core.MaxFieldText,
+		"not": blank, "items": scalar, "minItems": 1, "maxItems": core.MaxRuleValues,
+	}
+	number := obj{"type": []any{"number", "string"}, "pattern": `^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`}
+	const domain = `^\s*@?([^\s@.]+\.)+[^\s@.]*[^\s@.0-9][^\s@.]*\s*$`
+	date := obj{"type": "string", "format": "date"}
+	days := obj{"type": "integer", "minimum": 0, "maximum": core.MaxRuleDays}
+	yes := obj{"type": "boolean", "enum": []any{true}}
+	id := obj{"type": "string", "minLength": 1, "maxLength": core.MaxRuleField, "pattern": `\S`}
+	engaged := testSchema(obj{
+		"last": obj{"type": "integer", "minimum": 1, "maximum": core.MaxRuleLast}, "within_days": days,
+	})
+	group := obj{"type": "array", "items": ref, "minItems": 1, "maxItems": core.MaxRuleLeaves}
+	tests := obj{
+		"is": values, "is_not": values, "contains": text, "starts_with": text, "less": number, "more": number,
+		"before": date, "after": date, "within_days": days, "exists": yes, "missing": yes,
+		"on_day": obj{"type": "string", "pattern": "^(today|(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$"},
+	}
+	props := obj{
+		"all": group, "any": group, "not": ref,
+		"field": obj{
+			"type": "string", "minLength": 1, "maxLength": core.MaxRuleField, "pattern": `\S`,
+			"not": obj{"enum": []any{"email"}},
+		},
+		"joined": testSchema(obj{"within_days": days, "before_days": days, "before": date, "after": date}),
+		"opened": engaged, "clicked": engaged,
+		"domain": obj{
+			"type": []any{"string", "array"}, "pattern": domain, "minItems": 1, "maxItems": core.MaxRuleValues,
+			"items": obj{"type": "string", "pattern": domain},
+		},
+		"received": id, "on_list": id, "segment": id,
+	}
+	// A field has one test. Everything else stands alone.
+	heads, wrong := []obj{}, []obj{{"required": []string{"field"}, "maxProperties": 1}}
+	for _, name := range slices.Sorted(maps.Keys(props)) {
+		heads = append(heads, obj{"required": []string{name}})
+		if name != "field" {
+			wrong = append(wrong, obj{"required": []string{name}, "minProperties": 2})
+		}
+	}
+	wrong = append(wrong, obj{"not": obj{"anyOf": heads}})
+	for name, test := range tests {
+		props[name] = test
+	}
+	names.schemas[ruleName] = obj{
+		"type": "object", "properties": props, "additionalProperties": false, "maxProperties": 2,
+		"not": obj{"anyOf": wrong}, "examples": []any{obj{"field": "city", "is": []any{"Berlin"}}},
+		"description": "A condition such as {field: city, is: [Berlin]}, or a group with all, any or not. A field has " +
+			"exactly one test, such as is or contains",
+	}
+	return ref
+}
+
+// testSchema returns the schema of an object with exactly one of some tests.
+func testSchema(tests obj) obj {
+	return obj{
+		"type": "object", "properties": tests, "additionalProperties": false, "minProperties": 1, "maxProperties": 1,
+	}
+}
