@@ -60,7 +60,8 @@ type reviewView struct {
 	Text                              string             // the text part of a mail that has HTML, too
 	Some                              []mail.Conditional // what only some readers get
 	Files                             []core.Attachment
-	Facts                             []reviewFact // what else an approval covers
+	Facts                             []reviewFact  // what else an approval covers
+	Rule                              core.RuleText // of the segments; empty: none
 }
 
 // address is the address of the page.
@@ -171,7 +172,7 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 	if err != nil {
 		return nil, err
 	}
-	data.Tag = campaignTag{of.Revision, l.Draft.Digest}.String()
+	data.Tag, data.Rule = campaignTag{of.Revision, l.Draft.Digest}.String(), l.Draft.Rule
 	content := &l.Draft.Content
 	if err := a.fillFacts(c, data, &l); err != nil {
 		return nil, err

@@ -63,6 +63,50 @@ func TestReviewOfAnUndecidedSegment(t *testing.T) {
 	})
 }
 
+// The page says the rule of the segments in words: as it is while in review, and then as it was approved.
+func TestReviewShowsTheRule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		loyal, silent := e.segment("Loyal"), e.segment("Silent")
+		change := func(id string, rule core.RuleText) {
+			_, err := e.store.ChangeSegment(t.Context(), id, "test", func(g *core.Segment) error {
+				return g.Change(core.SegmentInput{Rule: rule}, "test", e.seed.Time())
+			})
+			e.must(err)
+		}
+		change(loyal, `{"any": [{"field": "city", "is": ["Ulm", "Bonn"]}, {"segment": "`+core.RuleText(silent)+`"}]}`)
+		list := core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}
+		e.campaign = e.seed.NewCampaign(list, func(f *core.CampaignFields) {
+			f.SegmentID, f.ExcludeSegmentIDs = loyal, []string{silent}
+		})
+		e.edit(core.UserActor(e.bob.ID))
+		e.review(0)
+		says := func(wants ...string) {
+			t.Helper()
+			_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+			for _, want := range wants {
+				if !strings.Contains(textOf(page), want) {
+					t.Errorf("no %q in %s", want, textOf(page))
+				}
+			}
+		}
+		rule := []string{
+			"Conditions", "Any of these conditions match:", "is Ulm, Bonn", "Email domain is not none.example",
+			"Everyone except people who match:",
+		}
+		says(rule...)
+		status, body := e.page("POST", page.ReviewPath, url.Values{
+			"campaign": {e.campaign.ID}, "tag": {e.look()}, "action": {"approve"},
+		})
+		if status != http.StatusOK && status != http.StatusSeeOther {
+			t.Fatalf("%d %s", status, textOf(body))
+		}
+		change(loyal, `{"field": "city", "is": "Trier"}`)
+		says(rule...)
+	})
+}
+
 // An edit of the layout, the theme or a file between the look and the approval is refused on the page, which says what
 // has changed and who changed it, and has the button for what it shows now.
 func TestReviewOfWhatHasChanged(t *testing.T) {

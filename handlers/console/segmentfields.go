@@ -286,6 +286,19 @@ type saidRule struct {
 	Parts []saidRule
 }
 
+// SayRule returns the rule of a campaign's segments as text.
+func (p *Page) SayRule(text core.RuleText) (out saidRule, err error) {
+	rule, err := core.ParseInlined(text)
+	if err != nil {
+		return out, err
+	}
+	f, err := p.segmentFields("")
+	if err != nil {
+		return out, err
+	}
+	return f.say(rule)
+}
+
 // say returns a rule as text.
 func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 	p := f.page
@@ -301,6 +314,8 @@ func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 		out.Text, parts = p.T("Any of these conditions match:"), r.Any
 	case r.Not != nil:
 		out.Text, parts = p.T("This doesn't match:"), []core.Rule{*r.Not}
+	case r.Except != nil: // also people for whom it is unknown
+		out.Text, parts = p.T("Everyone except people who match:"), []core.Rule{*r.Except}
 	default: // an operator that the form doesn't have for this field, or values with commas
 		of, key, values := subjectField+r.Field, "is", slices.Concat(r.Source, r.Language)
 		switch {

@@ -57,6 +57,7 @@ type reviewWords struct {
 	ReviewExcludedSent string `json:"review_excluded_sent"`
 	ReviewSegment      string `json:"review_segment"`
 	ReviewNotSegment   string `json:"review_excluded_segments"`
+	ReviewRule         string `json:"review_rule"`
 	ReviewOnly         string `json:"review_only"`
 	ReviewOnlySame     string `json:"review_only_same"`
 	ReviewOnlyJoined   string `json:"review_only_joined"`

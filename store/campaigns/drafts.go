@@ -18,6 +18,9 @@ type Draft struct {
 	Head     IssueHead    // head in archives, set by the caller
 	Frozen   bool         // the version was approved, and this is the frozen content
 	Digest   core.Digest  // of what its approval covers; empty if frozen
+
+	// of its segments, inlined, as its approval covers or has frozen it; empty: none, or it can't be evaluated
+	Rule core.RuleText
 }
 
 // Draft compiles a version of a campaign; version 0 is the current one. For an approved version it returns the frozen
@@ -52,6 +55,7 @@ func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.
 	if d.Fields.Rule, err = frozenRule(s.Reads(ctx), c.CopyID); err != nil {
 		return d, err
 	}
+	d.Rule = d.Fields.Rule
 	d.Theme, err = s.ThemeNamed(ctx, c.TenantID, d.Fields.Theme)
 	if err == nil {
 		_, _, err = compile(&d.Fields, d.Theme, &d.Content.List, &d.Content.Tenant)
@@ -114,7 +118,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 		covered.MailedProof = append(covered.MailedProof, further.RequireMailedProof)
 	}
 	err = cover(s.Reads(ctx), &covered)
-	d.Digest = covered.Digest()
+	d.Digest, d.Rule = covered.Digest(), core.RuleText(covered.Rule)
 	return d, err
 }
 
