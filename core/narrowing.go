@@ -122,6 +122,8 @@ type Audience struct {
 	Usual      int64 `json:"usual"`      // usual number of recipients of the first list; 0: too few sends
 	// counting took too long, so the counts are lower limits
 	AtLeast bool `json:"at_least,omitempty"`
+	// the lists are long, so all counts that depend on exclusions and segments are estimated from a sample
+	About bool `json:"about,omitempty"`
 
 	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }
@@ -129,9 +131,12 @@ type Audience struct {
 // AudienceBudget is how long an answer waits for the counts of an audience.
 const AudienceBudget = 3 * time.Second
 
+// AudienceEstimate is the budget of an answer that estimates the audience of long lists.
+const AudienceEstimate time.Duration = -1
+
 // Expected returns the number of recipients that a job stores as expected. It is 0 if not all were counted.
 func (a *Audience) Expected() int64 {
-	if a.AtLeast {
+	if a.AtLeast || a.About {
 		return 0
 	}
 	return a.Recipients

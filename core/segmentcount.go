@@ -48,7 +48,11 @@ func (c SegmentCount) Coarse() SegmentCount {
 // a small one, and Outside the rest. The other counts don't depend on segments.
 func (a *Audience) Coarse() {
 	all := a.Recipients + a.Outside
-	n := SegmentCount{Exact: &a.Recipients, Of: all}.Coarse()
+	n := SegmentCount{Exact: &a.Recipients, Of: all}
+	if a.About {
+		n.Exact, n.About = nil, n.Exact
+	}
+	n = n.Coarse()
 	shown := n.High
 	if n.About != nil {
 		shown = n.About

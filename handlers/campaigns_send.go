@@ -343,7 +343,8 @@ func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted co
 
 // countedVersion asks for the sum of a version's audience.
 type countedVersion struct {
-	Version int64 `query:"version" like:"whole"`
+	Version  int64 `query:"version" like:"whole"`
+	Estimate bool  `query:"estimate"` // from a sample, if the lists are long
 }
 
 // countAudience says to whom a campaign would go now.
@@ -353,7 +354,11 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 	if err != nil {
 		return audience{}, err
 	}
-	counted, err := a.store.CountAudience(c, of.TenantID, &fields, core.AudienceBudget)
+	budget := core.AudienceBudget
+	if in.Estimate {
+		budget = core.AudienceEstimate
+	}
+	counted, err := a.store.CountAudience(c, of.TenantID, &fields, budget)
 	if err != nil {
 		return audience{}, err
 	}

@@ -360,6 +360,25 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 	})
 }
 
+// A count of nobody is explained where it can't be anybody. Who saves an older version of a segment is told.
+func TestConsoleSegmentExplainsAndWarns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		const note = "Opens and clicks are known only from campaigns that track each subscriber."
+		g := e.add("Openers", `{"all":[{"not":{"clicked":{"last":3}}}]}`)
+		e.shows("/segments/"+g.ID, http.StatusOK, ">0</strong>", note)
+		g = e.add("Nobody", `{"domain":"none.example"}`)
+		at := "/segments/" + g.ID
+		form := controls(t, e.shows(at, http.StatusOK, ">0</strong>", "-"+note), "segment")
+		_, err := e.store.ChangeSegment(t.Context(), g.ID, "test", func(g *core.Segment) error {
+			return g.Change(core.SegmentInput{Name: new("Somebody")}, "test", e.seed.Time())
+		})
+		e.must(err)
+		e.sends(at, http.StatusPreconditionFailed, form, "This has changed since you opened it")
+		e.shows(at, http.StatusOK, "Somebody")
+	})
+}
+
 // The editor counts those who get the campaign: people of whom it isn't known whether they are in an excluded segment
 // get it, and people on an excluded list don't.
 func TestConsoleCountsASegmentAsItIsSent(t *testing.T) {

@@ -118,7 +118,24 @@ func (d *segmentData) figure(p *Page, rule json.RawMessage, exact bool) error {
 		return err
 	}
 	d.Count = p.figureOf(&c)
+	if d.Count.Part == 0 || c.Exact == nil && c.About == nil {
+		d.Count.Note = p.noteOnOpens(cmp.Or(core.RuleText(rule), d.Rule))
+	}
 	return nil
+}
+
+// noteOnOpens explains why a rule on opens or clicks can match nobody. For other rules it returns an empty string.
+func (p *Page) noteOnOpens(text core.RuleText) (note string) {
+	rule, err := core.ParseRule("rule", []byte(text))
+	if err != nil {
+		return ""
+	}
+	rule.Leaves("rule", func(_ string, leaf *core.Rule) {
+		if leaf.Opened != nil || leaf.Clicked != nil {
+			note = p.T("Opens and clicks are known only from campaigns that track each subscriber. Without one, nobody matches.")
+		}
+	})
+	return note
 }
 
 // partFigure counts the people who match the complete conditions of a form with unfinished ones.
@@ -207,7 +224,7 @@ func (p *Page) segmentedReaders(d *editorData) error {
 		return nil
 	}
 	var count countedAudience
-	_, err := p.Get(campaignAPI(c.ID, "audience"), nil, &count)
+	_, err := p.Get(campaignAPI(c.ID, "audience"), url.Values{"estimate": {"true"}}, &count)
 	if _, ok := p.countFault(err); ok {
 		d.Readers = p.T("can't be counted")
 		return nil
@@ -216,7 +233,7 @@ func (p *Page) segmentedReaders(d *editorData) error {
 		return err
 	}
 	d.Readers = p.N("1 recipient|{{n}} recipients", count.Recipients)
-	if count.Coarse {
+	if count.Coarse || count.About {
 		d.Readers = p.T("About {{n}}", "n", p.Number(count.Recipients))
 	}
 	if count.AtLeast {

@@ -2,7 +2,6 @@ package audience
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"newsletterd/core"
@@ -13,9 +12,7 @@ import (
 const (
 	countStep = 2000 // most subscribers that one read checks
 
-	// A sample takes sampleRanges ranges of ids from each list. Ids are evenly distributed.
-	sampleRanges = 16
-	sampleZ      = 2.6 // standard deviations to both sides: 99 of 100 samples are within the limits
+	sampleZ = 2.6 // standard deviations to both sides of a sample: 99 of 100 are within the limits
 )
 
 // CountSegment counts the subscribers of lists who match a rule, which are the recipients of a campaign to those lists.
@@ -92,11 +89,8 @@ func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after,
 // sample counts the subscribers in some ranges of the ids of each list.
 func (s *Store) sample(ctx context.Context, a *asked) (n tally, err error) {
 	for place := range a.ListIDs {
-		for i := range sampleRanges {
-			begin := uint64(i) << 32 / sampleRanges
-			end := begin + 1<<32/(sampleRanges*core.SegmentSample)
-			after, before := fmt.Sprintf("%08x", begin), fmt.Sprintf("%08x", end)
-			if err := s.count(ctx, a, &n, place, after, before); err != nil {
+		for _, ids := range campaigns.SampledIDs() {
+			if err := s.count(ctx, a, &n, place, ids[0], ids[1]); err != nil {
 				return n, err
 			}
 		}

@@ -37,8 +37,10 @@ func TestSegmentsAreKept(t *testing.T) {
 	if len(all) != 2 || len(rest) != 1 || all[0] != g || rest[0].ID < all[1].ID {
 		t.Errorf("%d and %d segments", len(all), len(rest))
 	}
-	if _, err := w.trySegment("Pro", pro); core.KindOf(err) != core.Conflict {
-		t.Errorf("the same name: %v", err)
+	for _, name := range []string{"Pro", "pRO", " PRO "} {
+		if _, err := w.trySegment(name, pro); core.KindOf(err) != core.Conflict {
+			t.Errorf("the same name %q: %v", name, err)
+		}
 	}
 	same, err := w.change(g, pro)
 	if w.Must(err); same != g || w.Audited("segment.update") != 0 {
@@ -157,5 +159,22 @@ func TestCountsOfALongList(t *testing.T) {
 		if exact != want {
 			t.Errorf("%s: exactly %d, want %d", rule, exact, want)
 		}
+		f := core.CampaignFields{ListIDs: q.ListIDs}
+		f.SegmentID = w.segment(core.NewID(), rule).ID
+		all, err := w.CountAudience(t.Context(), w.TenantID, &f, 0)
+		w.Must(err)
+		a, err := w.CountAudience(t.Context(), w.TenantID, &f, core.AudienceEstimate)
+		w.Must(err)
+		sum := a.Recipients + a.Outside + a.Excluded + a.Duplicates
+		if off := a.Recipients - all.Recipients; !a.About || a.Expected() != 0 || sum != a.Active || a.Active != all.Active ||
+			off < -width || off > width {
+			t.Errorf("%s: the audience is about %+v, and exactly %+v", rule, a, all)
+		}
+	}
+	f := core.CampaignFields{ListIDs: []string{other.ID}}
+	f.SegmentID = w.segment("R2", `{"field": "first_name", "starts_with": "R2"}`).ID
+	a, err := w.CountAudience(t.Context(), w.TenantID, &f, core.AudienceEstimate)
+	if w.Must(err); a.About || a.Recipients != 2000-1000 && a.Recipients+a.Outside != 2000 {
+		t.Errorf("a short list: %+v", a)
 	}
 }

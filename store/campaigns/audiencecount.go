@@ -3,6 +3,9 @@ package campaigns
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"sort"
 	"time"
 
 	"newsletterd/core"
@@ -27,8 +30,9 @@ const CountedOneByOne = 20_000
 
 // CountAudience counts the recipients that a campaign of a tenant would have now. For a long list without exclusions
 // it uses the counts that the list keeps, which may include blocked subscribers who have unsubscribed. When the
-// budget is used up, it stops and sets AtLeast; a budget of 0 means no limit. If a segment can't be evaluated, it
-// returns an error of core.Undecided, otherwise only core.ErrStorage.
+// budget is used up, it stops and sets AtLeast; a budget of 0 means no limit. With core.AudienceEstimate, it estimates
+// the audience of long lists. If a segment can't be evaluated, it returns an error of core.Undecided, otherwise only
+// core.ErrStorage.
 func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields, budget time.Duration) (
 	a core.Audience, err error,
 ) {
@@ -46,17 +50,24 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 		return a, err
 	}
 	a.SetBestHour(hours)
-	if len(f.ListIDs) == 1 && f.Narrowing.Searches() == 0 && !f.Segmented() {
-		counts, err := s.ListCounts(ctx, f.ListIDs)
-		if of := counts[f.ListIDs[0]]; err != nil || of.Mailable > CountedOneByOne {
-			a.Bounced, a.Complaint, a.Suppressed, a.Recipients = of.Bounced, of.Complaint, of.Suppressed, of.Mailable
-			a.Active = of.Bounced + of.Complaint + of.Suppressed + of.Mailable
-			return a, err
-		}
+	counts, err := s.ListCounts(ctx, f.ListIDs)
+	if err != nil {
+		return a, err
+	}
+	if of := counts[f.ListIDs[0]]; len(f.ListIDs) == 1 && f.Narrowing.Searches() == 0 && !f.Segmented() &&
+		of.Mailable > CountedOneByOne {
+		addCounts(&a, of)
+		return a, nil
 	}
 	match, err := countedMatch(s.Reads(ctx), tenantID, &f.Narrowing, core.At(begun))
 	if err != nil {
 		return a, err
+	}
+	if budget < 0 {
+		budget = core.AudienceBudget
+		if estimated, ok, err := estimateAudience(ctx, s, a, tenantID, f, match, counts); ok || err != nil {
+			return estimated, err
+		}
 	}
 	for place := range f.ListIDs {
 		for after, more := "", true; more && err == nil && ctx.Err() == nil; {
@@ -64,7 +75,7 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 				return a, nil
 			}
 			err = s.SnapshotRead(ctx, func(r *db.Reader) error {
-				after, more, err = countStep(s.DB, r, &a, tenantID, f, match, place, after)
+				after, more, err = countStep(s.DB, r, &a, tenantID, f, match, place, after, db.LastID)
 				return err
 			})
 		}
@@ -80,7 +91,7 @@ func countStep(
 	f *core.CampaignFields,
 	match *RuleMatch,
 	place int,
-	after string,
+	after, end string,
 ) (
 	_ string, more bool, err error,
 ) {
@@ -94,6 +105,8 @@ func countStep(
 	}
 	step := max(fewestExpanded, audienceStep/(1+searches))
 	err = r.All(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)
+	read := len(rows)
+	rows = rows[:sort.Search(read, func(i int) bool { return rows[i].ID >= end })]
 	if err != nil || len(rows) == 0 {
 		return after, false, err
 	}
@@ -132,4 +145,61 @@ func countStep(
 	a.Outside += int64(all - len(found))
 	a.Recipients += int64(len(found))
 	return rows[len(rows)-1].ID, len(rows) == step, nil
+}
+
+// addCounts adds the counts that a list keeps.
+func addCounts(a *core.Audience, of core.ListCounts) {
+	a.Bounced, a.Complaint, a.Suppressed = a.Bounced+of.Bounced, a.Complaint+of.Complaint, a.Suppressed+of.Suppressed
+	a.Recipients += of.Mailable
+	a.Active += of.Bounced + of.Complaint + of.Suppressed + of.Mailable
+}
+
+// estimateAudience estimates the audience of long lists from the sample that counts of segments use. Lists that are not
+// long are left to be counted; then ok is false.
+func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID string, f *core.CampaignFields,
+	match *RuleMatch, counts map[string]core.ListCounts,
+) (_ core.Audience, ok bool, err error) {
+	whole, sample := a, core.Audience{}
+	for _, id := range f.ListIDs {
+		addCounts(&whole, counts[id])
+	}
+	all := whole.Recipients
+	if all <= CountedOneByOne {
+		return a, false, nil
+	}
+	for place := range f.ListIDs {
+		for _, ids := range SampledIDs() {
+			for after, more := ids[0], true; more && err == nil && ctx.Err() == nil; {
+				err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+					after, more, err = countStep(s.DB, r, &sample, tenantID, f, match, place, after, ids[1])
+					return err
+				})
+			}
+		}
+	}
+	of := sample.Duplicates + sample.Excluded + sample.Outside + sample.Recipients
+	if err = errors.Join(err, ctx.Err()); err != nil || of == 0 {
+		return a, false, err
+	}
+	share := func(n int64) int64 { return int64(math.Round(float64(n) / float64(of) * float64(all))) }
+	whole.About, whole.Recipients = true, share(sample.Recipients)
+	whole.Duplicates, whole.Excluded = share(sample.Duplicates), share(sample.Excluded)
+	whole.Outside = max(0, all-whole.Recipients-whole.Duplicates-whole.Excluded)
+	if sample.Outside == 0 { // else a rounded person would be outside
+		whole.Recipients, whole.Outside = whole.Recipients+whole.Outside, 0
+	}
+	return whole, true, nil
+}
+
+// sampleRanges is the number of ranges of ids that a sample takes from a list. Ids are evenly distributed.
+const sampleRanges = 16
+
+// SampledIDs returns the ranges of ids of a sample: one person in core.SegmentSample. Both ends are exclusive.
+func SampledIDs() (ranges [sampleRanges][2]string) {
+	for i := range ranges {
+		begin := uint64(i) << 32 / sampleRanges
+		ranges[i][0] = fmt.Sprintf("%08x", begin)
+		ranges[i][1] = fmt.Sprintf("%08x", begin+1<<32/(sampleRanges*core.SegmentSample))
+	}
+	return ranges
 }
