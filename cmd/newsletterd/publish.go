@@ -145,8 +145,8 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 		if err != nil {
 			return missing(err, "segment", id)
 		}
-		fmt.Fprintf(p.err, "warning: %s: The campaign keeps its segment %q. To send to everyone, remove it from the "+
-			"campaign in the browser.\n", file, g.Name)
+		fmt.Fprintf(p.err, "warning: %s: The campaign keeps its segment %q. To send to everyone, set segment to "+
+			"everyone at the top of the file.\n", file, g.Name)
 	}
 	for _, w := range warnings {
 		fmt.Fprintf(p.err, "warning: %s: %s\n", file, issue.InFile(w))
@@ -197,13 +197,15 @@ func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (c
 }
 
 // saveIssue keeps a file as a campaign: the one that it was kept as before, or another one. A draft keeps its segment
-// unless the file goes to another one: the segment may have been named by a flag that is absent now.
+// unless the file names another one or everyone: the segment may have been named by a flag that is absent now.
 func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, to readers, file string,
 	issue *frontmatter.Matter, source string, attachments []string,
 ) (core.Campaign, error) {
 	change := func(f *core.CampaignFields) error {
 		narrowing := to.Narrowing
-		narrowing.SegmentID = cmp.Or(to.SegmentID, f.SegmentID)
+		if !to.everyone {
+			narrowing.SegmentID = cmp.Or(to.SegmentID, f.SegmentID)
+		}
 		*f = core.CampaignFields{
 			ListIDs: to.lists, Narrowing: narrowing, TestAddresses: slices.Clone(issue.Texts["test_addresses"]),
 			Attachments: attachments, Tracking: core.TrackingOff, Theme: c.String("theme"),
@@ -261,8 +263,24 @@ func setZone(c *cli.Context, file string, issue *frontmatter.Matter) error {
 
 // readers are those whom a file goes to.
 type readers struct {
-	lists []string
+	lists    []string
+	everyone bool // on the lists, even if the campaign has a segment
 	core.Narrowing
+}
+
+// everyone as the segment of a file takes the segment of its campaign away. An absent or empty one doesn't: that could be
+// a mistake.
+const everyone = "everyone"
+
+// noneIsEveryone returns an error if a segment of the tenant has that name, because the file could mean it.
+func noneIsEveryone(c *cli.Context, s *store.Store, tenantID string) error {
+	all, err := s.Segments(c.Context, tenantID, core.Page{Limit: core.MaxSegments})
+	for i := range all {
+		if core.SameSegmentName(all[i].Name, everyone) {
+			return fmt.Errorf("segment: a segment is named %q. Use its ID, or rename it", all[i].Name)
+		}
+	}
+	return err
 }
 
 // readersOf finds the lists and campaigns that the head of a file names. The first list is l.
@@ -295,7 +313,13 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 		issue.Texts["exclude_segments"]); err != nil {
 		return r, err
 	}
-	if r.SegmentID = c.String("segment"); r.SegmentID == "" && issue.Values["segment"] != "" {
+	switch r.SegmentID = c.String("segment"); {
+	case r.SegmentID != "" || issue.Values["segment"] == "":
+	case core.SameSegmentName(issue.Values["segment"], everyone):
+		if r.everyone, err = true, noneIsEveryone(c, s, l.TenantID); err != nil {
+			return r, fmt.Errorf("%s:%d: %w", file, issue.Lines["segment"], err)
+		}
+	default:
 		ids, err := find("segment", people.NounSegment, []string{issue.Values["segment"]})
 		if err != nil {
 			return r, err
