@@ -360,7 +360,7 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 	})
 }
 
-// A count of nobody is explained where it can't be anybody. Who saves an older version of a segment is told.
+// A count of 0 is explained where no other is possible. Who saves an older version of a segment is told.
 func TestConsoleSegmentExplainsAndWarns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)

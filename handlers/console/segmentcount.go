@@ -124,7 +124,7 @@ func (d *segmentData) figure(p *Page, rule json.RawMessage, exact bool) error {
 	return nil
 }
 
-// noteOnOpens explains why a rule on opens or clicks can match nobody. For other rules it returns an empty string.
+// noteOnOpens explains why a rule on opens or clicks can match no one. For other rules it returns an empty string.
 func (p *Page) noteOnOpens(text core.RuleText) (note string) {
 	rule, err := core.ParseRule("rule", []byte(text))
 	if err != nil {
