@@ -63,6 +63,9 @@ func (s *story) subscriptions() {
 		return onlyErr(s.SetPreferences(ctx, s.list, "ann@example.org", `{"b":2}`,
 			now0+20))
 	})
+	s.op("SetOwnPreferences", func() error {
+		return onlyErr(s.SetOwnPreferences(ctx, s.list, "ann@example.org", `{"b":3}`, now0+21))
+	})
 	s.op("SetFields", func() error {
 		return onlyErr(s.SetFields(ctx, s.list, "ann@example.org", map[string]any{"b": "3"}, now0+21))
 	})
