@@ -16,6 +16,7 @@ type PersonData struct {
 	Subscribers   []PersonSubscriber   `json:"subscribers"` // records of the send side
 	Mailings      []PersonMailing      `json:"mailings"`    // emails sent by jobs, oldest first
 	Reports       []PersonReport       `json:"provider_events"`
+	Tags          []PersonTag          `json:"tags"`           // given by teams
 	Blocks        []PersonBlock        `json:"blocks"`         // reasons not to email the address
 	Said          []PersonSaid         `json:"said,omitempty"` // statements in imported files, kept for a month
 	Mails         []PersonMail         `json:"mails"`
@@ -29,7 +30,7 @@ type PersonData struct {
 func (d *PersonData) Empty() bool {
 	return d.Account == nil &&
 		len(d.Subscriptions)+len(d.Requests)+len(d.Subscribers)+len(d.Mailings)+len(d.Reports)+len(d.Blocks)+
-			len(d.Said)+len(d.Mails)+len(d.Events)+len(d.Invitations) == 0
+			len(d.Said)+len(d.Mails)+len(d.Events)+len(d.Invitations)+len(d.Tags) == 0
 }
 
 // AccountData is the data of a user's account.
@@ -105,6 +106,13 @@ type PersonSubscriber struct {
 	Preferences Preferences `db:"preferences" json:"preferences"`
 	SoftBounces int         `db:"soft_bounces" json:"soft_bounces"`
 	CreatedAt   Instant     `db:"created_at" json:"created_at"`
+}
+
+// PersonTag is a tag that the team of a tenant gave to the person.
+type PersonTag struct {
+	TenantID string  `db:"tenant_id" json:"tenant_id"`
+	Name     string  `db:"name" json:"name"`
+	At       Instant `db:"at" json:"at"`
 }
 
 // PersonMailing is the outcome of one job's email to the person.

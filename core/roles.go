@@ -40,6 +40,7 @@ const (
 	ActionPeopleRead      Action = "people.read"
 	ActionPeopleAdd       Action = "people.add"
 	ActionPeopleImport    Action = "people.import"
+	ActionPeopleTag       Action = "people.tag"
 
 	ActionPeopleChange      Action = "people.change"
 	ActionPeopleExport      Action = "people.export"
@@ -93,7 +94,7 @@ var Permissions = []Permission{
 	{ActionListRead, RoleViewer, byList, false, "see lists, their settings and counts"},
 	{ActionFiguresRead, RoleViewer, bySend, false, "see send jobs, their statistics and links"},
 	{ActionPeopleMasked, RoleViewer, byReading, false, "see subscribers with masked addresses"},
-	{ActionSegmentRead, RoleViewer, bySend, false, "see segments and their approximate size"},
+	{ActionSegmentRead, RoleViewer, bySend, false, "see segments and their approximate size, and the names of tags"},
 
 	{ActionCampaignRead, RoleEditor, bySend, false, "read and preview the content of campaigns and send jobs"},
 	{ActionCampaignWrite, RoleEditor, bySend, false, "write campaigns"},
@@ -109,6 +110,7 @@ var Permissions = []Permission{
 	{ActionTestAnyone, RolePublisher, bySend, false, "send test emails to any address"},
 	{ActionPeopleRead, RolePublisher, byReading, false, "see addresses: subscribers, recipients and their history"},
 	{ActionPeopleAdd, RolePublisher, byEvents, false, "add subscribers"},
+	{ActionPeopleTag, RolePublisher, bySend, false, "tag subscribers; create, rename and delete tags"},
 	{
 		ActionPeopleImport, RolePublisher, byAdmin, false,
 		"import new subscribers and undo one's own imports; more with people.change",

@@ -40,6 +40,7 @@ type Rule struct {
 	Received string   `json:"received,omitempty"` // id of a campaign that was sent to the subscriber
 	OnList   string   `json:"on_list,omitempty"`  // id of a list on which the address is active
 	Segment  string   `json:"segment,omitempty"`  // id of a segment whose rule holds
+	Tag      string   `json:"tag,omitempty"`      // name or id of a tag; inlined rules have ids
 	Opened   *Test    `json:"opened,omitempty"`   // opened a campaign of the list
 	Clicked  *Test    `json:"clicked,omitempty"`  // clicked a link in one
 
@@ -78,7 +79,7 @@ type Test struct {
 var (
 	ruleHeads = []string{
 		"all", "any", "not", "field", "joined", "domain", "received", "on_list", "segment", "opened",
-		"clicked", "consented", "source", "language", "clicked_link",
+		"clicked", "tag", "consented", "source", "language", "clicked_link",
 	}
 	fieldOperators = []string{
 		"is", "is_not", "contains", "starts_with", "less", "more", "before", "after", "within_days", "on_day", "exists",
@@ -290,6 +291,10 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 	}
 	if head == "segment" && p.inlined {
 		return Invalidf(path, "%s is not allowed here.", path)
+	}
+	if head == "tag" {
+		r.Tag, err = ruleText(path, value, maxTagName)
+		return err
 	}
 	id, err := ruleText(path, value, MaxRuleField)
 	switch head {

@@ -43,6 +43,7 @@ func TestRulesHaveOneForm(t *testing.T) {
 		`{"received":"c"}`:                                       `{"received":"c"}`,
 		`{"on_list":"l"}`:                                        `{"on_list":"l"}`,
 		`{"segment":"s"}`:                                        `{"segment":"s"}`,
+		`{"tag":" Straße "}`:                                     `{"tag":"Straße"}`,
 		`{"not":{"all":[{"on_list":"l"},{"any":[{"segment":"s"}]}]}}`: `{"not":{"all":[{"on_list":"l"},` +
 			`{"any":[{"segment":"s"}]}]}}`,
 	} {

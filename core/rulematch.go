@@ -16,6 +16,7 @@ type Profile struct {
 	JoinedAt    Instant // start of the present subscription
 	OnList      []bool  // for each of Matcher.Lists: the address is active on it
 	Received    []bool  // for each of Matcher.Campaigns: it was sent to the subscriber
+	Tagged      []bool  // for each of Matcher.Tags: the subscriber has it
 
 	// campaigns of the list that were sent to the subscriber and track opens or clicks per subscriber, newest first;
 	// at least those of Matcher.History
@@ -65,8 +66,9 @@ func is(holds bool) truth {
 type Matcher struct {
 	Lists, Campaigns []string // ids to look up for each subscriber
 	Links            []RuleLink
-	Ledger           bool // ConsentedAt and Source are needed
-	Language         bool // the language is needed
+	Ledger           bool     // ConsentedAt and Source are needed
+	Language         bool     // the language is needed
+	Tags             []string // names or ids to look up
 	History          History
 	fields           []string
 	zone             *time.Location
@@ -261,6 +263,9 @@ func (m *Matcher) plain(r *Rule) func(*seen) bool {
 	case r.OnList != "":
 		at := indexIn(&m.Lists, r.OnList)
 		return func(s *seen) bool { return s.OnList[at] }
+	case r.Tag != "":
+		at := indexIn(&m.Tags, r.Tag)
+		return func(s *seen) bool { return s.Tagged[at] }
 	}
 	panic("rule: " + r.JSON() + " has no condition, or refers to a segment")
 }

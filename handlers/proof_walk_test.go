@@ -85,6 +85,7 @@ var withoutProof = []struct{ reason, routes string }{
 		DELETE /api/admin/newsletter-lists/:id
 		POST /api/admin/subscribers
 		PUT /api/admin/subscribers/:id
+		PUT /api/admin/subscribers/:id/tags
 		POST /api/admin/subscribers/:id/unsubscribe
 		POST /api/admin/subscribers/unsubscribe
 		POST /api/admin/suppressions
@@ -102,6 +103,9 @@ var withoutProof = []struct{ reason, routes string }{
 		POST /api/segments
 		PUT /api/segments/:id
 		DELETE /api/segments/:id
+		POST /api/tags
+		PUT /api/tags/:id
+		DELETE /api/tags/:id
 		POST /api/campaigns
 		PUT /api/campaigns/:id
 		PATCH /api/campaigns/:id

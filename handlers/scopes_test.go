@@ -35,6 +35,7 @@ var opens = []opened{
 	{"GET", "/api/send-jobs", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/campaigns", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/segment", []string{core.ScopeSend, core.ScopeAdmin}},
+	{"", "/api/tags", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/media", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/devices", []string{core.ScopeDevices}},
 	{"", "/api/agents", []string{core.ScopeDevices}},

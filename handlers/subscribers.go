@@ -86,6 +86,11 @@ func (h *Handler) subscriberRoutes(t *web.Table, rules *segments.Room) {
 			web.Refused("preferences", "Too large or nested too deeply"),
 			web.Clash("Another service manages the subscription"),
 		)
+	t.Add("PUT", item+"/tags", web.Admin(core.ActionPeopleTag), web.Member,
+		one(web.JSON(s.tag)), "Replace a subscriber's tags on all lists of the tenant").
+		Named("tagSubscriber").
+		Example(web.Object{"tags": []string{"VIP"}}).
+		Refuses(web.Refused("tags", "No such tag, or more than a person can have"))
 	t.Add("POST", item+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member,
 		one(web.Path(s.unsubscribe)), "Unsubscribe").Named("unsubscribeSubscriber")
 	t.Add("POST", all+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member, web.JSON(s.unsubscribeAll),
@@ -241,6 +246,7 @@ type subscriberRecord struct {
 	Means    string         `json:"means"`    // how the status was proved
 	Consents []core.Consent `json:"consents"` // the record of consents, oldest first
 	Blocks   []block        `json:"blocks"`   // what stands against mailing the address
+	Tags     []string       `json:"tags"`     // names; none for callers who may not read addresses
 }
 
 // block is one thing that stands against mailing an address.
@@ -265,7 +271,8 @@ func blockOf(c *web.Call, s *core.Suppressed) block {
 
 func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error) {
 	l := a.found(c)
-	r = subscriberRecord{subscriber: a.shown(c, l), Means: l.Proof, Consents: []core.Consent{}, Blocks: []block{}}
+	r = subscriberRecord{subscriber: a.shown(c, l), Means: l.Proof, Consents: []core.Consent{}, Blocks: []block{},
+		Tags: []string{}}
 	list, err := a.store.List(c, l.ListID)
 	if r.ListName = list.Name; err != nil || !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
 		return r, err
@@ -282,6 +289,11 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 		}
 	}
 	r.Consents = append(r.Consents, consents...)
+	if err != nil {
+		return r, err
+	}
+	tags, err := a.store.TagsAt(c, l.TenantID, l.Email.Key())
+	r.Tags = tagNames(tags)
 	if err != nil || web.IsOperator(c) {
 		return r, err
 	}

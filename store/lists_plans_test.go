@@ -33,6 +33,7 @@ var unordered = map[string]string{
 	"FROM role WHERE user_id = ?":                 "a user has few roles",
 	"ORDER BY name = ?2 DESC":                     "a command looks for a record by a part of its name",
 	"FROM segment INDEXED BY segment_name":        "a tenant has few segments",
+	"FROM tag AS g INDEXED BY tag_name":           "a tenant has few tags",
 	"INDEXED BY list_deleted":                     "few lists were deleted in the last 30 days",
 	"INDEXED BY tenant_deleted":                   "few tenants were deleted in the last 30 days",
 }
@@ -187,6 +188,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		}}},
 		"SegmentUses":         of,
 		"Segments":            {{l.TenantID}},
+		"Tags":                {{l.TenantID}},
 		"Shares":              of,
 		"Subscribers":         {{l.ID}},
 		"Subscriptions":       {{l.ID, ""}},

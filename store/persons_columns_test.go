@@ -180,6 +180,8 @@ var personColumns = map[string]struct {
 	"segment": {
 		person: "created_by changed_by", other: "id tenant_id name rule revision created_at updated_at",
 	},
+	"tag":    {other: "no id tenant_id name name_key created_at updated_at"},
+	"tagged": {person: "id", other: "list_id tag_no at"},
 	"sender_domain": {
 		other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
 			"updated_at",

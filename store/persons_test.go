@@ -124,6 +124,10 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 			"disabled_reason) VALUES ('d' || ?4, ?2, '', '', 'https://crm.example', '[]', x'', 'user:' || ?3, 1, '')",
 		"INSERT INTO segment (id, tenant_id, name, rule, revision, created_by, created_at, changed_by, updated_at) VALUES " +
 			"('a' || ?4, ?2, 'All of ' || ?4, '{}', 1, 'user:' || ?3, 1, 'user:' || ?3, 1)",
+		"INSERT INTO tag (id, tenant_id, name, name_key, created_at, updated_at) VALUES ('t' || ?4, ?2, 'VIP ' || ?4, " +
+			"'vip ' || ?4, 1, 1)",
+		"INSERT INTO tagged (list_id, id, tag_no, at) SELECT list_id, id, (SELECT max(no) FROM tag), 1 FROM subscription " +
+			"WHERE id = ?5",
 		"UPDATE agent SET name = 'Agent of ' || ?1 WHERE owner_id = ?3",
 		"UPDATE model SET name = 'Face of ' || ?1, description = 'This is ' || ?1 WHERE owner_id = ?3",
 	} {
@@ -184,7 +188,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 		`"opened":[{"url":""`, `{"url":"https://shop.example/"`, `"kind":"complaint"`, `"kind":"disabled"`,
 		`"events":[{`, `"requests":[{`, `"block":"complaint"`, `"action":"model.create"`, `"sign_ins":[{`,
 		`"browsers":[{`, `"kind":"verify"`, `"kind":"confirm"`,
-		`"segments":[{"id":"a`, `"preferences":{"city":"Ulm"}`, `"role":"tenant_admin"`,
+		`"segments":[{"id":"a`, `"tags":[{"tenant_id":"`, `"preferences":{"city":"Ulm"}`, `"role":"tenant_admin"`,
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the export misses %s", want)

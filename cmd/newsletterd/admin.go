@@ -33,8 +33,8 @@ func (p *program) adminCommand() *cli.Command {
 		Subcommands: slices.Concat(
 			inGroup(groupLetters, p.tenantCommands(), p.campaignCommands(), p.templateCommands(), p.themeCommands(),
 				p.mediaCommands(), p.jobCommands()),
-			inGroup(groupPeople, p.listCommands(), p.subscriberCommands(), segmentCommands(p), p.importCommands(),
-				p.suppressionCommands()),
+			inGroup(groupPeople, p.listCommands(), p.subscriberCommands(), segmentCommands(p), tagCommands(p),
+				p.importCommands(), p.suppressionCommands()),
 			inGroup(groupSending, p.domainCommands(), p.dkimCommands(), mailServerCommands(p), p.providerCommands(),
 				p.mailCommands()),
 			inGroup(groupSignIn, p.userCommands(), p.invitationCommands(), p.setupLinkCommand(), p.clientCommands(),

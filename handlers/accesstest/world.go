@@ -182,6 +182,12 @@ func (t *Tenant) addSegments(add adds) {
 		s.Must(s.AddSegment(s.Context(), g))
 		return g.ID
 	})
+	add("/api/tags", core.ActionSegmentRead, func(s *storetest.Seeder) string {
+		tag, err := core.NewTag(t.ID, core.NewID()[:8]+t.Marker, s.Time())
+		s.Must(err)
+		s.Must(s.AddTag(s.Context(), tag, "test"))
+		return tag.ID
+	})
 	add("/api/segments/:id/people", core.ActionSegmentRead, func(s *storetest.Seeder) string {
 		reader, err := s.Subscriber(s.Context(), t.List, "reader-of-job@"+core.Email(t.Marker)+".example")
 		s.Must(err)

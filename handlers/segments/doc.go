@@ -3,6 +3,7 @@
 //
 //	segments.go   Room: dependencies of the endpoints; segments as records, their uses, fields for their rules
 //	counts.go     counts of segments and of unsaved rules
+//	tags.go       tags of tenants
 //	people.go     people in a segment, and why a person is in it or not
 //
 // Counting or listing people reads whole lists, so at most two such requests run at a time. The audience of a campaign

@@ -24,6 +24,7 @@ func (r *Room) Routes(t *web.Table) {
 	r.recordRoutes(t)
 	r.countRoutes(t)
 	r.peopleRoutes(t)
+	r.tagRoutes(t)
 }
 
 const (

@@ -2,6 +2,7 @@
 // evaluated is in campaigns, because send jobs need it as well.
 //
 //	store.go      New
+//	tags.go       tags as records
 //	segments.go   segments as records
 //	uses.go       campaigns and segments that need a segment
 //	question.go   rules as they are asked about

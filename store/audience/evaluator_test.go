@@ -19,6 +19,7 @@ type person struct {
 	joined   time.Time
 	on       map[string]bool // lists by id
 	received map[string]bool // campaigns by id
+	tags     map[string]bool // by name in lower case
 	mailable bool
 }
 
@@ -55,6 +56,8 @@ func (e *evaluator) match(rule map[string]any, p *person) bool {
 			return p.on[value.(string)]
 		case "received":
 			return p.received[value.(string)]
+		case "tag":
+			return p.tags[strings.ToLower(value.(string))]
 		case "domain":
 			_, domain, _ := strings.Cut(string(p.email), "@")
 			return slices.Contains(textsOf(value), domain)

@@ -34,7 +34,7 @@ var conditions = []string{
 	`{"field": "a", "exists": true}`, `{"field": "b", "missing": true}`, `{"joined": {"within_days": 10}}`,
 	`{"joined": {"before_days": 30}}`, `{"joined": {"before": "2026-02-20"}}`, `{"joined": {"after": "2026-02-01"}}`,
 	`{"domain": ["example.org"]}`, `{"on_list": "%[1]s"}`, `{"on_list": "%[2]s"}`, `{"received": "%[3]s"}`,
-	`{"segment": "%[4]s"}`,
+	`{"segment": "%[4]s"}`, `{"tag": "VIP"}`, `{"tag": "straße"}`,
 }
 
 func randomRule(r *rand.Rand, depth int) string {
@@ -93,6 +93,7 @@ func newPopulation(t *testing.T, n int) *population {
 			}
 		}
 	}
+	p.tagThem()
 	j := p.Start(p.NewJob(p.lists[0].ID))
 	p.campaign = j.CampaignID
 	for seq := range j.Recipients {
@@ -147,6 +148,36 @@ func (p *population) add(l core.List, i, k int) {
 	}
 	of.on[l.ID] = of.on[l.ID] || of.mailable
 	p.people[i][email] = of
+}
+
+// tagThem gives tags to some people, on both lists.
+func (p *population) tagThem() {
+	names := []string{"VIP", "Straße"}
+	for _, name := range names {
+		p.newTag(name)
+	}
+	for i := range 12 {
+		names = append(names, p.newTag(fmt.Sprint("Other ", i)).Name)
+	}
+	for i := range p.people {
+		for email := range p.people[i] {
+			if i == 1 && p.people[0][email] != nil {
+				continue
+			}
+			given, tags := []string{}, map[string]bool{}
+			for _, name := range names {
+				if p.random.IntN(3) == 0 {
+					given, tags[strings.ToLower(name)] = append(given, name), true
+				}
+			}
+			p.give(email, given...)
+			for _, people := range p.people {
+				if of := people[email]; of != nil {
+					of.tags = tags
+				}
+			}
+		}
+	}
 }
 
 // want returns who matches a rule on the given lists, each judged on the first that may email them.

@@ -152,6 +152,7 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 	w.pros(l, 30)
 	sent := w.Finish(w.NewJob(l.ID)).CampaignID
 	inner := w.segment("Pro", pro)
+	w.newTag("VIP")
 	for name, c := range map[string]struct {
 		rule   string
 		breaks func(w *world)
@@ -166,6 +167,11 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 			`{"any": [{"not": {"received": "` + sent + `"}}, {"field": "plan", "exists": true}]}`,
 			func(w *world) { w.sql("UPDATE recipient SET job_no = -job_no") },
 			func(w *world) { w.sql("UPDATE recipient SET job_no = -job_no") },
+		},
+		"a deleted tag": {
+			`{"not": {"tag": "VIP"}}`,
+			func(w *world) { w.sql("UPDATE tag SET tenant_id = '-' || tenant_id") },
+			func(w *world) { w.sql("UPDATE tag SET tenant_id = substr(tenant_id, 2)") },
 		},
 		"a deleted segment": {
 			`{"not": {"segment": "` + inner.ID + `"}}`,

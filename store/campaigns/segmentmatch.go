@@ -12,6 +12,7 @@ import (
 type RuleMatch struct {
 	matcher  *core.Matcher
 	received [][]sentPart // recipients of each of the matcher's campaigns
+	tags     []int64      // number of each of the matcher's tags
 	lookups  int          // number of lists and campaigns in which each subscriber is looked up
 	now      core.Instant
 	asks     bool                     // opens and clicks are known only of subscribers who agreed
@@ -41,12 +42,15 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 		matcher: inlined.Compile(now, zone), now: now, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
 		language: map[string]string{},
 	}
-	sent := map[string][]sentPart{}
+	sent, tags := map[string][]sentPart{}, map[string]int64{}
 	seen := map[string]bool{}
 	inlined.Leaves("rule", func(path string, leaf *core.Rule) {
 		if err == nil && (leaf.Opened != nil || leaf.Clicked != nil || leaf.ClickedLink != nil) &&
 			(t.NoTracking || t.TotalsOnly) {
 			err = core.Undecided(path, "opens and clicks are not tracked per subscriber")
+		}
+		if err == nil && leaf.Tag != "" {
+			tags[leaf.Tag], err = decidedTag(q, tenantID, path, leaf.Tag)
 		}
 		if id := leaf.OnList + leaf.Campaign(); err == nil && id != "" && !seen[id] {
 			seen[id] = true
@@ -58,6 +62,9 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range m.matcher.Tags {
+		m.tags = append(m.tags, tags[name])
 	}
 	m.lookups += len(m.matcher.Lists)
 	if h := m.matcher.History; h != (core.History{}) {
@@ -135,6 +142,9 @@ func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]
 		}
 	}
 	if err := m.addFacts(q, subs[0].ListID, subs, ps); err != nil {
+		return nil, err
+	}
+	if err := m.addTags(q, subs, ps); err != nil {
 		return nil, err
 	}
 	if err := m.addLinks(s, q, keyed, ps); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // SegmentTable is the table of segments.
@@ -53,7 +54,7 @@ func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, chang
 	return err
 }
 
-// CheckRule is CheckReferences for all that a rule names: its lists and campaigns must be the tenant's as well.
+// CheckRule is CheckReferences for all that a rule names: its lists, campaigns and tags must be the tenant's as well.
 func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
 	err := CheckReferences(q, tenantID, path, rule, changed)
 	if err != nil {
@@ -61,8 +62,11 @@ func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *co
 	}
 	rule.Leaves(path, func(at string, leaf *core.Rule) {
 		noun, id := "list", leaf.OnList
-		if leaf.Campaign() != "" {
+		switch {
+		case leaf.Campaign() != "":
 			noun, id = "campaign", leaf.Campaign()
+		case leaf.Tag != "":
+			noun, id = "tag", leaf.Tag
 		}
 		if id == "" || err != nil {
 			return
@@ -75,13 +79,18 @@ func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *co
 	return err
 }
 
-// refersToTenant reports whether the list or campaign that a condition names is the tenant's.
+// refersToTenant reports whether the list, campaign or tag that a condition names is the tenant's.
 func refersToTenant(q db.Querier, tenantID string, leaf *core.Rule) (known bool, err error) {
 	switch {
 	case leaf.OnList != "":
 		return HasList(q, tenantID, leaf.OnList)
 	case leaf.Campaign() != "":
 		err = q.Get(&known, tenantHasCampaign, leaf.Campaign(), tenantID)
+	case leaf.Tag != "":
+		_, err = tenants.TagNamed(q, tenantID, leaf.Tag)
+		if known = err == nil; errors.Is(err, core.ErrTagNotFound) {
+			err = nil
+		}
 	default:
 		known = true
 	}
@@ -147,7 +156,7 @@ func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error
 	if _, err := combined.Inline("rule", nil); err != nil { // it refers to no segment any more, but may be too large
 		return nil, core.Undecided("rule", "its segments together have too many conditions")
 	}
-	return combined, nil
+	return combined, withTagIDs(q, tenantID, combined)
 }
 
 // ruleText is ruleOf as JSON. The text is empty if there is no segment or the segments can't be evaluated.

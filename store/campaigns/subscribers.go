@@ -74,7 +74,8 @@ func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Ins
 		return err
 	}
 	sub.ListID = a.ListID
-	if err != nil && a.erased != nil {
+	known := err == nil
+	if !known && a.erased != nil {
 		sub.Block = tenants.ErasedBlock(a.erased[p.Email.Key()])
 	}
 	mailable, was := sub.EmailKey != "" && sub.Mailable(), sub.Counted()
@@ -88,7 +89,10 @@ func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Ins
 	if mailable && !sub.Mailable() {
 		tx.Departs()
 	}
-	return SaveSubscriber(tx, was, &sub)
+	if err := SaveSubscriber(tx, was, &sub); err != nil || known {
+		return err
+	}
+	return tenants.TakeTags(tx, a.ListID, sub.ID, sub.EmailKey)
 }
 
 var upsertSubscriber = db.InsertInto("subscriber",

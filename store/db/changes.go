@@ -43,7 +43,7 @@ var maskedColumns = map[string][]string{
 // unaudited holds the columns of watched tables that every change updates.
 var unaudited = []string{
 	"id", "kid", "no", "file_no", "model_no", "created_at", "updated_at", "queued_at", "touched_at", "epoch", "revision",
-	"last_login_at", "waiting", "waiting_bytes", "dropped_id", "changed_by",
+	"last_login_at", "waiting", "waiting_bytes", "dropped_id", "changed_by", "name_key",
 }
 
 // Watch makes the next audit entry record how this row changes from now on.

@@ -27,6 +27,7 @@ var shownColumns = map[string]string{
 	"list": "tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent deleted_at " +
 		"language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url " +
 		"unsubscribe_redirect_url archive slug import_undone",
+	"tag":      "tenant_id name",
 	"model":    "owner_id size sha256 content_type visibility",
 	"share":    "user_id permission",
 	"provider": "name kind tenant_id topics disabled_at",

@@ -104,7 +104,7 @@ func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonD
 		Email: string(p.Email), Subscriptions: []core.PersonSubscription{}, Requests: []core.PersonRequest{},
 		Subscribers: []core.PersonSubscriber{},
 		Mailings:    []core.PersonMailing{}, Reports: []core.PersonReport{}, Blocks: []core.PersonBlock{},
-		Mails:  []core.PersonMail{},
+		Mails: []core.PersonMail{}, Tags: []core.PersonTag{},
 		Events: []core.PersonEvent{},
 		Audit:  []core.PersonAudit{}, Invitations: []core.Invitation{},
 	}
@@ -228,6 +228,7 @@ func (at *personReach) newsletter(r *db.Reader, d *core.PersonData) error {
 			UNION ALL SELECT iif(list_id = '', 'disabled', 'left'), tenant_id, reason, '', 1, created_at FROM
 			disable_request WHERE lower(email) = ?1 AND (?2 = '' OR tenant_id = ?2)
 			ORDER BY created_at`, tenant},
+		{&d.Tags, tenants.TagsOfPairs, pairs},
 		{&d.Said, `SELECT tenant_id, list_id, import_id, kind, reason, said_at FROM import_word WHERE email_key = ?1 AND
 			(?2 = '' OR tenant_id = ?2) ORDER BY said_at, list_id`, tenant},
 		{

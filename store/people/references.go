@@ -18,6 +18,7 @@ const (
 	NounTemplate      Noun = "template"
 	NounTheme         Noun = "theme"
 	NounSegment       Noun = "segment"
+	NounTag           Noun = "tag"
 	NounJob           Noun = "job"
 	NounCampaign      Noun = "campaign"
 	NounWebhookClient Noun = "webhook client"
@@ -56,6 +57,7 @@ var ReferenceQueries = map[Noun]string{
 	NounTemplate:      "SELECT id, name, tenant_id FROM template",
 	NounTheme:         "SELECT id, name, tenant_id FROM theme",
 	NounSegment:       "SELECT id, name, tenant_id FROM segment",
+	NounTag:           "SELECT id, name, tenant_id FROM tag",
 	NounJob:           "SELECT j.id, c.name, j.tenant_id FROM send_job j JOIN campaign_copy c ON c.id = j.copy_id",
 	NounCampaign:      "SELECT id, iif(name = '', subject, name) AS name, tenant_id FROM campaign",
 	NounWebhookClient: "SELECT id, name, tenant_id FROM webhook_client",

@@ -158,6 +158,14 @@ var expired = []sweep{
 		keep: keptEvents,
 	},
 	oldest("provider_event", "received_at").after(keptRecipients),
+	{
+		// Of deleted tags. The query first finds the numbers of all tags that people have or had.
+		table: "tagged", key: "list_id, id, tag_no", find: `WITH RECURSIVE g (no) AS (SELECT min(tag_no) FROM tagged
+			INDEXED BY tagged_tag UNION ALL SELECT (SELECT min(tag_no) FROM tagged INDEXED BY tagged_tag WHERE tag_no > g.no)
+			FROM g WHERE g.no IS NOT NULL)
+			SELECT t.list_id, t.id, t.tag_no FROM g CROSS JOIN tagged AS t INDEXED BY tagged_tag ON t.tag_no = g.no
+			WHERE g.no IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tag WHERE no = g.no) AND ?1 > 0 LIMIT +?2`,
+	},
 	expiredBy("queue_id", "id", "queue_id_sent", "sent_at < ?").after(keptFor(queueIDKept)),
 	expiredBy("known_device", "user_id, key", "known_device_used", "used_at < ?").after(keptFor(knownDeviceKept)),
 }
@@ -200,6 +208,7 @@ var remainsOfDeleted = []sweep{
 	ofDeleted("tenant", "media", "id", "media_tenant"),
 	ofDeleted("tenant", "theme", "id", "theme_tenant"),
 	ofDeleted("tenant", "segment", "id", "segment_name"),
+	ofDeleted("tenant", "tag", "no", "tag_name"),
 	ofDeleted("tenant", "role", "user_id, role, tenant_id", "role_tenant"),
 	ofDeleted("tenant", "invitation", "id", "invitation_tenant"),
 	ofDeleted("tenant", "webhook_client", "id", "webhook_client_tenant"),

@@ -21,6 +21,7 @@ var auditNouns = map[string]string{
 	"template":         namesOf("template", "r.name", "''"),
 	"theme":            namesOf("theme", "r.name", "''"),
 	"segment":          namesOf("segment", "r.name", "''"),
+	"tag":              namesOf("tag", "r.name", "''"),
 	"media":            namesOf("media", "r.name", "''"),
 	"import":           namesOf("import_job", "r.name", "''"),
 	"client":           withDeleted("client"),

@@ -1,0 +1,63 @@
+package core
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of tags.
+const (
+	MaxTags      = 500 // of a tenant
+	MaxTagsOfOne = 50  // of a person
+	maxTagName   = 60  // characters
+)
+
+// Tag is a label that a team gives to people. Only members of the team see and change it.
+type Tag struct {
+	No        int64   `json:"-" db:"no"`
+	ID        string  `json:"id" db:"id"`
+	TenantID  string  `json:"tenant_id" db:"tenant_id"`
+	Name      string  `json:"name" db:"name"`
+	NameKey   string  `json:"-" db:"name_key"` // TagKey of Name
+	CreatedAt Instant `json:"created_at" db:"created_at"`
+	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
+}
+
+// TagKey folds the name of a tag. Names with the same key are the same name.
+func TagKey(name string) string { return foldText(strings.TrimSpace(name)) }
+
+// NewTag returns a new tag of a tenant.
+func NewTag(tenantID, name string, now Instant) (Tag, error) {
+	t := Tag{ID: NewID(), TenantID: tenantID, CreatedAt: now}
+	return t, t.Rename(name, now)
+}
+
+// Rename sets the name of the tag. Commas and semicolons separate the tags in a column of an imported file, and an ID
+// in a rule names a tag by its ID.
+func (t *Tag) Rename(name string, now Instant) error {
+	name = strings.TrimSpace(name)
+	if name == "" || utf8.RuneCountInString(name) > maxTagName || hasControl(name) || !utf8.ValidString(name) {
+		return Invalidf("name", "name must have 1 to %d characters and no control characters.", maxTagName)
+	}
+	if strings.ContainsAny(name, ",;") {
+		return Invalidf("name", "name must not contain a comma or a semicolon.")
+	}
+	if _, id := ParseID(name); id {
+		return Invalidf("name", "name must not be an ID.")
+	}
+	t.Name, t.NameKey, t.UpdatedAt = name, TagKey(name), now
+	return nil
+}
+
+// Named reports whether a condition names the tag, by its name or id.
+func (t *Tag) Named(condition string) bool {
+	return condition != "" && (condition == t.ID || TagKey(condition) == t.NameKey)
+}
+
+// ErrTagUsed returns the Conflict error for deleting a tag that segments use.
+func ErrTagUsed(by []Segment) *Error {
+	if len(by) > 1 {
+		return Conflictf("tag_in_use", "The segment %q and others use this tag. Remove it there first.", by[0].Name)
+	}
+	return Conflictf("tag_in_use", "The segment %q uses this tag. Remove it there first.", by[0].Name)
+}

@@ -1,0 +1,113 @@
+package audience
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// AddTag adds a tag. If the tenant doesn't exist, it returns core.ErrNotFound. If the tenant has a tag with that name,
+// or as many as it can have, it returns a Conflict.
+func (s *Store) AddTag(ctx context.Context, t core.Tag, actor string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("tag", t.ID); err != nil {
+			return err
+		}
+		if _, err := tenants.ReadTenant(tx, t.TenantID); err != nil {
+			return err
+		}
+		if err := tenants.AddTag(tx, &t); err != nil {
+			return err
+		}
+		return tx.Audit(t.CreatedAt, actor, "tag.create", t.TenantID, t.ID)
+	})
+}
+
+// RenameTag renames a tag, also in the rules of segments. If there is no such tag, it returns core.ErrTagNotFound. If the tenant has another one with
+// that name, it returns a Conflict.
+func (s *Store) RenameTag(ctx context.Context, id, name, actor string, now core.Instant) (t core.Tag, err error) {
+	err = s.ChangeRecord(ctx, "tag", id, "tag.update", actor, now, func(tx *db.Tx) error {
+		if t, err = tenants.ReadTag(tx, id); err != nil {
+			return err
+		}
+		was := t
+		if err := t.Rename(name, now); err != nil {
+			return err
+		}
+		if err := renameInRules(tx, &was, t.Name); err != nil {
+			return err
+		}
+		return db.UpdateRow(tx, &tenants.TagTable, &t, id)
+	})
+	return t, db.OrNotFound(err, core.ErrTagNotFound)
+}
+
+// DeleteTag removes a tag from everyone. If there is no such tag, it returns core.ErrTagNotFound. If a segment uses it,
+// it returns core.ErrTagUsed.
+func (s *Store) DeleteTag(ctx context.Context, id, actor string, now core.Instant) error {
+	err := s.ChangeRecord(ctx, "tag", id, "tag.delete", actor, now, func(tx *db.Tx) error {
+		t, err := tenants.ReadTag(tx, id)
+		if err != nil {
+			return err
+		}
+		using, err := segmentsWith(tx, &t)
+		if err != nil {
+			return err
+		}
+		if len(using) > 0 {
+			return core.ErrTagUsed(using)
+		}
+		return tx.One("DELETE FROM tag WHERE id = ?", id)
+	})
+	return db.OrNotFound(err, core.ErrTagNotFound)
+}
+
+// segmentsWith returns the segments whose rules name a tag, by name.
+func segmentsWith(tx *db.Tx, t *core.Tag) (using []core.Segment, err error) {
+	var all []core.Segment
+	if err := tx.All(&all, segmentsOfTenant, t.TenantID, "", core.MaxSegments); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		rule, err := all[i].ParsedRule()
+		if err != nil {
+			return nil, err
+		}
+		named := false
+		rule.Leaves("", func(_ string, leaf *core.Rule) { named = named || t.Named(leaf.Tag) })
+		if named {
+			using = append(using, all[i])
+		}
+	}
+	slices.SortFunc(using, func(a, b core.Segment) int { return strings.Compare(a.Name, b.Name) })
+	return using, nil
+}
+
+// renameInRules writes a new name of a tag into the rules that name it.
+func renameInRules(tx *db.Tx, t *core.Tag, name string) error {
+	using, err := segmentsWith(tx, t)
+	for i := 0; i < len(using) && err == nil; i++ {
+		g := &using[i]
+		var rule *core.Rule
+		if rule, err = g.ParsedRule(); err != nil {
+			return err
+		}
+		rule.Leaves("", func(_ string, leaf *core.Rule) {
+			if t.Named(leaf.Tag) {
+				leaf.Tag = name
+			}
+		})
+		text := rule.JSON()
+		if len(text) > core.MaxRuleBytes {
+			return core.Invalidf("name", "name: the rule of the segment %q would be too long.", g.Name)
+		}
+		g.Rule, g.Revision = core.RuleText(text), g.Revision+1
+		err = db.UpdateRow(tx, &campaigns.SegmentTable, g, g.ID)
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package campaigns
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+const (
+	// tagsBetween selects the tags of the subscribers of a list between two ids, both inclusive.
+	tagsBetween = "SELECT id, tag_no FROM tagged AS t WHERE list_id = ?1 AND id >= ?2 AND id <= ?3 ORDER BY id LIMIT +?4"
+	// tagsAmong selects which of some tags some subscribers of a list have. Both are JSON arrays.
+	tagsAmong = `SELECT t.id, t.tag_no FROM json_each(?2) AS j CROSS JOIN json_each(?3) AS g
+		CROSS JOIN tagged AS t ON t.list_id = ?1 AND t.id = j.value AND t.tag_no = g.value`
+)
+
+// tagsRead is how many rows tagsBetween reads for each subscriber. If there are more, the subscribers are far apart or
+// have many tags, and each is looked up.
+const tagsRead = 8
+
+// decidedTag returns the number of a tag that a condition names. If there is none, it returns an error of
+// core.Undecided.
+func decidedTag(q db.Querier, tenantID, path, name string) (int64, error) {
+	t, err := tenants.TagNamed(q, tenantID, name)
+	if errors.Is(err, core.ErrTagNotFound) {
+		err = core.Undecided(path, "tag "+name+" doesn't exist")
+	}
+	return t.No, err
+}
+
+// addTags fills in the tags that a rule needs of some subscribers of one list, who are in the order of their ids.
+func (m *RuleMatch) addTags(q db.Querier, subs []core.Subscriber, ps []core.Profile) error {
+	if len(m.tags) == 0 {
+		return nil
+	}
+	var rows []struct {
+		ID  string `db:"id"`
+		Tag int64  `db:"tag_no"`
+	}
+	list, limit := subs[0].ListID, tagsRead*len(subs)
+	err := q.All(&rows, tagsBetween, list, subs[0].ID, subs[len(subs)-1].ID, limit)
+	if err == nil && len(rows) == limit {
+		ids := make([]string, len(subs))
+		for i := range subs {
+			ids[i] = subs[i].ID
+		}
+		rows = rows[:0]
+		err = q.All(&rows, tagsAmong, list, db.JsonOf(ids), numbers(m.tags))
+	}
+	if err != nil {
+		return err
+	}
+	flags, next := make([]bool, len(subs)*len(m.tags)), 0
+	for i := range subs {
+		ps[i].Tagged, flags = flags[:len(m.tags)], flags[len(m.tags):]
+		for ; next < len(rows) && rows[next].ID <= subs[i].ID; next++ {
+			if at := slices.Index(m.tags, rows[next].Tag); at >= 0 && rows[next].ID == subs[i].ID {
+				ps[i].Tagged[at] = true
+			}
+		}
+	}
+	return nil
+}
+
+// withTagIDs replaces the names of tags in a rule by their ids, so that the rule stays the same if a tag is renamed. If
+// there is no such tag, it returns an error of core.Undecided.
+func withTagIDs(q db.Querier, tenantID string, rule *core.Rule) (err error) {
+	rule.Leaves("rule", func(path string, leaf *core.Rule) {
+		if leaf.Tag == "" || err != nil {
+			return
+		}
+		t, e := tenants.TagNamed(q, tenantID, leaf.Tag)
+		if errors.Is(e, core.ErrTagNotFound) {
+			e = core.Undecided(path, "tag "+leaf.Tag+" doesn't exist")
+		}
+		leaf.Tag, err = t.ID, e
+	})
+	return err
+}
+
+// numbers returns numbers as an argument of json_each.
+func numbers(list []int64) string {
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // numbers always encode
+	}
+	return string(text)
+}

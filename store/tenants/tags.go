@@ -1,0 +1,254 @@
+package tenants
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// TagTable is the table of tags.
+var TagTable = db.TableOf[core.Tag]("tag", []string{"no"}, []string{"id", "tenant_id", "created_at"})
+
+const tagColumns = "g.no, g.id, g.tenant_id, g.name, g.name_key, g.created_at, g.updated_at"
+
+const (
+	tagsOfTenant = "SELECT " + tagColumns + " FROM tag AS g INDEXED BY tag_name WHERE g.tenant_id = ? AND g.id > ? ORDER BY g.id LIMIT +?"
+	// tagsOfPerson selects the tags of a person by pairs of list and id.
+	tagsOfPerson = "SELECT DISTINCT " + tagColumns + ` FROM json_each(?) AS p
+		CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
+		CROSS JOIN tag AS g ON g.no = t.tag_no ORDER BY g.name_key`
+)
+
+// TagsOfPairs selects the tags of a person for an export, by pairs of list and id.
+const TagsOfPairs = `SELECT g.tenant_id, g.name, min(t.at) AS at FROM json_each(?) AS p
+	CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
+	CROSS JOIN tag AS g ON g.no = t.tag_no GROUP BY g.no ORDER BY g.tenant_id, g.name_key`
+
+// Tags returns a page of a tenant's tags by id. The only error is core.ErrStorage.
+func (s *Store) Tags(ctx context.Context, tenantID string, page core.Page) (tags []core.Tag, err error) {
+	err = s.All(ctx, &tags, tagsOfTenant, tenantID, page.After, page.Limit)
+	return tags, err
+}
+
+// AllTags returns the tags of a tenant by name. The only error is core.ErrStorage.
+func (s *Store) AllTags(ctx context.Context, tenantID string) ([]core.Tag, error) {
+	tags, err := s.Tags(ctx, tenantID, core.Page{Limit: core.MaxTags})
+	slices.SortFunc(tags, func(a, b core.Tag) int { return strings.Compare(a.NameKey, b.NameKey) })
+	return tags, err
+}
+
+// Tag returns a tag. If there is none with that id, it returns core.ErrTagNotFound.
+func (s *Store) Tag(ctx context.Context, id string) (t core.Tag, err error) {
+	return ReadTag(s.Reads(ctx), id)
+}
+
+// ReadTag is Tag inside an operation.
+func ReadTag(q db.Querier, id string) (t core.Tag, err error) {
+	err = q.Get(&t, "SELECT "+tagColumns+" FROM tag AS g WHERE g.id = ?", id)
+	return t, db.OrNotFound(err, core.ErrTagNotFound)
+}
+
+// TagNamed returns a tenant's tag by its name or id. If there is none, it returns core.ErrTagNotFound.
+func TagNamed(q db.Querier, tenantID, name string) (t core.Tag, err error) {
+	if id, ok := core.ParseID(name); ok {
+		err = q.Get(&t, "SELECT "+tagColumns+" FROM tag AS g WHERE g.id = ? AND g.tenant_id = ?", id, tenantID)
+	} else {
+		err = q.Get(&t, "SELECT "+tagColumns+" FROM tag AS g WHERE g.tenant_id = ? AND g.name_key = ?", tenantID,
+			core.TagKey(name))
+	}
+	return t, db.OrNotFound(err, core.ErrTagNotFound)
+}
+
+// AddTag adds a tag. If the tenant has one with that name, or as many as it can have, it returns a Conflict.
+func AddTag(tx *db.Tx, t *core.Tag) error {
+	n, err := tx.Number("SELECT count(*) FROM tag INDEXED BY tag_name WHERE tenant_id = ?", t.TenantID)
+	if err != nil {
+		return err
+	}
+	if n >= core.MaxTags {
+		return core.Conflictf("conflict", "A tenant can have at most %d tags. Delete one first.", core.MaxTags)
+	}
+	t.No, err = db.InsertRow(tx, &TagTable, t)
+	tx.Kick(db.TopicRecords)
+	return err
+}
+
+// TagsAt returns the tags of an address by name. A person has the same tags on all lists of a tenant. The only error
+// is core.ErrStorage.
+func (s *Store) TagsAt(ctx context.Context, tenantID, emailKey string) (tags []core.Tag, err error) {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		pairs, err := IDsAmong(s.DB, r, emailKey, tenantID)
+		if err != nil {
+			return err
+		}
+		return r.All(&tags, tagsOfPerson, pairs)
+	})
+	return tags, err
+}
+
+// SetTags replaces the tags of an address on all lists of a tenant that know it. names are names or ids. If there is no
+// tag with a name, or there are too many, it returns an Invalid error on tags. If no list knows the address, it returns
+// core.ErrNotFound.
+func (s *Store) SetTags(ctx context.Context, tenantID string, email core.Email, names []string, actor string,
+	now core.Instant,
+) ([]core.Tag, error) {
+	return s.ChangeTags(ctx, tenantID, email, func([]string) []string { return names }, actor, now)
+}
+
+// ChangeTags is SetTags with a function that returns the new tags for the ids of those that the address has.
+func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Email, change func(ids []string) []string,
+	actor string, now core.Instant,
+) (tags []core.Tag, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		pairs, err := IDsOf(tx, email.Key(), tenantID)
+		if err != nil {
+			return err
+		}
+		var had []core.Tag
+		if err := tx.All(&had, tagsOfPerson, pairs); err != nil {
+			return err
+		}
+		ids := make([]string, len(had))
+		for i := range had {
+			ids[i] = had[i].ID
+		}
+		if tags, err = tagsNamed(tx, tenantID, change(ids)); err != nil || slices.Equal(had, tags) {
+			return err
+		}
+		if _, err := tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),
+			"DELETE FROM tagged WHERE list_id = ? AND id = ?"); err != nil {
+			return err
+		}
+		for i := range tags {
+			n, err := tx.ExecPairs(pairs, knownPairs, "INSERT INTO tagged (tag_no, at, list_id, id) VALUES (?, ?, ?, ?)",
+				tags[i].No, int64(now))
+			if err == nil && n == 0 {
+				err = core.ErrNotFound
+			}
+			if err != nil {
+				return err
+			}
+		}
+		tx.Tell("tags", namesOfTags(had), namesOfTags(tags))
+		return tx.Audit(now, actor, "subscription.tag", tenantID, email.Mask())
+	})
+	return tags, err
+}
+
+// knownPairs selects the pairs of list and id that belong to a subscriber or a subscription.
+const knownPairs = `SELECT p.value->>0 AS a, p.value->>1 AS b FROM json_each(?1) AS p WHERE ` + knownPair
+const knownPair = `(EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)
+	OR EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id = p.value->>1))`
+
+// tagsNamed returns the tags of a tenant with some names or ids, by name and each once.
+func tagsNamed(tx *db.Tx, tenantID string, names []string) (tags []core.Tag, err error) {
+	for _, name := range names {
+		t, err := TagNamed(tx, tenantID, name)
+		if errors.Is(err, core.ErrTagNotFound) {
+			return nil, core.Invalidf("tags", "tags: There is no tag %q. Create it first.", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		tags = append(tags, t)
+	}
+	slices.SortFunc(tags, func(a, b core.Tag) int { return strings.Compare(a.NameKey, b.NameKey) })
+	if tags = slices.Compact(tags); len(tags) > core.MaxTagsOfOne {
+		return nil, core.Invalidf("tags", "tags: A person can have at most %d tags.", core.MaxTagsOfOne)
+	}
+	return tags, nil
+}
+
+func namesOfTags(tags []core.Tag) string {
+	names := make([]string, len(tags))
+	for i := range tags {
+		names[i] = tags[i].Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// TagMany gives a tag to subscribers of a list, on all lists of the tenant that know them. It returns the ids of those
+// who didn't have it. Whoever has core.MaxTagsOfOne tags doesn't get it.
+func TagMany(tx *db.Tx, t *core.Tag, listID string, ids []string, now core.Instant) (changed []string, err error) {
+	err = onEachList(tx, t.TenantID, listID, ids, func(list string, these []string) error {
+		var added []string
+		err := tx.All(&added, `INSERT INTO tagged (list_id, id, tag_no, at)
+			SELECT ?1, j.value, ?3, ?4 FROM json_each(?2) AS j WHERE (
+			EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?1 AND id = j.value)
+			OR EXISTS (SELECT 1 FROM subscription WHERE list_id = ?1 AND id = j.value))
+			AND (SELECT count(*) FROM tagged AS o CROSS JOIN tag AS g ON g.no = o.tag_no
+			WHERE o.list_id = ?1 AND o.id = j.value) < ?5
+			ON CONFLICT DO NOTHING RETURNING id`, list, db.JsonOf(these), t.No, int64(now), core.MaxTagsOfOne)
+		if list == listID {
+			changed = added
+		}
+		return err
+	})
+	return changed, err
+}
+
+// UntagMany removes a tag from subscribers of a list, on all lists of the tenant. It returns the ids of those who had
+// it.
+func UntagMany(tx *db.Tx, t *core.Tag, listID string, ids []string) (changed []string, err error) {
+	err = onEachList(tx, t.TenantID, listID, ids, func(list string, these []string) error {
+		var removed []string
+		err := tx.All(&removed, `DELETE FROM tagged WHERE list_id = ?1 AND id IN (SELECT value FROM json_each(?2))
+			AND +tag_no = ?3 RETURNING id`, list, db.JsonOf(these), t.No)
+		if list == listID {
+			changed = removed
+		}
+		return err
+	})
+	return changed, err
+}
+
+// onEachList calls f with each list of a tenant and the ids that some subscribers of a list have there.
+func onEachList(tx *db.Tx, tenantID, listID string, ids []string, f func(list string, ids []string) error) error {
+	var keys []string
+	err := tx.All(&keys, `SELECT coalesce(s.email_key, m.email_key) FROM json_each(?2) AS j
+		LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value
+		LEFT JOIN subscription AS m ON m.list_id = ?1 AND m.id = j.value
+		WHERE coalesce(s.email_key, m.email_key) IS NOT NULL`, listID, db.JsonOf(ids))
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	var lists []string
+	if err := tx.All(&lists, "SELECT id FROM list INDEXED BY list_tenant WHERE tenant_id = ?", tenantID); err != nil {
+		return err
+	}
+	there := make([]string, len(keys))
+	for _, list := range lists {
+		idOf := tx.DB().SubscriptionIDs(list)
+		for i, key := range keys {
+			there[i] = idOf.Of(key)
+		}
+		if err := f(list, there); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TakeTags gives a new subscriber of a list the tags that the address has on the tenant's other lists.
+func TakeTags(tx *db.Tx, listID, id, emailKey string) error {
+	var tenantID string
+	err := tx.Get(&tenantID, `SELECT l.tenant_id FROM list AS l WHERE l.id = ?
+		AND EXISTS (SELECT 1 FROM tag INDEXED BY tag_name WHERE tenant_id = l.tenant_id)`, listID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	pairs, err := IDsOf(tx, emailKey, tenantID)
+	if err == nil {
+		_, err = tx.Exec(`INSERT INTO tagged (list_id, id, tag_no, at) SELECT ?2, ?3, t.tag_no, t.at
+			FROM json_each(?1) AS p CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
+			WHERE true ON CONFLICT DO NOTHING`, pairs, listID, id)
+	}
+	return err
+}
