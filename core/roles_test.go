@@ -11,7 +11,7 @@ func TestRoles(t *testing.T) {
 	adds := map[string]string{
 		RoleViewer:    "tenant.read list.read figures.read people.masked segment.read",
 		RoleEditor:    "campaign.read campaign.write template.read template.write media.read media.write test.send segment.write",
-		RolePublisher: "campaign.approve campaign.send test.anyone people.read people.add people.import",
+		RolePublisher: "campaign.approve campaign.send test.anyone people.read people.add people.import people.tag",
 		RoleTenantAdmin: "people.change people.export people.erase list.settings suppression.manage client.manage " +
 			"client.secret endpoint.manage webhook.manage domain.propose dkim.read dkim.manage tenant.settings team.read team.manage audit.read",
 		RoleOperator: "tenant.manage domain.verify relay.manage provider.manage key.manage outbox.manage " +

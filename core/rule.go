@@ -293,7 +293,7 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 		return Invalidf(path, "%s is not allowed here.", path)
 	}
 	if head == "tag" {
-		r.Tag, err = ruleText(path, value, maxTagName)
+		r.Tag, err = ruleText(path, value, MaxTagName)
 		return err
 	}
 	id, err := ruleText(path, value, MaxRuleField)

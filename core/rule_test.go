@@ -92,7 +92,9 @@ func TestRulesThatAreRefused(t *testing.T) {
 		`{"on_list":"a","is":"b"}`:                          "rule|: is can't be combined with on_list",
 		`{"recieved":"c"}`:                                  "rule|: unknown condition recieved. Did you mean received?",
 		`{"fields":"a","is":"b"}`:                           "rule|: unknown condition fields. Did you mean field?",
-		`{"tag":"vip"}`:                                     "rule|: unknown condition tag. Use one of all, any",
+		`{"tag":" "}`:                                       "rule.tag|must have 1 to 60 characters",
+		`{"tag":["vip"]}`:                                   "rule.tag|must be a text",
+		`{"tagged":"vip"}`:                                  "rule|: unknown condition tagged. Use one of all, any",
 		`{"field":"a","start_with":"b"}`:                    "rule|: unknown condition start_with. Did you mean starts_with?",
 		`{"field":"a","before_days":3}`:                     "rule|: unknown condition before_days.",
 		`{"joined":{"whithin_days":3}}`: "rule.joined|: unknown condition whithin_days. " +

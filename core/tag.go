@@ -9,7 +9,7 @@ import (
 const (
 	MaxTags      = 500 // of a tenant
 	MaxTagsOfOne = 50  // of a person
-	maxTagName   = 60  // characters
+	MaxTagName   = 60  // characters
 )
 
 // Tag is a label that a team gives to people. Only members of the team see and change it.
@@ -36,8 +36,8 @@ func NewTag(tenantID, name string, now Instant) (Tag, error) {
 // in a rule names a tag by its ID.
 func (t *Tag) Rename(name string, now Instant) error {
 	name = strings.TrimSpace(name)
-	if name == "" || utf8.RuneCountInString(name) > maxTagName || hasControl(name) || !utf8.ValidString(name) {
-		return Invalidf("name", "name must have 1 to %d characters and no control characters.", maxTagName)
+	if name == "" || utf8.RuneCountInString(name) > MaxTagName || hasControl(name) || !utf8.ValidString(name) {
+		return Invalidf("name", "name must have 1 to %d characters and no control characters.", MaxTagName)
 	}
 	if strings.ContainsAny(name, ",;") {
 		return Invalidf("name", "name must not contain a comma or a semicolon.")

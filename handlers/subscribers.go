@@ -271,8 +271,10 @@ func blockOf(c *web.Call, s *core.Suppressed) block {
 
 func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error) {
 	l := a.found(c)
-	r = subscriberRecord{subscriber: a.shown(c, l), Means: l.Proof, Consents: []core.Consent{}, Blocks: []block{},
-		Tags: []string{}}
+	r = subscriberRecord{
+		subscriber: a.shown(c, l), Means: l.Proof, Consents: []core.Consent{}, Blocks: []block{},
+		Tags: []string{},
+	}
 	list, err := a.store.List(c, l.ListID)
 	if r.ListName = list.Name; err != nil || !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
 		return r, err
@@ -410,4 +412,26 @@ func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 		c.Cut(err) // the head is out: only a cut connection shows it
 	}
 	return nil
+}
+
+// subscriberTags holds the tags of a person.
+type subscriberTags struct {
+	Tags []string `json:"tags" is:"required" max:"50" about:"Names of the person's tags on all lists of the tenant"`
+}
+
+// taggedSubscriber is the answer to subscriberTags.
+type taggedSubscriber struct {
+	Tags []string `json:"tags"` // names
+}
+
+// tagNames returns the names of tags.
+func tagNames(tags []core.Tag) []string {
+	return web.RowsOf(tags, func(t *core.Tag) string { return t.Name })
+}
+
+// tag replaces the tags of a person.
+func (a subscribers) tag(c *web.Call, in subscriberTags) (taggedSubscriber, error) {
+	l := a.found(c)
+	tags, err := a.store.SetTags(c, l.TenantID, l.Email, in.Tags, web.Actor(c), c.Now)
+	return taggedSubscriber{tagNames(tags)}, err
 }

@@ -19,7 +19,7 @@ CREATE TABLE tagged (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tagged_tag ON tagged (tag_no);
 
--- Whoever is no longer known on a list has no tags there.
+-- A person who is no longer known on a list has no tags there.
 CREATE TRIGGER subscriber_without_tags AFTER DELETE ON subscriber
   WHEN NOT EXISTS (SELECT 1 FROM subscription WHERE list_id = OLD.list_id AND id = OLD.id) BEGIN
   DELETE FROM tagged WHERE list_id = OLD.list_id AND id = OLD.id;

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"newsletterd/core"
@@ -40,6 +41,12 @@ func (o *Console) newAddress(p *Page) (web.HTML, error) {
 		var made person
 		if err := answer.Decode(&made); err != nil {
 			return "", "", err
+		}
+		if len(d.Tags) > 0 && p.May(core.ActionPeopleTag) {
+			path := "/api/admin/subscribers/" + url.PathEscape(made.ID) + "/tags"
+			if err := p.Do(http.MethodPut, path, map[string]any{"tags": d.Tags}, nil); err != nil {
+				return "", "", err
+			}
 		}
 		notice = "asked"
 		if answer.Status != http.StatusCreated {

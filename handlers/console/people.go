@@ -21,6 +21,7 @@ func (o *Console) peopleRoutes(t *web.Table) {
 	o.bulkRoutes(t)
 	o.personRoutes(t)
 	o.segmentRoutes(t)
+	o.tagRoutes(t)
 	o.suppressionRoutes(t)
 	o.importRoutes(t)
 }

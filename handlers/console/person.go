@@ -38,6 +38,7 @@ type personRecord struct {
 	person
 	Consents []core.Consent `json:"consents"`
 	Blocks   []personBlock  `json:"blocks"`
+	Tags     []string       `json:"tags"`
 }
 
 // personBlock is a reason why an address is blocked.
@@ -66,9 +67,11 @@ type personData struct {
 	Pager    pager
 	Queued   []personQueued // transactional emails, newest first
 	Fields   []field
-	Rest     []said // preferences that are not fields of the list
-	Liftable bool   // there is a block that the tenant can remove
-	Address  field  // input for a new address, if the mailbox doesn't exist
+	Rest     []said     // preferences that are not fields of the list
+	Liftable bool       // there is a block that the tenant can remove
+	Tag      field      // input for a tag
+	Known    []core.Tag // tags of the tenant, to choose from
+	Address  field      // input for a new address, if the mailbox doesn't exist
 }
 
 // said is a preference with its value.
@@ -135,6 +138,13 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 		if err := p.readPerson(&d, fields); err != nil {
 			return web.HTML{}, err
 		}
+		if d.Known, err = p.allTags(); err != nil {
+			return web.HTML{}, err
+		}
+	}
+	d.Tag = field{
+		Name: "tag", Label: p.T("Tag"), Value: p.Form["tag"], Required: true, Max: 60, Complete: "off", List: "tags",
+		Hint: p.T("Applies on all your lists. A new name creates a tag."),
 	}
 	return p.Show("person", v)
 }

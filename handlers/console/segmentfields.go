@@ -26,8 +26,9 @@ type segmentFields struct {
 	fields  []segmentField
 	lists   []core.CountedList
 	self    string              // the segment itself, which can't refer to itself
-	records map[string][]option // read campaigns and segments, by subject
+	records map[string][]option // read campaigns, segments and tags, by subject
 	links   map[string][]option // read links, by campaign
+	tags    []core.Tag          // read with the records
 }
 
 // segmentFields reads the fields and lists of the tenant. self is the id of the segment that is edited.
@@ -174,7 +175,7 @@ const (
 	maxSegmentChoices  = core.MaxSegments
 )
 
-// Records returns the campaigns, lists or segments to choose from in a row. One that no longer exists stays until
+// Records returns the campaigns, lists, segments or tags to choose from in a row. One that no longer exists stays until
 // another is chosen.
 func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 	p := f.page
@@ -195,6 +196,11 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 			for _, code := range core.Languages {
 				found = append(found, option{code, languageNames[code]})
 			}
+		case subjectTag:
+			f.tags, err = p.allTags()
+			for i := range f.tags {
+				found = append(found, option{f.tags[i].Name, f.tags[i].Name})
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -204,6 +210,11 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 	out := append([]option{{"", p.T("Choose …")}}, f.records[row.Of]...)
 	if row.Value != "" && !hasOption(out, row.Value) {
 		text := p.T("(deleted)")
+		for i := range f.tags { // named by its ID, or in another case
+			if row.Of == subjectTag && f.tags[i].Named(row.Value) {
+				text = f.tags[i].Name
+			}
+		}
 		if row.Of == subjectReceived || row.Of == subjectLink {
 			name, err := p.campaignName(row.Value)
 			if err != nil {

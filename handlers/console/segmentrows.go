@@ -21,6 +21,7 @@ const (
 	subjectSource   = "source"
 	subjectLanguage = "language"
 	subjectLink     = "clicked_link"
+	subjectTag      = "tag"
 	subjectField    = "field." // prefix of a field's name
 )
 
@@ -124,6 +125,10 @@ var segmentOps = map[string][]segmentOp{
 		{Name: "is", Text: "is on", Input: inputRecord, Said: "On the list “{{value}}”"},
 		{Name: "is_not", Text: "is not on", Input: inputRecord, Not: true, Said: "Not on the list “{{value}}”"},
 	},
+	subjectTag: {
+		{Name: "is", Text: "has", Input: inputRecord, Said: "Has the tag “{{value}}”"},
+		{Name: "is_not", Text: "doesn't have", Input: inputRecord, Not: true, Said: "Doesn't have the tag “{{value}}”"},
+	},
 	subjectSegment: {
 		{Name: "is", Text: "is in", Input: inputRecord, Said: "In the segment “{{value}}”"},
 		{Name: "is_not", Text: "is not in", Input: inputRecord, Not: true, Said: "Not in the segment “{{value}}”"},
@@ -170,6 +175,7 @@ var segmentSubjects = []struct{ name, text string }{
 	{subjectList, "List"},
 	{subjectLanguage, "List language"},
 	{subjectSegment, "Segment"},
+	{subjectTag, "Tag"},
 }
 
 // segmentRow is a condition in the form of a segment.
@@ -265,6 +271,8 @@ func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 		row.Of, values = subjectList, []string{r.OnList}
 	case r.Segment != "":
 		row.Of, values = subjectSegment, []string{r.Segment}
+	case r.Tag != "":
+		row.Of, values = subjectTag, []string{r.Tag}
 	default:
 		return row, false
 	}

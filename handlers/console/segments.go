@@ -28,7 +28,8 @@ func (o *Console) segmentRoutes(t *web.Table) {
 
 // PeopleTabs returns the tabs of the people page.
 func (p *Page) PeopleTabs() []tab {
-	return p.tabsOf(Link{p.T("People"), p.Path("people")}, Link{p.T("Segments"), p.Path("segments")})
+	return p.tabsOf(Link{p.T("People"), p.Path("people")}, Link{p.T("Segments"), p.Path("segments")},
+		Link{p.T("Tags"), p.Path("tags")})
 }
 
 // segmentsData is the Data of templates/segments.html.

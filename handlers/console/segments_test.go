@@ -18,6 +18,7 @@ func newTestFields() *segmentFields {
 		{Name: "city", Label: "City", Type: core.FieldText},
 	}, records: map[string][]option{
 		subjectReceived: {{"C", "May"}}, subjectList: {{"L", "Weekly"}}, subjectSegment: {{"S", "Yearly"}},
+		subjectTag:  {{"VIP", "VIP"}},
 		subjectLink: {{"C", "May"}},
 	}, links: map[string][]option{"C": {{"2", "https://acme.example/"}}}}
 }
@@ -79,6 +80,8 @@ func TestSegmentRows(t *testing.T) {
 		`{"not":{"received":"C"}}`:                           "Didn't receive “May”",
 		`{"on_list":"L"}`:                                    "On the list “Weekly”",
 		`{"not":{"on_list":"L"}}`:                            "Not on the list “Weekly”",
+		`{"tag":"VIP"}`:                                      "Has the tag “VIP”",
+		`{"not":{"tag":"VIP"}}`:                              "Doesn't have the tag “VIP”",
 		`{"segment":"S"}`:                                    "In the segment “Yearly”",
 		`{"not":{"segment":"S"}}`:                            "Not in the segment “Yearly”",
 	} {

@@ -51,7 +51,7 @@ var areas = []struct {
 // areaOf maps the first part of a path to its navigation area, if the name differs.
 var areaOf = map[string]string{
 	"new-campaign": "campaigns", "new-person": "people", "new-import": "people", "imports": "people",
-	"suppressions": "people", "segments": "people", "new-segment": "people",
+	"suppressions": "people", "segments": "people", "new-segment": "people", "tags": "people",
 	"new-list": "lists",
 }
 

@@ -124,6 +124,7 @@ var notices = map[string]string{
 
 	// For people.
 	"added":        "Added",
+	"tag-deleted":  "Tag deleted",
 	"asked":        "Person added. Confirmation email sent.",
 	"known":        "This address is already on the list. Nothing changed.",
 	"ended":        "Person unsubscribed",

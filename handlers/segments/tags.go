@@ -67,7 +67,9 @@ func (r *Room) createTag(c *web.Call, in newTag) (t core.Tag, err error) {
 	return t, web.UnknownTenant(r.Store.AddTag(c, t, web.Actor(c)))
 }
 
-func (r *Room) showTag(c *web.Call, _ string) (core.Tag, error) { return *c.Value(foundTag{}).(*core.Tag), nil }
+func (r *Room) showTag(c *web.Call, _ string) (core.Tag, error) {
+	return *c.Value(foundTag{}).(*core.Tag), nil
+}
 
 func (r *Room) renameTag(c *web.Call, in tagInput) (core.Tag, error) {
 	return r.Store.RenameTag(c, c.ID(), in.Name, web.Actor(c), c.Now)

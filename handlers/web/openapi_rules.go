@@ -36,6 +36,16 @@ func (names *describer) rule() obj {
 	engaged := testSchema(obj{
 		"last": obj{"type": "integer", "minimum": 1, "maximum": core.MaxRuleLast}, "within_days": days,
 	})
+	moment := testSchema(obj{"within_days": days, "before_days": days, "before": date, "after": date})
+	tag := obj{"type": "string", "minLength": 1, "maxLength": core.MaxTagName, "pattern": `\S`}
+	language := obj{
+		"type": []any{"string", "array"}, "enum": core.Languages, "items": obj{"type": "string", "enum": core.Languages},
+		"minItems": 1, "maxItems": core.MaxRuleValues,
+	}
+	link := obj{
+		"type": "object", "properties": obj{"campaign": id, "link": obj{"type": "integer", "minimum": 1}},
+		"required": []string{"campaign", "link"}, "additionalProperties": false,
+	}
 	group := obj{"type": "array", "items": ref, "minItems": 1, "maxItems": core.MaxRuleLeaves}
 	tests := obj{
 		"is": values, "is_not": values, "contains": text, "starts_with": text, "less": number, "more": number,
@@ -48,7 +58,7 @@ func (names *describer) rule() obj {
 			"type": "string", "minLength": 1, "maxLength": core.MaxRuleField, "pattern": `\S`,
 			"not": obj{"enum": []any{"email"}},
 		},
-		"joined": testSchema(obj{"within_days": days, "before_days": days, "before": date, "after": date}),
+		"joined": moment, "consented": moment, "source": values, "tag": tag, "language": language, "clicked_link": link,
 		"opened": engaged, "clicked": engaged,
 		"domain": obj{
 			"type": []any{"string", "array"}, "pattern": domain, "minItems": 1, "maxItems": core.MaxRuleValues,

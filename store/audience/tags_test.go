@@ -218,8 +218,8 @@ func TestTagsGo(t *testing.T) {
 	}
 }
 
-// A condition names a tag by its name in any case. A rename changes the rules that name it, and leaves jobs and approvals
-// as they are. A tag that a segment uses can't be deleted.
+// A condition names a tag by its name in any case. A rename changes the rules that name it, and leaves jobs and
+// approvals as they are. A tag that a segment uses can't be deleted.
 func TestTagsInRules(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()

@@ -16,7 +16,8 @@ var TagTable = db.TableOf[core.Tag]("tag", []string{"no"}, []string{"id", "tenan
 const tagColumns = "g.no, g.id, g.tenant_id, g.name, g.name_key, g.created_at, g.updated_at"
 
 const (
-	tagsOfTenant = "SELECT " + tagColumns + " FROM tag AS g INDEXED BY tag_name WHERE g.tenant_id = ? AND g.id > ? ORDER BY g.id LIMIT +?"
+	tagsOfTenant = "SELECT " + tagColumns + ` FROM tag AS g INDEXED BY tag_name WHERE g.tenant_id = ? AND g.id > ?
+		ORDER BY g.id LIMIT +?`
 	// tagsOfPerson selects the tags of a person by pairs of list and id.
 	tagsOfPerson = "SELECT DISTINCT " + tagColumns + ` FROM json_each(?) AS p
 		CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
@@ -140,9 +141,11 @@ func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Emai
 }
 
 // knownPairs selects the pairs of list and id that belong to a subscriber or a subscription.
-const knownPairs = `SELECT p.value->>0 AS a, p.value->>1 AS b FROM json_each(?1) AS p WHERE ` + knownPair
-const knownPair = `(EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)
+const (
+	knownPairs = `SELECT p.value->>0 AS a, p.value->>1 AS b FROM json_each(?1) AS p WHERE ` + knownPair
+	knownPair  = `(EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)
 	OR EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id = p.value->>1))`
+)
 
 // tagsNamed returns the tags of a tenant with some names or ids, by name and each once.
 func tagsNamed(tx *db.Tx, tenantID string, names []string) (tags []core.Tag, err error) {
@@ -172,7 +175,7 @@ func namesOfTags(tags []core.Tag) string {
 }
 
 // TagMany gives a tag to subscribers of a list, on all lists of the tenant that know them. It returns the ids of those
-// who didn't have it. Whoever has core.MaxTagsOfOne tags doesn't get it.
+// who didn't have it. A person with core.MaxTagsOfOne tags doesn't get it.
 func TagMany(tx *db.Tx, t *core.Tag, listID string, ids []string, now core.Instant) (changed []string, err error) {
 	err = onEachList(tx, t.TenantID, listID, ids, func(list string, these []string) error {
 		var added []string

@@ -1,0 +1,104 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// tagRoutes adds the routes for tags.
+func (o *Console) tagRoutes(t *web.Table) {
+	o.get(t, "/tags", core.ActionSegmentRead, o.tags, "The console: tags")
+	o.post(t, "/tags", core.ActionPeopleTag, o.changeTags, "The console: create, rename or delete a tag")
+	o.post(t, "/people/:id/tags", core.ActionPeopleTag, o.tagPerson, "The console: tag a person")
+}
+
+// tagsData is the Data of templates/tags.html.
+type tagsData struct {
+	Tags []core.Tag
+	New  field
+}
+
+// allTags reads the tenant's tags, by name.
+func (p *Page) allTags() ([]core.Tag, error) {
+	found, err := all[core.Tag](p, "/api/tags", p.ofTenant("limit", "100"), core.MaxTags)
+	slices.SortFunc(found, func(a, b core.Tag) int { return strings.Compare(core.TagKey(a.Name), core.TagKey(b.Name)) })
+	return found, err
+}
+
+func (o *Console) tags(p *Page) (web.HTML, error) { return p.showTags(View{}) }
+
+func (p *Page) showTags(v View) (web.HTML, error) {
+	d := tagsData{New: field{
+		Name: "name", Label: p.T("New tag"), Value: p.Form["name"], Required: true, Max: 60, Complete: "off",
+	}}
+	var err error
+	if d.Tags, err = p.allTags(); err != nil {
+		return web.HTML{}, err
+	}
+	v.Title, v.State, v.Data = p.T("Tags"), p.T("Labels that your team gives to people. Subscribers don't see them."), &d
+	return p.Show("tags", v)
+}
+
+// changeTags creates, renames or deletes a tag.
+func (o *Console) changeTags(p *Page) (web.HTML, error) {
+	id, notice := p.Form["id"], "saved"
+	path := "/api/tags/" + url.PathEscape(id)
+	var err error
+	switch {
+	case p.Form["do"] == "delete":
+		err, notice = p.Do(http.MethodDelete, path, nil, nil), "tag-deleted"
+	case id != "":
+		err = p.Do(http.MethodPut, path, map[string]any{"name": p.Form["name"]}, nil)
+	default:
+		_, err = p.createTag(p.Form["name"])
+	}
+	if err == nil {
+		return p.Redirect(p.Path("tags"), notice)
+	}
+	fault, status, ok := p.FaultOf(err)
+	if !ok {
+		return web.HTML{}, err
+	}
+	if id != "" {
+		delete(p.Form, "name")
+	}
+	return p.showTags(View{Fault: fault, Status: status})
+}
+
+func (p *Page) createTag(name string) (t core.Tag, err error) {
+	body := map[string]any{"tenant_id": p.Tenant.ID, "name": name}
+	return t, p.Do(http.MethodPost, "/api/tags", body, &t)
+}
+
+// tagPerson adds a tag to a person, which it creates if there is none of that name, or removes one.
+func (o *Console) tagPerson(p *Page) (web.HTML, error) {
+	return p.personPage(func(d *personData, _ core.Fields) (to, notice string, err error) {
+		return p.Path("people", d.ID), "saved", p.setTags(d)
+	})
+}
+
+func (p *Page) setTags(d *personData) error {
+	if name, ok := p.Form["remove"]; ok {
+		return p.putTags(slices.DeleteFunc(slices.Clone(d.Tags), func(tag string) bool { return tag == name }))
+	}
+	known, err := p.allTags()
+	if err != nil {
+		return err
+	}
+	name := strings.TrimSpace(p.Form["tag"])
+	if !slices.ContainsFunc(known, func(t core.Tag) bool { return core.TagKey(t.Name) == core.TagKey(name) }) {
+		if _, err := p.createTag(name); err != nil {
+			return err
+		}
+	}
+	return p.putTags(append(slices.Clone(d.Tags), name))
+}
+
+func (p *Page) putTags(names []string) error {
+	return p.Do(http.MethodPut, p.personPath("tags"), map[string]any{"tags": append([]string{}, names...)}, nil)
+}

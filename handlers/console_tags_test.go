@@ -1,0 +1,47 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// A publisher tags a person in the console, uses the tag in a segment, renames it and deletes it.
+func TestConsoleTags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RolePublisher)
+		person := "/people/" + e.store.SubscriptionIDs(e.shop.ID).Of("ada@old.example")
+		e.shows("/tags", http.StatusOK, "No tags yet", "Create tag")
+		e.sends("/tags", http.StatusSeeOther, url.Values{"name": {"Press"}})
+		e.sends("/tags", http.StatusBadRequest, url.Values{"name": {"a,b"}})
+		e.sends("/tags", http.StatusConflict, url.Values{"name": {"PRESS"}})
+		for _, name := range []string{"VIP", "press"} { // one of them is new
+			e.sends(person+"/tags", http.StatusSeeOther, url.Values{"tag": {name}})
+		}
+		e.sends(person+"/tags", http.StatusBadRequest, url.Values{"tag": {"a;b"}})
+		e.shows(person, http.StatusOK, "VIP", "Press", "Add tag")
+		form := url.Values{
+			"name": {"Important"}, "match": {"all"}, "c1.of": {"tag"}, "c1.was": {"tag"}, "c1.op": {"is"}, "c1.value": {"VIP"},
+		}
+		g := e.saves("/new-segment", form)
+		if g.Rule != `{"all":[{"tag":"VIP"}]}` {
+			t.Errorf("the rule is %s", g.Rule)
+		}
+		e.shows("/segments/"+g.ID, http.StatusOK, "VIP", "ada@old.example")
+		tags, err := e.store.AllTags(t.Context(), e.tenant.ID)
+		if e.must(err); len(tags) != 2 || tags[1].Name != "VIP" {
+			t.Fatalf("%+v", tags)
+		}
+		e.sends("/tags", http.StatusSeeOther, url.Values{"id": {tags[1].ID}, "name": {"Regular"}})
+		e.shows("/segments/"+g.ID, http.StatusOK, "Regular", "ada@old.example")
+		e.sends("/tags", http.StatusConflict, url.Values{"id": {tags[1].ID}, "do": {"delete"}})
+		e.sends(person+"/tags", http.StatusSeeOther, url.Values{"remove": {"Regular"}})
+		e.sends("/tags", http.StatusSeeOther, url.Values{"id": {tags[0].ID}, "do": {"delete"}})
+		if had, err := e.store.TagsAt(t.Context(), e.tenant.ID, "ada@old.example"); err != nil || len(had) != 0 {
+			t.Errorf("%+v, %v", had, err)
+		}
+	})
+}
