@@ -3,6 +3,7 @@ package web
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"newsletterd/core"
 )
@@ -39,7 +40,8 @@ func (names *describer) rule() obj {
 	moment := testSchema(obj{"within_days": days, "before_days": days, "before": date, "after": date})
 	tag := obj{"type": "string", "minLength": 1, "maxLength": core.MaxTagName, "pattern": `\S`}
 	language := obj{
-		"type": []any{"string", "array"}, "enum": core.Languages, "items": obj{"type": "string", "enum": core.Languages},
+		"type": []any{"string", "array"}, "pattern": "^(" + strings.Join(core.Languages, "|") + ")$",
+		"items": obj{"type": "string", "enum": core.Languages},
 		"minItems": 1, "maxItems": core.MaxRuleValues,
 	}
 	link := obj{
