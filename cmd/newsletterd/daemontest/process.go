@@ -26,6 +26,7 @@ type Process struct {
 	webtest.Client
 	Dir      string
 	Env      []string      // settings of the daemon and of commands
+	Built    string        // the built program to start; empty: the test binary
 	Role     string        // what the test binary is started as in place of newsletterd, see TestMain
 	Patience time.Duration // how long Every asks
 	Daemon   *exec.Cmd     // the daemon that was started last
@@ -33,7 +34,7 @@ type Process struct {
 
 	Tenant, List string // of Records
 
-	exe, built string
+	exe string
 }
 
 // New returns a process in a folder of its own, that is not started yet and sends no mail out. Settings are variables,
@@ -84,8 +85,8 @@ func (p *Process) Line(name, format string, args ...any) {
 
 // Build builds the program: the test binary is larger, and so is what it holds in memory.
 func (p *Process) Build() {
-	p.built = filepath.Join(p.Dir, "built")
-	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", p.built, ".").CombinedOutput()
+	p.Built = filepath.Join(p.Dir, "built")
+	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", p.Built, ".").CombinedOutput()
 	if err != nil {
 		p.Fatalf("%v\n%s", err, out)
 	}
@@ -94,8 +95,8 @@ func (p *Process) Build() {
 // Program returns the path of a program in the folder: the test binary under a name that TestMain knows, or what was
 // built.
 func (p *Process) Program(name string) string {
-	if name == "newsletterd" && p.built != "" {
-		return p.built
+	if name == "newsletterd" && p.Built != "" {
+		return p.Built
 	}
 	if name == "newsletterd" && p.Role != "" {
 		name = p.Role

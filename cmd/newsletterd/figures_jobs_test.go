@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"newsletterd/cmd/newsletterd/figurestest"
+	"newsletterd/store/storetest"
+)
+
+// TestFiguresOfManyJobs sends the same number of emails as one job, as many jobs of one tenant and as one job each of
+// many tenants. They take turns, NEWSLETTERD_FIGURES_ROUNDS times. NEWSLETTERD_FIGURES_JOBS=50 measures only 50 jobs of
+// one tenant and of 50 tenants. NEWSLETTERD_FIGURES_AGAINST is the path of another build, which then takes turns, too.
+func TestFiguresOfManyJobs(t *testing.T) {
+	if os.Getenv(figurestest.Env) == "" {
+		t.Skip("make bench")
+	}
+	kinds := []*figurestest.Jobs{
+		{Many: 1, Tenants: 1}, {Many: 50, Tenants: 1}, {Many: 100, Tenants: 100}, {Many: 1000, Tenants: 1000},
+	}
+	if n := figurestest.Number("NEWSLETTERD_FIGURES_JOBS", 0); n > 0 {
+		kinds = []*figurestest.Jobs{kinds[0], {Many: n, Tenants: 1}, {Many: n, Tenants: n}}
+	}
+	f := figurestest.New(t)
+	f.Build()
+	f.Prepare(func(s *storetest.Seeder) {
+		for _, k := range kinds {
+			f.MakeLists(s, k)
+		}
+	})
+	programs := []string{f.Built}
+	if other := os.Getenv("NEWSLETTERD_FIGURES_AGAINST"); other != "" {
+		programs = []string{other, f.Built}
+	}
+	f.CompareJobs(max(figurestest.Number("NEWSLETTERD_FIGURES_ROUNDS", 1), 1), kinds, programs...)
+}

@@ -1,0 +1,104 @@
+package figurestest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/storetest"
+)
+
+// Jobs is a number of equal jobs, spread evenly over a number of tenants. Each has a list of its own.
+type Jobs struct {
+	Many, Tenants int
+	lists         []string
+}
+
+// MakeLists makes the lists of the jobs, for f.N people in all.
+func (f *Figures) MakeLists(s *storetest.Seeder, j *Jobs) {
+	for i := range j.Many {
+		if i < j.Tenants {
+			s.TenantID = s.NewTenant(func(in *core.TenantInput) { in.Name = new(fmt.Sprint("Tenant ", i)) }).ID
+		}
+		l := s.NewList()
+		j.lists = append(j.lists, l.ID)
+		s.Readers(l, f.N/j.Many)
+	}
+}
+
+// SendJobs sends the jobs with a program, which starts before they are due. It returns the CPU time of the daemon for
+// 1,000 emails.
+func (f *Figures) SendJobs(j *Jobs, program string) float64 {
+	built := f.Built
+	f.Built = program
+	defer func() { f.Built = built }()
+	var due time.Time
+	f.Prepare(func(s *storetest.Seeder) {
+		due = time.Now().Add(2*time.Second + time.Duration(j.Many)*2*time.Millisecond)
+		for _, list := range j.lists {
+			s.NewJob(list, func(r *campaigns.JobRequest) {
+				r.BodyHTML, r.BodyText, r.ScheduledAt = Letter, "", core.At(due)
+			})
+		}
+	})
+	f.Serve()
+	wait := time.Until(due)
+	if wait <= 0 {
+		f.Fatalf("the daemon started %v after the jobs were due", -wait)
+	}
+	<-time.After(wait)
+	n, before := int64(f.N/j.Many*j.Many), f.Sink.Stats().Count
+	cpu0, _ := daemontest.Usage(f.PID())
+	f.Every(100*time.Millisecond, func() bool { return f.Sink.Stats().Count-before >= n })
+	took := time.Unix(0, f.Sink.Stats().Last).Sub(due)
+	f.Every(20*time.Millisecond, func() bool {
+		return f.Number("SELECT count(*) FROM send_job WHERE status IN ('pending', 'running')") == 0
+	})
+	cpu, peak := daemontest.Usage(f.PID())
+	if got := f.Sink.Stats().Count - before; got != n {
+		f.Errorf("%d emails instead of %d", got, n)
+	}
+	f.Stop()
+	cost := (cpu - cpu0).Seconds() * 1000 / float64(n)
+	f.Line(fmt.Sprintf("%d jobs of %d tenants", j.Many, j.Tenants), "%.0f mails/s (%d), %.4f CPU s/1000, peak RSS %d MB",
+		float64(n)/took.Seconds(), n, cost, peak>>20)
+	return cost
+}
+
+// CompareJobs sends all kinds of jobs by turns, with each program, and prints what they cost.
+func (f *Figures) CompareJobs(rounds int, kinds []*Jobs, programs ...string) {
+	costs := make([][][]float64, len(programs)) // by program, kind and round
+	for round := range rounds {
+		for k, kind := range kinds {
+			for p := range programs {
+				at := (p + round) % len(programs)
+				if k == 0 && round == 0 {
+					costs[at] = make([][]float64, len(kinds))
+				}
+				costs[at][k] = append(costs[at][k], f.SendJobs(kind, programs[at]))
+			}
+		}
+	}
+	for p, program := range programs {
+		if len(programs) > 1 {
+			f.Line("program", "%s", program)
+		}
+		for k, kind := range kinds {
+			var toOne, toFirst []float64
+			for round, cost := range costs[p][k] {
+				toOne = append(toOne, cost/costs[p][0][round])
+				toFirst = append(toFirst, cost/costs[0][k][round])
+			}
+			name := fmt.Sprintf("%d jobs of %d tenants", kind.Many, kind.Tenants)
+			slices.Sort(costs[p][k])
+			f.Line(name, "%.4f CPU s/1000, the median of %d rounds", costs[p][k][rounds/2], rounds)
+			f.median(toOne, name, "of the CPU time of one job")
+			if p > 0 {
+				f.median(toFirst, name, "of the CPU time of the first program")
+			}
+		}
+	}
+}
