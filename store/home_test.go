@@ -103,8 +103,8 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 			if next, err := n.StartDueJobs(t.Context(), now0+1000); err != nil || next != 0 {
 				t.Errorf("next %d %v", next, err)
 			}
-			if jobs, err := n.RunningJobs(t.Context()); err != nil || len(jobs) > 0 {
-				t.Errorf("%d jobs run: %v", len(jobs), err)
+			if jobs, err := n.WatchJobs(true, func() {}).Read(t.Context()); err != nil || len(jobs.Running) > 0 {
+				t.Errorf("%d jobs run: %v", len(jobs.Running), err)
 			}
 			if held, err := n.RestoredJobs(t.Context()); err != nil || held != 3 {
 				t.Errorf("%d held: %v", held, err)
@@ -120,7 +120,8 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 				t.Errorf("%d resumed: %v", resumed, err)
 			}
 			wait(n, "", "", pausedBefore, "")
-			if jobs, err := n.RunningJobs(t.Context()); err != nil || len(jobs) != 1 || jobs[0].Unstoppable {
+			jobs, err := n.WatchJobs(true, func() {}).Read(t.Context())
+			if err != nil || len(jobs.Running) != 1 || jobs.Running[0].Unstoppable {
 				t.Errorf("%+v %v", jobs, err)
 			}
 		})

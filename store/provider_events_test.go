@@ -75,7 +75,7 @@ func TestProviderEventsOnTheAddress(t *testing.T) {
 	} {
 		t.Run(tc.event, func(t *testing.T) {
 			w := newProviderWorld(t)
-			before := w.Departures()
+			before := w.Departures(w.TenantID)
 			w.report(core.ProviderReport{Event: w.event(tc.event, "ANN@example.org")})
 			for list := range w.lists {
 				if got := w.Status(w.lists[list].ID, "ann@example.org"); got != tc.want {
@@ -85,7 +85,7 @@ func TestProviderEventsOnTheAddress(t *testing.T) {
 			if got := w.Status(w.lists[0].ID, "bob@example.org"); got != core.StatusActive {
 				t.Errorf("another address: %s", got)
 			}
-			if left := w.Departures() != before; left != tc.leaves {
+			if left := w.Departures(w.TenantID) != before; left != tc.leaves {
 				t.Errorf("departures moved: %v, want %v", left, tc.leaves)
 			}
 		})

@@ -121,7 +121,7 @@ func TestFullSyncRemovesThoseItDoesNotName(t *testing.T) {
 		t.Errorf("another batch_total: %v", err)
 	}
 	second.BatchTotal = 2
-	before := s.Departures()
+	before := s.Departures(s.TenantID)
 	s.Must(s.ApplyBatch(ctx, s.Nonce(), second, start))
 	steps := 0
 	for more := true; more; steps++ {
@@ -138,8 +138,8 @@ func TestFullSyncRemovesThoseItDoesNotName(t *testing.T) {
 			t.Errorf("%s is %s, want %s", email, got, want)
 		}
 	}
-	if steps < 3 || s.Departures() == before {
-		t.Errorf("%d steps, departures moved: %v", steps, s.Departures() != before)
+	if steps < 3 || s.Departures(s.TenantID) == before {
+		t.Errorf("%d steps, departures moved: %v", steps, s.Departures(s.TenantID) != before)
 	}
 }
 
@@ -315,14 +315,14 @@ func TestCancelledAndFailedJobsAreSettled(t *testing.T) {
 		j := s.Start(s.NewJob(l.ID))
 		s.Must(s.FinishRecipients(ctx, []core.Outcome{{JobNo: j.No, Seq: 7, State: core.RecipientSent, Tried: true}},
 			sendNow))
-		before := s.Departures()
+		before := s.Departures(s.TenantID)
 		if fail {
 			s.Must(s.FailSendJob(ctx, j.No, core.ReasonWindow, sendNow))
 		} else {
 			_, err := s.CancelSendJob(ctx, j.ID, sendNow)
 			s.Must(err)
 		}
-		if s.Departures() == before {
+		if s.Departures(s.TenantID) == before {
 			t.Error("departures did not move")
 		}
 		key := campaigns.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}

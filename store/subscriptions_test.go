@@ -191,13 +191,13 @@ func TestUnsubscribe(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "a@example.org")
 	n.Request(n.ListID, "p@example.org", "")
-	left := n.Departures()
+	left := n.Departures(n.TenantID)
 	for range 2 {
 		if sub := n.Leave(n.ListID, "a@example.org"); sub.Status != core.SubscriptionUnsubscribed {
 			t.Fatalf("%+v", sub)
 		}
 	}
-	if n.Departures() == left {
+	if n.Departures(n.TenantID) == left {
 		t.Error("the send path was not told")
 	}
 	if sub := n.Leave(n.ListID, "p@example.org"); sub.Status != core.SubscriptionUnsubscribed {

@@ -42,13 +42,13 @@ func TestSuppressAndLift(t *testing.T) {
 			if everywhere {
 				entries = 2 // the tenant whose subscription ends is told, too
 			}
-			departures := n.Departures()
+			departures := n.Departures(n.TenantID)
 			if ended, err := n.Suppress(t.Context(), d, "test", now0+5); err != nil || ended != 1 {
 				t.Fatal(ended, err)
 			}
 			sub, err := n.Subscriber(t.Context(), n.ListID, "ann@example.org")
 			if err != nil || sub.Mailable() || n.MemberStatus(n.ListID, "ann@example.org") != "unsubscribed" ||
-				n.Departures() == departures {
+				n.Departures(n.TenantID) == departures {
 				t.Errorf("%+v, %v; the member says %s", sub, err, n.MemberStatus(n.ListID, "ann@example.org"))
 			}
 			if got := kinds(n, "ann@example.org", ""); !slices.Equal(got, want) {

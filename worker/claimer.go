@@ -20,9 +20,9 @@ const deferredEvery = 30 * time.Second
 // a restart a job starts again with the recipients that have no outcome.
 type claimer struct {
 	sender   *Sender
-	dirty    flag      // running jobs may have changed
+	watch    *campaigns.JobWatch
 	rerouted flag      // relays or limits may have changed
-	checked  uint64    // departures of the store at the last read of the running jobs
+	late     []int64   // jobs to read again at the next refresh
 	again    time.Time // time of the next try of a job that could not be read; zero: none
 }
 
@@ -45,7 +45,7 @@ func (c *claimer) run(ctx context.Context) time.Time {
 		}
 		idle, due := c.idle(ctx)
 		switch {
-		case c.dirty.Load(): // a job was released, and may be running again
+		case c.stale(): // a job was released, and may be running again
 		case idle:
 			return earlier(due, c.again)
 		default:
@@ -79,11 +79,16 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
+// stale reports whether running jobs or their relays may have changed.
+func (c *claimer) stale() bool {
+	return len(c.late) > 0 && c.again.IsZero() || c.rerouted.Load() || c.watch.Changed()
+}
+
 // round claims once for each running job that needs recipients, and returns the number of recipients claimed.
 func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) {
 	s := c.sender
 	retry := !c.again.IsZero() && !c.again.After(time.Now())
-	if c.dirty.Load() || s.store.Departures() != c.checked || retry {
+	if c.stale() || retry {
 		if err := c.refresh(ctx); err != nil {
 			return 0, err
 		}
@@ -94,15 +99,46 @@ func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) 
 	if err := s.reasons.note(ctx); err != nil {
 		return 0, err
 	}
+	hungry, share := s.dispatcher.hungry(time.Now())
+	if err := c.check(ctx, hungry); err != nil {
+		return 0, err
+	}
 	total := 0
-	for _, j := range slices.Clone(s.dispatcher.jobs) {
-		n, err := c.claim(ctx, j, claims)
+	for _, j := range hungry {
+		n, err := c.claim(ctx, j, claims, share)
 		if err != nil {
 			c.leaveAlone(j, err)
 		}
 		total += n
 	}
 	return total, ctx.Err()
+}
+
+// check stops those jobs that don't run anymore. It reads only the jobs of tenants with departures since the last
+// check. Their number is read before the jobs, so a claim made later is checked again once a job is canceled.
+func (c *claimer) check(ctx context.Context, jobs []*jobQueue) error {
+	s := c.sender
+	var doubtful []*jobQueue
+	var nos []int64
+	for _, j := range jobs {
+		if now := s.store.Departures(j.job.TenantID); !j.sure || now != j.checked {
+			j.checked, j.sure = now, false
+			doubtful, nos = append(doubtful, j), append(nos, j.job.No)
+		}
+	}
+	if len(nos) == 0 {
+		return nil
+	}
+	running, err := c.watch.StillRunning(ctx, nos)
+	if err != nil {
+		return err
+	}
+	for _, j := range doubtful {
+		if _, j.sure = slices.BinarySearch(running, j.job.No); !j.sure {
+			s.dispatcher.stop(j)
+		}
+	}
+	return nil
 }
 
 // leaveAlone pauses a job that can't be read for a second, while the other jobs continue.
@@ -113,41 +149,41 @@ func (c *claimer) leaveAlone(j *jobQueue, err error) {
 	c.again = earlier(c.again, j.readAt)
 }
 
-// refresh reads the running jobs, takes up new ones and stops those that have ended. It reads the departures before
-// the jobs, so a claim made after this read is checked again once a job is canceled.
+// refresh reads the running jobs that have changed, takes up new ones and stops those that have ended.
 func (c *claimer) refresh(ctx context.Context) error {
 	s := c.sender
-	c.dirty.Store(false)
 	c.again = time.Time{}
 	if c.rerouted.Swap(false) {
 		if err := c.reroute(ctx); err != nil {
-			c.dirty.Store(true)
 			c.rerouted.Store(true)
 			return err
 		}
 	}
-	checked := s.store.Departures()
-	jobs, err := s.store.RunningJobs(ctx)
+	changes, err := c.watch.Read(ctx, c.late...)
 	if err != nil {
-		c.dirty.Store(true)
 		return err
 	}
-	c.checked = checked
+	c.late = c.late[:0]
+	known := make(map[int64]*jobQueue, len(s.dispatcher.jobs))
 	for _, j := range s.dispatcher.jobs {
-		i := slices.IndexFunc(jobs, func(r core.SendJob) bool { return r.No == j.job.No })
-		if i < 0 {
+		known[j.job.No] = j
+		if changes.Ended(j.job.No) {
 			s.dispatcher.stop(j)
-			continue
 		}
-		j.drained = j.drained && j.found == jobs[i].Recipients
-		j.found = jobs[i].Recipients
+		if changes.All { // perhaps by another process, which may have changed recipients as well
+			j.deferred.Store(true)
+		}
 	}
-	for i := range jobs {
-		if s.dispatcher.has(jobs[i].No) {
+	for i := range changes.Running {
+		r := &changes.Running[i]
+		if j := known[r.No]; j != nil {
+			j.drained = j.drained && j.found == r.Recipients
+			j.found = r.Recipients
 			continue
 		}
-		if err := c.begin(ctx, &jobs[i]); err != nil { // the other jobs continue
-			s.opts.Log.Error("send: a job can't be started", slog.String("job", jobs[i].ID), slog.Any("error", err))
+		if err := c.begin(ctx, r); err != nil { // the other jobs continue
+			s.opts.Log.Error("send: a job can't be started", slog.String("job", r.ID), slog.Any("error", err))
+			c.late = append(c.late, r.No)
 			c.again = time.Now().Add(time.Second)
 		}
 	}
@@ -204,6 +240,7 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 		return err
 	}
 	q := &jobQueue{job: *j, content: contents, found: j.Recipients, waitReason: j.PauseReason, key: key}
+	q.deferred.Store(true)
 	s.opts.Log.Info("send: job started", slog.String("job", j.ID), slog.String("tenant", j.TenantID),
 		slog.String("list", j.ListID))
 	g, p, err := s.relays.of(ctx, j.TenantID)
@@ -230,23 +267,15 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 
 // forgetEnded releases ended jobs that have no recipient in flight, so that the scheduler can settle them.
 func (c *claimer) forgetEnded() {
-	if c.sender.dispatcher.forget() {
-		c.dirty.Store(true) // takes up a job that was resumed in the meantime
+	if ended := c.sender.dispatcher.forget(); len(ended) > 0 {
+		c.late = append(c.late, ended...) // takes up a job that was resumed in the meantime
 		c.sender.kickScheduler()
 	}
 }
 
-// claim reads the next recipients of a job when its queue runs low. Deferred recipients that are due go before queued
-// ones.
-func (c *claimer) claim(ctx context.Context, j *jobQueue, claims *[]core.Claim) (int, error) {
-	d := c.sender.dispatcher
-	d.mu.Lock()
-	enough, share := j.enough(), max(claimSize/len(d.jobs), 32)
-	d.mu.Unlock()
-	if enough {
-		return 0, nil
-	}
-	now, departures := time.Now(), c.checked
+// claim reads the next recipients of a job. Deferred recipients that are due go before queued ones.
+func (c *claimer) claim(ctx context.Context, j *jobQueue, claims *[]core.Claim, share int) (int, error) {
+	now := time.Now()
 	if j.readAt.After(now) {
 		c.again = earlier(c.again, j.readAt)
 		return 0, nil
@@ -265,7 +294,7 @@ func (c *claimer) claim(ctx context.Context, j *jobQueue, claims *[]core.Claim) 
 	if err != nil || len(cs) == 0 {
 		return 0, err
 	}
-	c.queue(j, cs, departures)
+	c.queue(j, cs)
 	return len(cs), nil
 }
 
@@ -283,6 +312,7 @@ func (c *claimer) claimDeferred(
 	if len(cs) < limit {
 		j.lookAt = now.Add(deferredEvery)
 	}
+	j.deferred.Store(true)
 	if n := len(cs); n > 0 {
 		j.dueAt, j.dueSeq = cs[n-1].DueAt, cs[n-1].Seq
 	}
@@ -290,7 +320,7 @@ func (c *claimer) claimDeferred(
 }
 
 // queue passes claims to the dispatcher. It records skipped recipients immediately.
-func (c *claimer) queue(j *jobQueue, cs []core.Claim, departures uint64) {
+func (c *claimer) queue(j *jobQueue, cs []core.Claim) {
 	items := make([]item, len(cs)) // one allocation for all
 	ready := make([]*item, 0, len(cs))
 	d := c.sender.dispatcher
@@ -299,7 +329,7 @@ func (c *claimer) queue(j *jobQueue, cs []core.Claim, departures uint64) {
 	d.mu.Unlock()
 	for i := range cs {
 		it := &items[i]
-		it.Claim, it.job, it.departures = cs[i], j, departures
+		it.Claim, it.job, it.departures = cs[i], j, j.checked
 		if it.Skip != "" {
 			c.sender.recorder.add(outcome(it, core.RecipientSkipped, it.Skip, false))
 			continue
@@ -325,19 +355,28 @@ func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
 	}
 	d.mu.Unlock()
 	for _, j := range hungry {
-		at, err := c.sender.store.NextDeferred(ctx, j.job.No, j.dueAt, j.dueSeq)
-		if err != nil {
+		if err := c.lookAhead(ctx, j); err != nil {
 			c.leaveAlone(j, err)
 			continue
 		}
-		if at == 0 {
-			j.lookAt = time.Now().Add(deferredEvery)
-			continue
-		}
-		j.lookAt = at.Time()
-		if due.IsZero() || j.lookAt.Before(due) {
-			due = j.lookAt
-		}
+		due = earlier(due, j.nextDue)
 	}
 	return idle, due
+}
+
+// lookAhead reads when the first deferred recipient of a job is due, if that may have changed.
+func (c *claimer) lookAhead(ctx context.Context, j *jobQueue) error {
+	if !j.deferred.Swap(false) {
+		return nil
+	}
+	at, err := c.sender.store.NextDeferred(ctx, j.job.No, j.dueAt, j.dueSeq)
+	if err != nil {
+		j.deferred.Store(true)
+		return err
+	}
+	j.nextDue, j.lookAt = at.Time(), at.Time()
+	if at == 0 {
+		j.nextDue, j.lookAt = time.Time{}, time.Now().Add(deferredEvery)
+	}
+	return nil
 }

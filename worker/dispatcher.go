@@ -62,20 +62,36 @@ func (d *dispatcher) stop(j *jobQueue) {
 	d.signal()
 }
 
-// forget removes ended jobs that have no item in flight, and reports whether there were any.
-func (d *dispatcher) forget() bool {
+// forget removes ended jobs that have no item in flight, and returns their numbers.
+func (d *dispatcher) forget() (ended []int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := len(d.jobs)
-	d.jobs = slices.DeleteFunc(d.jobs, (*jobQueue).gone)
-	if len(d.jobs) == n {
-		return false
+	for _, j := range d.jobs {
+		if j.gone() {
+			ended = append(ended, j.job.No)
+		}
 	}
+	if len(ended) == 0 {
+		return nil
+	}
+	d.jobs = slices.DeleteFunc(d.jobs, (*jobQueue).gone)
 	for _, t := range d.tenants {
 		t.forget()
 	}
 	d.tenants = slices.DeleteFunc(d.tenants, func(t *tenantQueue) bool { return len(t.jobs) == 0 })
-	return true
+	return ended
+}
+
+// hungry returns the jobs that may have recipients to claim, and how many each of them may claim.
+func (d *dispatcher) hungry(now time.Time) (jobs []*jobQueue, share int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, j := range d.jobs {
+		if !j.enough() && !(j.drained && j.lookAt.After(now)) {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs, max(claimSize/max(len(d.jobs), 1), 32)
 }
 
 // close wakes all connections. After that, the dispatcher hands out nothing.

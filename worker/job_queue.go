@@ -21,7 +21,7 @@ const plenty = 64
 type item struct {
 	core.Claim
 	job        *jobQueue
-	departures uint64 // departures of the store before the claim; while they are equal, the claim's check is valid
+	departures uint64 // of the tenant, before the claim; while they are equal, the claim's check is valid
 	lost       int    // consecutive connections that broke during this recipient's own transaction
 	slot       bool   // holds a slot of inflight
 	gated      bool   // counts among the unanswered messages of its group
@@ -43,7 +43,8 @@ type jobQueue struct {
 	stopped bool // the job has ended or is paused, so no item is handed out
 	over    flag // same as stopped, read without the lock
 
-	policy atomic.Int64 // policy refusals since the last accepted email
+	policy   atomic.Int64 // policy refusals since the last accepted email
+	deferred flag         // the first deferred recipient may be another one than at the last look
 
 	// The following fields belong to the claimer.
 	after      int64        // position among the queued recipients
@@ -52,7 +53,10 @@ type jobQueue struct {
 	drained    bool      // the last claim returned fewer than requested
 	lookAt     time.Time // time of the next check for deferred recipients
 	waitReason string    // reason shown for the wait of the job
+	nextDue    time.Time // when the first deferred recipient is due; zero: there is none
 	found      int64     // number of the job's recipients at the last check
+	checked    uint64    // departures of the tenant before the last check that the job runs
+	sure       bool      // the job was checked
 	readAt     time.Time // earliest time of the next read, after an error
 }
 

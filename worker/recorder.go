@@ -227,6 +227,9 @@ func (r *recorder) release(recs []record) {
 	for i := range recs {
 		it := recs[i].it
 		r.inflight.free(it)
+		if recs[i].State == core.RecipientDeferred {
+			it.job.deferred.Store(true)
+		}
 		if recs[i].State == core.RecipientQueued { // ambiguous: send once more
 			it.Ambiguous++
 			r.dispatcher.giveBack(it)

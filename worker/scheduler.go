@@ -3,12 +3,11 @@ package worker
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"newsletterd/core"
 	"newsletterd/store"
-	"newsletterd/store/db"
+	"newsletterd/store/campaigns"
 )
 
 // schedulerRetry is the pause after a database error.
@@ -21,7 +20,7 @@ const (
 	changesMost = 15 * time.Minute
 )
 
-// expandSteps is the number of expansion steps of a job before the other jobs continue. Each round reads all jobs.
+// expandSteps is the number of expansion steps of a job before the other jobs continue.
 const expandSteps = 4
 
 // scheduler starts due jobs, creates their recipients, and ends them when their delivery window closes. It also
@@ -30,15 +29,19 @@ type scheduler struct {
 	store    *store.Store
 	sender   *Sender
 	log      *slog.Logger
-	running  []int64
-	settling map[int64]int64 // job number → position
-	paused   map[int64]bool  // jobs whose pause was logged
+	watch    *campaigns.JobWatch
+	running  map[int64]core.Instant // job number → next look at the job; 0: after its next change
+	settling map[int64]int64        // job number → position
+	paused   map[int64]bool         // jobs whose pause was logged
 	primed   bool
 }
 
 // Scheduler returns the loop that moves jobs from one state to the next.
 func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
-	w := &scheduler{store: s, sender: sender, log: log, settling: map[int64]int64{}, paused: map[int64]bool{}}
+	w := &scheduler{
+		store: s, sender: sender, log: log, running: map[int64]core.Instant{}, settling: map[int64]int64{},
+		paused: map[int64]bool{},
+	}
 	loop := &Loop{Name: "scheduler"}
 	loop.Step = func(ctx context.Context, now time.Time) time.Time {
 		next, more, err := w.step(ctx, core.At(now))
@@ -52,7 +55,7 @@ func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
 		return next.Time()
 	}
 	sender.scheduler.Store(loop)
-	s.OnKick(db.TopicJobs, loop.Kick)
+	w.watch = s.WatchJobs(false, loop.Kick)
 	return loop
 }
 
@@ -62,28 +65,28 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 		return 0, false, err
 	}
 	more = next != 0 && next <= now
-	jobs, err := w.store.StartedJobs(ctx)
+	jobs, err := w.look(ctx, now)
 	if err != nil {
 		return 0, false, err
 	}
-	if err := w.noteEnded(ctx, jobs); err != nil { // first, so that a later error can't lose which jobs were running
-		return 0, false, err
-	}
 	for i := range jobs {
-		at, err := w.advance(ctx, &jobs[i], now)
+		j := &jobs[i]
+		at, err := w.advance(ctx, j, now)
 		if err != nil {
 			return 0, false, err
 		}
-		if at == now {
-			more = true
-		} else if at != 0 && (next == 0 || at < next) {
+		w.notePause(j)
+		if end := j.WindowEnd; end > now && (at == 0 || end < at) {
+			at = end
+		}
+		w.running[j.No] = at
+	}
+	for _, at := range w.running {
+		if at != 0 && (next == 0 || at < next) {
 			next = at
 		}
-		w.notePause(&jobs[i])
-		if end := jobs[i].WindowEnd; end > now && (next == 0 || end < next) {
-			next = end
-		}
 	}
+	more = more || next != 0 && next <= now
 	settling, err := w.settle(ctx, now)
 	if err != nil {
 		return 0, false, err
@@ -97,6 +100,32 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 	}
 	removing, err := w.store.RemoveAbsent(ctx, now)
 	return next, more || settling || removing, err
+}
+
+// look returns the running jobs that have changed or are due. They stay due until step has advanced them. It finds the
+// jobs that have ended.
+func (w *scheduler) look(ctx context.Context, now core.Instant) ([]core.SendJob, error) {
+	var due []int64
+	for no, at := range w.running {
+		if at != 0 && at <= now {
+			due = append(due, no)
+		}
+	}
+	changes, err := w.watch.Read(ctx, due...)
+	if err != nil {
+		return nil, err
+	}
+	var ended []int64
+	for no := range w.running {
+		if changes.Ended(no) {
+			w.running[no] = now // an error can't lose that it has ended
+			ended = append(ended, no)
+		}
+	}
+	for i := range changes.Running {
+		w.running[changes.Running[i].No] = now
+	}
+	return changes.Running, w.noteEnded(ctx, ended)
 }
 
 // advance closes a delivery window, or creates recipients. It returns when there is more to do; 0 means after a kick.
@@ -118,7 +147,6 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 			if more, err = w.store.ExpandJob(ctx, j.No, now); err != nil {
 				return 0, err
 			}
-			w.sender.Kick()
 		}
 		if more {
 			return now, nil
@@ -158,34 +186,33 @@ func (w *scheduler) notePause(j *core.SendJob) {
 	w.log.Info("send: a job goes on", slog.String("job", j.ID))
 }
 
-// noteEnded finds the jobs that were running in the last round and no longer are.
-func (w *scheduler) noteEnded(ctx context.Context, running []core.SendJob) error {
-	ended := w.running
+// noteEnded has jobs settled that have ended. At the start, these are all unsettled jobs.
+func (w *scheduler) noteEnded(ctx context.Context, ended []int64) error {
 	if !w.primed {
-		var err error
-		if ended, err = w.store.UnsettledJobs(ctx); err != nil {
+		unsettled, err := w.store.UnsettledJobs(ctx)
+		if err != nil {
 			return err
 		}
-	}
-	now := make([]int64, len(running))
-	for i := range running {
-		now[i] = running[i].No
+		ended = append(ended, unsettled...)
 	}
 	for _, no := range ended {
-		if _, known := w.settling[no]; known || slices.Contains(now, no) {
-			continue
-		}
 		j, err := w.store.SendJobByNo(ctx, no)
 		if err != nil {
 			return err
 		}
-		w.settling[no] = 0
+		delete(w.running, no)
 		delete(w.paused, no)
+		if _, known := w.settling[no]; known {
+			continue
+		}
+		if j.Status != core.JobCompleted {
+			w.settling[no] = 0
+		}
 		w.log.Info("send: job ended", slog.String("job", j.ID), slog.String("status", string(j.Status)),
 			slog.String("reason", j.FailureReason), slog.Int64("recipients", j.Recipients), slog.Int64("sent", j.Sent),
 			slog.Int64("failed", j.Failed), slog.Int64("skipped", j.Skipped))
 	}
-	w.running, w.primed = now, true
+	w.primed = true
 	return nil
 }
 

@@ -87,7 +87,7 @@ func NewSender(st *store.Store, r smtp.Sender, o SendOptions) *Sender {
 	s.limits.spent = s.relays.wake
 	s.claimer = &claimer{sender: s}
 	s.loop = &Loop{Name: "sender", Step: s.step}
-	st.OnKick(db.TopicJobs, s.Kick)
+	s.claimer.watch = st.WatchJobs(true, s.look)
 	st.OnKick(db.TopicRecords, func() {
 		s.claimer.rerouted.Store(true)
 		s.Kick()
@@ -100,7 +100,12 @@ func (s *Sender) Loop() *Loop { return s.loop }
 
 // Kick makes the sender look for new work and for ended jobs.
 func (s *Sender) Kick() {
-	s.claimer.dirty.Store(true)
+	s.claimer.watch.Touch()
+	s.look()
+}
+
+// look makes the sender look at the jobs that have changed.
+func (s *Sender) look() {
 	s.dispatcher.signal()
 	s.loop.Kick()
 }
@@ -112,6 +117,7 @@ func (s *Sender) Holds(jobNo int64) bool { return s.dispatcher.has(jobNo) }
 func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 	defer s.kickScheduler()
 	defer s.dispatcher.reset()
+	s.claimer.watch.Touch() // the dispatcher holds no job
 	if err := s.claimer.refresh(ctx); err != nil {
 		s.opts.Log.Error("send: jobs cannot be read", slog.Any("error", err))
 		return time.Now().Add(time.Second)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"newsletterd/cmd/newsletterd/figurestest"
@@ -10,7 +11,7 @@ import (
 
 // TestFiguresOfManyJobs sends the same number of emails as one job, as many jobs of one tenant and as one job each of
 // many tenants. They take turns, NEWSLETTERD_FIGURES_ROUNDS times. NEWSLETTERD_FIGURES_JOBS=50 measures only 50 jobs of
-// one tenant and of 50 tenants. NEWSLETTERD_FIGURES_AGAINST is the path of another build, which then takes turns, too.
+// one tenant and of 50 tenants. NEWSLETTERD_FIGURES_PROGRAMS=/tmp/before,/tmp/after compares two builds, by turns.
 func TestFiguresOfManyJobs(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")
@@ -22,15 +23,15 @@ func TestFiguresOfManyJobs(t *testing.T) {
 		kinds = []*figurestest.Jobs{kinds[0], {Many: n, Tenants: 1}, {Many: n, Tenants: n}}
 	}
 	f := figurestest.New(t)
-	f.Build()
+	programs := strings.Split(os.Getenv("NEWSLETTERD_FIGURES_PROGRAMS"), ",")
+	if programs[0] == "" {
+		f.Build()
+		programs[0] = f.Built
+	}
 	f.Prepare(func(s *storetest.Seeder) {
 		for _, k := range kinds {
 			f.MakeLists(s, k)
 		}
 	})
-	programs := []string{f.Built}
-	if other := os.Getenv("NEWSLETTERD_FIGURES_AGAINST"); other != "" {
-		programs = []string{other, f.Built}
-	}
 	f.CompareJobs(max(figurestest.Number("NEWSLETTERD_FIGURES_ROUNDS", 1), 1), kinds, programs...)
 }

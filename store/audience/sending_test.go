@@ -216,8 +216,8 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 				j.Expanded {
 				t.Errorf("the job: %+v", j)
 			}
-			if running, err := w.RunningJobs(t.Context()); err != nil || slices.ContainsFunc(running,
-				func(r core.SendJob) bool { return r.ID == j.ID }) {
+			jobs, err := w.WatchJobs(true, func() {}).Read(t.Context())
+			if err != nil || slices.ContainsFunc(jobs.Running, func(r core.SendJob) bool { return r.ID == j.ID }) {
 				t.Errorf("it is running, %v", err)
 			}
 			w.Must(w.ResumeSendJob(t.Context(), j.ID, "test", start)) // without a change it pauses again

@@ -81,21 +81,6 @@ func startJob(tx *db.Tx, j *core.SendJob, now core.Instant) error {
 	return savePause(tx, j)
 }
 
-// StartedJobs returns the running jobs, paused or not, oldest first. Its only error is core.ErrStorage.
-func (s *Store) StartedJobs(ctx context.Context) (js []core.SendJob, err error) {
-	err = s.All(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job INDEXED BY send_job_running WHERE "+
-		"status = 'running' ORDER BY no")
-	return js, err
-}
-
-// RunningJobs returns the running jobs that are not paused and whose lists and tenant are active, oldest first. Its
-// only error is core.ErrStorage.
-func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
-	err = s.All(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job INDEXED BY send_job_running WHERE "+
-		"status = 'running' AND paused_at = 0 AND "+switchedOff+" = '' ORDER BY no")
-	return js, err
-}
-
 // JudgeJob applies the stop rule to a job, which may pause it.
 func JudgeJob(tx *db.Tx, no int64, now core.Instant) error {
 	rule := tx.DB().Options().StopRule
@@ -113,7 +98,7 @@ func JudgeJob(tx *db.Tx, no int64, now core.Instant) error {
 }
 
 func savePause(tx *db.Tx, j *core.SendJob) error {
-	tx.Kick(db.TopicJobs)
+	changed(tx, j.No)
 	return tx.One("UPDATE send_job SET paused_at = ?, pause_reason = ?, unstoppable = ?, first_until = ? WHERE no = ?",
 		int64(j.PausedAt), j.PauseReason, j.Unstoppable, int64(j.FirstUntil), j.No)
 }
@@ -167,7 +152,7 @@ func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTi
 		if err := j.Move(to, now); err != nil {
 			return err
 		}
-		tx.Kick(db.TopicJobs)
+		changed(tx, j.No)
 		if err := tx.One("UPDATE send_job SET scheduled_at = ?, window_start = ?, window_end = ?, due_at = ? WHERE no = ?",
 			int64(j.ScheduledAt), int64(j.WindowStart), int64(j.WindowEnd), int64(j.DueAt), j.No); err != nil {
 			return err
@@ -184,7 +169,7 @@ func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error 
 		n, err := tx.Exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at "+
 			"= 0 AND pause_reason <> ?1", reason, no)
 		if err == nil && n > 0 {
-			tx.Kick(db.TopicJobs)
+			changed(tx, no)
 		}
 		return err
 	})

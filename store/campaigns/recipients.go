@@ -37,6 +37,7 @@ func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more
 		if err != nil || j.Status != core.JobRunning || j.Expanded {
 			return err
 		}
+		changed(tx, no)
 		switch {
 		case unjudged != nil:
 			err = unjudged

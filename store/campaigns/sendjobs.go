@@ -263,7 +263,7 @@ func insertSendJob(tx *db.Tx, j *core.SendJob) (err error) {
 	if err != nil {
 		return err
 	}
-	tx.Kick(db.TopicJobs)
+	changed(tx, j.No)
 	_, err = tx.Exec(
 		"UPDATE send_job SET tracked = coalesce((SELECT track_open + 2 * track_click + 4 * totals FROM campaign_copy "+
 			"WHERE id = ?), 0) WHERE no = ?",
@@ -372,9 +372,11 @@ func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) 
 
 // moveJob stores the new status of a job.
 func moveJob(tx *db.Tx, j *core.SendJob) error {
-	tx.Kick(db.TopicJobs)
+	changed(tx, j.No)
 	if j.Status.Final() {
-		tx.Departs()
+		if j.Status != core.JobCompleted { // a completed job has no recipient without an outcome
+			tx.Departs(j.TenantID)
+		}
 		if _, err := tx.Exec("UPDATE send_job SET pause_reason = '' WHERE no = ? AND paused_at = 0", j.No); err != nil {
 			return err
 		}

@@ -19,12 +19,14 @@ type Store struct {
 	*tenantStore
 	*fileStore
 	providers db.RecordCache[*core.ProviderSecrets]
+	jobs      *changedJobs
 }
 
 // New returns the store of campaigns in a file that is not open yet.
 func New(d *db.DB, t *tenants.Store, f *files.Store) *Store {
-	s := &Store{DB: d, tenantStore: t, fileStore: f}
+	s := &Store{DB: d, tenantStore: t, fileStore: f, jobs: &changedJobs{}}
 	d.Keep("campaigns", &openJobs{left: map[int64]int64{}})
+	d.Keep("changed jobs", s.jobs)
 	d.OnKick(db.TopicRecords, s.providers.Drop)
 	return s
 }

@@ -87,12 +87,24 @@ func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Ins
 		return nil
 	}
 	if mailable && !sub.Mailable() {
-		tx.Departs()
+		if err := departs(tx, a.ListID); err != nil {
+			return err
+		}
 	}
 	if err := SaveSubscriber(tx, was, &sub); err != nil || known {
 		return err
 	}
 	return tenants.TakeTags(tx, a.ListID, sub.ID, sub.EmailKey)
+}
+
+// departs marks that someone may have become unmailable on a list.
+func departs(tx *db.Tx, listID string) error {
+	tenantID, err := tenants.TenantOfList(tx, listID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil // nothing is sent to a list that is gone
+	}
+	tx.Departs(tenantID)
+	return err
 }
 
 var upsertSubscriber = db.InsertInto("subscriber",
@@ -241,13 +253,19 @@ func removeAbsent(tx *db.Tx, rs receivedSync, now core.Instant) error {
 	if err != nil {
 		return err
 	}
+	left := false
 	for i := range subs {
 		was := subs[i].Counted()
 		if !subs[i].Absent(rs.No, rs.OccurredAt, now) {
 			continue
 		}
-		tx.Departs()
+		left = true
 		if err := SaveSubscriber(tx, was, &subs[i]); err != nil {
+			return err
+		}
+	}
+	if left {
+		if err := departs(tx, rs.ListID); err != nil {
 			return err
 		}
 	}
@@ -276,7 +294,7 @@ func Report(tx *db.Tx, tenantID, emailKey, effect string, at, now core.Instant) 
 			continue
 		}
 		if !subs[i].Mailable() {
-			tx.Departs()
+			tx.Departs(tenantID)
 		}
 		if err := SaveSubscriber(tx, was, &subs[i]); err != nil {
 			return true, err

@@ -86,7 +86,7 @@ type DB struct {
 	replaced   atomic.Bool
 	failing    atomic.Bool // whether the last write failed because the disk did not work
 	full       atomic.Bool // whether a write failed for lack of space and Ping has not found space since
-	departures atomic.Uint64
+	departures departures
 	changes    atomic.Uint64
 	daemonSeen atomic.Int64 // unix ms of the last check of the daemon's lock; negative if it was running
 	stats      stats
@@ -343,11 +343,6 @@ func (s *DB) Options() *Options { return &s.opts }
 
 // Path returns the absolute path of the file.
 func (s *DB) Path() string { return s.path }
-
-// Departures returns a number that changes with every commit after which a person may no longer get email, and with
-// every commit of another process. It changes before the caller of that commit gets an answer. If it has the same
-// value before and after a check, the check still holds.
-func (s *DB) Departures() uint64 { return s.departures.Load() }
 
 // Changes returns a number that changes with every commit, including those of other processes. If two values are
 // equal, the database has not changed in between.

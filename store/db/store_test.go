@@ -108,13 +108,13 @@ func TestASecondDaemonIsRefusedAndACommandIsNot(t *testing.T) {
 	kicked, foreign := make(chan struct{}, 9), make(chan struct{}, 9)
 	s.OnKick(TopicJobs, func() { kicked <- struct{}{} })
 	s.OnForeign(func() { foreign <- struct{}{} })
-	before := s.Departures()
+	before := s.Departures("")
 	if err := put(c, "from-command", "1"); err != nil {
 		t.Fatal(err)
 	}
 	<-kicked
 	<-foreign
-	if s.Departures() == before {
+	if s.Departures("") == before {
 		t.Error("a foreign commit did not move Departures")
 	}
 }

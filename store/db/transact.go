@@ -206,7 +206,7 @@ func (w *writer) call(o *op) (err error) {
 		}
 		w.tx.inside, w.tx.broken = false, nil
 	}()
-	w.tx.topics, w.tx.left, w.tx.audited, w.tx.inside = 0, false, nil, true
+	w.tx.topics, w.tx.left, w.tx.audited, w.tx.inside = 0, nil, nil, true
 	w.tx.ran, w.tx.watched, w.tx.origin, w.tx.client = 0, watched{}, o.origin, o.client
 	for _, k := range w.store.keepers {
 		k.Begin()

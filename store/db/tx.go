@@ -21,7 +21,7 @@ type Tx struct {
 	conn    *sqlx.Conn
 	stmts   map[string]*sqlx.Stmt
 	topics  topicSet
-	left    bool
+	left    leavers
 	audited []auditEntry // entries of the current operation
 	watched watched      // row whose changes the next audit entry records
 	origin  netip.Addr   // address that the current operation's request came from; zero: none
@@ -85,8 +85,9 @@ func (tx *Tx) ActingClient() string {
 	return core.ClientActor(tx.client)
 }
 
-// Departs marks that a person may have become unmailable. See DB.Departures.
-func (tx *Tx) Departs() { tx.left = true }
+// Departs marks that someone may have become unmailable for a tenant, or for all tenants if tenantID is empty. See
+// DB.Departures.
+func (tx *Tx) Departs(tenantID string) { tx.left.add(tenantID) }
 
 // BringsFile marks that the operation writes a part of an uploaded file. The writer then checks the size of the -wal
 // sooner.

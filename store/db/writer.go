@@ -33,7 +33,7 @@ type op struct {
 	after      func(error)
 	state      atomic.Int32 // opWaiting until the writer or the caller's context takes the operation
 	topics     topicSet
-	left       bool
+	left       leavers
 	audited    []auditEntry
 	origin     netip.Addr // origin of the request; zero: none
 	client     string     // OAuth client of the request's user; empty: none
@@ -256,7 +256,7 @@ func (w *writer) commit() {
 	taken := w.batch
 	if err != nil {
 		for _, o := range taken {
-			o.err, o.topics, o.left = err, 0, false
+			o.err, o.topics, o.left = err, 0, nil
 		}
 	}
 	w.noteFailure(taken)
@@ -312,16 +312,12 @@ func (w *writer) noteFailure(ops []*op) {
 // person who was told "unsubscribed" gets no email after that.
 func (w *writer) announce(ops []*op) {
 	var all topicSet
-	left := false
 	for _, o := range ops {
 		if o.err == nil {
 			all |= o.topics
-			left = left || o.left
+			w.store.departures.note(o.left)
 			w.logAudit(o.audited)
 		}
-	}
-	if left {
-		w.store.departures.Add(1)
 	}
 	w.store.kick(all)
 	for _, k := range w.store.keepers {
@@ -348,7 +344,7 @@ func (w *writer) watch() error {
 			return err
 		}
 		w.store.changes.Add(1)
-		w.store.departures.Add(1)
+		w.store.departures.all.Add(1)
 		w.store.kick(1<<topics - 1)
 		w.store.foreign()
 	}

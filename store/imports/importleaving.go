@@ -186,7 +186,7 @@ func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.
 		return &l.im.counts.Unsubscribed, nil
 	}
 	if what == core.LeavingEnded {
-		l.tx.Departs()
+		l.tx.Departs(l.im.list.TenantID)
 	}
 	l.im.note(sub.ID)
 	if err := members.SaveSubscription(l.tx, saved, sub); err != nil || change == nil {
@@ -295,7 +295,7 @@ func (l *leaving) write() error {
 		}
 	}
 	if len(l.barred) > 0 {
-		l.tx.Departs()
+		l.tx.Departs(l.im.list.TenantID)
 	}
 	l.im.barred += int64(len(l.barred))
 	same := []any{l.im.list.TenantID, l.im.source, int64(l.im.now), l.im.job}

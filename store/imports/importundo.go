@@ -355,7 +355,7 @@ func (u *undoing) announce(sub *core.Subscription) error {
 	if sub.Status != core.SubscriptionActive {
 		return nil
 	}
-	u.Departs()
+	u.Departs(u.list.TenantID)
 	ended := *sub
 	change := sub.EndedByUndo(u.at)
 	ended.Status, ended.Preferences = core.SubscriptionUnsubscribed, core.NoPreferences

@@ -143,7 +143,7 @@ func (l *leaving) strengthen(r *ImportRow, stands *block) error {
 		l.im.said++
 	}
 	stands.Kind, stands.ImportID, stands.Reason = r.Block, l.im.job, l.im.source
-	l.tx.Departs()
+	l.tx.Departs(l.im.list.TenantID)
 	return l.tx.One(
 		"UPDATE suppression SET kind = ?3, import_id = ?4, reason = ?5 WHERE tenant_id = ?1 AND email_key = ?2",
 		l.im.list.TenantID,

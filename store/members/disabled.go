@@ -59,7 +59,7 @@ func AuditEnded(tx *db.Tx, now core.Instant, actor, action string, d DisableRequ
 // Disable blocks an address and returns the number of ended subscriptions per tenant.
 func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]int, err error) {
 	key := d.Email.Key()
-	tx.Departs()
+	tx.Departs(d.TenantID)
 	_, err = tx.Exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES
 		(?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, key, d.TenantID, d.Reason, d.DisabledBy, int64(d.OccurredAt), int64(now))

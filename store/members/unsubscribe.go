@@ -141,7 +141,7 @@ func Unsubscribe(tx *db.Tx, l UnsubscribeRequest, now core.Instant) (*core.Chang
 	if err != nil {
 		return nil, sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 	}
-	tx.Departs()
+	tx.Departs(tenantID)
 	if now, err = Stamp(tx, l.ListID, now); err != nil {
 		return nil, sub, err
 	}

@@ -58,7 +58,7 @@ func endMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) erro
 	if err != nil {
 		return err
 	}
-	tx.Departs()
+	tx.Departs(tenantID)
 	left := core.EventSubscriber{
 		ID: sub.ID, Email: sub.Email, Status: string(core.StatusUnsubscribed),
 		Preferences: sub.Preferences,

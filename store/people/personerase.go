@@ -61,7 +61,7 @@ type erasing struct {
 }
 
 func (e *erasing) run() error {
-	e.Departs()
+	e.Departs("")
 	for _, step := range []func() error{e.keepBlocks, e.sendSide, e.memberSide, e.imports, e.account} {
 		if err := step(); err != nil {
 			return err

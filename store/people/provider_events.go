@@ -174,7 +174,7 @@ const providerWord = "provider event"
 
 // suppress blocks an address for all lists of a tenant, including those that it joins later.
 func suppress(tx *db.Tx, tenantID, emailKey string, kind core.Status, reason string, now core.Instant) error {
-	tx.Departs()
+	tx.Departs(tenantID)
 	_, err := tx.Exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, ?4,
 		?5)
 		ON CONFLICT DO UPDATE SET kind = iif(kind = 'suppressed', kind, ?3), reason = iif(kind = 'suppressed', reason, ?4),

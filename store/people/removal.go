@@ -26,7 +26,7 @@ func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Insta
 		if err := campaigns.CancelJobsOf(tx, id, "", now); err != nil {
 			return err
 		}
-		tx.Departs()
+		tx.Departs(l.TenantID)
 		tx.Kick(db.TopicRecords)
 		tx.Kick(db.TopicJobs)
 		return tx.Audit(now, actor, "list.delete", l.TenantID, id)
@@ -58,7 +58,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Ins
 		if err := campaigns.CancelJobsOf(tx, "", id, now); err != nil {
 			return err
 		}
-		tx.Departs()
+		tx.Departs(id)
 		tx.Kick(db.TopicRecords)
 		tx.Kick(db.TopicIdentity)
 		tx.Kick(db.TopicEndpoints)

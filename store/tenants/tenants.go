@@ -136,7 +136,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 		}
 		tx.Kick(db.TopicRecords)
 		if t.Status != was {
-			tx.Departs()
+			tx.Departs(id)
 			tx.Kick(db.TopicJobs)
 			tx.Kick(db.TopicIdentity)
 		}

@@ -1,0 +1,170 @@
+package campaigns
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// changedJobs collects the jobs that an operation has changed, and passes them to the watches after the commit.
+type changedJobs struct {
+	op, commit []int64
+
+	mu      sync.Mutex
+	watches []*JobWatch
+}
+
+// changed marks a job as changed, for the watches. An operation that changes many jobs, or a list or tenant, kicks
+// db.TopicJobs instead. The counters of a job change without a mark.
+func changed(tx *db.Tx, no int64) {
+	c := tx.Kept("changed jobs").(*changedJobs)
+	c.op = append(c.op, no)
+}
+
+func (c *changedJobs) Begin()                         { c.op = c.op[:0] }
+func (c *changedJobs) End(*db.Tx) error               { return nil }
+func (c *changedJobs) Done()                          { c.commit, c.op = append(c.commit, c.op...), c.op[:0] }
+func (c *changedJobs) Commit(*db.Tx, time.Time) error { return nil }
+
+// Committed tells the watches which jobs have changed.
+func (c *changedJobs) Committed() {
+	if len(c.commit) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.watches {
+		w.add(c.commit)
+	}
+	c.commit = c.commit[:0]
+}
+
+// Undone drops the changes that are not in the database.
+func (c *changedJobs) Undone(all bool) {
+	c.op = c.op[:0]
+	if all {
+		c.commit = c.commit[:0]
+	}
+}
+
+const (
+	startedJobs = "SELECT " + sendJobColumns + " FROM send_job INDEXED BY send_job_running WHERE status = 'running' " +
+		"ORDER BY no"
+	sendableJobs = "SELECT " + sendJobColumns + " FROM send_job INDEXED BY send_job_running WHERE status = 'running' " +
+		"AND " + sendable + " ORDER BY no"
+
+	// The plus sign has the jobs looked up by number.
+	amongJobs = " FROM send_job WHERE no IN (SELECT value FROM json_each(?)) AND +status = 'running' "
+
+	startedAmong  = "SELECT " + sendJobColumns + amongJobs + "ORDER BY no"
+	sendableAmong = "SELECT " + sendJobColumns + amongJobs + "AND " + sendable + " ORDER BY no"
+	stillSendable = "SELECT no" + amongJobs + "AND " + sendable + " ORDER BY no"
+
+	sendable = "paused_at = 0 AND " + switchedOff + " = ''"
+)
+
+// JobWatch tells a worker which running jobs have changed, so that it doesn't read all of them again. One goroutine
+// may call Read.
+type JobWatch struct {
+	store *Store
+	every string // query for all running jobs
+	some  string // query for those with certain numbers
+	kick  func()
+
+	mu  sync.Mutex
+	all bool // any job may have changed
+	nos []int64
+}
+
+// JobChanges are the jobs of a watch that may have changed. All means that every job may have changed. Running holds
+// those that are running. The others in Nos, or all others, are not.
+type JobChanges struct {
+	All     bool
+	Nos     []int64
+	Running []core.SendJob // oldest first
+}
+
+// WatchJobs returns a watch of the running jobs. If sendable is true, jobs that are paused, or whose lists or tenant
+// are inactive, don't count as running. After a change, also by another process, kick is called. It must not block
+// and must not call the store.
+func (s *Store) WatchJobs(sendable bool, kick func()) *JobWatch {
+	w := &JobWatch{store: s, kick: kick, all: true, every: startedJobs, some: startedAmong}
+	if sendable {
+		w.every, w.some = sendableJobs, sendableAmong
+	}
+	s.OnKick(db.TopicJobs, func() { w.Touch(); kick() })
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	s.jobs.watches = append(s.jobs.watches, w)
+	return w
+}
+
+func (w *JobWatch) add(nos []int64) {
+	w.mu.Lock()
+	w.nos = append(w.nos, nos...)
+	w.mu.Unlock()
+	w.kick()
+}
+
+// Touch makes the next Read return all running jobs.
+func (w *JobWatch) Touch() {
+	w.mu.Lock()
+	w.all = true
+	w.mu.Unlock()
+}
+
+// Changed reports whether a job may have changed since the last Read.
+func (w *JobWatch) Changed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all || len(w.nos) > 0
+}
+
+// Read returns the jobs that may have changed since the last Read, and those with the given numbers. The first Read
+// returns all. After an error, the next Read returns the same jobs. Its only error is core.ErrStorage.
+func (w *JobWatch) Read(ctx context.Context, more ...int64) (c JobChanges, err error) {
+	w.mu.Lock() // before the database, so that later changes are in the next Read
+	c.All, c.Nos = w.all, append(w.nos, more...)
+	w.all, w.nos = false, nil
+	w.mu.Unlock()
+	slices.Sort(c.Nos)
+	c.Nos = slices.Compact(c.Nos)
+	switch {
+	case c.All:
+		err = w.store.All(ctx, &c.Running, w.every)
+	case len(c.Nos) > 0:
+		var nos []byte
+		if nos, err = json.Marshal(c.Nos); err == nil {
+			err = w.store.All(ctx, &c.Running, w.some, string(nos))
+		}
+	}
+	if err != nil {
+		w.mu.Lock()
+		w.all, w.nos = w.all || c.All, append(w.nos, c.Nos...)
+		w.mu.Unlock()
+	}
+	return c, err
+}
+
+// Ended reports whether a job is not running anymore, as far as the changes tell.
+func (c *JobChanges) Ended(no int64) bool {
+	if _, asked := slices.BinarySearch(c.Nos, no); !asked && !c.All {
+		return false
+	}
+	_, runs := slices.BinarySearchFunc(c.Running, no, func(j core.SendJob, no int64) int { return int(j.No - no) })
+	return !runs
+}
+
+// StillRunning returns the numbers of those jobs that are running now, in order. Its only error is core.ErrStorage.
+func (w *JobWatch) StillRunning(ctx context.Context, nos []int64) (running []int64, err error) {
+	text, err := json.Marshal(nos)
+	if err == nil {
+		err = w.store.All(ctx, &running, stillSendable, string(text))
+	}
+	return running, err
+}

@@ -1,0 +1,47 @@
+package db
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync/atomic"
+)
+
+// departures counts the commits after which someone may no longer get email: those for all tenants, and those for one.
+// Tenants share counters, so that their number is fixed. A shared counter only causes a needless check.
+type departures struct {
+	all atomic.Uint64
+	of  [1024]atomic.Uint64
+}
+
+var departureSeed = maphash.MakeSeed()
+
+func (d *departures) tenant(id string) *atomic.Uint64 {
+	return &d.of[maphash.String(departureSeed, id)%uint64(len(d.of))]
+}
+
+// note counts the departures of an operation.
+func (d *departures) note(left leavers) {
+	for _, id := range left {
+		if id == "" {
+			d.all.Add(1)
+		} else {
+			d.tenant(id).Add(1)
+		}
+	}
+}
+
+// Departures returns a number that changes with every commit after which a person may no longer get a tenant's email,
+// and with every commit of another process. It changes before the caller of that commit gets an answer. If it has the
+// same value before and after a check, the check still holds.
+func (s *DB) Departures(tenantID string) uint64 {
+	return s.departures.all.Load() + s.departures.tenant(tenantID).Load()
+}
+
+// leavers are the tenants for which an operation makes someone unmailable. An empty id stands for all tenants.
+type leavers []string
+
+func (l *leavers) add(tenantID string) {
+	if !slices.Contains(*l, tenantID) {
+		*l = append(*l, tenantID)
+	}
+}
