@@ -9,7 +9,7 @@ import (
 )
 
 // dispatcher hands out the claimed recipients of all running jobs to the connections. Tenants take turns, and so do
-// the jobs of one tenant, one recipient each, so that a large job never blocks a small one. Its lock guards the
+// the jobs of one tenant, a few recipients each (see runLength), so that a large job never blocks a small one. Its lock guards the
 // queues, the paces and the destinations of relay groups.
 type dispatcher struct {
 	mu      sync.Mutex
@@ -17,10 +17,9 @@ type dispatcher struct {
 	low     chan struct{} // wakes the claimer
 	jobs    []*jobQueue   // changed by the claimer's goroutine only
 	tenants []*tenantQueue
-	turn    int // index of the next tenant
 	closed  bool
 	ended   flag // same as closed, read without the lock
-	// many items are queued after the last one handed out, and no limit applies; read without the lock
+	// the group of the last item handed out has many more queued, and no limit applies; read without the lock
 	plenty  flag
 	domains *domainPace // nil: no limit
 	wakeAt  time.Time   // time at which a timer wakes the connections; zero: none set
@@ -107,9 +106,9 @@ func (d *dispatcher) close() {
 func (d *dispatcher) reset() {
 	d.mu.Lock()
 	for _, t := range d.tenants {
-		t.group.parked = nil
+		t.group.parked, t.group.queued = nil, 0
 	}
-	d.jobs, d.tenants, d.turn, d.closed = nil, nil, 0, false
+	d.jobs, d.tenants, d.closed = nil, nil, false
 	d.ended.Store(false)
 	d.mu.Unlock()
 }

@@ -39,6 +39,13 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
+// A turn of a tenant, and of a job, is a run of up to runLength recipients, as long as it takes less than runFor. The
+// outcomes of a commit then belong to few jobs, which costs less. If emails are slow, a turn is one recipient.
+const (
+	runLength = 32
+	runFor    = 10 * time.Millisecond
+)
+
 // pop takes the next item for a relay: a parked item whose time has come, or else an item of the tenant whose turn it
 // is.
 func (d *dispatcher) pop(r *relay) *item {
@@ -52,24 +59,14 @@ func (d *dispatcher) pop(r *relay) *item {
 		}
 	}
 	it := d.popParked(r, &c)
-	for range d.tenants {
-		if it != nil {
-			break
-		}
-		if d.turn >= len(d.tenants) {
-			d.turn = 0
-		}
-		t := d.tenants[d.turn]
-		d.turn++
-		if t.group == r.group && d.openTenant(t, &c) {
-			it = d.popTenant(t, &c)
-		}
+	if it == nil {
+		it = d.popTurn(r.group, &c)
 	}
 	if it == nil {
 		return nil
 	}
 	p := it.job.tenant.pace
-	if many := it.job.waiting() >= plenty && p == nil && r.pace == nil; many != d.plenty.Load() {
+	if many := r.group.queued >= plenty && p == nil && r.pace == nil; many != d.plenty.Load() {
 		d.plenty.Store(many)
 	}
 	if p != nil {
@@ -79,6 +76,31 @@ func (d *dispatcher) pop(r *relay) *item {
 		r.pace.take(c.now())
 	}
 	return it
+}
+
+// popTurn takes an item of the tenant whose turn it is.
+func (d *dispatcher) popTurn(g *relayGroup, c *clock) *item {
+	if g.run >= runLength || g.run > 0 && c.now().Sub(g.runBegan) >= runFor {
+		if g.turn < len(d.tenants) {
+			d.tenants[g.turn].turn++
+		}
+		g.turn, g.run = g.turn+1, 0
+	}
+	for range d.tenants {
+		if g.turn >= len(d.tenants) {
+			g.turn = 0
+		}
+		if t := d.tenants[g.turn]; t.group == g && d.openTenant(t, c) {
+			if it := d.popTenant(t, c); it != nil {
+				if g.run++; g.run == 1 {
+					g.runBegan = c.now()
+				}
+				return it
+			}
+		}
+		g.turn, g.run = g.turn+1, 0
+	}
+	return nil
 }
 
 // open reports whether a pace permits a message now. If it doesn't, open schedules a wakeup of the connections.
@@ -114,7 +136,6 @@ func (d *dispatcher) popTenant(t *tenantQueue, c *clock) *item {
 			t.turn = 0
 		}
 		j := t.jobs[t.turn]
-		t.turn++
 		for j.waiting() > 0 && j.parked < maxParked {
 			it := j.pop()
 			if j.waiting() == claimSize/2 || j.waiting() == 0 {
@@ -132,6 +153,7 @@ func (d *dispatcher) popTenant(t *tenantQueue, c *clock) *item {
 			t.group.parked.add(at, it)
 			d.wakeIn(t.group.parked[0].at, c.now())
 		}
+		t.turn++
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // out.
 const claimSize = 256
 
-// plenty is the number of claimed recipients of a job that must be queued before a connection takes some ahead.
+// plenty is the number of claimed recipients that must be queued before a connection takes some ahead.
 const plenty = 64
 
 // item is a claimed recipient. It exists from the claim until its outcome is recorded.
@@ -78,6 +78,7 @@ func (j *jobQueue) pop() *item {
 	it := j.queue[j.head]
 	j.queue[j.head] = nil
 	j.head++
+	j.tenant.group.queued--
 	return it
 }
 
@@ -89,10 +90,12 @@ func (j *jobQueue) push(items []*item) {
 		j.queue, j.head = j.queue[:n], 0
 	}
 	j.queue = append(j.queue, items...)
+	j.tenant.group.queued += len(items)
 }
 
 // unpop puts an item at the head of the queue.
 func (j *jobQueue) unpop(it *item) {
+	j.tenant.group.queued++
 	if j.head > 0 {
 		j.head--
 		j.queue[j.head] = it
@@ -106,6 +109,7 @@ func (j *jobQueue) stop() {
 	j.stopped = true
 	j.over.Store(true)
 	j.out -= j.waiting() + j.parked
+	j.tenant.group.queued -= j.waiting()
 	j.queue, j.head = nil, 0
 	if j.parked > 0 {
 		j.tenant.group.drop(func(it *item) bool { return it.job == j })
@@ -119,7 +123,7 @@ type tenantQueue struct {
 	group *relayGroup
 	pace  *pace // nil: no limit
 	jobs  []*jobQueue
-	turn  int // index of the next job
+	turn  int // index of the job whose turn it is
 
 	until    time.Time // no email is sent before this time
 	refusals int       // consecutive refusals of the tenant's sender
@@ -135,6 +139,10 @@ func (t *tenantQueue) setRoute(g *relayGroup, p *pace) {
 	if old := t.group; old != g {
 		for _, p := range old.drop(func(it *item) bool { return it.job.tenant == t }) {
 			g.parked.add(p.at, p.it)
+		}
+		for _, j := range t.jobs {
+			old.queued -= j.waiting()
+			g.queued += j.waiting()
 		}
 	}
 	t.group, t.pace, t.until, t.refusals = g, p, time.Time{}, 0

@@ -16,8 +16,14 @@ type relayGroup struct {
 	relays []*relay
 	cancel context.CancelFunc // cancels its connections; nil: none run. Only the claimer's goroutine uses it
 
-	destinations     // guarded by the dispatcher's lock
-	unanswered   int // messages without a reply; guarded by inflight
+	// The dispatcher's lock guards the following fields.
+	destinations
+	queued   int       // items to hand out, of all tenants
+	turn     int       // index of the tenant whose turn it is
+	run      int       // items handed out in this turn
+	runBegan time.Time // time of the first of them
+
+	unanswered int // messages without a reply; guarded by inflight
 }
 
 // newRelayGroup returns a group of relays. They share a lock, and each waits for those before it. The flag over ends

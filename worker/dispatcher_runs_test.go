@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+)
+
+// dispatchedBy returns a dispatcher whose tenants have one job each, a relay of their group, and the next function: it
+// hands out an item and returns its tenant.
+func dispatchedBy(tenants ...string) (g *relayGroup, next func() string) {
+	d := newDispatcher(nil)
+	r := &relay{}
+	g = newRelayGroup("", &d.ended, r)
+	for i, id := range tenants {
+		j := &jobQueue{job: core.SendJob{No: int64(i), TenantID: id}}
+		d.add(j, g, nil)
+		items := make([]*item, 10*runLength)
+		for k := range items {
+			items[k] = &item{job: j}
+		}
+		d.push(j, items)
+	}
+	return g, func() string {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.pop(r).job.job.TenantID
+	}
+}
+
+// Tenants take turns: a run of recipients each if emails are fast, and one each if they are slow.
+func TestTurnsAreRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, next := dispatchedBy("a", "b", "a")
+		if g.queued != 30*runLength {
+			t.Errorf("%d items are queued", g.queued)
+		}
+		for turn := range 8 {
+			want := []string{"a", "b"}[turn%2]
+			for i := range runLength {
+				if got := next(); got != want {
+					t.Fatalf("turn %d, item %d: %s, want %s", turn, i, got, want)
+				}
+			}
+		}
+		if g.queued != 22*runLength {
+			t.Errorf("%d items are queued", g.queued)
+		}
+		for _, want := range []string{"a", "b", "a", "b"} {
+			if got := next(); got != want {
+				t.Errorf("slow emails: %s, want %s", got, want)
+			}
+			time.Sleep(runFor)
+		}
+	})
+}
