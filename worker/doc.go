@@ -41,7 +41,8 @@
 //	└─────┬──────┘
 //	      ▼  items
 //	┌ dispatcher ┐ holds a jobQueue for each job and a tenantQueue for each tenant. Hands out one item at a time:
-//	│            │ tenants take turns, then the jobs of the tenant (dispatcher.go, dispatcher_next.go, job_queue.go).
+//	│            │ tenants take turns of a few items, then the jobs of the tenant (dispatcher.go, dispatcher_next.go,
+//	│            │ job_queue.go).
 //	│            │ It first asks the paces of relay and tenant (pace.go) and the destination (destinations.go,
 //	│            │ throttle.go). If a destination has reached its rate, its item is parked and others go first
 //	└─────┬──────┘
@@ -90,7 +91,7 @@
 //   - One process owns the database, so a claim is a read kept in memory. After a restart a job starts again with the
 //     rows without an outcome.
 //   - At any moment, relays may have accepted at most max_unrecorded messages without a durable outcome.
-//   - Between the claim and MAIL the store's Departures are compared. While they are equal, the claim's check is
+//   - Between the claim and MAIL the tenant's Departures are compared. While they are equal, the claim's check is
 //     valid. Otherwise the recipient and the state of the job are read again.
 //   - The same recipient of the same job gets the same Message-ID and the same tokens at each try.
 //   - A job that has ended is settled only when the sender holds no item of it, so that no outcome comes too late.

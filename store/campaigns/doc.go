@@ -6,7 +6,7 @@
 //	approvals.go reviews.go                    approval by a second person
 //	audience*.go joblists.go reach.go          audiences
 //	segment*.go mailings.go                    rules of segments, and which subscribers match them
-//	sendjobs.go jobruns.go jobviews.go firstfew.go testmails.go openjobs.go restored.go   send jobs
+//	sendjobs.go jobruns.go jobwatch.go jobviews.go firstfew.go testmails.go openjobs.go restored.go   send jobs
 //	recipient*.go claim*.go outcomes.go failures.go bounces.go   recipients and their outcomes
 //	subscribers.go suppressions.go             subscribers as the send side knows them, and the suppression list
 //	disable_requests.go                        messages to the member service

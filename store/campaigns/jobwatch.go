@@ -106,7 +106,9 @@ func (s *Store) WatchJobs(sendable bool, kick func()) *JobWatch {
 
 func (w *JobWatch) add(nos []int64) {
 	w.mu.Lock()
-	w.nos = append(w.nos, nos...)
+	if !w.all {
+		w.nos = append(w.nos, nos...)
+	}
 	w.mu.Unlock()
 	w.kick()
 }
@@ -114,7 +116,7 @@ func (w *JobWatch) add(nos []int64) {
 // Touch makes the next Read return all running jobs.
 func (w *JobWatch) Touch() {
 	w.mu.Lock()
-	w.all = true
+	w.all, w.nos = true, nil
 	w.mu.Unlock()
 }
 

@@ -23,6 +23,7 @@
 //	writer.go           the writer: queues and batches
 //	transact.go         the transaction of a batch: savepoints, errors, full disks
 //	keeper.go           data that rooms keep in memory until a commit
+//	departures.go       Departures: whether someone may no longer get email
 //	tx.go               how an operation runs statements; Translate, the only place that knows SQLite's result codes
 //	columns.go pairs.go tables of records, and statements by key, whose plans don't depend on statistics
 //	cache.go            records that rarely change

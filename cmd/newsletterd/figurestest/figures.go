@@ -2,6 +2,7 @@
 //
 //	figures.go   Figures: the daemon, a sink for its mails, lists of any length
 //	sending.go   campaigns: how fast, next to what else, and what they cost
+//	jobs.go      many jobs and tenants at once
 //	requests.go  requests a second, mails to one person, a library of models
 package figurestest
 
