@@ -42,7 +42,7 @@ func newWatched(t *testing.T) *watched {
 	return w
 }
 
-// Everything that stops or starts a job is in the next Read, whoever did it.
+// Everything that stops a job is in the next Read, also if another process did it.
 func TestJobWatch(t *testing.T) {
 	pause := func(w *watched, s *store.Store) {
 		_, err := s.PauseSendJobBy(w.Context(), w.jobs[0].ID, "test", sendNow)
