@@ -18,7 +18,8 @@ func (s *story) segments() {
 		s.op("AddSegment", func() error { return s.AddSegment(ctx, g) })
 		return g
 	}
-	all := add("All", fmt.Sprintf(`{"any": [{"on_list": %q}, {"field": "city", "missing": true}]}`, s.list))
+	s.tags()
+	all := add("All", fmt.Sprintf(`{"any": [{"on_list": %q}, {"field": "city", "missing": true}, {"tag": "VIP"}]}`, s.list))
 	g := add("Ours", fmt.Sprintf(`{"any": [{"segment": %q}, {"received": %q}]}`, all.ID, s.job.CampaignID))
 	s.op("ChangeSegment", func() error {
 		return onlyErr(s.ChangeSegment(ctx, all.ID, "test", func(g *core.Segment) error {
@@ -55,4 +56,32 @@ func (s *story) segments() {
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, at)) })
 	s.op("CancelSendJob", func() error { return onlyErr(s.CancelSendJob(ctx, j.ID, at)) })
 	s.op("DeleteSegment", func() error { return s.DeleteSegment(ctx, g.ID, "test", now0+2) })
+}
+
+// tags are created, given to a person, renamed and deleted.
+func (s *story) tags() {
+	ctx := s.Context()
+	for _, name := range []string{"VIP", "Press"} {
+		tag, err := core.NewTag(s.tenant, name, now0)
+		must(s.T, err)
+		s.op("AddTag", func() error { return s.AddTag(ctx, tag, "test") })
+		s.op("SetTags", func() error {
+			_, err := s.SetTags(ctx, s.tenant, "nobody@example.org", []string{name}, "test", now0)
+			if core.KindOf(err) == core.NotFound {
+				err = nil
+			}
+			return err
+		})
+		s.op("ChangeTags", func() error {
+			_, err := s.ChangeTags(ctx, s.tenant, "nobody@example.org", func([]string) []string { return nil }, "test", now0)
+			return err
+		})
+		s.op("Tag", func() error { return onlyErr(s.Tag(ctx, tag.ID)) })
+		if name == "Press" {
+			s.op("RenameTag", func() error { return onlyErr(s.RenameTag(ctx, tag.ID, "Media", "test", now0+1)) })
+			s.op("DeleteTag", func() error { return s.DeleteTag(ctx, tag.ID, "test", now0+2) })
+		}
+	}
+	s.op("AllTags", func() error { return onlyErr(s.AllTags(ctx, s.tenant)) })
+	s.op("TagsAt", func() error { return onlyErr(s.TagsAt(ctx, s.tenant, "nobody@example.org")) })
 }

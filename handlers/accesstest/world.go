@@ -183,7 +183,7 @@ func (t *Tenant) addSegments(add adds) {
 		return g.ID
 	})
 	add("/api/tags", core.ActionSegmentRead, func(s *storetest.Seeder) string {
-		tag, err := core.NewTag(t.ID, core.NewID()[:8]+t.Marker, s.Time())
+		tag, err := core.NewTag(t.ID, core.NewID()[24:]+t.Marker, s.Time())
 		s.Must(err)
 		s.Must(s.AddTag(s.Context(), tag, "test"))
 		return tag.ID

@@ -21,13 +21,13 @@ const (
 	// tagsOfPerson selects the tags of a person by pairs of list and id.
 	tagsOfPerson = "SELECT DISTINCT " + tagColumns + ` FROM json_each(?) AS p
 		CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
-		CROSS JOIN tag AS g ON g.no = t.tag_no ORDER BY g.name_key`
+		CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no ORDER BY g.name_key`
 )
 
 // TagsOfPairs selects the tags of a person for an export, by pairs of list and id.
 const TagsOfPairs = `SELECT g.tenant_id, g.name, min(t.at) AS at FROM json_each(?) AS p
 	CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
-	CROSS JOIN tag AS g ON g.no = t.tag_no GROUP BY g.no ORDER BY g.tenant_id, g.name_key`
+	CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no GROUP BY g.no ORDER BY g.tenant_id, g.name_key`
 
 // Tags returns a page of a tenant's tags by id. The only error is core.ErrStorage.
 func (s *Store) Tags(ctx context.Context, tenantID string, page core.Page) (tags []core.Tag, err error) {
@@ -183,7 +183,7 @@ func TagMany(tx *db.Tx, t *core.Tag, listID string, ids []string, now core.Insta
 			SELECT ?1, j.value, ?3, ?4 FROM json_each(?2) AS j WHERE (
 			EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?1 AND id = j.value)
 			OR EXISTS (SELECT 1 FROM subscription WHERE list_id = ?1 AND id = j.value))
-			AND (SELECT count(*) FROM tagged AS o CROSS JOIN tag AS g ON g.no = o.tag_no
+			AND (SELECT count(*) FROM tagged AS o CROSS JOIN tag AS g NOT INDEXED ON g.no = o.tag_no
 			WHERE o.list_id = ?1 AND o.id = j.value) < ?5
 			ON CONFLICT DO NOTHING RETURNING id`, list, db.JsonOf(these), t.No, int64(now), core.MaxTagsOfOne)
 		if list == listID {
