@@ -16,9 +16,10 @@ type PersonData struct {
 	Subscribers   []PersonSubscriber   `json:"subscribers"` // records of the send side
 	Mailings      []PersonMailing      `json:"mailings"`    // emails sent by jobs, oldest first
 	Reports       []PersonReport       `json:"provider_events"`
-	Tags          []PersonTag          `json:"tags"`           // given by teams
-	Blocks        []PersonBlock        `json:"blocks"`         // reasons not to email the address
-	Said          []PersonSaid         `json:"said,omitempty"` // statements in imported files, kept for a month
+	Tags          []PersonTag          `json:"tags"`                   // given by teams
+	Bulk          []PersonBulk         `json:"bulk_actions,omitempty"` // that can still be undone
+	Blocks        []PersonBlock        `json:"blocks"`                 // reasons not to email the address
+	Said          []PersonSaid         `json:"said,omitempty"`         // statements in imported files, kept for a month
 	Mails         []PersonMail         `json:"mails"`
 	Events        []PersonEvent        `json:"events"` // events not delivered yet
 	Invitations   []Invitation         `json:"invitations"`
@@ -30,7 +31,7 @@ type PersonData struct {
 func (d *PersonData) Empty() bool {
 	return d.Account == nil &&
 		len(d.Subscriptions)+len(d.Requests)+len(d.Subscribers)+len(d.Mailings)+len(d.Reports)+len(d.Blocks)+
-			len(d.Said)+len(d.Mails)+len(d.Events)+len(d.Invitations)+len(d.Tags) == 0
+			len(d.Said)+len(d.Bulk)+len(d.Mails)+len(d.Events)+len(d.Invitations)+len(d.Tags) == 0
 }
 
 // AccountData is the data of a user's account.
@@ -65,6 +66,16 @@ type PersonSubscription struct {
 
 	// fields that an import replaced, stored while the import can be undone
 	Replaced []PersonReplaced `db:"-" json:"replaced,omitempty"`
+}
+
+// PersonBulk is what a bulk action keeps of a person, as long as it can be undone.
+type PersonBulk struct {
+	ActionID string  `db:"action_id" json:"action_id"`
+	ListID   string  `db:"list_id" json:"list_id"`
+	Kind     string  `db:"kind" json:"action"`
+	At       Instant `db:"at" json:"at,omitzero"`
+
+	Was BulkBefore `db:"was" json:"was"`
 }
 
 // PersonReplaced holds the fields of a subscription that an import replaced.

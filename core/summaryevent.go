@@ -11,6 +11,7 @@ const (
 	EventDropped      = "webhook.events_dropped" // too many events waited, so later ones were dropped
 	EventImported     = "import.completed"       // an import that changed more than MaxImportEvents subscribers ended
 	EventImportUndone = "import.undone"          // the same for undoing an import
+	EventBulkEnded    = "bulk_action.ended"      // the same for a bulk action, or for undoing one
 )
 
 // MaxEndpointEvents is the maximum number of events waiting for an endpoint, including the one that reports dropped
@@ -27,13 +28,16 @@ const MaxImportEvents = 10_000
 
 // EventTypes returns the types of events in the outbox.
 func EventTypes() []string {
-	return []string{EventActivated, EventUnsubscribed, EventPreferences, EventDropped, EventImported, EventImportUndone}
+	return []string{
+		EventActivated, EventUnsubscribed, EventPreferences, EventDropped, EventImported, EventImportUndone,
+		EventBulkEnded,
+	}
 }
 
 // IsSummary reports whether events of this type summarize others. They are delivered after all earlier events and
 // before all later ones.
 func IsSummary(eventType string) bool {
-	return eventType == EventDropped || eventType == EventImported || eventType == EventImportUndone
+	return slices.Contains([]string{EventDropped, EventImported, EventImportUndone, EventBulkEnded}, eventType)
 }
 
 // Dropped counts the events of an endpoint that were dropped.
@@ -69,14 +73,15 @@ type SummaryEvent struct {
 	ID       string `json:"event_id"`
 	Type     string `json:"event_type"`
 	TenantID string `json:"tenant_id"`
-	ListID   string `json:"list_id,omitempty"` // of an import
+	ListID   string `json:"list_id,omitempty"` // of an import or a bulk action
 
 	From  Instant  `json:"from,omitzero"` // see Dropped
 	To    Instant  `json:"to,omitzero"`
 	Types []string `json:"types,omitempty"`
 
 	ImportID string `json:"import_id,omitempty"`
-	Status   string `json:"status,omitempty"` // of the import
+	BulkID   string `json:"bulk_action_id,omitempty"`
+	Status   string `json:"status,omitempty"` // of the import, or the state of the bulk action
 
 	Counts     map[string]int64 `json:"counts"`
 	OccurredAt Instant          `json:"occurred_at"`

@@ -15,6 +15,11 @@ import (
 // A route that changes something asks for a fresh sign-in, or stands here with the reason why nothing that it gives
 // outlasts the session. Decide for a new route.
 var withoutProof = []struct{ reason, routes string }{
+	{"It asks if it changes more than core.BulkUnproved people.", `
+		POST /api/bulk-actions
+		POST /api/bulk-actions/:id/undo`},
+	{"It only stops a change.", `
+		POST /api/bulk-actions/:id/cancel`},
 	{"It is a sign-in itself, or ends one.", `
 		POST /api/auth/register
 		POST /api/auth/login

@@ -34,6 +34,7 @@ var opens = []opened{
 	{"PATCH", "/api/send-jobs", []string{core.ScopeSend}},
 	{"GET", "/api/send-jobs", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/campaigns", []string{core.ScopeSend, core.ScopeAdmin}},
+	{"", "/api/bulk-actions", []string{core.ScopeAdmin}},
 	{"", "/api/segment", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/tags", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/media", []string{core.ScopeSend, core.ScopeAdmin}},

@@ -5,7 +5,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/audience"
+	"newsletterd/store/bulk"
 	"newsletterd/store/campaigns"
+	"newsletterd/store/imports"
 )
 
 // segments are written, asked about, sent to and deleted.
@@ -55,6 +57,7 @@ func (s *story) segments() {
 	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(ctx, at)) })
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, at)) })
 	s.op("CancelSendJob", func() error { return onlyErr(s.CancelSendJob(ctx, j.ID, at)) })
+	s.bulk(rule, at)
 	s.op("DeleteSegment", func() error { return s.DeleteSegment(ctx, g.ID, "test", now0+2) })
 }
 
@@ -84,4 +87,41 @@ func (s *story) tags() {
 	}
 	s.op("AllTags", func() error { return onlyErr(s.AllTags(ctx, s.tenant)) })
 	s.op("TagsAt", func() error { return onlyErr(s.TagsAt(ctx, s.tenant, "nobody@example.org")) })
+}
+
+// bulk actions are started, performed, canceled and undone.
+func (s *story) bulk(rule *core.Rule, at core.Instant) {
+	ctx := s.Context()
+	sub, _, err := s.AddSubscription(ctx, imports.SubscriptionInput{
+		ListID: s.list, Email: "many@example.org", Status: core.SubscriptionActive, Source: "test",
+	}, "test", at)
+	must(s.T, err)
+	var a core.BulkAction
+	steps := func() {
+		s.op("BulkStep", func() (err error) {
+			for more := true; more && err == nil; {
+				more, err = s.BulkStep(ctx, a.ID, at+1)
+			}
+			return err
+		})
+	}
+	for _, r := range []bulk.Request{
+		{Kind: core.BulkUnsubscribe, Rule: rule},
+		{Kind: core.BulkUnsubscribe, IDs: []string{sub.ID}},
+		{Kind: core.BulkRemove, IDs: []string{sub.ID}},
+	} {
+		r.ListID, r.Actor = s.list, "test"
+		s.op("StartBulk", func() (err error) {
+			a, err = s.StartBulk(ctx, r, at)
+			return err
+		})
+		if r.Rule != nil {
+			s.op("CancelBulk", func() error { return onlyErr(s.CancelBulk(ctx, a.ID, "test", at)) })
+			continue
+		}
+		steps()
+		s.op("UndoBulk", func() error { return onlyErr(s.UndoBulk(ctx, a.ID, "test", at+2)) })
+		steps()
+	}
+	s.op("BulkActions", func() error { return onlyErr(s.BulkActions(ctx, s.list, core.Page{Limit: 10})) })
 }

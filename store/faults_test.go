@@ -90,7 +90,7 @@ func (s *story) version() (v int64) {
 
 // severalSteps are the operations that are several transactions: what one did before a fault stays.
 var severalSteps = []string{
-	"AddMedia", "AddShare", "AnsweredToken", "ConfirmToken", "Housekeeping", "NewFaultWriter",
+	"AddMedia", "AddShare", "AnsweredToken", "BulkStep", "ConfirmToken", "Housekeeping", "NewFaultWriter",
 	"NewImportUpload", "NewUpload", "Optimize", "Ping", "PlanSync", "PurposeKey",
 }
 

@@ -101,6 +101,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{core.AuditFilter{Object: l.ID}},
 		},
 		"BlockedSubscribers": {{l.ID, ""}},
+		"BulkActions":        {{l.ID}},
 		"CampaignVersions":   {{&core.Campaign{No: 1}}},
 		"Campaigns": {
 			{campaigns.CampaignFilter{All: true}},

@@ -21,6 +21,12 @@ var personColumns = map[string]struct {
 	"attempt":        {person: "reply", other: "job_no seq at outcome"},
 	"audit":          {person: "origin", stays: "actor object", other: "id at action tenant_id detail client_id"},
 	"browser":        {person: "user_id remote user_agent", other: "id epoch amr auth_at used_at expires_at"},
+	"bulk_action": {
+		stays: "created_by undo_by done_id",
+		other: "id tenant_id list_id kind rule state reason done expected changed restored announced created_at " +
+			"finished_at",
+	},
+	"bulk_person": {person: "subscriber_id was", other: "action_id at"},
 	"campaign": {
 		stays: "created_by updated_by approved_by review_by writers",
 		other: "no id tenant_id state name subject revision version approved_version last_approved approved_at copy_id " +

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"newsletterd/store/audience"
+	"newsletterd/store/bulk"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/devices"
@@ -26,6 +27,7 @@ type (
 	audienceStore = audience.Store
 	importStore   = imports.Store
 	peopleStore   = people.Store
+	bulkStore     = bulk.Store
 )
 
 // Store is an open database with the operations of every store package. Its methods are safe for concurrent use.
@@ -40,6 +42,7 @@ type Store struct {
 	*audienceStore
 	*importStore
 	*peopleStore
+	*bulkStore
 }
 
 // Open opens the database file and creates it with mode 0600 if it doesn't exist. It refuses a file that belongs to
@@ -56,6 +59,7 @@ func Open(ctx context.Context, o db.Options) (*Store, error) {
 	r.Audience = audience.New(d, t, r.Campaigns)
 	s := &Store{
 		d, t, f, r.Identity, r.Devices, r.Members, r.Campaigns, r.Audience, r.Imports, people.New(d, r),
+		bulk.New(d, t, r.Audience),
 	}
 	if err := d.Open(ctx, r.Devices.Start); err != nil {
 		return nil, err

@@ -17,7 +17,8 @@
 //	                 loop. Reports of email providers go from handlers to the store, without this package
 //	tracker.go       counts opens and clicks in batches; tracker_totals.go: anonymous clicks
 //	self_check.go    compares both sides of each list at night and repairs differences
-//	imports.go       imports uploaded files of subscribers; importsurvey.go: the survey of a file
+//	imports.go       imports uploaded files of subscribers, and performs bulk actions; importsurvey.go: the survey of
+//	                 a file
 //	firstfew.go      first recipients of a job, and the wait for their bounces; firstlinks.go: checks its links
 //	notices.go       content of transactional emails; signing.go: DKIM signers
 //	replica.go       lets workers wait for the replica

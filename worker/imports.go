@@ -200,3 +200,32 @@ func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (
 	err = im.Write(ctx, now, written)
 	return im.Counts, errors.Join(cancelled, err, faults.Flush(), buffer.Flush(), kept.Flush())
 }
+
+const (
+	bulkEvery = 5 * time.Second // interval of searches for actions that a command has started
+	bulkRetry = time.Minute     // delay after a disk that is full or fails
+)
+
+// Bulk returns the loop that performs bulk actions and undoes them. Tenants take turns, with a step each.
+func Bulk(s *store.Store, log *slog.Logger) *Loop {
+	loop := &Loop{Name: "bulk actions"}
+	tenant := "" // that had the last turn
+	loop.Step = func(ctx context.Context, _ time.Time) time.Time {
+		for !loop.stoppingOr(ctx) {
+			id, next, err := s.NextBulk(ctx, tenant)
+			if errors.Is(err, core.ErrNotFound) {
+				return time.Now().Add(bulkEvery)
+			}
+			if tenant = next; err == nil {
+				_, err = s.BulkStep(ctx, id, core.At(time.Now()))
+			}
+			if err != nil && !loop.stoppingOr(ctx) {
+				log.Warn("bulk actions continue later", slog.String("action", id), slog.Any("error", err))
+				return time.Now().Add(bulkRetry)
+			}
+		}
+		return Never
+	}
+	s.OnKick(db.TopicBulk, loop.Kick)
+	return loop
+}

@@ -34,6 +34,7 @@ func (p *program) adminCommand() *cli.Command {
 			inGroup(groupLetters, p.tenantCommands(), p.campaignCommands(), p.templateCommands(), p.themeCommands(),
 				p.mediaCommands(), p.jobCommands()),
 			inGroup(groupPeople, p.listCommands(), p.subscriberCommands(), segmentCommands(p), tagCommands(p),
+				bulkCommands(p),
 				p.importCommands(), p.suppressionCommands()),
 			inGroup(groupSending, p.domainCommands(), p.dkimCommands(), mailServerCommands(p), p.providerCommands(),
 				p.mailCommands()),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"io"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/audience"
+	"newsletterd/store/bulk"
 	"newsletterd/store/people"
 )
 
@@ -350,4 +352,124 @@ func personTagCommand(p *program, name, usage string, adds bool) *cli.Command {
 		}
 		return p.printer(c).record(out)
 	})
+}
+
+func bulkCommands(p *program) *cli.Command {
+	id := referenceFlag("id", people.NounBulk, "`ID` of the bulk action (or its first characters)")
+	change := func(name, usage string, do func(*store.Store, *cli.Context) (core.BulkAction, error)) *cli.Command {
+		return p.command(name, usage, []cli.Flag{id}, []string{"id"},
+			func(c *cli.Context, _ *config.Config, s *store.Store) error {
+				a, err := do(s, c)
+				if err != nil {
+					return missing(err, "bulk action", c.String("id"))
+				}
+				return p.printer(c).record(a)
+			})
+	}
+	all := p.command("list", "list the bulk actions on a list, newest first", []cli.Flag{segmentListFlag()},
+		[]string{"list"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			rows, err := pages(func(a core.BulkAction) string { return a.ID }, func(page core.Page) ([]core.BulkAction, error) {
+				return s.BulkActions(c.Context, c.String("list"), page)
+			})
+			if err != nil {
+				return err
+			}
+			return list(p.printer(c), rows, "id", "action", "state", "done", "of", "changed", "restored", "created_at")
+		})
+	start := p.command("start", "unsubscribe many subscribers of a list, or remove them", []cli.Flag{
+		segmentListFlag(),
+		oneOfFlag("action", "`ACTION`: unsubscribe, or remove from the list", core.BulkKinds...),
+		referenceFlag("segment", people.NounSegment, "everyone in a segment (`ID` or name)"),
+		ruleFlag("everyone who matches a rule"),
+		stringFlag("ids", "subscribers with the IDs in `FILE`, one a line, or - for standard input"),
+	}, []string{"list", "action"}, func(c *cli.Context, _ *config.Config, s *store.Store) error { return startBulk(p, c, s) })
+	start.Description = `The running daemon performs the action. You can undo it for a week. People
+who unsubscribed stay on the list as unsubscribed.
+
+   newsletterd admin bulk start --list Weekly --segment Silent --action unsubscribe`
+	return &cli.Command{
+		Name: "bulk", Usage: "change many subscribers of a list together, with undo",
+		Subcommands: []*cli.Command{
+			all, start,
+			change("show", "show the progress of a bulk action", func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
+				return s.BulkAction(c.Context, c.String("id"))
+			}),
+			change("cancel", "stop a bulk action", func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
+				return s.CancelBulk(c.Context, c.String("id"), actor(), now())
+			}),
+			change("undo", "undo a bulk action", func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
+				return s.UndoBulk(c.Context, c.String("id"), actor(), now())
+			}),
+		},
+	}
+}
+
+func startBulk(p *program, c *cli.Context, s *store.Store) error {
+	given := 0
+	for _, name := range []string{"segment", "rule", "ids"} {
+		if c.IsSet(name) {
+			given++
+		}
+	}
+	if given != 1 {
+		return usageError{c.Command.HelpName, "pass one of --segment, --rule and --ids"}
+	}
+	r := bulk.Request{ListID: c.String("list"), Kind: c.String("action"), Actor: actor()}
+	if c.IsSet("ids") {
+		if err := readIDs(p, c.String("ids"), &r); err != nil {
+			return err
+		}
+	} else {
+		l, err := s.List(c.Context, r.ListID)
+		if err != nil {
+			return missing(err, "list", r.ListID)
+		}
+		q, err := questionOf(p, c, s, &l, c.String("segment"))
+		if err != nil {
+			return err
+		}
+		n, err := s.CountSegment(c.Context, q)
+		if err != nil {
+			return err
+		}
+		if r.Rule = q.Rule; n.Exact != nil {
+			r.Of = *n.Exact
+		} else {
+			r.Of = *n.About
+		}
+	}
+	a, err := s.StartBulk(c.Context, r, now())
+	if err != nil {
+		return missing(err, "list", r.ListID)
+	}
+	return p.printer(c).record(a)
+}
+
+// readIDs reads the ids of subscribers from a file.
+func readIDs(p *program, name string, r *bulk.Request) error {
+	in, err := p.openInput(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" {
+			continue
+		}
+		id, ok := core.ParseID(line)
+		if !ok {
+			return core.Invalidf("ids", "%s must contain only UUIDs.", "ids")
+		}
+		if !slices.Contains(r.IDs, id) {
+			r.IDs = append(r.IDs, id)
+		}
+		if len(r.IDs) > core.MaxBulkIDs {
+			return core.Invalidf("ids", "ids must have at most %d entries.", core.MaxBulkIDs)
+		}
+	}
+	if len(r.IDs) == 0 {
+		return core.Invalidf("ids", "%s is missing.", "ids")
+	}
+	return nil
 }

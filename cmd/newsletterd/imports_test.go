@@ -32,8 +32,12 @@ var mayImport = map[string][]string{
 		"core", "schema", "store/audience", "store/campaigns", "store/db", "store/devices", "store/files",
 		"store/identity", "store/imports", "store/members", "store/tenants",
 	},
+	"store/bulk": {
+		"core", "store/audience", "store/campaigns", "store/db", "store/imports", "store/members", "store/people",
+		"store/tenants",
+	},
 	"store": {
-		"core", "schema", "store/audience", "store/campaigns", "store/db", "store/devices", "store/files",
+		"core", "schema", "store/audience", "store/bulk", "store/campaigns", "store/db", "store/devices", "store/files",
 		"store/identity", "store/imports",
 		"store/members", "store/people", "store/tenants",
 	},
@@ -71,11 +75,11 @@ var mayImport = map[string][]string{
 		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/markup", "store", "store/campaigns",
 	},
 	"handlers/devices":        {"core", "handlers/web", "store", "store/devices", "store/files"},
-	"handlers/segments":       {"core", "handlers/web", "store", "store/audience", "store/db"},
+	"handlers/segments":       {"core", "handlers/web", "store", "store/audience", "store/bulk", "store/db"},
 	"handlers/console/assets": {},
 	"handlers/console":        {"core", "mail/markup", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest": {
-		"core", "handlers/web", "store", "store/members", "store/campaigns", "store/identity",
+		"core", "handlers/web", "store", "store/bulk", "store/members", "store/campaigns", "store/identity",
 		"store/tenants", "store/storetest",
 	},
 	"handlers": {

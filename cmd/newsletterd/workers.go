@@ -83,6 +83,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		worker.Disabler(d.disabler()),
 		worker.Mailer(mailer),
 		worker.Imports(s, smallHeap, log),
+		worker.Bulk(s, log),
 		worker.TenantMailer(mailer, relay),
 	}
 	d.workers = worker.NewGroup(log, loops...)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/bulk"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/identity"
 	"newsletterd/store/members"
@@ -187,6 +188,17 @@ func (t *Tenant) addSegments(add adds) {
 		s.Must(err)
 		s.Must(s.AddTag(s.Context(), tag, "test"))
 		return tag.ID
+	})
+	add("/api/bulk-actions", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
+		a, err := s.StartBulk(s.Context(), bulk.Request{
+			ListID: t.List, Kind: core.BulkUnsubscribe, IDs: []string{core.NewID()}, Actor: "test",
+		}, s.Time())
+		s.Must(err)
+		for more := true; more; {
+			more, err = s.BulkStep(s.Context(), a.ID, s.Time())
+			s.Must(err)
+		}
+		return a.ID
 	})
 	add("/api/segments/:id/people", core.ActionSegmentRead, func(s *storetest.Seeder) string {
 		reader, err := s.Subscriber(s.Context(), t.List, "reader-of-job@"+core.Email(t.Marker)+".example")

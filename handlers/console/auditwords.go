@@ -12,6 +12,9 @@ import (
 // of the action for a key that ends with a dot.
 var auditSentences = map[string]string{
 	"address.disable":             "{{who}} blocked {{what}}.",
+	"bulk_action.cancel":          "{{who}} stopped a bulk action ({{what}}).",
+	"bulk_action.start":           "{{who}} started a bulk action ({{what}}).",
+	"bulk_action.undo":            "{{who}} started undoing a bulk action ({{what}}).",
 	"campaign.approve":            "{{who}} approved {{what}}.",
 	"campaign.archive":            "{{who}} archived {{what}}.",
 	"campaign.correct":            "{{who}} edited the web version of {{what}}.",

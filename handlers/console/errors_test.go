@@ -27,7 +27,7 @@ func errorTexts(t *testing.T) map[string]string {
 	found := map[string]string{}
 	for _, dir := range []string{
 		"core", "store", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity",
-		"store/imports", "store/audience", "handlers/segments",
+		"store/imports", "store/audience", "store/bulk", "handlers/segments",
 		"store/members", "store/people", "store/tenants", "store/subscribercsv",
 		"auth", "handlers", "handlers/devices", "handlers/drafts", "handlers/page", "handlers/web", "handlers/console",
 		"mail",

@@ -135,6 +135,8 @@ var faultSentences = []string{
 	"Enter a limit from 0 (no limit) to {{1}}.",
 	"A tenant can create at most %d keys an hour. Try again later.",
 	"You can create at most {{1}} keys an hour. Try again later.",
+	"A tenant can have at most %d bulk actions at a time. Wait until one ends.",
+	"At most {{1}} bulk actions can run at a time. Wait until one ends.",
 	"A tenant can have at most %d domains. Delete one first.",
 	"You can have at most {{1}} domains. Delete one first.",
 	"A tenant can have at most %d keys. Delete keys that are no longer in use.",

@@ -19,6 +19,7 @@ func (o *Console) peopleRoutes(t *web.Table) {
 	o.get(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: the form to add a person")
 	o.post(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: add a person")
 	o.bulkRoutes(t)
+	o.bulkActionRoutes(t)
 	o.personRoutes(t)
 	o.segmentRoutes(t)
 	o.tagRoutes(t)

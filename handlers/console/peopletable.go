@@ -351,6 +351,7 @@ const maxBulk = 200
 // bulkActs maps the bulk actions to the rights that they require.
 var bulkActs = map[string]core.Action{
 	"unsubscribe": core.ActionPeopleChange,
+	"remove":      core.ActionPeopleChange,
 	"block":       core.ActionSuppressionManage,
 	"erase":       core.ActionPeopleErase,
 }
@@ -369,6 +370,7 @@ type bulkData struct {
 	People            []chosenPerson
 	Failed            []chosenPerson
 	Done              bool
+	To                string // page of the action that was started
 }
 
 // BackQuery returns the query of the page with the form.
@@ -385,7 +387,7 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 	}
 	action, ok := bulkActs[d.Act]
 	if !ok {
-		return web.HTML{}, core.Invalidf("act", "act must be unsubscribe, block or erase.")
+		return web.HTML{}, core.Invalidf("act", "act must be unsubscribe, remove, block or erase.")
 	}
 	if !p.May(action) {
 		return web.HTML{}, core.Lacking(action)
@@ -416,8 +418,15 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, n)
 		return p.Show("people-bulk", v)
 	}
-	if err := p.doBulk(&d); err != nil {
+	do := p.doBulk
+	if action == core.ActionPeopleChange {
+		do = p.startChosen
+	}
+	if err := do(&d); err != nil {
 		return web.HTML{}, err
+	}
+	if d.To != "" {
+		return p.Redirect(d.To, "")
 	}
 	d.Done = true
 	if done := n - int64(len(d.Failed)); done > 0 {
@@ -438,6 +447,10 @@ func (p *Page) bulkQuestion(act string, n int64) (title, button, warning string)
 	case "erase":
 		return p.N("Erase the data of 1 person?|Erase the data of {{n}} people?", n), p.T("Erase data"),
 			p.T("This permanently deletes all data your lists store about these people. You can't undo this.")
+	case "remove":
+		return p.N("Remove 1 person?|Remove {{n}} people?", n), p.T("Remove from list"),
+			p.T("They won't get any more emails from this list. They can sign up again, and you can import them again. " +
+				"People who unsubscribed stay on the list as unsubscribed.")
 	}
 	return p.N("Unsubscribe 1 person?|Unsubscribe {{n}} people?", n), p.T("Unsubscribe"),
 		p.T("They won't get any more emails from the list you selected them on. To get emails again, they have to " +
@@ -445,13 +458,10 @@ func (p *Page) bulkQuestion(act string, n int64) (title, button, warning string)
 }
 
 func (p *Page) bulkDone(act string, n int64) string {
-	switch act {
-	case "block":
+	if act == "block" {
 		return p.N("1 address blocked|{{n}} addresses blocked", n)
-	case "erase":
-		return p.N("Data of 1 person erased|Data of {{n}} people erased", n)
 	}
-	return p.N("1 person unsubscribed|{{n}} people unsubscribed", n)
+	return p.N("Data of 1 person erased|Data of {{n}} people erased", n)
 }
 
 // doBulk asks the API for each of the people. Those for whom it refuses are in Failed. If the time for the page runs

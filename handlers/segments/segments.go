@@ -25,6 +25,7 @@ func (r *Room) Routes(t *web.Table) {
 	r.countRoutes(t)
 	r.peopleRoutes(t)
 	r.tagRoutes(t)
+	r.bulkRoutes(t)
 }
 
 const (

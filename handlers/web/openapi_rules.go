@@ -41,7 +41,7 @@ func (names *describer) rule() obj {
 	tag := obj{"type": "string", "minLength": 1, "maxLength": core.MaxTagName, "pattern": `\S`}
 	language := obj{
 		"type": []any{"string", "array"}, "pattern": "^(" + strings.Join(core.Languages, "|") + ")$",
-		"items": obj{"type": "string", "enum": core.Languages},
+		"items":    obj{"type": "string", "enum": core.Languages},
 		"minItems": 1, "maxItems": core.MaxRuleValues,
 	}
 	link := obj{

@@ -37,6 +37,19 @@ func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, err
 	})
 }
 
+// InlinedRule returns a tenant's rule in the form in which it is frozen: with all references inlined. Its errors are
+// those of MatchRule.
+func InlinedRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant) (core.RuleText, error) {
+	if _, err := MatchRule(q, tenantID, rule, now); err != nil {
+		return "", err
+	}
+	inlined, err := inlineRule(q, tenantID, rule)
+	if err != nil {
+		return "", err
+	}
+	return core.RuleText(inlined.JSON()), nil
+}
+
 // CheckReferences checks the segments that a rule of a tenant refers to. It returns an Invalid error with the JSON path
 // of the condition, starting with path, if one is not the tenant's, or if segments refer to each other in a cycle or
 // too deep. changed stands for the stored segment with its id.

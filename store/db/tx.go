@@ -52,6 +52,7 @@ const (
 	TopicRecords
 	TopicImports // an import is ready to run, or its file can be removed
 	TopicHolds   // a job is on hold after its first recipients
+	TopicBulk    // a bulk action has something to do
 	topics
 )
 

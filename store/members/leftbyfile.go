@@ -26,6 +26,11 @@ func leaveAgain(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, now cor
 		return err
 	}
 	if !byFile {
+		if l.Proof == core.ProofMailed { // not of a token that anyone can request
+			if err := spoke(tx, l.ListID, l.SubscriptionID); err != nil {
+				return err
+			}
+		}
 		return addReason(tx, l, sub.ChangedAt)
 	}
 	list, err := tenants.ListWithTenant(tx, l.ListID)
@@ -44,3 +49,28 @@ func leaveAgain(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, now cor
 		Proof: l.Proof, Origin: l.Origin, Reason: l.Reason, Generation: sub.Generation,
 	})
 }
+
+// spoke notes that a person who was unsubscribed or removed by a bulk action has unsubscribed on their own. Undoing the
+// action then doesn't bring them back.
+func spoke(tx *db.Tx, listID, id string) error {
+	_, err := tx.Exec("DELETE FROM bulk_person WHERE action_id IN (SELECT id FROM bulk_action INDEXED BY "+
+		"bulk_action_list WHERE list_id = ?) AND subscriber_id = ?", listID, id)
+	return err
+}
+
+// spokeAll is spoke for all of a tenant's lists.
+func spokeAll(tx *db.Tx, tenantID string, email core.Email) error {
+	pairs, err := tenants.IDsOf(tx, email.Key(), tenantID)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecPairs(pairs, BulkPairs, DeleteBulkPerson)
+	return err
+}
+
+// BulkPairs selects, for db.Tx.ExecPairs, the rows that bulk actions have of a person, and DeleteBulkPerson deletes one.
+const (
+	BulkPairs = `SELECT b.id AS a, p.value->>1 AS b FROM json_each(?1) AS p CROSS JOIN bulk_action AS b
+		INDEXED BY bulk_action_list ON b.list_id = p.value->>0`
+	DeleteBulkPerson = "DELETE FROM bulk_person WHERE action_id = ? AND subscriber_id = ?"
+)

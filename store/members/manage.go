@@ -42,6 +42,11 @@ func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Unsubscri
 		if err != nil {
 			return err
 		}
+		if l.Proof == core.ProofMailed {
+			if err := spokeAll(tx, tenantID, l.Email); err != nil {
+				return err
+			}
+		}
 		for _, sub := range subs {
 			was := sub.Status
 			l.ListID, l.SubscriptionID = sub.ListID, sub.ID

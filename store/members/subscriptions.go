@@ -44,6 +44,22 @@ func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.C
 	return tenants.AddEvent(tx, tenantID, s, c, now)
 }
 
+// Announce hands on the event of a change. A nil Announce adds it to the outbox.
+type Announce func(tx *db.Tx, tenantID string, s *core.Subscription, c *core.Change, now core.Instant) error
+
+// SaveChange is SaveChange, but announces the change with a.
+func (a Announce) SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.Change,
+	now core.Instant,
+) error {
+	if a == nil || c == nil {
+		return SaveChange(tx, tenantID, was, s, c, now)
+	}
+	if err := SaveSubscription(tx, was, s); err != nil {
+		return err
+	}
+	return a(tx, tenantID, s, c, now)
+}
+
 // Subscription returns a subscription inside an operation. If there is none, it returns core.ErrSubscriptionNotFound.
 func Subscription(tx *db.Tx, listID, id string) (sub core.Subscription, err error) {
 	err = tx.Get(&sub, "SELECT "+SubscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID,

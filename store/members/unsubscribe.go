@@ -18,6 +18,7 @@ type UnsubscribeRequest struct {
 	Reason         string     // in the subscriber's own words; may be empty or follow later
 	JobNo          int64      // job of the email with the token; 0 means none
 	Origin         core.Origin
+	Announce       Announce // of a bulk action
 }
 
 // NoticeUnsubscribed queues the notice of an unsubscribe. The number of statements is the same in all cases, so that
@@ -150,7 +151,7 @@ func Unsubscribe(tx *db.Tx, l UnsubscribeRequest, now core.Instant) (*core.Chang
 	if l.Proof == core.ProofResponse { // anyone may have requested it, so the outbox must not work during the response
 		due = now.Add(tenants.MailDelay)
 	}
-	if err := SaveChange(tx, tenantID, was, &sub, change, due); err != nil {
+	if err := l.Announce.SaveChange(tx, tenantID, was, &sub, change, due); err != nil {
 		return nil, sub, err
 	}
 	if l.JobNo > 0 && change != nil {

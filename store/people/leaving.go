@@ -24,7 +24,7 @@ func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, n
 		change, left, err := members.Unsubscribe(tx, l, now)
 		sub = left
 		if errors.Is(err, core.ErrNotFound) {
-			gone, err = err, endMirrored(tx, l, now)
+			gone, err = err, EndMirrored(tx, l, now)
 		}
 		if err != nil || l.Proof != core.ProofResponse {
 			return err
@@ -37,10 +37,10 @@ func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, n
 	return sub, err
 }
 
-// endMirrored unsubscribes a subscriber known only to the send side, because another member service has the
+// EndMirrored unsubscribes a subscriber known only to the send side, because another member service has the
 // subscription. The tenant's endpoints are notified, and so is the member service if this daemon knows its address.
 // Later events from the member service apply again.
-func endMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) error {
+func EndMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) error {
 	var sub core.Subscriber
 	err := tx.Get(&sub, campaigns.SelectSubscriber, l.ListID, l.SubscriptionID)
 	switch {

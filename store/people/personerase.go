@@ -228,6 +228,9 @@ func (e *erasing) memberSide() error {
 			"subscription_id = ?")
 	}
 	if err == nil {
+		err = e.doPairs(members.BulkPairs, members.DeleteBulkPerson)
+	}
+	if err == nil {
 		err = e.do([]any{db.JsonOf(e.tokens)}, "DELETE FROM confirm_token WHERE id IN (SELECT value FROM json_each(?))")
 	}
 	told := make(core.Strings, len(left))

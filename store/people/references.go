@@ -34,6 +34,7 @@ const (
 	NounEvent         Noun = "event"
 	NounImport        Noun = "import"
 	NounMedia         Noun = "image"
+	NounBulk          Noun = "bulk action"
 	NounDeletedTenant Noun = "deleted tenant"
 	NounDeletedList   Noun = "deleted list"
 )
@@ -72,6 +73,7 @@ var ReferenceQueries = map[Noun]string{
 	NounToken:         "SELECT id, '' AS name, '' AS tenant_id FROM family WHERE kind = 'admin'",
 	NounImport:        "SELECT id, name, tenant_id FROM import_job WHERE status <> 'deleted'",
 	NounMedia:         "SELECT id, name, tenant_id FROM media",
+	NounBulk:          "SELECT id, '' AS name, tenant_id FROM bulk_action",
 	NounDeletedTenant: "SELECT id, name, '' AS tenant_id FROM tenant WHERE deleted_at > 0",
 	NounDeletedList: "SELECT l.id, l.name, l.tenant_id FROM list l JOIN tenant t ON t.id = l.tenant_id AND t.deleted_at = 0 " +
 		"WHERE l.deleted_at > 0",

@@ -124,6 +124,11 @@ var expired = []sweep{
 	).after(keptFor(imports.WordsKept)),
 	oldest("endpoint_attempt", "at").after(keptFor(attemptsKept)),
 	{
+		table: "bulk_person", key: "action_id, subscriber_id", keep: keptFor(core.BulkKept),
+		find: `SELECT x.action_id, x.subscriber_id FROM bulk_action b INDEXED BY bulk_action_finished CROSS JOIN
+			bulk_person x ON x.action_id = b.id WHERE b.finished_at > 0 AND b.finished_at < ? LIMIT +?`,
+	},
+	{
 		// Events for deleted endpoints. The query first finds the ids of all endpoints with queued events.
 		table: "outbox", key: "id", find: `WITH RECURSIVE e (id) AS (SELECT min(endpoint_id) FROM outbox INDEXED
 			BY outbox_due
@@ -189,6 +194,12 @@ var remainsOfDeleted = []sweep{
 	ofImports("import_chunk", "import_id, kind, no"),
 	ofImports("import_before", "import_id, subscription_id"),
 	ofDeleted("list", "import_job", "id", "import_job_list"),
+	{
+		table: "bulk_person", key: "action_id, subscriber_id", keep: keptDeleted, find: `SELECT x.action_id, x.subscriber_id
+			FROM list p INDEXED BY list_deleted CROSS JOIN bulk_action b INDEXED BY bulk_action_list ON b.list_id = p.id
+			CROSS JOIN bulk_person x ON x.action_id = b.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?`,
+	},
+	ofDeleted("list", "bulk_action", "id", "bulk_action_list"),
 	ofDeleted("list", "list_count", "list_id, day", ""),
 	ofDeleted("list", "issue", "no", "issue_sent"),
 	ofFirstList("recipient", "job_no, seq"),

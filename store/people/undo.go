@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 
 	"newsletterd/core"
@@ -15,6 +16,8 @@ type UndoRequest struct {
 	SubscriptionID string
 	LeftAt         core.Instant // time of the unsubscribe to undo
 	Origin         core.Origin
+	Proof          string           // for the consent ledger; empty means core.ProofUndo
+	Announce       members.Announce // of a bulk action
 }
 
 // Undo undoes an unsubscribe. The subscription is active again with its earlier proof of consent, and gets a new row
@@ -24,7 +27,7 @@ type UndoRequest struct {
 // core.ErrSubscriptionNotFound.
 func (s *Store) Undo(ctx context.Context, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
-		sub, err = undo(tx, u, now)
+		sub, err = Undo(tx, u, now)
 		return err
 	})
 	return sub, err
@@ -48,7 +51,8 @@ func (s *Store) CanUndo(ctx context.Context, u UndoRequest, now core.Instant) (s
 	return sub, err
 }
 
-func undo(tx *db.Tx, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
+// Undo undoes an unsubscribe inside an operation; see Store.Undo.
+func Undo(tx *db.Tx, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
 	list, err := tenants.ListWithTenant(tx, u.ListID)
 	if err != nil {
 		return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
@@ -64,7 +68,7 @@ func undo(tx *db.Tx, u UndoRequest, now core.Instant) (sub core.Subscription, er
 	if err != nil {
 		return sub, err
 	}
-	if err := members.SaveChange(tx, list.TenantID, was, &sub, change, now); err != nil {
+	if err := u.Announce.SaveChange(tx, list.TenantID, was, &sub, change, now); err != nil {
 		return sub, err
 	}
 	if err := uncountLeaving(tx, u); err != nil {
@@ -77,7 +81,7 @@ func undo(tx *db.Tx, u UndoRequest, now core.Instant) (sub core.Subscription, er
 	}
 	return sub, members.AddConsent(tx, core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentResumed,
-		Proof: core.ProofUndo, Origin: u.Origin, Generation: sub.Generation,
+		Proof: cmp.Or(u.Proof, core.ProofUndo), Origin: u.Origin, Generation: sub.Generation,
 	})
 }
 

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
+)
+
+// The daemon is killed while a bulk action runs, and while it is undone: no one is changed twice, and no one is missing.
+func TestKillDuringABulkAction(t *testing.T) {
+	daemontest.Parallel(t)
+	kills, n := 2, 6000
+	if daemontest.AtLength() {
+		kills, n = 10, 100_000
+	}
+	f := daemontest.New(t)
+	f.Serve()
+	f.Records()
+	f.TokenOf("op@acme.example", core.ScopeAdmin)
+	var file strings.Builder
+	file.WriteString("email\n")
+	for i := range n {
+		fmt.Fprintf(&file, "%s\n", daemontest.Person(i))
+	}
+	var j core.ImportJob
+	show := func(text string) { f.Must(json.Unmarshal([]byte(text), &j)) }
+	const imports = "/api/admin/imports"
+	show(f.Send("POST", imports+"?list_id="+f.List, file.String(), "Content-Type", "text/csv").OK().Text)
+	f.Send("POST", imports+"/"+j.ID+"/run", nil).OK()
+	f.Every(20*time.Millisecond, func() bool { show(f.Get(imports + "/" + j.ID).OK().Text); return j.Ended() })
+	active := func() int { return f.Number("SELECT count(*) FROM subscriber WHERE word = 'active'") }
+	f.Every(50*time.Millisecond, func() bool { return active() == n }) // the full sync has arrived
+
+	var a core.BulkAction
+	read := func(text string) { f.Must(json.Unmarshal([]byte(text), &a)) }
+	look := func() { read(f.Get("/api/bulk-actions/" + a.ID).OK().Text) }
+	read(f.Send("POST", "/api/bulk-actions", fmt.Sprintf(
+		`{"list_id":%q,"action":"unsubscribe","rule":{"not":{"domain":"none.example"}}}`, f.List)).OK().Text)
+	killed := func(done string, at func() int64) {
+		t.Helper()
+		for kill := range kills {
+			f.Every(time.Millisecond, func() bool { look(); return at() >= int64(n*(kill+1)/(kills+2)) || a.State == done })
+			if a.State == done {
+				t.Fatalf("it has ended before kill %d: %+v", kill, a)
+			}
+			f.Kill()
+			f.Serve()
+		}
+		f.Every(20*time.Millisecond, func() bool { look(); return a.State == done })
+	}
+	killed(core.BulkCompleted, func() int64 { return a.Changed })
+	if a.Changed != int64(n) || a.Done != int64(n) || active() != 0 {
+		t.Errorf("%d are active: %+v", active(), a)
+	}
+	if left := f.Number("SELECT count(*) FROM consent WHERE what = 'unsubscribed'"); left != n {
+		t.Errorf("%d unsubscribes in the ledger, want %d", left, n)
+	}
+	f.Send("POST", "/api/bulk-actions/"+a.ID+"/undo", nil).OK()
+	killed(core.BulkUndone, func() int64 { return a.Restored })
+	if a.Restored != int64(n) || active() != n {
+		t.Errorf("%d are active: %+v", active(), a)
+	}
+	if kept := f.Number("SELECT count(*) FROM bulk_person"); kept != 0 {
+		t.Errorf("%d are kept still", kept)
+	}
+	f.Run("check")
+	f.Stop()
+}

@@ -1,0 +1,143 @@
+package core
+
+import (
+	"slices"
+	"time"
+)
+
+// The kinds of a BulkAction.
+const (
+	BulkUnsubscribe = "unsubscribe"
+	BulkRemove      = "remove" // delete the subscriptions, as if these people had never been on the list
+)
+
+// BulkKinds lists the values of BulkAction.Kind.
+var BulkKinds = []string{BulkUnsubscribe, BulkRemove}
+
+// The states of a BulkAction.
+const (
+	BulkRunning   = "running"
+	BulkPaused    = "paused" // its rule can't be evaluated anymore
+	BulkCompleted = "completed"
+	BulkCancelled = "cancelled"
+	BulkUndoing   = "undoing"
+	BulkUndone    = "undone"
+)
+
+const (
+	// MaxBulkIDs is the maximum number of subscribers that a bulk action names one by one.
+	MaxBulkIDs = 1000
+	// MaxOpenBulk is the maximum number of a tenant's bulk actions that are running or being undone.
+	MaxOpenBulk = 5
+	// BulkUnproved is the maximum number of people of a bulk action that needs no fresh proof of the user's identity.
+	BulkUnproved = 500
+	// BulkKept is how long after its end a bulk action can be undone.
+	BulkKept = 7 * 24 * time.Hour
+)
+
+// BulkAction does the same to many subscribers of a list: to those who match a rule, or to those with given ids.
+type BulkAction struct {
+	ID       string   `db:"id" json:"id"`
+	TenantID string   `db:"tenant_id" json:"tenant_id"`
+	ListID   string   `db:"list_id" json:"list_id"`
+	Kind     string   `db:"kind" json:"action" enum:"unsubscribe|remove"`
+	Rule     RuleText `db:"rule" json:"rule,omitempty"` // as frozen at the start; absent if people were chosen by id
+	State    string   `db:"state" json:"state" enum:"running|paused|completed|cancelled|undoing|undone"`
+	Reason   string   `db:"reason" json:"reason,omitempty"` // why it is paused
+	Done     int64    `db:"done" json:"done"`               // people dealt with
+	Of       int64    `db:"expected" json:"of"`             // people to deal with; an estimate for a rule on a large list
+	Changed  int64    `db:"changed" json:"changed"`         // people unsubscribed or removed
+	Restored int64    `db:"restored" json:"restored"`       // people whose change was undone
+
+	CreatedBy  string  `db:"created_by" json:"created_by"`
+	CreatedAt  Instant `db:"created_at" json:"created_at"`
+	FinishedAt Instant `db:"finished_at" json:"finished_at,omitzero"`
+	UndoUntil  Instant `db:"-" json:"undo_until,omitzero"` // set while it can be undone
+
+	DoneID    string `db:"done_id" json:"-"`
+	Announced int64  `db:"announced" json:"-"`
+	UndoBy    string `db:"undo_by" json:"-"`
+}
+
+// BulkBefore is what a bulk action keeps of a person, so that it can be undone.
+type BulkBefore struct {
+	Status string `json:"status,omitempty"` // of the subscription
+	// of a removed subscription
+	Email       Email       `json:"email,omitempty"`
+	Preferences Preferences `json:"preferences,omitempty"`
+	Generation  int64       `json:"generation,omitempty"`
+	Proof       string      `json:"means,omitempty"`
+	CreatedAt   Instant     `json:"created_at,omitzero"`
+	ChangedAt   Instant     `json:"changed_at,omitzero"`
+	EventAt     Instant     `json:"event_at,omitzero"`
+	AskedAt     Instant     `json:"asked_at,omitzero"`
+	HeardAt     Instant     `json:"heard_at,omitzero"`
+}
+
+// Column returns the column value.
+func (b *BulkBefore) Column() string { return jsonColumn(b, false, "") }
+
+// Scan implements sql.Scanner.
+func (b *BulkBefore) Scan(src any) error { return scanJSON(src, b) }
+
+// Open reports whether the worker has something to do.
+func (a *BulkAction) Open() bool { return a.State == BulkRunning || a.State == BulkUndoing }
+
+// Stoppable reports whether the action can be canceled.
+func (a *BulkAction) Stoppable() bool { return a.State == BulkRunning || a.State == BulkPaused }
+
+// SetUndoUntil sets UndoUntil.
+func (a *BulkAction) SetUndoUntil() {
+	if a.Changed > 0 && slices.Contains([]string{BulkCompleted, BulkCancelled, BulkPaused}, a.State) {
+		a.UndoUntil = a.FinishedAt.Add(BulkKept)
+	}
+}
+
+// MayUndo returns nil if the action can be undone, otherwise a Conflict with the reason. Undoing a running action
+// stops it.
+func (a *BulkAction) MayUndo(now Instant) error {
+	switch {
+	case a.State == BulkUndoing || a.State == BulkUndone:
+		return Conflictf("conflict", "The bulk action was already undone.")
+	case a.Changed == 0:
+		return Conflictf("conflict", "The bulk action changed nothing that can be undone.")
+	case a.State != BulkRunning && now >= a.FinishedAt.Add(BulkKept):
+		return Conflictf("conflict", "This bulk action can't be undone anymore. Bulk actions can be undone for a week.")
+	}
+	return nil
+}
+
+// Summary returns the counts for a summary event.
+func (a *BulkAction) Summary() map[string]int64 {
+	return map[string]int64{"done": a.Done, "changed": a.Changed, "restored": a.Restored}
+}
+
+// PendsBefore undoes a bulk unsubscribe of a pending subscription. It reports whether nothing happened since then.
+func (s *Subscription) PendsBefore(left, now Instant) bool {
+	if s.Status != SubscriptionUnsubscribed || s.ChangedAt != left {
+		return false
+	}
+	s.move(SubscriptionPending, now)
+	return true
+}
+
+// Before returns what a bulk action that removes the subscription keeps of it.
+func (s *Subscription) Before() BulkBefore {
+	return BulkBefore{
+		Status: s.Status, Email: s.Email, Preferences: s.Preferences, Generation: s.Generation, Proof: s.Proof,
+		CreatedAt: s.CreatedAt, ChangedAt: s.ChangedAt, EventAt: s.EventAt,
+	}
+}
+
+// Subscription returns a removed subscription as it was before. If it was active, Subscription also returns the event
+// that reactivates it.
+func (b *BulkBefore) Subscription(listID, id string, removed, now Instant) (s Subscription, c *Change) {
+	s = Subscription{
+		ID: id, ListID: listID, Email: b.Email, Status: b.Status, Preferences: b.Preferences, Generation: b.Generation,
+		Proof: b.Proof, CreatedAt: b.CreatedAt, ChangedAt: b.ChangedAt, EventAt: max(b.EventAt, removed),
+	}
+	if s.Status == SubscriptionActive {
+		c = s.change(EventActivated, now)
+	}
+	return s, c
+}

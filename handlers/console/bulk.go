@@ -1,0 +1,257 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+const bulkPath = "/api/bulk-actions"
+
+// bulkActionRoutes adds the routes for bulk actions that newsletterd performs in the background.
+func (o *Console) bulkActionRoutes(t *web.Table) {
+	may := core.ActionPeopleChange
+	o.get(t, "/bulk", may, o.bulkActions, "The console: bulk actions")
+	o.get(t, "/new-bulk", may, o.newBulk, "The console: the form to change everyone in a segment")
+	o.post(t, "/new-bulk", may, o.newBulk, "The console: change everyone in a segment")
+	o.get(t, "/bulk/:id", may, o.bulkAction, "The console: a bulk action")
+	o.post(t, "/bulk/:id/cancel", may, o.endBulk("cancel"), "The console: stop a bulk action")
+	o.post(t, "/bulk/:id/undo", may, o.endBulk("undo"), "The console: undo a bulk action")
+}
+
+// BulkBadge returns the badge for the state of a bulk action.
+func (p *Page) BulkBadge(a *core.BulkAction) Badge {
+	switch a.State {
+	case core.BulkRunning:
+		return Badge{p.T("In progress"), "live"}
+	case core.BulkUndoing:
+		return Badge{p.T("Undoing"), "live"}
+	case core.BulkPaused:
+		return Badge{p.T("Stopped"), "bad"}
+	case core.BulkCompleted:
+		return Badge{p.T("Completed"), "good"}
+	case core.BulkUndone:
+		return Badge{p.T("Undone"), ""}
+	}
+	return Badge{p.T("Canceled"), ""}
+}
+
+// BulkTitle says what a bulk action does.
+func (p *Page) BulkTitle(a *core.BulkAction) string {
+	if a.Kind == core.BulkRemove {
+		return p.T("Remove people from “{{list}}”", "list", p.listName(a.ListID))
+	}
+	return p.T("Unsubscribe people from “{{list}}”", "list", p.listName(a.ListID))
+}
+
+func (p *Page) listName(id string) string {
+	lists, err := p.peopleLists()
+	if err != nil {
+		return id
+	}
+	for i := range lists {
+		if lists[i].ID == id {
+			return lists[i].Name
+		}
+	}
+	return id
+}
+
+func (p *Page) withinBulk() []Link {
+	return []Link{{p.T("People"), p.Path("people")}, {p.T("Bulk actions"), p.Path("bulk")}}
+}
+
+// bulkActions lists the bulk actions on a list, newest first.
+func (o *Console) bulkActions(p *Page) (web.HTML, error) {
+	lists, err := p.peopleLists()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d := struct {
+		Actions []core.BulkAction
+		Lists   []option
+		List    string
+		Pager   pager
+	}{Lists: listOptions(lists), List: p.Query("list")}
+	if !hasOption(d.Lists, d.List) && len(lists) > 0 {
+		d.List = lists[0].ID
+	}
+	if d.List != "" {
+		q := url.Values{"list_id": {d.List}, "limit": {"30"}}
+		if cursor := p.Query("cursor"); cursor != "" {
+			q.Set("cursor", cursor)
+		}
+		next, err := p.Get(bulkPath, q, &d.Actions)
+		if err != nil {
+			return web.HTML{}, err
+		}
+		d.Pager = p.Pager(next)
+	}
+	return p.Show("bulk-actions", View{Title: p.T("Bulk actions"), Within: p.withinBulk()[:1], Data: &d})
+}
+
+// newBulkData is the Data of templates/new-bulk.html.
+type newBulkData struct {
+	Segment core.Segment
+	Lists   []option
+	List    string
+	Act     string
+	Sure    bool // the question is asked
+	Button  string
+	Warning string
+	N       core.SegmentCount
+}
+
+// newBulk asks what to do with everyone in a segment, asks for confirmation, and starts the action.
+func (o *Console) newBulk(p *Page) (web.HTML, error) {
+	ask := p.Query
+	if p.IsForm() {
+		ask = func(name string) string { return p.Form[name] }
+	}
+	d := newBulkData{List: ask("list"), Act: ask("act")}
+	_, err := p.Get("/api/segments/"+url.PathEscape(cmp.Or(ask("segment"), "-")), nil, &d.Segment)
+	if err == nil && d.Segment.TenantID != p.Tenant.ID {
+		err = web.ErrNotFound
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	lists, err := p.peopleLists()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d.Lists = listOptions(lists)
+	v := View{
+		Title: p.T("Change everyone in “{{segment}}”", "segment", d.Segment.Name), Within: p.withinBulk()[:1], Data: &d,
+	}
+	if p.IsForm() {
+		to, err := p.startBulk(&d, &v)
+		if to != "" {
+			return p.Redirect(to, "")
+		}
+		if err != nil {
+			fault, status, ok := p.FaultOf(err)
+			if !ok {
+				return web.HTML{}, err
+			}
+			v.Fault, v.Status, d.Sure = fault, status, false
+		}
+	}
+	return p.Show("new-bulk", v)
+}
+
+// startBulk starts an action once the visitor is sure, and returns the path of its page. Before, it asks.
+func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
+	err = p.Do(http.MethodPost, "/api/segment-count",
+		map[string]any{"list_ids": []string{d.List}, "segment_id": d.Segment.ID}, &d.N)
+	if err != nil {
+		return "", err
+	}
+	n, most := d.N.Exact, d.N.Exact
+	if n == nil {
+		n, most = d.N.About, d.N.High
+	}
+	if *most > core.BulkUnproved {
+		if err := p.fresh(); err != nil {
+			return "", err
+		}
+	}
+	if p.Form["sure"] == "" {
+		d.Sure = true
+		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, *n)
+		return "", nil
+	}
+	var a core.BulkAction
+	err = p.Do(http.MethodPost, bulkPath, map[string]any{
+		"list_id": d.List, "action": d.Act, "segment_id": d.Segment.ID,
+	}, &a)
+	if err != nil {
+		return "", err
+	}
+	return p.Path("bulk", a.ID), nil
+}
+
+// bulkActionData is the Data of templates/bulk-action.html.
+type bulkActionData struct {
+	core.BulkAction
+	Live bool
+}
+
+// Left returns how many people the undo leaves as they are.
+func (d *bulkActionData) Left() int64 { return d.Changed - d.Restored }
+
+// Skipped returns how many people the action did not change.
+func (d *bulkActionData) Skipped() int64 { return d.Done - d.Changed }
+
+// theBulk reads the action of the path.
+func (p *Page) theBulk() (a core.BulkAction, err error) {
+	if _, err = p.Get(bulkPath+"/"+p.ID(), nil, &a); err == nil && a.TenantID != p.Tenant.ID {
+		err = web.ErrNotFound
+	}
+	return a, err
+}
+
+// bulkAction shows the progress or the result of a bulk action.
+func (o *Console) bulkAction(p *Page) (web.HTML, error) {
+	a, err := p.theBulk()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	v := View{Title: p.BulkTitle(&a), Within: p.withinBulk(), Data: &bulkActionData{a, a.Open()}}
+	if _, part := p.Partial(); part {
+		return p.ShowPart("bulk-action", "bulk", v)
+	}
+	return p.Show("bulk-action", v)
+}
+
+// endBulk stops or undoes a bulk action.
+func (o *Console) endBulk(how string) handler {
+	return func(p *Page) (web.HTML, error) {
+		a, err := p.theBulk()
+		if err != nil {
+			return web.HTML{}, err
+		}
+		err = p.Do(http.MethodPost, bulkPath+"/"+a.ID+"/"+how, nil, nil)
+		if err != nil && core.KindOf(err) != core.Conflict { // it has ended in the meantime
+			return web.HTML{}, err
+		}
+		return p.Redirect(p.Path("bulk", a.ID), "")
+	}
+}
+
+// startChosen starts a bulk action on chosen people for each of their lists. Those who are on none are in Failed.
+func (p *Page) startChosen(d *bulkData) error {
+	var order []string
+	ids := map[string][]string{}
+	for _, one := range d.People {
+		var is person
+		_, err := p.Get("/api/admin/subscribers/"+url.PathEscape(one.ID), nil, &is)
+		if core.KindOf(err) == core.NotFound || err == nil && is.TenantID != p.Tenant.ID {
+			one.Fault = p.T("This person is no longer on the list.")
+			d.Failed = append(d.Failed, one)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if ids[is.ListID] == nil {
+			order = append(order, is.ListID)
+		}
+		ids[is.ListID] = append(ids[is.ListID], is.ID)
+	}
+	for _, list := range order {
+		var a core.BulkAction
+		err := p.Do(http.MethodPost, bulkPath, map[string]any{"list_id": list, "action": d.Act, "ids": ids[list]}, &a)
+		if err != nil {
+			return err
+		}
+		d.To = p.Path("bulk", a.ID)
+	}
+	if len(order) > 1 {
+		d.To = p.Path("bulk")
+	}
+	return nil
+}

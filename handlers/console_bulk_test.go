@@ -1,0 +1,76 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+)
+
+// performs performs all open bulk actions, as the worker does, and returns the last one.
+func (e *peopleEnv) performs() (last string) {
+	e.Helper()
+	for {
+		id, _, err := e.store.NextBulk(e.Context(), "")
+		if core.KindOf(err) == core.NotFound {
+			return last
+		}
+		e.must(err)
+		_, err = e.store.BulkStep(e.Context(), id, e.seed.Time())
+		e.must(err)
+		last = id
+	}
+}
+
+// Everyone in a segment is removed after a question with their number, and comes back with a button. Only
+// administrators may, and more than 500 people need a fresh sign-in.
+func TestConsoleChangesEveryoneInASegment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.seed.Deliver()
+		name := "All"
+		g, err := core.NewSegment(e.tenant.ID, core.SegmentInput{
+			Name: &name, Rule: `{"not":{"domain":"none.example"}}`,
+		}, "user:ann", e.seed.Time())
+		e.must(err)
+		e.must(e.store.AddSegment(t.Context(), g))
+		e.shows("/segments/"+g.ID, http.StatusOK, "/new-bulk?segment="+g.ID)
+		e.shows("/people?segment="+g.ID, http.StatusOK, "/new-bulk?segment="+g.ID)
+		e.shows("/new-bulk", http.StatusNotFound)
+		e.shows("/new-bulk?segment="+g.ID, http.StatusOK, `value="unsubscribe" checked`, "Weekly")
+		form := url.Values{"segment": {g.ID}, "list": {e.list.ID}, "act": {"remove"}}
+		e.sends("/new-bulk", http.StatusOK, form, "Remove 2 people?", `name="sure"`)
+		if id := e.performs(); id != "" {
+			t.Fatal("started without a question")
+		}
+		form.Set("sure", "1")
+		e.sends("/new-bulk", http.StatusSeeOther, form)
+		id, _, err := e.store.NextBulk(t.Context(), "")
+		e.must(err)
+		at := "/bulk/" + id
+		e.shows(at, http.StatusOK, `data-poll`, "0 of 2 people", at+"/cancel")
+		e.performs()
+		e.shows(at, http.StatusOK, "-data-poll", "2</strong> removed from the list", at+"/undo")
+		e.shows("/bulk?list="+e.list.ID, http.StatusOK, at, "Completed")
+		e.shows("/people", http.StatusOK, "-grace@reader.example")
+		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
+		e.performs()
+		e.shows(at, http.StatusOK, "2</strong> restored", "-"+at+"/undo")
+		e.shows("/people", http.StatusOK, "grace@reader.example")
+
+		rows := make([]core.Email, 600)
+		for k := range rows {
+			rows[k] = core.Email("r" + core.NewID() + "@reader.example")
+		}
+		e.seed.Tell(e.list, core.StatusActive, rows...)
+		time.Sleep(16 * time.Minute)
+		delete(form, "sure")
+		e.sends("/new-bulk", http.StatusOK, form, `action="/login/confirm"`)
+		o := newPeopleEnv(t, core.RolePublisher)
+		o.sends("/new-bulk", http.StatusForbidden, form)
+		o.shows("/bulk", http.StatusForbidden)
+	})
+}

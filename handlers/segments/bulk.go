@@ -1,0 +1,166 @@
+package segments
+
+import (
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store/audience"
+	"newsletterd/store/bulk"
+)
+
+const (
+	allBulk = "/api/bulk-actions"
+	oneBulk = allBulk + "/:id"
+)
+
+// bulkInput is the body of POST /api/bulk-actions.
+type bulkInput struct {
+	ListID    string        `json:"list_id" is:"required,uuid"`
+	Action    string        `json:"action" is:"required" enum:"unsubscribe|remove"`
+	Rule      core.RuleText `json:"rule" about:"A condition, or a group with all, any or not"`
+	SegmentID string        `json:"segment_id" is:"uuid"`
+	IDs       []string      `json:"ids" like:"set" max:"1000" each:"uuid" about:"IDs of subscribers"`
+}
+
+// JudgeKeys refuses unknown keys. A rule that is left out by mistake would change other people than the caller means.
+func (in *bulkInput) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[bulkInput](), unknown)
+}
+
+// CheckInput checks what needs no database.
+func (in *bulkInput) CheckInput() error {
+	given := 0
+	for _, set := range []bool{in.Rule != "", in.SegmentID != "", len(in.IDs) > 0} {
+		if set {
+			given++
+		}
+	}
+	if given != 1 {
+		return core.Invalidf("rule", "Send exactly one of rule, segment_id and ids.")
+	}
+	if len(in.IDs) > core.MaxBulkIDs {
+		return core.Invalidf("ids", "ids must have at most %d entries.", core.MaxBulkIDs)
+	}
+	for i, id := range in.IDs {
+		parsed, ok := core.ParseID(id)
+		switch {
+		case !ok:
+			return core.Invalidf("ids", "%s must contain only UUIDs.", "ids")
+		case slices.Contains(in.IDs[:i], parsed):
+			return core.Invalidf("ids", "ids must not contain duplicates.")
+		}
+		in.IDs[i] = parsed
+	}
+	return nil
+}
+
+func (r *Room) bulkRoutes(t *web.Table) {
+	may := web.Admin(core.ActionPeopleChange)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(r.findBulk).Missing(web.ErrNotFound) }
+	t.Add("GET", allBulk, may, web.Member,
+		web.List(r.listBulk, func(a core.BulkAction) string { return a.ID }).Fails(core.NotFound),
+		"List the bulk actions on a list, newest first").Named("listBulkActions")
+	t.Add("POST", allBulk, may, web.Member,
+		web.JSON(r.startBulk).Accepted().Fails(core.NotFound, core.Conflict, core.Unavailable),
+		"Unsubscribe many subscribers of a list, or remove them from it").Named("startBulkAction").
+		Limits(web.Object{"additionalProperties": false}).
+		Example(web.Object{"list_id": web.ExampleID, "action": "unsubscribe", "rule": ExampleRule}).
+		Refuses(saidByRule...).
+		Refuses(
+			web.Refused("rule", "Not exactly one of rule, segment_id and ids is set"),
+			web.Refused("ids", "An ID appears twice"),
+			undecided,
+			web.Clash("The tenant has as many bulk actions as it can have, or another service manages the list"),
+		)
+	t.Add("GET", oneBulk, may, web.Member, one(web.Path(r.showBulk)), "Show a bulk action with its progress").
+		Named("getBulkAction")
+	t.Add("POST", oneBulk+"/cancel", may, web.Member, one(web.Path(r.cancelBulk)).Fails(core.Conflict),
+		"Stop a bulk action; people already changed stay so").Named("cancelBulkAction").
+		Refuses(web.Clash("The bulk action has ended"))
+	t.Add("POST", oneBulk+"/undo", may, web.Member,
+		one(web.Path(r.undoBulk)).Accepted().Fails(core.Conflict),
+		"Undo a bulk action within a week; people who have done something since stay as they are").
+		Named("undoBulkAction").
+		Refuses(web.Clash("The bulk action changed nothing, was already undone, or ended over a week ago"))
+}
+
+type foundBulk struct{}
+
+// findBulk answers as missing if the action isn't the caller's to see.
+func (r *Room) findBulk(c *web.Call) error {
+	a, err := r.Store.BulkAction(c, c.ID())
+	c.Keep(foundBulk{}, &a)
+	return web.OwnRecord(c, a.TenantID, core.ActionPeopleMasked, err, web.ErrNotFound)
+}
+
+// ownList returns core.ErrListNotFound if a list isn't the caller's to change people on.
+func (r *Room) ownList(c *web.Call, id string) (core.List, error) {
+	l, err := r.Store.List(c, id)
+	return l, web.OwnRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound)
+}
+
+// bulkFilter says on which list the actions are.
+type bulkFilter struct {
+	ListID string `query:"list_id,required,uuid"`
+}
+
+func (r *Room) listBulk(c *web.Call, in bulkFilter, page core.Page) ([]core.BulkAction, error) {
+	if _, err := r.ownList(c, in.ListID); err != nil {
+		return nil, err
+	}
+	return r.Store.BulkActions(c, in.ListID, page)
+}
+
+// startBulk counts who matches first. More than core.BulkUnproved people need a fresh sign-in.
+func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err error) {
+	l, err := r.ownList(c, in.ListID)
+	if err != nil {
+		return a, err
+	}
+	req := bulk.Request{ListID: l.ID, Kind: in.Action, IDs: in.IDs, Of: int64(len(in.IDs)), Actor: web.Actor(c)}
+	most := req.Of
+	if len(in.IDs) == 0 {
+		q := audience.Question{ListIDs: []string{l.ID}, Now: c.Now}
+		err := r.askFor(c, &q, &CountInput{TenantID: l.TenantID, Rule: in.Rule, SegmentID: in.SegmentID})
+		if err != nil {
+			return a, err
+		}
+		var n core.SegmentCount
+		if err := r.Evaluate(c, false, func() (err error) {
+			n, err = r.Store.CountSegment(c, q)
+			return err
+		}); err != nil {
+			return a, err
+		}
+		req.Rule = q.Rule
+		if n.Exact != nil {
+			req.Of, most = *n.Exact, *n.Exact
+		} else {
+			req.Of, most = *n.About, *n.High
+		}
+	}
+	if most > core.BulkUnproved {
+		if err := c.FreshProof(); err != nil {
+			return a, err
+		}
+	}
+	return r.Store.StartBulk(c, req, c.Now)
+}
+
+func (r *Room) showBulk(c *web.Call, _ string) (core.BulkAction, error) {
+	return *c.Value(foundBulk{}).(*core.BulkAction), nil
+}
+
+func (r *Room) cancelBulk(c *web.Call, id string) (core.BulkAction, error) {
+	return r.Store.CancelBulk(c, id, web.Actor(c), c.Now)
+}
+
+func (r *Room) undoBulk(c *web.Call, id string) (core.BulkAction, error) {
+	if c.Value(foundBulk{}).(*core.BulkAction).Changed > core.BulkUnproved {
+		if err := c.FreshProof(); err != nil {
+			return core.BulkAction{}, err
+		}
+	}
+	return r.Store.UndoBulk(c, id, web.Actor(c), c.Now)
+}

@@ -1,0 +1,201 @@
+package bulk
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+const columns = "id, tenant_id, list_id, kind, rule, state, reason, done_id, done, expected, changed, restored, " +
+	"announced, created_by, undo_by, created_at, finished_at"
+
+const (
+	selectAction = "SELECT " + columns + " FROM bulk_action WHERE id = ?"
+	actionsOf    = "SELECT " + columns + ` FROM bulk_action INDEXED BY bulk_action_list WHERE list_id = ? AND id < ?
+		ORDER BY id DESC LIMIT +?`
+	// nextOpen selects the oldest open action of the next tenant after one, which is the first again after the last.
+	nextOpen = `SELECT id, tenant_id FROM bulk_action INDEXED BY bulk_action_open WHERE state IN ('running', 'undoing')
+		AND tenant_id > ? ORDER BY tenant_id, id LIMIT 1`
+	countOpen = `SELECT count(*) FROM bulk_action INDEXED BY bulk_action_open WHERE state IN ('running', 'undoing') AND
+		tenant_id = ?`
+)
+
+// Request is a request for a bulk action, by a rule or by ids.
+type Request struct {
+	ListID string
+	Kind   string
+	Rule   *core.Rule // may refer to segments
+	IDs    []string   // of subscriptions, without duplicates
+	Of     int64      // number of people who match the rule
+	Actor  string
+}
+
+// StartBulk starts a bulk action and returns it. The rule is frozen: later changes of its segments don't count. If the
+// list doesn't exist, it returns core.ErrListNotFound; if the rule can't be evaluated, an error of core.Undecided. If
+// the tenant has as many open actions as it may have, or another service manages the list, it returns a Conflict.
+func (s *Store) StartBulk(ctx context.Context, r Request, now core.Instant) (a core.BulkAction, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		a, err = start(tx, &r, now)
+		return err
+	})
+	return a, err
+}
+
+func start(tx *db.Tx, r *Request, now core.Instant) (a core.BulkAction, err error) {
+	list, err := tenants.ListWithTenant(tx, r.ListID)
+	if err != nil {
+		return a, err
+	}
+	if tx.DB().Options().MemberElsewhere && r.Kind == core.BulkRemove {
+		return a, core.Conflictf("conflict", "Another service manages this list. Remove people there.")
+	}
+	open, err := tx.Number(countOpen, list.TenantID)
+	if err != nil {
+		return a, err
+	}
+	if open >= core.MaxOpenBulk {
+		return a, core.Conflictf("conflict", "A tenant can have at most %d bulk actions at a time. Wait until one ends.",
+			core.MaxOpenBulk)
+	}
+	a = core.BulkAction{
+		ID: core.NewID(), TenantID: list.TenantID, ListID: list.ID, Kind: r.Kind, State: core.BulkRunning,
+		Of: r.Of, CreatedBy: r.Actor, CreatedAt: now,
+	}
+	if r.Rule != nil {
+		if a.Rule, err = campaigns.InlinedRule(tx, a.TenantID, r.Rule, now); err != nil {
+			return a, err
+		}
+	} else {
+		a.Of = int64(len(r.IDs))
+	}
+	_, err = tx.Exec(`INSERT INTO bulk_action (id, tenant_id, list_id, kind, rule, state, expected, created_by, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.ID, a.TenantID, a.ListID, a.Kind, string(a.Rule), a.State, a.Of,
+		a.CreatedBy, int64(now))
+	for _, id := range r.IDs {
+		if err == nil {
+			_, err = tx.Exec("INSERT INTO bulk_person (action_id, subscriber_id, at) VALUES (?, ?, 0)", a.ID, id)
+		}
+	}
+	if err == nil && a.Kind == core.BulkRemove { // see members.LeaveUndone
+		_, err = tx.Exec("UPDATE list SET import_undone = 1 WHERE id = ?", a.ListID)
+		tx.Kick(db.TopicRecords)
+	}
+	if err != nil {
+		return a, err
+	}
+	tx.Kick(db.TopicBulk)
+	tx.Tell("action", nil, a.Kind)
+	tx.Tell("list_id", nil, a.ListID)
+	tx.Tell("of", nil, a.Of)
+	return a, tx.Audit(now, r.Actor, "bulk_action.start", a.TenantID, a.ID)
+}
+
+// BulkAction returns a bulk action. If there is none, it returns core.ErrNotFound.
+func (s *Store) BulkAction(ctx context.Context, id string) (a core.BulkAction, err error) {
+	err = s.Get(ctx, &a, selectAction, id)
+	a.SetUndoUntil()
+	return a, err
+}
+
+// BulkActions returns a page of the bulk actions on a list, newest first. Its only error is core.ErrStorage.
+func (s *Store) BulkActions(ctx context.Context, listID string, page core.Page) (all []core.BulkAction, err error) {
+	before := page.After
+	if before == "" {
+		before = "~" // greater than all ids
+	}
+	err = s.All(ctx, &all, actionsOf, listID, before, page.Limit)
+	for i := range all {
+		all[i].SetUndoUntil()
+	}
+	return all, err
+}
+
+// NextBulk returns the id of an open action of the next tenant after the given one, and that tenant, so that tenants
+// take turns. If nothing is open, it returns core.ErrNotFound.
+func (s *Store) NextBulk(ctx context.Context, after string) (id, tenantID string, err error) {
+	var next struct {
+		ID       string `db:"id"`
+		TenantID string `db:"tenant_id"`
+	}
+	err = s.Get(ctx, &next, nextOpen, after)
+	if core.KindOf(err) == core.NotFound && after != "" {
+		err = s.Get(ctx, &next, nextOpen, "")
+	}
+	return next.ID, next.TenantID, err
+}
+
+// change reads an action, applies fn, and returns the changed action.
+func (s *Store) change(ctx context.Context, id string, fn func(tx *db.Tx, a *core.BulkAction) error) (a core.BulkAction,
+	err error,
+) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Get(&a, selectAction, id); err != nil {
+			return err
+		}
+		tx.Tell("list_id", nil, a.ListID)
+		tx.Tell("changed", nil, a.Changed)
+		if err := fn(tx, &a); err != nil {
+			return err
+		}
+		return tx.Get(&a, selectAction, id)
+	})
+	a.SetUndoUntil()
+	return a, err
+}
+
+// CancelBulk stops an action; what it has changed stays. If there is no such action, it returns core.ErrNotFound; if it
+// has ended, a Conflict.
+func (s *Store) CancelBulk(ctx context.Context, id, actor string, now core.Instant) (core.BulkAction, error) {
+	return s.change(ctx, id, func(tx *db.Tx, a *core.BulkAction) error {
+		if !a.Stoppable() {
+			return core.Conflictf("conflict", "The bulk action has already ended.")
+		}
+		if err := end(tx, a, core.BulkCancelled, "", now); err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "bulk_action.cancel", a.TenantID, id)
+	})
+}
+
+// UndoBulk starts undoing an action, which happens in steps. A running action stops. Its errors are core.ErrNotFound
+// and those of core.BulkAction.MayUndo.
+func (s *Store) UndoBulk(ctx context.Context, id, actor string, now core.Instant) (core.BulkAction, error) {
+	return s.change(ctx, id, func(tx *db.Tx, a *core.BulkAction) error {
+		if err := a.MayUndo(now); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicBulk)
+		err := tx.One(`UPDATE bulk_action SET state = 'undoing', reason = '', announced = 0, finished_at = 0, undo_by = ?
+			WHERE id = ?`, actor, id)
+		if err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "bulk_action.undo", a.TenantID, id)
+	})
+}
+
+// end ends an action in a state, and tells endpoints that got no event for each change.
+func end(tx *db.Tx, a *core.BulkAction, state, reason string, now core.Instant) error {
+	a.State, a.Reason, a.FinishedAt = state, reason, now
+	err := tx.One("UPDATE bulk_action SET state = ?, reason = ?, finished_at = ? WHERE id = ?", state, reason, int64(now),
+		a.ID)
+	if err == nil && state != core.BulkPaused {
+		_, err = tx.Exec("DELETE FROM bulk_person WHERE action_id = ? AND at = 0", a.ID)
+	}
+	if err != nil || a.Announced <= tx.DB().Options().ImportEvents {
+		return err
+	}
+	endpoints, err := tenants.EndpointsOf(tx, a.TenantID)
+	for i := range endpoints {
+		if err == nil && endpoints[i].Wants(a.ListID, core.EventUnsubscribed, core.EventActivated) {
+			_, err = tenants.PutSummary(tx, &core.SummaryEvent{
+				ID: core.NewID(), Type: core.EventBulkEnded, TenantID: a.TenantID, ListID: a.ListID, BulkID: a.ID,
+				Status: a.State, Counts: a.Summary(), OccurredAt: now,
+			}, endpoints[i].ID, now, now)
+		}
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package bulk
+
+import (
+	"errors"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
+	"newsletterd/store/tenants"
+)
+
+// syncAfter is the delay after the last change until the full sync of an action is planned.
+const syncAfter = 5 * time.Second
+
+// changing is one commit of an action or of its undo.
+type changing struct {
+	*db.Tx
+	action *core.BulkAction // with the changes so far
+	list   *core.ListWithTenant
+	now    core.Instant
+	actor  string
+	sync   bool         // a full sync announces the changes
+	latest core.Instant // time of the latest change that it has to announce
+}
+
+// change does to a person what the action is for. People who are not on the list anymore are left alone.
+func (c *changing) change(id string) error {
+	sub, err := members.Subscription(c.Tx, c.list.ID, id)
+	was := sub
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return c.endMirrored(id)
+	case err != nil:
+		return err
+	case sub.Status == core.SubscriptionUnsubscribed:
+		return c.skip(id)
+	case c.action.Kind == core.BulkRemove && sub.Left(): // stays, so that no file can subscribe them again
+		return c.skip(id)
+	case c.action.Kind == core.BulkRemove:
+		return c.remove(&sub)
+	}
+	_, sub, err = members.Unsubscribe(c.Tx, c.leaving(id, sub.Email), c.now)
+	if err != nil {
+		return err
+	}
+	return c.keep(id, sub.ChangedAt, &core.BulkBefore{Status: was.Status})
+}
+
+// leaving returns the request that unsubscribes a person.
+func (c *changing) leaving(id string, email core.Email) members.UnsubscribeRequest {
+	return members.UnsubscribeRequest{
+		ListID: c.list.ID, SubscriptionID: id, Email: email, Proof: core.ProofAdmin,
+		Origin: core.Origin{Source: c.actor}, Announce: c.announce,
+	}
+}
+
+// endMirrored unsubscribes someone whose subscription another member service has. That can't be undone here.
+func (c *changing) endMirrored(id string) error {
+	var sub core.Subscriber
+	err := c.Get(&sub, campaigns.SelectSubscriber, c.list.ID, id)
+	if errors.Is(err, core.ErrNotFound) || err == nil && sub.MemberStatus != core.StatusActive {
+		return c.skip(id)
+	}
+	if err != nil || c.action.Kind == core.BulkRemove || !c.Store.Options().MemberElsewhere {
+		return errors.Join(err, c.skip(id))
+	}
+	c.action.Changed++
+	return errors.Join(people.EndMirrored(c.Tx, c.leaving(id, sub.Email), c.now), c.skip(id))
+}
+
+// skip forgets a person who was chosen but not changed.
+func (c *changing) skip(id string) error {
+	_, err := c.Exec("DELETE FROM bulk_person WHERE action_id = ? AND subscriber_id = ?", c.action.ID, id)
+	return err
+}
+
+// keep records what a changed person was before.
+func (c *changing) keep(id string, at core.Instant, was *core.BulkBefore) error {
+	c.action.Changed++
+	_, err := c.Exec(`INSERT INTO bulk_person (action_id, subscriber_id, at, was) VALUES (?, ?, ?, ?)
+		ON CONFLICT (action_id, subscriber_id) DO UPDATE SET at = excluded.at, was = excluded.was`, c.action.ID, id,
+		int64(at), was.Column())
+	return err
+}
+
+// remove deletes a subscription. The consent ledger stays. Both the send side and the tenant's endpoints are told that
+// it ended.
+func (c *changing) remove(sub *core.Subscription) error {
+	at, err := members.Stamp(c.Tx, c.list.ID, c.now)
+	if err != nil {
+		return err
+	}
+	was := sub.Before()
+	err = c.Scan("SELECT asked_at, heard_at FROM subscription WHERE list_id = ? AND id = ?", []any{c.list.ID, sub.ID},
+		&was.AskedAt, &was.HeardAt)
+	if err != nil {
+		return err
+	}
+	switch sub.Status {
+	case core.SubscriptionActive:
+		c.Departs(c.list.TenantID)
+		ended := *sub
+		change := ended.EndedByUndo(at)
+		at = change.OccurredAt
+		ended.Status, ended.Preferences = core.SubscriptionUnsubscribed, core.NoPreferences
+		err = c.announce(c.Tx, c.list.TenantID, &ended, change, c.now)
+	case core.SubscriptionPending: // queued confirmation emails that are not being sent yet
+		_, err = c.Exec("UPDATE mail SET state = "+tenants.SQLMailLeftOut+`, finished_at = ? WHERE email_key = ?
+			AND kind = ? AND list_id = ? AND state != `+tenants.SQLMailLeftOut+" AND +state = "+tenants.SQLMailQueued,
+			int64(c.now), sub.Email.Key(), core.MailConfirm, c.list.ID)
+	}
+	if err != nil {
+		return err
+	}
+	tenants.Moved(c.Tx, c.list.ID, core.CountedSubscription(sub.Status), core.NotCounted)
+	if err := c.One("DELETE FROM subscription WHERE list_id = ? AND id = ?", c.list.ID, sub.ID); err != nil {
+		return err
+	}
+	return c.keep(sub.ID, at, &was)
+}
+
+// announce hands a change on. A send side in this database is changed in the same operation; older events on their way
+// to it then no longer count. Another one gets an event, or a full sync if there are many changes. A removed person is
+// not in a sync, so each removal is an event. The tenant's endpoints get events for the first changes and one at the
+// end for the others.
+func (c *changing) announce(tx *db.Tx, tenantID string, sub *core.Subscription, change *core.Change,
+	now core.Instant,
+) (err error) {
+	event := tenants.EventOf(tenantID, sub, change)
+	c.action.Announced++
+	switch {
+	case !tx.DB().Options().SendElsewhere:
+		err = campaigns.ApplySubscriber(tx, campaigns.Applying{
+			ListID: event.ListID, EventType: event.Type, OccurredAt: event.OccurredAt,
+		}, event.Subscriber, now)
+	case c.action.Announced > imports.MaxSingle && c.action.Kind != core.BulkRemove:
+		c.sync, c.latest = true, max(c.latest, change.OccurredAt)
+	default:
+		err = tenants.PutEvent(tx, event, "", now)
+	}
+	if err != nil || c.action.Announced > tx.DB().Options().ImportEvents {
+		return err
+	}
+	return tenants.AddToEndpoints(tx, event, now)
+}
+
+// save writes the position and the counts.
+func (c *changing) save() error {
+	a := c.action
+	err := c.One(`UPDATE bulk_action SET done_id = ?1, done = ?2, expected = max(expected, ?2), changed = ?3,
+		restored = ?4, announced = ?5 WHERE id = ?6`, a.DoneID, a.Done, a.Changed, a.Restored, a.Announced, a.ID)
+	if err == nil && c.sync {
+		_, err = members.RequestSync(c.Tx, a.TenantID, a.ListID, c.now.Add(syncAfter), c.latest)
+	}
+	return err
+}

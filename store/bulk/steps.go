@@ -1,0 +1,139 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/audience"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+const (
+	stepPeople = 500 // most people of a step
+	// chosenAfter selects the chosen people of an action who are still to come.
+	chosenAfter = `SELECT subscriber_id FROM bulk_person WHERE action_id = ? AND subscriber_id > ? AND at = 0
+		ORDER BY subscriber_id LIMIT +?`
+)
+
+// holdFor is how long a commit of a step may keep other writers waiting. A step has as many commits as it needs.
+var holdFor = 3 * time.Millisecond
+
+// BulkStep performs the next step of an action and reports whether there is more to do. A rule that can't be evaluated
+// anymore pauses the action. Its only error is core.ErrStorage.
+func (s *Store) BulkStep(ctx context.Context, id string, now core.Instant) (more bool, err error) {
+	a, err := s.BulkAction(ctx, id)
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case a.State == core.BulkUndoing:
+		return s.undoStep(ctx, &a, now)
+	case a.State != core.BulkRunning:
+		return false, nil
+	}
+	ids, next, err := s.ahead(ctx, &a)
+	switch {
+	case errors.Is(err, core.ErrListNotFound):
+		return false, s.stop(ctx, a.ID, core.BulkCancelled, "", now)
+	case core.IsUndecided(err):
+		return false, s.stop(ctx, a.ID, core.BulkPaused, err.Error(), now)
+	case err != nil:
+		return false, err
+	}
+	for {
+		var n int
+		n, more, err = s.commit(ctx, &a, ids, next, now)
+		if ids = ids[n:]; err != nil || !more || len(ids) == 0 {
+			return more && err == nil, err
+		}
+	}
+}
+
+// ahead finds the people of the next step on a reading connection. next is the position after them; it is empty at the
+// end.
+func (s *Store) ahead(ctx context.Context, a *core.BulkAction) (ids []string, next string, err error) {
+	if a.Rule == "" {
+		err = s.All(ctx, &ids, chosenAfter, a.ID, a.DoneID, stepPeople)
+		if len(ids) == stepPeople {
+			next = ids[len(ids)-1]
+		}
+		return ids, next, err
+	}
+	rule, err := core.ParseInlined(a.Rule)
+	if err != nil {
+		return nil, "", err
+	}
+	q := audience.Question{TenantID: a.TenantID, ListIDs: []string{a.ListID}, Rule: rule, Now: a.CreatedAt}
+	subs, next, err := s.PeopleOf(ctx, q, core.Page{After: a.DoneID, Limit: stepPeople})
+	for i := range subs {
+		ids = append(ids, subs[i].ID)
+	}
+	return ids, next, err
+}
+
+// stop ends an action before its last step.
+func (s *Store) stop(ctx context.Context, id, state, reason string, now core.Instant) error {
+	return s.Bulk(ctx, func(tx *db.Tx) error {
+		var a core.BulkAction
+		if err := tx.Get(&a, selectAction, id); err != nil || a.State != core.BulkRunning {
+			return err
+		}
+		return end(tx, &a, state, reason, now)
+	})
+}
+
+// commit changes as many people of a step as fit into one commit, which also saves the position. It returns their
+// number, and whether the action goes on. a is the action as it was before, and is changed to what it is afterwards.
+func (s *Store) commit(ctx context.Context, a *core.BulkAction, ids []string, next string, now core.Instant) (n int,
+	more bool, err error,
+) {
+	var after core.BulkAction
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		n, more = 0, false
+		err := tx.Get(&after, selectAction, a.ID)
+		if errors.Is(err, core.ErrNotFound) {
+			return nil
+		}
+		if err != nil || after.State != core.BulkRunning || after.DoneID != a.DoneID {
+			return err // canceled, or undone
+		}
+		list, err := tenants.ListWithTenant(tx, a.ListID)
+		if errors.Is(err, core.ErrListNotFound) {
+			return end(tx, &after, core.BulkCancelled, "", now)
+		}
+		if err != nil {
+			return err
+		}
+		c := changing{Tx: tx, action: &after, list: list, now: now, actor: after.CreatedBy}
+		begun := time.Now()
+		for ; n < len(ids) && (n == 0 || time.Since(begun) < holdFor); n++ {
+			if err := c.change(ids[n]); err != nil {
+				return err
+			}
+			after.DoneID = ids[n]
+		}
+		after.Done += int64(n)
+		last := n == len(ids)
+		if last && next != "" {
+			after.DoneID = next
+		}
+		if err := c.save(); err != nil {
+			return err
+		}
+		if more = !last || next != ""; more {
+			return nil
+		}
+		if err := tx.One("UPDATE bulk_action SET expected = done WHERE id = ?", a.ID); err != nil {
+			return err
+		}
+		return end(tx, &after, core.BulkCompleted, "", now)
+	})
+	if err == nil {
+		*a = after
+	}
+	return n, more, err
+}

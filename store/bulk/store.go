@@ -1,0 +1,23 @@
+package bulk
+
+import (
+	"newsletterd/store/audience"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// The embedded stores get names of their own, because the type is called Store in each package.
+type (
+	tenantStore   = tenants.Store
+	audienceStore = audience.Store
+)
+
+// Store stores and performs bulk actions. Its methods may be called from any goroutine.
+type Store struct {
+	*db.DB
+	*tenantStore
+	*audienceStore
+}
+
+// New returns the store of bulk actions in a file that is not open yet.
+func New(d *db.DB, t *tenants.Store, a *audience.Store) *Store { return &Store{d, t, a} }
