@@ -67,8 +67,10 @@ func TestConsoleChangesEveryoneInASegment(t *testing.T) {
 		}
 		e.seed.Tell(e.list, core.StatusActive, rows...)
 		time.Sleep(16 * time.Minute)
-		delete(form, "sure")
-		e.sends("/new-bulk", http.StatusOK, form, `action="/login/confirm"`)
+		e.sends("/new-bulk", http.StatusOK, form, `action="/login/confirm"`) // asked for by the API
+		if id := e.performs(); id != "" {
+			t.Error("started without a fresh sign-in")
+		}
 		o := newPeopleEnv(t, core.RolePublisher)
 		o.sends("/new-bulk", http.StatusForbidden, form)
 		o.shows("/bulk", http.StatusForbidden)

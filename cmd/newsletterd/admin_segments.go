@@ -382,7 +382,9 @@ func bulkCommands(p *program) *cli.Command {
 		referenceFlag("segment", people.NounSegment, "everyone in a segment (`ID` or name)"),
 		ruleFlag("everyone who matches a rule"),
 		stringFlag("ids", "subscribers with the IDs in `FILE`, one a line, or - for standard input"),
-	}, []string{"list", "action"}, func(c *cli.Context, _ *config.Config, s *store.Store) error { return startBulk(p, c, s) })
+	}, []string{"list", "action"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		return startBulk(p, c, s)
+	})
 	start.Description = `The running daemon performs the action. You can undo it for a week. People
 who unsubscribed stay on the list as unsubscribed.
 

@@ -11,7 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// The daemon is killed while a bulk action runs, and while it is undone: no one is changed twice, and no one is missing.
+// The daemon is killed while a bulk action runs, and while it is undone: no one is changed twice, and no one is left
+// out.
 func TestKillDuringABulkAction(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, n := 2, 6000

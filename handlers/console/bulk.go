@@ -150,18 +150,9 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 	if err != nil {
 		return "", err
 	}
-	n, most := d.N.Exact, d.N.Exact
-	if n == nil {
-		n, most = d.N.About, d.N.High
-	}
-	if *most > core.BulkUnproved {
-		if err := p.fresh(); err != nil {
-			return "", err
-		}
-	}
 	if p.Form["sure"] == "" {
 		d.Sure = true
-		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, *n)
+		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, *cmp.Or(d.N.Exact, d.N.About))
 		return "", nil
 	}
 	var a core.BulkAction

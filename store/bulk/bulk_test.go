@@ -155,7 +155,8 @@ func (w *world) snapshot() (all string) {
 	w.Helper()
 	var rows []string
 	w.Must(w.All(w.Context(), &rows, `SELECT s.id || ' ' || s.status || ' ' || s.preferences || ' ' ||
-		s.generation || ' ' || s.means || ' ' || s.created_at || ' ' || b.word || ' ' || b.preferences || ' ' || b.joined_at || ' ' || b.created_at
+		s.generation || ' ' || s.means || ' ' || s.created_at || ' ' || b.word || ' ' || b.preferences || ' ' || b.joined_at || ' ' ||
+		b.created_at
 		FROM subscription AS s JOIN subscriber AS b ON b.list_id = s.list_id AND b.id = s.id ORDER BY s.id`))
 	for _, r := range rows {
 		all += r + "\n"
