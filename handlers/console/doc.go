@@ -36,7 +36,8 @@
 // Subscribers and lists:
 //
 //	people.go peopletable.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
-//	segments.go segmentfields.go segmentrows.go segmentgroups.go segmentcount.go tags.go bulk.go   segments, tags and bulk actions
+//	segments.go segmentfields.go segmentrows.go segmentgroups.go segmentcount.go   segments
+//	tags.go bulk.go   tags and bulk actions
 //	imports.go import*.go names.go   imports and undoing them
 //	lists.go list_questions.go mail_texts.go hygiene.go   lists, their fields and texts
 //
