@@ -69,11 +69,7 @@ func (s *story) tags() {
 		must(s.T, err)
 		s.op("AddTag", func() error { return s.AddTag(ctx, tag, "test") })
 		s.op("SetTags", func() error {
-			_, err := s.SetTags(ctx, s.tenant, "nobody@example.org", []string{name}, "test", now0)
-			if core.KindOf(err) == core.NotFound {
-				err = nil
-			}
-			return err
+			return onlyErr(s.SetTags(ctx, s.tenant, "cleo@example.org", []string{name}, "test", now0))
 		})
 		s.op("ChangeTags", func() error {
 			_, err := s.ChangeTags(ctx, s.tenant, "nobody@example.org", func([]string) []string { return nil }, "test", now0)

@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"newsletterd/core"
@@ -68,10 +69,11 @@ func (s *Store) ahead(ctx context.Context, a *core.BulkAction) (ids []string, ne
 		return nil, "", err
 	}
 	q := audience.Question{TenantID: a.TenantID, ListIDs: []string{a.ListID}, Rule: rule, Now: a.CreatedAt}
-	subs, next, err := s.PeopleOf(ctx, q, core.Page{After: a.DoneID, Limit: stepPeople})
+	subs, next, err := s.PeopleOf(ctx, q, core.Page{After: audience.PlaceOf(a.ListID, a.DoneID), Limit: stepPeople})
 	for i := range subs {
 		ids = append(ids, subs[i].ID)
 	}
+	_, next, _ = strings.Cut(next, " ") // the list is the action's
 	return ids, next, err
 }
 
