@@ -45,7 +45,9 @@ func (t *Tag) Rename(name string, now Instant) error {
 	if _, id := ParseID(name); id {
 		return Invalidf("name", "name must not be an ID.")
 	}
-	t.Name, t.NameKey, t.UpdatedAt = name, TagKey(name), now
+	if name != t.Name {
+		t.Name, t.NameKey, t.UpdatedAt = name, TagKey(name), now
+	}
 	return nil
 }
 

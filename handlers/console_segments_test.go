@@ -271,6 +271,7 @@ func TestConsoleSegmentOfTheAPI(t *testing.T) {
 		if now := e.saves(at, form); now.Name != "Nested conditions" || now.Rule != g.Rule {
 			t.Errorf("%+v", now)
 		}
+		form.Set("revision", "2")
 		form.Set("json", `{"any":`)
 		e.sends(at, http.StatusBadRequest, form, "This isn't valid JSON", `{&#34;any&#34;:</textarea>`)
 		form.Set("json", `{"any":[]}`)

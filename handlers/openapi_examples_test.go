@@ -74,6 +74,10 @@ func exampleEnv(t *testing.T) *env {
 	} {
 		e.step(step)
 	}
+	tag, err := core.NewTag(web.ExampleID, "VIP", 1)
+	e.must(err)
+	e.must(e.store.AddTag(t.Context(), tag, "command"))
+	e.names["vip"] = tag.ID
 	return e
 }
 
@@ -93,7 +97,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",
 		"/api/admin/outbox":             "confirmed",
 		"/api/admin/oauth-clients/:id/": "shop", "/api/admin/dkim-keys": "rsa", "/api/admin/themes": "ours",
-		"/api/segments": "saved",
+		"/api/segments": "saved", "/api/tags/": "vip",
 	} {
 		if strings.HasPrefix(path, prefix) && len(prefix) > len(longest) {
 			longest, id = prefix, e.value(name)

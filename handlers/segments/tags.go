@@ -32,7 +32,7 @@ func (r *Room) tagRoutes(t *web.Table) {
 		web.ThereIsOne,
 	}
 	rows.List.Refuses(web.TenantNamed)
-	rows.Create.Example(web.Object{"tenant_id": web.ExampleID, "name": "VIP"}).
+	rows.Create.Example(web.Object{"tenant_id": web.ExampleID, "name": "Press"}).
 		Refuses(named...).
 		Refuses(web.TenantNamed, web.Clash("The tenant has as many tags as it can have"))
 	rows.Update.Example(web.Object{"name": "Regular customer"}).Refuses(named...)

@@ -36,7 +36,7 @@ func (s *Store) RenameTag(ctx context.Context, id, name, actor string, now core.
 			return err
 		}
 		was := t
-		if err := t.Rename(name, now); err != nil {
+		if err := t.Rename(name, now); err != nil || t.Name == was.Name {
 			return err
 		}
 		if err := renameInRules(tx, &was, t.Name); err != nil {
