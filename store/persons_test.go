@@ -15,6 +15,18 @@ import (
 
 const annKey = "ann@example.org"
 
+// signUp subscribes an address to the list and confirms it.
+func signUp(n *storetest.Seeder, email core.Email) {
+	n.Helper()
+	origin := core.Origin{Source: "form", Remote: "198.51.100.7", UserAgent: "Lynx"}
+	_, row, err := n.Subscribe(n.Context(),
+		members.SubscribeRequest{ListID: n.ListID, Email: email, Preferences: `{"city":"Ulm"}`, Origin: origin}, now0)
+	n.Must(err)
+	n.SQL("UPDATE confirm_token SET evidence = 'opted in from 198.51.100.7' WHERE id = ?", row)
+	_, err = n.Confirm(n.Context(), n.Token(row, core.ProofMailed), origin, now0+1000)
+	n.Must(err)
+}
+
 // fillPerson gives an address a row in every table that has such rows, and returns the user's id.
 func fillPerson(n *storetest.Seeder, email core.Email) string {
 	n.Helper()
@@ -25,16 +37,7 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 	if err := n.AddUser(ctx, u, "hash", now0); err != nil {
 		n.Fatal(err)
 	}
-	origin := core.Origin{Source: "form", Remote: "198.51.100.7", UserAgent: "Lynx"}
-	_, row, err := n.Subscribe(ctx,
-		members.SubscribeRequest{ListID: n.ListID, Email: email, Preferences: `{"city":"Ulm"}`, Origin: origin}, now0)
-	if err != nil {
-		n.Fatal(err)
-	}
-	n.SQL("UPDATE confirm_token SET evidence = 'opted in from 198.51.100.7' WHERE id = ?", row)
-	if _, err := n.Confirm(ctx, n.Token(row, core.ProofMailed), origin, now0+1000); err != nil {
-		n.Fatal(err)
-	}
+	signUp(n, email)
 	n.SQL("INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES (?, ?, 'News', 1) ON CONFLICT DO NOTHING",
 		"camp", n.TenantID)
 	n.SQL(`INSERT INTO send_job (id, tenant_id, list_id, copy_id, status, due_at, created_at, expanded, recipients,

@@ -104,7 +104,9 @@ var mayImport = map[string][]string{
 	},
 	"cmd/newsletterd/browsertest": {},
 	"cmd/newsletterd/sourcetest":  {},
-	"cmd/newsletterd/figurestest": {"cmd/newsletterd/daemontest", "mail/smtp", "store/storetest"},
+	"cmd/newsletterd/figurestest": {
+		"cmd/newsletterd/daemontest", "core", "mail/smtp", "store/campaigns", "store/storetest",
+	},
 	"cmd/newsletterd/oidctest": {
 		"cmd/newsletterd/daemontest", "core", "handlers/web/webtest", "store/storetest",
 	},

@@ -87,7 +87,13 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		worker.TenantMailer(mailer, relay),
 	}
 	d.workers = worker.NewGroup(log, loops...)
+	d.wireKeepers()
+	return nil
+}
 
+// wireKeepers makes the loops that keep the installation in order.
+func (d *daemon) wireKeepers() {
+	cfg, s, log := d.cfg, d.store, d.log
 	keepers := []*worker.Loop{
 		worker.Housekeeping(s, retention(cfg), log), d.tracker.Loop(),
 		keysLoop(d.auth, cfg.Auth.RotateKeys.Std(), log),
@@ -105,7 +111,6 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		keepers = append(keepers, d.certWatch)
 	}
 	d.keepers = worker.NewGroup(log, keepers...)
-	return nil
 }
 
 // endpointClient posts to the receivers that tenants have named.

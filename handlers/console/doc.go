@@ -35,7 +35,7 @@
 //
 // Subscribers and lists:
 //
-//	people.go peopletable.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
+//	people.go peopletable.go peoplesegment.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
 //	segments.go segmentfields.go segmentrows.go segmentgroups.go segmentcount.go   segments
 //	tags.go bulk.go   tags and bulk actions
 //	imports.go import*.go names.go   imports and undoing them
