@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db/dbtest"
 )
 
 // performs performs all open bulk actions, as the worker does, and returns the last one.
@@ -56,6 +57,12 @@ func TestConsoleChangesEveryoneInASegment(t *testing.T) {
 		e.shows(at, http.StatusOK, "-data-poll", "2</strong> removed from the list", at+"/undo")
 		e.shows("/bulk?list="+e.list.ID, http.StatusOK, at, "Completed")
 		e.shows("/people", http.StatusOK, "-grace@reader.example")
+		active := func(status string) {
+			dbtest.SQL(e.store.DB, "UPDATE list SET status = ? WHERE id = ?", status, e.list.ID)
+		}
+		active(core.ListInactive)
+		e.sends(at+"/undo", http.StatusConflict, url.Values{}, "The list is deleted or inactive.", at+"/undo")
+		active(core.ListActive)
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		e.performs()
 		e.shows(at, http.StatusOK, "2</strong> restored", "-"+at+"/undo")

@@ -186,12 +186,14 @@ func (p *Page) theBulk() (a core.BulkAction, err error) {
 }
 
 // bulkAction shows the progress or the result of a bulk action.
-func (o *Console) bulkAction(p *Page) (web.HTML, error) {
+func (o *Console) bulkAction(p *Page) (web.HTML, error) { return p.showBulk(View{}) }
+
+func (p *Page) showBulk(v View) (web.HTML, error) {
 	a, err := p.theBulk()
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v := View{Title: p.BulkTitle(&a), Within: p.withinBulk(), Data: &bulkActionData{a, a.Open()}}
+	v.Title, v.Within, v.Data = p.BulkTitle(&a), p.withinBulk(), &bulkActionData{a, a.Open()}
 	if _, part := p.Partial(); part {
 		return p.ShowPart("bulk-action", "bulk", v)
 	}
@@ -206,7 +208,10 @@ func (o *Console) endBulk(how string) handler {
 			return web.HTML{}, err
 		}
 		err = p.Do(http.MethodPost, bulkPath+"/"+a.ID+"/"+how, nil, nil)
-		if err != nil && core.KindOf(err) != core.Conflict { // it has ended in the meantime
+		if fault, status, ok := p.FaultOf(err); ok {
+			return p.showBulk(View{Fault: fault, Status: status})
+		}
+		if err != nil {
 			return web.HTML{}, err
 		}
 		return p.Redirect(p.Path("bulk", a.ID), "")

@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"errors"
 
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
@@ -160,15 +161,22 @@ func (s *Store) CancelBulk(ctx context.Context, id, actor string, now core.Insta
 	})
 }
 
-// UndoBulk starts undoing an action, which happens in steps. A running action stops. Its errors are core.ErrNotFound
-// and those of core.BulkAction.MayUndo.
+// UndoBulk starts undoing an action, which happens in steps. A running action stops. If the list is deleted or inactive,
+// it returns a Conflict. Its other errors are core.ErrNotFound and those of core.BulkAction.MayUndo.
 func (s *Store) UndoBulk(ctx context.Context, id, actor string, now core.Instant) (core.BulkAction, error) {
 	return s.change(ctx, id, func(tx *db.Tx, a *core.BulkAction) error {
 		if err := a.MayUndo(now); err != nil {
 			return err
 		}
+		list, err := tenants.ListWithTenant(tx, a.ListID)
+		if errors.Is(err, core.ErrListNotFound) || err == nil && !list.Active() {
+			return core.Conflictf("conflict", "The list is deleted or inactive. Restore or activate it, then undo.")
+		}
+		if err != nil {
+			return err
+		}
 		tx.Kick(db.TopicBulk)
-		err := tx.One(`UPDATE bulk_action SET state = 'undoing', reason = '', announced = 0, finished_at = 0, undo_by = ?
+		err = tx.One(`UPDATE bulk_action SET state = 'undoing', reason = '', announced = 0, finished_at = 0, undo_by = ?
 			WHERE id = ?`, actor, id)
 		if err != nil {
 			return err

@@ -140,13 +140,48 @@ func TestDeletedListEndsActions(t *testing.T) {
 	_, err := w.UndoBulk(w.Context(), all[2].ID, "user:ann", w.Time())
 	w.Must(err)
 	w.Must(w.DeleteList(w.Context(), w.list.ID, "user:ann", w.Time()))
-	for i, want := range []string{core.BulkCancelled, core.BulkCancelled, core.BulkUndone} {
+	for i, want := range []string{core.BulkCancelled, core.BulkCancelled, core.BulkCancelled} {
 		if a := w.run(all[i]); a.State != want {
 			t.Errorf("%+v, want %s", a, want)
 		}
 	}
 	if _, _, err := w.NextBulk(w.Context(), ""); core.KindOf(err) != core.NotFound {
 		t.Errorf("something is open: %v", err)
+	}
+}
+
+// The undo of an action waits for a list that is deleted or inactive. Nobody is forgotten meanwhile.
+func TestUndoNeedsTheList(t *testing.T) {
+	for _, kind := range core.BulkKinds {
+		w := newWorld(t, storetest.Open(t), 3)
+		a := w.run(w.begin(bulk.Request{Kind: kind, Rule: w.rule(everyone)}))
+		undo := func() error {
+			_, err := w.UndoBulk(w.Context(), a.ID, "user:ann", w.Time())
+			return err
+		}
+		status := func(status string) {
+			w.sql("UPDATE list SET status = ? WHERE id = ?", status, w.list.ID)
+		}
+		status(core.ListInactive)
+		if err := undo(); core.KindOf(err) != core.Conflict {
+			t.Errorf("%s: undone on an inactive list: %v", kind, err)
+		}
+		status(core.ListActive)
+		w.Must(undo())
+		status(core.ListInactive)
+		if is := w.run(a); is.State != core.BulkCancelled || is.Restored != 0 {
+			t.Errorf("%s: %+v", kind, is)
+		}
+		status(core.ListActive)
+		w.Must(w.DeleteList(w.Context(), w.list.ID, "user:ann", w.Time()))
+		if err := undo(); core.KindOf(err) != core.Conflict {
+			t.Errorf("%s: undone on a deleted list: %v", kind, err)
+		}
+		_, err := w.RestoreList(w.Context(), w.list.ID, "user:ann", w.Time())
+		w.Must(err)
+		if a = w.undo(a); a.State != core.BulkUndone || a.Restored != 3 {
+			t.Errorf("%s: %+v", kind, a)
+		}
 	}
 }
 

@@ -47,14 +47,14 @@ func (s *Store) undoStep(ctx context.Context, a *core.BulkAction, now core.Insta
 			return err
 		}
 		c.list, err = tenants.ListWithTenant(tx, a.ListID)
-		if gone := errors.Is(err, core.ErrListNotFound); gone || len(kept) == 0 {
-			if err != nil && !gone {
-				return err
-			}
-			return end(tx, &current, core.BulkUndone, "", now)
-		}
-		if err != nil {
+		gone := errors.Is(err, core.ErrListNotFound)
+		switch {
+		case err != nil && !gone:
 			return err
+		case len(kept) == 0:
+			return end(tx, &current, core.BulkUndone, "", now)
+		case gone || !c.list.Active(): // keeps the others for another undo
+			return end(tx, &current, core.BulkCancelled, "", now)
 		}
 		more = true
 		begun := time.Now()
@@ -82,7 +82,7 @@ func (c *changing) undo(k *keptPerson) error {
 		return err
 	}
 	removed := c.action.Kind == core.BulkRemove
-	if gone != removed || !c.list.Active() {
+	if gone != removed {
 		return nil
 	}
 	email := sub.Email
