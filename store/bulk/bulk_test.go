@@ -300,3 +300,31 @@ func TestRuleIsFrozen(t *testing.T) {
 		t.Errorf("a rule that can't be evaluated: %v", err)
 	}
 }
+
+// The action keeps the tags that its rule names. Another tag that takes the name of one is not meant.
+func TestRuleKeepsItsTags(t *testing.T) {
+	w := newWorld(t, storetest.Open(t), 10)
+	named := func(name string) core.Tag {
+		tag, err := core.NewTag(w.list.TenantID, name, w.Time())
+		w.Must(err)
+		w.Must(w.AddTag(t.Context(), tag, "user:ann"))
+		return tag
+	}
+	kept, gone := named("Kept"), named("Gone")
+	a := w.begin(bulk.Request{Kind: core.BulkUnsubscribe, Rule: w.rule(`{"not":{"tag":"kept"}}`)})
+	b := w.begin(bulk.Request{Kind: core.BulkUnsubscribe, Rule: w.rule(`{"not":{"tag":"gone"}}`)})
+	_, err := w.SetTags(t.Context(), w.list.TenantID, storetest.Reader(0), []string{kept.ID}, "user:ann", w.Time())
+	w.Must(err)
+	_, err = w.RenameTag(t.Context(), kept.ID, "Renamed", "user:ann", w.Time())
+	w.Must(err)
+	w.Must(w.DeleteTag(t.Context(), gone.ID, "user:ann", w.Time()))
+	named("Kept")
+	named("Gone")
+	if b = w.run(b); b.State != core.BulkPaused || b.Changed != 0 {
+		t.Errorf("the tag is gone: %+v", b)
+	}
+	if a = w.run(a); a.State != core.BulkCompleted || a.Changed != 9 {
+		t.Errorf("the tag has another name: %+v", a)
+	}
+	w.is(0, core.SubscriptionActive, core.StatusActive)
+}

@@ -37,13 +37,16 @@ func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, err
 	})
 }
 
-// InlinedRule returns a tenant's rule in the form in which it is frozen: with all references inlined. Its errors are
-// those of MatchRule.
+// InlinedRule returns a tenant's rule in the form in which it is frozen: with all references inlined, and tags by
+// their ids. Its errors are those of MatchRule.
 func InlinedRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant) (core.RuleText, error) {
 	if _, err := MatchRule(q, tenantID, rule, now); err != nil {
 		return "", err
 	}
 	inlined, err := inlineRule(q, tenantID, rule)
+	if err == nil {
+		err = withTagIDs(q, tenantID, inlined)
+	}
 	if err != nil {
 		return "", err
 	}
