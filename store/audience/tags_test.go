@@ -110,7 +110,12 @@ func TestTagsOfAPerson(t *testing.T) {
 	w.tell(later, core.StatusActive, bob, `{}`)
 	w.wantTags(later, ada, "Press", "VIP")
 	w.wantTags(later, bob)
+	given := w.Time()
+	w.Seeder = w.At(given + 1000)
 	w.give(ada, "vip")
+	if n := w.number("SELECT count(*) FROM tagged WHERE at = ?", given); n != 3 {
+		t.Errorf("%d lists keep the time of a tag that stays, want 3", n)
+	}
 	w.wantTags(later, ada, "VIP")
 	w.wantTags(daily, ada, "VIP")
 	tags, err := w.TagsAt(t.Context(), w.TenantID, ada.Key())

@@ -120,13 +120,18 @@ func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Emai
 		if tags, err = tagsNamed(tx, tenantID, change(ids)); err != nil || slices.Equal(had, tags) {
 			return err
 		}
-		if _, err := tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),
-			"DELETE FROM tagged WHERE list_id = ? AND id = ?"); err != nil {
-			return err
+		for i := range had {
+			if slices.Contains(tags, had[i]) {
+				continue
+			}
+			if _, err := tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),
+				"DELETE FROM tagged WHERE tag_no = ? AND list_id = ? AND id = ?", had[i].No); err != nil {
+				return err
+			}
 		}
 		for i := range tags {
-			n, err := tx.ExecPairs(pairs, knownPairs, "INSERT INTO tagged (tag_no, at, list_id, id) VALUES (?, ?, ?, ?)",
-				tags[i].No, int64(now))
+			n, err := tx.ExecPairs(pairs, knownPairs, `INSERT INTO tagged (tag_no, at, list_id, id)
+				VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = at`, tags[i].No, int64(now))
 			if err == nil && n == 0 {
 				err = core.ErrNotFound
 			}
