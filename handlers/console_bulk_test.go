@@ -43,7 +43,8 @@ func TestConsoleChangesEveryoneInASegment(t *testing.T) {
 		e.shows("/new-bulk", http.StatusNotFound)
 		e.shows("/new-bulk?segment="+g.ID, http.StatusOK, `value="unsubscribe" checked`, "Weekly")
 		form := url.Values{"segment": {g.ID}, "list": {e.list.ID}, "act": {"remove"}}
-		e.sends("/new-bulk", http.StatusOK, form, "Remove 2 people?", `name="sure"`)
+		e.sends("/new-bulk", http.StatusOK, form, "Remove 2 people?", `name="sure"`, "-primary danger",
+			"<strong>Weekly</strong>", "<strong>All</strong>")
 		if id := e.performs(); id != "" {
 			t.Fatal("started without a question")
 		}
@@ -56,7 +57,7 @@ func TestConsoleChangesEveryoneInASegment(t *testing.T) {
 		e.performs()
 		e.shows(at, http.StatusOK, "-data-poll", "2</strong> removed from the list", at+"/undo")
 		e.shows("/bulk?list="+e.list.ID, http.StatusOK, at, "Completed")
-		e.shows("/people", http.StatusOK, "-grace@reader.example")
+		e.shows("/people", http.StatusOK, "-grace@reader.example", `href="`+e.at("/bulk")+`"`)
 		active := func(status string) {
 			dbtest.SQL(e.store.DB, "UPDATE list SET status = ? WHERE id = ?", status, e.list.ID)
 		}
