@@ -9,10 +9,34 @@ import (
 const (
 	BulkUnsubscribe = "unsubscribe"
 	BulkRemove      = "remove" // delete the subscriptions, as if these people had never been on the list
+	BulkTag         = "tag"    // on all lists of the tenant
+	BulkUntag       = "untag"
 )
 
 // BulkKinds lists the values of BulkAction.Kind.
-var BulkKinds = []string{BulkUnsubscribe, BulkRemove}
+var BulkKinds = []string{BulkUnsubscribe, BulkRemove, BulkTag, BulkUntag}
+
+// BulkTags reports whether a kind of bulk action concerns a tag.
+func BulkTags(kind string) bool { return kind == BulkTag || kind == BulkUntag }
+
+// BulkRight returns the action that a caller must be allowed in order to start, stop or undo a bulk action of a kind.
+func BulkRight(kind string) Action {
+	if BulkTags(kind) {
+		return ActionPeopleTag
+	}
+	return ActionPeopleChange
+}
+
+// CheckBulkTag returns an error if a bulk action of a kind lacks a tag, or names one that it doesn't need.
+func CheckBulkTag(kind, tag string) error {
+	switch {
+	case BulkTags(kind) && tag == "":
+		return Invalidf("tag", "%s is missing.", "tag")
+	case !BulkTags(kind) && tag != "":
+		return Invalidf("tag", "tag is only for the actions tag and untag. Remove it.")
+	}
+	return nil
+}
 
 // The states of a BulkAction.
 const (
@@ -40,13 +64,15 @@ type BulkAction struct {
 	ID       string   `db:"id" json:"id"`
 	TenantID string   `db:"tenant_id" json:"tenant_id"`
 	ListID   string   `db:"list_id" json:"list_id"`
-	Kind     string   `db:"kind" json:"action" enum:"unsubscribe|remove"`
+	Kind     string   `db:"kind" json:"action" enum:"unsubscribe|remove|tag|untag"`
+	TagID    string   `db:"tag_id" json:"tag_id,omitempty"`
+	Tag      string   `db:"tag" json:"tag,omitempty"`   // its name now; absent if it was deleted
 	Rule     RuleText `db:"rule" json:"rule,omitempty"` // as frozen at the start; absent if people were chosen by id
 	State    string   `db:"state" json:"state" enum:"running|paused|completed|cancelled|undoing|undone"`
 	Reason   string   `db:"reason" json:"reason,omitempty"` // why it is paused
 	Done     int64    `db:"done" json:"done"`               // people dealt with
 	Of       int64    `db:"expected" json:"of"`             // people to deal with; an estimate for a rule on a large list
-	Changed  int64    `db:"changed" json:"changed"`         // people unsubscribed or removed
+	Changed  int64    `db:"changed" json:"changed"`         // people unsubscribed, removed, tagged or untagged
 	Restored int64    `db:"restored" json:"restored"`       // people whose change was undone
 
 	CreatedBy  string  `db:"created_by" json:"created_by"`

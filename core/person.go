@@ -73,6 +73,7 @@ type PersonBulk struct {
 	ActionID string  `db:"action_id" json:"action_id"`
 	ListID   string  `db:"list_id" json:"list_id"`
 	Kind     string  `db:"kind" json:"action"`
+	Tag      string  `db:"tag" json:"tag,omitempty"`
 	At       Instant `db:"at" json:"at,omitzero"`
 
 	Was BulkBefore `db:"was" json:"was"`

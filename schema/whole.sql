@@ -96,7 +96,7 @@ CREATE TABLE bulk_action (
   undo_by     TEXT NOT NULL DEFAULT '',
   created_at  INTEGER NOT NULL, -- the moment of the rule
   finished_at INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
+, tag_id TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE INDEX bulk_action_finished ON bulk_action (finished_at) WHERE finished_at > 0;
 

@@ -92,6 +92,9 @@ func (s *story) bulk(rule *core.Rule, at core.Instant) {
 		ListID: s.list, Email: "many@example.org", Status: core.SubscriptionActive, Source: "test",
 	}, "test", at)
 	must(s.T, err)
+	tag, err := core.NewTag(s.tenant, "Bulk", now0)
+	must(s.T, err)
+	s.op("AddTag", func() error { return s.AddTag(ctx, tag, "test") })
 	var a core.BulkAction
 	steps := func() {
 		s.op("BulkStep", func() (err error) {
@@ -105,6 +108,7 @@ func (s *story) bulk(rule *core.Rule, at core.Instant) {
 		{Kind: core.BulkUnsubscribe, Rule: rule},
 		{Kind: core.BulkUnsubscribe, IDs: []string{sub.ID}},
 		{Kind: core.BulkRemove, IDs: []string{sub.ID}},
+		{Kind: core.BulkTag, Tag: tag.ID, IDs: []string{sub.ID}},
 	} {
 		r.ListID, r.Actor = s.list, "test"
 		s.op("StartBulk", func() (err error) {

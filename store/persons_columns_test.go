@@ -24,7 +24,7 @@ var personColumns = map[string]struct {
 	"bulk_action": {
 		stays: "created_by undo_by done_id",
 		other: "id tenant_id list_id kind rule state reason done expected changed restored announced created_at " +
-			"finished_at",
+			"finished_at tag_id",
 	},
 	"bulk_person": {person: "subscriber_id was", other: "action_id at"},
 	"campaign": {

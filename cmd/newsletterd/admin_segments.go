@@ -376,9 +376,10 @@ func bulkCommands(p *program) *cli.Command {
 			}
 			return list(p.printer(c), rows, "id", "action", "state", "done", "of", "changed", "restored", "created_at")
 		})
-	start := p.command("start", "unsubscribe many subscribers of a list, or remove them", []cli.Flag{
+	start := p.command("start", "unsubscribe, remove, tag or untag many subscribers of a list", []cli.Flag{
 		segmentListFlag(),
-		oneOfFlag("action", "`ACTION`: unsubscribe, or remove from the list", core.BulkKinds...),
+		oneOfFlag("action", "`ACTION`: unsubscribe, remove from the list, tag or untag", core.BulkKinds...),
+		stringFlag("tag", "`TAG` to give or to remove (ID or name)"),
 		referenceFlag("segment", people.NounSegment, "everyone in a segment (`ID` or name)"),
 		ruleFlag("everyone who matches a rule"),
 		stringFlag("ids", "subscribers with the IDs in `FILE`, one a line, or - for standard input"),
@@ -388,7 +389,8 @@ func bulkCommands(p *program) *cli.Command {
 	start.Description = `The running daemon performs the action. You can undo it for a week. People
 who unsubscribed stay on the list as unsubscribed.
 
-   newsletterd admin bulk start --list Weekly --segment Silent --action unsubscribe`
+   newsletterd admin bulk start --list Weekly --segment Silent --action unsubscribe
+   newsletterd admin bulk start --list Weekly --segment Loyal --action tag --tag VIP`
 	return &cli.Command{
 		Name: "bulk", Usage: "change many subscribers of a list together, with undo",
 		Subcommands: []*cli.Command{
@@ -416,7 +418,7 @@ func startBulk(p *program, c *cli.Context, s *store.Store) error {
 	if given != 1 {
 		return usageError{c.Command.HelpName, "pass one of --segment, --rule and --ids"}
 	}
-	r := bulk.Request{ListID: c.String("list"), Kind: c.String("action"), Actor: actor()}
+	r := bulk.Request{ListID: c.String("list"), Kind: c.String("action"), Tag: c.String("tag"), Actor: actor()}
 	if c.IsSet("ids") {
 		if err := readIDs(p, c.String("ids"), &r); err != nil {
 			return err

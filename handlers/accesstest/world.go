@@ -183,15 +183,16 @@ func (t *Tenant) addSegments(add adds) {
 		s.Must(s.AddSegment(s.Context(), g))
 		return g.ID
 	})
-	add("/api/tags", core.ActionSegmentRead, func(s *storetest.Seeder) string {
+	newTag := func(s *storetest.Seeder) string {
 		tag, err := core.NewTag(t.ID, core.NewID()[24:]+t.Marker, s.Time())
 		s.Must(err)
 		s.Must(s.AddTag(s.Context(), tag, "test"))
 		return tag.ID
-	})
+	}
+	add("/api/tags", core.ActionSegmentRead, newTag)
 	add("/api/bulk-actions", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
 		a, err := s.StartBulk(s.Context(), bulk.Request{
-			ListID: t.List, Kind: core.BulkUnsubscribe, IDs: []string{core.NewID()}, Actor: "test",
+			ListID: t.List, Kind: core.BulkTag, Tag: newTag(s), IDs: []string{core.NewID()}, Actor: "test",
 		}, s.Time())
 		s.Must(err)
 		for more := true; more; {

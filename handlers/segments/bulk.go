@@ -17,7 +17,8 @@ const (
 // bulkInput is the body of POST /api/bulk-actions.
 type bulkInput struct {
 	ListID    string        `json:"list_id" is:"required,uuid"`
-	Action    string        `json:"action" is:"required" enum:"unsubscribe|remove"`
+	Action    string        `json:"action" is:"required" enum:"unsubscribe|remove|tag|untag"`
+	Tag       string        `json:"tag" about:"Name or ID of the tag, for the actions tag and untag"`
 	Rule      core.RuleText `json:"rule" about:"A condition, or a group with all, any or not"`
 	SegmentID string        `json:"segment_id" is:"uuid"`
 	IDs       []string      `json:"ids" like:"set" max:"1000" each:"uuid" about:"IDs of subscribers"`
@@ -30,6 +31,9 @@ func (in *bulkInput) JudgeKeys(unknown []string) error {
 
 // CheckInput checks what needs no database.
 func (in *bulkInput) CheckInput() error {
+	if err := core.CheckBulkTag(in.Action, in.Tag); err != nil {
+		return err
+	}
 	given := 0
 	for _, set := range []bool{in.Rule != "", in.SegmentID != "", len(in.IDs) > 0} {
 		if set {
@@ -56,20 +60,22 @@ func (in *bulkInput) CheckInput() error {
 }
 
 func (r *Room) bulkRoutes(t *web.Table) {
-	may := web.Admin(core.ActionPeopleChange)
+	may := web.Admin(core.ActionPeopleTag) // and people.change, see mayBulk
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(r.findBulk).Missing(web.ErrNotFound) }
 	t.Add("GET", allBulk, may, web.Member,
 		web.List(r.listBulk, func(a core.BulkAction) string { return a.ID }).Fails(core.NotFound),
 		"List the bulk actions on a list, newest first").Named("listBulkActions")
 	t.Add("POST", allBulk, may, web.Member,
 		web.JSON(r.startBulk).Accepted().Fails(core.NotFound, core.Conflict, core.Unavailable),
-		"Unsubscribe many subscribers of a list, or remove them from it").Named("startBulkAction").
+		"Unsubscribe, remove, tag or untag many subscribers of a list; unsubscribing and removing need people.change").
+		Named("startBulkAction").
 		Limits(web.Object{"additionalProperties": false}).
 		Example(web.Object{"list_id": web.ExampleID, "action": "unsubscribe", "rule": ExampleRule}).
 		Refuses(saidByRule...).
 		Refuses(
 			web.Refused("rule", "Not exactly one of rule, segment_id and ids is set"),
 			web.Refused("ids", "An ID appears twice"),
+			web.Refused("tag", "Unknown, missing, or not for this action"),
 			undecided,
 			web.Clash("The tenant has as many bulk actions as it can have, or another service manages the list"),
 		)
@@ -95,6 +101,20 @@ func (r *Room) findBulk(c *web.Call) error {
 	return web.OwnRecord(c, a.TenantID, core.ActionPeopleMasked, err, web.ErrNotFound)
 }
 
+// mayBulk returns an error if the caller may not perform a kind of bulk action on a tenant's people.
+func mayBulk(c *web.Call, kind, tenant string) error {
+	if right := core.BulkRight(kind); !c.Caller.May(right, tenant) {
+		return core.Lacking(right)
+	}
+	return nil
+}
+
+// theBulk returns the action of the path, which the caller may perform.
+func theBulk(c *web.Call) (*core.BulkAction, error) {
+	a := c.Value(foundBulk{}).(*core.BulkAction)
+	return a, mayBulk(c, a.Kind, a.TenantID)
+}
+
 // ownList returns core.ErrListNotFound if a list isn't the caller's to change people on.
 func (r *Room) ownList(c *web.Call, id string) (core.List, error) {
 	l, err := r.Store.List(c, id)
@@ -116,10 +136,15 @@ func (r *Room) listBulk(c *web.Call, in bulkFilter, page core.Page) ([]core.Bulk
 // startBulk counts who matches first. More than core.BulkUnproved people need a fresh sign-in.
 func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err error) {
 	l, err := r.ownList(c, in.ListID)
+	if err == nil {
+		err = mayBulk(c, in.Action, l.TenantID)
+	}
 	if err != nil {
 		return a, err
 	}
-	req := bulk.Request{ListID: l.ID, Kind: in.Action, IDs: in.IDs, Of: int64(len(in.IDs)), Actor: web.Actor(c)}
+	req := bulk.Request{
+		ListID: l.ID, Kind: in.Action, Tag: in.Tag, IDs: in.IDs, Of: int64(len(in.IDs)), Actor: web.Actor(c),
+	}
 	most := req.Of
 	if len(in.IDs) == 0 {
 		q := audience.Question{ListIDs: []string{l.ID}, Now: c.Now}
@@ -154,11 +179,18 @@ func (r *Room) showBulk(c *web.Call, _ string) (core.BulkAction, error) {
 }
 
 func (r *Room) cancelBulk(c *web.Call, id string) (core.BulkAction, error) {
+	if _, err := theBulk(c); err != nil {
+		return core.BulkAction{}, err
+	}
 	return r.Store.CancelBulk(c, id, web.Actor(c), c.Now)
 }
 
 func (r *Room) undoBulk(c *web.Call, id string) (core.BulkAction, error) {
-	if c.Value(foundBulk{}).(*core.BulkAction).Changed > core.BulkUnproved {
+	a, err := theBulk(c)
+	if err != nil {
+		return core.BulkAction{}, err
+	}
+	if a.Changed > core.BulkUnproved {
 		if err := c.FreshProof(); err != nil {
 			return core.BulkAction{}, err
 		}

@@ -11,7 +11,8 @@ import (
 )
 
 const columns = "id, tenant_id, list_id, kind, rule, state, reason, done_id, done, expected, changed, restored, " +
-	"announced, created_by, undo_by, created_at, finished_at"
+	"announced, created_by, undo_by, created_at, finished_at, tag_id, " +
+	"coalesce((SELECT name FROM tag WHERE tag.id = bulk_action.tag_id), '') AS tag"
 
 const (
 	selectAction = "SELECT " + columns + " FROM bulk_action WHERE id = ?"
@@ -30,13 +31,15 @@ type Request struct {
 	Kind   string
 	Rule   *core.Rule // may refer to segments
 	IDs    []string   // of subscriptions, without duplicates
+	Tag    string     // name or id, for core.BulkTag and core.BulkUntag
 	Of     int64      // number of people who match the rule
 	Actor  string
 }
 
 // StartBulk starts a bulk action and returns it. The rule is frozen: later changes of its segments don't count. If the
 // list doesn't exist, it returns core.ErrListNotFound; if the rule can't be evaluated, an error of core.Undecided. If
-// the tenant has as many open actions as it may have, or another service manages the list, it returns a Conflict.
+// there is no such tag, it returns an Invalid error on tag. If the tenant has as many open actions as it may have, or
+// another service manages the list, it returns a Conflict.
 func (s *Store) StartBulk(ctx context.Context, r Request, now core.Instant) (a core.BulkAction, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		a, err = start(tx, &r, now)
@@ -65,6 +68,9 @@ func start(tx *db.Tx, r *Request, now core.Instant) (a core.BulkAction, err erro
 		ID: core.NewID(), TenantID: list.TenantID, ListID: list.ID, Kind: r.Kind, State: core.BulkRunning,
 		Of: r.Of, CreatedBy: r.Actor, CreatedAt: now,
 	}
+	if a.Tag, a.TagID, err = tagOf(tx, a.TenantID, r); err != nil {
+		return a, err
+	}
 	if r.Rule != nil {
 		if a.Rule, err = campaigns.InlinedRule(tx, a.TenantID, r.Rule, now); err != nil {
 			return a, err
@@ -72,9 +78,9 @@ func start(tx *db.Tx, r *Request, now core.Instant) (a core.BulkAction, err erro
 	} else {
 		a.Of = int64(len(r.IDs))
 	}
-	_, err = tx.Exec(`INSERT INTO bulk_action (id, tenant_id, list_id, kind, rule, state, expected, created_by, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.ID, a.TenantID, a.ListID, a.Kind, string(a.Rule), a.State, a.Of,
-		a.CreatedBy, int64(now))
+	_, err = tx.Exec(`INSERT INTO bulk_action (id, tenant_id, list_id, kind, rule, state, expected, created_by,
+		created_at, tag_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.ID, a.TenantID, a.ListID, a.Kind, string(a.Rule), a.State, a.Of,
+		a.CreatedBy, int64(now), a.TagID)
 	for _, id := range r.IDs {
 		if err == nil {
 			_, err = tx.Exec("INSERT INTO bulk_person (action_id, subscriber_id, at) VALUES (?, ?, 0)", a.ID, id)
@@ -92,6 +98,18 @@ func start(tx *db.Tx, r *Request, now core.Instant) (a core.BulkAction, err erro
 	tx.Tell("list_id", nil, a.ListID)
 	tx.Tell("of", nil, a.Of)
 	return a, tx.Audit(now, r.Actor, "bulk_action.start", a.TenantID, a.ID)
+}
+
+// tagOf returns the name and the id of the tag of a request.
+func tagOf(tx *db.Tx, tenantID string, r *Request) (name, id string, err error) {
+	if err := core.CheckBulkTag(r.Kind, r.Tag); err != nil || r.Tag == "" {
+		return "", "", err
+	}
+	t, err := tenants.TagNamed(tx, tenantID, r.Tag)
+	if errors.Is(err, core.ErrTagNotFound) {
+		err = core.Invalidf("tag", "tag: There is no tag %q. Create it first.", r.Tag)
+	}
+	return t.Name, t.ID, err
 }
 
 // BulkAction returns a bulk action. If there is none, it returns core.ErrNotFound.

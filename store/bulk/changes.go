@@ -23,12 +23,16 @@ type changing struct {
 	list   *core.ListWithTenant
 	now    core.Instant
 	actor  string
+	tag    core.Tag     // of an action that tags people
 	sync   bool         // a full sync announces the changes
 	latest core.Instant // time of the latest change that it has to announce
 }
 
 // change does to a person what the action is for. People who are not on the list anymore are left alone.
 func (c *changing) change(id string) error {
+	if core.BulkTags(c.action.Kind) {
+		return c.changeTag(id)
+	}
 	sub, err := members.Subscription(c.Tx, c.list.ID, id)
 	was := sub
 	switch {

@@ -6,5 +6,6 @@
 //	actions.go  bulk actions as records: start, cancel, undo
 //	steps.go    the next step of an action
 //	changes.go  the change of one person
+//	tags.go     the same for a tag
 //	undoing.go  the undo, step by step
 package bulk

@@ -23,7 +23,7 @@ const (
 var holdFor = 3 * time.Millisecond
 
 // BulkStep performs the next step of an action and reports whether there is more to do. A rule that can't be evaluated
-// anymore pauses the action. Its only error is core.ErrStorage.
+// anymore or a deleted tag pauses the action. Its only error is core.ErrStorage.
 func (s *Store) BulkStep(ctx context.Context, id string, now core.Instant) (more bool, err error) {
 	a, err := s.BulkAction(ctx, id)
 	switch {
@@ -111,6 +111,11 @@ func (s *Store) commit(ctx context.Context, a *core.BulkAction, ids []string, ne
 			return err
 		}
 		c := changing{Tx: tx, action: &after, list: list, now: now, actor: after.CreatedBy}
+		if err := c.readTag(); errors.Is(err, core.ErrTagNotFound) {
+			return end(tx, &after, core.BulkPaused, err.Error(), now)
+		} else if err != nil {
+			return err
+		}
 		begun := time.Now()
 		for ; n < len(ids) && (n == 0 || time.Since(begun) < holdFor); n++ {
 			if err := c.change(ids[n]); err != nil {

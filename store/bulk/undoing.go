@@ -56,6 +56,9 @@ func (s *Store) undoStep(ctx context.Context, a *core.BulkAction, now core.Insta
 		case gone || !c.list.Active(): // keeps the others for another undo
 			return end(tx, &current, core.BulkCancelled, "", now)
 		}
+		if err := c.readTag(); err != nil && !errors.Is(err, core.ErrTagNotFound) {
+			return err
+		}
 		more = true
 		begun := time.Now()
 		for i := range kept {
@@ -75,6 +78,12 @@ func (s *Store) undoStep(ctx context.Context, a *core.BulkAction, now core.Insta
 func (c *changing) undo(k *keptPerson) error {
 	if k.At == 0 { // chosen, but not changed before the action was stopped
 		return nil
+	}
+	if core.BulkTags(c.action.Kind) {
+		if c.tag.No == 0 { // deleted
+			return nil
+		}
+		return c.undoTag(k)
 	}
 	sub, err := members.Subscription(c.Tx, c.list.ID, k.ID)
 	gone := errors.Is(err, core.ErrNotFound)

@@ -231,7 +231,8 @@ func (at *personReach) newsletter(r *db.Reader, d *core.PersonData) error {
 		{&d.Tags, tenants.TagsOfPairs, pairs},
 		{&d.Said, `SELECT tenant_id, list_id, import_id, kind, reason, said_at FROM import_word WHERE email_key = ?1 AND
 			(?2 = '' OR tenant_id = ?2) ORDER BY said_at, list_id`, tenant},
-		{&d.Bulk, `SELECT b.id AS action_id, b.list_id, b.kind, x.at, x.was FROM json_each(?1) AS p CROSS JOIN
+		{&d.Bulk, `SELECT b.id AS action_id, b.list_id, b.kind, x.at, x.was,
+			coalesce((SELECT name FROM tag WHERE id = b.tag_id), '') AS tag FROM json_each(?1) AS p CROSS JOIN
 			bulk_action AS b INDEXED BY bulk_action_list ON b.list_id = p.value->>0 CROSS JOIN bulk_person AS x ON
 			x.action_id = b.id AND x.subscriber_id = p.value->>1 ORDER BY b.id`, pairs},
 		{

@@ -1,0 +1,52 @@
+package bulk
+
+import (
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/tenants"
+)
+
+// readTag reads the tag of an action that tags people. If it was deleted, readTag returns core.ErrTagNotFound.
+func (c *changing) readTag() (err error) {
+	if core.BulkTags(c.action.Kind) {
+		c.tag, err = tenants.ReadTag(c.Tx, c.action.TagID)
+	}
+	return err
+}
+
+// setTag gives the tag of the action to a person, or takes it away. It reports whether that changed anything.
+func (c *changing) setTag(id string, has bool) (bool, error) {
+	var changed []string
+	var err error
+	if has {
+		changed, err = tenants.TagMany(c.Tx, &c.tag, c.list.ID, []string{id}, c.now)
+	} else {
+		changed, err = tenants.UntagMany(c.Tx, &c.tag, c.list.ID, []string{id})
+	}
+	return len(changed) > 0, err
+}
+
+// changeTag tags or untags a person. Those for whom nothing changes, or who have core.MaxTagsOfOne tags, are skipped.
+func (c *changing) changeTag(id string) error {
+	changed, err := c.setTag(id, c.action.Kind == core.BulkTag)
+	if err != nil || !changed {
+		return errors.Join(err, c.skip(id))
+	}
+	return c.keep(id, c.now, &core.BulkBefore{})
+}
+
+// undoTag undoes changeTag, unless the tags of the person changed since.
+func (c *changing) undoTag(k *keptPerson) error {
+	var since bool
+	err := c.Get(&since, "SELECT EXISTS (SELECT 1 FROM tagged WHERE list_id = ? AND id = ? AND at > ?)", c.list.ID, k.ID,
+		int64(k.At))
+	if err != nil || since {
+		return err
+	}
+	changed, err := c.setTag(k.ID, c.action.Kind == core.BulkUntag)
+	if changed {
+		c.action.Restored++
+	}
+	return err
+}
