@@ -81,6 +81,52 @@ func TestConsoleChangesEveryoneInASegment(t *testing.T) {
 		}
 		o := newPeopleEnv(t, core.RolePublisher)
 		o.sends("/new-bulk", http.StatusForbidden, form)
-		o.shows("/bulk", http.StatusForbidden)
+		v := newPeopleEnv(t, core.RoleEditor)
+		v.shows("/bulk", http.StatusForbidden)
+	})
+}
+
+// A publisher tags everyone in a segment, and chosen people, and undoes that, but can't unsubscribe them.
+func TestConsoleTagsManyPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		e.seed.Deliver()
+		name := "All"
+		g, err := core.NewSegment(e.tenant.ID, core.SegmentInput{
+			Name: &name, Rule: `{"not":{"domain":"none.example"}}`,
+		}, "user:ann", e.seed.Time())
+		e.must(err)
+		e.must(e.store.AddSegment(t.Context(), g))
+		e.shows("/segments/"+g.ID, http.StatusOK, "/new-bulk?segment="+g.ID)
+		e.shows("/new-bulk?segment="+g.ID, http.StatusOK, `value="tag" checked`, `-value="unsubscribe"`)
+		form := url.Values{"segment": {g.ID}, "list": {e.list.ID}, "act": {"tag"}}
+		e.sends("/new-bulk", http.StatusOK, form, "Add a tag to 2 people?", "There are no tags yet.", `-name="tag"`)
+		vip, err := core.NewTag(e.tenant.ID, "VIP", e.seed.Time())
+		e.must(err)
+		e.must(e.store.AddTag(t.Context(), vip, "user:ann"))
+		form.Set("sure", "1") // without a tag: asks again
+		e.sends("/new-bulk", http.StatusOK, form, `name="tag" required`, ">VIP</option>")
+		form.Set("tag", vip.ID)
+		e.sends("/new-bulk", http.StatusSeeOther, form)
+		at := "/bulk/" + e.performs()
+		e.shows(at, http.StatusOK, "Add the tag “VIP” to people on “Weekly”", "2</strong> got the tag", at+"/undo")
+		e.shows("/bulk?list="+e.list.ID, http.StatusOK, "Add tag: VIP")
+		e.shows("/people/"+e.found("grace@reader.example").ID, http.StatusOK, "VIP")
+
+		e.shows("/people", http.StatusOK, `name="act" value="untag"`, `-name="act" value="unsubscribe"`)
+		one := e.chosen("untag", "grace@reader.example")
+		e.sends("/people", http.StatusOK, one, "Remove a tag from 1 person?", ">VIP</option>")
+		one.Set("sure", "1")
+		e.sends("/people", http.StatusOK, one, "Remove a tag from 1 person?")
+		one.Set("tag", vip.ID)
+		e.sends("/people", http.StatusSeeOther, one)
+		e.shows("/bulk/"+e.performs(), http.StatusOK, "Remove the tag “VIP”", "1</strong> lost the tag")
+		e.sends("/people", http.StatusForbidden, e.chosen("unsubscribe", "grace@reader.example"))
+
+		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
+		e.performs()
+		e.shows(at, http.StatusOK, "1</strong> restored", "1</strong> left unchanged", "-"+at+"/undo")
+		e.must(e.store.DeleteTag(t.Context(), vip.ID, "user:ann", e.seed.Time()))
+		e.shows(at, http.StatusOK, "Add the tag “(deleted)”")
 	})
 }

@@ -13,7 +13,7 @@ const bulkPath = "/api/bulk-actions"
 
 // bulkActionRoutes adds the routes for bulk actions that newsletterd performs in the background.
 func (o *Console) bulkActionRoutes(t *web.Table) {
-	may := core.ActionPeopleChange
+	may := core.ActionPeopleTag // and people.change to unsubscribe or remove
 	o.get(t, "/bulk", may, o.bulkActions, "The console: bulk actions")
 	o.get(t, "/new-bulk", may, o.newBulk, "The console: the form to change everyone in a segment")
 	o.post(t, "/new-bulk", may, o.newBulk, "The console: change everyone in a segment")
@@ -41,10 +41,62 @@ func (p *Page) BulkBadge(a *core.BulkAction) Badge {
 
 // BulkTitle says what a bulk action does.
 func (p *Page) BulkTitle(a *core.BulkAction) string {
-	if a.Kind == core.BulkRemove {
+	switch a.Kind {
+	case core.BulkRemove:
 		return p.T("Remove people from “{{list}}”", "list", p.listName(a.ListID))
+	case core.BulkTag:
+		return p.T("Add the tag “{{tag}}” to people on “{{list}}”", "tag", p.bulkTag(a), "list", p.listName(a.ListID))
+	case core.BulkUntag:
+		return p.T("Remove the tag “{{tag}}” from people on “{{list}}”", "tag", p.bulkTag(a), "list", p.listName(a.ListID))
 	}
 	return p.T("Unsubscribe people from “{{list}}”", "list", p.listName(a.ListID))
+}
+
+// BulkAct says what a bulk action does, without the list.
+func (p *Page) BulkAct(a *core.BulkAction) string {
+	switch a.Kind {
+	case core.BulkRemove:
+		return p.T("Remove from list")
+	case core.BulkTag:
+		return p.T("Add tag: {{tag}}", "tag", p.bulkTag(a))
+	case core.BulkUntag:
+		return p.T("Remove tag: {{tag}}", "tag", p.bulkTag(a))
+	}
+	return p.T("Unsubscribe")
+}
+
+func (p *Page) bulkTag(a *core.BulkAction) string { return cmp.Or(a.Tag, p.T("(deleted)")) }
+
+// tagChoice is the question for a tag on the page that asks for confirmation.
+type tagChoice struct {
+	Asks bool // for a tag
+	Tags []option
+}
+
+// askTag asks for a tag if an action needs one.
+func (p *Page) askTag(act string) (q tagChoice, err error) {
+	if q.Asks = core.BulkTags(act); !q.Asks {
+		return q, nil
+	}
+	tags, err := p.allTags()
+	for i := range tags {
+		q.Tags = append(q.Tags, option{tags[i].ID, tags[i].Name})
+	}
+	return q, err
+}
+
+// isSure reports whether the visitor has confirmed an action, and has chosen a tag if it needs one.
+func (p *Page) isSure(act string) bool {
+	return p.Form["sure"] != "" && (!core.BulkTags(act) || p.Form["tag"] != "")
+}
+
+// bulkBody returns the body of a request for a bulk action.
+func (p *Page) bulkBody(list, act string) map[string]any {
+	body := map[string]any{"list_id": list, "action": act}
+	if core.BulkTags(act) {
+		body["tag"] = p.Form["tag"]
+	}
+	return body
 }
 
 func (p *Page) listName(id string) string {
@@ -103,6 +155,7 @@ type newBulkData struct {
 	Button  string
 	Warning string
 	N       core.SegmentCount
+	tagChoice
 }
 
 // newBulk asks what to do with everyone in a segment, asks for confirmation, and starts the action.
@@ -112,6 +165,12 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 		ask = func(name string) string { return p.Form[name] }
 	}
 	d := newBulkData{List: ask("list"), Act: ask("act")}
+	if right := core.BulkRight(d.Act); p.IsForm() && !p.May(right) {
+		return web.HTML{}, core.Lacking(right)
+	}
+	if d.Act == "" && !p.May(core.ActionPeopleChange) {
+		d.Act = core.BulkTag
+	}
 	_, err := p.Get("/api/segments/"+url.PathEscape(cmp.Or(ask("segment"), "-")), nil, &d.Segment)
 	if err == nil && d.Segment.TenantID != p.Tenant.ID {
 		err = web.ErrNotFound
@@ -150,15 +209,16 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if p.Form["sure"] == "" {
+	if !p.isSure(d.Act) {
 		d.Sure = true
 		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, *cmp.Or(d.N.Exact, d.N.About))
-		return "", nil
+		d.tagChoice, err = p.askTag(d.Act)
+		return "", err
 	}
+	body := p.bulkBody(d.List, d.Act)
+	body["segment_id"] = d.Segment.ID
 	var a core.BulkAction
-	err = p.Do(http.MethodPost, bulkPath, map[string]any{
-		"list_id": d.List, "action": d.Act, "segment_id": d.Segment.ID,
-	}, &a)
+	err = p.Do(http.MethodPost, bulkPath, body, &a)
 	if err != nil {
 		return "", err
 	}
@@ -176,6 +236,12 @@ func (d *bulkActionData) Left() int64 { return d.Changed - d.Restored }
 
 // Skipped returns how many people the action did not change.
 func (d *bulkActionData) Skipped() int64 { return d.Done - d.Changed }
+
+// Tags reports whether the action is about a tag.
+func (d *bulkActionData) Tags() bool { return core.BulkTags(d.Kind) }
+
+// Right returns what a visitor must be allowed in order to stop or undo the action.
+func (d *bulkActionData) Right() core.Action { return core.BulkRight(d.Kind) }
 
 // theBulk reads the action of the path.
 func (p *Page) theBulk() (a core.BulkAction, err error) {
@@ -240,8 +306,9 @@ func (p *Page) startChosen(d *bulkData) error {
 	}
 	for _, list := range order {
 		var a core.BulkAction
-		err := p.Do(http.MethodPost, bulkPath, map[string]any{"list_id": list, "action": d.Act, "ids": ids[list]}, &a)
-		if err != nil {
+		body := p.bulkBody(list, d.Act)
+		body["ids"] = ids[list]
+		if err := p.Do(http.MethodPost, bulkPath, body, &a); err != nil {
 			return err
 		}
 		d.To = p.Path("bulk", a.ID)

@@ -267,7 +267,7 @@ func (d *peopleData) forms(p *Page) {
 		q.Del("select")
 	}
 	d.AllTo = "?" + q.Encode()
-	d.Acts = d.Readable && p.May(core.ActionPeopleChange)
+	d.Acts = d.Readable && p.May(core.ActionPeopleTag)
 	for _, name := range []string{"q", "list", "status", "field", "value", "segment", "sort", "size"} {
 		if value := p.Query(name); value != "" {
 			d.Filters = append(d.Filters, [2]string{name, value})
@@ -342,7 +342,7 @@ func (p *Page) PeopleRange(d *peopleData) string {
 
 // bulkRoutes adds the routes for bulk actions on people.
 func (o *Console) bulkRoutes(t *web.Table) {
-	o.post(t, "/people", core.ActionPeopleChange, o.bulk, "The console: do something with several people")
+	o.post(t, "/people", core.ActionPeopleTag, o.bulk, "The console: do something with several people")
 }
 
 // maxBulk is the maximum number of people per form: that of the largest page.
@@ -352,6 +352,8 @@ const maxBulk = 200
 var bulkActs = map[string]core.Action{
 	"unsubscribe": core.ActionPeopleChange,
 	"remove":      core.ActionPeopleChange,
+	"tag":         core.ActionPeopleTag,
+	"untag":       core.ActionPeopleTag,
 	"block":       core.ActionSuppressionManage,
 	"erase":       core.ActionPeopleErase,
 }
@@ -371,6 +373,7 @@ type bulkData struct {
 	Failed            []chosenPerson
 	Done              bool
 	To                string // page of the action that was started
+	tagChoice
 }
 
 // BackQuery returns the query of the page with the form.
@@ -387,7 +390,7 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 	}
 	action, ok := bulkActs[d.Act]
 	if !ok {
-		return web.HTML{}, core.Invalidf("act", "act must be unsubscribe, remove, block or erase.")
+		return web.HTML{}, core.Invalidf("act", "act must be unsubscribe, remove, tag, untag, block or erase.")
 	}
 	if !p.May(action) {
 		return web.HTML{}, core.Lacking(action)
@@ -414,12 +417,16 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 			return web.HTML{}, err
 		}
 	}
-	if p.Form["sure"] == "" {
+	if !p.isSure(d.Act) {
 		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, n)
+		var err error
+		if d.tagChoice, err = p.askTag(d.Act); err != nil {
+			return web.HTML{}, err
+		}
 		return p.Show("people-bulk", v)
 	}
 	do := p.doBulk
-	if action == core.ActionPeopleChange {
+	if slices.Contains(core.BulkKinds, d.Act) {
 		do = p.startChosen
 	}
 	if err := do(&d); err != nil {
@@ -447,6 +454,12 @@ func (p *Page) bulkQuestion(act string, n int64) (title, button, warning string)
 	case "erase":
 		return p.N("Erase the data of 1 person?|Erase the data of {{n}} people?", n), p.T("Erase data"),
 			p.T("This permanently deletes all data your lists store about these people. You can't undo this.")
+	case core.BulkTag:
+		return p.N("Add a tag to 1 person?|Add a tag to {{n}} people?", n), p.T("Add tag"),
+			p.T("They get the tag on all your lists. People who have {{n}} tags are skipped.", "n", core.MaxTagsOfOne)
+	case core.BulkUntag:
+		return p.N("Remove a tag from 1 person?|Remove a tag from {{n}} people?", n), p.T("Remove tag"),
+			p.T("They lose the tag on all your lists.")
 	case "remove":
 		return p.N("Remove 1 person?|Remove {{n}} people?", n), p.T("Remove from list"),
 			p.T("They won't get any more emails from this list. They can sign up again, and you can import them again. " +
