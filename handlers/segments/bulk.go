@@ -88,7 +88,7 @@ func (r *Room) bulkRoutes(t *web.Table) {
 		one(web.Path(r.undoBulk)).Accepted().Fails(core.Conflict),
 		"Undo a bulk action within a week; people who have done something since stay as they are").
 		Named("undoBulkAction").
-		Refuses(web.Clash("The bulk action changed nothing, was already undone, or ended over a week ago; or its list is "+
+		Refuses(web.Clash("The bulk action changed nothing, was already undone, or ended over a week ago; or its list is " +
 			"deleted or inactive"))
 }
 
