@@ -150,7 +150,7 @@ func TestDeletedListEndsActions(t *testing.T) {
 	}
 }
 
-// The undo of an action waits for a list that is deleted or inactive. Nobody is forgotten meanwhile.
+// The undo of an action waits for a list that is deleted or inactive. It restores everyone then.
 func TestUndoNeedsTheList(t *testing.T) {
 	for _, kind := range []string{core.BulkUnsubscribe, core.BulkRemove} {
 		w := newWorld(t, storetest.Open(t), 3)
