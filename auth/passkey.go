@@ -150,7 +150,7 @@ func (k passkeys) check(text string, ceremony byte, browser, userID string, now 
 	return a, nil
 }
 
-// passkeyUser implements the user interface of the library.
+// passkeyUser implements webauthn.User.
 type passkeyUser struct {
 	user core.User
 	keys []core.Passkey

@@ -115,7 +115,7 @@ const CodeUndecided = "segment_undecided"
 // cantEvaluate starts the messages of Undecided.
 const cantEvaluate = "The segment can't be evaluated: "
 
-// IsUndecided reports whether err is an error of Undecided.
+// IsUndecided reports whether err was returned by Undecided.
 func IsUndecided(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == CodeUndecided

@@ -11,7 +11,7 @@ import (
 	"newsletterd/mail"
 )
 
-// campaignLinkRoutes are what is known of a campaign that was sent, and its links.
+// campaignLinkRoutes adds the routes for the links of a sent campaign.
 func (h *Handler) campaignLinkRoutes(t *web.Table) {
 	a := h.campaigns()
 	const item = "/api/campaigns/:id"

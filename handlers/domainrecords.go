@@ -209,7 +209,7 @@ func (l *recordsLook) spfOfOthers() core.DomainRecord {
 	return r
 }
 
-// link looks whether the host of links leads to the same addresses as the daemon's own.
+// link checks whether the host name used in links resolves to the same addresses as the daemon's own.
 func (l *recordsLook) link(r *core.DomainRecord, own string) {
 	theirs, ours := l.ask(l.ctx, "host", l.dns.Host, r.Name, l.now), l.ask(l.ctx, "host", l.dns.Host, own, l.now)
 	if r.Type == "A" && len(ours.found) > 0 {

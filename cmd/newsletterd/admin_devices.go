@@ -317,7 +317,7 @@ func (p *program) shareCommands() []*cli.Command {
 	}
 }
 
-// modelLimits is what [limits] says about models, for the daemon and for commands.
+// modelLimits returns the limits on models from the [limits] section. The daemon and the commands use it.
 func modelLimits(cfg *config.Config) core.ModelLimits {
 	return core.ModelLimits{
 		Bytes: int64(cfg.Limits.ModelBytes), BytesPerOwner: int64(cfg.Limits.ModelBytesPerOwner),

@@ -17,7 +17,7 @@ func knownID() cli.Flag {
 	return stringFlag("id", "`ID` that another service uses for this record (default: a new one)")
 }
 
-// newID is the id of a new record: the one given, or fresh.
+// newID returns the id for a new record: the given one, or fresh if none is given.
 func newID(c *cli.Context, fresh string) (string, error) {
 	if !c.IsSet("id") {
 		return fresh, nil

@@ -74,7 +74,7 @@ type countedAudience struct {
 func (d *sendData) Unmeasured() bool { return d.Measure.Text != "" }
 
 // ManyReaders reports whether the audience is, or may become, large enough to send to the first recipients only. An
-// option chosen in the settings is kept for smaller audiences, since they may grow until then.
+// option chosen in the settings is kept for smaller audiences, since they may grow before sending.
 func (d *sendData) ManyReaders() bool {
 	return d.Readers.AtLeast || d.Readers.Recipients > core.FirstFewFrom
 }

@@ -252,9 +252,9 @@ func (s *DB) startWriter(ctx context.Context, left leftover) error {
 // Close finishes the queued operations, moves the -wal into the file and closes it. After a daemon's clean stop, the
 // single file is complete. If another process keeps the -wal alive, Close logs that and returns no error.
 //
-// A command that changed something next to a daemon waits until the daemon has dropped its caches. A blocked user or
-// a revoked token is refused from then on. If the replica doesn't have a command's changes after some seconds, Close
-// returns ErrBehind. It also returns errors of the checkpoint, the replica and the file system.
+// If a command made changes while a daemon was running, Close waits until the daemon has dropped its caches. From then
+// on, the daemon refuses blocked users and revoked tokens. If the replica doesn't have a command's changes after some
+// seconds, Close returns ErrBehind. It also returns errors of the checkpoint, the replica and the file system.
 func (s *DB) Close() error {
 	if s.closed.Load() {
 		return nil

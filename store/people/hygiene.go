@@ -291,7 +291,7 @@ const askable = `SELECT ` + members.SubscriptionColumns + ` FROM json_each(?2) A
 	SELECT count(*) FROM mail AS m WHERE m.email_key = s.email_key AND m.kind IN ('` + core.MailConfirm + `', '` +
 	core.MailAskAgain + `') AND m.created_at > ?4 AND m.state != ` + tenants.SQLMailLeftOut + `)`
 
-// askOnce asks some subscribers. n is the number that the same call has asked before.
+// askOnce asks some subscribers to confirm, or whether they want to stay. n is how many the same call has asked before.
 func askOnce(
 	tx *db.Tx,
 	list *core.ListWithTenant,

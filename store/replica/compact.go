@@ -432,7 +432,7 @@ func (r *Replica) compactLevel(level int, through uint64) (whole bool, err error
 	}
 }
 
-// recentBody returns the content of a file that was shipped just now; nil where it is not kept any more.
+// recentBody returns the content of a file that was shipped recently, or nil if it is no longer kept.
 func (s *shipper) recentBody(txid uint64) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -208,7 +208,7 @@ func madeText(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// keepNote notes that the database file, without a -wal, is what the log ends with.
+// keepNote records that the database file, without its -wal, matches the end of the log.
 func (r *Replica) keepNote(node string) error {
 	confirmed := r.note.Confirmed
 	if r.lease.check() == nil { // after all of it has arrived: the next holder finds it

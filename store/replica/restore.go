@@ -184,8 +184,8 @@ func (l logFiles) fetch(ctx context.Context, file logFile) (io.ReadCloser, error
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
-// decode calls fn, which reads files of the log by ltx, and returns an error where that panics, as it does for a file
-// that is cut off right after its pages.
+// decode calls fn, which reads files of the log with ltx, and turns a panic into an error. ltx panics if a file is cut
+// off right after its pages.
 func decode(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

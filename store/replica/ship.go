@@ -126,7 +126,7 @@ func newShipper(path string, log logFiles, l *lease, logger *slog.Logger, failed
 	}
 }
 
-// start begins to ship from the transaction txid on, which the database file holds without a -wal.
+// start begins shipping after the transaction txid. The database file must contain that transaction without its -wal.
 func (s *shipper) start(ctx context.Context, txid uint64, pages uint32) error {
 	main, err := os.Open(s.path)
 	if err != nil {

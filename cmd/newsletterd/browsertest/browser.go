@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Step is one thing that a person does with a browser, or waits for.
+// Step is one action in a browser, or a wait for a condition.
 type Step = chromedp.Action[chromedp.Void]
 
 // Browser is a browser with a profile of its own, until the test ends.

@@ -26,8 +26,8 @@ const (
 	campaignGrace   = 2 * time.Second        // mails that were on their way when a job was paused or cancelled
 )
 
-// Campaigns are many campaigns that people write, look at, approve, send and stop in any order, through a daemon that may be
-// killed at any moment.
+// Campaigns simulates people who edit, approve, send and stop many campaigns in random order. The daemon may be killed
+// at any time.
 type Campaigns struct {
 	*Process
 	Sink  *mailtest.Sink

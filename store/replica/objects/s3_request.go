@@ -395,7 +395,7 @@ func backoff(try int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-// pause waits, and returns why ctx ended before.
+// pause waits for d. If ctx ends first, it returns the cause.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
