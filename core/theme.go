@@ -289,4 +289,4 @@ func NoTheme(name string) *Error {
 
 // ErrThemeInUse is returned if a theme can't be deleted because unsent campaigns use it.
 var ErrThemeInUse = Conflictf("theme_in_use",
-	"A campaign that is not sent uses this theme. Choose another theme there first.")
+	"An unsent campaign uses this theme. Choose another theme for that campaign first.")

@@ -67,7 +67,7 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 		e.shows(at, http.StatusOK, `max="2" value="0"`)
 		importer.Step(ctx, time.Now())
 		e.shows(at, http.StatusOK, "<strong>1</strong> existing, restored to their previous values",
-			"<strong>1</strong> existing, changed or removed since the import: left unchanged")
+			"<strong>1</strong> left unchanged: existed before the import, or changed or removed since")
 		if s := e.found("anna@reader.example"); s.Preferences != `{"city":"Ulm"}` {
 			t.Errorf("%+v", s)
 		}

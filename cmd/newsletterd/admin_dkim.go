@@ -39,7 +39,7 @@ An ed25519 key signs in addition to an RSA key, never alone.`
 
 func (p *program) dkimCreateCommand() *cli.Command {
 	c := p.command("create", "create a DKIM key and print its DNS record", []cli.Flag{
-		stringFlag("domain", "sender `DOMAIN`, one of the tenant's"),
+		stringFlag("domain", "sender `DOMAIN` that belongs to the tenant"),
 		tenantFlag("tenant (`ID`; default: the server's own emails)"),
 		stringFlag("selector", "selector `NAME` in DNS (default: newsletterd, or newsletterd-ed for ed25519)"),
 		oneOfFlag("algorithm", "rsa (2048 bits) or ed25519", core.DKIMRSA, core.DKIMEd25519).byDefault(core.DKIMRSA),

@@ -230,7 +230,7 @@ func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	case core.RecordSPF:
 		what = p.T("Authorized servers (SPF)")
 	case core.RecordDMARC:
-		what = p.T("Policy for forged emails (DMARC)")
+		what = p.T("DMARC policy")
 	case core.RecordLink:
 		what = p.T("Link domain")
 	}

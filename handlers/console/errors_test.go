@@ -311,7 +311,7 @@ func TestFaultTexts(t *testing.T) {
 			"Das hat nicht geklappt: x is name is missing.",
 		},
 		{ // a message of its own, next to that of its format
-			core.Conflictf("conflict", "This address gets no emails. Its status is %s.", "bounced"),
+			core.Conflictf("conflict", "This address can't get emails. Its status is %s.", "bounced"),
 			"This address bounced. Ask the person for another one.",
 			"Diese Adresse ist unzustellbar. Bitten Sie die Person um eine andere.",
 		},

@@ -98,7 +98,7 @@ var faultsOfFields = []string{
 	"domain must be a domain name, for example shop.example.",
 	"Enter a domain name, for example shop.example.",
 	"domains can't be changed here. Add and delete sender domains at /api/admin/sender-domains.",
-	"Add and delete domains under “Sender domains”.",
+	"Domains can't be changed here. Add and delete them under “Sender domains”.",
 	"email does not belong to a subscriber of the list.",
 	"This address isn't subscribed to the list. Choose a subscriber.",
 	"email must be a valid email address.",

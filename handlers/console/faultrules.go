@@ -120,7 +120,7 @@ var faultsOfRules = []string{
 	"rule and segment_id can't both be set. Remove one of them.",
 	"This form is outdated. Reload the page.",
 	"rule: the segment %q refers to this one, and both together are nested too deeply or have more than %d conditions.",
-	"The segment “{{1}}” refers to this one. Together they have too many conditions or are nested too deeply.",
+	"The segment “{{1}}” uses this one. Together they have too many conditions or levels. Remove some.",
 	"rule is missing.",
 	"Add at least one condition.",
 	"rule is missing. Send a rule or a segment_id.",

@@ -93,7 +93,7 @@ func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 				return nil, broken("GIF: a frame beyond its screen")
 			}
 			if frames > maxFrames || pixels > maxGIFPixels {
-				return nil, refusedf("The GIF has too many frames: at most %d, with %d million pixels in total. "+
+				return nil, refusedf("The GIF is too large. The limit is %d frames and %d million pixels in total. "+
 					"Save a shorter or smaller one.",
 					maxFrames, maxGIFPixels/1_000_000)
 			}

@@ -107,8 +107,8 @@ func Open(data []byte) (*Picture, error) {
 	}
 	p.Memory = int64(float64(w*h)*p.perPixel) + kept
 	if p.Memory > MaxMemory {
-		return nil, refusedf("The image needs %d MiB of memory, but at most %d are allowed. Save it with fewer "+
-			"pixels, with 8 bits per channel, or as a JPEG that isn't progressive.", p.Memory>>20, MaxMemory>>20)
+		return nil, refusedf("The image needs %d MiB of memory. The limit is %d MiB. Save a smaller image, use "+
+			"8 bits per channel, or save a baseline JPEG.", p.Memory>>20, MaxMemory>>20)
 	}
 	return p, nil
 }

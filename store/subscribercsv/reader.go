@@ -400,7 +400,7 @@ func overlay(base, over core.Preferences) (core.Preferences, error) {
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(base), &all); err != nil || all == nil {
-		return "", core.Invalidf("preferences", "The column does not contain a JSON object.")
+		return "", core.Invalidf("preferences", "preferences must be a JSON object.")
 	}
 	if err := json.Unmarshal([]byte(over), &all); err != nil {
 		return "", err
