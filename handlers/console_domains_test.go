@@ -139,7 +139,7 @@ func TestConsoleDomainRecords(t *testing.T) {
 			},
 			"a policy of no kind": {
 				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=nothing"}}, []string{
-					"(DMARC) Wrong value",
+					"DMARC policy Wrong value",
 					">v=DMARC1; p=nothing<",
 				},
 			},
@@ -147,33 +147,33 @@ func TestConsoleDomainRecords(t *testing.T) {
 				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}},
 				[]string{"Found at news.acme.co.uk.acme.co.uk"},
 			},
-			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=none"}}, []string{"(DMARC) Found"}},
+			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=none"}}, []string{"DMARC policy Found"}},
 			"a strict policy above": {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}},
 				[]string{
-					"(DMARC) Don't send yet",
+					"DMARC policy Don't send yet",
 					"Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or treat them as spam", "Turn on DKIM signing before you send",
 				},
 			},
 			"a strict policy, for others": {
-				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject; sp=none"}}, []string{"(DMARC) Found"},
+				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject; sp=none"}}, []string{"DMARC policy Found"},
 			},
 			"a strict policy, with SPF": {
 				zone{
 					"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=quarantine"}, "TXT news.acme.co.uk": {"v=spf1 a:relay.example ~all"},
-				}, []string{"(DMARC) Found"},
+				}, []string{"DMARC policy Found"},
 			},
 			"a strict policy, with another's SPF": {
 				zone{
 					"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; P = Quarantine ;sp=none"}, "TXT news.acme.co.uk": {"v=spf1 mx -all"},
-				}, []string{"(DMARC) Don't send yet"},
+				}, []string{"DMARC policy Don't send yet"},
 			},
 			"a policy that is none": {
 				zone{"TXT _dmarc.news.acme.co.uk": {"p=none; v=DMARC1"}},
-				[]string{"(DMARC) Wrong value", ">p=none; v=DMARC1<"},
+				[]string{"DMARC policy Wrong value", ">p=none; v=DMARC1<"},
 			},
 			"a policy next to one that is none": {
-				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "p=none; v=DMARC1"}}, []string{"(DMARC) Found"},
+				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "p=none; v=DMARC1"}}, []string{"DMARC policy Found"},
 			},
 			"two policies": {
 				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "v=DMARC1; p=reject"}},

@@ -21,14 +21,11 @@ func (names *describer) rule() obj {
 	}
 	text := obj{"type": "string", "minLength": 1, "maxLength": core.MaxFieldText, "pattern": `\S`}
 	blank := obj{"type": "string", "pattern": `^\s*$`}
-	scalar := obj{
-		"type": []any{"string", "number", "boolean"}, "minLength": 1, "maxLength": core.MaxFieldText, "not": blank,
-	}
-	values := obj{
-		"type": []any{"string", "number", "boolean", "array"}, "minLength": 1, "maxLength": core.MaxFieldText,
-		"not": blank, "items": scalar, "minItems": 1, "maxItems": core.MaxRuleValues,
-	}
-	number := obj{"type": []any{"number", "string"}, "pattern": `^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`}
+	scalar := butNot(obj{"minLength": 1, "maxLength": core.MaxFieldText}, blank, "array", "object", "null")
+	values := butNot(obj{
+		"minLength": 1, "maxLength": core.MaxFieldText, "items": scalar, "minItems": 1, "maxItems": core.MaxRuleValues,
+	}, blank, "object", "null")
+	number := butNot(obj{"pattern": `^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`}, nil, "boolean", "array", "object", "null")
 	const domain = `^\s*@?([^\s@.]+\.)+[^\s@.]*[^\s@.0-9][^\s@.]*\s*$`
 	date := obj{"type": "string", "format": "date"}
 	days := obj{"type": "integer", "minimum": 0, "maximum": core.MaxRuleDays}
@@ -39,11 +36,10 @@ func (names *describer) rule() obj {
 	})
 	moment := testSchema(obj{"within_days": days, "before_days": days, "before": date, "after": date})
 	tag := obj{"type": "string", "minLength": 1, "maxLength": core.MaxTagName, "pattern": `\S`}
-	language := obj{
-		"type": []any{"string", "array"}, "pattern": "^(" + strings.Join(core.Languages, "|") + ")$",
-		"items":    obj{"type": "string", "enum": core.Languages},
-		"minItems": 1, "maxItems": core.MaxRuleValues,
-	}
+	language := butNot(obj{
+		"pattern": "^(" + strings.Join(core.Languages, "|") + ")$",
+		"items":   obj{"type": "string", "enum": core.Languages}, "minItems": 1, "maxItems": core.MaxRuleValues,
+	}, nil, "number", "boolean", "object", "null")
 	link := obj{
 		"type": "object", "properties": obj{"campaign": id, "link": obj{"type": "integer", "minimum": 1}},
 		"required": []string{"campaign", "link"}, "additionalProperties": false,
@@ -62,10 +58,10 @@ func (names *describer) rule() obj {
 		},
 		"joined": moment, "consented": moment, "source": values, "tag": tag, "language": language, "clicked_link": link,
 		"opened": engaged, "clicked": engaged,
-		"domain": obj{
-			"type": []any{"string", "array"}, "pattern": domain, "minItems": 1, "maxItems": core.MaxRuleValues,
+		"domain": butNot(obj{
+			"pattern": domain, "minItems": 1, "maxItems": core.MaxRuleValues,
 			"items": obj{"type": "string", "pattern": domain},
-		},
+		}, nil, "number", "boolean", "object", "null"),
 		"received": id, "on_list": id, "segment": id,
 	}
 	// A field has one test. Everything else stands alone.
@@ -87,6 +83,20 @@ func (names *describer) rule() obj {
 			"exactly one test, such as is or contains",
 	}
 	return ref
+}
+
+// butNot excludes some types from a schema, and the values that match but. The schema allows all other types and names
+// none, because generators of clients can't express several.
+func butNot(schema, but obj, types ...string) obj {
+	var wrong []obj
+	if but != nil {
+		wrong = append(wrong, but)
+	}
+	for _, name := range types {
+		wrong = append(wrong, obj{"type": name})
+	}
+	schema["not"] = obj{"anyOf": wrong}
+	return schema
 }
 
 // testSchema returns the schema of an object with exactly one of some tests.
