@@ -235,6 +235,9 @@ func (r *mailRun) claim(ctx context.Context) error {
 		m := &mails[i]
 		r.last = max(r.last, m.ID)
 		if !r.held[m.ID] {
+			if m.Kind == core.MailServerChanged { // the change is stored, even if its kick hasn't come yet
+				r.Own.reread()
+			}
 			r.held[m.ID] = true
 			r.queue <- m
 		}

@@ -12,6 +12,7 @@ import (
 	"newsletterd/mail"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
@@ -51,6 +52,8 @@ func TestTheOwnServerIsSetWhileItRuns(t *testing.T) {
 		opts := h.MailerOptions()
 		opts.Own, opts.From = h.Opts.Own, mail.Address{Email: "folder@example.org"}
 		h.Run(worker.Mailer(opts))
+		// The emails about a change can be read before the mailer learns that records changed.
+		h.Store.OnKick(db.TopicMail, func() { time.Sleep(10 * time.Millisecond) })
 		sends := func(by *smtptest.Sender, transport string) {
 			t.Helper()
 			before := by.Sum()

@@ -154,7 +154,7 @@ type OwnServer struct {
 	Makes func(*core.Relay) smtp.Sender // creates the sender of a relay
 
 	store *store.Store
-	age   atomic.Int64 // number of changes of records
+	age   atomic.Int64 // number of times that the server may have changed
 
 	mu     sync.Mutex
 	readAt int64 // 1 + the age at which server was read
@@ -164,8 +164,15 @@ type OwnServer struct {
 // NewOwnServer returns the mail server of a store. makes creates its sender.
 func NewOwnServer(s *store.Store, makes func(*core.Relay) smtp.Sender) *OwnServer {
 	o := &OwnServer{Makes: makes, store: s}
-	s.OnKick(db.TopicRecords, func() { o.age.Add(1) })
+	s.OnKick(db.TopicRecords, o.reread)
 	return o
+}
+
+// reread makes the next call of now read the server from the database.
+func (o *OwnServer) reread() {
+	if o != nil {
+		o.age.Add(1)
+	}
 }
 
 // now returns the current server, or the zero value if none is set.
