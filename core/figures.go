@@ -77,8 +77,9 @@ type ClickFigures struct {
 const (
 	TrackedOpens   = 1
 	TrackedClicks  = 2
-	TrackedTotals  = 4 // identifies no subscriber, or not all
-	TrackedConsent = 8 // with TrackedTotals: identifies subscribers who agreed
+	TrackedTotals  = 4  // identifies no subscriber, or not all
+	TrackedConsent = 8  // with TrackedTotals: identifies subscribers who agreed
+	TrackedSwept   = 16 // housekeeping has begun to delete who opened and clicked
 )
 
 // OpenCounts counts the recipients of a job by who opened their email.

@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/people"
 )
 
 // Conditions on consent and source agree with the ledger, read apart: only the newest subscription counts, a request
@@ -138,6 +140,16 @@ func TestClickedLink(t *testing.T) {
 	w.sql("UPDATE send_job SET tracked = 7 WHERE no = ?", j.No)
 	undecided(rule(1))
 	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No)
+	// housekeeping deletes 500 rows at a time, the oldest recipients first
+	w.sql(`INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine)
+		WITH n (i) AS (SELECT 20 UNION ALL SELECT i + 1 FROM n WHERE i < 1019) SELECT ?, i, 0, 1, 1, 1, 0 FROM n`, j.No)
+	more, err := w.Housekeeping(t.Context(), people.Retention{Tracking: time.Hour}, w.Time()+day)
+	if left := w.number("SELECT count(*) FROM engagement"); err != nil || !more || left == 0 || left >= 1000 {
+		t.Fatalf("%d opens and clicks are left: %v, %v", left, more, err)
+	}
+	undecided(rule(1))
+	undecided(`{"not":` + rule(2) + `}`)
+	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No) // as before this was noted
 	w.sql("DELETE FROM engagement")
 	undecided(`{"not":` + rule(1) + `}`)
 }

@@ -33,7 +33,7 @@ func engage(tx *db.Tx, e core.Engagement) error {
 		return err
 	}
 	if !r.named() {
-		if err := countTotals(tx, e.JobNo, core.TrackedTotals|core.TrackedConsent); err != nil {
+		if err := setTracked(tx, e.JobNo, core.TrackedTotals|core.TrackedConsent); err != nil {
 			return err
 		}
 		return engageTotal(tx, &e)

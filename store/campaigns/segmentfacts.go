@@ -20,7 +20,8 @@ const (
 	// linkOfJob says of a link of a job whether clicks are tracked for each subscriber, and still stored.
 	linkOfJob = `SELECT EXISTS (SELECT 1 FROM link WHERE job_no = ?1 AND no = ?2) AS known,
 		tracked & 2 <> 0 AND tracked & 4 = 0 AS tracked,
-		clicked = 0 OR EXISTS (SELECT 1 FROM engagement WHERE job_no = ?1) AS stored FROM send_job WHERE no = ?1`
+		tracked & 16 = 0 AND (clicked = 0 OR EXISTS (SELECT 1 FROM engagement WHERE job_no = ?1)) AS stored
+		FROM send_job WHERE no = ?1`
 )
 
 // clickedAmong is reachedAmong for those of whom a person clicked link ?5.

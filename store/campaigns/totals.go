@@ -16,13 +16,17 @@ func (s *Store) CountTotals(ctx context.Context, jobNo int64, named bool) error 
 	if named {
 		bits |= core.TrackedConsent
 	}
-	return s.Update(ctx, func(tx *db.Tx) error { return countTotals(tx, jobNo, bits) })
+	return s.Update(ctx, func(tx *db.Tx) error { return setTracked(tx, jobNo, bits) })
 }
 
-func countTotals(tx *db.Tx, jobNo int64, bits int) error {
+// setTracked sets bits of core.OpenCounts.Tracked.
+func setTracked(tx *db.Tx, jobNo int64, bits int) error {
 	_, err := tx.Exec("UPDATE send_job SET tracked = tracked | ?2 WHERE no = ?1 AND tracked & ?2 <> ?2", jobNo, bits)
 	return err
 }
+
+// NoteSwept records that housekeeping deletes opens and clicks of a job, so those that are left are not all of them.
+func NoteSwept(tx *db.Tx, jobNo int64) error { return setTracked(tx, jobNo, core.TrackedSwept) }
 
 // engagedReader holds what is known of a recipient whose email was opened.
 type engagedReader struct {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/tenants"
 )
@@ -79,7 +80,12 @@ func sweepOnce(tx *db.Tx, sw *sweep, before core.Instant) (int64, error) {
 		return 0, err
 	}
 	do := sw.do()
-	for _, key := range keys {
+	for i, key := range keys {
+		if sw.engaged && (i == 0 || key[0] != keys[i-1][0]) {
+			if err := campaigns.NoteSwept(tx, key[0].(int64)); err != nil {
+				return 0, err
+			}
+		}
 		if sw.queued {
 			err = tenants.EndQueued(tx, fmt.Sprint(key[0]), do, key...)
 		} else {

@@ -43,6 +43,9 @@ type sweep struct {
 	// queued is set if the rows are queued events, with the endpoint first in the key. They are counted in the
 	// endpoint's row.
 	queued bool
+	// engaged is set if the rows are opens and clicks, with the job first in the key. The job then says that some are
+	// missing.
+	engaged bool
 }
 
 // do returns the statement for one key.
@@ -178,7 +181,7 @@ var expired = []sweep{
 // remainsOfJobs holds the sweeps of the recipient data of ended jobs.
 var remainsOfJobs = []sweep{
 	ofEndedJobs("recipient", "job_no, seq", keptRecipients),
-	ofEndedJobs("engagement", "job_no, seq, link_no", keptTracking),
+	ofEndedJobs("engagement", "job_no, seq, link_no", keptTracking).ofEngagement(),
 	ofEndedJobs("recipient_word", "job_no, word, seq", keptRecipients),
 	ofEndedJobs("attempt", "job_no, seq, at", keptRecipients),
 }
@@ -205,12 +208,12 @@ var remainsOfDeleted = []sweep{
 	ofFirstList("recipient", "job_no, seq"),
 	ofFirstList("recipient_word", "job_no, word, seq"),
 	ofFirstList("attempt", "job_no, seq, at"),
-	ofFirstList("engagement", "job_no, seq, link_no"),
+	ofFirstList("engagement", "job_no, seq, link_no").ofEngagement(),
 	ofFirstList("provider_event", "id"),
 	ofFurtherList("recipient", "job_no, seq"),
 	ofFurtherList("recipient_word", "job_no, word, seq"),
 	ofFurtherList("attempt", "job_no, seq, at"),
-	ofFurtherList("engagement", "job_no, seq, link_no"),
+	ofFurtherList("engagement", "job_no, seq, link_no").ofEngagement(),
 	ofFurtherList("provider_event", "id"),
 	ofDeleted("tenant", "disabled", "email_key, tenant_id", "disabled_tenant"),
 	ofDeleted("tenant", "suppression", "tenant_id, email_key", ""),
@@ -288,6 +291,11 @@ func oldest(table, column string) sweep {
 
 func (sw sweep) after(keep func(Retention) time.Duration) sweep {
 	sw.keep = keep
+	return sw
+}
+
+func (sw sweep) ofEngagement() sweep {
+	sw.engaged = true
 	return sw
 }
 
