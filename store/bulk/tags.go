@@ -17,14 +17,10 @@ func (c *changing) readTag() (err error) {
 
 // setTag gives the tag of the action to a person, or takes it away. It reports whether that changed anything.
 func (c *changing) setTag(id string, has bool) (bool, error) {
-	var changed []string
-	var err error
 	if has {
-		changed, err = tenants.TagMany(c.Tx, &c.tag, c.list.ID, []string{id}, c.now)
-	} else {
-		changed, err = tenants.UntagMany(c.Tx, &c.tag, c.list.ID, []string{id})
+		return tenants.TagSubscriber(c.Tx, &c.tag, c.list.ID, id, c.now)
 	}
-	return len(changed) > 0, err
+	return tenants.UntagSubscriber(c.Tx, &c.tag, c.list.ID, id)
 }
 
 // changeTag tags or untags a person. Those for whom nothing changes, or who have core.MaxTagsOfOne tags, are skipped.
@@ -36,11 +32,11 @@ func (c *changing) changeTag(id string) error {
 	return c.keep(id, c.now, &core.BulkBefore{})
 }
 
-// undoTag undoes changeTag, unless the tags of the person changed since.
+// undoTag undoes changeTag, unless the person has got a tag since.
 func (c *changing) undoTag(k *keptPerson) error {
 	var since bool
-	err := c.Get(&since, "SELECT EXISTS (SELECT 1 FROM tagged WHERE list_id = ? AND id = ? AND at > ?)", c.list.ID, k.ID,
-		int64(k.At))
+	err := c.Get(&since, "SELECT EXISTS (SELECT 1 FROM tagged WHERE list_id = ? AND id = ? AND at > ?)", c.list.ID,
+		k.ID, int64(k.At))
 	if err != nil || since {
 		return err
 	}

@@ -3,6 +3,7 @@ package bulk_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"newsletterd/core"
@@ -151,6 +152,37 @@ func TestTagsAreLimited(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	w.have(&vip, []int{0, 2})
+}
+
+// Tagging a person costs the same, however many lists of the tenant don't know them.
+func TestTagsOfManyLists(t *testing.T) {
+	f := storetest.NewFaults(t)
+	w := newWorld(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}), 3)
+	w.tag("VIP")
+	statements := func() (n int) {
+		t.Helper()
+		for _, kind := range []string{core.BulkTag, core.BulkUntag} {
+			a := w.begin(bulk.Request{Kind: kind, Tag: "vip", Rule: w.rule(everyone)})
+			f.FailWhen(func(query string) bool {
+				if strings.Contains(query, "tagged") {
+					n++
+				}
+				return false
+			})
+			if a = w.run(a); a.Changed != 3 {
+				t.Errorf("%+v", a)
+			}
+			f.FailAt(0)
+		}
+		return n
+	}
+	few := statements()
+	for range 20 {
+		w.NewList()
+	}
+	if many := statements(); few == 0 || many != few {
+		t.Errorf("%d statements, and %d with 20 more lists", few, many)
+	}
 }
 
 // An action that is killed at any statement tags no one twice and misses no one, and the same is true of its undo.

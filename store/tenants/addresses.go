@@ -13,8 +13,12 @@ func IDsOf(tx *db.Tx, emailKey, tenantID string) (string, error) {
 
 // IDsAmong is IDsOf with its own reader.
 func IDsAmong(s *db.DB, r db.Querier, emailKey, tenantID string) (string, error) {
+	query, args := "SELECT id FROM list", []any(nil)
+	if tenantID != "" {
+		query, args = query+" INDEXED BY list_tenant WHERE tenant_id = ?", []any{tenantID}
+	}
 	var lists []string
-	if err := r.All(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
+	if err := r.All(&lists, query, args...); err != nil {
 		return "", err
 	}
 	ids := make([][2]string, len(lists))

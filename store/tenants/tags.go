@@ -124,14 +124,12 @@ func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Emai
 			if slices.Contains(tags, had[i]) {
 				continue
 			}
-			if _, err := tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),
-				"DELETE FROM tagged WHERE tag_no = ? AND list_id = ? AND id = ?", had[i].No); err != nil {
+			if _, err := takeTag(tx, pairs, &had[i]); err != nil {
 				return err
 			}
 		}
 		for i := range tags {
-			n, err := tx.ExecPairs(pairs, knownPairs, `INSERT INTO tagged (tag_no, at, list_id, id)
-				VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = at`, tags[i].No, int64(now))
+			n, err := giveTag(tx, pairs, &tags[i], now)
 			if err == nil && n == 0 {
 				err = core.ErrNotFound
 			}
@@ -146,11 +144,9 @@ func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Emai
 }
 
 // knownPairs selects the pairs of list and id that belong to a subscriber or a subscription.
-const (
-	knownPairs = `SELECT p.value->>0 AS a, p.value->>1 AS b FROM json_each(?1) AS p WHERE ` + knownPair
-	knownPair  = `(EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)
-	OR EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id = p.value->>1))`
-)
+const knownPairs = `SELECT p.value->>0 AS a, p.value->>1 AS b FROM json_each(?1) AS p
+	WHERE EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)
+	OR EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id = p.value->>1)`
 
 // tagsNamed returns the tags of a tenant with some names or ids, by name and each once.
 func tagsNamed(tx *db.Tx, tenantID string, names []string) (tags []core.Tag, err error) {
@@ -179,66 +175,54 @@ func namesOfTags(tags []core.Tag) string {
 	return strings.Join(names, ", ")
 }
 
-// TagMany gives a tag to subscribers of a list, on all lists of the tenant that know them. It returns the ids of those
-// who didn't have it. A person with core.MaxTagsOfOne tags doesn't get it.
-func TagMany(tx *db.Tx, t *core.Tag, listID string, ids []string, now core.Instant) (changed []string, err error) {
-	err = onEachList(tx, t.TenantID, listID, ids, func(list string, these []string) error {
-		var added []string
-		err := tx.All(&added, `INSERT INTO tagged (list_id, id, tag_no, at)
-			SELECT ?1, j.value, ?3, ?4 FROM json_each(?2) AS j WHERE (
-			EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?1 AND id = j.value)
-			OR EXISTS (SELECT 1 FROM subscription WHERE list_id = ?1 AND id = j.value))
-			AND (SELECT count(*) FROM tagged AS o CROSS JOIN tag AS g NOT INDEXED ON g.no = o.tag_no
-			WHERE o.list_id = ?1 AND o.id = j.value) < ?5
-			ON CONFLICT DO NOTHING RETURNING id`, list, db.JsonOf(these), t.No, int64(now), core.MaxTagsOfOne)
-		if list == listID {
-			changed = added
-		}
-		return err
-	})
-	return changed, err
+// TagSubscriber gives a tag to a subscriber of a list, on all lists of the tenant that know the address. It reports
+// whether that changed anything: someone who has the tag or core.MaxTagsOfOne tags, or is unknown, doesn't get it.
+func TagSubscriber(tx *db.Tx, t *core.Tag, listID, id string, now core.Instant) (changed bool, err error) {
+	pairs, err := pairsOfSubscriber(tx, t.TenantID, listID, id)
+	if err != nil {
+		return false, err
+	}
+	var had []core.Tag
+	err = tx.All(&had, tagsOfPerson, pairs)
+	if err != nil || len(had) >= core.MaxTagsOfOne || slices.Contains(had, *t) {
+		return false, err
+	}
+	n, err := giveTag(tx, pairs, t, now)
+	return n > 0, err
 }
 
-// UntagMany removes a tag from subscribers of a list, on all lists of the tenant. It returns the ids of those who had
-// it.
-func UntagMany(tx *db.Tx, t *core.Tag, listID string, ids []string) (changed []string, err error) {
-	err = onEachList(tx, t.TenantID, listID, ids, func(list string, these []string) error {
-		var removed []string
-		err := tx.All(&removed, `DELETE FROM tagged WHERE list_id = ?1 AND id IN (SELECT value FROM json_each(?2))
-			AND +tag_no = ?3 RETURNING id`, list, db.JsonOf(these), t.No)
-		if list == listID {
-			changed = removed
-		}
-		return err
-	})
-	return changed, err
+// UntagSubscriber removes a tag from a subscriber of a list, on all lists of the tenant. It reports whether the person
+// had it.
+func UntagSubscriber(tx *db.Tx, t *core.Tag, listID, id string) (changed bool, err error) {
+	pairs, err := pairsOfSubscriber(tx, t.TenantID, listID, id)
+	if err != nil {
+		return false, err
+	}
+	n, err := takeTag(tx, pairs, t)
+	return n > 0, err
 }
 
-// onEachList calls f with each list of a tenant and the ids that some subscribers of a list have there.
-func onEachList(tx *db.Tx, tenantID, listID string, ids []string, f func(list string, ids []string) error) error {
-	var keys []string
-	err := tx.All(&keys, `SELECT coalesce(s.email_key, m.email_key) FROM json_each(?2) AS j
-		LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value
-		LEFT JOIN subscription AS m ON m.list_id = ?1 AND m.id = j.value
-		WHERE coalesce(s.email_key, m.email_key) IS NOT NULL`, listID, db.JsonOf(ids))
-	if err != nil || len(keys) == 0 {
-		return err
+// pairsOfSubscriber is IDsOf for the address of a subscriber of a list. No row has the pairs of an unknown one.
+func pairsOfSubscriber(tx *db.Tx, tenantID, listID, id string) (string, error) {
+	var key string
+	err := tx.Get(&key, `SELECT coalesce((SELECT email_key FROM subscriber WHERE list_id = ?1 AND id = ?2),
+		(SELECT email_key FROM subscription WHERE list_id = ?1 AND id = ?2), '')`, listID, id)
+	if err != nil {
+		return "", err
 	}
-	var lists []string
-	if err := tx.All(&lists, "SELECT id FROM list INDEXED BY list_tenant WHERE tenant_id = ?", tenantID); err != nil {
-		return err
-	}
-	there := make([]string, len(keys))
-	for _, list := range lists {
-		idOf := tx.DB().SubscriptionIDs(list)
-		for i, key := range keys {
-			there[i] = idOf.Of(key)
-		}
-		if err := f(list, there); err != nil {
-			return err
-		}
-	}
-	return nil
+	return IDsOf(tx, key, tenantID)
+}
+
+// giveTag gives a tag to an address, by its pairs of list and id, on the lists that know it. It returns their number.
+func giveTag(tx *db.Tx, pairs string, t *core.Tag, now core.Instant) (int64, error) {
+	return tx.ExecPairs(pairs, knownPairs, `INSERT INTO tagged (tag_no, at, list_id, id) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET at = at`, t.No, int64(now))
+}
+
+// takeTag is the opposite of giveTag. It returns the number of lists on which the address had the tag.
+func takeTag(tx *db.Tx, pairs string, t *core.Tag) (int64, error) {
+	return tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),
+		"DELETE FROM tagged WHERE tag_no = ? AND list_id = ? AND id = ?", t.No)
 }
 
 // TakeTags gives a new subscriber of a list the tags that the address has on the tenant's other lists.
