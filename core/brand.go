@@ -37,12 +37,13 @@ func (t *Tenant) AccountBrand() string {
 // must not contain "//", "www." or "@", a dot between a letter or digit and two letters, or control and invisible
 // characters.
 func plainName(s string) bool {
-	if strings.Contains(s, "//") || strings.Contains(s, "@") || strings.Contains(strings.ToLower(s), "www.") {
+	if strings.Contains(s, "//") || strings.Contains(s, "@") || strings.Contains(strings.ToLower(s), "www.") ||
+		hasControl(s) || hasInvisible(s) {
 		return false
 	}
 	runes := []rune(s)
 	for i, r := range runes {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\uff20' || r == '\uff0f' {
+		if r == '\uff20' || r == '\uff0f' {
 			return false
 		}
 		if strings.ContainsRune(".\u3002\uff0e\uff61\u2024", r) && i > 0 &&

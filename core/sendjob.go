@@ -243,6 +243,14 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, unicode.IsControl)
 }
 
+// hasInvisible reports whether a text has characters that can't be seen: controls of the writing direction, characters
+// without a width, soft hyphens.
+func hasInvisible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
+	})
+}
+
 func (n *NewJob) validateTemplate() error {
 	name, ok := templateKey(string(n.Template), "mailer_template_name")
 	if !ok {

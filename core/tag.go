@@ -32,12 +32,15 @@ func NewTag(tenantID, name string, now Instant) (Tag, error) {
 	return t, t.Rename(name, now)
 }
 
-// Rename sets the name of the tag. Commas and semicolons separate the tags in a column of an imported file, and an ID
-// in a rule names a tag by its ID.
+// Rename sets the name of the tag. It refuses invisible characters, because two tags would look alike, commas and
+// semicolons, which separate tags in files, and IDs, because a rule with an ID means the tag with that ID.
 func (t *Tag) Rename(name string, now Instant) error {
 	name = strings.TrimSpace(name)
 	if name == "" || utf8.RuneCountInString(name) > MaxTagName || hasControl(name) || !utf8.ValidString(name) {
 		return Invalidf("name", "name must have 1 to %d characters and no control characters.", MaxTagName)
+	}
+	if hasInvisible(name) {
+		return Invalidf("name", "name must not contain invisible characters.")
 	}
 	if strings.ContainsAny(name, ",;") {
 		return Invalidf("name", "name must not contain a comma or a semicolon.")

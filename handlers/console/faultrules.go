@@ -79,6 +79,8 @@ var faultsOfRules = []string{
 	"Enter a name with 1 to {{1}} characters.",
 	"name must not contain a comma or a semicolon.",
 	"A name can't contain a comma or a semicolon.",
+	"name must not contain invisible characters.",
+	"The name contains invisible characters. Type it again.",
 	"name must not be an ID.",
 	"A name can't be an ID.",
 	"name: the rule of the segment %q would be too long.",

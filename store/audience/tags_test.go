@@ -58,8 +58,16 @@ func TestTagsAsRecords(t *testing.T) {
 	if err := w.AddTag(t.Context(), twin, "test"); core.KindOf(err) != core.Conflict {
 		t.Errorf("the same name: %v", err)
 	}
-	for _, name := range []string{"", " ", "a,b", "a;b", "a\nb", strings.Repeat("x", 61), core.NewID(), "\xff"} {
+	for _, name := range []string{
+		"", " ", "a,b", "a;b", "a\nb", strings.Repeat("x", 61), core.NewID(), "\xff", "V\u200bIP", "VI\u00adP",
+		"\u202eVIP", "VIP\u2066", "\ufeffVIP", "V\u2028IP", "\u3164", "V\u200dIP",
+	} {
 		if _, err := core.NewTag(w.TenantID, name, w.Time()); core.KindOf(err) != core.Invalid {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"Größe L", "Käufer ❤️", "顧客", "عميل"} {
+		if _, err := core.NewTag(w.TenantID, name, w.Time()); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
