@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -140,10 +139,7 @@ func (w *JobWatch) Read(ctx context.Context, more ...int64) (c JobChanges, err e
 	case c.All:
 		err = w.store.All(ctx, &c.Running, w.every)
 	case len(c.Nos) > 0:
-		var nos []byte
-		if nos, err = json.Marshal(c.Nos); err == nil {
-			err = w.store.All(ctx, &c.Running, w.some, string(nos))
-		}
+		err = w.store.All(ctx, &c.Running, w.some, db.JsonOf(c.Nos))
 	}
 	if err != nil {
 		w.mu.Lock()
@@ -164,9 +160,6 @@ func (c *JobChanges) Ended(no int64) bool {
 
 // StillRunning returns the numbers of those jobs that are running now, in order. Its only error is core.ErrStorage.
 func (w *JobWatch) StillRunning(ctx context.Context, nos []int64) (running []int64, err error) {
-	text, err := json.Marshal(nos)
-	if err == nil {
-		err = w.store.All(ctx, &running, stillSendable, string(text))
-	}
+	err = w.store.All(ctx, &running, stillSendable, db.JsonOf(nos))
 	return running, err
 }

@@ -42,7 +42,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 		matcher: inlined.Compile(now, zone), now: now, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
 		language: map[string]string{},
 	}
-	sent, tags := map[string][]sentPart{}, map[string]int64{}
+	sent, tags := map[string][]sentPart{}, map[string]core.Tag{}
 	seen := map[string]bool{}
 	inlined.Leaves("rule", func(path string, leaf *core.Rule) {
 		if err == nil && (leaf.Opened != nil || leaf.Clicked != nil || leaf.ClickedLink != nil) &&
@@ -64,7 +64,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 		return nil, err
 	}
 	for _, name := range m.matcher.Tags {
-		m.tags = append(m.tags, tags[name])
+		m.tags = append(m.tags, tags[name].No)
 	}
 	m.lookups += len(m.matcher.Lists)
 	if h := m.matcher.History; h != (core.History{}) {

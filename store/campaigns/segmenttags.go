@@ -1,7 +1,6 @@
 package campaigns
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -12,7 +11,8 @@ import (
 
 const (
 	// tagsBetween selects the tags of the subscribers of a list between two ids, both inclusive.
-	tagsBetween = "SELECT id, tag_no FROM tagged AS t WHERE list_id = ?1 AND id >= ?2 AND id <= ?3 ORDER BY id LIMIT +?4"
+	tagsBetween = `SELECT id, tag_no FROM tagged AS t WHERE list_id = ?1 AND id >= ?2 AND id <= ?3
+		ORDER BY id LIMIT +?4`
 	// tagsAmong selects which of some tags some subscribers of a list have. Both are JSON arrays.
 	tagsAmong = `SELECT t.id, t.tag_no FROM json_each(?2) AS j CROSS JOIN json_each(?3) AS g
 		CROSS JOIN tagged AS t ON t.list_id = ?1 AND t.id = j.value AND t.tag_no = g.value`
@@ -22,14 +22,13 @@ const (
 // have many tags, and each is looked up.
 const tagsRead = 8
 
-// decidedTag returns the number of a tag that a condition names. If there is none, it returns an error of
-// core.Undecided.
-func decidedTag(q db.Querier, tenantID, path, name string) (int64, error) {
+// decidedTag returns the tag that a condition names. If there is none, it returns an error of core.Undecided.
+func decidedTag(q db.Querier, tenantID, path, name string) (core.Tag, error) {
 	t, err := tenants.TagNamed(q, tenantID, name)
 	if errors.Is(err, core.ErrTagNotFound) {
 		err = core.Undecided(path, "tag "+name+" doesn't exist")
 	}
-	return t.No, err
+	return t, err
 }
 
 // addTags fills in the tags that a rule needs of some subscribers of one list, who are in the order of their ids.
@@ -49,7 +48,7 @@ func (m *RuleMatch) addTags(q db.Querier, subs []core.Subscriber, ps []core.Prof
 			ids[i] = subs[i].ID
 		}
 		rows = rows[:0]
-		err = q.All(&rows, tagsAmong, list, db.JsonOf(ids), numbers(m.tags))
+		err = q.All(&rows, tagsAmong, list, db.JsonOf(ids), db.JsonOf(m.tags))
 	}
 	if err != nil {
 		return err
@@ -73,20 +72,8 @@ func withTagIDs(q db.Querier, tenantID string, rule *core.Rule) (err error) {
 		if leaf.Tag == "" || err != nil {
 			return
 		}
-		t, e := tenants.TagNamed(q, tenantID, leaf.Tag)
-		if errors.Is(e, core.ErrTagNotFound) {
-			e = core.Undecided(path, "tag "+leaf.Tag+" doesn't exist")
-		}
+		t, e := decidedTag(q, tenantID, path, leaf.Tag)
 		leaf.Tag, err = t.ID, e
 	})
 	return err
-}
-
-// numbers returns numbers as an argument of json_each.
-func numbers(list []int64) string {
-	text, err := json.Marshal(list)
-	if err != nil {
-		panic(err) // numbers always encode
-	}
-	return string(text)
 }

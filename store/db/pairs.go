@@ -1,6 +1,6 @@
 package db
 
-import "newsletterd/core"
+import "encoding/json"
 
 // rowKey is the key of a row in subscriber, subscription or a related table, usually list and id.
 type rowKey struct {
@@ -50,8 +50,17 @@ func (tx *Tx) ExecEach(ids []int64, query string, args ...any) (all int64, err e
 	return all, nil
 }
 
-// JsonOf returns a list of texts as an argument of json_each.
-func JsonOf(list []string) string { return core.Strings(list).Column() }
+// JsonOf returns a list as an argument of json_each.
+func JsonOf[T string | int64](list []T) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // texts and numbers always encode
+	}
+	return string(b)
+}
 
 // LastID sorts after every UUID.
 const LastID = "g"
