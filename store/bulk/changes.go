@@ -112,10 +112,8 @@ func (c *changing) remove(sub *core.Subscription) error {
 		at = change.OccurredAt
 		ended.Status, ended.Preferences = core.SubscriptionUnsubscribed, core.NoPreferences
 		err = c.announce(c.Tx, c.list.TenantID, &ended, change, c.now)
-	case core.SubscriptionPending: // queued confirmation emails that are not being sent yet
-		_, err = c.Exec("UPDATE mail SET state = "+tenants.SQLMailLeftOut+`, finished_at = ? WHERE email_key = ?
-			AND kind = ? AND list_id = ? AND state != `+tenants.SQLMailLeftOut+" AND +state = "+tenants.SQLMailQueued,
-			int64(c.now), sub.Email.Key(), core.MailConfirm, c.list.ID)
+	case core.SubscriptionPending:
+		err = tenants.LeaveOutConfirmations(c.Tx, c.list.ID, sub.Email.Key(), c.now)
 	}
 	if err != nil {
 		return err

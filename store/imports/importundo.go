@@ -328,16 +328,8 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 		return members.SaveSubscription(u.Tx, was.Status, sub)
 	}
 	u.removed++
-	if sub.Status == core.SubscriptionPending { // queued confirmation emails that are not being sent yet
-		_, err := u.Exec(
-			"UPDATE mail SET state = "+tenants.SQLMailLeftOut+`, finished_at = ? WHERE email_key = ? AND kind = ? AND
-			list_id = ? AND state != `+tenants.SQLMailLeftOut+" AND +state = "+tenants.SQLMailQueued,
-			int64(u.now),
-			sub.Email.Key(),
-			core.MailConfirm,
-			sub.ListID,
-		)
-		if err != nil {
+	if sub.Status == core.SubscriptionPending {
+		if err := tenants.LeaveOutConfirmations(u.Tx, sub.ListID, sub.Email.Key(), u.now); err != nil {
 			return err
 		}
 	}

@@ -49,6 +49,14 @@ func AddMail(tx *db.Tx, m core.Mail, now core.Instant) error {
 	return WriteMail(tx, m, MailQueued, now)
 }
 
+// LeaveOutConfirmations ends the queued confirmation emails of a list to an address that are not being sent yet.
+func LeaveOutConfirmations(tx *db.Tx, listID, emailKey string, now core.Instant) error {
+	_, err := tx.Exec("UPDATE mail SET state = "+SQLMailLeftOut+`, finished_at = ? WHERE email_key = ? AND kind = ?
+		AND list_id = ? AND state != `+SQLMailLeftOut+" AND +state = "+SQLMailQueued, int64(now), emailKey,
+		core.MailConfirm, listID)
+	return err
+}
+
 // WriteMail adds an email in the given state.
 func WriteMail(tx *db.Tx, m core.Mail, state int, now core.Instant) error {
 	if m.Params == "" {
