@@ -71,7 +71,7 @@ type BulkAction struct {
 	State    string   `db:"state" json:"state" enum:"running|paused|completed|cancelled|undoing|undone"`
 	Reason   string   `db:"reason" json:"reason,omitempty"` // why it is paused
 	Done     int64    `db:"done" json:"done"`               // people dealt with
-	Of       int64    `db:"expected" json:"of"`             // people to deal with; an estimate for a rule on a large list
+	Of       int64    `db:"expected" json:"of"`             // people to deal with; estimated if a large list has a rule
 	Changed  int64    `db:"changed" json:"changed"`         // people unsubscribed, removed, tagged or untagged
 	Restored int64    `db:"restored" json:"restored"`       // people whose change was undone
 

@@ -201,7 +201,9 @@ var (
 		Kind: NotFound, Code: "list_not_found",
 		Message: "List not found. It may have been deleted, or you don't have access.",
 	}
-	ErrTagNotFound     = &Error{Kind: NotFound, Code: "tag_not_found", Message: "Tag not found. It may have been deleted."}
+	ErrTagNotFound = &Error{
+		Kind: NotFound, Code: "tag_not_found", Message: "Tag not found. It may have been deleted.",
+	}
 	ErrSegmentNotFound = &Error{
 		Kind: NotFound, Code: "segment_not_found",
 		Message: "Segment not found. It may have been deleted, or you don't have access.",

@@ -37,7 +37,8 @@ func TestFieldsOfTheTeam(t *testing.T) {
 // A field that is changed by a program without SetBy stays the team's.
 func TestSetByIsKept(t *testing.T) {
 	l, err := NewList(ListInput{TenantID: new("t"), Name: new("News"), Fields: &[]Field{
-		{Name: "vip", Label: "VIP", Type: FieldBoolean, SetBy: SetByTeam}, {Name: "city", Label: "City", Type: FieldText},
+		{Name: "vip", Label: "VIP", Type: FieldBoolean, SetBy: SetByTeam},
+		{Name: "city", Label: "City", Type: FieldText},
 	}}, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -112,8 +112,8 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 			"list_id, 'f', 'completed', 'user:x', 1, 1 FROM subscription WHERE id = ?5 ON CONFLICT DO NOTHING",
 		"INSERT INTO import_before (import_id, subscription_id, fields) VALUES ('ij', ?5, json_object('note', " +
 			"json_object('was', 'Once ' || ?1)))",
-		"INSERT INTO bulk_action (id, tenant_id, list_id, kind, state, expected, created_by, created_at) SELECT 'ba', ?2, " +
-			"list_id, 'remove', 'completed', 1, 'user:x', 1 FROM subscription WHERE id = ?5 ON CONFLICT DO NOTHING",
+		"INSERT INTO bulk_action (id, tenant_id, list_id, kind, state, expected, created_by, created_at) SELECT " +
+			"'ba', ?2, list_id, 'remove', 'completed', 1, 'user:x', 1 FROM subscription WHERE id = ?5 ON CONFLICT DO NOTHING",
 		"INSERT INTO bulk_person (action_id, subscriber_id, at, was) VALUES ('ba', ?5, 1, json_object('email', ?1))",
 		"INSERT INTO import_word (email_key, tenant_id, list_id, import_id, kind, at, said_at) VALUES (?1, ?2, '', 'ij', " +
 			"'bounced', 1, 1)",
@@ -130,10 +130,10 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 			"disabled_reason) VALUES ('d' || ?4, ?2, '', '', 'https://crm.example', '[]', x'', 'user:' || ?3, 1, '')",
 		"INSERT INTO segment (id, tenant_id, name, rule, revision, created_by, created_at, changed_by, updated_at) VALUES " +
 			"('a' || ?4, ?2, 'All of ' || ?4, '{}', 1, 'user:' || ?3, 1, 'user:' || ?3, 1)",
-		"INSERT INTO tag (id, tenant_id, name, name_key, created_at, updated_at) VALUES ('t' || ?4, ?2, 'VIP ' || ?4, " +
-			"'vip ' || ?4, 1, 1)",
-		"INSERT INTO tagged (list_id, id, tag_no, at) SELECT list_id, id, (SELECT max(no) FROM tag), 1 FROM subscription " +
-			"WHERE id = ?5",
+		"INSERT INTO tag (id, tenant_id, name, name_key, created_at, updated_at) VALUES ('t' || ?4, ?2, " +
+			"'VIP ' || ?4, 'vip ' || ?4, 1, 1)",
+		"INSERT INTO tagged (list_id, id, tag_no, at) SELECT list_id, id, (SELECT max(no) FROM tag), 1 " +
+			"FROM subscription WHERE id = ?5",
 		"UPDATE agent SET name = 'Agent of ' || ?1 WHERE owner_id = ?3",
 		"UPDATE model SET name = 'Face of ' || ?1, description = 'This is ' || ?1 WHERE owner_id = ?3",
 	} {

@@ -15,9 +15,9 @@ import (
 )
 
 // growing are the tables that hold a row for each person, mail or event, and those that workers look into all the time.
-var growing = strings.Fields(`attempt bulk_person confirm_token consent disable_request disabled endpoint_attempt engagement
-	further_list import_before import_chunk import_job import_word list_count mail outbox provider_event queue_id received_sync
-	recipient recipient_word seen_batch seen_event seen_nonce send_job subscriber subscription suppression sync
+var growing = strings.Fields(`attempt bulk_person confirm_token consent disable_request disabled endpoint_attempt
+	engagement further_list import_before import_chunk import_job import_word list_count mail outbox provider_event
+	queue_id received_sync recipient recipient_word seen_batch seen_event seen_nonce send_job subscriber subscription suppression sync
 	sync_batch tagged webhook_endpoint`)
 
 // dependent are parts of statements on these tables whose plans depend on statistics, and why they may. No one waits

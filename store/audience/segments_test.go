@@ -166,8 +166,8 @@ func TestCountsOfALongList(t *testing.T) {
 		a, err := w.CountAudience(t.Context(), w.TenantID, &f, core.AudienceEstimate)
 		w.Must(err)
 		sum := a.Recipients + a.Outside + a.Excluded + a.Duplicates
-		if off := a.Recipients - all.Recipients; !a.About || a.Expected() != 0 || sum != a.Active || a.Active != all.Active ||
-			off < -width || off > width {
+		off := a.Recipients - all.Recipients
+		if !a.About || a.Expected() != 0 || sum != a.Active || a.Active != all.Active || off < -width || off > width {
 			t.Errorf("%s: the audience is about %+v, and exactly %+v", rule, a, all)
 		}
 	}

@@ -61,8 +61,8 @@ func start(tx *db.Tx, r *Request, now core.Instant) (a core.BulkAction, err erro
 		return a, err
 	}
 	if open >= core.MaxOpenBulk {
-		return a, core.Conflictf("conflict", "A tenant can have at most %d bulk actions at a time. Wait until one ends.",
-			core.MaxOpenBulk)
+		return a, core.Conflictf("conflict",
+			"A tenant can have at most %d bulk actions at a time. Wait until one ends.", core.MaxOpenBulk)
 	}
 	a = core.BulkAction{
 		ID: core.NewID(), TenantID: list.TenantID, ListID: list.ID, Kind: r.Kind, State: core.BulkRunning,
@@ -79,8 +79,8 @@ func start(tx *db.Tx, r *Request, now core.Instant) (a core.BulkAction, err erro
 		a.Of = int64(len(r.IDs))
 	}
 	_, err = tx.Exec(`INSERT INTO bulk_action (id, tenant_id, list_id, kind, rule, state, expected, created_by,
-		created_at, tag_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.ID, a.TenantID, a.ListID, a.Kind, string(a.Rule), a.State, a.Of,
-		a.CreatedBy, int64(now), a.TagID)
+		created_at, tag_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.ID, a.TenantID, a.ListID, a.Kind, string(a.Rule),
+		a.State, a.Of, a.CreatedBy, int64(now), a.TagID)
 	for _, id := range r.IDs {
 		if err == nil {
 			_, err = tx.Exec("INSERT INTO bulk_person (action_id, subscriber_id, at) VALUES (?, ?, 0)", a.ID, id)
@@ -179,8 +179,8 @@ func (s *Store) CancelBulk(ctx context.Context, id, actor string, now core.Insta
 	})
 }
 
-// UndoBulk starts undoing an action, which happens in steps. A running action stops. If the list is deleted or inactive,
-// it returns a Conflict. Its other errors are core.ErrNotFound and those of core.BulkAction.MayUndo.
+// UndoBulk starts undoing an action, which happens in steps. A running action stops. If the list is deleted or
+// inactive, it returns a Conflict. Its other errors are core.ErrNotFound and those of core.BulkAction.MayUndo.
 func (s *Store) UndoBulk(ctx context.Context, id, actor string, now core.Instant) (core.BulkAction, error) {
 	return s.change(ctx, id, func(tx *db.Tx, a *core.BulkAction) error {
 		if err := a.MayUndo(now); err != nil {
@@ -206,8 +206,8 @@ func (s *Store) UndoBulk(ctx context.Context, id, actor string, now core.Instant
 // end ends an action in a state, and tells endpoints that got no event for each change.
 func end(tx *db.Tx, a *core.BulkAction, state, reason string, now core.Instant) error {
 	a.State, a.Reason, a.FinishedAt = state, reason, now
-	err := tx.One("UPDATE bulk_action SET state = ?, reason = ?, finished_at = ? WHERE id = ?", state, reason, int64(now),
-		a.ID)
+	err := tx.One("UPDATE bulk_action SET state = ?, reason = ?, finished_at = ? WHERE id = ?", state, reason,
+		int64(now), a.ID)
 	if err == nil && state != core.BulkPaused {
 		_, err = tx.Exec("DELETE FROM bulk_person WHERE action_id = ? AND at = 0", a.ID)
 	}

@@ -17,7 +17,7 @@ import (
 // start is a Monday, at 09:00 UTC.
 const start core.Instant = 1_772_442_000_000
 
-// holdFor is how long a commit takes people in.
+// holdFor is how long a commit may keep other writers waiting.
 const holdFor = 3 * time.Millisecond
 
 // leaving are the kinds of actions after which people are no longer subscribed.
@@ -158,8 +158,8 @@ func (w *world) snapshot() (all string) {
 	w.Helper()
 	var rows []string
 	w.Must(w.All(w.Context(), &rows, `SELECT s.id || ' ' || s.status || ' ' || s.preferences || ' ' ||
-		s.generation || ' ' || s.means || ' ' || s.created_at || ' ' || b.word || ' ' || b.preferences || ' ' || b.joined_at || ' ' ||
-		b.created_at
+		s.generation || ' ' || s.means || ' ' || s.created_at || ' ' || b.word || ' ' || b.preferences || ' ' ||
+		b.joined_at || ' ' || b.created_at
 		FROM subscription AS s JOIN subscriber AS b ON b.list_id = s.list_id AND b.id = s.id ORDER BY s.id`))
 	for _, r := range rows {
 		all += r + "\n"
@@ -186,8 +186,8 @@ func TestKilledAtAnyStatement(t *testing.T) {
 			w := newWorld(t, s, n)
 			a := w.berlin(kind)
 			id := a.ID
-			// complete runs the action to its end. Each attempt ends at the next statement of a step and is followed by a
-			// restart.
+			// complete runs the action to its end. Each attempt ends at the next statement of a step and is followed
+			// by a restart.
 			complete := func(done string) {
 				for at, failures := 1, 0; ; {
 					f.FailAt(at)

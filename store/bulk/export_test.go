@@ -2,5 +2,5 @@ package bulk
 
 import "time"
 
-// HoldFor sets how long a commit takes people in.
+// HoldFor sets how long a commit may keep other writers waiting.
 func HoldFor(d time.Duration) { holdFor = d }

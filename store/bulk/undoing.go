@@ -154,8 +154,8 @@ func (c *changing) bringBack(k *keptPerson) error {
 	if err := members.Announce(c.announce).SaveChange(c.Tx, c.list.TenantID, "", &sub, change, c.now); err != nil {
 		return err
 	}
-	return c.One("UPDATE subscription SET asked_at = ?, heard_at = ? WHERE list_id = ? AND id = ?", int64(k.Was.AskedAt),
-		int64(k.Was.HeardAt), c.list.ID, k.ID)
+	return c.One("UPDATE subscription SET asked_at = ?, heard_at = ? WHERE list_id = ? AND id = ?",
+		int64(k.Was.AskedAt), int64(k.Was.HeardAt), c.list.ID, k.ID)
 }
 
 // joinedAt returns the start of a person's subscription as the send side knows it: reactivating moves it.

@@ -53,8 +53,8 @@ func TestMailingsAreReadByRanges(t *testing.T) {
 			for _, line := range plan {
 				table, isScan := strings.CutPrefix(line, "SCAN ")
 				if isScan && table != "m" && table != "half" && table != "CONSTANT ROW" &&
-					!strings.HasPrefix(table, "g VIRTUAL TABLE") && !strings.HasPrefix(table, "json_each VIRTUAL TABLE") && !strings.HasPrefix(table,
-					"j VIRTUAL TABLE") {
+					!strings.HasPrefix(table, "g VIRTUAL TABLE") && !strings.HasPrefix(table, "j VIRTUAL TABLE") &&
+					!strings.HasPrefix(table, "json_each VIRTUAL TABLE") {
 					t.Errorf("%s\n%s", q, line)
 				}
 			}

@@ -68,7 +68,7 @@ func spokeAll(tx *db.Tx, tenantID string, email core.Email) error {
 	return err
 }
 
-// BulkPairs selects, for db.Tx.ExecPairs, the rows that bulk actions have of a person, and DeleteBulkPerson deletes one.
+// BulkPairs selects, for db.Tx.ExecPairs, the rows that bulk actions have of a person. DeleteBulkPerson deletes one.
 const (
 	BulkPairs = `SELECT b.id AS a, p.value->>1 AS b FROM json_each(?1) AS p CROSS JOIN bulk_action AS b
 		INDEXED BY bulk_action_list ON b.list_id = p.value->>0`

@@ -22,7 +22,8 @@ type SubscribeRequest struct {
 
 // Subscribe records a request and queues the email that the rules require. Its results reveal nothing about the
 // address. The subscription is always pending, created now, with the preferences of the request, which lose the fields
-// of the team unless r.Team is set. rowID is that of the confirm_token row, which requests without an email share. It returns core.ErrListNotFound or core.ErrListInactive.
+// of the team unless r.Team is set. rowID is that of the confirm_token row, which requests without an email share. It
+// returns core.ErrListNotFound or core.ErrListInactive.
 func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription,
 	rowID string, err error,
 ) {

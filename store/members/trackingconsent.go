@@ -40,7 +40,7 @@ type TrackingRequest struct {
 // core.ErrInvalidToken.
 func (s *Store) SetTracking(ctx context.Context, r TrackingRequest, now core.Instant) (core.Subscription, error) {
 	c := core.Consent{Proof: r.Proof, Origin: r.Origin, JobNo: r.JobNo}
-	sub, err := s.changePreferences(ctx, r.ListID, r.Email, c, func(_ core.Fields, p core.Preferences) (core.Preferences, error) {
+	agreeing := func(_ core.Fields, p core.Preferences) (core.Preferences, error) {
 		switch {
 		case !r.Agrees:
 			return p.RefusingTracking(), nil
@@ -48,7 +48,8 @@ func (s *Store) SetTracking(ctx context.Context, r TrackingRequest, now core.Ins
 			return p, nil
 		}
 		return p.AgreeingToTracking(r.TextVersion), nil
-	}, now)
+	}
+	sub, err := s.changePreferences(ctx, r.ListID, r.Email, c, agreeing, now)
 	if err == nil && r.Agrees && !sub.Preferences.AgreesToTracking() {
 		err = core.ErrInvalidToken
 	}

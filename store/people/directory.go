@@ -39,8 +39,8 @@ type SubscriptionFilter struct {
 	// Sort is one of SubscriptionSorts; empty means by list and id. The searched lists may have at most
 	// core.MaxSorted subscriptions in total.
 	Sort string
-	// Rule selects active subscriptions that a campaign to a segment with this rule would reach, each judged on its list
-	// at the moment Now. It needs exactly one tenant, and allows no Sort.
+	// Rule selects active subscriptions that a campaign to a segment with this rule would reach, each judged on its
+	// list at the moment Now. It needs exactly one tenant, and allows no Sort.
 	Rule *core.Rule
 	Now  core.Instant
 }

@@ -169,7 +169,8 @@ var expired = []sweep{
 	{
 		// Of deleted tags. The query first finds the numbers of all tags that people have or had.
 		table: "tagged", key: "list_id, id, tag_no", find: `WITH RECURSIVE g (no) AS (SELECT min(tag_no) FROM tagged
-			INDEXED BY tagged_tag UNION ALL SELECT (SELECT min(tag_no) FROM tagged INDEXED BY tagged_tag WHERE tag_no > g.no)
+			INDEXED BY tagged_tag UNION ALL
+			SELECT (SELECT min(tag_no) FROM tagged INDEXED BY tagged_tag WHERE tag_no > g.no)
 			FROM g WHERE g.no IS NOT NULL)
 			SELECT t.list_id, t.id, t.tag_no FROM g CROSS JOIN tagged AS t INDEXED BY tagged_tag ON t.tag_no = g.no
 			WHERE g.no IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tag WHERE no = g.no) AND ?1 > 0 LIMIT +?2`,
@@ -198,8 +199,8 @@ var remainsOfDeleted = []sweep{
 	ofImports("import_before", "import_id, subscription_id"),
 	ofDeleted("list", "import_job", "id", "import_job_list"),
 	{
-		table: "bulk_person", key: "action_id, subscriber_id", keep: keptDeleted, find: `SELECT x.action_id, x.subscriber_id
-			FROM list p INDEXED BY list_deleted CROSS JOIN bulk_action b INDEXED BY bulk_action_list ON b.list_id = p.id
+		table: "bulk_person", key: "action_id, subscriber_id", keep: keptDeleted,
+		find: `SELECT x.action_id, x.subscriber_id FROM list p INDEXED BY list_deleted CROSS JOIN bulk_action b INDEXED BY bulk_action_list ON b.list_id = p.id
 			CROSS JOIN bulk_person x ON x.action_id = b.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?`,
 	},
 	ofDeleted("list", "bulk_action", "id", "bulk_action_list"),

@@ -391,8 +391,8 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	if !tidied {
 		return nil
 	}
-	// The lock object then says that the log had what is removed. The next holder, to whom a listing may show an earlier
-	// level 1, does not take the log for shorter.
+	// Before files are removed, the lock object must say how far the log goes. The next holder may get an outdated
+	// listing of level 1, and then doesn't take the log for shorter.
 	if err := r.lease.renew(r.ctx); err != nil {
 		return err
 	}

@@ -32,8 +32,8 @@
 //     has, and what they cover is removed.
 //   - A machine that lost the lease never acts again; one that could not renew it in time does not act until it has.
 //   - A -shm that was opened stays open: SQLite's locks of the -wal would go with the descriptor.
-//   - A database file that the log does not go on from is kept under another name, never deleted; so are its -wal and its
-//     rollback journal, also without the file. SQLite would apply them to what is restored in its place.
+//   - A database file that the log does not go on from is kept under another name, never deleted. The same goes for its
+//     -wal and its rollback journal, with or without the file: SQLite would apply them to the restored file.
 //
 // # Flow
 //
