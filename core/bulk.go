@@ -59,7 +59,7 @@ const (
 	BulkKept = 7 * 24 * time.Hour
 )
 
-// BulkAction does the same to many subscribers of a list: to those who match a rule, or to those with given ids.
+// BulkAction is the same change for many subscribers of a list. A rule or a list of ids selects them.
 type BulkAction struct {
 	ID       string   `db:"id" json:"id"`
 	TenantID string   `db:"tenant_id" json:"tenant_id"`
@@ -138,7 +138,8 @@ func (a *BulkAction) Summary() map[string]int64 {
 	return map[string]int64{"done": a.Done, "changed": a.Changed, "restored": a.Restored}
 }
 
-// PendsBefore undoes a bulk unsubscribe of a pending subscription. It reports whether nothing happened since then.
+// PendsBefore undoes a bulk unsubscribe of a pending subscription, if it has not changed since. It reports whether it
+// did.
 func (s *Subscription) PendsBefore(left, now Instant) bool {
 	if s.Status != SubscriptionUnsubscribed || s.ChangedAt != left {
 		return false

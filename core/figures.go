@@ -79,7 +79,7 @@ const (
 	TrackedClicks  = 2
 	TrackedTotals  = 4  // identifies no subscriber, or not all
 	TrackedConsent = 8  // with TrackedTotals: identifies subscribers who agreed
-	TrackedSwept   = 16 // housekeeping has begun to delete who opened and clicked
+	TrackedSwept   = 16 // housekeeping has begun to delete the opens and clicks of subscribers
 )
 
 // OpenCounts counts the recipients of a job by who opened their email.

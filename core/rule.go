@@ -45,7 +45,7 @@ type Rule struct {
 	Clicked  *Test    `json:"clicked,omitempty"`  // clicked a link in one
 
 	Consented   *Test     `json:"consented,omitempty"`    // newest consent of the present subscription
-	Source      []string  `json:"source,omitempty"`       // where the present subscription came from
+	Source      []string  `json:"source,omitempty"`       // of the present subscription
 	Language    []string  `json:"language,omitempty"`     // language of the list
 	ClickedLink *RuleLink `json:"clicked_link,omitempty"` // clicked this link
 	*Test

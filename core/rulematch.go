@@ -24,7 +24,7 @@ type Profile struct {
 	Untracked bool // the subscriber's opens and clicks aren't known, for want of consent
 
 	ConsentedAt Instant // newest consent of the present subscription; 0: none is recorded
-	Source      string  // where it came from; empty: unknown
+	Source      string  // of the present subscription; empty: unknown
 	Language    string  // of the list
 	Links       []bool  // for each of Matcher.Links: the subscriber clicked it
 	LinksSent   []bool  // for each of Matcher.Links: its campaign was sent to the subscriber
@@ -323,7 +323,8 @@ func (m *Matcher) engaged(t *Test, result func(Mailing) (truth, bool)) func(*see
 	}
 }
 
-// clickedLink compiles a condition on a link. It is unknown for someone who didn't receive the campaign.
+// clickedLink compiles a condition on a link. The result is unknown for subscribers who didn't
+// receive the campaign.
 func (m *Matcher) clickedLink(l RuleLink) func(*seen) truth {
 	at := slices.Index(m.Links, l)
 	if at < 0 {

@@ -18,7 +18,7 @@ const (
 	selectAction = "SELECT " + columns + " FROM bulk_action WHERE id = ?"
 	actionsOf    = "SELECT " + columns + ` FROM bulk_action INDEXED BY bulk_action_list WHERE list_id = ? AND id < ?
 		ORDER BY id DESC LIMIT +?`
-	// nextOpen selects the oldest open action of the next tenant after one, which is the first again after the last.
+	// nextOpen selects the oldest open action of the next tenant after a given one.
 	nextOpen = `SELECT id, tenant_id FROM bulk_action INDEXED BY bulk_action_open WHERE state IN ('running', 'undoing')
 		AND tenant_id > ? ORDER BY tenant_id, id LIMIT 1`
 	countOpen = `SELECT count(*) FROM bulk_action INDEXED BY bulk_action_open WHERE state IN ('running', 'undoing') AND
@@ -165,7 +165,7 @@ func (s *Store) change(ctx context.Context, id string, fn func(tx *db.Tx, a *cor
 	return a, err
 }
 
-// CancelBulk stops an action; what it has changed stays. If there is no such action, it returns core.ErrNotFound; if it
+// CancelBulk stops an action. Changes that it has made stay. If there is no such action, it returns core.ErrNotFound; if it
 // has ended, a Conflict.
 func (s *Store) CancelBulk(ctx context.Context, id, actor string, now core.Instant) (core.BulkAction, error) {
 	return s.change(ctx, id, func(tx *db.Tx, a *core.BulkAction) error {

@@ -28,7 +28,7 @@ type changing struct {
 	latest core.Instant // time of the latest change that it has to announce
 }
 
-// change does to a person what the action is for. People who are not on the list anymore are left alone.
+// change performs the action on a person. It skips people who are not on the list anymore.
 func (c *changing) change(id string) error {
 	if core.BulkTags(c.action.Kind) {
 		return c.changeTag(id)
@@ -76,7 +76,7 @@ func (c *changing) endMirrored(id string) error {
 	return errors.Join(people.EndMirrored(c.Tx, c.leaving(id, sub.Email), c.now), c.skip(id))
 }
 
-// skip forgets a person who was chosen but not changed.
+// skip removes the record of a person whom the action doesn't change.
 func (c *changing) skip(id string) error {
 	_, err := c.Exec("DELETE FROM bulk_person WHERE action_id = ? AND subscriber_id = ?", c.action.ID, id)
 	return err
@@ -126,9 +126,9 @@ func (c *changing) remove(sub *core.Subscription) error {
 }
 
 // announce hands a change on. A send side in this database is changed in the same operation; older events on their way
-// to it then no longer count. Another one gets an event, or a full sync if there are many changes. A removed person is
-// not in a sync, so each removal is an event. The tenant's endpoints get events for the first changes and one at the
-// end for the others.
+// to it then no longer count. Another one gets an event, or a full sync if there are many changes. A sync doesn't
+// contain removed people, so each removal is an event. The tenant's endpoints get events for the first changes and one
+// at the end for the others.
 func (c *changing) announce(tx *db.Tx, tenantID string, sub *core.Subscription, change *core.Change,
 	now core.Instant,
 ) (err error) {

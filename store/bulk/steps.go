@@ -14,7 +14,7 @@ import (
 
 const (
 	stepPeople = 500 // most people of a step
-	// chosenAfter selects the chosen people of an action who are still to come.
+	// chosenAfter selects chosen people of an action that it has not reached yet.
 	chosenAfter = `SELECT subscriber_id FROM bulk_person WHERE action_id = ? AND subscriber_id > ? AND at = 0
 		ORDER BY subscriber_id LIMIT +?`
 )
@@ -89,7 +89,7 @@ func (s *Store) stop(ctx context.Context, id, state, reason string, now core.Ins
 }
 
 // commit changes as many people of a step as fit into one commit, which also saves the position. It returns their
-// number, and whether the action goes on. a is the action as it was before, and is changed to what it is afterwards.
+// number, and whether the action goes on. a must be the action before the commit. It becomes the action afterwards.
 func (s *Store) commit(ctx context.Context, a *core.BulkAction, ids []string, next string, now core.Instant) (n int,
 	more bool, err error,
 ) {

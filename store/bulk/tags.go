@@ -23,7 +23,7 @@ func (c *changing) setTag(id string, has bool) (bool, error) {
 	return tenants.UntagSubscriber(c.Tx, &c.tag, c.list.ID, id)
 }
 
-// changeTag tags or untags a person. Those for whom nothing changes, or who have core.MaxTagsOfOne tags, are skipped.
+// changeTag tags or untags a person. It skips people whose tags stay the same, and those with core.MaxTagsOfOne tags.
 func (c *changing) changeTag(id string) error {
 	changed, err := c.setTag(id, c.action.Kind == core.BulkTag)
 	if err != nil || !changed {

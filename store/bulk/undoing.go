@@ -15,7 +15,7 @@ import (
 
 const (
 	undoPeople = 100 // most people of one commit
-	// keptPeople selects the people whom an undo is still to look at. Each is deleted in the commit of their undo.
+	// keptPeople selects the people whom an undo has not reached yet. Each row is deleted in the commit of the undo.
 	keptPeople = "SELECT subscriber_id, at, was FROM bulk_person WHERE action_id = ? ORDER BY subscriber_id LIMIT +?"
 	// barred reports whether an address bounced, complained, or is blocked. 1: address, 2: tenant, 3: list, 4: id,
 	// 5: hash of the address.
@@ -53,7 +53,7 @@ func (s *Store) undoStep(ctx context.Context, a *core.BulkAction, now core.Insta
 			return err
 		case len(kept) == 0:
 			return end(tx, &current, core.BulkUndone, "", now)
-		case gone || !c.list.Active(): // keeps the others for another undo
+		case gone || !c.list.Active(): // another undo can restore the others
 			return end(tx, &current, core.BulkCancelled, "", now)
 		}
 		if err := c.readTag(); err != nil && !errors.Is(err, core.ErrTagNotFound) {

@@ -154,8 +154,8 @@ func addCounts(a *core.Audience, of core.ListCounts) {
 	a.Active += of.Bounced + of.Complaint + of.Suppressed + of.Mailable
 }
 
-// estimateAudience estimates the audience of long lists from the sample that counts of segments use. Lists that are not
-// long are left to be counted; then ok is false.
+// estimateAudience estimates the audience of long lists from the sample that counts of segments use. If the lists are
+// short enough to be counted, ok is false.
 func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID string, f *core.CampaignFields,
 	match *RuleMatch, counts map[string]core.ListCounts,
 ) (_ core.Audience, ok bool, err error) {

@@ -72,7 +72,7 @@ const (
 type JobWatch struct {
 	store *Store
 	every string // query for all running jobs
-	some  string // query for those with certain numbers
+	some  string // query for the running ones among some numbers
 	kick  func()
 
 	mu  sync.Mutex
@@ -80,8 +80,8 @@ type JobWatch struct {
 	nos []int64
 }
 
-// JobChanges are the jobs of a watch that may have changed. All means that every job may have changed. Running holds
-// those that are running. The others in Nos, or all others, are not.
+// JobChanges are the jobs of a watch that may have changed: those in Nos or, if All is set, every job. Of these, only
+// the jobs in Running are running.
 type JobChanges struct {
 	All     bool
 	Nos     []int64

@@ -24,7 +24,7 @@ const (
 		FROM send_job WHERE no = ?1`
 )
 
-// clickedAmong is reachedAmong for those of whom a person clicked link ?5.
+// clickedAmong is reachedAmong for subscribers who clicked link ?5 themselves.
 var clickedAmong = reachedAmong + ` CROSS JOIN engagement AS g ON g.job_no = r.job_no AND g.seq = r.seq
 	AND g.link_no = ?5 AND g.class = ` + strconv.Itoa(int(core.ClassPerson))
 

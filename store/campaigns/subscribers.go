@@ -101,7 +101,7 @@ func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Ins
 func departs(tx *db.Tx, listID string) error {
 	tenantID, err := tenants.TenantOfList(tx, listID)
 	if errors.Is(err, core.ErrNotFound) {
-		return nil // nothing is sent to a list that is gone
+		return nil // nothing is sent to a deleted list
 	}
 	tx.Departs(tenantID)
 	return err

@@ -111,8 +111,8 @@ func (r *Replica) empty(ctx context.Context, s shipped) (bool, error) {
 	return false, err
 }
 
-// fetch restores what the bucket has, of which s is known, and moves aside what is at the path. The strays of s are
-// removed, and the lease is held: s is as it was.
+// fetch restores the database of the bucket, whose listing is s, and moves the file at the path aside. Before it is
+// called, the strays of s are removed and the lease is held, so s is still valid.
 func (r *Replica) fetch(ctx context.Context, s shipped) (at position, err error) {
 	before := func() error {
 		aside, err := moveAside(r.path)

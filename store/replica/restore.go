@@ -255,8 +255,8 @@ func (l logFiles) restoreInPlace(ctx context.Context, path string, before func()
 }
 
 // moveAside gives a database file that the replica supersedes another name, with its -wal and its rollback journal:
-// SQLite would apply them to any file at path. They may be there without the file, where a kill has cut this short or
-// someone has moved the file. It returns the name; empty where none of them has any content.
+// SQLite would apply them to any file at path. They may exist without the file, if a kill interrupted moveAside or
+// someone moved the file. It returns the name, or an empty string if all of them are empty or missing.
 func moveAside(path string) (aside string, err error) {
 	name := fmt.Sprintf("%s.superseded-%s", path, time.Now().UTC().Format("20060102T150405.000"))
 	for _, ending := range []string{"", "-wal", "-journal"} {
