@@ -151,6 +151,11 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 	l, other := w.NewList(), w.NewList()
 	w.pros(l, 30)
 	sent := w.Finish(w.NewJob(l.ID)).CampaignID
+	tracked := func(bits int) func(w *world) {
+		return func(w *world) { w.sql("UPDATE send_job SET tracked = ? WHERE campaign_id = ?", bits, sent) }
+	}
+	tracked(core.TrackedOpens | core.TrackedClicks)(w)
+	w.sql("INSERT INTO link (job_no, no, url) SELECT no, 1, 'https://acme.example/' FROM send_job")
 	inner := w.segment("Pro", pro)
 	w.newTag("VIP")
 	for name, c := range map[string]struct {
@@ -167,6 +172,12 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 			`{"any": [{"not": {"received": "` + sent + `"}}, {"field": "plan", "exists": true}]}`,
 			func(w *world) { w.sql("UPDATE recipient SET job_no = -job_no") },
 			func(w *world) { w.sql("UPDATE recipient SET job_no = -job_no") },
+		},
+		"clicks that are being deleted": {
+			`{"any": [{"not": {"clicked_link": {"campaign": "` + sent + `", "link": 1}}},
+				{"field": "plan", "exists": true}]}`,
+			tracked(core.TrackedOpens | core.TrackedClicks | core.TrackedSwept),
+			tracked(core.TrackedOpens | core.TrackedClicks),
 		},
 		"a deleted tag": {
 			`{"not": {"tag": "VIP"}}`,
