@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -456,14 +457,16 @@ func readIDs(p *program, name string, r *bulk.Request) error {
 		return err
 	}
 	defer in.Close()
-	for lines := bufio.NewScanner(in); lines.Scan(); {
+	noID := core.Invalidf("ids", "%s must contain only UUIDs.", "ids")
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" {
 			continue
 		}
 		id, ok := core.ParseID(line)
 		if !ok {
-			return core.Invalidf("ids", "%s must contain only UUIDs.", "ids")
+			return noID
 		}
 		if !slices.Contains(r.IDs, id) {
 			r.IDs = append(r.IDs, id)
@@ -471,6 +474,11 @@ func readIDs(p *program, name string, r *bulk.Request) error {
 		if len(r.IDs) > core.MaxBulkIDs {
 			return core.Invalidf("ids", "ids must have at most %d entries.", core.MaxBulkIDs)
 		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return noID
+	} else if err != nil {
+		return err
 	}
 	if len(r.IDs) == 0 {
 		return core.Invalidf("ids", "%s is missing.", "ids")
