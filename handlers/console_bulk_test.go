@@ -110,10 +110,12 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		e.sends("/new-bulk", http.StatusSeeOther, form)
 		at := "/bulk/" + e.performs()
 		e.shows(at, http.StatusOK, "Add the tag “VIP” to people on “Weekly”", "2</strong> got the tag", at+"/undo")
-		e.shows("/bulk?list="+e.list.ID, http.StatusOK, "Add tag: VIP")
+		e.shows("/bulk?list="+e.list.ID, http.StatusOK, "Add tag: VIP",
+			`href="`+e.at("/people")+`" aria-current="page"`)
 		e.shows("/people/"+e.found("grace@reader.example").ID, http.StatusOK, "VIP")
 
-		e.shows("/people", http.StatusOK, `name="act" value="untag"`, `-name="act" value="unsubscribe"`)
+		e.shows("/people", http.StatusOK, `name="act" value="untag"`, `-name="act" value="unsubscribe"`,
+			`href="`+e.at("/bulk")+`"`)
 		one := e.chosen("untag", "grace@reader.example")
 		e.sends("/people", http.StatusOK, one, "Remove a tag from 1 person?", ">VIP</option>")
 		one.Set("sure", "1")

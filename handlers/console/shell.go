@@ -52,6 +52,7 @@ var areas = []struct {
 var areaOf = map[string]string{
 	"new-campaign": "campaigns", "new-person": "people", "new-import": "people", "imports": "people",
 	"suppressions": "people", "segments": "people", "new-segment": "people", "tags": "people",
+	"bulk": "people", "new-bulk": "people",
 	"new-list": "lists",
 }
 
