@@ -42,7 +42,9 @@ func TestConsoleChangesEveryoneInASegment(t *testing.T) {
 		e.shows("/people?segment="+g.ID, http.StatusOK, "/new-bulk?segment="+g.ID)
 		e.shows("/new-bulk", http.StatusNotFound)
 		e.shows("/new-bulk?segment="+g.ID, http.StatusOK, `value="unsubscribe" checked`, "Weekly")
-		form := url.Values{"segment": {g.ID}, "list": {e.list.ID}, "act": {"remove"}}
+		form := url.Values{"segment": {g.ID}, "list": {e.list.ID}, "act": {"unsubscribe"}}
+		e.sends("/new-bulk", http.StatusOK, form, "Unsubscribe 2 people?", "from this list", "-you selected them on")
+		form.Set("act", "remove")
 		e.sends("/new-bulk", http.StatusOK, form, "Remove 2 people?", `name="sure"`, "-primary danger",
 			"<strong>Weekly</strong>", "<strong>All</strong>")
 		if id := e.performs(); id != "" {
