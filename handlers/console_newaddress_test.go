@@ -31,8 +31,19 @@ func TestConsoleNewAddress(t *testing.T) {
 		if was := e.found(old); was.Status != core.SubscriptionActive || was.Email != old {
 			t.Errorf("the old address: %+v", was)
 		}
+		for name, email := range map[string]core.Email{"VIP": old, "Press": right} {
+			tag, err := core.NewTag(e.tenant.ID, name, e.seed.Time())
+			e.must(err)
+			e.must(e.store.AddTag(t.Context(), tag, "user:ann"))
+			_, err = e.store.SetTags(t.Context(), e.tenant.ID, email, []string{name}, "user:ann", e.seed.Time())
+			e.must(err)
+		}
 		if to := e.sends(at+"/address", http.StatusSeeOther, url.Values{"email": {right}}); to != "/people/"+s.ID+"?done=known" {
 			t.Errorf("asked again: leads to %s", to)
+		}
+		tags, err := e.store.TagsAt(t.Context(), e.tenant.ID, right)
+		if e.must(err); len(tags) != 2 || tags[0].Name != "Press" || tags[1].Name != "VIP" {
+			t.Errorf("the tags are %+v", tags)
 		}
 	})
 }

@@ -91,6 +91,7 @@ var withoutProof = []struct{ reason, routes string }{
 		POST /api/admin/subscribers
 		PUT /api/admin/subscribers/:id
 		PUT /api/admin/subscribers/:id/tags
+		PATCH /api/admin/subscribers/:id/tags
 		POST /api/admin/subscribers/:id/unsubscribe
 		POST /api/admin/subscribers/unsubscribe
 		POST /api/admin/suppressions

@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -86,11 +87,7 @@ func (h *Handler) subscriberRoutes(t *web.Table, rules *segments.Room) {
 			web.Refused("preferences", "Too large or nested too deeply"),
 			web.Clash("Another service manages the subscription"),
 		)
-	t.Add("PUT", item+"/tags", web.Admin(core.ActionPeopleTag), web.Member,
-		one(web.JSON(s.tag)), "Replace a subscriber's tags on all lists of the tenant").
-		Named("tagSubscriber").
-		Example(web.Object{"tags": []string{"VIP"}}).
-		Refuses(web.Refused("tags", "No such tag, or more than a person can have"))
+	s.tagRoutes(t, item)
 	t.Add("POST", item+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member,
 		one(web.Path(s.unsubscribe)), "Unsubscribe").Named("unsubscribeSubscriber")
 	t.Add("POST", all+"/unsubscribe", web.Admin(core.ActionPeopleChange), web.Member, web.JSON(s.unsubscribeAll),
@@ -414,12 +411,39 @@ func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 	return nil
 }
 
+// tagRoutes adds the routes for the tags of a subscriber.
+func (a subscribers) tagRoutes(t *web.Table, item string) {
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(core.ErrSubscriptionNotFound) }
+	t.Add("PUT", item+"/tags", web.Admin(core.ActionPeopleTag), web.Member,
+		one(web.JSON(a.tag)), "Replace a subscriber's tags on all lists of the tenant").
+		Named("tagSubscriber").
+		Example(web.Object{"tags": []string{"VIP"}}).
+		Refuses(web.Refused("tags", "No such tag, or more than a person can have"))
+	t.Add("PATCH", item+"/tags", web.Admin(core.ActionPeopleTag), web.Member,
+		one(web.JSON(a.changeTags)), "Add and remove some of a subscriber's tags on all lists of the tenant").
+		Named("changeSubscriberTags").
+		Limits(web.Object{"additionalProperties": false}).
+		Example(web.Object{"add": []string{"VIP"}}).
+		Refuses(web.Refused("add", "No such tag, or the person would have too many"))
+}
+
 // subscriberTags holds the tags of a person.
 type subscriberTags struct {
 	Tags []string `json:"tags" is:"required" max:"50" about:"Names of the person's tags on all lists of the tenant"`
 }
 
-// taggedSubscriber is the answer to subscriberTags.
+// changedTags holds the tags that a person gets and loses. Their other tags stay.
+type changedTags struct {
+	Add    []string `json:"add" max:"50" about:"Names or IDs of tags to add"`
+	Remove []string `json:"remove" max:"50" about:"Names or IDs of tags to remove"`
+}
+
+// JudgeKeys refuses unknown keys. With tags instead of add, the request would change nothing.
+func (in *changedTags) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[changedTags](), unknown)
+}
+
+// taggedSubscriber is the answer to subscriberTags and changedTags.
 type taggedSubscriber struct {
 	Tags []string `json:"tags"` // names
 }
@@ -433,5 +457,30 @@ func tagNames(tags []core.Tag) []string {
 func (a subscribers) tag(c *web.Call, in subscriberTags) (taggedSubscriber, error) {
 	l := a.found(c)
 	tags, err := a.store.SetTags(c, l.TenantID, l.Email, in.Tags, web.Actor(c), c.Now)
+	return taggedSubscriber{tagNames(tags)}, err
+}
+
+// changeTags adds and removes some of a person's tags.
+func (a subscribers) changeTags(c *web.Call, in changedTags) (out taggedSubscriber, err error) {
+	l := a.found(c)
+	known, err := a.store.AllTags(c, l.TenantID)
+	if err != nil {
+		return out, err
+	}
+	removed := make([]string, len(in.Remove))
+	for i, name := range in.Remove {
+		at := slices.IndexFunc(known, func(t core.Tag) bool { return t.Named(name) })
+		if at < 0 {
+			return out, core.ErrTagNotFound
+		}
+		removed[i] = known[at].ID
+	}
+	tags, err := a.store.ChangeTags(c, l.TenantID, l.Email, func(had []string) []string {
+		had = slices.DeleteFunc(had, func(id string) bool { return slices.Contains(removed, id) })
+		return append(had, in.Add...)
+	}, web.Actor(c), c.Now)
+	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Field == "tags" {
+		err = fault.On("add")
+	}
 	return taggedSubscriber{tagNames(tags)}, err
 }

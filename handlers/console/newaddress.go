@@ -44,7 +44,7 @@ func (o *Console) newAddress(p *Page) (web.HTML, error) {
 		}
 		if len(d.Tags) > 0 && p.May(core.ActionPeopleTag) {
 			path := "/api/admin/subscribers/" + url.PathEscape(made.ID) + "/tags"
-			if err := p.Do(http.MethodPut, path, map[string]any{"tags": d.Tags}, nil); err != nil {
+			if err := p.Do(http.MethodPatch, path, map[string]any{"add": d.Tags}, nil); err != nil {
 				return "", "", err
 			}
 		}

@@ -78,13 +78,13 @@ func (p *Page) createTag(name string) (t core.Tag, err error) {
 // tagPerson adds a tag to a person, which it creates if there is none of that name, or removes one.
 func (o *Console) tagPerson(p *Page) (web.HTML, error) {
 	return p.personPage(func(d *personData, _ core.Fields) (to, notice string, err error) {
-		return p.Path("people", d.ID), "saved", p.setTags(d)
+		return p.Path("people", d.ID), "saved", p.changeTag()
 	})
 }
 
-func (p *Page) setTags(d *personData) error {
+func (p *Page) changeTag() error {
 	if name, ok := p.Form["remove"]; ok {
-		return p.putTags(slices.DeleteFunc(slices.Clone(d.Tags), func(tag string) bool { return tag == name }))
+		return p.Do(http.MethodPatch, p.personPath("tags"), map[string]any{"remove": []string{name}}, nil)
 	}
 	known, err := p.allTags()
 	if err != nil {
@@ -96,9 +96,5 @@ func (p *Page) setTags(d *personData) error {
 			return err
 		}
 	}
-	return p.putTags(append(slices.Clone(d.Tags), name))
-}
-
-func (p *Page) putTags(names []string) error {
-	return p.Do(http.MethodPut, p.personPath("tags"), map[string]any{"tags": append([]string{}, names...)}, nil)
+	return p.Do(http.MethodPatch, p.personPath("tags"), map[string]any{"add": []string{name}}, nil)
 }
