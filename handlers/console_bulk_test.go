@@ -32,12 +32,7 @@ func TestConsoleChangesEveryoneInASegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		e.seed.Deliver()
-		name := "All"
-		g, err := core.NewSegment(e.tenant.ID, core.SegmentInput{
-			Name: &name, Rule: `{"not":{"domain":"none.example"}}`,
-		}, "user:ann", e.seed.Time())
-		e.must(err)
-		e.must(e.store.AddSegment(t.Context(), g))
+		g := e.add("All", `{"not":{"domain":"none.example"}}`)
 		e.shows("/segments/"+g.ID, http.StatusOK, "/new-bulk?segment="+g.ID)
 		e.shows("/people?segment="+g.ID, http.StatusOK, "/new-bulk?segment="+g.ID)
 		e.shows("/new-bulk", http.StatusNotFound)
@@ -93,12 +88,7 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
 		e.seed.Deliver()
-		name := "All"
-		g, err := core.NewSegment(e.tenant.ID, core.SegmentInput{
-			Name: &name, Rule: `{"not":{"domain":"none.example"}}`,
-		}, "user:ann", e.seed.Time())
-		e.must(err)
-		e.must(e.store.AddSegment(t.Context(), g))
+		g := e.add("All", `{"not":{"domain":"none.example"}}`)
 		e.shows("/segments/"+g.ID, http.StatusOK, "/new-bulk?segment="+g.ID)
 		e.shows("/new-bulk?segment="+g.ID, http.StatusOK, `value="tag" checked`, `-value="unsubscribe"`)
 		form := url.Values{"segment": {g.ID}, "list": {e.list.ID}, "act": {"tag"}}

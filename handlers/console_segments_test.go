@@ -139,7 +139,7 @@ func (e *segmentEnv) saves(path string, form url.Values) core.Segment {
 }
 
 // add adds a segment as the API would.
-func (e *segmentEnv) add(name string, rule core.RuleText) core.Segment {
+func (e *peopleEnv) add(name string, rule core.RuleText) core.Segment {
 	e.Helper()
 	g, err := core.NewSegment(e.tenant.ID, core.SegmentInput{Name: &name, Rule: rule}, "", e.seed.Time())
 	e.must(err)
