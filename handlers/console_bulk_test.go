@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -122,5 +123,37 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		e.shows(at, http.StatusOK, "1</strong> restored", "1</strong> left unchanged", "-"+at+"/undo")
 		e.must(e.store.DeleteTag(t.Context(), vip.ID, "user:ann", e.seed.Time()))
 		e.shows(at, http.StatusOK, "Add the tag “(deleted)”")
+	})
+}
+
+// Bulk actions that change more than 500 people together need a fresh sign-in, as one does.
+func TestConsoleCountsBulkActionsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		tag, err := core.NewTag(e.tenant.ID, "VIP", e.seed.Time())
+		e.must(err)
+		e.must(e.store.AddTag(t.Context(), tag, "user:ann"))
+		tags := func(host string, status int, texts ...string) {
+			t.Helper()
+			g := e.add(host, core.RuleText(fmt.Sprintf(`{"domain":%q}`, host)))
+			e.sends("/new-bulk", status, url.Values{
+				"segment": {g.ID}, "list": {e.list.ID}, "act": {"tag"}, "tag": {tag.ID}, "sure": {"1"},
+			}, texts...)
+		}
+		for i, host := range []string{"first.example", "second.example", "third.example", "fourth.example"} {
+			rows := make([]core.Email, 200)
+			for k := range rows {
+				rows[k] = core.Email(fmt.Sprintf("r%d@%s", k, host))
+			}
+			e.seed.Tell(e.list, core.StatusActive, rows...)
+			if i == 1 { // those before were started with a fresh sign-in
+				time.Sleep(16 * time.Minute)
+			}
+			if i < 3 {
+				tags(host, http.StatusSeeOther)
+			}
+			e.performs()
+		}
+		tags("fourth.example", http.StatusOK, `action="/login/confirm"`)
 	})
 }

@@ -133,7 +133,7 @@ func (r *Room) listBulk(c *web.Call, in bulkFilter, page core.Page) ([]core.Bulk
 	return r.Store.BulkActions(c, in.ListID, page)
 }
 
-// startBulk counts who matches first. More than core.BulkUnproved people need a fresh sign-in.
+// startBulk counts who matches first. More than core.BulkUnproved people need a fresh sign-in, see proven.
 func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err error) {
 	l, err := r.ownList(c, in.ListID)
 	if err == nil {
@@ -166,12 +166,45 @@ func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err erro
 			req.Of, most = *n.About, *n.High
 		}
 	}
-	if most > core.BulkUnproved {
-		if err := c.FreshProof(); err != nil {
-			return a, err
-		}
+	if err := r.proven(c, l.ID, most); err != nil {
+		return a, err
 	}
 	return r.Store.StartBulk(c, req, c.Now)
+}
+
+// bulkPage is the number of bulk actions that are read at once.
+const bulkPage = 100
+
+// proven returns core.ErrProofOld if the caller needs a fresh sign-in to change n people. The caller's actions on the
+// list since the last sign-in got too old count, too.
+func (r *Room) proven(c *web.Call, listID string, n int64) error {
+	old := c.FreshProof()
+	if old == nil {
+		return nil
+	}
+	since := c.Caller.ProvedAt.Add(core.ProofAge)
+	for page := (core.Page{Limit: bulkPage}); n <= core.BulkUnproved; {
+		actions, err := r.Store.BulkActions(c, listID, page)
+		if err != nil {
+			return err
+		}
+		for i := range actions {
+			if actions[i].CreatedAt < since {
+				return nil
+			}
+			if actions[i].CreatedBy != web.Actor(c) {
+				continue
+			}
+			if n += actions[i].Of; n > core.BulkUnproved {
+				return old
+			}
+		}
+		if len(actions) < bulkPage {
+			return nil
+		}
+		page.After = actions[len(actions)-1].ID
+	}
+	return old
 }
 
 func (r *Room) showBulk(c *web.Call, _ string) (core.BulkAction, error) {
