@@ -232,13 +232,11 @@ func (a subscribers) ruled(c *web.Call, in *ruledSubscribers) (f people.Subscrip
 		return f, nil, err
 	}
 	f.Tenants, f.All, f.Now = []string{tenant}, false, c.Now
-	begun := false
 	return f, func(page core.Page) (rows []people.ListedSubscription, next string, err error) {
-		err = a.rules.Evaluate(c, begun, func() error {
+		err = a.rules.Evaluate(c, page.After != "", func() error {
 			rows, next, err = a.store.MatchingSubscriptions(c, f, page)
 			return err
 		})
-		begun = true
 		return rows, next, err
 	}, nil
 }

@@ -138,14 +138,15 @@ func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID
 	return tenant, rule, err
 }
 
-// Evaluate runs a function that evaluates a rule, once there is a turn. A request that has begun to answer waits for it
-// as long as its client does.
-func (r *Room) Evaluate(c *web.Call, begun bool, do func() error) error {
-	wait, cancel := context.WithCancel(c)
-	if !begun {
+// Evaluate runs a function that evaluates a rule, once there is a turn. It waits up to turnWait, then it returns
+// web.ErrBusy. For a later page it waits as long as the client does, because the first one may already be sent.
+func (r *Room) Evaluate(c *web.Call, later bool, do func() error) error {
+	wait := context.Context(c)
+	if !later {
+		var cancel context.CancelFunc
 		wait, cancel = context.WithTimeout(c, turnWait)
+		defer cancel()
 	}
-	defer cancel()
 	if err := r.turns.Take(wait); err != nil {
 		return web.ErrBusy.With(err)
 	}
