@@ -69,9 +69,12 @@ func (p *Page) bulkTag(a *core.BulkAction) string { return cmp.Or(a.Tag, p.T("(d
 
 // tagChoice is the question for a tag on the page that asks for confirmation.
 type tagChoice struct {
-	Asks bool // for a tag
-	Tags []option
+	Asks bool  // for a tag
+	Tag  field // without options if the tenant has no tags
 }
+
+// Answerable reports whether there is a tag to choose if the page asks for one.
+func (q tagChoice) Answerable() bool { return !q.Asks || len(q.Tag.Options) > 0 }
 
 // askTag asks for a tag if an action needs one.
 func (p *Page) askTag(act string) (q tagChoice, err error) {
@@ -79,9 +82,14 @@ func (p *Page) askTag(act string) (q tagChoice, err error) {
 		return q, nil
 	}
 	tags, err := p.allTags()
-	for i := range tags {
-		q.Tags = append(q.Tags, option{tags[i].ID, tags[i].Name})
+	var options []option
+	if len(tags) > 0 {
+		options = append(options, option{"", p.T("Choose …")})
 	}
+	for i := range tags {
+		options = append(options, option{tags[i].ID, tags[i].Name})
+	}
+	q.Tag = newChoice("tag", p.T("Tag"), "", options).Must()
 	return q, err
 }
 
