@@ -295,38 +295,3 @@ func (o *Console) endBulk(how string) handler {
 		return p.Redirect(p.Path("bulk", a.ID), "")
 	}
 }
-
-// startChosen starts a bulk action on chosen people for each of their lists. Those who are on none are in Failed.
-func (p *Page) startChosen(d *bulkData) error {
-	var order []string
-	ids := map[string][]string{}
-	for _, one := range d.People {
-		var is person
-		_, err := p.Get("/api/admin/subscribers/"+url.PathEscape(one.ID), nil, &is)
-		if core.KindOf(err) == core.NotFound || err == nil && is.TenantID != p.Tenant.ID {
-			one.Fault = p.T("This person is no longer on the list.")
-			d.Failed = append(d.Failed, one)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if ids[is.ListID] == nil {
-			order = append(order, is.ListID)
-		}
-		ids[is.ListID] = append(ids[is.ListID], is.ID)
-	}
-	for _, list := range order {
-		var a core.BulkAction
-		body := p.bulkBody(list, d.Act)
-		body["ids"] = ids[list]
-		if err := p.Do(http.MethodPost, bulkPath, body, &a); err != nil {
-			return err
-		}
-		d.To = p.Path("bulk", a.ID)
-	}
-	if len(order) > 1 {
-		d.To = p.Path("bulk")
-	}
-	return nil
-}

@@ -35,7 +35,8 @@
 //
 // Subscribers and lists:
 //
-//	people.go peopletable.go peoplesegment.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
+//	people*.go person.go personmail.go newaddress.go   subscribers
+//	suppressions.go   blocked addresses
 //	segments.go segmentfields.go segmentrows.go segmentgroups.go segmentcount.go   segments
 //	tags.go bulk.go   tags and bulk actions
 //	imports.go import*.go names.go   imports and undoing them
