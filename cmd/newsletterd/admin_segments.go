@@ -269,8 +269,8 @@ func segmentWhyCommand(p *program) *cli.Command {
 }
 
 func tagCommands(p *program) *cli.Command {
-	all := p.command("list", "list a tenant's tags", []cli.Flag{tenantFlag("tenant (`ID` or name)")}, []string{"tenant"},
-		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+	all := p.command("list", "list a tenant's tags", []cli.Flag{tenantFlag("tenant (`ID` or name)")},
+		[]string{"tenant"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if _, _, err := tenantOf(c, s); err != nil {
 				return err
 			}
@@ -357,7 +357,8 @@ func personTagCommand(p *program, name, usage string, adds bool) *cli.Command {
 
 func bulkCommands(p *program) *cli.Command {
 	id := referenceFlag("id", people.NounBulk, "`ID` of the bulk action (or its first characters)")
-	change := func(name, usage string, do func(*store.Store, *cli.Context) (core.BulkAction, error)) *cli.Command {
+	type operation func(*store.Store, *cli.Context) (core.BulkAction, error)
+	change := func(name, usage string, do operation) *cli.Command {
 		return p.command(name, usage, []cli.Flag{id}, []string{"id"},
 			func(c *cli.Context, _ *config.Config, s *store.Store) error {
 				a, err := do(s, c)
@@ -369,7 +370,8 @@ func bulkCommands(p *program) *cli.Command {
 	}
 	all := p.command("list", "list the bulk actions on a list, newest first", []cli.Flag{segmentListFlag()},
 		[]string{"list"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			rows, err := pages(func(a core.BulkAction) string { return a.ID }, func(page core.Page) ([]core.BulkAction, error) {
+			idOf := func(a core.BulkAction) string { return a.ID }
+			rows, err := pages(idOf, func(page core.Page) ([]core.BulkAction, error) {
 				return s.BulkActions(c.Context, c.String("list"), page)
 			})
 			if err != nil {
@@ -396,9 +398,10 @@ who unsubscribed stay on the list as unsubscribed.
 		Name: "bulk", Usage: "change many subscribers of a list together, with undo",
 		Subcommands: []*cli.Command{
 			all, start,
-			change("show", "show the progress of a bulk action", func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
-				return s.BulkAction(c.Context, c.String("id"))
-			}),
+			change("show", "show the progress of a bulk action",
+				func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
+					return s.BulkAction(c.Context, c.String("id"))
+				}),
 			change("cancel", "stop a bulk action", func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
 				return s.CancelBulk(c.Context, c.String("id"), actor(), now())
 			}),

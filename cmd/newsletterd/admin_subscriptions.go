@@ -91,7 +91,9 @@ func subscriptionRows(p *program, c *cli.Context, s *store.Store, listID string)
 	}
 	status := c.String("status")
 	if !c.IsSet("segment") && !c.IsSet("rule") {
-		return func(take func(*core.Subscription) error) error { return allSubscriptions(c, s, listID, status, take) }, nil
+		return func(take func(*core.Subscription) error) error {
+			return allSubscriptions(c, s, listID, status, take)
+		}, nil
 	}
 	q, err := matchingQuestion(p, c, s, &l)
 	if err != nil {
@@ -119,7 +121,10 @@ func subscriptionRows(p *program, c *cli.Context, s *store.Store, listID string)
 	}, nil
 }
 
-func allSubscriptions(c *cli.Context, s *store.Store, listID, status string, take func(*core.Subscription) error) error {
+// allSubscriptions calls take with the subscriptions of a list that have a status. An empty one means all.
+func allSubscriptions(c *cli.Context, s *store.Store, listID, status string,
+	take func(*core.Subscription) error,
+) error {
 	for after := ""; ; {
 		page, err := s.Subscriptions(c.Context, listID, after, pageSize)
 		if err != nil || len(page) == 0 {

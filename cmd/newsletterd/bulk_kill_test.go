@@ -45,7 +45,10 @@ func TestKillDuringABulkAction(t *testing.T) {
 	killed := func(done string, at func() int64) {
 		t.Helper()
 		for kill := range kills {
-			f.Every(time.Millisecond, func() bool { look(); return at() >= int64(n*(kill+1)/(kills+2)) || a.State == done })
+			f.Every(time.Millisecond, func() bool {
+				look()
+				return at() >= int64(n*(kill+1)/(kills+2)) || a.State == done
+			})
 			if a.State == done {
 				t.Fatalf("it has ended before kill %d: %+v", kill, a)
 			}

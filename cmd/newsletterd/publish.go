@@ -268,8 +268,8 @@ type readers struct {
 	core.Narrowing
 }
 
-// everyone as the segment of a file takes the segment of its campaign away. An absent or empty one doesn't: that could be
-// a mistake.
+// everyone as the segment of a file removes the segment of its campaign. An absent or empty one doesn't, because that
+// could be a mistake.
 const everyone = "everyone"
 
 // noneIsEveryone returns an error if a segment of the tenant has that name, because the file could mean it.

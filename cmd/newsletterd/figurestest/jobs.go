@@ -17,6 +17,8 @@ type Jobs struct {
 	lists         []string
 }
 
+func (j *Jobs) name() string { return fmt.Sprintf("%d jobs of %d tenants", j.Many, j.Tenants) }
+
 // MakeLists makes the lists of the jobs, for f.N people in all.
 func (f *Figures) MakeLists(s *storetest.Seeder, j *Jobs) {
 	for i := range j.Many {
@@ -63,8 +65,7 @@ func (f *Figures) SendJobs(j *Jobs, program string) float64 {
 	}
 	f.Stop()
 	cost := (cpu - cpu0).Seconds() * 1000 / float64(n)
-	f.Line(fmt.Sprintf("%d jobs of %d tenants", j.Many, j.Tenants), "%.0f mails/s (%d), %.4f CPU s/1000, peak RSS %d MB",
-		float64(n)/took.Seconds(), n, cost, peak>>20)
+	f.Line(j.name(), "%.0f mails/s (%d), %.4f CPU s/1000, peak RSS %d MB", float64(n)/took.Seconds(), n, cost, peak>>20)
 	return cost
 }
 
@@ -92,7 +93,7 @@ func (f *Figures) CompareJobs(rounds int, kinds []*Jobs, programs ...string) {
 				toOne = append(toOne, cost/costs[p][0][round])
 				toFirst = append(toFirst, cost/costs[0][k][round])
 			}
-			name := fmt.Sprintf("%d jobs of %d tenants", kind.Many, kind.Tenants)
+			name := kind.name()
 			slices.Sort(costs[p][k])
 			f.Line(name, "%.4f CPU s/1000, the median of %d rounds", costs[p][k][rounds/2], rounds)
 			f.median(toOne, name, "of the CPU time of one job")

@@ -134,7 +134,8 @@ func (f File) Faults() (faults []string) {
 			}
 		}
 		if text, ok := n.(*ast.BasicLit); ok && !f.Test() && docFile.MatchString(text.Value) {
-			faults = append(faults, fmt.Sprintf("%s:%d: the text names a file: name a page or a link", f.Path, f.Line(text.Pos())))
+			faults = append(faults, fmt.Sprintf("%s:%d: the text names a file: name a page or a link", f.Path,
+				f.Line(text.Pos())))
 		}
 		return true
 	})
