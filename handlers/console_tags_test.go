@@ -24,7 +24,8 @@ func TestConsoleTags(t *testing.T) {
 		e.sends(person+"/tags", http.StatusBadRequest, url.Values{"tag": {"a;b"}})
 		e.shows(person, http.StatusOK, "VIP", "Press", "Add tag")
 		form := url.Values{
-			"name": {"Important"}, "match": {"all"}, "c1.of": {"tag"}, "c1.was": {"tag"}, "c1.op": {"is"}, "c1.value": {"VIP"},
+			"name": {"Important"}, "match": {"all"}, "c1.of": {"tag"}, "c1.was": {"tag"}, "c1.op": {"is"},
+			"c1.value": {"VIP"},
 		}
 		g := e.saves("/new-segment", form)
 		if g.Rule != `{"all":[{"tag":"VIP"}]}` {

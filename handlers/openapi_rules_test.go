@@ -39,11 +39,13 @@ func TestTheSchemaOfRules(t *testing.T) {
 		`{"field": "city", "is": "a", "is_not": "b"}`: "", `{"field": "email", "is": "a"}`: "",
 		`{"domain": "a.example", "on_list": "x"}`: "", `{"domain": "a.example", "is": "x"}`: "",
 		`{"joined": {"within_days": 1, "before_days": 2}}`: "", `{"joined": {"last": 2}}`: "",
-		`{"field": "city", "before_days": 1}`: "", `{"opened": {"before_days": 1}}`: "", `{"not": {"field": "city"}}`: "",
+		`{"field": "city", "before_days": 1}`: "", `{"opened": {"before_days": 1}}`: "",
+		`{"not": {"field": "city"}}`:                             "",
 		`{"all": [{"any": [{"not": {"domain": "a.example"}}]}]}`: "", `{"language": "de"}`: "language",
 		`{"language": ["de", "en"]}`: "language", `{"clicked_link": {"campaign": "a", "link": 1}}`: "clicked_link",
 		`{"clicked_link": {"campaign": "a", "link": 0}}`: "", `{"clicked_link": {"campaign": "a"}}`: "",
-		`{"clicked_link": {"campaign": "a", "link": "1"}}`: "", `{"clicked_link": {"campaign": "a", "link": 1, "x": 1}}`: "",
+		`{"clicked_link": {"campaign": "a", "link": "1"}}`:       "",
+		`{"clicked_link": {"campaign": "a", "link": 1, "x": 1}}`: "",
 	}
 	wanted := map[string]bool{}
 	for _, head := range keysOf(t, `{}`) {

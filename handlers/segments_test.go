@@ -52,7 +52,8 @@ func (e *countedEnv) call(want int, method, path, as string, body any) (out map[
 	e.t.Helper()
 	text, err := json.Marshal(body)
 	e.must(err)
-	res, b := e.ask(method, path, as, strings.NewReader(string(text)), "Content-Type", "application/json", "If-Match", "*")
+	res, b := e.ask(method, path, as, strings.NewReader(string(text)), "Content-Type", "application/json",
+		"If-Match", "*")
 	if res.StatusCode != want {
 		e.t.Fatalf("%s %s %s as %s: %d %s", method, path, text, as, res.StatusCode, b)
 	}
@@ -156,7 +157,8 @@ func TestFieldsOfImportsAreOffered(t *testing.T) {
 	e := newCountedEnv(t)
 	dbtest.SQL(e.store.DB, "UPDATE subscriber SET preferences = ? WHERE email LIKE 'reader1@%'", `{"city":"Bonn","_tracking":true}`)
 	for as, want := range map[string]string{
-		"ed": `[{"name":"city","label":"city","type":"text","set_by":"subscriber","options":[],"lists":[]}]`, "vic": "[]",
+		"ed":  `[{"name":"city","label":"city","type":"text","set_by":"subscriber","options":[],"lists":[]}]`,
+		"vic": "[]",
 	} {
 		_, b := e.ask("GET", "/api/segment-fields", as, nil)
 		if got := strings.TrimSpace(string(b)); got != want {

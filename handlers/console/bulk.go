@@ -41,15 +41,16 @@ func (p *Page) BulkBadge(a *core.BulkAction) Badge {
 
 // BulkTitle says what a bulk action does.
 func (p *Page) BulkTitle(a *core.BulkAction) string {
+	list, tag := p.listName(a.ListID), p.bulkTag(a)
 	switch a.Kind {
 	case core.BulkRemove:
-		return p.T("Remove people from “{{list}}”", "list", p.listName(a.ListID))
+		return p.T("Remove people from “{{list}}”", "list", list)
 	case core.BulkTag:
-		return p.T("Add the tag “{{tag}}” to people on “{{list}}”", "tag", p.bulkTag(a), "list", p.listName(a.ListID))
+		return p.T("Add the tag “{{tag}}” to people on “{{list}}”", "tag", tag, "list", list)
 	case core.BulkUntag:
-		return p.T("Remove the tag “{{tag}}” from people on “{{list}}”", "tag", p.bulkTag(a), "list", p.listName(a.ListID))
+		return p.T("Remove the tag “{{tag}}” from people on “{{list}}”", "tag", tag, "list", list)
 	}
-	return p.T("Unsubscribe people from “{{list}}”", "list", p.listName(a.ListID))
+	return p.T("Unsubscribe people from “{{list}}”", "list", list)
 }
 
 // BulkAct says what a bulk action does, without the list.
@@ -192,7 +193,8 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	}
 	d.Lists = listOptions(lists)
 	v := View{
-		Title: p.T("Change everyone in “{{segment}}”", "segment", d.Segment.Name), Within: p.withinBulk()[:1], Data: &d,
+		Title:  p.T("Change everyone in “{{segment}}”", "segment", d.Segment.Name),
+		Within: p.withinBulk()[:1], Data: &d,
 	}
 	if p.IsForm() {
 		to, err := p.startBulk(&d, &v)

@@ -112,7 +112,10 @@ func fieldsOf(questions []question) (fields core.Fields, at func(string) string)
 		if q.Removed {
 			continue
 		}
-		f := core.Field{Name: q.Name, Label: q.Label, Type: q.Type, Required: q.Required && q.SetBy != core.SetByTeam, SetBy: q.SetBy}
+		f := core.Field{
+			Name: q.Name, Label: q.Label, Type: q.Type, Required: q.Required && q.SetBy != core.SetByTeam,
+			SetBy: q.SetBy,
+		}
 		if f.Name == "" {
 			f.Name = fieldName(q.Label, taken)
 		}

@@ -117,8 +117,8 @@ func (d *peopleData) read(p *Page, here core.ListCounts) (next string, err error
 		q.Set("sort", sort)
 	}
 	next, err = readShort(p, "/api/admin/subscribers", q, size, &d.People)
-	if e, _ := errors.AsType[*core.Error](err); sort != "" && e != nil && e.Field == "sort" { // more lists or people by now
-		q.Del("sort")
+	if e, _ := errors.AsType[*core.Error](err); sort != "" && e != nil && e.Field == "sort" {
+		q.Del("sort") // more lists or people by now
 		d.Sorts = false
 		next, err = readShort(p, "/api/admin/subscribers", q, size, &d.People)
 	}

@@ -36,7 +36,7 @@ const (
 	inputDate    = "date"
 	inputDay     = "day"     // day and month
 	inputOptions = "options" // checkboxes
-	inputRecord  = "record"  // a campaign, list, segment or language to choose from
+	inputRecord  = "record"  // a campaign, list, segment, tag or language to choose from
 	inputLink    = "link"    // a campaign, and one of its links
 )
 

@@ -275,9 +275,10 @@ func (o *Console) changeSegment(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	return p.workOn(d, func(body map[string]any) (string, error) {
+		revision := cmp.Or(p.Form["revision"], strconv.FormatInt(g.Revision, 10))
 		_, err := p.Ask(web.Question{
 			Method: http.MethodPut, Path: "/api/segments/" + g.ID, Body: body,
-			Header: map[string]string{"If-Match": `"` + cmp.Or(p.Form["revision"], strconv.FormatInt(g.Revision, 10)) + `"`},
+			Header: map[string]string{"If-Match": `"` + revision + `"`},
 		})
 		return g.ID, err
 	}, "saved")

@@ -40,7 +40,8 @@ func (p *Page) showTags(v View) (web.HTML, error) {
 	if d.Tags, err = p.allTags(); err != nil {
 		return web.HTML{}, err
 	}
-	v.Title, v.State, v.Data = p.T("Tags"), p.T("Labels that your team gives to people. Subscribers don't see them."), &d
+	v.Title, v.Data = p.T("Tags"), &d
+	v.State = p.T("Labels that your team gives to people. Subscribers don't see them.")
 	return p.Show("tags", v)
 }
 

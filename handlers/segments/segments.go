@@ -74,8 +74,9 @@ func (r *Room) recordRoutes(t *web.Table) {
 		Find: r.find, Missing: core.ErrSegmentNotFound, Who: web.Sent,
 		List:   web.List(r.list, func(g core.Segment) string { return g.ID }),
 		Create: web.JSON(r.create).Fails(core.NotFound, core.Conflict), Show: web.Path(r.show),
-		Update: web.JSON(r.update).Fails(core.Conflict, core.PreconditionFailed, core.PreconditionRequired), Remove: web.Path(r.remove).Fails(core.Conflict),
-		May: web.Rights{Read: read, Create: write, Change: write, Remove: write},
+		Update: web.JSON(r.update).Fails(core.Conflict, core.PreconditionFailed, core.PreconditionRequired),
+		Remove: web.Path(r.remove).Fails(core.Conflict),
+		May:    web.Rights{Read: read, Create: write, Change: write, Remove: write},
 	})
 	said := append([]web.Refusal{
 		web.Refused("name", "Empty, too long, or contains control characters"), web.ThereIsOne,

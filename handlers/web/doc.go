@@ -21,7 +21,7 @@
 //	metrics.go refusals.go   metrics and the log line of a request; limits for refused ones
 //	statuses.go          the statuses of a route, derived from the table
 //	templates.go file.go page templates; static files, compressed
-//	openapi.go openapi_schema.go openapi_rules.go openapi_describe.go   the OpenAPI documents, generated from the table
+//	openapi.go openapi_*.go   the OpenAPI documents, generated from the table
 //	openapi_refusals.go   error answers in them that schemas can't express
 //
 // The endpoints of several areas share these files:
