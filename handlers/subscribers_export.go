@@ -160,7 +160,7 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page
 type ruledSubscribers struct {
 	TenantID    string        `json:"tenant_id" is:"uuid"`
 	ListID      string        `json:"list_id" is:"uuid"`
-	Rule        core.RuleText `json:"rule" about:"A condition such as {field: city, is: [Berlin]}, or a group with all, any or not"`
+	Rule        core.RuleText `json:"rule"`
 	SegmentID   string        `json:"segment_id" is:"uuid"`
 	Status      string        `json:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
 	EmailPrefix string        `json:"email_prefix" max:"254"`

@@ -19,7 +19,7 @@ type bulkInput struct {
 	ListID    string        `json:"list_id" is:"required,uuid"`
 	Action    string        `json:"action" is:"required" enum:"unsubscribe|remove|tag|untag"`
 	Tag       string        `json:"tag" about:"Name or ID of the tag, for the actions tag and untag"`
-	Rule      core.RuleText `json:"rule" about:"A condition, or a group with all, any or not"`
+	Rule      core.RuleText `json:"rule"`
 	SegmentID string        `json:"segment_id" is:"uuid"`
 	IDs       []string      `json:"ids" like:"set" max:"1000" each:"uuid" about:"IDs of subscribers"`
 }
