@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,20 +27,14 @@ func TestKillDuringABulkAction(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&file, "%s\n", daemontest.Person(i))
 	}
-	var j core.ImportJob
-	show := func(text string) { f.Must(json.Unmarshal([]byte(text), &j)) }
-	const imports = "/api/admin/imports"
-	show(f.Send("POST", imports+"?list_id="+f.List, file.String(), "Content-Type", "text/csv").OK().Text)
-	f.Send("POST", imports+"/"+j.ID+"/run", nil).OK()
-	f.Every(20*time.Millisecond, func() bool { show(f.Get(imports + "/" + j.ID).OK().Text); return j.Ended() })
+	f.StartImport(file.String())
 	active := func() int { return f.Number("SELECT count(*) FROM subscriber WHERE word = 'active'") }
 	f.Every(50*time.Millisecond, func() bool { return active() == n }) // the full sync has arrived
 
 	var a core.BulkAction
-	read := func(text string) { f.Must(json.Unmarshal([]byte(text), &a)) }
-	look := func() { read(f.Get("/api/bulk-actions/" + a.ID).OK().Text) }
-	read(f.Send("POST", "/api/bulk-actions", fmt.Sprintf(
-		`{"list_id":%q,"action":"unsubscribe","rule":{"not":{"domain":"none.example"}}}`, f.List)).OK().Text)
+	look := func() { f.Get("/api/bulk-actions/" + a.ID).OK().JSON(&a) }
+	f.Send("POST", "/api/bulk-actions", fmt.Sprintf(
+		`{"list_id":%q,"action":"unsubscribe","rule":{"not":{"domain":"none.example"}}}`, f.List)).OK().JSON(&a)
 	killed := func(done string, at func() int64) {
 		t.Helper()
 		for kill := range kills {
@@ -70,7 +63,7 @@ func TestKillDuringABulkAction(t *testing.T) {
 		t.Errorf("%d are active: %+v", active(), a)
 	}
 	if kept := f.Number("SELECT count(*) FROM bulk_person"); kept != 0 {
-		t.Errorf("%d are kept still", kept)
+		t.Errorf("%d people are still kept for an undo", kept)
 	}
 	f.Run("check")
 	f.Stop()

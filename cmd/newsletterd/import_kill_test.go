@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,16 +28,9 @@ func TestKillDuringAnImport(t *testing.T) {
 		fmt.Fprintf(&file, "%s,Name %d\n", daemontest.Person(i), i)
 	}
 	file.WriteString("no address,X\n")
-	const imports = "/api/admin/imports"
-	var j core.ImportJob
-	show := func(text string) core.ImportJob {
-		f.Must(json.Unmarshal([]byte(text), &j))
-		return j
-	}
-	show(f.Send("POST", imports+"?list_id="+f.List, file.String(), "Content-Type", "text/csv").OK().Text)
-	f.Send("POST", imports+"/"+j.ID+"/run", nil).OK()
+	j := f.StartImport(file.String())
 	reached := func(added int64) bool {
-		show(f.Get(imports + "/" + j.ID).OK().Text)
+		f.Get("/api/admin/imports/" + j.ID).OK().JSON(&j)
 		return j.Added >= added || j.Ended()
 	}
 	for kill := range kills {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -25,16 +24,14 @@ func TestKillWhileAnImportIsTakenBack(t *testing.T) {
 	f.TokenOf("op@acme.example", core.ScopeAdmin)
 	const imports = "/api/admin/imports"
 	var j core.ImportJob
-	show := func(text string) { f.Must(json.Unmarshal([]byte(text), &j)) }
-	look := func() { show(f.Get(imports + "/" + j.ID).OK().Text) }
+	look := func() { f.Get(imports + "/" + j.ID).OK().JSON(&j) }
 	run := func(name string) {
 		var file strings.Builder
 		file.WriteString("email,first_name\n")
 		for i := range n {
 			fmt.Fprintf(&file, "%s,%s %d\n", daemontest.Person(i), name, i)
 		}
-		show(f.Send("POST", imports+"?list_id="+f.List, file.String(), "Content-Type", "text/csv").OK().Text)
-		f.Send("POST", imports+"/"+j.ID+"/run", nil).OK()
+		j = f.StartImport(file.String())
 		f.Every(20*time.Millisecond, func() bool { look(); return j.Ended() })
 	}
 	run("Right")

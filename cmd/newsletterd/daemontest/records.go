@@ -37,6 +37,15 @@ func (p *Process) TokenOf(user, scopes string) {
 	p.Token = p.Field("access_token", "admin", "token", "create", "--user", user, "--scope", scopes)
 }
 
+// StartImport uploads a CSV file of subscribers of the list of Records, and starts its import.
+func (p *Process) StartImport(file string) (j core.ImportJob) {
+	p.Helper()
+	const imports = "/api/admin/imports"
+	p.Send("POST", imports+"?list_id="+p.List, file, "Content-Type", "text/csv").OK().JSON(&j)
+	p.Send("POST", imports+"/"+j.ID+"/run", nil).OK()
+	return j
+}
+
 // Prepare opens the database as a daemon does, made if it is missing, while no daemon runs.
 func (p *Process) Prepare(fill func(s *storetest.Seeder)) {
 	p.Helper()
