@@ -217,7 +217,7 @@ func (a subscribers) ruledRoutes(t *web.Table, all string) {
 		Named("exportMatchingSubscribers").Example(example).Refuses(said...)
 }
 
-// ruled returns the filter of a request, and what reads a page of the subscribers who match.
+// ruled returns the filter of a request, and a function that reads a page of the subscribers who match.
 func (a subscribers) ruled(c *web.Call, in *ruledSubscribers) (f people.SubscriptionFilter,
 	read func(core.Page) ([]people.ListedSubscription, string, error), err error,
 ) {

@@ -45,8 +45,8 @@ func (o *outage) lookNow() {
 	p.at = time.Time{}
 }
 
-// promised is how long something may take: what is promised in `make torture`, and else a minute, since the machine may
-// have more to do.
+// promised returns how long something may take: d in `make torture`, otherwise a minute, because other tests may use the
+// machine.
 func promised(d time.Duration) time.Duration {
 	if os.Getenv("NEWSLETTERD_TORTURE") == "" {
 		return time.Minute

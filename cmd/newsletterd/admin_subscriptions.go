@@ -82,8 +82,7 @@ func matchingFlag() cli.Flag {
 // subscriptionReader calls take with subscriptions, page by page: a list may have millions.
 type subscriptionReader func(take func(*core.Subscription) error) error
 
-// subscriptionRows reads the subscriptions of a list with the status of --status, and of those in the segment of
-// --segment, or who match the rule of --rule.
+// subscriptionRows returns a reader of a list's subscriptions. --status, and either --segment or --rule, filter them.
 func subscriptionRows(p *program, c *cli.Context, s *store.Store, listID string) (subscriptionReader, error) {
 	l, err := s.List(c.Context, listID)
 	if err != nil {

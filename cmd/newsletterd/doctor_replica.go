@@ -91,8 +91,8 @@ func (d *doctor) setAside() {
 		strings.Join(files, ", "), bytesText(bytes))
 }
 
-// filesSetAside returns the database files that gave way to what the replica had, with what they take together with
-// their -wal and journal.
+// filesSetAside returns the database files that the replica replaced, and the bytes that they, their -wal and their
+// -journal files take.
 func filesSetAside(path string) (files []string, bytes int64) {
 	all, err := filepath.Glob(path + ".superseded-*")
 	if err != nil {

@@ -25,7 +25,7 @@ func TestDoctorOfReplicasAndTheirDisk(t *testing.T) {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
-	for _, end := range []string{"1", "1-wal", "1-journal", "2-journal"} { // of the second its journal alone was left
+	for _, end := range []string{"1", "1-wal", "1-journal", "2-journal"} { // only the journal is left of the second
 		if err := os.WriteFile(cfg.Database.Path+".superseded-"+end, make([]byte, 2000), 0o600); err != nil {
 			t.Fatal(err)
 		}

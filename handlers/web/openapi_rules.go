@@ -12,7 +12,7 @@ import (
 const ruleName = "Rule"
 
 // rule adds the schema of rules to the components and returns a reference to it. It is one object without alternatives,
-// which generators of clients can't express: what may not stand together is excluded. A test compares it with
+// which generators of clients can't express. Instead, it excludes wrong combinations of keys. A test compares it with
 // core.ParseRule, which also has limits of the whole rule.
 func (names *describer) rule() obj {
 	ref := obj{"$ref": schemaRef + ruleName}
