@@ -22,14 +22,11 @@ const (
 	bulkTime = 10 * time.Second // of the 15 that a page has
 )
 
-// bulkActs maps the bulk actions to the rights that they require.
-var bulkActs = map[string]core.Action{
-	"unsubscribe": core.ActionPeopleChange,
-	"remove":      core.ActionPeopleChange,
-	"tag":         core.ActionPeopleTag,
-	"untag":       core.ActionPeopleTag,
-	"block":       core.ActionSuppressionManage,
-	"erase":       core.ActionPeopleErase,
+// directActs maps the actions that the page performs itself to the rights that they require. The others are in
+// core.BulkKinds.
+var directActs = map[string]core.Action{
+	"block": core.ActionSuppressionManage,
+	"erase": core.ActionPeopleErase,
 }
 
 // chosenPerson is a person selected for a bulk action.
@@ -62,8 +59,12 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 	if q, err := url.ParseQuery(p.Form["back"]); err == nil && len(q) > 0 {
 		d.Back += "?" + q.Encode()
 	}
-	action, ok := bulkActs[d.Act]
-	if !ok {
+	action, direct := directActs[d.Act]
+	switch {
+	case direct:
+	case slices.Contains(core.BulkKinds, d.Act):
+		action = core.BulkRight(d.Act)
+	default:
 		return web.HTML{}, core.Invalidf("act", "act must be unsubscribe, remove, tag, untag, block or erase.")
 	}
 	if !p.May(action) {
@@ -99,9 +100,9 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 		}
 		return p.Show("people-bulk", v)
 	}
-	do := p.doBulk
-	if slices.Contains(core.BulkKinds, d.Act) {
-		do = p.startChosen
+	do := p.startChosen
+	if direct {
+		do = p.doBulk
 	}
 	if err := do(&d); err != nil {
 		return web.HTML{}, err
