@@ -66,19 +66,19 @@ type BulkAction struct {
 	ListID   string   `db:"list_id" json:"list_id"`
 	Kind     string   `db:"kind" json:"action" enum:"unsubscribe|remove|tag|untag"`
 	TagID    string   `db:"tag_id" json:"tag_id,omitempty"`
-	Tag      string   `db:"tag" json:"tag,omitempty"`   // its name now; absent if it was deleted
-	Rule     RuleText `db:"rule" json:"rule,omitempty"` // as frozen at the start; absent if people were chosen by id
-	State    string   `db:"state" json:"state" enum:"running|paused|completed|cancelled|undoing|undone"`
-	Reason   string   `db:"reason" json:"reason,omitempty"` // why it is paused
-	Done     int64    `db:"done" json:"done"`               // people dealt with
-	Of       int64    `db:"expected" json:"of"`             // people to deal with; estimated if a large list has a rule
-	Changed  int64    `db:"changed" json:"changed"`         // people unsubscribed, removed, tagged or untagged
-	Restored int64    `db:"restored" json:"restored"`       // people whose change was undone
+	Tag      string   `db:"tag" json:"tag,omitempty" about:"Name of the tag; missing if it was deleted"`
+	Rule     RuleText `db:"rule" json:"rule,omitempty" about:"The rule as it was at the start; missing for ids"`
+	State    string   `db:"state" json:"state" enum:"running|paused|completed|cancelled|undoing|undone" about:"What the action does now"`
+	Reason   string   `db:"reason" json:"reason,omitempty" about:"Why the action is paused"`
+	Done     int64    `db:"done" json:"done" about:"People looked at so far"`
+	Of       int64    `db:"expected" json:"of" about:"People to look at; an estimate for a rule on a long list"`
+	Changed  int64    `db:"changed" json:"changed" about:"People who were unsubscribed, removed, tagged or untagged"`
+	Restored int64    `db:"restored" json:"restored" about:"People whose change was undone"`
 
 	CreatedBy  string  `db:"created_by" json:"created_by"`
 	CreatedAt  Instant `db:"created_at" json:"created_at"`
 	FinishedAt Instant `db:"finished_at" json:"finished_at,omitzero"`
-	UndoUntil  Instant `db:"-" json:"undo_until,omitzero"` // set while it can be undone
+	UndoUntil  Instant `db:"-" json:"undo_until,omitzero" about:"Until when the action can be undone; missing if it can't"`
 
 	DoneID    string `db:"done_id" json:"-"`
 	Announced int64  `db:"announced" json:"-"`

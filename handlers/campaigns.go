@@ -338,7 +338,7 @@ var readyToSend = slices.Concat(saidByCampaign, []web.Refusal{
 	web.Refused("name", "Missing"), web.Refused("", "The campaign can't be sent; findings lists the reasons"),
 	web.Refused("tenant_id", "The tenant's settings prevent sending; findings lists the reasons"),
 	web.Clash("Not possible in the campaign's current state, or the version is outdated"),
-	web.Clashing(core.CodeUndecided, "", "A condition of a segment of the campaign can't be decided"),
+	web.Clashing(core.CodeUndecided, "", "A condition of a segment of the campaign can't be evaluated"),
 	web.Clashing("list_inactive", "", "The list isn't active"),
 	web.Clashing("tenant_suspended", "", "The tenant is suspended"),
 })

@@ -185,6 +185,7 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	reflect.TypeFor[draftPreview](): {"correction.text": {"description": "Text part for kind html; defaults to " +
 		"the sent text"}},
 
+	reflect.TypeFor[segments.BulkInput]():  {"": onlyKnown},
 	reflect.TypeFor[segments.CountInput](): {"": ruleOrSegment},
 	reflect.TypeFor[ruledSubscribers]():    {"": ruleOrSegment},
 	reflect.TypeFor[ruledExport](): {"": ruleOrSegment, "columns": {
@@ -192,7 +193,7 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	}},
 	reflect.TypeFor[core.SegmentCount](): {
 		"exact": {"description": "Number of subscribers; only with people.read, and if all were counted"},
-		"as_of": {"description": "Time of the exact count"},
+		"as_of": {"description": "Time of the count"},
 		"about": {"description": "Rounded or estimated number; missing if it is small"},
 		"low":   {"description": "Lower limit of the number"}, "high": {"description": "Upper limit of the number"},
 		"of": {"description": "Subscribers of the lists who may be emailed, each counted once per list"},
@@ -201,7 +202,7 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		"path":    {"description": "JSON path of the condition"},
 		"rule":    {"type": "object", "description": "The condition"},
 		"value":   {"description": "The subscriber's value; missing if there is none"},
-		"unknown": {"description": "Whether the condition can't be decided for this subscriber; then it never matches"},
+		"unknown": {"description": "Whether the condition can't be evaluated for this subscriber; then it never matches"},
 	},
 
 	reflect.TypeFor[core.MailText](): {

@@ -51,7 +51,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		Refuses(
 			web.Refused("list_id", "The list doesn't exist"), web.Refused("tenant_id", "The list is another tenant's"),
 			web.Refused("segment_id", "null, or the list's tenant has no such segment"),
-			web.Clashing(core.CodeUndecided, "", "A condition of the segment can't be decided"),
+			web.Clashing(core.CodeUndecided, "", "A condition of the segment can't be evaluated"),
 			web.Refused("body_html", "The placeholders are malformed"),
 			web.Refused("body_text", "The placeholders are malformed"),
 			web.Refused("subject", "The placeholders are malformed"),

@@ -243,7 +243,7 @@ type subscriberRecord struct {
 	Means    string         `json:"means"`    // how the status was proved
 	Consents []core.Consent `json:"consents"` // the record of consents, oldest first
 	Blocks   []block        `json:"blocks"`   // what stands against mailing the address
-	Tags     []string       `json:"tags"`     // names; none for callers who may not read addresses
+	Tags     []string       `json:"tags" about:"Names of the person's tags; empty without people.read"`
 }
 
 // block is one thing that stands against mailing an address.

@@ -14,8 +14,8 @@ const (
 	oneBulk = allBulk + "/:id"
 )
 
-// bulkInput is the body of POST /api/bulk-actions.
-type bulkInput struct {
+// BulkInput is the body of POST /api/bulk-actions.
+type BulkInput struct {
 	ListID    string        `json:"list_id" is:"required,uuid"`
 	Action    string        `json:"action" is:"required" enum:"unsubscribe|remove|tag|untag"`
 	Tag       string        `json:"tag" about:"Name or ID of the tag, for the actions tag and untag"`
@@ -25,12 +25,12 @@ type bulkInput struct {
 }
 
 // JudgeKeys refuses unknown keys. A rule that is left out by mistake would change other people than the caller means.
-func (in *bulkInput) JudgeKeys(unknown []string) error {
-	return core.JudgeKeys(core.JSONKeys[bulkInput](), unknown)
+func (in *BulkInput) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[BulkInput](), unknown)
 }
 
 // CheckInput checks what needs no database.
-func (in *bulkInput) CheckInput() error {
+func (in *BulkInput) CheckInput() error {
 	if err := core.CheckBulkTag(in.Action, in.Tag); err != nil {
 		return err
 	}
@@ -69,7 +69,6 @@ func (r *Room) bulkRoutes(t *web.Table) {
 		web.JSON(r.startBulk).Accepted().Fails(core.NotFound, core.Conflict, core.Unavailable),
 		"Unsubscribe, remove, tag or untag many subscribers of a list; unsubscribing and removing need people.change").
 		Named("startBulkAction").
-		Limits(web.Object{"additionalProperties": false}).
 		Example(web.Object{"list_id": web.ExampleID, "action": "unsubscribe", "rule": ExampleRule}).
 		Refuses(saidByRule...).
 		Refuses(
@@ -134,7 +133,7 @@ func (r *Room) listBulk(c *web.Call, in bulkFilter, page core.Page) ([]core.Bulk
 }
 
 // startBulk counts who matches first. More than core.BulkUnproved people need a fresh sign-in, see proven.
-func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err error) {
+func (r *Room) startBulk(c *web.Call, in BulkInput) (a core.BulkAction, err error) {
 	l, err := r.ownList(c, in.ListID)
 	if err == nil {
 		err = mayBulk(c, in.Action, l.TenantID)

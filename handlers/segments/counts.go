@@ -68,7 +68,7 @@ var Refusals = append([]web.Refusal{
 
 // undecided is the refusal of a rule that can't be evaluated.
 var undecided = web.Clashing(core.CodeUndecided, "rule",
-	"A condition can't be decided, for example because the list or campaign that it names was deleted; the field is "+
+	"A condition can't be evaluated, for example because the list or campaign that it names was deleted; the field is "+
 		"its JSON path")
 
 func (r *Room) countRoutes(t *web.Table) {

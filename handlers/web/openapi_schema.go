@@ -178,6 +178,9 @@ func structSchema(t reflect.Type, names *describer) obj {
 			s["type"] = []any{s["type"], "null"}
 		}
 		props[name] = names.worded(name, s)
+		if words := sf.Tag.Get("about"); words != "" && s["$ref"] == nil {
+			s["description"] = words
+		}
 		if !optional {
 			required = append(required, name)
 		}
