@@ -35,16 +35,16 @@ func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 	p.Form, _ = c.Value(formKey{}).(map[string]string)
 	p.caller = core.Caller{
 		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
-		Scopes: core.AllScopes, Roles: who.User.Roles, ProvedAt: longAgo,
+		Scopes: core.AllScopes, Roles: who.User.Roles, ProvedAt: max(who.Browser.AuthAt, longAgo),
 	}
 	proved, err := o.options.Proved(c, who, c.Now)
-	if proved {
-		p.caller.ProvedAt = c.Now
+	if !proved { // too long ago, or without the second factor
+		p.caller.ProvedAt = max(longAgo, min(p.caller.ProvedAt, c.Now.Add(-core.ProofAge-time.Second)))
 	}
 	return p, err
 }
 
-// longAgo stands for the last reauthentication of a visitor if it is too old.
+// longAgo is the earliest time of a reauthentication. 0 would mean that none is needed.
 const longAgo core.Instant = 1
 
 // enter reads the tenant of the path. If the visitor may not perform the action for the tenant, it is not found.
