@@ -59,6 +59,10 @@ const (
 	BulkKept = 7 * 24 * time.Hour
 )
 
+// ErrBulkFull is returned if a tenant has as many open bulk actions as it can have.
+var ErrBulkFull = Conflictf("conflict",
+	"A tenant can have at most %d bulk actions at a time. Wait until one ends, or cancel one.", MaxOpenBulk)
+
 // BulkAction is the same change for many subscribers of a list. A rule or a list of ids selects them.
 type BulkAction struct {
 	ID       string   `db:"id" json:"id"`

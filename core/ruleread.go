@@ -79,6 +79,38 @@ func (p *ruleParser) languages(path string, value []byte) ([]string, error) {
 	return all, err
 }
 
+// Names returns the record that a single condition names, and its noun. Both are empty if there is none. A tag is named
+// by its name or ID, other records by their IDs.
+func (r *Rule) Names() (noun, id string) {
+	switch {
+	case r.OnList != "":
+		return "list", r.OnList
+	case r.Campaign() != "":
+		return "campaign", r.Campaign()
+	case r.Segment != "":
+		return "segment", r.Segment
+	case r.Tag != "":
+		return "tag", r.Tag
+	}
+	return "", ""
+}
+
+// CheckIDs returns an Invalid error with the JSON path of the first condition that names a list, a campaign or a
+// segment by something other than an ID. path is the path of the rule.
+func (r *Rule) CheckIDs(path string) (err error) {
+	r.Leaves(path, func(at string, leaf *Rule) {
+		noun, id := leaf.Names()
+		if noun == "" || noun == "tag" || err != nil {
+			return
+		}
+		if _, ok := ParseID(id); !ok {
+			err = Invalidf(at, "%s needs the ID of a %s, not its name. To find the ID: newsletterd admin %s list.", at,
+				noun, noun)
+		}
+	})
+	return err
+}
+
 // link reads the campaign and the link of a condition on clicks.
 func (p *ruleParser) link(path string, value []byte) (*RuleLink, error) {
 	keys, parts, err := members(path, value)

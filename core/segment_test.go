@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -112,6 +113,54 @@ func TestErrorsOfSegments(t *testing.T) {
 	}
 	if j := (SendJob{PausedAt: t0, PauseReason: reason}); j.PausedForHarm() {
 		t.Error("a pause for a segment counts as harm")
+	}
+}
+
+func TestUnsavedRule(t *testing.T) {
+	for err, want := range map[error]string{
+		Undecided("rule.any[1]", "list l doesn't exist"): "The rule can't be evaluated: list l doesn't exist. Change " +
+			"the condition at rule.any[1].",
+		Undecided("rule", "list l doesn't exist"): "The rule can't be evaluated: list l doesn't exist. Change the rule.",
+		ErrListNotFound: ErrListNotFound.Message,
+	} {
+		got := UnsavedRule(err).(*Error)
+		if got.Message != want || got.Code != err.(*Error).Code || got.Field != err.(*Error).Field {
+			t.Errorf("%+v, want %q", got, want)
+		}
+	}
+	if UnsavedRule(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
+func TestRulesNameRecordsByID(t *testing.T) {
+	const id = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
+	for _, c := range []struct{ rule, noun string }{
+		{`{"on_list":"%s"}`, "list"},
+		{`{"received":"%s"}`, "campaign"},
+		{`{"clicked_link":{"campaign":"%s","link":1}}`, "campaign"},
+		{`{"segment":"%s"}`, "segment"},
+		{`{"tag":"%s"}`, ""},
+		{`{"field":"%s","exists":true}`, ""},
+	} {
+		group := func(name string) *Rule {
+			return parsed(t, `{"any":[{"domain":"a.example"},`+fmt.Sprintf(c.rule, name)+`]}`)
+		}
+		if err := group(id).CheckIDs("rule"); err != nil {
+			t.Errorf("%s: %v", c.rule, err)
+		}
+		err := group("Weekly").CheckIDs("rule")
+		if c.noun == "" {
+			if err != nil {
+				t.Errorf("%s: %v", c.rule, err)
+			}
+			continue
+		}
+		want := "rule.any[1] needs the ID of a " + c.noun + ", not its name. To find the ID: newsletterd admin " +
+			c.noun + " list."
+		if e, ok := errors.AsType[*Error](err); !ok || e.Message != want || e.Field != "rule.any[1]" {
+			t.Errorf("%s: %v, want %s", c.rule, err, want)
+		}
 	}
 }
 

@@ -424,7 +424,7 @@ func (a subscribers) tagRoutes(t *web.Table, item string) {
 		Named("changeSubscriberTags").
 		Limits(web.Object{"additionalProperties": false}).
 		Example(web.Object{"add": []string{"VIP"}}).
-		Refuses(web.Refused("add", "No such tag, or the person would have too many"))
+		Refuses(web.Refused("add", "No such tag, or the person would have too many"), web.Refused("remove", "No such tag"))
 }
 
 // subscriberTags holds the tags of a person.
@@ -471,7 +471,7 @@ func (a subscribers) changeTags(c *web.Call, in changedTags) (out taggedSubscrib
 	for i, name := range in.Remove {
 		at := slices.IndexFunc(known, func(t core.Tag) bool { return t.Named(name) })
 		if at < 0 {
-			return out, core.ErrTagNotFound
+			return out, core.Invalidf("remove", "There is no tag %q.", name)
 		}
 		removed[i] = known[at].ID
 	}

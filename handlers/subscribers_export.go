@@ -235,7 +235,7 @@ func (a subscribers) ruled(c *web.Call, in *ruledSubscribers) (f people.Subscrip
 	return f, func(page core.Page) (rows []people.ListedSubscription, next string, err error) {
 		err = a.rules.Evaluate(c, page.After != "", func() error {
 			rows, next, err = a.store.MatchingSubscriptions(c, f, page)
-			return err
+			return segments.Unsaved(in.Rule, err)
 		})
 		return rows, next, err
 	}, nil

@@ -43,7 +43,7 @@ func (s *story) segments() {
 	must(s.T, err)
 	if len(found) > 0 {
 		s.op("WhySegment", func() error {
-			_, _, err := s.WhySegment(ctx, q, found[0].ID)
+			_, err := s.WhySegment(ctx, q, found[0].ID)
 			return err
 		})
 	}

@@ -115,6 +115,18 @@ func given(c *cli.Context, flag string) *string {
 	return &v
 }
 
+// givenEmail parses the address of --email. Its error is a usageError that names the flag.
+func givenEmail(c *cli.Context) (core.Email, error) { return addressIn(c, "email", c.String("email")) }
+
+// addressIn parses an address that a flag holds.
+func addressIn(c *cli.Context, flag, address string) (core.Email, error) {
+	email, err := core.ParseEmail(address)
+	if err != nil {
+		return "", usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is not a valid email address", flag, address)}
+	}
+	return email, nil
+}
+
 func givenBool(c *cli.Context, flag string) *bool {
 	if !c.IsSet(flag) {
 		return nil

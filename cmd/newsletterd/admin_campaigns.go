@@ -222,10 +222,9 @@ func (p *program) testCampaignCommand() *cli.Command {
 // addresses reads a repeatable flag with e-mail addresses.
 func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 	for _, address := range c.StringSlice(flag) {
-		email, err := core.ParseEmail(address)
+		email, err := addressIn(c, flag, address)
 		if err != nil {
-			return nil, usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is not a valid email "+
-				"address", flag, address)}
+			return nil, err
 		}
 		to = append(to, email)
 	}

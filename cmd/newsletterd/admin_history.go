@@ -30,7 +30,7 @@ func (p *program) subscriberHistory() *cli.Command {
 	history := p.command("history", "list all emails sent to an address", []cli.Flag{
 		stringFlag("email", "email `ADDRESS`"), tenantOrAll(),
 	}, []string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		email, err := core.ParseEmail(c.String("email"))
+		email, err := givenEmail(c)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func whyCommand(p *program) *cli.Command {
 	why := p.command("why", "show why an address got no email",
 		[]cli.Flag{stringFlag("email", "email `ADDRESS`"), tenantOrAll()},
 		[]string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			email, err := core.ParseEmail(c.String("email"))
+			email, err := givenEmail(c)
 			if err != nil {
 				return err
 			}

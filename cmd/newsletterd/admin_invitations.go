@@ -55,7 +55,7 @@ func (p *program) createInvitation(c *cli.Context, cfg *config.Config, s *store.
 	if err := role.Validate(); err != nil {
 		return err
 	}
-	email, err := core.ParseEmail(c.String("email"))
+	email, err := givenEmail(c)
 	if err != nil {
 		return err
 	}

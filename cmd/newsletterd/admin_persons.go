@@ -30,7 +30,7 @@ func personOf(c *cli.Context, s *store.Store) (core.Person, error) {
 
 // subscriberOf is whom --email means, as tenants' lists know them.
 func subscriberOf(c *cli.Context) (core.Person, error) {
-	email, err := core.ParseEmail(c.String("email"))
+	email, err := givenEmail(c)
 	return core.Person{Email: email, TenantID: c.String("tenant")}, err
 }
 

@@ -31,9 +31,8 @@ func (p *program) previewJobCommand() *cli.Command {
 		var to core.Email
 		if c.IsSet("email") {
 			var err error
-			if to, err = core.ParseEmail(c.String("email")); err != nil {
-				return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is not a valid email address",
-					c.String("email"))}
+			if to, err = givenEmail(c); err != nil {
+				return err
 			}
 		}
 		t, err := trial(c, cfg, s)
@@ -54,10 +53,9 @@ func (p *program) testJobCommand() *cli.Command {
 	return p.command("test", "send a test email of a send job", []cli.Flag{
 		idFlag(people.NounJob), stringFlag("email", "email `ADDRESS`"),
 	}, []string{"id", "email"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		to, err := core.ParseEmail(c.String("email"))
+		to, err := givenEmail(c)
 		if err != nil {
-			return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is not a valid email "+
-				"address", c.String("email"))}
+			return err
 		}
 		t, err := trial(c, cfg, s)
 		if err != nil {

@@ -44,7 +44,7 @@ func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Stor
 		Status: c.String("status"), Code: c.String("code"), Event: c.String("event"), Search: c.String("search"),
 	}
 	if c.IsSet("email") {
-		email, err := core.ParseEmail(c.String("email"))
+		email, err := givenEmail(c)
 		if err != nil {
 			return err
 		}

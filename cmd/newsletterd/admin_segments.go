@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"errors"
+	"cmp"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,13 +12,15 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/audience"
-	"newsletterd/store/bulk"
 	"newsletterd/store/people"
 )
 
-// ruleFlag takes a rule as JSON, or the file that holds one.
+// ruleFlag takes a rule as JSON, or the file that contains one. usage says whom it is for; it may be empty.
 func ruleFlag(usage string) cli.Flag {
-	return stringFlag("rule", usage+", as JSON, or a `FILE` that holds it, or - for standard input")
+	if usage != "" {
+		usage += ": "
+	}
+	return stringFlag("rule", usage+"`RULE` as JSON, a file that contains it, or - for standard input")
 }
 
 // givenRule reads the rule of --rule. It is empty if there is none.
@@ -68,7 +68,7 @@ func segmentCommands(p *program) *cli.Command {
 			return p.printer(c).record(g)
 		})
 	add := p.command("add", "add a segment", []cli.Flag{
-		tenantFlag("tenant (`ID` or name)"), stringFlag("name", "`NAME` of the segment"), ruleFlag("rule"),
+		tenantFlag("tenant (`ID` or name)"), stringFlag("name", "`NAME` of the segment"), ruleFlag(""),
 	}, []string{"tenant", "name", "rule"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		in, err := segmentInput(p, c)
 		if err != nil {
@@ -143,6 +143,9 @@ func questionOf(p *program, c *cli.Context, s *store.Store, l *core.List, id str
 		if err == nil {
 			q.Rule, err = core.ParseRule("rule", []byte(rule))
 		}
+		if err == nil {
+			err = q.Rule.CheckIDs("rule")
+		}
 		return q, err
 	}
 	g, err := s.Segment(c.Context, id)
@@ -156,9 +159,17 @@ func questionOf(p *program, c *cli.Context, s *store.Store, l *core.List, id str
 	return q, err
 }
 
+// unsaved returns an error of the evaluation of a rule. That of --rule isn't a segment's.
+func unsaved(c *cli.Context, err error) error {
+	if c.IsSet("rule") {
+		return core.UnsavedRule(err)
+	}
+	return err
+}
+
 func countSegmentCommand(p *program) *cli.Command {
 	count := p.command("count", "count the active subscribers of a list who match a segment or a rule", []cli.Flag{
-		idFlag(people.NounSegment), ruleFlag("instead of a segment: a rule"), segmentListFlag(),
+		idFlag(people.NounSegment), ruleFlag("instead of a segment"), segmentListFlag(),
 		boolFlag("exact", "count everyone, even on a large list"),
 	}, []string{"list"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if c.IsSet("id") == c.IsSet("rule") {
@@ -170,7 +181,7 @@ func countSegmentCommand(p *program) *cli.Command {
 		}
 		n, err := s.CountSegment(c.Context, q)
 		if err != nil {
-			return err
+			return unsaved(c, err)
 		}
 		return p.printer(c).record(n)
 	})
@@ -209,12 +220,6 @@ func segmentPeopleCommand(p *program) *cli.Command {
 	})
 }
 
-// segmentMembership is the output of why.
-type segmentMembership struct {
-	Match      bool          `json:"match"`
-	Conditions []core.Reason `json:"conditions"`
-}
-
 // explainedCondition is a row of why: a condition with its result in words.
 type explainedCondition struct {
 	Path  string     `json:"path"`
@@ -238,7 +243,7 @@ func segmentWhyCommand(p *program) *cli.Command {
 	return p.command("why", "show for each condition of a segment whether a subscriber matches it", []cli.Flag{
 		idFlag(people.NounSegment), segmentListFlag(), stringFlag("email", "email `ADDRESS` of the subscriber"),
 	}, []string{"id", "list", "email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		email, err := core.ParseEmail(c.String("email"))
+		email, err := givenEmail(c)
 		if err != nil {
 			return err
 		}
@@ -246,10 +251,10 @@ func segmentWhyCommand(p *program) *cli.Command {
 		if err != nil {
 			return err
 		}
-		var m segmentMembership
+		var m core.SegmentMembership
 		who, err := s.Subscriber(c.Context, q.ListIDs[0], email)
 		if err == nil {
-			m.Conditions, m.Match, err = s.WhySegment(c.Context, q, who.ID)
+			m, err = s.WhySegment(c.Context, q, who.ID)
 		}
 		if err != nil {
 			return missing(err, "subscriber", string(email))
@@ -260,231 +265,20 @@ func segmentWhyCommand(p *program) *cli.Command {
 		if err := list(p.printer(c), explained(m.Conditions), "path", "rule", "value", "match"); err != nil {
 			return err
 		}
-		words := "%s doesn't belong to the segment."
-		if m.Match {
-			words = "%s belongs to the segment."
+		switch {
+		case !m.Match:
+			return p.done(c, "%s doesn't belong to the segment.", email)
+		case m.Status == string(core.StatusActive):
+			return p.done(c, "%s belongs to the segment.", email)
 		}
-		return p.done(c, words, email)
+		return p.done(c, "%s matches the rule, but %s, so no campaign reaches them.", email,
+			cmp.Or(unreached[m.Status], "is "+m.Status))
 	})
 }
 
-func tagCommands(p *program) *cli.Command {
-	all := p.command("list", "list a tenant's tags", []cli.Flag{tenantFlag("tenant (`ID` or name)")},
-		[]string{"tenant"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if _, _, err := tenantOf(c, s); err != nil {
-				return err
-			}
-			tags, err := s.AllTags(c.Context, c.String("tenant"))
-			if err != nil {
-				return err
-			}
-			return list(p.printer(c), tags, "id", "name", "created_at")
-		})
-	create := p.command("create", "create a tag", []cli.Flag{
-		tenantFlag("tenant (`ID` or name)"), stringFlag("name", "`NAME` of the tag"),
-	}, []string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		t, err := core.NewTag(c.String("tenant"), c.String("name"), now())
-		if err == nil {
-			err = missing(s.AddTag(c.Context, t, actor()), "tenant", c.String("tenant"))
-		}
-		if err != nil {
-			return err
-		}
-		return p.printer(c).record(t)
-	})
-	create.Description = `   newsletterd admin tag create --tenant Acme --name VIP`
-	rename := p.command("rename", "rename a tag", []cli.Flag{idFlag(people.NounTag), stringFlag("name", "new `NAME`")},
-		[]string{"id", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			t, err := s.RenameTag(c.Context, c.String("id"), c.String("name"), actor(), now())
-			if err != nil {
-				return missing(err, "tag", c.String("id"))
-			}
-			return p.printer(c).record(t)
-		})
-	del := p.command("delete", "delete a tag and remove it from everyone", []cli.Flag{idFlag(people.NounTag)},
-		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.DeleteTag(c.Context, c.String("id"), actor(), now()); err != nil {
-				return missing(err, "tag", c.String("id"))
-			}
-			return p.done(c, "Tag %s deleted.", c.String("id"))
-		})
-	return &cli.Command{
-		Name: "tag", Usage: "manage tags and the people who have them",
-		Subcommands: []*cli.Command{
-			all, create, rename, del,
-			personTagCommand(p, "add", "give a tag to a person on all lists of the tenant", true),
-			personTagCommand(p, "remove", "remove a tag from a person", false),
-		},
-	}
-}
-
-// personTag is the output of add and remove.
-type personTag struct {
-	Email core.Email   `json:"email"`
-	Tags  core.Strings `json:"tags"`
-}
-
-// personTagCommand adds or removes a tag of a person.
-func personTagCommand(p *program, name, usage string, adds bool) *cli.Command {
-	return p.command(name, usage, []cli.Flag{
-		idFlag(people.NounTag), stringFlag("email", "email `ADDRESS` of the person"),
-	}, []string{"id", "email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		email, err := core.ParseEmail(c.String("email"))
-		if err != nil {
-			return err
-		}
-		t, err := s.Tag(c.Context, c.String("id"))
-		if err != nil {
-			return missing(err, "tag", c.String("id"))
-		}
-		tags, err := s.ChangeTags(c.Context, t.TenantID, email, func(had []string) []string {
-			had = slices.DeleteFunc(had, func(id string) bool { return id == t.ID })
-			if adds {
-				had = append(had, t.ID)
-			}
-			return had
-		}, actor(), now())
-		if err != nil {
-			return missing(err, "subscriber", string(email))
-		}
-		out := personTag{Email: email, Tags: core.Strings{}}
-		for i := range tags {
-			out.Tags = append(out.Tags, tags[i].Name)
-		}
-		return p.printer(c).record(out)
-	})
-}
-
-func bulkCommands(p *program) *cli.Command {
-	id := referenceFlag("id", people.NounBulk, "`ID` of the bulk action (or its first characters)")
-	type operation func(*store.Store, *cli.Context) (core.BulkAction, error)
-	change := func(name, usage string, do operation) *cli.Command {
-		return p.command(name, usage, []cli.Flag{id}, []string{"id"},
-			func(c *cli.Context, _ *config.Config, s *store.Store) error {
-				a, err := do(s, c)
-				if err != nil {
-					return missing(err, "bulk action", c.String("id"))
-				}
-				return p.printer(c).record(a)
-			})
-	}
-	all := p.command("list", "list the bulk actions on a list, newest first", []cli.Flag{segmentListFlag()},
-		[]string{"list"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			idOf := func(a core.BulkAction) string { return a.ID }
-			rows, err := pages(idOf, func(page core.Page) ([]core.BulkAction, error) {
-				return s.BulkActions(c.Context, c.String("list"), page)
-			})
-			if err != nil {
-				return err
-			}
-			return list(p.printer(c), rows, "id", "action", "state", "done", "of", "changed", "restored", "created_at")
-		})
-	start := p.command("start", "unsubscribe, remove, tag or untag many subscribers of a list", []cli.Flag{
-		segmentListFlag(),
-		oneOfFlag("action", "`ACTION`: unsubscribe, remove from the list, tag or untag", core.BulkKinds...),
-		stringFlag("tag", "`TAG` to give or to remove (ID or name)"),
-		referenceFlag("segment", people.NounSegment, "everyone in a segment (`ID` or name)"),
-		ruleFlag("everyone who matches a rule"),
-		stringFlag("ids", "subscribers with the IDs in `FILE`, one a line, or - for standard input"),
-	}, []string{"list", "action"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		return startBulk(p, c, s)
-	})
-	start.Description = `The running daemon performs the action. You can undo it for a week. People
-who unsubscribed stay on the list as unsubscribed.
-
-   newsletterd admin bulk start --list Weekly --segment Silent --action unsubscribe
-   newsletterd admin bulk start --list Weekly --segment Loyal --action tag --tag VIP`
-	return &cli.Command{
-		Name: "bulk", Usage: "change many subscribers of a list together, with undo",
-		Subcommands: []*cli.Command{
-			all, start,
-			change("show", "show the progress of a bulk action",
-				func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
-					return s.BulkAction(c.Context, c.String("id"))
-				}),
-			change("cancel", "stop a bulk action", func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
-				return s.CancelBulk(c.Context, c.String("id"), actor(), now())
-			}),
-			change("undo", "undo a bulk action", func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
-				return s.UndoBulk(c.Context, c.String("id"), actor(), now())
-			}),
-		},
-	}
-}
-
-func startBulk(p *program, c *cli.Context, s *store.Store) error {
-	given := 0
-	for _, name := range []string{"segment", "rule", "ids"} {
-		if c.IsSet(name) {
-			given++
-		}
-	}
-	if given != 1 {
-		return usageError{c.Command.HelpName, "pass one of --segment, --rule and --ids"}
-	}
-	r := bulk.Request{ListID: c.String("list"), Kind: c.String("action"), Tag: c.String("tag"), Actor: actor()}
-	if c.IsSet("ids") {
-		if err := readIDs(p, c.String("ids"), &r); err != nil {
-			return err
-		}
-	} else {
-		l, err := s.List(c.Context, r.ListID)
-		if err != nil {
-			return missing(err, "list", r.ListID)
-		}
-		q, err := questionOf(p, c, s, &l, c.String("segment"))
-		if err != nil {
-			return err
-		}
-		n, err := s.CountSegment(c.Context, q)
-		if err != nil {
-			return err
-		}
-		if r.Rule = q.Rule; n.Exact != nil {
-			r.Of = *n.Exact
-		} else {
-			r.Of = *n.About
-		}
-	}
-	a, err := s.StartBulk(c.Context, r, now())
-	if err != nil {
-		return missing(err, "list", r.ListID)
-	}
-	return p.printer(c).record(a)
-}
-
-// readIDs reads the ids of subscribers from a file.
-func readIDs(p *program, name string, r *bulk.Request) error {
-	in, err := p.openInput(name)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	noID := core.Invalidf("ids", "%s must contain only UUIDs.", "ids")
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
-			continue
-		}
-		id, ok := core.ParseID(line)
-		if !ok {
-			return noID
-		}
-		if !slices.Contains(r.IDs, id) {
-			r.IDs = append(r.IDs, id)
-		}
-		if len(r.IDs) > core.MaxBulkIDs {
-			return core.Invalidf("ids", "ids must have at most %d entries.", core.MaxBulkIDs)
-		}
-	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return noID
-	} else if err != nil {
-		return err
-	}
-	if len(r.IDs) == 0 {
-		return core.Invalidf("ids", "%s is missing.", "ids")
-	}
-	return nil
+// unreached says in words why campaigns don't reach someone with a status of core.SegmentMembership.
+var unreached = map[string]string{
+	string(core.StatusRemoved):   "isn't on this list",
+	core.SubscriptionPending:     "hasn't confirmed the subscription",
+	string(core.StatusComplaint): "marked an email as spam",
 }

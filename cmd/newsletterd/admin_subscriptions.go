@@ -40,14 +40,14 @@ suppressed.
 
    newsletterd admin subscriber list --list ID --email ann@
    newsletterd admin subscriber list --list ID --segment "New in Berlin"`
-	show := p.command("show", "show an address's subscriptions, consent and emails",
+	show := p.command("show", "show an address's subscriptions, tags, consent and emails",
 		[]cli.Flag{
 			email, referenceFlag("list", people.NounList, "only on this list (`ID` or name; default: all lists)"),
 			tenantOrAll(),
 		}, []string{"email"}, p.showSubscriber)
-	show.Description = `Shows the subscriptions, consent history, blocks, campaigns sent to the
-address, and its last 20 transactional emails with the receiving server's
-responses. To see everything that is stored about a person, use "export
+	show.Description = `Shows the subscriptions, tags, consent history, blocks, campaigns sent to
+the address, and its last 20 transactional emails with the receiving
+server's responses. To see everything that is stored about a person, use "export
 --email".`
 	add := p.command("add", "add an address to a list", []cli.Flag{
 		oneList, email,
@@ -105,7 +105,7 @@ func subscriptionRows(p *program, c *cli.Context, s *store.Store, listID string)
 		for page := (core.Page{Limit: pageSize}); ; {
 			rows, next, err := s.MatchingSubscriptions(c.Context, f, page)
 			if err != nil {
-				return err
+				return unsaved(c, err)
 			}
 			for i := range rows {
 				rows[i].Status = rows[i].Shown()
@@ -220,6 +220,7 @@ type shownSubscriber struct {
 	Email         string                    `json:"email"`
 	Subscriptions []core.PersonSubscription `json:"subscriptions"`
 	Subscribers   []core.PersonSubscriber   `json:"subscribers"`
+	Tags          []core.PersonTag          `json:"tags"`
 	Blocks        []core.PersonBlock        `json:"blocks"`
 	Mailings      []core.PersonMailing      `json:"mailings"`
 	Mails         []core.WhyMail            `json:"mails"` // transactional emails, the newest first
@@ -252,7 +253,8 @@ func (p *program) showSubscriber(c *cli.Context, _ *config.Config, s *store.Stor
 	}
 	shown := shownSubscriber{
 		data.Email, onList(data.Subscriptions, listID, func(r *core.PersonSubscription) string { return r.ListID }),
-		onList(data.Subscribers, listID, func(r *core.PersonSubscriber) string { return r.ListID }), data.Blocks,
+		onList(data.Subscribers, listID, func(r *core.PersonSubscriber) string { return r.ListID }),
+		data.Tags, data.Blocks,
 		onList(data.Mailings, listID, func(r *core.PersonMailing) string { return r.ListID }),
 		onList(why.Mails, listID, func(r *core.WhyMail) string { return r.ListID }),
 	}
@@ -288,6 +290,7 @@ func (d *shownSubscriber) print(out printer) error {
 		err,
 		section(out, "subscriptions", d.Subscriptions, "status", "status_at", "means", "created_at", "list_name",
 			"list_id"),
+		section(out, "tags", d.Tags, "name", "at", "tenant_id"),
 		section(out, "consent history", consents, "at", "what", "means", "source", "remote", "reason", "list_id"),
 		section(out, "send service", d.Subscribers, "word", "word_at", "block", "block_at", "soft_bounces", "list_id"),
 		section(out, "blocks", d.Blocks, "kind", "created_at", "reason", "disabled_by", "tenant_id"),
@@ -307,7 +310,7 @@ func section[T any](out printer, title string, rows []T, columns ...string) erro
 }
 
 func (p *program) addSubscriber(c *cli.Context, _ *config.Config, s *store.Store) error {
-	email, err := core.ParseEmail(c.String("email"))
+	email, err := givenEmail(c)
 	if err != nil {
 		return err
 	}
@@ -331,7 +334,7 @@ func (p *program) addSubscriber(c *cli.Context, _ *config.Config, s *store.Store
 }
 
 func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *store.Store) error {
-	email, err := core.ParseEmail(c.String("email"))
+	email, err := givenEmail(c)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
 	if _, _, err := tenantOf(c, s); err != nil {
 		return "", err
 	}
-	return core.ParseEmail(c.String("email"))
+	return givenEmail(c)
 }
 
 // reasonOf reads --reason.

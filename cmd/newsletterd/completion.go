@@ -75,7 +75,7 @@ func flagWords(flags []cli.Flag) []word {
 		}
 		placeholder, usage := unquoted(d.GetUsage())
 		for _, name := range f.Names() {
-			out = append(out, word{Name: name, Usage: usage, File: placeholder == "FILE", Value: d.TakesValue()})
+			out = append(out, word{Name: name, Usage: usage, File: placeholder == "FILE" || placeholder == "RULE", Value: d.TakesValue()})
 		}
 	}
 	return append(out, word{Name: "help", Usage: "show help"})

@@ -27,8 +27,7 @@ func (p *program) publishCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "test", Usage: "only send a test to `ADDRESS` (repeatable)"},
 		stringFlag("at", "start sending at `TIME`: \"2026-12-24 08:00\", local or in --time-zone, or "+
 			"2026-12-24T08:00:00Z (default: now)"),
-		timeZoneFlag(),
-		referenceFlag("segment", people.NounSegment, "only send to subscribers in this segment (`ID` or name)"),
+		timeZoneFlag(), issueSegmentFlag(),
 		boolFlag("test-group", "only send a test to the file's test_addresses, or else the tenant's"),
 		boolFlag("draft", "only save it as a draft campaign"),
 		boolFlag("again", "create another campaign from a file that was already sent"), themeFlag(),
@@ -72,6 +71,14 @@ list.`
 		return run(c)
 	}
 	return publish
+}
+
+// issueSegmentFlag names the segment of a file, or everyone.
+func issueSegmentFlag() cli.Flag {
+	f := referenceFlag("segment", people.NounSegment,
+		"only send to subscribers in this segment (`ID` or name); everyone sends to the whole list again")
+	f.also = everyone
+	return f
 }
 
 // listsOfHead is the key of the context under which it says that a file goes to the lists that its head names.
@@ -145,8 +152,8 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 		if err != nil {
 			return missing(err, "segment", id)
 		}
-		fmt.Fprintf(p.err, "warning: %s: The campaign keeps its segment %q. To send to everyone, set segment to "+
-			"everyone at the top of the file.\n", file, g.Name)
+		fmt.Fprintf(p.err, "warning: %s: The campaign keeps its segment %q. To send to everyone, pass --segment "+
+			"everyone, or set segment to everyone at the top of the file.\n", file, g.Name)
 	}
 	for _, w := range warnings {
 		fmt.Fprintf(p.err, "warning: %s: %s\n", file, issue.InFile(w))
@@ -272,12 +279,12 @@ type readers struct {
 // could be a mistake.
 const everyone = "everyone"
 
-// noneIsEveryone returns an error if a segment of the tenant has that name, because the file could mean it.
+// noneIsEveryone returns an error if a segment of the tenant has that name, because the file or flag could mean it.
 func noneIsEveryone(c *cli.Context, s *store.Store, tenantID string) error {
 	all, err := s.Segments(c.Context, tenantID, core.Page{Limit: core.MaxSegments})
 	for i := range all {
 		if core.SameSegmentName(all[i].Name, everyone) {
-			return fmt.Errorf("segment: a segment is named %q. Use its ID, or rename it", all[i].Name)
+			return fmt.Errorf("a segment is named %q. Use its ID, or rename it", all[i].Name)
 		}
 	}
 	return err
@@ -313,14 +320,20 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 		issue.Texts["exclude_segments"]); err != nil {
 		return r, err
 	}
-	switch r.SegmentID = c.String("segment"); {
-	case r.SegmentID != "" || issue.Values["segment"] == "":
-	case core.SameSegmentName(issue.Values["segment"], everyone):
+	segment, at := c.String("segment"), "--segment"
+	if segment == "" {
+		segment, at = issue.Values["segment"], fmt.Sprintf("%s:%d: segment", file, issue.Lines["segment"])
+	}
+	switch {
+	case segment == "":
+	case core.SameSegmentName(segment, everyone):
 		if r.everyone, err = true, noneIsEveryone(c, s, l.TenantID); err != nil {
-			return r, fmt.Errorf("%s:%d: %w", file, issue.Lines["segment"], err)
+			return r, fmt.Errorf("%s: %w", at, err)
 		}
+	case c.IsSet("segment"):
+		r.SegmentID = segment
 	default:
-		ids, err := find("segment", people.NounSegment, []string{issue.Values["segment"]})
+		ids, err := find("segment", people.NounSegment, []string{segment})
 		if err != nil {
 			return r, err
 		}

@@ -19,6 +19,8 @@ type refFlag struct {
 	noun people.Noun
 	// byName: the command wants the name of the record, and takes one that does not exist yet.
 	byName bool
+	// also is a word that stays as it is; no record is looked for. Empty: none.
+	also string
 	// whole reports whether the only tenant is meant where the flag is absent. Nil: where the command needs the flag.
 	whole func(*cli.Context) bool
 }
@@ -112,6 +114,8 @@ func resolve(c *cli.Context, s *store.Store, needed []string) error {
 		var ref people.Reference
 		var err error
 		switch {
+		case f.also != "" && strings.EqualFold(word, f.also):
+			continue
 		case word != "":
 			ref, err = f.find(c, s, word, tenant)
 		case f.noun == people.NounTenant && (slices.Contains(needed, f.Name) || f.whole != nil && f.whole(c)):

@@ -154,7 +154,7 @@ func (r *Room) startBulk(c *web.Call, in BulkInput) (a core.BulkAction, err erro
 		var n core.SegmentCount
 		if err := r.Evaluate(c, false, func() (err error) {
 			n, err = r.Store.CountSegment(c, q)
-			return err
+			return Unsaved(in.Rule, err)
 		}); err != nil {
 			return a, err
 		}

@@ -92,7 +92,7 @@ func (r *Room) count(c *web.Call, in CountInput) (n core.SegmentCount, err error
 	}
 	err = r.Evaluate(c, false, func() (err error) {
 		n, err = r.Store.CountSegment(c, q)
-		return err
+		return Unsaved(in.Rule, err)
 	})
 	if errors.Is(err, core.ErrListNotFound) {
 		err = core.Invalidf("list_ids", "list_ids: list not found. It may have been deleted, or you don't have access.")
@@ -134,8 +134,18 @@ func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID
 	if !c.Caller.May(core.ActionSegmentWrite, tenant) {
 		return "", nil, core.Lacking(core.ActionSegmentWrite)
 	}
-	rule, err = core.ParseRule("rule", []byte(text))
+	if rule, err = core.ParseRule("rule", []byte(text)); err == nil {
+		err = rule.CheckIDs("rule")
+	}
 	return tenant, rule, err
+}
+
+// Unsaved returns err. If a request with an unsaved rule got it, it doesn't speak of a segment.
+func Unsaved(rule core.RuleText, err error) error {
+	if rule == "" {
+		return err
+	}
+	return core.UnsavedRule(err)
 }
 
 // Evaluate runs a function that evaluates a rule, once there is a turn. It waits up to turnWait, then it returns

@@ -25,12 +25,6 @@ type whyFilter struct {
 	Subscriber string `path:"subscriber"`
 }
 
-// segmentMembership says whether a person belongs to a segment, and why.
-type segmentMembership struct {
-	Match      bool          `json:"match"`
-	Conditions []core.Reason `json:"conditions"` // of the rule, with those of the segments that it refers to
-}
-
 func (r *Room) peopleRoutes(t *web.Table) {
 	read := web.Sent(core.ActionPeopleRead)
 	t.Add("GET", item+"/people", read, web.Member, r.one(web.Search(r.people).Fails(core.NotFound, core.Conflict)),
@@ -38,7 +32,8 @@ func (r *Room) peopleRoutes(t *web.Table) {
 		Named("listSegmentPeople").
 		Refuses(undecided)
 	t.Add("GET", item+"/people/:subscriber/why", read, web.Member, r.one(web.Query(r.why).Fails(core.Conflict)),
-		"Show for each condition of a segment whether a subscriber matches it").Named("explainSegment").
+		"Show for each condition of a segment whether a subscriber matches it, and the subscriber's status").
+		Named("explainSegment").
 		Refuses(undecided)
 }
 
@@ -73,12 +68,12 @@ func (r *Room) people(c *web.Call, in peopleFilter, page core.Page) (rows []segm
 	return rows, next, err
 }
 
-func (r *Room) why(c *web.Call, in whyFilter) (m segmentMembership, err error) {
+func (r *Room) why(c *web.Call, in whyFilter) (m core.SegmentMembership, err error) {
 	q, err := r.question(c, in.ListID)
 	if err != nil {
 		return m, err
 	}
-	m.Conditions, m.Match, err = r.Store.WhySegment(c, q, in.Subscriber)
+	m, err = r.Store.WhySegment(c, q, in.Subscriber)
 	if core.KindOf(err) == core.NotFound {
 		err = core.ErrSubscriptionNotFound
 	}

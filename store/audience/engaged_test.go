@@ -155,10 +155,10 @@ func TestOpensThatAreNotKnown(t *testing.T) {
 	if got := w.people(silent, 10); len(got) != 1 || got[0] != "agrees@user.example" {
 		t.Errorf("haven't opened, of those who agree: %v", got)
 	}
-	reasons, match, err := w.WhySegment(t.Context(), w.question(`{"opened":{"last":3}}`, l),
+	m, err := w.WhySegment(t.Context(), w.question(`{"opened":{"last":3}}`, l),
 		w.SubscriptionIDs(l.ID).Of(core.Email("silent@user.example").Key()))
-	if err != nil || match || len(reasons) != 1 || !reasons[0].Unknown {
-		t.Errorf("%+v, %v, %v", reasons, match, err)
+	if err != nil || m.Match || len(m.Conditions) != 1 || !m.Conditions[0].Unknown {
+		t.Errorf("%+v, %v", m, err)
 	}
 	for _, in := range []core.TenantInput{{TotalsOnly: new(true)}, {NoTracking: new(true)}} {
 		w.ChangeTenant(l.TenantID, in)

@@ -1,6 +1,7 @@
 package audience
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -80,12 +81,34 @@ func (s *Store) peopleAfter(ctx context.Context, a *asked, list, after string, s
 	return subs, matches, err
 }
 
-// WhySegment says whether a subscriber of a list matches a rule, and whether it matches each condition. It looks at
-// the rule alone, also for a subscriber who may not be emailed. The list is the question's only one. In addition to the
-// errors of CountSegment, it returns core.ErrNotFound if the list has no such subscriber.
-func (s *Store) WhySegment(ctx context.Context, q Question, subscriberID string) (reasons []core.Reason, match bool,
-	err error,
-) {
+// stateOf selects why a subscriber may not be emailed. Parameters 3 to 6 are those of campaigns.Barred.
+const stateOf = `SELECT s.word, coalesce(nullif(s.block, ''), p.kind, iif(d.reason IS NULL, '', 'suppressed')) AS block,
+	coalesce((SELECT m.status FROM subscription AS m WHERE m.list_id = ?1 AND m.id = ?2), '') AS status
+	FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_id = ?1 AND s.id = ?2 LIMIT 1`
+
+// statusOf returns the status of a subscriber of a list for core.SegmentMembership.
+func (s *Store) statusOf(r *db.Reader, tenantID string, sub *core.Subscriber) (status string, err error) {
+	var state struct {
+		Word   string `db:"word"`
+		Block  string `db:"block"`
+		Status string `db:"status"`
+	}
+	err = r.Get(&state, stateOf, sub.ListID, sub.ID, nil, nil, nil, tenantID)
+	switch {
+	case state.Word == string(core.StatusActive):
+		return cmp.Or(state.Block, state.Word), err
+	case state.Status == core.SubscriptionPending:
+		return state.Status, err
+	case state.Status == "" && !s.Options().MemberElsewhere:
+		return string(core.StatusRemoved), err
+	}
+	return string(core.StatusUnsubscribed), err
+}
+
+// WhySegment says whether a subscriber of a list matches a rule, and whether it matches each condition. The rule is
+// judged also for a subscriber who may not be emailed; the status says so. The list is the question's only one. In
+// addition to the errors of CountSegment, it returns core.ErrNotFound if the list has no such subscriber.
+func (s *Store) WhySegment(ctx context.Context, q Question, subscriberID string) (m core.SegmentMembership, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		a, err := s.ask(r, &q)
 		if err != nil {
@@ -95,8 +118,11 @@ func (s *Store) WhySegment(ctx context.Context, q Question, subscriberID string)
 		if err := r.Get(&sub, campaigns.SelectSubscriber, q.ListIDs[0], subscriberID); err != nil {
 			return err
 		}
-		reasons, match, err = a.Explain(s.DB, r, &sub)
+		if m.Status, err = s.statusOf(r, q.TenantID, &sub); err != nil {
+			return err
+		}
+		m.Conditions, m.Match, err = a.Explain(s.DB, r, &sub)
 		return err
 	})
-	return reasons, match, err
+	return m, err
 }

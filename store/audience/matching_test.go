@@ -306,16 +306,66 @@ func (p *population) explained(e *evaluator, text string, rule map[string]any) {
 		if n++; n > 5 {
 			return
 		}
-		reasons, match, err := p.WhySegment(p.Context(), p.question(text, p.lists[0]),
+		m, err := p.WhySegment(p.Context(), p.question(text, p.lists[0]),
 			p.SubscriptionID(p.lists[0].ID, email.Key()))
 		p.Must(err)
-		if match != e.match(rule, of) {
-			p.Errorf("%s: %s matches: %v", text, email, match)
+		if m.Match != e.match(rule, of) {
+			p.Errorf("%s: %s matches: %v", text, email, m.Match)
 		}
-		for _, r := range reasons {
+		if (m.Status == core.SubscriptionActive) != of.mailable {
+			p.Errorf("%s is %s, want mailable %v", email, m.Status, of.mailable)
+		}
+		for _, r := range m.Conditions {
 			if r.Match != e.match(decoded(r.Rule.JSON()), of) {
 				p.Errorf("%s: of %s, %s is %v", text, email, r.Rule.JSON(), r.Match)
 			}
+		}
+	}
+}
+
+// WhySegment tells why campaigns don't reach someone whom the rule matches.
+func TestStatusOfSomeoneInASegment(t *testing.T) {
+	w := newWorld(t)
+	l := w.NewList()
+	status := func(email core.Email) string {
+		t.Helper()
+		m, err := w.WhySegment(t.Context(), w.question(`{"domain": "user.example"}`, l), w.SubscriptionID(l.ID, email.Key()))
+		if err != nil || !m.Match {
+			t.Errorf("%s: %+v, %v", email, m, err)
+		}
+		return m.Status
+	}
+	for email, want := range map[core.Email]core.Status{
+		"active@user.example": core.StatusActive, "left@user.example": core.StatusUnsubscribed,
+		"removed@user.example": core.StatusRemoved, "pending@user.example": core.SubscriptionPending,
+		"bounced@user.example": core.StatusBounced, "spam@user.example": core.StatusComplaint,
+		"blocked@user.example": core.StatusSuppressed, "everywhere@user.example": core.StatusSuppressed,
+	} {
+		w.Active(l.ID, email)
+		w.tell(l, core.StatusActive, email, "")
+		switch w.Seeder = w.At(w.Time() + 1); want {
+		case core.StatusUnsubscribed:
+			w.Leave(l.ID, email)
+			w.tell(l, core.StatusUnsubscribed, email, "")
+		case core.StatusRemoved:
+			w.tell(l, core.StatusUnsubscribed, email, "")
+			w.sql("DELETE FROM subscription WHERE list_id = ? AND email_key = ?", l.ID, email.Key())
+		case core.SubscriptionPending:
+			w.tell(l, core.StatusUnsubscribed, email, "")
+			w.sql("UPDATE subscription SET status = 'pending' WHERE list_id = ? AND email_key = ?", l.ID, email.Key())
+		case core.StatusBounced, core.StatusComplaint:
+			w.tell(l, want, email, "")
+		case core.StatusSuppressed:
+			if email == "blocked@user.example" {
+				w.sql("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, ?, 'suppressed', 1)",
+					w.TenantID, email.Key())
+				break
+			}
+			w.sql("INSERT INTO disabled (email_key, reason, disabled_by, occurred_at, created_at) VALUES (?, 'x', '', 1, 1)",
+				email.Key())
+		}
+		if got := status(email); got != string(want) {
+			t.Errorf("%s is %s, want %s", email, got, want)
 		}
 	}
 }

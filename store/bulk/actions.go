@@ -38,8 +38,8 @@ type Request struct {
 
 // StartBulk starts a bulk action and returns it. The rule is frozen: later changes of its segments don't count. If the
 // list doesn't exist, it returns core.ErrListNotFound; if the rule can't be evaluated, an error of core.Undecided. If
-// there is no such tag, it returns an Invalid error on tag. If the tenant has as many open actions as it may have, or
-// another service manages the list, it returns a Conflict.
+// there is no such tag, it returns an Invalid error on tag. If the tenant has as many open actions as it may have, it
+// returns core.ErrBulkFull. If another service manages the list, it returns a Conflict.
 func (s *Store) StartBulk(ctx context.Context, r Request, now core.Instant) (a core.BulkAction, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		a, err = start(tx, &r, now)
@@ -61,8 +61,7 @@ func start(tx *db.Tx, r *Request, now core.Instant) (a core.BulkAction, err erro
 		return a, err
 	}
 	if open >= core.MaxOpenBulk {
-		return a, core.Conflictf("conflict",
-			"A tenant can have at most %d bulk actions at a time. Wait until one ends.", core.MaxOpenBulk)
+		return a, core.ErrBulkFull
 	}
 	a = core.BulkAction{
 		ID: core.NewID(), TenantID: list.TenantID, ListID: list.ID, Kind: r.Kind, State: core.BulkRunning,
@@ -107,7 +106,7 @@ func tagOf(tx *db.Tx, tenantID string, r *Request) (name, id string, err error) 
 	}
 	t, err := tenants.TagNamed(tx, tenantID, r.Tag)
 	if errors.Is(err, core.ErrTagNotFound) {
-		err = core.Invalidf("tag", "tag: There is no tag %q. Create it first.", r.Tag)
+		err = core.Invalidf("tag", "There is no tag %q. Create it first.", r.Tag)
 	}
 	return t.Name, t.ID, err
 }

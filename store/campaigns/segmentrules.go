@@ -70,20 +70,18 @@ func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, chang
 	return err
 }
 
-// CheckRule is CheckReferences for all that a rule names: its lists, campaigns and tags must be the tenant's as well.
+// CheckRule is CheckReferences for all that a rule names: its lists, campaigns and tags must be the tenant's as well,
+// and named by their IDs (tags also by their names).
 func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
-	err := CheckReferences(q, tenantID, path, rule, changed)
+	err := rule.CheckIDs(path)
+	if err == nil {
+		err = CheckReferences(q, tenantID, path, rule, changed)
+	}
 	if err != nil {
 		return err
 	}
 	rule.Leaves(path, func(at string, leaf *core.Rule) {
-		noun, id := "list", leaf.OnList
-		switch {
-		case leaf.Campaign() != "":
-			noun, id = "campaign", leaf.Campaign()
-		case leaf.Tag != "":
-			noun, id = "tag", leaf.Tag
-		}
+		noun, id := leaf.Names()
 		if id == "" || err != nil {
 			return
 		}

@@ -153,7 +153,7 @@ func tagsNamed(tx *db.Tx, tenantID string, names []string) (tags []core.Tag, err
 	for _, name := range names {
 		t, err := TagNamed(tx, tenantID, name)
 		if errors.Is(err, core.ErrTagNotFound) {
-			return nil, core.Invalidf("tags", "tags: There is no tag %q. Create it first.", name)
+			return nil, core.Invalidf("tags", "There is no tag %q. Create it first.", name)
 		}
 		if err != nil {
 			return nil, err
@@ -162,7 +162,7 @@ func tagsNamed(tx *db.Tx, tenantID string, names []string) (tags []core.Tag, err
 	}
 	slices.SortFunc(tags, func(a, b core.Tag) int { return strings.Compare(a.NameKey, b.NameKey) })
 	if tags = slices.Compact(tags); len(tags) > core.MaxTagsOfOne {
-		return nil, core.Invalidf("tags", "tags: A person can have at most %d tags.", core.MaxTagsOfOne)
+		return nil, core.Invalidf("tags", "A person can have at most %d tags.", core.MaxTagsOfOne)
 	}
 	return tags, nil
 }
