@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 	"newsletterd/store"
-	"newsletterd/store/campaigns"
+	"newsletterd/store/tenants"
 )
 
 // providers serves /api/admin/mail-providers: who may report what became of mails. Those of the configuration hide
@@ -254,7 +254,7 @@ func (a providers) update(c *web.Call, in providerChange) (out provider, err err
 	if err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{
+	p, err := a.store.UpdateProvider(c, in.Provider, tenants.ProviderChange{
 		TenantID: in.TenantID, Topics: in.Topics, Disabled: in.Disabled,
 	}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
@@ -286,7 +286,7 @@ func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err erro
 	if err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{NewSecret: &secret}, web.Actor(c), c.Now)
+	p, err := a.store.UpdateProvider(c, in.Provider, tenants.ProviderChange{NewSecret: &secret}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, fresh), err
 }
 
@@ -294,6 +294,6 @@ func (a providers) endOld(c *web.Call, in providerName) (out provider, err error
 	if _, _, err := a.kept(c, in.Provider); err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{EndOldSecret: true}, web.Actor(c), c.Now)
+	p, err := a.store.UpdateProvider(c, in.Provider, tenants.ProviderChange{EndOldSecret: true}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
 }

@@ -9,7 +9,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/identity"
 	"newsletterd/store/tenants"
@@ -153,7 +152,7 @@ func (s *story) senders() {
 	}
 	s.op("AddProvider", func() error { return s.AddProvider(ctx, p, "secret", "test", now0) })
 	s.op("UpdateProvider", func() error {
-		return onlyErr(s.UpdateProvider(ctx, "p", campaigns.ProviderChange{NewSecret: new("next")}, "test", now0))
+		return onlyErr(s.UpdateProvider(ctx, "p", tenants.ProviderChange{NewSecret: new("next")}, "test", now0))
 	})
 	s.op("ProviderSecrets", func() error { return onlyErr(s.ProviderSecrets(ctx, "p")) })
 	s.op("DeleteProvider", func() error { return s.DeleteProvider(ctx, "p", "test", now0) })

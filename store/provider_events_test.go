@@ -8,6 +8,7 @@ import (
 	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 // providerWorld is a tenant with two lists, whose subscribers have been sent one job.
@@ -299,7 +300,7 @@ func TestProviderRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := w.UpdateProvider(ctx, "one",
-		campaigns.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.Now)
+		tenants.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.Now)
 	w.Must(err)
 	p, err := w.ProviderSecrets(ctx, "one")
 	w.Must(err)
@@ -307,7 +308,7 @@ func TestProviderRecords(t *testing.T) {
 		p.TenantID != "" {
 		t.Errorf("%+v", p)
 	}
-	_, err = w.UpdateProvider(ctx, "one", campaigns.ProviderChange{NewSecret: new("third")}, "test", w.Now)
+	_, err = w.UpdateProvider(ctx, "one", tenants.ProviderChange{NewSecret: new("third")}, "test", w.Now)
 	if p, read := w.ProviderSecrets(ctx, "one"); core.KindOf(err) != core.Conflict || read != nil || len(p.Secrets) != 2 ||
 		p.Secrets[0] != "second" {
 		t.Errorf("another secret: %v; %+v, %v", err, p, read)
@@ -315,7 +316,7 @@ func TestProviderRecords(t *testing.T) {
 	_, err = w.UpdateProvider(
 		ctx,
 		"one",
-		campaigns.ProviderChange{EndOldSecret: true, Disabled: new(false)},
+		tenants.ProviderChange{EndOldSecret: true, Disabled: new(false)},
 		"test",
 		w.Now,
 	)

@@ -13,8 +13,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/report"
 	"newsletterd/store"
-	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
+	"newsletterd/store/tenants"
 )
 
 // providerRow is a provider as it is printed. Its id is its name.
@@ -229,7 +229,7 @@ func (p *program) providerUpdateCommand() *cli.Command {
 		if kind == nil {
 			return errors.New("this version of newsletterd doesn't support the kind " + record.Kind)
 		}
-		change := campaigns.ProviderChange{
+		change := tenants.ProviderChange{
 			TenantID: given(c, "tenant"), Topics: givenList(c, "topic"), Disabled: givenBool(c, "disabled"),
 			EndOldSecret: c.Bool("end-old-secret"),
 		}

@@ -62,7 +62,7 @@ func (s *Store) DeleteTag(ctx context.Context, id, actor string, now core.Instan
 		if len(using) > 0 {
 			return core.ErrTagUsed(using)
 		}
-		return tx.One("DELETE FROM tag WHERE id = ?", id)
+		return tenants.DeleteTag(tx, id)
 	})
 	return db.OrNotFound(err, core.ErrTagNotFound)
 }

@@ -38,12 +38,11 @@ const (
 )
 
 // claimRange is ClaimRecipients for a range of subscribers. If there is no usable range, ok is false.
-func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
-	limit int) (out []core.Claim, ok bool,
-	err error,
+func (k *ClaimKey) claimRange(ctx context.Context, d *db.DB, dst []core.Claim, after int64, limit int) (
+	out []core.Claim, ok bool, err error,
 ) {
 	var rows, people, left string
-	if rows, err = s.readText(ctx, selectClaimRange, k.JobNo, after, limit); err != nil {
+	if rows, err = d.Text(ctx, selectClaimRange, k.JobNo, after, limit); err != nil {
 		return dst, false, err
 	}
 	out, ok = parseClaimRange(dst, rows)
@@ -52,10 +51,10 @@ func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, a
 		return dst, false, nil
 	}
 	first, last, most := claims[0].SubscriberID, claims[len(claims)-1].SubscriberID, maxSparseness*len(claims)
-	if people, err = s.readText(ctx, selectRangeSubscribers, k.ListID, first, last, most, nil, k.TenantID); err != nil {
+	if people, err = d.Text(ctx, selectRangeSubscribers, k.ListID, first, last, most, nil, k.TenantID); err != nil {
 		return dst, false, err
 	}
-	if left, err = s.readText(ctx, selectRangeSubscriptions, k.ListID, first, last, most); err != nil {
+	if left, err = d.Text(ctx, selectRangeSubscriptions, k.ListID, first, last, most); err != nil {
 		return dst, false, err
 	}
 	count, left, _ := strings.Cut(left, "\x1e")
@@ -71,7 +70,7 @@ func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, a
 		if odd++; odd > len(claims)/8 {
 			return dst, false, nil
 		}
-		one, err := s.claim(ctx, nil, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, c.Seq-1, 1)
+		one, err := claim(ctx, d, nil, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, c.Seq-1, 1)
 		if err != nil {
 			return dst, false, err
 		}
@@ -81,15 +80,6 @@ func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, a
 		*c = one[0]
 	}
 	return out, true, nil
-}
-
-// readText runs a query that returns a single text.
-func (s *Store) readText(ctx context.Context, query string, args ...any) (text string, err error) {
-	st, err := s.Prepared(ctx, query)
-	if err == nil {
-		err = db.Translate(st.Stmt.QueryRow(args...).Scan(&text))
-	}
-	return text, err
 }
 
 // parseClaimRange parses claims and appends them to dst. If a row is malformed or the subscribers are not in order,

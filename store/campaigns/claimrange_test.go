@@ -96,9 +96,9 @@ func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
 			s, k := rangeHouse(t, seed, odd)
 			stretches := 0
 			for after := int64(0); ; {
-				want, err := s.claim(t.Context(), nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, after, 100)
+				want, err := claim(t.Context(), s.DB, nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, after, 100)
 				must(t, err)
-				got, ok, err := s.claimRange(t.Context(), nil, k, after, 100)
+				got, ok, err := k.claimRange(t.Context(), s.DB, nil, after, 100)
 				must(t, err)
 				if ok {
 					stretches++
@@ -126,7 +126,7 @@ func TestNoRange(t *testing.T) {
 	} {
 		s, k := rangeHouse(t, 1, 0)
 		must(t, s.Update(t.Context(), func(tx *db.Tx) error { _, err := tx.Exec(change); return err }))
-		want, err := s.claim(t.Context(), nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, 0, 100)
+		want, err := claim(t.Context(), s.DB, nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, 0, 100)
 		must(t, err)
 		got, err := s.ClaimRecipients(t.Context(), nil, k, 0, 100)
 		must(t, err)

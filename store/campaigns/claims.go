@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // skipReasonIndex is 0 for a recipient who may be emailed, otherwise an index into skipReasons.
@@ -91,20 +92,21 @@ func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimK
 	if len(k.Further) > 0 {
 		return s.claimByList(ctx, dst, k, after, limit)
 	}
-	return s.claimOfList(ctx, dst, k, after, limit)
+	return k.claimOfList(ctx, s.DB, dst, after, limit)
 }
 
-func (s *Store) claimOfList(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) ([]core.Claim,
-	error,
+// claimOfList is ClaimRecipients for one list.
+func (k *ClaimKey) claimOfList(ctx context.Context, d *db.DB, dst []core.Claim, after int64, limit int) (
+	[]core.Claim, error,
 ) {
 	if k.scattered == 0 && !k.MailedProof {
-		if out, ok, err := s.claimRange(ctx, dst, k, after, limit); ok || err != nil {
+		if out, ok, err := k.claimRange(ctx, d, dst, after, limit); ok || err != nil {
 			return out, err
 		}
 		k.scattered = scatteredClaims
 	}
 	k.scattered = max(k.scattered-1, 0)
-	return s.claim(ctx, dst, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, after, limit)
+	return claim(ctx, d, dst, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, after, limit)
 }
 
 // ClaimDeferred appends at most limit deferred recipients of a job that are due, after (afterDue, afterSeq). Its only
@@ -113,7 +115,7 @@ func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey
 	now core.Instant, limit int,
 ) ([]core.Claim, error) {
 	begin := len(dst)
-	dst, err := s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq,
+	dst, err := claim(ctx, s.DB, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq,
 		int64(now), limit)
 	if err != nil || len(k.Further) == 0 || len(dst) == begin {
 		return dst, err
@@ -121,8 +123,9 @@ func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey
 	return s.claimAgainByList(ctx, dst, begin, k)
 }
 
-func (s *Store) claim(ctx context.Context, dst []core.Claim, query string, args ...any) ([]core.Claim, error) {
-	rows, err := s.readText(ctx, query, args...)
+// claim appends the claims that a query returns as one text.
+func claim(ctx context.Context, d *db.DB, dst []core.Claim, query string, args ...any) ([]core.Claim, error) {
+	rows, err := d.Text(ctx, query, args...)
 	if err != nil {
 		return dst, err
 	}

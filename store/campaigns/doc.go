@@ -11,6 +11,5 @@
 //	subscribers.go suppressions.go             subscribers as the send side knows them, and the suppression list
 //	disable_requests.go                        messages to the member service
 //	engage*.go tracking.go totals.go           opens and clicks
-//	providers.go                               mail providers
 //	attachments.go media.go                    attachments and images
 package campaigns

@@ -188,7 +188,7 @@ func (s *Store) claimByList(ctx context.Context, dst []core.Claim, k *ClaimKey, 
 		if p.To <= after || err != nil || limit <= 0 {
 			continue
 		}
-		dst, err = s.claimOfList(ctx, dst, k.Of(place), max(after, p.After), limit)
+		dst, err = k.Of(place).claimOfList(ctx, s.DB, dst, max(after, p.After), limit)
 		for len(dst) > begin && dst[len(dst)-1].Seq > p.To {
 			dst = dst[:len(dst)-1]
 		}
@@ -214,7 +214,7 @@ func (s *Store) claimAgainByList(ctx context.Context, dst []core.Claim, begin in
 		}
 		var one []core.Claim
 		of := k.Of(place)
-		one, err = s.claim(ctx, nil, claimOneDeferred, k.JobNo, k.TenantID, of.ListID, of.MailedProof, dst[i].Seq)
+		one, err = claim(ctx, s.DB, nil, claimOneDeferred, k.JobNo, k.TenantID, of.ListID, of.MailedProof, dst[i].Seq)
 		if len(one) == 1 { // otherwise it already has an outcome, which stays
 			dst[i] = one[0]
 		}

@@ -1,7 +1,6 @@
 package campaigns
 
 import (
-	"newsletterd/core"
 	"newsletterd/store/db"
 	"newsletterd/store/files"
 	"newsletterd/store/tenants"
@@ -18,8 +17,7 @@ type Store struct {
 	*db.DB
 	*tenantStore
 	*fileStore
-	providers db.RecordCache[*core.ProviderSecrets]
-	jobs      *changedJobs
+	jobs *changedJobs
 }
 
 // New returns the store of campaigns in a file that is not open yet.
@@ -27,6 +25,5 @@ func New(d *db.DB, t *tenants.Store, f *files.Store) *Store {
 	s := &Store{DB: d, tenantStore: t, fileStore: f, jobs: &changedJobs{}}
 	d.Keep("campaigns", &openJobs{left: map[int64]int64{}})
 	d.Keep("changed jobs", s.jobs)
-	d.OnKick(db.TopicRecords, s.providers.Drop)
 	return s
 }

@@ -229,3 +229,22 @@ func leaveByProvider(tx *db.Tx, r *core.ProviderReport, to campaigns.SentTo, now
 		now,
 	)
 }
+
+// lastEvents selects the newest event of each provider among the newest 20,000 events.
+const lastEvents = `SELECT provider, event_type, max(received_at) AS received_at FROM (SELECT provider, event_type, received_at
+	FROM provider_event ORDER BY id DESC LIMIT 20000) GROUP BY provider`
+
+// LastProviderEvents returns the newest event of each provider that has reported one lately. Its only error is
+// core.ErrStorage.
+func (s *Store) LastProviderEvents(ctx context.Context) (map[string]core.LastEvent, error) {
+	var rows []struct {
+		Provider string `db:"provider"`
+		core.LastEvent
+	}
+	err := s.All(ctx, &rows, lastEvents)
+	last := make(map[string]core.LastEvent, len(rows))
+	for _, r := range rows {
+		last[r.Provider] = r.LastEvent
+	}
+	return last, err
+}

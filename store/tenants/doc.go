@@ -12,6 +12,7 @@
 //	mails.go mailqueue.go                      transactional emails
 //	outbox.go seen.go webhook_clients.go       events to and from the send service
 //	endpoints.go endpointqueue.go              webhook endpoints and their waiting events
+//	providers.go                               mail providers
 //	gathered.go                                changes of counts and queues, written once per operation or transaction
 //	keepers.go                                 keepers of clients and endpoints, and responsibility for their actions
 //	auditnames.go                              names of the records in the audit log

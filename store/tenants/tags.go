@@ -78,6 +78,9 @@ func AddTag(tx *db.Tx, t *core.Tag) error {
 	return err
 }
 
+// DeleteTag removes a tag. If there is none, it returns core.ErrNotFound. Housekeeping takes it from people.
+func DeleteTag(tx *db.Tx, id string) error { return tx.One("DELETE FROM tag WHERE id = ?", id) }
+
 // TagsAt returns the tags of an address by name. A person has the same tags on all lists of a tenant. The only error
 // is core.ErrStorage.
 func (s *Store) TagsAt(ctx context.Context, tenantID, emailKey string) (tags []core.Tag, err error) {

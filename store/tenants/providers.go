@@ -1,11 +1,10 @@
-package campaigns
+package tenants
 
 import (
 	"context"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
-	"newsletterd/store/tenants"
 )
 
 const providerColumns = "name, kind, tenant_id, topics, disabled_at, created_at, updated_at"
@@ -49,25 +48,6 @@ func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider,
 	return p, err
 }
 
-// lastEvents selects the newest event of each provider among the newest 20,000 events.
-const lastEvents = `SELECT provider, event_type, max(received_at) AS received_at FROM (SELECT provider, event_type, received_at
-	FROM provider_event ORDER BY id DESC LIMIT 20000) GROUP BY provider`
-
-// LastProviderEvents returns the newest event of each provider that has reported one lately. Its only error is
-// core.ErrStorage.
-func (s *Store) LastProviderEvents(ctx context.Context) (map[string]core.LastEvent, error) {
-	var rows []struct {
-		Provider string `db:"provider"`
-		core.LastEvent
-	}
-	err := s.All(ctx, &rows, lastEvents)
-	last := make(map[string]core.LastEvent, len(rows))
-	for _, r := range rows {
-		last[r.Provider] = r.LastEvent
-	}
-	return last, err
-}
-
 // AddProvider stores a new provider with its first secret; an empty secret is for kinds without one. If there is no
 // such tenant, it returns core.ErrNotFound. If the name is taken, it returns a Conflict.
 func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor string, now core.Instant) error {
@@ -81,7 +61,7 @@ func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor 
 			return err
 		}
 		if p.TenantID != "" {
-			if _, err := tenants.ReadTenant(tx, p.TenantID); err != nil {
+			if _, err := ReadTenant(tx, p.TenantID); err != nil {
 				return err
 			}
 		}
@@ -151,7 +131,7 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 		}
 		at = p.UpdatedAt
 		if c.TenantID != nil {
-			if _, err := tenants.ReadTenant(tx, *c.TenantID); err != nil && *c.TenantID != "" {
+			if _, err := ReadTenant(tx, *c.TenantID); err != nil && *c.TenantID != "" {
 				return core.Invalidf("tenant", "Tenant %s not found. Check the ID.", *c.TenantID)
 			}
 			p.TenantID = *c.TenantID
@@ -173,7 +153,7 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 
 func saveProvider(tx *db.Tx, p core.Provider, c ProviderChange, sealed []byte, actor string) error {
 	if sealed != nil && !c.EndOldSecret {
-		if err := tenants.NoOldSecret(tx, "provider", "name", p.Name); err != nil {
+		if err := NoOldSecret(tx, "provider", "name", p.Name); err != nil {
 			return err
 		}
 	}
