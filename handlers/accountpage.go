@@ -135,7 +135,7 @@ func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {
 func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault error) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
-		return web.HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
+		return web.HTML{To: c.PublicURL() + page.LoginPath(page.AccountPath)}, nil
 	}
 	if err != nil {
 		return web.HTML{}, err
@@ -225,7 +225,7 @@ func (in *accountForm) wrong(fault error) string {
 func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
-		return web.HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
+		return web.HTML{To: c.PublicURL() + page.LoginPath(page.AccountPath)}, nil
 	}
 	if err != nil {
 		return web.HTML{}, err

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -42,7 +41,7 @@ func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEn
 // hideOutsiders takes out who and where operators and other tenants' people were when they changed a record of the
 // tenant.
 func (a audit) hideOutsiders(c *web.Call, tenant string, rows []core.AuditEntry) error {
-	outside, err := outsiders(c, a.store, tenant)
+	outside, err := web.Outsiders(c, tenant)
 	for i := range rows {
 		e := &rows[i]
 		if outside(e.Actor) {
@@ -55,13 +54,4 @@ func (a audit) hideOutsiders(c *web.Call, tenant string, rows []core.AuditEntry)
 		}
 	}
 	return err
-}
-
-// outsiders returns the function that reports whether an actor is a user of no role in a tenant, an operator say, or of
-// another tenant: where such a one was is not for the tenant's people.
-func outsiders(c *web.Call, s *store.Store, tenant string) (func(actor string) bool, error) {
-	team, err := s.Teammates(c, tenant)
-	return func(who string) bool {
-		return who == core.AnotherTenant || strings.HasPrefix(who, "user:") && !slices.Contains(team, who)
-	}, err
 }

@@ -21,7 +21,6 @@ type authorizations struct {
 
 const (
 	authorizePath = "/api" + auth.PathAuthorize
-	accountPath   = "/account"
 	verifyPath    = "/verify"
 )
 

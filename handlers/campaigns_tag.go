@@ -166,7 +166,7 @@ func (a campaignsAPI) nameChanges(c *web.Call, of *core.Campaign, err error) err
 
 // hideOutsiders takes the names of people who don't belong to the team out of an error.
 func (a campaignsAPI) hideOutsiders(c *web.Call, tenant string, e *core.Error) error {
-	outside, err := outsiders(c, a.store, tenant)
+	outside, err := web.Outsiders(c, tenant)
 	if err != nil {
 		return err
 	}

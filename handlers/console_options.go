@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/notice"
 	"newsletterd/store/members"
@@ -22,9 +23,9 @@ func (h *Handler) console() *console.Console {
 		Prove: func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error) {
 			return accountPages{auth: p}.showProof(c, who, purposeOf(path), form, nil)
 		},
-		Review:  reviewAddress,
-		Login:   func(path string) string { return "/login" + purposeOf(path).asContinue() },
-		Account: accountPath, Logout: "/logout",
+		Review:  page.ReviewOf,
+		Login:   func(path string) string { return page.LoginPath(purposeOf(path).path) },
+		Account: page.AccountPath, Logout: "/logout",
 		HiddenInDark: h.hiddenInDark,
 		OnPlate:      h.onPlate,
 		MailDefault:  func(kind, language string) core.MailText { return notice.Kind(kind).Default(language) },

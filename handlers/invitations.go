@@ -142,7 +142,7 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 	if i.Proved && !signedIn {
 		link := purpose{path: (&invitationQuery{in.Token, in.Lang}).address()}
 		return page.RenderMessage(c, 0, w.InvitationTitle, page.Note{
-			Lines: []string{page.FillIn(w.InvitationSignIn, "email", i.Email)}, Link: "/login" + link.asContinue(),
+			Lines: []string{page.FillIn(w.InvitationSignIn, "email", i.Email)}, Link: page.LoginPath(link.path),
 			LinkText: w.SignIn,
 		}, page.Brand{})
 	}

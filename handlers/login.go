@@ -57,7 +57,9 @@ func purposeOf(continueTo string) purpose {
 	}
 	if raw, ok := strings.CutPrefix(continueTo, page.ReviewPath+"?"); ok {
 		if q, err := url.ParseQuery(raw); err == nil {
-			return purpose{path: (&reviewQuery{q.Get("campaign"), q.Get("mend"), q.Get("open")}).address()}
+			return purpose{path: (&page.ReviewLink{
+				Campaign: q.Get("campaign"), Mend: q.Get("mend"), Open: q.Get("open"),
+			}).Path()}
 		}
 	}
 	if raw, ok := strings.CutPrefix(continueTo, invitationPath+"?"); ok {
@@ -65,7 +67,7 @@ func purposeOf(continueTo string) purpose {
 			return purpose{path: (&invitationQuery{q.Get("token"), q.Get("ui_locales")}).address()}
 		}
 	}
-	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() || p.path == accountPath {
+	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() || p.path == page.AccountPath {
 		return p
 	}
 	return purpose{path: console.Path} // which sends those without a role on to their account

@@ -16,10 +16,13 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
+
+const accountPath = page.AccountPath
 
 // pageEnv serves pages without a network, so that hours can pass in a test.
 type pageEnv struct {

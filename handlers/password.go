@@ -295,7 +295,7 @@ func (m mailedLinks) tellVerified(c *web.Call, email core.Email) (web.HTML, erro
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.VerifiedTitle,
 		page.Note{
-			Lines: []string{page.FillIn(w.VerifiedText, "email", email)}, Link: accountPath,
+			Lines: []string{page.FillIn(w.VerifiedText, "email", email)}, Link: page.AccountPath,
 			LinkText: w.ToAccount,
 		},
 		page.Brand{})
@@ -426,7 +426,7 @@ func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.ChangedTitle,
 		page.Note{
-			Lines: []string{page.FillIn(w.ChangedText, "email", email)}, Link: accountPath,
+			Lines: []string{page.FillIn(w.ChangedText, "email", email)}, Link: page.AccountPath,
 			LinkText: w.ToAccount,
 		},
 		page.Brand{})

@@ -26,7 +26,7 @@ func proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.
 		here := purposeOf(c.Request.URL.Path)
 		who, err := c.SignedIn()
 		if errors.Is(err, core.ErrNotFound) {
-			return web.HTML{To: c.PublicURL() + "/login" + here.asContinue()}, nil
+			return web.HTML{To: c.PublicURL() + page.LoginPath(here.path)}, nil
 		}
 		if err != nil {
 			return web.HTML{}, err

@@ -3,7 +3,6 @@ package handlers
 import (
 	"cmp"
 	"errors"
-	"net/url"
 	"strings"
 
 	"newsletterd/auth"
@@ -22,12 +21,6 @@ type reviewPages struct {
 	campaignsAPI
 	auth    *auth.Provider
 	console *console.Console // in whose looks the page is
-}
-
-type reviewQuery struct {
-	Campaign string `query:"campaign"`
-	Mend     string `query:"mend"` // set by mails about links: it leads to the report
-	Open     string `query:"open"` // set by mails about a decision: it leads to the campaign
 }
 
 // reviewForm is the decision about a campaign as it was shown.
@@ -64,21 +57,6 @@ type reviewView struct {
 	Rule                              core.RuleText // of the segments; empty: none
 }
 
-// address is the address of the page.
-func (in *reviewQuery) address() string {
-	switch {
-	case in.Mend != "":
-		return reviewAddress(in.Campaign) + "&mend=1"
-	case in.Open != "":
-		return reviewAddress(in.Campaign) + "&open=1"
-	}
-	return reviewAddress(in.Campaign)
-}
-
-func reviewAddress(id string) string {
-	return page.ReviewPath + "?" + url.Values{"campaign": {id}}.Encode()
-}
-
 // reviewed reads the campaign that a visitor may see.
 func (a reviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core.Campaign, err error) {
 	parsed, ok := core.ParseID(id)
@@ -93,10 +71,10 @@ func (a reviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core
 	return of, err
 }
 
-func (a reviewPages) page(c *web.Call, in reviewQuery) (web.HTML, error) {
+func (a reviewPages) page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
-		return web.HTML{To: c.PublicURL() + "/login" + purposeOf(in.address()).asContinue()}, nil
+		return web.HTML{To: c.PublicURL() + page.LoginPath(in.Path())}, nil
 	}
 	if err != nil {
 		return web.HTML{}, err
@@ -316,7 +294,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		return a.show(c, who, &of, a.nameChanges(c, &of, err))
 	}
 	return page.RenderMessage(c, 0, w.ReviewDone, page.Note{
-		Lines: []string{done}, Link: accountPath, LinkText: w.ToAccount, Quiet: true,
+		Lines: []string{done}, Link: page.AccountPath, LinkText: w.ToAccount, Quiet: true,
 	}, page.TenantBrand(page.OwnBrand(), &t))
 }
 

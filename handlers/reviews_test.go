@@ -17,6 +17,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
+var reviewAddress = page.ReviewOf
+
 // reviewEnv is a team of two: bob writes, and ann, who is signed in, may approve.
 type reviewEnv struct {
 	*pageEnv

@@ -296,7 +296,7 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 	if err != nil || web.IsOperator(c) {
 		return r, err
 	}
-	outside, err := outsiders(c, a.store, l.TenantID)
+	outside, err := web.Outsiders(c, l.TenantID)
 	for i := range r.Consents {
 		if k := &r.Consents[i]; k.Proof == core.ProofAdmin && k.Source != web.Actor(c) && outside(k.Source) {
 			k.Remote, k.UserAgent = "", ""

@@ -275,6 +275,6 @@ func (a tracked) showOutdated(c *web.Call, of *core.Campaign) (web.HTML, error) 
 		said = w.StateOf(of.State)
 	}
 	return page.RenderMessage(c, web.StatusOf(web.Page, core.PreconditionFailed), w.OutdatedTitle, page.Note{
-		Lines: []string{said}, Link: a.origin + reviewAddress(of.ID), LinkText: w.OutdatedLink,
+		Lines: []string{said}, Link: a.origin + page.ReviewOf(of.ID), LinkText: w.OutdatedLink,
 	}, page.TenantBrand(page.OwnBrand(), &t))
 }

@@ -88,7 +88,7 @@ func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML,
 		if fault != nil {
 			return a.showLogin(c, p, "", page.WordsOf(c).FaultOver, web.StatusOf(web.Page, core.Invalid))
 		}
-		return web.HTML{To: c.PublicURL() + "/login" + p.asContinue()}, nil
+		return web.HTML{To: c.PublicURL() + page.LoginPath(p.path)}, nil
 	}
 	v, targets, err := a.codeView(c, p)
 	if err != nil {
@@ -143,7 +143,7 @@ func (a accountPages) twoStepPage(c *web.Call, who core.Visitor, _ struct{}) (we
 // toLogin sends those to the login who are not signed in; other errors stay.
 func toLogin(c *web.Call, err error) (web.HTML, error) {
 	if errors.Is(err, core.ErrNotFound) {
-		return web.HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
+		return web.HTML{To: c.PublicURL() + page.LoginPath(page.AccountPath)}, nil
 	}
 	return web.HTML{}, err
 }
@@ -170,7 +170,7 @@ func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepFor
 		return a.showTwoStep(c, who, "", err)
 	}
 	if recovery != nil {
-		return showRecovery(c, page.View{Brand: page.OwnBrand()}, recovery, accountPath)
+		return showRecovery(c, page.View{Brand: page.OwnBrand()}, recovery, page.AccountPath)
 	}
 	return a.showTwoStep(c, who, notice, nil)
 }

@@ -1,6 +1,13 @@
 package page
 
-import "newsletterd/core"
+import (
+	"net/url"
+
+	"newsletterd/core"
+)
+
+// AccountPath is the path of a user's own page.
+const AccountPath = "/account"
 
 // ArchiveURL returns the URL of a list's archive, with a trailing slash.
 func ArchiveURL(list *core.ListWithTenant, origin string) string {
@@ -10,11 +17,36 @@ func ArchiveURL(list *core.ListWithTenant, origin string) string {
 // FeedName is the name of the Atom feed in an archive. It can't clash with an issue, since slugs contain no dot.
 const FeedName = "feed.xml"
 
+// LoginPath returns the path of the sign-in page, which leads on to another page of this server.
+func LoginPath(to string) string { return "/login?" + url.Values{"continue": {to}}.Encode() }
+
 // PreferencesPath returns the path of the page where a subscriber can request a link to the preference page.
 func PreferencesPath(listID string) string { return "/preferences?list=" + listID }
 
 // ReviewPath is the path of the page for approving a campaign or requesting changes. The page fits a phone.
 const ReviewPath = "/review"
+
+// ReviewLink holds the query of ReviewPath.
+type ReviewLink struct {
+	Campaign string `query:"campaign"`
+	Mend     string `query:"mend"` // set in emails about links: it leads to the report
+	Open     string `query:"open"` // set in emails about a decision: it leads to the campaign
+}
+
+// Path returns the path of the page, with the query. It has one of Mend and Open at most.
+func (l *ReviewLink) Path() string {
+	to := ReviewPath + "?" + url.Values{"campaign": {l.Campaign}}.Encode()
+	switch {
+	case l.Mend != "":
+		return to + "&mend=1"
+	case l.Open != "":
+		return to + "&open=1"
+	}
+	return to
+}
+
+// ReviewOf returns the path of the review page of a campaign.
+func ReviewOf(campaignID string) string { return (&ReviewLink{Campaign: campaignID}).Path() }
 
 // SubscribePath returns the path of the page with a list's signup form.
 func SubscribePath(listID string) string { return "/l/" + listID }

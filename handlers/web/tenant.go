@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -118,6 +119,15 @@ func UnknownTenant(err error) error {
 		}
 	}
 	return err
+}
+
+// Outsiders returns a function that reports whether an actor is a user without a role in the tenant, such as an
+// operator, or belongs to another tenant. The tenant's team must not see where such a user was.
+func Outsiders(c *Call, tenant string) (func(actor string) bool, error) {
+	team, err := c.Store().Teammates(c, tenant)
+	return func(actor string) bool {
+		return actor == core.AnotherTenant || strings.HasPrefix(actor, "user:") && !slices.Contains(team, actor)
+	}, err
 }
 
 // HostOf returns a host and port in lower case, without the ports 80 and 443.
