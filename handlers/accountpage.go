@@ -83,9 +83,9 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("POST", proofPath, web.Public(), web.Page,
 		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany).MaxBody(64*web.KiB), "Confirm it's you")
 	t.Add("GET", passkeysPath, web.Public(), web.Page,
-		web.Query(proved(h.options.Auth, own.passkeysPage)), "Show the passkey page")
+		web.Query(proved(p, own.passkeysPage)), "Show the passkey page")
 	t.Add("POST", passkeysPath, web.Public(), web.Page,
-		web.Form(proved(h.options.Auth, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove a passkey")
+		web.Form(proved(p, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove a passkey")
 	t.Add("POST", "/consent", web.Public(), web.Page,
 		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow or deny a connected app access")
 	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Show the sign-out page")
@@ -122,9 +122,9 @@ func (h *Handler) pageRoutes(t *web.Table) {
 			core.PreconditionFailed),
 		"Approve a campaign or request changes")
 	t.Add("GET", twoStepPath, web.Public(), web.Page,
-		web.Query(proved(h.options.Auth, own.twoStepPage)), "Show the two-factor authentication page")
+		web.Query(proved(p, own.twoStepPage)), "Show the two-factor authentication page")
 	t.Add("POST", twoStepPath, web.Public(), web.Page,
-		web.Form(proved(h.options.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
+		web.Form(proved(p, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
 }
 
 func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {
@@ -134,11 +134,8 @@ func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {
 // show shows the page to a user who is signed in, and the login to others. sent is the form that the fault is of.
 func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault error) (web.HTML, error) {
 	who, err := c.SignedIn()
-	if errors.Is(err, core.ErrNotFound) {
-		return web.HTML{To: c.PublicURL() + page.LoginPath(page.AccountPath)}, nil
-	}
 	if err != nil {
-		return web.HTML{}, err
+		return toLogin(c, err)
 	}
 	w := page.WordsOf(c)
 	var v page.View
@@ -224,11 +221,8 @@ func (in *accountForm) wrong(fault error) string {
 // change does what a button of the page says, and shows the page again.
 func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	who, err := c.SignedIn()
-	if errors.Is(err, core.ErrNotFound) {
-		return web.HTML{To: c.PublicURL() + page.LoginPath(page.AccountPath)}, nil
-	}
 	if err != nil {
-		return web.HTML{}, err
+		return toLogin(c, err)
 	}
 	do, notice := a.action(c, in, who)
 	if err = do(); errors.Is(err, core.ErrNotFound) {

@@ -62,8 +62,7 @@ func (a authorizations) answer(c *web.Call, q url.Values, r auth.AuthorizeReques
 	}
 	switch reply.Step {
 	case auth.StepLogin:
-		return web.HTML{To: c.PublicURL() + "/login?" +
-			url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode()}, nil
+		return web.HTML{To: c.PublicURL() + page.LoginPath(authorizePath+"?"+q.Encode())}, nil
 	case auth.StepConsent:
 		return a.askConsent(c, q, reply)
 	}
@@ -116,7 +115,7 @@ func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.Authori
 	}{
 		Client: client.Name, Request: q.Encode(), User: reply.Visitor.User.ID, Email: reply.Visitor.User.Email,
 		Target: web.SourceOf(reply.Request.RedirectURI),
-		Other:  "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
+		Other:  page.LoginPath(authorizePath + "?" + q.Encode()),
 	}
 	for _, s := range reply.Consent {
 		words := page.WordsOf(c).Scope(s)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/handlers/console"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
@@ -66,8 +65,8 @@ func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
 	if s := page.StyleOf(c); status == http.StatusNotFound && s.Link == "" {
 		s.Link, s.LinkText = "/", page.WordsOf(c).ToHome
-		if path := c.Request.URL.Path; path == console.Path || strings.HasPrefix(path, console.Path+"/") {
-			s.Link, s.LinkText = console.Path, page.WordsOf(c).ToConsole
+		if path := c.Request.URL.Path; path == page.ConsolePath || strings.HasPrefix(path, page.ConsolePath+"/") {
+			s.Link, s.LinkText = page.ConsolePath, page.WordsOf(c).ToConsole
 		}
 	}
 	return page.ErrorPage(c, status, e)
@@ -96,7 +95,7 @@ func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	if !found {
 		to := "/login"
 		if c.Cookie(web.SessionCookie) != "" {
-			to = console.Path
+			to = page.ConsolePath
 		}
 		return web.HTML{To: h.publicURL + to}, nil
 	}

@@ -23,9 +23,7 @@ func (h *Handler) console() *console.Console {
 		Prove: func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error) {
 			return accountPages{auth: p}.showProof(c, who, purposeOf(path), form, nil)
 		},
-		Review:  page.ReviewOf,
-		Login:   func(path string) string { return page.LoginPath(purposeOf(path).path) },
-		Account: page.AccountPath, Logout: "/logout",
+		Review:       page.ReviewOf,
 		HiddenInDark: h.hiddenInDark,
 		OnPlate:      h.onPlate,
 		MailDefault:  func(kind, language string) core.MailText { return notice.Kind(kind).Default(language) },

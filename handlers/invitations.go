@@ -8,7 +8,6 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/handlers/console"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/notice"
@@ -140,9 +139,9 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 	}
 	w := page.WordsOf(c)
 	if i.Proved && !signedIn {
-		link := purpose{path: (&invitationQuery{in.Token, in.Lang}).address()}
+		link := (&invitationQuery{in.Token, in.Lang}).address()
 		return page.RenderMessage(c, 0, w.InvitationTitle, page.Note{
-			Lines: []string{page.FillIn(w.InvitationSignIn, "email", i.Email)}, Link: page.LoginPath(link.path),
+			Lines: []string{page.FillIn(w.InvitationSignIn, "email", i.Email)}, Link: page.LoginPath(link),
 			LinkText: w.SignIn,
 		}, page.Brand{})
 	}
@@ -207,7 +206,7 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	case err != nil:
 		return a.showPage(c, in, err)
 	}
-	to := console.Path
+	to := page.ConsolePath
 	if i.TenantID != core.TenantNone {
 		to += "/" + i.TenantID
 	}

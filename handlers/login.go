@@ -11,7 +11,6 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/handlers/console"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
@@ -70,20 +69,20 @@ func purposeOf(continueTo string) purpose {
 	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() || p.path == page.AccountPath {
 		return p
 	}
-	return purpose{path: console.Path} // which sends those without a role on to their account
+	return purpose{path: page.ConsolePath} // which sends those without a role on to their account
 }
 
 // inConsole reports whether it is a page of the console.
 func (p purpose) inConsole() bool {
 	path, _, _ := strings.Cut(p.path, "?")
-	return slices.ContainsFunc([]string{console.Path, console.OperatorPath, console.OwnPath}, func(root string) bool {
+	return slices.ContainsFunc([]string{page.ConsolePath, page.OperatorPath, page.OwnPath}, func(root string) bool {
 		return path == root || strings.HasPrefix(path, root+"/")
 	}) && pathpkg.Clean(path) == path &&
 		!strings.ContainsFunc(p.path, unicode.IsControl) && !strings.ContainsAny(p.path, "\\#")
 }
 
 // takesForms reports whether a form that was sent there goes on after a proof of who is signed in.
-func (p purpose) takesForms() bool { return p.asksProof() || p.inConsole() && p.path != console.Path }
+func (p purpose) takesForms() bool { return p.asksProof() || p.inConsole() && p.path != page.ConsolePath }
 
 // asksProof reports whether it is a page that asks for a fresh proof of who is signed in.
 func (p purpose) asksProof() bool {

@@ -9,7 +9,6 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/handlers/console"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/identity"
@@ -335,10 +334,10 @@ func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in 
 	if err == nil && who.User.ID == whose {
 		return page.Render(c, status, "change", page.View{Title: page.WordsOf(c).ChangeTitle, Data: in})
 	}
-	link := url.Values{"continue": {verifyPath + "?" + url.Values{"token": {in.Token}, "email": {in.Email}}.Encode()}}
+	link := verifyPath + "?" + url.Values{"token": {in.Token}, "email": {in.Email}}.Encode()
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, status, w.ChangeTitle, page.Note{
-		Lines: []string{page.FillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: "/login?" + link.Encode(),
+		Lines: []string{page.FillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: page.LoginPath(link),
 		LinkText: w.SignIn,
 	}, page.Brand{})
 }
@@ -403,7 +402,7 @@ func (m mailedLinks) begin(c *web.Call, email core.Email, in mailedForm,
 	if page.StyleOf(c).Tenant != "" {
 		return tell(c, "")
 	}
-	html, err := signIn(c, m.auth, purpose{path: console.Path}, string(email), in.Password)
+	html, err := signIn(c, m.auth, purpose{path: page.ConsolePath}, string(email), in.Password)
 	if err == nil {
 		return html, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"newsletterd/auth"
-	"newsletterd/handlers/console"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
@@ -76,5 +75,5 @@ func (a setupPages) make(c *web.Call, in setupForm) (web.HTML, error) {
 	case err != nil:
 		return a.show(c, in, err)
 	}
-	return signIn(c, a.auth, purpose{path: console.Path}, in.Email, in.Password)
+	return signIn(c, a.auth, purpose{path: page.ConsolePath}, in.Email, in.Password)
 }

@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"handlers/devices":        {"core", "handlers/web", "store", "store/devices", "store/files"},
 	"handlers/segments":       {"core", "handlers/web", "store", "store/audience", "store/bulk", "store/db"},
 	"handlers/console/assets": {},
-	"handlers/console":        {"core", "mail/markup", "handlers/web", "handlers/console/assets"},
+	"handlers/console":        {"core", "mail/markup", "handlers/page", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest": {
 		"core", "handlers/web", "store", "store/bulk", "store/members", "store/campaigns", "store/identity",
 		"store/tenants", "store/storetest",

@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
 // Path is the root path of the console.
-const Path = "/console"
+const Path = page.ConsolePath
 
 // Options holds what the console needs from the other packages.
 type Options struct {
@@ -25,10 +26,6 @@ type Options struct {
 	Prove func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error)
 	// Review returns the URL of the page for approving a campaign or requesting changes.
 	Review func(campaignID string) string
-	// Login returns the URL of the sign-in page that then leads to path.
-	Login func(path string) string
-	// Account is the path of the account page, and Logout that of the sign-out page.
-	Account, Logout string
 	// HiddenInDark reports whether the image at a URL is hard to see in dark mode. It returns false if this is
 	// unknown.
 	HiddenInDark func(ctx context.Context, address string) bool
@@ -270,7 +267,7 @@ func (o *Console) answer(c *web.Call, action core.Action, fn handler) (web.HTML,
 
 // toLogin redirects the browser to the sign-in page, which leads back.
 func (o *Console) toLogin(c *web.Call) web.HTML {
-	return web.HTML{To: c.PublicURL() + o.options.Login(here(c))}
+	return web.HTML{To: c.PublicURL() + page.LoginPath(here(c))}
 }
 
 // here returns the path that the sign-in page leads back to. After a form, it is the form's page, where the device

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
 // OperatorPath is the root path of the operators' pages. They belong to no tenant. They can't be below Path, since
 // httprouter allows no literal next to the tenant parameter.
-const OperatorPath = "/operator"
+const OperatorPath = page.OperatorPath
 
 // operatorAreas holds the entries of the operators' navigation.
 var operatorAreas = []struct{ text, path, icon string }{

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
 // OwnPath is the root path of the pages for every user, even without a role: models, the library and devices.
-const OwnPath = "/own"
+const OwnPath = page.OwnPath
 
 // ownAreas holds the entries of these pages' navigation.
 var ownAreas = []struct{ text, path, icon string }{

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 )
 
 // shell is the layout around a page.
@@ -60,7 +61,7 @@ func (p *Page) shell(v *View) shell {
 	s := shell{
 		Style: styleAddress(p.Tenant.BrandColor), Font: fontAddress, Scripts: scripts, Home: p.Path(),
 		Name:    "newsletterd",
-		Account: p.console.options.Account, Logout: p.console.options.Logout, Person: p.Who.User.Name,
+		Account: page.AccountPath, Logout: page.LogoutPath, Person: p.Who.User.Name,
 	}
 	if s.Person == "" {
 		s.Person = string(p.Who.User.Email)

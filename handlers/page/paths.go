@@ -6,8 +6,15 @@ import (
 	"newsletterd/core"
 )
 
-// AccountPath is the path of a user's own page.
-const AccountPath = "/account"
+// Paths of the account page and of signing out, and roots of the console's pages: of tenants, for server
+// administrators, and of what every user has.
+const (
+	AccountPath  = "/account"
+	LogoutPath   = "/logout"
+	ConsolePath  = "/console"
+	OperatorPath = "/operator"
+	OwnPath      = "/own"
+)
 
 // ArchiveURL returns the URL of a list's archive, with a trailing slash.
 func ArchiveURL(list *core.ListWithTenant, origin string) string {
