@@ -16,7 +16,9 @@ func TestDocNamesTests(t *testing.T) {
 	}
 	funcs := map[string]bool{}
 	define := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
-	for where, prefix := range map[string]string{".": "", "../handlers": "handlers ", "../cmd/newsletterd": "cmd "} {
+	for where, prefix := range map[string]string{
+		".": "", "../handlers": "handlers ", "../handlers/identity": "handlers ", "../cmd/newsletterd": "cmd ",
+	} {
 		files, err := filepath.Glob(where + "/*_test.go")
 		if err != nil || len(files) == 0 {
 			t.Fatal(where, err)

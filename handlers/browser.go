@@ -37,6 +37,12 @@ func dialectOf(c *web.Call, path string) web.Dialect {
 	return web.Member
 }
 
+// pageRoutes are what all pages share.
+func (h *Handler) pageRoutes(t *web.Table) {
+	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"),
+		"Stylesheet for all pages")
+}
+
 // areas are the paths whose errors have a form of their own.
 var areas = []struct {
 	prefix  string

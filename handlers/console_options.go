@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/identity"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/notice"
@@ -21,7 +22,7 @@ func (h *Handler) console() *console.Console {
 			return err == nil && factors.Proved(who.Browser, now), err
 		},
 		Prove: func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error) {
-			return accountPages{auth: p}.showProof(c, who, purposeOf(path), form, nil)
+			return identity.ShowProof(c, p, who, path, form)
 		},
 		Review:       page.ReviewOf,
 		HiddenInDark: h.hiddenInDark,

@@ -141,7 +141,12 @@ func (w *consoleWalk) crawl(from ...string) {
 }
 
 // inConsole reports whether an address is a page of the console.
-func inConsole(to string) bool { return purpose{path: to}.inConsole() }
+func inConsole(to string) bool {
+	path, _, _ := strings.Cut(to, "?")
+	return slices.ContainsFunc([]string{console.Path, console.OperatorPath, console.OwnPath}, func(root string) bool {
+		return path == root || strings.HasPrefix(path, root+"/")
+	})
+}
 
 // kind is the route of an address, so that of many alike only some are followed.
 func (w *consoleWalk) kind(to string) string {

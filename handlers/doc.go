@@ -10,9 +10,7 @@
 //
 //	routes.go            THE TABLE: every endpoint, in rows that the file of each area has
 //	handler.go           Options, New: what the HTTP edge is made of
-//	tenants.go listrecords.go clients.go   tenants, newsletter lists, OAuth clients
-//	clients_made.go      the clients that a user keeps, when the user's sessions end
-//	account.go oauth.go provider.go   users; tokens and keys; discovery, userinfo, revocation, introspection
+//	tenants.go listrecords.go   tenants, newsletter lists
 //	newsletter.go        /api/newsletter
 //	lists.go subscribers*.go suppressions.go hygiene.go   lists, subscribers, the suppression list, inactive subscribers
 //	imports.go importfaults.go importquestions.go   uploaded files of subscribers
@@ -27,23 +25,20 @@
 //	senderdomains.go domainrecords.go   domains that tenants mail from; every record that they need
 //	relays.go            how mails leave, and test mails
 //	dkimkeys.go          keys that sign mails, and their DNS records
-//	users.go invitations.go audit.go outbox.go signingkeys.go   users, the audit log, waiting events, keys
+//	audit.go outbox.go   the audit log, waiting events
 //	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
 //
-// Devices, agents and models are in handlers/devices: it adds its rows to the table, and so do the packages to come.
+// Rooms add their rows to the table: handlers/identity has accounts and sign-in, handlers/devices has devices, agents
+// and models, and handlers/segments has segments and tags.
 // How campaigns are looked at and tried before they are sent is in handlers/drafts.
 //
 // and the pages, whose layout and words are in handlers/page:
 //
-//	authorize.go login.go register_page.go   the authorization endpoint; login, consent, logout, sign-up
-//	twostep.go passkeys.go proof.go   the second step of a sign-in; passkeys; the page that asks for a proof again
-//	password.go accountpage.go   the pages that mails about an account lead to; a user's own page
 //	newsletter_pages.go preferences_page.go   the pages that a subscription's mails lead to; a subscriber's own page
 //	subscribe_page.go tracking_consent.go   the form of a list, and the agreement to tracking
 //	archive.go feed.go   the public archive and its Atom feed
 //	reviews.go reviews_facts.go   the approval page
-//	setup.go qr.go       the page for the first operator; QR codes
 //	browser.go           pages in place of JSON for browsers; the root, and hosts of tenants
 //
 // # Invariants

@@ -90,7 +90,6 @@ type Handler struct {
 	pictures       *semaphore.Weighted // memory of those that are decoded
 	queues         web.Turn            // held by the request that counts whole queues
 	ledgers        web.Turn            // held by the request that reads a whole record of consents
-	registers      *web.Rate           // of accounts, by API and page
 	subscribes     *web.OriginLimits   // requests to subscribe
 	leaves         *web.OriginLimits   // requests for unsubscribe tokens
 	forgets        *web.OriginLimits   // of mails for a new password, by API and page
@@ -128,12 +127,11 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
-		uploads:   web.NewUploads(),
-		pictures:  semaphore.NewWeighted(picture.MaxMemory),
-		ledgers:   web.NewTurn(),
-		queues:    web.NewTurn(),
-		registers: web.NewRate(20, time.Hour),
-		sealer:    o.Sealer, ident: o.Ident,
+		uploads:  web.NewUploads(),
+		pictures: semaphore.NewWeighted(picture.MaxMemory),
+		ledgers:  web.NewTurn(),
+		queues:   web.NewTurn(),
+		sealer:   o.Sealer, ident: o.Ident,
 	}
 	if o.Store != nil && o.Sealer == nil {
 		key, err := o.Store.PurposeKey(context.Background(), db.PurposeUnsubscribe)

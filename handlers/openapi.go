@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/devices"
+	"newsletterd/handlers/identity"
 	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 )
@@ -28,7 +29,7 @@ var documents = []web.Document{
 		Path: "/api/openapi.json", Operation: "getMemberDocument",
 		Description: "Sign-in (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and " +
 			"the admin API.",
-		Extra: []any{refreshForm{}},
+		Extra: []any{identity.RefreshRequest{}},
 	},
 	{
 		Name: "send", Title: "newsletterd send service", Path: "/openapi/send.json",
@@ -73,7 +74,6 @@ func (h *Handler) openAPI(name string) func(*web.Call) (web.Text, error) {
 var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[core.List]():            "NewsletterList",
 	reflect.TypeFor[core.Client]():          "OAuthClient",
-	reflect.TypeFor[clientReply]():          "OAuthClientWithSecret",
 	reflect.TypeFor[devices.ModelProfile](): "ModelProfile",
 
 	reflect.TypeFor[segments.CountInput](): "SegmentCountRequest",
@@ -88,60 +88,9 @@ var typeNames = map[reflect.Type]string{
 	// The words of the specification.
 	reflect.TypeFor[pendingSubscription]():  "PendingSubscriptionResponse",
 	reflect.TypeFor[disableRequest]():       "DisableSubscriptionRequest",
-	reflect.TypeFor[refreshRequest]():       "RefreshTokenRequest",
-	reflect.TypeFor[refreshForm]():          "RefreshRequest",
 	reflect.TypeFor[sendJobRequest]():       "CreateSendJobRequest",
 	reflect.TypeFor[tracking]():             "TrackingOptions",
 	reflect.TypeFor[createdJob]():           "CreateSendJobResponse",
 	reflect.TypeFor[jobStatus]():            "SendJobStatusResponse",
 	reflect.TypeFor[core.EventSubscriber](): "SubscriberPayload",
-}
-
-// Forms that are described and not read: the specification declares them, and the token endpoint reads them as one.
-type (
-	authorizationCodeTokenRequest struct {
-		GrantType    string `form:"grant_type,required" enum:"authorization_code"`
-		Code         string `form:"code,required"`
-		RedirectURI  string `form:"redirect_uri,required"`
-		CodeVerifier string `form:"code_verifier,required"`
-		clientForm
-	}
-	clientCredentialsTokenRequest struct {
-		GrantType string `form:"grant_type,required" enum:"client_credentials"`
-		Scope     string `form:"scope"`
-		clientForm
-	}
-	refreshForm struct {
-		RefreshToken string `json:"refresh_token" is:"required"`
-		ClientID     string `json:"client_id" is:"required"`
-	}
-	authorizeQuery struct {
-		ClientID            string `query:"client_id,required"`
-		RedirectURI         string `query:"redirect_uri,required"`
-		ResponseType        string `query:"response_type,required" enum:"code"`
-		Scope               string `query:"scope,required"`
-		CodeChallenge       string `query:"code_challenge,required"`
-		CodeChallengeMethod string `query:"code_challenge_method,required" enum:"S256"`
-		State               string `query:"state"`
-		Nonce               string `query:"nonce"`
-		Prompt              string `query:"prompt"`
-		MaxAge              string `query:"max_age"`
-		LoginHint           string `query:"login_hint"`
-		IDTokenHint         string `query:"id_token_hint"`
-		Claims              string `query:"claims"`
-		ACRValues           string `query:"acr_values"`
-		ResponseMode        string `query:"response_mode" enum:"query|form_post"`
-	}
-	logoutQuery struct {
-		IDTokenHint           string `query:"id_token_hint"`
-		ClientID              string `query:"client_id"`
-		PostLogoutRedirectURI string `query:"post_logout_redirect_uri"`
-		State                 string `query:"state"`
-	}
-)
-
-// tokenForms are the forms of the token endpoint, one for each grant.
-var tokenForms = []reflect.Type{
-	reflect.TypeFor[authorizationCodeTokenRequest](), reflect.TypeFor[refreshRequest](),
-	reflect.TypeFor[clientCredentialsTokenRequest](),
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/identity"
 	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
@@ -155,9 +156,9 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		where(web.Object{"client_type": word("confidential"), "token_endpoint_auth_method": word("none")}),
 	)},
 	reflect.TypeFor[core.InvitationInput](): {"": never(roleInTenant...)},
-	reflect.TypeFor[roleInput]():            {"": never(roleInTenant...)},
-	reflect.TypeFor[grantInput]():           {"": never(roleInTenant...)},
-	reflect.TypeFor[newUser](): {
+	reflect.TypeFor[identity.RoleInput]():   {"": never(roleInTenant...)},
+	reflect.TypeFor[identity.GrantInput]():  {"": never(roleInTenant...)},
+	reflect.TypeFor[identity.NewUser](): {
 		"": never(append(roleInTenant,
 			without(where(web.Object{"tenant_id": filled}), web.Object{"role": web.Object{}}))...),
 	},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/drafts"
@@ -19,7 +18,6 @@ import (
 // reviewPages serve the page that mails about reviews lead to.
 type reviewPages struct {
 	campaignsAPI
-	auth    *auth.Provider
 	console *console.Console // in whose looks the page is
 }
 

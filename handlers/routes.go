@@ -1,7 +1,10 @@
 package handlers
 
 import (
+	"newsletterd/core"
 	"newsletterd/handlers/devices"
+	"newsletterd/handlers/identity"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 )
@@ -15,8 +18,10 @@ import (
 // area has its rows in its own file, above the functions that they call.
 func (h *Handler) table() []*web.Route {
 	var t web.Table
-	h.identityRoutes(&t)
-	h.providerRoutes(&t)
+	pages := h.console()
+	(&identity.Room{
+		Store: h.options.Store, Auth: h.options.Auth, Forgets: h.forgets, ShowAccount: pages.ShowAccount,
+	}).Routes(&t)
 	h.pageRoutes(&t)
 	h.newsletterRoutes(&t)
 	h.newsletterPageRoutes(&t)
@@ -24,10 +29,6 @@ func (h *Handler) table() []*web.Route {
 	h.tenantRoutes(&t)
 	h.listRecordRoutes(&t)
 	h.restoreRoutes(&t)
-	h.clientRoutes(&t)
-	h.clientSecretRoutes(&t)
-	h.invitationRoutes(&t)
-	h.teamRoutes(&t)
 	rules := &segments.Room{Store: h.options.Store}
 	h.subscriberRoutes(&t, rules)
 	h.suppressionRoutes(&t)
@@ -35,7 +36,6 @@ func (h *Handler) table() []*web.Route {
 	h.syncRoutes(&t)
 	h.importRoutes(&t)
 	h.templateRoutes(&t)
-	h.userRoutes(&t)
 	h.webhookClientRoutes(&t)
 	h.endpointRoutes(&t)
 	h.senderDomainRoutes(&t)
@@ -46,6 +46,7 @@ func (h *Handler) table() []*web.Route {
 	h.mailProviderRoutes(&t)
 	h.systemRoutes(&t)
 	h.outboxRoutes(&t)
+	h.reviewRoutes(&t, reviewPages{h.campaigns(), pages})
 	h.campaignRoutes(&t)
 	h.campaignCheckRoutes(&t)
 	h.campaignSendRoutes(&t)
@@ -60,6 +61,16 @@ func (h *Handler) table() []*web.Route {
 	(&devices.Room{Store: h.options.Store, Limits: h.options.ModelLimits, Uploads: h.uploads}).Routes(&t)
 	rules.Routes(&t)
 	h.operationRoutes(&t)
-	h.console().Routes(&t)
+	pages.Routes(&t)
 	return t
+}
+
+// reviewRoutes adds the page for approving a campaign. A decision requires a recent sign-in.
+func (h *Handler) reviewRoutes(t *web.Table, reviews reviewPages) {
+	t.Add("GET", page.ReviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
+		"Show the approval page of a campaign")
+	t.Add("POST", page.ReviewPath, web.Public(), web.Page,
+		web.Form(identity.Proved(h.options.Auth, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict,
+			core.PreconditionFailed),
+		"Approve a campaign or request changes")
 }

@@ -11,6 +11,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/identity"
 )
 
 // setupEnv is a program without an operator, with the link by which the first makes an account.
@@ -47,7 +48,7 @@ func marked(page string) (names []string) {
 func TestSetup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, token := setupEnv(t)
-		code, page := e.page("GET", SetupPath(token), nil)
+		code, page := e.page("GET", identity.SetupPath(token), nil)
 		if code != 200 || !strings.Contains(page, wordsOfPages()["en"].SetupButton) {
 			t.Fatal(code, textOf(page))
 		}
@@ -114,7 +115,7 @@ func TestSetupLinkEnds(t *testing.T) {
 		e, token := setupEnv(t)
 		changed := strings.Replace(token, token[:1], map[bool]string{true: "B", false: "A"}[token[0] == 'A'], 1)
 		for _, bad := range []string{"", "x", changed, token + "A"} {
-			if code, _ := e.page("GET", SetupPath(bad), nil); code != 400 {
+			if code, _ := e.page("GET", identity.SetupPath(bad), nil); code != 400 {
 				t.Errorf("%q: %d", bad, code)
 			}
 		}

@@ -65,13 +65,6 @@ func (h *Handler) systemRoutes(t *web.Table) {
 		"Show the status of send jobs, queues, disk and backup").Named("getSystemStatus")
 	t.Add("GET", "/api/admin/doctor", web.Admin(core.ActionSystemRead), web.Member, web.Query(s.examine),
 		"Diagnose configuration and deliverability problems").Named("examine")
-	keys := signingKeys{h.options.Store}
-	may := web.Admin(core.ActionKeyManage)
-	t.Add("GET", "/api/admin/signing-keys", may, web.Member, web.Get(keys.list),
-		"List token signing keys, oldest first").Named("listSigningKeys")
-	t.Add("POST", "/api/admin/signing-keys/rotate", may, web.Member, web.Get(keys.rotate).Created().Fails(core.Conflict),
-		"Create the next signing keys; they take effect tomorrow").Named("rotateSigningKeys").
-		Refuses(web.Clash("The next keys already exist"))
 }
 
 // doctorQuery says what doctor looks at beyond the machine.

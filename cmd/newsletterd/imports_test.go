@@ -74,8 +74,11 @@ var mayImport = map[string][]string{
 	"handlers/drafts": {
 		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/markup", "store", "store/campaigns",
 	},
-	"handlers/devices":        {"core", "handlers/web", "store", "store/devices", "store/files"},
-	"handlers/segments":       {"core", "handlers/web", "store", "store/audience", "store/bulk", "store/db"},
+	"handlers/devices":  {"core", "handlers/web", "store", "store/devices", "store/files"},
+	"handlers/segments": {"core", "handlers/web", "store", "store/audience", "store/bulk", "store/db"},
+	"handlers/identity": {
+		"core", "auth", "handlers/page", "handlers/web", "mail/notice", "store", "store/db", "store/identity",
+	},
 	"handlers/console/assets": {},
 	"handlers/console":        {"core", "mail/markup", "handlers/page", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest": {
@@ -86,7 +89,8 @@ var mayImport = map[string][]string{
 		"core", "store", "store/people", "store/members", "store/imports", "store/campaigns", "store/db", "store/devices",
 		"store/files", "store/identity", "store/tenants", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup",
 		"mail/notice", "mail/picture",
-		"mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/devices", "handlers/segments",
+		"mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/devices", "handlers/identity",
+		"handlers/segments",
 		"handlers/console",
 	},
 
@@ -131,7 +135,7 @@ var homes = map[string][]string{
 	"github.com/alexedwards/scs/v2":           {"handlers/web"},
 	"github.com/alexedwards/scs/sqlite3store": {"store/db"},
 	"pgregory.net/rapid":                      {"worker/workertest"},
-	"rsc.io/qr":                               {"handlers"},
+	"rsc.io/qr":                               {"handlers/identity"},
 	"github.com/yuin/goldmark":                {"mail/markup"},
 	"golang.org/x/image":                      {"mail/picture"},
 	"github.com/rs/cors":                      {"handlers/web"},

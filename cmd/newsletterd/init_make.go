@@ -20,7 +20,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/identity"
 	"newsletterd/mail/dkim"
 	"newsletterd/store"
 )
@@ -294,10 +294,10 @@ func firstSteps(ctx context.Context, cfg *config.Config, s *store.Store) string 
 		return ""
 	}
 	return "There is no server administrator. Create the account in a browser within an\nhour:\n\n   " +
-		cfg.Origin() + handlers.SetupPath(token) + "\n\n"
+		cfg.Origin() + identity.SetupPath(token) + "\n\n"
 }
 
 func setupLink(c *cli.Context, cfg *config.Config, s *store.Store) (string, error) {
 	token, err := auth.SetupToken(c.Context, s, now())
-	return cfg.Origin() + handlers.SetupPath(token), err
+	return cfg.Origin() + identity.SetupPath(token), err
 }

@@ -4,20 +4,14 @@ import (
 	"net/url"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
-// Account is the data of a user's account page. It has the layout of the console, but package handlers provides its
-// content.
-type Account struct {
-	Title, Fault, Notice string
-	Lang                 string // language of the content: pages support more languages than the console
-	Status               int
-	Data                 any // for templates/account.html
-}
-
-// ShowAccount renders the account page. A user who works for only one tenant sees its navigation.
-func (o *Console) ShowAccount(c *web.Call, who core.Visitor, a Account) (web.HTML, error) {
+// ShowAccount renders a user's account page. It has the layout of the console, but handlers/identity provides its
+// content: v.Data is for templates/account.html, and v.Lang can be a language that the console doesn't have. A user who
+// works for only one tenant sees its navigation.
+func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error) {
 	p, err := o.page(c, who)
 	if err != nil {
 		return web.HTML{}, err
@@ -30,11 +24,10 @@ func (o *Console) ShowAccount(c *web.Call, who core.Visitor, a Account) (web.HTM
 			p.Tenant = core.Tenant{}
 		}
 	}
-	p.Lang = a.Lang
+	p.Lang = v.Lang
 	return p.Show("account", View{
-		Title: a.Title, State: p.T("For every newsletter you work on"), Fault: a.Fault, Done: a.Notice,
-		Status: a.Status,
-		Data:   a.Data,
+		Title: v.Title, State: p.T("For every newsletter you work on"), Fault: v.Fault, Done: v.Notice, Status: status,
+		Data: v.Data,
 	})
 }
 

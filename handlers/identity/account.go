@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"newsletterd/auth"
@@ -21,14 +21,14 @@ type userProfile struct {
 	CreatedAt     *core.Instant `json:"created_at,omitempty"`
 }
 
-// identityRoutes are for people with a login and for the programs that act for them.
-func (h *Handler) identityRoutes(t *web.Table) {
-	account, o := account{h.options.Auth, h.forgets}, grants{h.options.Auth}
+// accountRoutes adds the routes for people with an account and for the programs that act for them.
+func (r *Room) accountRoutes(t *web.Table) {
+	account, o := account{r.Auth, r.Forgets}, grants{r.Auth}
 	open := func(do web.Endpoint) web.Endpoint {
-		return do.CORS(newOpenID(h.options.Auth).clientOrigin, "Authorization")
+		return do.CORS(newOpenID(r.Auth).clientOrigin, "Authorization")
 	}
 	t.Add("POST", "/api/auth/register", web.Public(), web.Member,
-		web.JSON(account.register).NeedsRoom(web.MaxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
+		web.JSON(account.register).NeedsRoom(web.MaxWrite).Rated(r.registers).Fails(core.Forbidden, core.Conflict),
 		"Create an account and email a verification link").Named("register").
 		Example(web.Object{"email": "new@example.org", "password": "a long password"}).
 		Refuses(weak, web.BadEmail, web.Clashing("already_exists", "email", "Another user has this address"))

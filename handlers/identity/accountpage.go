@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/handlers/console"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/identity"
@@ -17,7 +16,7 @@ import (
 // accountPages is a signed-in user's own page.
 type accountPages struct {
 	auth *auth.Provider
-	page func(*web.Call, core.Visitor, console.Account) (web.HTML, error) // puts what the account says in its frame
+	page func(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error) // Room.ShowAccount
 }
 
 // accountRow is a browser, a sign-in or an allowance on the page.
@@ -55,20 +54,18 @@ func (*accountView) Strong(text string, pairs ...any) template.HTML {
 	return page.Strong(text, pairs...)
 }
 
-// pageRoutes are for people in browsers.
-func (h *Handler) pageRoutes(t *web.Table) {
-	p := h.options.Auth
-	a, l, m := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}
-	own := accountPages{p, h.console().ShowAccount}
-	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"),
-		"Stylesheet for all pages")
+// pageRoutes adds the pages of accounts, for people in browsers.
+func (r *Room) pageRoutes(t *web.Table) {
+	p := r.Auth
+	a, l, m := authorizations{p}, logouts{p}, mailedLinks{p, r.Forgets}
+	own := accountPages{p, r.ShowAccount}
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Show the sign-in page")
 	t.Add("POST", "/login", web.Public(), web.Page,
 		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
 	first := setupPages{p}
 	t.Add("GET", setupPath, web.Public(), web.Page, web.Query(web.Visited(first.page)).Fails(core.Invalid),
 		"Show the setup page for the first server administrator")
-	t.Add("POST", setupPath, web.Public(), web.Page, web.Form(web.Visited(first.make)).Rated(h.registers),
+	t.Add("POST", setupPath, web.Public(), web.Page, web.Form(web.Visited(first.make)).Rated(r.registers),
 		"Create the account of the first server administrator")
 	t.Add("GET", codePath, web.Public(), web.Page,
 		web.Query(web.Visited(a.codePage)), "Show the two-factor page")
@@ -83,9 +80,9 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("POST", proofPath, web.Public(), web.Page,
 		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany).MaxBody(64*web.KiB), "Confirm it's you")
 	t.Add("GET", passkeysPath, web.Public(), web.Page,
-		web.Query(proved(p, own.passkeysPage)), "Show the passkey page")
+		web.Query(Proved(p, own.passkeysPage)), "Show the passkey page")
 	t.Add("POST", passkeysPath, web.Public(), web.Page,
-		web.Form(proved(p, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove a passkey")
+		web.Form(Proved(p, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove a passkey")
 	t.Add("POST", "/consent", web.Public(), web.Page,
 		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow or deny a connected app access")
 	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Show the sign-out page")
@@ -94,7 +91,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/register", web.Public(), web.Page,
 		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Show the sign-up page")
 	t.Add("POST", "/register", web.Public(), web.Page,
-		web.Form(web.Visited(m.register)).NeedsRoom(web.MaxWrite).Rated(h.registers).Fails(core.Forbidden,
+		web.Form(web.Visited(m.register)).NeedsRoom(web.MaxWrite).Rated(r.registers).Fails(core.Forbidden,
 			core.Conflict),
 		"Create an account and email a verification link")
 	t.Add("GET", "/password/forgot", web.Public(), web.Page,
@@ -114,17 +111,10 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.account)), "Show the account page")
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Update the account")
-	reviews := reviewPages{h.campaigns(), p, h.console()}
-	t.Add("GET", page.ReviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
-		"Show the approval page of a campaign")
-	t.Add("POST", page.ReviewPath, web.Public(), web.Page,
-		web.Form(proved(p, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict,
-			core.PreconditionFailed),
-		"Approve a campaign or request changes")
 	t.Add("GET", twoStepPath, web.Public(), web.Page,
-		web.Query(proved(p, own.twoStepPage)), "Show the two-factor authentication page")
+		web.Query(Proved(p, own.twoStepPage)), "Show the two-factor authentication page")
 	t.Add("POST", twoStepPath, web.Public(), web.Page,
-		web.Form(proved(p, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
+		web.Form(Proved(p, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
 }
 
 func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {
@@ -186,10 +176,8 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 			Where: w.AllowsTo(al.Scope),
 		})
 	}
-	return a.page(c, who, console.Account{
-		Title: w.AccountTitle, Fault: v.Fault, Notice: notice, Lang: cmp.Or(page.StyleOf(c).Lang, core.Languages[0]),
-		Status: status, Data: &data,
-	})
+	v.Title, v.Notice, v.Lang, v.Data = w.AccountTitle, notice, cmp.Or(page.StyleOf(c).Lang, core.Languages[0]), &data
+	return a.page(c, who, status, &v)
 }
 
 func joined(parts ...string) string {

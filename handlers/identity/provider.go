@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"encoding/json"
@@ -16,9 +16,9 @@ type openID struct {
 	discovery []byte // made once: nothing in it depends on the request
 }
 
-// providerRoutes are what relying parties use of the OpenID provider.
-func (h *Handler) providerRoutes(t *web.Table) {
-	e, a, l := newOpenID(h.options.Auth), authorizations{h.options.Auth}, logouts{h.options.Auth}
+// providerRoutes adds the routes that relying parties use.
+func (r *Room) providerRoutes(t *web.Table) {
+	e, a, l := newOpenID(r.Auth), authorizations{r.Auth}, logouts{r.Auth}
 	open := func(do web.Endpoint) web.Endpoint { return do.CORS(e.clientOrigin, "Authorization") }
 	t.Add("GET", "/api/oauth/authorize", web.Public(), web.Page,
 		web.Query(web.Visited(a.authorize)).Changes().DescribesQuery(reflect.TypeFor[authorizeQuery]()).DescribesStatus(302).

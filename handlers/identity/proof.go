@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ import (
 // query names in continue.
 const proofPath = "/login/confirm"
 
-// proved makes the function of a page that asks for a fresh proof of who is signed in (core.ProofAge), by a factor
-// where the user has one. Those who lack it give it first, and come back; a form that they have sent goes on then.
-func proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.HTML, error)) func(*web.Call, In) (
+// Proved wraps the function of a page for users who reauthenticated recently (core.ProofAge), with a factor if they have
+// one. Others reauthenticate first, and then come back or go on with the form they sent.
+func Proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.HTML, error)) func(*web.Call, In) (
 	web.HTML, error,
 ) {
 	return web.Visited(func(c *web.Call, in In) (web.HTML, error) {
@@ -42,6 +42,12 @@ func proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.
 		}
 		return web.HTML{To: c.PublicURL() + proofPath + here.asContinue()}, nil
 	})
+}
+
+// ShowProof renders the page that asks a user to reauthenticate. It then leads to path, posting form if that is not
+// empty.
+func ShowProof(c *web.Call, p *auth.Provider, who core.Visitor, path, form string) (web.HTML, error) {
+	return accountPages{auth: p}.showProof(c, who, purposeOf(path), form, nil)
 }
 
 // proofForm is a new proof of who is signed in: by password, or by passkey.

@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"errors"
@@ -82,7 +82,9 @@ func (p purpose) inConsole() bool {
 }
 
 // takesForms reports whether a form that was sent there goes on after a proof of who is signed in.
-func (p purpose) takesForms() bool { return p.asksProof() || p.inConsole() && p.path != page.ConsolePath }
+func (p purpose) takesForms() bool {
+	return p.asksProof() || p.inConsole() && p.path != page.ConsolePath
+}
 
 // asksProof reports whether it is a page that asks for a fresh proof of who is signed in.
 func (p purpose) asksProof() bool {

@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"cmp"
@@ -21,9 +21,9 @@ type invitations struct {
 	auth  *auth.Provider
 }
 
-// invitationRoutes are how people come to work for a tenant.
-func (h *Handler) invitationRoutes(t *web.Table) {
-	i := invitations{h.options.Store, h.options.Auth}
+// invitationRoutes adds the routes for invitations to a tenant.
+func (r *Room) invitationRoutes(t *web.Table) {
+	i := invitations{r.Store, r.Auth}
 	const path, item = "/api/admin/invitations", "/api/admin/invitations/:id"
 	t.Add("GET", path, web.Admin(core.ActionTeamRead), web.Member,
 		web.List(i.list, func(i core.Invitation) string { return i.ID }), "List open invitations").

@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"encoding/json"
@@ -19,9 +19,9 @@ type userFilter struct {
 	Email core.Email `query:"email"`
 }
 
-// teamRoutes are who works for a tenant.
-func (h *Handler) teamRoutes(t *web.Table) {
-	m := team{h.options.Store}
+// teamRoutes adds the routes for the members of a tenant.
+func (r *Room) teamRoutes(t *web.Table) {
+	m := team{r.Store}
 	const all, one = "/api/admin/team", "/api/admin/team/:id"
 	t.Add("GET", all, web.Admin(core.ActionTeamRead), web.Member,
 		web.List(m.list, func(m core.Teammate) string { return m.ID }), "List the members of a tenant").
@@ -38,13 +38,13 @@ func (h *Handler) teamRoutes(t *web.Table) {
 		Refuses(web.TenantNamed, web.Clash("The member is the caller, or has no role in a tenant"))
 }
 
-// userRoutes are the accounts of people, for operators.
-func (h *Handler) userRoutes(t *web.Table) {
-	u := users{h.options.Store}
+// userRoutes adds the routes for accounts, for server administrators.
+func (r *Room) userRoutes(t *web.Table) {
+	u := users{r.Store}
 	const all, item = "/api/admin/users", "/api/admin/users/:id"
 	may := web.Admin(core.ActionUserManage)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(u.find).Missing(web.ErrNotFound) }
-	r := web.Crud(t, all, "User", "a user", "users", web.Resource{
+	rows := web.Crud(t, all, "User", "a user", "users", web.Resource{
 		Find: u.find, Missing: web.ErrNotFound, List: web.List(u.list, func(u core.User) string { return u.ID }),
 		Create: web.JSON(u.create).Fails(core.NotFound, core.Conflict), Show: web.Path(u.show),
 		Update: web.JSON(u.update).Fails(core.Conflict),
@@ -54,19 +54,19 @@ func (h *Handler) userRoutes(t *web.Table) {
 			Remove: core.ActionUserManage,
 		},
 	})
-	r.Create.
+	rows.Create.
 		Example(web.Object{
 			"email": "max@acme.example", "name": "Max", "role": "publisher",
 			"tenant_id": web.ExampleID,
 		}).
 		Refuses(web.BadEmail, web.Clashing("already_exists", "email", "Another user has this address"))
-	r.Update.Example(web.Object{"name": "Maximilian"}).
+	rows.Update.Example(web.Object{"name": "Maximilian"}).
 		Refuses(
 			web.BadEmail,
 			web.Clashing("already_exists", "email", "Another user has this address"),
 			web.Clash("The user is the caller or the last server administrator"),
 		)
-	r.Remove.Refuses(web.Clash("The user is the caller or the last server administrator"))
+	rows.Remove.Refuses(web.Clash("The user is the caller or the last server administrator"))
 	t.Add("POST", item+"/roles", may, web.Member, one(web.JSON(u.grant)), "Grant a role to a user").Named("grantRole").
 		Example(web.Object{"role": "editor", "tenant_id": web.ExampleID})
 	t.Add("POST", item+"/roles/revoke", may, web.Member,
@@ -88,7 +88,7 @@ func (h *Handler) userRoutes(t *web.Table) {
 		Named("listUserPasskeys")
 	t.Add("DELETE", item+"/passkeys/:passkey_id", may, web.Member, one(web.Query(u.removePasskey)),
 		"Remove a passkey of a user; they get an email and stay signed in").Named("removeUserPasskey")
-	k := tokens{h.options.Store}
+	k := tokens{r.Store}
 	t.Add("DELETE", "/api/admin/tokens/:id", may, web.Member, web.Path(k.remove).Find(k.find).Missing(web.ErrNotFound),
 		"Revoke an access token and all other tokens of the same sign-in").Named("endToken")
 	t.Add("GET", item+"/export", may.Exports(), web.Member,
@@ -148,8 +148,8 @@ func rolesShown(u *core.User) {
 	}
 }
 
-// newUser is the body of POST /api/admin/users.
-type newUser struct {
+// NewUser is the body of POST /api/admin/users.
+type NewUser struct {
 	Email         core.Email `json:"email" is:"required"`
 	Name          string     `json:"name" like:"line" max:"100"`
 	EmailVerified bool       `json:"email_verified"`
@@ -158,7 +158,7 @@ type newUser struct {
 }
 
 // create makes a user without a password, who sets one by "forgot password".
-func (a users) create(c *web.Call, in newUser) (core.User, error) {
+func (a users) create(c *web.Call, in NewUser) (core.User, error) {
 	u := core.NewUser(in.Email, c.Now)
 	if in.Name != "" {
 		u.Name = in.Name
@@ -241,19 +241,19 @@ func (a users) remove(c *web.Call, in deletedUser) (madeClients, error) {
 	return endClients(c, a.store, c.ID(), "", in.DisableClients)
 }
 
-// roleInput names a role of a user.
-type roleInput struct {
+// RoleInput names a role of a user.
+type RoleInput struct {
 	Role     string `json:"role" is:"required" enum:"operator|tenant_admin|publisher|editor|viewer"`
 	TenantID string `json:"tenant_id"`
 }
 
-// grantInput is the body of POST /api/admin/users/:id/roles.
-type grantInput struct {
-	roleInput
+// GrantInput is the body of POST /api/admin/users/:id/roles.
+type GrantInput struct {
+	RoleInput
 	EmailVerified bool `json:"email_verified"` // the caller knows the address to be the user's
 }
 
-func (a users) grant(c *web.Call, in grantInput) (core.User, error) {
+func (a users) grant(c *web.Call, in GrantInput) (core.User, error) {
 	role := core.Role{Role: in.Role, TenantID: in.TenantID}
 	if err := web.UnknownTenant(a.store.GrantRole(behalf(c), c.ID(), role, in.EmailVerified, c.Now)); err != nil {
 		return core.User{}, err
@@ -261,7 +261,7 @@ func (a users) grant(c *web.Call, in grantInput) (core.User, error) {
 	return a.show(c, c.ID())
 }
 
-func (a users) revoke(c *web.Call, in roleInput) (core.User, error) {
+func (a users) revoke(c *web.Call, in RoleInput) (core.User, error) {
 	err := another(c, c.ID())
 	if err == nil {
 		err = a.store.RevokeRole(behalf(c), c.ID(), core.Role{Role: in.Role, TenantID: in.TenantID})

@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"newsletterd/core"
@@ -6,10 +6,10 @@ import (
 	"newsletterd/store"
 )
 
-// clientRoutes are the OAuth clients of tenants.
-func (h *Handler) clientRoutes(t *web.Table) {
-	clients := clients{h.options.Store}
-	r := web.Crud(t, "/api/admin/oauth-clients", "OAuthClient", "an OAuth client", "OAuth clients", web.Resource{
+// clientRoutes adds the routes for OAuth clients of tenants.
+func (r *Room) clientRoutes(t *web.Table) {
+	clients := clients{r.Store}
+	rows := web.Crud(t, "/api/admin/oauth-clients", "OAuthClient", "an OAuth client", "OAuth clients", web.Resource{
 		Find: clients.find, Missing: web.ErrNotFound, List: web.List(clients.list,
 			func(c core.Client) string { return c.ID }),
 		Create: web.JSON(clients.create).Fails(core.NotFound), Show: web.Path(clients.show),
@@ -20,22 +20,22 @@ func (h *Handler) clientRoutes(t *web.Table) {
 			Remove: core.ActionClientManage,
 		},
 	})
-	r.Create.Requires("name").
+	rows.Create.Requires("name").
 		Example(web.Object{
 			"tenant_id": web.ExampleID, "name": "Shop", "client_type": "public",
 			"redirect_uris": []string{"https://app.example.org/callback"},
 		}).
 		Refuses(saidByClient...)
-	r.Update.Example(web.Object{"redirect_uris": []string{
+	rows.Update.Example(web.Object{"redirect_uris": []string{
 		"https://app.example.org/callback",
 		"https://app.example.org/again",
 	}}).
 		Refuses(saidByClient...)
 }
 
-// clientSecretRoutes are the secrets of OAuth clients.
-func (h *Handler) clientSecretRoutes(t *web.Table) {
-	a := clients{h.options.Store}
+// clientSecretRoutes adds the routes for the secrets of OAuth clients.
+func (r *Room) clientSecretRoutes(t *web.Table) {
+	a := clients{r.Store}
 	const item = "/api/admin/oauth-clients/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
 	t.Add("POST", item+"/rotate-secret", web.Admin(core.ActionClientSecret), web.Member,
@@ -53,8 +53,8 @@ func (h *Handler) clientSecretRoutes(t *web.Table) {
 // clients serves /api/admin/oauth-clients.
 type clients struct{ store *store.Store }
 
-// clientReply is a client as it was changed, and its secret in the one answer after it was made.
-type clientReply struct {
+// OAuthClientWithSecret is a client as it was changed, and its secret in the one answer after it was made.
+type OAuthClientWithSecret struct {
 	core.Client
 	Secret   string   `json:"client_secret,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // what it is registered for and can't do
@@ -84,37 +84,37 @@ func (a clients) list(c *web.Call, in clientFilter, page core.Page) ([]core.Clie
 	return a.store.Clients(c, []string{core.TenantNone}, false, page)
 }
 
-func (a clients) create(c *web.Call, in core.ClientInput) (clientReply, error) {
+func (a clients) create(c *web.Call, in core.ClientInput) (OAuthClientWithSecret, error) {
 	client, secret, err := core.NewClient(in, web.IsOperator(c), c.Now)
 	if err == nil {
 		err = web.MayGive(c, client.TenantID)
 	}
 	if err != nil {
-		return clientReply{}, err
+		return OAuthClientWithSecret{}, err
 	}
 	client.CreatedBy = web.Actor(c)
-	return clientReply{client, secret, client.Warnings()}, web.UnknownTenant(a.store.AddClient(c, client, web.Actor(c)))
+	return OAuthClientWithSecret{client, secret, client.Warnings()}, web.UnknownTenant(a.store.AddClient(c, client, web.Actor(c)))
 }
 
 func (a clients) show(c *web.Call, id string) (core.Client, error) { return a.store.Client(c, id) }
 
-func (a clients) update(c *web.Call, in core.ClientInput) (clientReply, error) {
+func (a clients) update(c *web.Call, in core.ClientInput) (OAuthClientWithSecret, error) {
 	var secret string
 	client, err := a.store.UpdateClient(c, c.ID(), web.Actor(c), func(client *core.Client) (err error) {
 		secret, err = client.Change(in, web.IsOperator(c), c.Now)
 		return err
 	})
-	return clientReply{client, secret, client.Warnings()}, err
+	return OAuthClientWithSecret{client, secret, client.Warnings()}, err
 }
 
 // rotate gives a client another secret; an overlap lets the one before stay good for a while.
-func (a clients) rotate(c *web.Call, in web.SecretOverlap) (clientReply, error) {
+func (a clients) rotate(c *web.Call, in web.SecretOverlap) (OAuthClientWithSecret, error) {
 	var secret string
 	client, err := a.store.UpdateClient(c, c.ID(), web.Actor(c), func(client *core.Client) (err error) {
 		secret, err = client.RotateSecret(in.Or(0), web.IsOperator(c), c.Now)
 		return err
 	})
-	return clientReply{client, secret, client.Warnings()}, err
+	return OAuthClientWithSecret{client, secret, client.Warnings()}, err
 }
 
 func (a clients) endOld(c *web.Call, id string) (core.Client, error) {

@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"errors"
@@ -27,8 +27,8 @@ type loginRequest struct {
 	clientForm
 }
 
-// refreshRequest is RFC 6749 section 6.
-type refreshRequest struct {
+// refreshTokenRequest is RFC 6749 section 6.
+type refreshTokenRequest struct {
 	GrantType    string `form:"grant_type,required" min:"1" oneof:"refresh_token"`
 	RefreshToken string `form:"refresh_token,required"`
 	Scope        string `form:"scope"`
@@ -68,7 +68,7 @@ func (o grants) login(c *web.Call, in loginRequest) (auth.TokenResponse, error) 
 	})
 }
 
-func (o grants) refresh(c *web.Call, in refreshRequest) (auth.TokenResponse, error) {
+func (o grants) refresh(c *web.Call, in refreshTokenRequest) (auth.TokenResponse, error) {
 	if in.GrantType != "refresh_token" {
 		return auth.TokenResponse{}, auth.ErrUnsupportedGrant
 	}

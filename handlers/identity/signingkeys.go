@@ -1,4 +1,4 @@
-package handlers
+package identity
 
 import (
 	"newsletterd/auth"
@@ -10,6 +10,17 @@ import (
 
 // signingKeys serves /api/admin/signing-keys: the keys that tokens are signed with, without their private parts.
 type signingKeys struct{ store *store.Store }
+
+// keyRoutes adds the routes for signing keys.
+func (r *Room) keyRoutes(t *web.Table) {
+	keys := signingKeys{r.Store}
+	may := web.Admin(core.ActionKeyManage)
+	t.Add("GET", "/api/admin/signing-keys", may, web.Member, web.Get(keys.list),
+		"List token signing keys, oldest first").Named("listSigningKeys")
+	t.Add("POST", "/api/admin/signing-keys/rotate", may, web.Member, web.Get(keys.rotate).Created().Fails(core.Conflict),
+		"Create the next signing keys; they take effect tomorrow").Named("rotateSigningKeys").
+		Refuses(web.Clash("The next keys already exist"))
+}
 
 // signingKey is a key as operators see it.
 type signingKey struct {

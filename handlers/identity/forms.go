@@ -1,0 +1,54 @@
+package identity
+
+import "reflect"
+
+// Forms that are described and not read: the specification declares them, and the token endpoint reads them as one.
+type (
+	authorizationCodeTokenRequest struct {
+		GrantType    string `form:"grant_type,required" enum:"authorization_code"`
+		Code         string `form:"code,required"`
+		RedirectURI  string `form:"redirect_uri,required"`
+		CodeVerifier string `form:"code_verifier,required"`
+		clientForm
+	}
+	clientCredentialsTokenRequest struct {
+		GrantType string `form:"grant_type,required" enum:"client_credentials"`
+		Scope     string `form:"scope"`
+		clientForm
+	}
+	authorizeQuery struct {
+		ClientID            string `query:"client_id,required"`
+		RedirectURI         string `query:"redirect_uri,required"`
+		ResponseType        string `query:"response_type,required" enum:"code"`
+		Scope               string `query:"scope,required"`
+		CodeChallenge       string `query:"code_challenge,required"`
+		CodeChallengeMethod string `query:"code_challenge_method,required" enum:"S256"`
+		State               string `query:"state"`
+		Nonce               string `query:"nonce"`
+		Prompt              string `query:"prompt"`
+		MaxAge              string `query:"max_age"`
+		LoginHint           string `query:"login_hint"`
+		IDTokenHint         string `query:"id_token_hint"`
+		Claims              string `query:"claims"`
+		ACRValues           string `query:"acr_values"`
+		ResponseMode        string `query:"response_mode" enum:"query|form_post"`
+	}
+	logoutQuery struct {
+		IDTokenHint           string `query:"id_token_hint"`
+		ClientID              string `query:"client_id"`
+		PostLogoutRedirectURI string `query:"post_logout_redirect_uri"`
+		State                 string `query:"state"`
+	}
+)
+
+// tokenForms are the forms of the token endpoint, one for each grant.
+var tokenForms = []reflect.Type{
+	reflect.TypeFor[authorizationCodeTokenRequest](), reflect.TypeFor[refreshTokenRequest](),
+	reflect.TypeFor[clientCredentialsTokenRequest](),
+}
+
+// RefreshRequest is the body that the specification declares for refreshing a token.
+type RefreshRequest struct {
+	RefreshToken string `json:"refresh_token" is:"required"`
+	ClientID     string `json:"client_id" is:"required"`
+}

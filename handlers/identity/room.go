@@ -1,0 +1,36 @@
+package identity
+
+import (
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/page"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// Room holds the dependencies of the endpoints and pages for accounts and sign-in.
+type Room struct {
+	Store   *store.Store
+	Auth    *auth.Provider
+	Forgets *web.OriginLimits // limits password reset emails, through API and page
+	// ShowAccount renders the account page in the layout of the console.
+	ShowAccount func(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error)
+
+	registers *web.Rate // of new accounts, through API and page
+}
+
+// Routes adds the endpoints and pages.
+func (r *Room) Routes(t *web.Table) {
+	r.registers = web.NewRate(20, time.Hour)
+	r.accountRoutes(t)
+	r.providerRoutes(t)
+	r.pageRoutes(t)
+	r.clientRoutes(t)
+	r.clientSecretRoutes(t)
+	r.invitationRoutes(t)
+	r.teamRoutes(t)
+	r.userRoutes(t)
+	r.keyRoutes(t)
+}
