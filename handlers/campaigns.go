@@ -8,6 +8,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -19,7 +20,7 @@ type campaignsAPI struct {
 	store  *store.Store
 	sealer *auth.Sealer // of the links in previews and tests
 	checks *drafts.Checks
-	relay  *RelayOptions // how emails leave
+	relay  *tenants.RelayOptions // how emails leave
 }
 
 // campaignRoutes are what is written, looked at, approved and sent.

@@ -10,27 +10,22 @@
 //
 //	routes.go            THE TABLE: every endpoint, in rows that the file of each area has
 //	handler.go           Options, New: what the HTTP edge is made of
-//	tenants.go listrecords.go   tenants, newsletter lists
 //	newsletter.go        /api/newsletter
 //	lists.go subscribers*.go suppressions.go hygiene.go   lists, subscribers, the suppression list, inactive subscribers
 //	imports.go importfaults.go importquestions.go   uploaded files of subscribers
 //	campaigns.go campaigns_*.go   campaigns: checks, versions, sending, corrections
-//	templates.go themes.go media.go media_turns.go   templates, themes, pictures
+//	media.go media_turns.go   pictures
 //	sendjobs.go          send jobs and their stats; sendjobs_try.go: preview and test email
 //	sendjobs_*.go        tracked links, what was sent to an address, recipients and their export
 //	tracked.go tracking_consent.go   pixel, tracked links, the web version, consent to tracking
 //	webhooks.go          signed events and full-sync batches from member services
-//	mailproviders.go     events of mail providers; providers.go: the providers themselves
-//	webhookclients.go endpoints.go   who sends us signed webhooks, and who receives ours
-//	senderdomains.go domainrecords.go   domains that tenants mail from; every record that they need
-//	relays.go            how mails leave, and test mails
-//	dkimkeys.go          keys that sign mails, and their DNS records
-//	audit.go outbox.go   the audit log, waiting events
+//	mailproviders.go     events of mail providers
+//	audit.go             the audit log
 //	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
 //
-// Rooms add their rows to the table: handlers/identity has accounts and sign-in, handlers/devices has devices, agents
-// and models, and handlers/segments has segments and tags.
+// Rooms add their rows to the table: handlers/tenants has tenants and their settings, handlers/identity accounts and
+// sign-in, handlers/devices devices, agents and models, and handlers/segments segments and tags.
 // How campaigns are looked at and tried before they are sent is in handlers/drafts.
 //
 // and the pages, whose layout and words are in handlers/page:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 )
 
 // Receivers of events for scenarios. None is posted to: what a test comes to follows from the URL.
@@ -52,7 +53,7 @@ func init() {
 	steps["theme"] = func(e *env, name string, args map[string]string) {
 		tenant, err := e.store.Tenant(e.t.Context(), e.value(args["tenant"]))
 		e.must(err)
-		t, err := NewTheme(&tenant, core.ThemeInput{Name: &name}, 1)
+		t, err := drafts.NewTheme(&tenant, core.ThemeInput{Name: &name}, 1)
 		e.must(err)
 		e.must(e.store.AddTheme(e.t.Context(), t, "command"))
 		e.name(name, t.ID)

@@ -18,6 +18,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/picture"
@@ -51,8 +52,8 @@ type Options struct {
 	SNS            *report.SNS                      // how messages of Amazon SNS are checked; nil: none is accepted
 	// how the TXT records of sender domains and DKIM keys are looked up; nil: no name server answers
 	LookupTXT auth.LookupTXT
-	DNS       DNSOptions
-	Relay     RelayOptions
+	DNS       tenants.DNSOptions
+	Relay     tenants.RelayOptions
 	Checks    *drafts.Checks // how campaigns are checked; nil: only by what LookupTXT finds
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer

@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/page"
+	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/members"
@@ -38,7 +39,7 @@ func (h *Handler) listRoutes(t *web.Table) {
 	const item = "/api/admin/newsletter-lists/:id"
 	read := web.Admin(core.ActionListRead)
 	one := func(e web.Endpoint) web.Endpoint {
-		return e.Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound)
+		return e.Find(tenants.FindList).Missing(core.ErrListNotFound)
 	}
 	t.Add("GET", item+"/reasons", read, web.Member, one(web.Path(l.reasons)), "Count the reasons people gave for "+
 		"unsubscribing").
@@ -241,54 +242,4 @@ func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, e
 	return web.RowsOf(left, func(s *core.Subscription) subscriber {
 		return a.shown(c, &people.ListedSubscription{Subscription: *s, TenantID: tenant})
 	}), err
-}
-
-// restoring serves deleted tenants and lists, which can be restored for core.RestorableFor.
-type restoring struct{ store *store.Store }
-
-// restoreRoutes are the deleted tenants and lists.
-func (h *Handler) restoreRoutes(t *web.Table) {
-	a := restoring{h.options.Store}
-	key := func(d core.Deleted) string { return d.ID }
-	t.Add("GET", "/api/admin/deleted-tenants", web.Admin(core.ActionTenantManage), web.Member, web.List(a.tenants, key),
-		"List deleted tenants that can be restored").Named("listDeletedTenants")
-	t.Add("POST", "/api/admin/tenants/:id/restore", web.Admin(core.ActionTenantManage), web.Member,
-		web.Path(a.restoreTenant).Find(a.findTenant).Missing(web.ErrNotFound),
-		"Restore a tenant deleted in the last 30 days; its clients and webhook endpoints stay disabled").
-		Named("restoreTenant")
-	t.Add("GET", "/api/admin/deleted-newsletter-lists", web.Admin(core.ActionListSettings), web.Member,
-		web.List(a.lists, key), "List deleted lists that can be restored").Named("listDeletedNewsletterLists")
-	t.Add("POST", "/api/admin/newsletter-lists/:id/restore", web.Admin(core.ActionListSettings), web.Member,
-		web.Path(a.restoreList).Find(a.findList).Missing(core.ErrListNotFound),
-		"Restore a list deleted in the last 30 days; send jobs stay canceled").Named("restoreNewsletterList")
-}
-
-func (a restoring) tenants(c *web.Call, _ struct{}, page core.Page) ([]core.Deleted, error) {
-	return a.store.DeletedTenants(c, c.Now, page)
-}
-
-func (a restoring) findTenant(c *web.Call) error {
-	_, err := a.store.DeletedTenant(c, c.ID(), c.Now)
-	return web.OwnRecord(c, c.ID(), core.ActionTenantRead, err, web.ErrNotFound)
-}
-
-func (a restoring) restoreTenant(c *web.Call, id string) (core.Restored, error) {
-	return a.store.RestoreTenant(c, id, web.Actor(c), c.Now)
-}
-
-func (a restoring) lists(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Deleted, error) {
-	tenants, all, err := web.TenantsFor(c, in)
-	if err != nil {
-		return nil, err
-	}
-	return a.store.DeletedLists(c, tenants, all, c.Now, page)
-}
-
-func (a restoring) findList(c *web.Call) error {
-	d, err := a.store.DeletedList(c, c.ID(), c.Now)
-	return web.OwnRecord(c, d.TenantID, core.ActionListRead, err, core.ErrListNotFound)
-}
-
-func (a restoring) restoreList(c *web.Call, id string) (core.Restored, error) {
-	return a.store.RestoreList(c, id, web.Actor(c), c.Now)
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"newsletterd/core"
+	"newsletterd/handlers/tenants"
 	"newsletterd/store"
 	"newsletterd/store/db"
 	"newsletterd/store/storetest"
@@ -24,8 +25,8 @@ func init() {
 
 // keptServer are options where server administrators set the mail server, and every server but one takes the test.
 // transport is how emails leave while none is set.
-func keptServer(transport string) RelayOptions {
-	return RelayOptions{
+func keptServer(transport string) tenants.RelayOptions {
+	return tenants.RelayOptions{
 		Kept: true, From: "d@daemon.example", State: core.RelayState{Transport: transport, Directory: "./mail"},
 		TestOwn: func(_ context.Context, r *core.Relay, _ core.RelayMail) core.RelayTest {
 			if r.Host == "refuses.example.org" {
@@ -96,7 +97,7 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 
 // What the configuration sets, or forbids to set, the console and the API leave alone.
 func TestTheConfigurationsMailServerStays(t *testing.T) {
-	for name, o := range map[string]RelayOptions{
+	for name, o := range map[string]tenants.RelayOptions{
 		"mail_server_in_file": {State: core.RelayState{Transport: "smtp", Source: core.RelayFile}},
 		"mail_server_locked":  {Kept: true, Locked: true},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/db"
@@ -108,7 +109,7 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 		}).
 		Refuses(disabling...)
 	t.Add("POST", "/api/admin/newsletter-lists/:id/full-sync", web.Admin(core.ActionListSettings), web.Member,
-		web.JSON(news.fullSync).BodyOptional().Accepted().Find(lists{store: h.options.Store}.find).
+		web.JSON(news.fullSync).BodyOptional().Accepted().Find(tenants.FindList).
 			Missing(core.ErrListNotFound).Fails(core.Conflict),
 		"Start a full sync of a list to the send service").Named("startFullSync").
 		Example(web.Object{"take_over": false}).

@@ -9,6 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/identity"
 	"newsletterd/handlers/segments"
+	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 )
@@ -162,14 +163,14 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		"": never(append(roleInTenant,
 			without(where(web.Object{"tenant_id": filled}), web.Object{"role": web.Object{}}))...),
 	},
-	reflect.TypeFor[retryMails](): {"": never(
+	reflect.TypeFor[tenants.RetryMails](): {"": never(
 		where(web.Object{"id": positive, "tenant_id": filled}), where(web.Object{"id": positive, "kind": filled}),
 	)},
 	reflect.TypeFor[core.ShareInput](): {
 		"": never(where(web.Object{"email": filled, "user_id": filled}), web.Object{"not": oneOf("email", "user_id")}),
 	},
-	reflect.TypeFor[newProvider]():   {"": never(refusedProviders()...)},
-	reflect.TypeFor[templateInput](): {"": never(where(web.Object{"body_html": word(""), "body_text": word("")}))},
+	reflect.TypeFor[tenants.NewProvider]():   {"": never(refusedProviders()...)},
+	reflect.TypeFor[tenants.TemplateInput](): {"": never(where(web.Object{"body_html": word(""), "body_text": word("")}))},
 	reflect.TypeFor[core.MediaInput](): {
 		"": never(where(web.Object{"decorative": web.Object{"const": true}, "alt": filled})),
 	},

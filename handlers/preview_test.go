@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 )
 
 // The address that a preview prints for {{view_url}} shows the same mail, before the job goes out.
@@ -28,7 +29,7 @@ func TestThePreviewsAddressShowsIt(t *testing.T) {
 	ask("/api/send-jobs", `{"list_id": "`+e.value("weekly")+
 		`", "subject": "Hi", "body_html": "<p>For {{email}}</p><a href=\"{{view_url}}\">in a browser</a>",
 		"scheduled_at": "2199-01-01T00:00:00Z"}`, &made)
-	var p preview
+	var p drafts.Preview
 	ask("/api/send-jobs/"+made.SendJobID+"/preview", `{}`, &p)
 	link := regexp.MustCompile(`<a href="http://news.test(/v/[^"]+)">`).FindStringSubmatch(p.HTML)
 	if link == nil {

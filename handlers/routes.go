@@ -6,6 +6,7 @@ import (
 	"newsletterd/handlers/identity"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/segments"
+	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 )
 
@@ -18,34 +19,24 @@ import (
 // area has its rows in its own file, above the functions that they call.
 func (h *Handler) table() []*web.Route {
 	var t web.Table
-	pages := h.console()
-	(&identity.Room{
-		Store: h.options.Store, Auth: h.options.Auth, Forgets: h.forgets, ShowAccount: pages.ShowAccount,
+	o, pages := &h.options, h.console()
+	(&identity.Room{Store: o.Store, Auth: o.Auth, Forgets: h.forgets, ShowAccount: pages.ShowAccount}).Routes(&t)
+	(&tenants.Room{
+		Store: o.Store, Sealer: h.sealer, Origin: h.publicURL, ConfirmToken: o.Newsletter.ConfirmToken,
+		LookupTXT: o.LookupTXT, DNS: o.DNS, Relay: &o.Relay, Providers: o.Providers,
+		MayPost: o.MayPost, TestEndpoint: o.TestEndpoint,
 	}).Routes(&t)
 	h.pageRoutes(&t)
 	h.newsletterRoutes(&t)
 	h.newsletterPageRoutes(&t)
 	h.archiveRoutes(&t)
-	h.tenantRoutes(&t)
-	h.listRecordRoutes(&t)
-	h.restoreRoutes(&t)
 	rules := &segments.Room{Store: h.options.Store}
 	h.subscriberRoutes(&t, rules)
 	h.suppressionRoutes(&t)
 	h.listRoutes(&t)
 	h.syncRoutes(&t)
 	h.importRoutes(&t)
-	h.templateRoutes(&t)
-	h.webhookClientRoutes(&t)
-	h.endpointRoutes(&t)
-	h.senderDomainRoutes(&t)
-	h.dkimRoutes(&t)
-	h.relayRoutes(&t)
-	h.mailServerRoutes(&t)
-	h.themeRoutes(&t)
-	h.mailProviderRoutes(&t)
 	h.systemRoutes(&t)
-	h.outboxRoutes(&t)
 	h.reviewRoutes(&t, reviewPages{h.campaigns(), pages})
 	h.campaignRoutes(&t)
 	h.campaignCheckRoutes(&t)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/handlers/web"
 	"newsletterd/store/storetest"
 )
 
@@ -141,14 +140,5 @@ func TestKeysAskedForAtOnce(t *testing.T) {
 	all.Wait()
 	if made.Load() != 10 || refused.Load() != 10 {
 		t.Errorf("%d made, %d refused", made.Load(), refused.Load())
-	}
-	keys := dkimKeys{turn: web.NewTurn()}
-	if err := keys.turn.Take(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, _, err := keys.newKey(ctx, core.DKIMEd25519); err == nil {
-		t.Error("two keys are made at once")
 	}
 }

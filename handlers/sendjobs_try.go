@@ -8,13 +8,6 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// preview are the rendered parts of a job's mail.
-type preview struct {
-	Subject string `json:"subject"`
-	Text    string `json:"text"`
-	HTML    string `json:"html"`
-}
-
 // previewFor names a subscriber of the list, in the body as for a test mail or in the query; without one the mail is
 // rendered for a reader of whom nothing is known.
 type previewFor struct {
@@ -32,7 +25,7 @@ func (in *previewFor) CheckInput() error {
 }
 
 // preview renders a job's mail. What is known of a subscriber is for those who may read it.
-func (a sendjobs) preview(c *web.Call, in previewFor) (out preview, err error) {
+func (a sendjobs) preview(c *web.Call, in previewFor) (out drafts.Preview, err error) {
 	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
 		return out, core.Lacking(core.ActionPeopleRead)
 	}

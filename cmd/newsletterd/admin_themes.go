@@ -7,7 +7,6 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
 	"newsletterd/handlers/drafts"
 	"newsletterd/store"
 	"newsletterd/store/people"
@@ -50,7 +49,7 @@ func (p *program) themeCommands() *cli.Command {
 			if err != nil {
 				return missing(err, "tenant", c.String("tenant"))
 			}
-			t, err := handlers.NewTheme(&of, in, now())
+			t, err := drafts.NewTheme(&of, in, now())
 			if err == nil {
 				err = s.AddTheme(c.Context, t, actor())
 			}
@@ -123,7 +122,7 @@ func (p *program) previewThemeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			bulk, moved, err := handlers.ThemeSample(&t, &of)
+			bulk, moved, err := drafts.ThemeSample(&t, &of)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/tenants"
 	"newsletterd/store"
 )
 
@@ -48,9 +48,9 @@ func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store
 }
 
 // domainDNS is how the records of sender domains are looked at.
-func domainDNS(cfg *config.Config) handlers.DNSOptions {
+func domainDNS(cfg *config.Config) tenants.DNSOptions {
 	r := resolverOf(cfg.Mail.DNSServer)
-	o := handlers.DNSOptions{
+	o := tenants.DNSOptions{
 		BounceDomain: cfg.Mail.BounceDomain, Kept: cfg.ServerInDatabase(),
 		NS: func(ctx context.Context, zone string) (names []string, err error) {
 			found, err := r.LookupNS(ctx, zone)

@@ -76,6 +76,10 @@ var mayImport = map[string][]string{
 	},
 	"handlers/devices":  {"core", "handlers/web", "store", "store/devices", "store/files"},
 	"handlers/segments": {"core", "handlers/web", "store", "store/audience", "store/bulk", "store/db"},
+	"handlers/tenants": {
+		"core", "auth", "handlers/drafts", "handlers/web", "mail", "mail/dkim", "mail/report", "store",
+		"store/db", "store/tenants",
+	},
 	"handlers/identity": {
 		"core", "auth", "handlers/page", "handlers/web", "mail/notice", "store", "store/db", "store/identity",
 	},
@@ -87,10 +91,9 @@ var mayImport = map[string][]string{
 	},
 	"handlers": {
 		"core", "store", "store/people", "store/members", "store/imports", "store/campaigns", "store/db", "store/devices",
-		"store/files", "store/identity", "store/tenants", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup",
-		"mail/notice", "mail/picture",
-		"mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/devices", "handlers/identity",
-		"handlers/segments",
+		"store/files", "store/identity", "store/tenants", "store/subscribercsv", "auth", "mail", "mail/markup",
+		"mail/notice", "mail/picture", "mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/devices", "handlers/identity",
+		"handlers/segments", "handlers/tenants",
 		"handlers/console",
 	},
 

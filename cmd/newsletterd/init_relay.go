@@ -8,7 +8,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/tenants"
 )
 
 // noRelay is the answer of people who set up the mail server later.
@@ -216,7 +216,7 @@ func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
 	c.Host, c.Port, c.TLS, c.Username, c.Password = r.Host, r.Port, r.TLS, r.Username, r.Password
 	fmt.Fprintf(a.p.err, "Sending a test email through %s …\n", net.JoinHostPort(r.Host, strconv.Itoa(r.Port)))
 	t := relayOptions(cfg).Test(a.c.Context, nil, core.RelayMail{
-		From: s.From(), To: to, Data: handlers.TestMail(s.From(), to, now()),
+		From: s.From(), To: to, Data: tenants.TestMail(s.From(), to, now()),
 	})
 	return &t
 }

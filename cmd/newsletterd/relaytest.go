@@ -7,7 +7,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/tenants"
 	"newsletterd/mail/smtp"
 )
 
@@ -18,8 +18,8 @@ const (
 )
 
 // relayOptions is how mails leave, and how that is tried.
-func relayOptions(cfg *config.Config) handlers.RelayOptions {
-	o := handlers.RelayOptions{
+func relayOptions(cfg *config.Config) tenants.RelayOptions {
+	o := tenants.RelayOptions{
 		From: cfg.Mail.From, Kept: cfg.ServerInDatabase(), Locked: !cfg.Mail.Console,
 		State: core.RelayState{
 			Transport: "directory", Directory: cfg.Mail.Directory, KeyInDatabase: cfg.Auth.KeyFile == "",

@@ -29,7 +29,7 @@ func errorTexts(t *testing.T) map[string]string {
 		"core", "store", "store/campaigns", "store/db", "store/devices", "store/files", "store/identity",
 		"store/imports", "store/audience", "store/bulk", "handlers/segments",
 		"store/members", "store/people", "store/tenants", "store/subscribercsv",
-		"auth", "handlers", "handlers/devices", "handlers/drafts", "handlers/identity", "handlers/page", "handlers/web", "handlers/console",
+		"auth", "handlers", "handlers/devices", "handlers/drafts", "handlers/identity", "handlers/tenants", "handlers/page", "handlers/web", "handlers/console",
 		"mail",
 		"mail/markup", "mail/picture", "mail/report", "mail/smtp", "netguard",
 	} {

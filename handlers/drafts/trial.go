@@ -11,6 +11,13 @@ import (
 	"newsletterd/store"
 )
 
+// Preview contains the rendered parts of an email.
+type Preview struct {
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	HTML    string `json:"html"`
+}
+
 // Trial tests a send job before it is sent. The API and the command line share it.
 type Trial struct {
 	Store  *store.Store

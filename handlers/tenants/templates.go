@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 // templates serves /api/admin/templates.
 type templates struct{ store *store.Store }
 
-// templateInput is what a caller wants a template to be; an absent field stays as it is.
-type templateInput struct {
+// TemplateInput is what a caller wants a template to be; an absent field stays as it is.
+type TemplateInput struct {
 	TenantID string  `json:"tenant_id"` // of a new one
 	Name     *string `json:"name" like:"template_name" min:"1" max:"100"`
 	Layout   *string `json:"layout"`
@@ -22,33 +22,33 @@ type templateInput struct {
 	BodyText *string `json:"body_text"`
 }
 
-// templateRoutes are the templates and layouts of tenants.
-func (h *Handler) templateRoutes(t *web.Table) {
-	a := templates{h.options.Store}
+// templateRoutes adds the routes for templates and layouts.
+func (r *Room) templateRoutes(t *web.Table) {
+	a := templates{r.Store}
 	const all = "/api/admin/templates"
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	r := web.Crud(t, all, "Template", "a template", "templates, without their bodies", web.Resource{
+	rows := web.Crud(t, all, "Template", "a template", "templates, without their bodies", web.Resource{
 		Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, templateHead.key),
-		Create: web.JSON(a.create).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict), Show: web.Path(a.show),
-		Update: web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict),
+		Create: web.JSON(a.create).MaxBody(maxTemplate).Fails(core.NotFound, core.Conflict), Show: web.Path(a.show),
+		Update: web.JSON(a.update).MaxBody(maxTemplate).Fails(core.Conflict),
 		Remove: web.Query(a.remove).Fails(core.Conflict),
 		May:    web.Rights{Read: read, Create: write, Change: write, Remove: write},
 	})
-	r.List.Refuses(web.TenantNamed)
-	r.Create.Requires("name").
-		Limits(never(web.Object{"not": oneOf("body_html", "body_text")})).
+	rows.List.Refuses(web.TenantNamed)
+	rows.Create.Requires("name").
+		Limits(hasBody).
 		Example(web.Object{
 			"tenant_id": web.ExampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}",
 			"body_text": "Acme\n\n{{content}}",
 		}).
 		Refuses(saidByTemplate...)
-	r.Update.Example(web.Object{"body_html": "<h1>Acme Gardens</h1>{{content}}"}).
+	rows.Update.Example(web.Object{"body_html": "<h1>Acme Gardens</h1>{{content}}"}).
 		Refuses(saidByTemplate...)
-	r.Remove.Refuses(web.Clashing("template_in_use", "", "The template is in use; set force to delete it anyway"))
+	rows.Remove.Refuses(web.Clashing("template_in_use", "", "The template is in use; set force to delete it anyway"))
 	t.Add("GET", all+"/:id/uses", web.Admin(read), web.Member, web.Path(a.uses).Find(a.find).Missing(web.ErrNotFound),
 		"List where a template is used").Named("listTemplateUses")
 	t.Add("POST", "/api/admin/template-preview", web.Admin(read), web.Member,
-		web.JSON(a.try).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict),
+		web.JSON(a.try).MaxBody(maxTemplate).Fails(core.NotFound, core.Conflict),
 		"Render an unsaved template with its layout").Named("tryTemplate").
 		Example(web.Object{"tenant_id": web.ExampleID, "layout": "", "body_html": "<p>Hello {{email}}</p>"}).
 		Refuses(saidByTemplate...)
@@ -58,7 +58,16 @@ func (h *Handler) templateRoutes(t *web.Table) {
 		Refuses(web.Clashing("layout_missing", "", "The layout isn't one of the tenant's templates"))
 }
 
-func (in *templateInput) record() core.TemplateInput {
+// hasBody are the limits of a new template: it has HTML or text.
+var hasBody = web.Object{"not": web.Object{"anyOf": []web.Object{{"not": web.Object{"anyOf": []web.Object{
+	{"required": []string{"body_html"}, "properties": web.Object{"body_html": web.Object{"minLength": 1}}},
+	{"required": []string{"body_text"}, "properties": web.Object{"body_text": web.Object{"minLength": 1}}},
+}}}}}}
+
+// maxTemplate is the size of a template; each of its two bodies may have a fifth of it.
+const maxTemplate = 5 * web.MiB
+
+func (in *TemplateInput) record() core.TemplateInput {
 	return core.TemplateInput{Name: in.Name, Layout: in.Layout, BodyHTML: in.BodyHTML, BodyText: in.BodyText}
 }
 
@@ -92,7 +101,7 @@ func (a templates) list(c *web.Call, in web.TenantFilter, page core.Page) ([]tem
 	return heads, err
 }
 
-func (a templates) create(c *web.Call, in templateInput) (t core.Template, err error) {
+func (a templates) create(c *web.Call, in TemplateInput) (t core.Template, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return t, err
@@ -110,7 +119,7 @@ func (a templates) show(c *web.Call, id string) (core.Template, error) {
 	return a.store.TemplateByID(c, id)
 }
 
-func (a templates) update(c *web.Call, in templateInput) (core.Template, error) {
+func (a templates) update(c *web.Call, in TemplateInput) (core.Template, error) {
 	return a.store.UpdateTemplate(c, c.ID(), web.Actor(c), func(t *core.Template) error {
 		if err := t.Change(in.record(), c.Now); err != nil {
 			return err
@@ -147,7 +156,7 @@ func (a templates) uses(c *web.Call, id string) ([]core.TemplateUse, error) {
 	return append([]core.TemplateUse{}, uses...), err
 }
 
-func (a templates) preview(c *web.Call, id string) (out preview, err error) {
+func (a templates) preview(c *web.Call, id string) (out drafts.Preview, err error) {
 	t, err := a.store.TemplateByID(c, id)
 	if err != nil {
 		return out, err
@@ -156,7 +165,7 @@ func (a templates) preview(c *web.Call, id string) (out preview, err error) {
 }
 
 // try is the preview of a template that isn't kept. It needs no name.
-func (a templates) try(c *web.Call, in templateInput) (out preview, err error) {
+func (a templates) try(c *web.Call, in TemplateInput) (out drafts.Preview, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
@@ -176,7 +185,7 @@ func (a templates) try(c *web.Call, in templateInput) (out preview, err error) {
 }
 
 // rendered returns a mail of a template with its layout.
-func (a templates) rendered(c *web.Call, t *core.Template) (out preview, err error) {
+func (a templates) rendered(c *web.Call, t *core.Template) (out drafts.Preview, err error) {
 	content := drafts.SampleContent(t)
 	if content.Tenant, err = a.store.Tenant(c, t.TenantID); err != nil {
 		return out, err

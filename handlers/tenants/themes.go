@@ -1,25 +1,21 @@
-package handlers
+package tenants
 
 import (
-	"cmp"
-
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
-	"newsletterd/mail"
-	"newsletterd/mail/markup"
 	"newsletterd/store"
 )
 
 // themes serves /api/admin/themes.
 type themes struct{ store *store.Store }
 
-// themeRoutes are the themes of tenants.
-func (h *Handler) themeRoutes(t *web.Table) {
-	a := themes{h.options.Store}
+// themeRoutes adds the routes for themes.
+func (r *Room) themeRoutes(t *web.Table) {
+	a := themes{r.Store}
 	const all = "/api/admin/themes"
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	r := web.Crud(t, all, "Theme", "a theme", "the tenants' own themes",
+	rows := web.Crud(t, all, "Theme", "a theme", "the tenants' own themes",
 		web.Resource{
 			Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, func(t core.Theme) string { return t.ID }),
 			Create: web.JSON(a.create).Fails(core.NotFound, core.Conflict), Show: web.Path(a.show),
@@ -27,17 +23,17 @@ func (h *Handler) themeRoutes(t *web.Table) {
 			Remove: web.Path(a.remove).Fails(core.Conflict),
 			May:    web.Rights{Read: read, Create: write, Change: write, Remove: write},
 		})
-	r.List.Refuses(web.TenantNamed)
-	r.Create.Requires("name").
+	rows.List.Refuses(web.TenantNamed)
+	rows.Create.Requires("name").
 		Example(web.Object{
 			"tenant_id": web.ExampleID, "name": "Ours", "base": "journal", "font": "georgia", "radius": 4,
 			"light":  web.Object{"accent": "#7a1f3d", "link": "#7a1f3d"},
 			"social": []web.Object{{"name": "Mastodon", "url": "https://social.example/@acme"}},
 		}).
 		Refuses(ofTheme...)
-	r.Update.Example(web.Object{"footer_text": "Sent with care by Acme.", "width": 620}).
+	rows.Update.Example(web.Object{"footer_text": "Sent with care by Acme.", "width": 620}).
 		Refuses(ofTheme...)
-	r.Remove.Refuses(web.Clashing("theme_in_use", "", "A draft or a campaign in review uses the theme"))
+	rows.Remove.Refuses(web.Clashing("theme_in_use", "", "A draft or a campaign in review uses the theme"))
 	t.Add("POST", all+"/:id/preview", web.Admin(read), web.Member,
 		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound),
 		"Preview a sample newsletter in a theme").Named("previewTheme")
@@ -72,7 +68,7 @@ func (a themes) create(c *web.Call, in newTheme) (t core.Theme, err error) {
 	}
 	of, err := a.store.Tenant(c, tenant)
 	if err == nil {
-		t, err = NewTheme(&of, in.ThemeInput, c.Now)
+		t, err = drafts.NewTheme(&of, in.ThemeInput, c.Now)
 	}
 	if err == nil {
 		err = a.store.AddTheme(c, t, web.Actor(c))
@@ -92,7 +88,7 @@ func (a themes) remove(c *web.Call, id string) (web.None, error) {
 
 // themePreview is a newsletter in a theme.
 type themePreview struct {
-	preview
+	drafts.Preview
 	Warnings []string `json:"warnings"` // colours that can't be read, and what mails have in their place
 }
 
@@ -121,7 +117,7 @@ func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
 	if in.Name == nil {
 		in.Name = new("Theme")
 	}
-	t, err := NewTheme(&of, in.ThemeInput, c.Now)
+	t, err := drafts.NewTheme(&of, in.ThemeInput, c.Now)
 	if err != nil {
 		return out, err
 	}
@@ -130,7 +126,7 @@ func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
 
 // sample returns a newsletter that is made up in a theme.
 func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err error) {
-	bulk, moved, err := ThemeSample(t, of)
+	bulk, moved, err := drafts.ThemeSample(t, of)
 	if err != nil {
 		return out, err
 	}
@@ -139,66 +135,6 @@ func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err 
 	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err
 }
-
-// NewTheme makes a theme of a tenant, with its colour where the input names no other.
-func NewTheme(t *core.Tenant, in core.ThemeInput, now core.Instant) (core.Theme, error) {
-	base := ""
-	if in.Base != nil {
-		base = *in.Base
-	}
-	of, err := markup.BaseTheme(base, t)
-	if err != nil {
-		return of, err
-	}
-	if in.Base = nil; base != "" {
-		in.Base = &of.Base
-	}
-	return core.NewTheme(t.ID, of, in, now)
-}
-
-// ThemeSample returns a newsletter that is made up, in a theme of a tenant, and which colours of it were moved.
-func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []string, err error) {
-	if _, moved, err = markup.OwnTheme(theme); err != nil {
-		return nil, nil, err
-	}
-	o, err := markup.LooksOf("", theme, t)
-	if err != nil {
-		return nil, nil, err
-	}
-	o.Language, o.Title, o.Name = t.Language, theme.Name, cmp.Or(t.BrandName, t.Name)
-	r, err := markup.Compile(markup.KindMarkdown, themeSample, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	content := drafts.SampleContent(&core.Template{Name: theme.Name, BodyHTML: r.HTML, BodyText: r.Text})
-	bulk, err = mail.CompileShown("preview", &content)
-	return bulk, moved, err
-}
-
-// themeSample has one of each of what themes make different.
-const themeSample = `# A heading
-
-Some text with **strong words**, [a link](https://example.org/) and ` + "`code`" + `.
-
-[A button](https://example.org/){.button}
-
-## A smaller heading
-
-> A quote.
-
-::: tip
-A box with a [link](https://example.org/).
-:::
-
-| A table | of two columns |
-|---|---|
-| one | two |
-
----
-
-- a list
-- of two
-`
 
 // ofTheme are refusals of what a theme says.
 var ofTheme = []web.Refusal{

@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"context"
@@ -23,12 +23,10 @@ type senderDomains struct {
 // look is what a look at the TXT record of a domain has found.
 type look struct{ result, foundAt string }
 
-// senderDomainRoutes are the domains that tenants mail from.
-func (h *Handler) senderDomainRoutes(t *web.Table) {
-	r := &domainRecords{
-		store: h.options.Store, sealer: h.sealer, txt: h.options.LookupTXT, dns: h.options.DNS, origin: h.publicURL,
-	}
-	d := senderDomains{h.options.Store, h.options.LookupTXT, new(singleflight.Group), r}
+// senderDomainRoutes adds the routes for sender domains.
+func (r *Room) senderDomainRoutes(t *web.Table) {
+	records := &domainRecords{store: r.Store, sealer: r.Sealer, txt: r.LookupTXT, dns: r.DNS, origin: r.Origin}
+	d := senderDomains{r.Store, r.LookupTXT, new(singleflight.Group), records}
 	const all, item = "/api/admin/sender-domains", "/api/admin/sender-domains/:id"
 	may := web.Admin(core.ActionDomainPropose)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(d.find).Missing(web.ErrNotFound) }
@@ -55,13 +53,13 @@ func (h *Handler) senderDomainRoutes(t *web.Table) {
 			web.Clash("The tenant has reached its limit for domains"),
 			web.Clashing("domain_taken", "", "The domain or its parent is verified for another tenant"),
 		)
-	t.Add("GET", item+"/records", may, web.Member, one(web.Path(r.show)),
+	t.Add("GET", item+"/records", may, web.Member, one(web.Path(records.show)),
 		"Check every DNS record that a sender domain needs").
 		Named("getSenderDomainRecords")
-	t.Add("POST", item+"/records-link", may, web.Member, one(web.Path(r.link)).Created(),
+	t.Add("POST", item+"/records-link", may, web.Member, one(web.Path(records.link)).Created(),
 		"Create a link to these DNS records for the domain's owner, valid for a week").
 		Named("linkSenderDomainRecords")
-	t.Add("GET", "/api/sender-domain-records", web.Public(), web.Member, web.Query(r.forwarded),
+	t.Add("GET", "/api/sender-domain-records", web.Public(), web.Member, web.Query(records.forwarded),
 		"Show a sender domain's DNS records through such a link").Named("getLinkedDomainRecords").
 		Refuses(web.Refused("token", "The token is unknown or no longer valid"))
 	t.Add("POST", item+"/verify", web.Admin(core.ActionDomainVerify), web.Member,

@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"newsletterd/core"
@@ -6,11 +6,11 @@ import (
 	"newsletterd/store"
 )
 
-// listRecordRoutes are the lists of tenants.
-func (h *Handler) listRecordRoutes(t *web.Table) {
-	lists := lists{h.options.Store, h.options.Newsletter.ConfirmToken}
-	r := web.Crud(t, "/api/admin/newsletter-lists", "NewsletterList", "a list", "lists", web.Resource{
-		Find: lists.find, Missing: core.ErrListNotFound, List: web.List(lists.list, countedList),
+// listRoutes adds the routes for newsletter lists.
+func (r *Room) listRoutes(t *web.Table) {
+	lists := lists{r.Store, r.ConfirmToken}
+	rows := web.Crud(t, "/api/admin/newsletter-lists", "NewsletterList", "a list", "lists", web.Resource{
+		Find: FindList, Missing: core.ErrListNotFound, List: web.List(lists.list, countedList),
 		Create: web.JSON(lists.create).Fails(core.NotFound), Show: web.Path(lists.show), Update: web.JSON(lists.update),
 		Remove: web.Path(lists.remove),
 		May: web.Rights{
@@ -18,10 +18,10 @@ func (h *Handler) listRecordRoutes(t *web.Table) {
 			Remove: core.ActionListSettings,
 		},
 	})
-	r.Create.Requires("name", "tenant_id").
+	rows.Create.Requires("name", "tenant_id").
 		Example(web.Object{"tenant_id": web.ExampleID, "name": "Monthly news"}).
 		Refuses(saidByList...)
-	r.Update.Example(web.Object{
+	rows.Update.Example(web.Object{
 		"language": "en", "consent_text": "I would like to get this newsletter.",
 		"fields": []web.Object{
 			{"name": "plan", "label": "Plan", "type": "choice", "options": []string{"free", "paid"}, "required": true},
@@ -37,8 +37,9 @@ type lists struct {
 	confirmToken string // the configured default of confirm_token
 }
 
-func (a lists) find(c *web.Call) error {
-	l, err := a.store.List(c, c.ID())
+// FindList looks for the list in the path of a request, and for the caller's rights to it.
+func FindList(c *web.Call) error {
+	l, err := c.Store().List(c, c.ID())
 	return web.OwnRecord(c, l.TenantID, core.ActionListRead, err, core.ErrListNotFound)
 }
 

@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"context"
@@ -41,19 +41,19 @@ type endpoint struct {
 	Secret         string       `json:"secret,omitempty"`
 }
 
-// endpointRoutes are the receivers of events.
-func (h *Handler) endpointRoutes(t *web.Table) {
-	e := endpoints{h.options.Store, h.options.MayPost, h.options.TestEndpoint}
+// endpointRoutes adds the routes for webhook endpoints.
+func (r *Room) endpointRoutes(t *web.Table) {
+	e := endpoints{r.Store, r.MayPost, r.TestEndpoint}
 	const all, item = "/api/admin/webhook-endpoints", "/api/admin/webhook-endpoints/:id"
 	may := core.ActionEndpointManage
 	one := func(do web.Endpoint) web.Endpoint { return do.Find(e.find).Missing(web.ErrNotFound) }
-	r := web.Crud(t, all, "WebhookEndpoint", "a webhook endpoint", "webhook endpoints", web.Resource{
+	rows := web.Crud(t, all, "WebhookEndpoint", "a webhook endpoint", "webhook endpoints", web.Resource{
 		Find: e.find, Missing: web.ErrNotFound, List: web.List(e.list, endpoint.key),
 		Create: web.JSON(e.create).Fails(core.NotFound, core.Conflict),
 		Show:   web.Path(e.show), Update: web.JSON(e.update), Remove: web.Path(e.remove),
 		May: web.Rights{Read: may, Create: may, Change: may, Remove: may},
 	})
-	r.Create.Example(web.Object{
+	rows.Create.Example(web.Object{
 		"tenant_id": web.ExampleID, "name": "CRM", "url": "https://crm.example.org/hooks/newsletter",
 		"events": []string{"subscription.activated", "subscription.unsubscribed"},
 	}).
@@ -63,7 +63,7 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 			web.Refused("list_id", "The tenant has no such list"),
 			web.Clash("The tenant has reached its limit for webhook endpoints"),
 		)
-	r.Update.Example(web.Object{"url": "https://crm.example.org/hooks/news", "disabled": false}).
+	rows.Update.Example(web.Object{"url": "https://crm.example.org/hooks/news", "disabled": false}).
 		Refuses(
 			web.Refused("url", "Not a URL of a public host, or contains a username, password or fragment"),
 			web.Refused("list_id", "The tenant has no such list"),

@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"encoding/json"
@@ -16,9 +16,9 @@ type outbox struct{ store *store.Store }
 // revivedAtOnce is how many dead letters or mails a request sends again at most.
 const revivedAtOnce = 10_000
 
-// outboxRoutes are the events and mails on their way, for operators.
-func (h *Handler) outboxRoutes(t *web.Table) {
-	o := outbox{h.options.Store}
+// outboxRoutes adds the routes for queued events and emails, for server administrators.
+func (r *Room) outboxRoutes(t *web.Table) {
+	o := outbox{r.Store}
 	const events, item, mails = "/api/admin/outbox", "/api/admin/outbox/:id", "/api/admin/mails"
 	may := web.Admin(core.ActionOutboxManage)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(o.find).Missing(web.ErrNotFound) }
@@ -180,16 +180,16 @@ func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.Queued
 		numberOf(page.After), page.Limit)
 }
 
-// retryMails is the body of POST /api/admin/mails/retry: one mail, or those that were refused for good, all of them
+// RetryMails is the body of POST /api/admin/mails/retry: one mail, or those that were refused for good, all of them
 // where nothing is said.
-type retryMails struct {
+type RetryMails struct {
 	ID       int    `json:"id" like:"whole" about:"Number of the email; 0 means all that match the other fields"`
 	TenantID string `json:"tenant_id"`
 	Kind     string `json:"kind"`
 }
 
 // CheckInput refuses a mail by its number and by what it is like at once.
-func (in *retryMails) CheckInput() error {
+func (in *RetryMails) CheckInput() error {
 	switch {
 	case in.ID < 0:
 		return core.Invalidf("id", "id must be the number of a queued email.")
@@ -199,7 +199,7 @@ func (in *retryMails) CheckInput() error {
 	return nil
 }
 
-func (a outbox) retryMails(c *web.Call, in retryMails) (r revived, err error) {
+func (a outbox) retryMails(c *web.Call, in RetryMails) (r revived, err error) {
 	if in.ID != 0 {
 		return revived{Retried: 1}, a.store.RetryMail(c, int64(in.ID), web.Actor(c), c.Now)
 	}

@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"cmp"
@@ -37,9 +37,9 @@ type provider struct {
 	LastEvent *core.LastEvent `json:"last_event,omitempty"`
 }
 
-// mailProviderRoutes are the mail providers that report what became of mails.
-func (h *Handler) mailProviderRoutes(t *web.Table) {
-	p := providers{h.options.Store, h.options.Providers, h.publicURL}
+// mailProviderRoutes adds the routes for mail providers.
+func (r *Room) mailProviderRoutes(t *web.Table) {
+	p := providers{r.Store, r.Providers, r.Origin}
 	const all, item = "/api/admin/mail-providers", "/api/admin/mail-providers/:provider"
 	may := web.Admin(core.ActionProviderManage)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(p.find).Missing(web.ErrNotFound) }
@@ -183,8 +183,8 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 	return p, kind, nil
 }
 
-// newProvider is the body of POST /api/admin/mail-providers. Without a secret one is made, where the kind lets us.
-type newProvider struct {
+// NewProvider is the body of POST /api/admin/mail-providers. Without a secret one is made, where the kind lets us.
+type NewProvider struct {
 	Name     string   `json:"name" is:"required" like:"provider_name" about:"Name in its webhook path, /webhooks/NAME"`
 	Kind     string   `json:"kind" like:"provider"`
 	TenantID string   `json:"tenant_id"`
@@ -192,7 +192,7 @@ type newProvider struct {
 	Secret   string   `json:"secret" like:"provider_secret"`
 }
 
-func (a providers) create(c *web.Call, in newProvider) (out provider, err error) {
+func (a providers) create(c *web.Call, in NewProvider) (out provider, err error) {
 	if err := core.CheckProviderName(in.Name); err != nil {
 		return out, err
 	}

@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"context"
@@ -40,11 +40,11 @@ type dkimRecord struct {
 	Reason string `json:"reason,omitempty"` // of a state that isn't published
 }
 
-// dkimRoutes are the keys that sign mails.
-func (h *Handler) dkimRoutes(t *web.Table) {
-	a := dkimKeys{h.options.Store, h.options.LookupTXT, web.NewTurn()}
+// dkimRoutes adds the routes for DKIM keys.
+func (r *Room) dkimRoutes(t *web.Table) {
+	a := dkimKeys{r.Store, r.LookupTXT, web.NewTurn()}
 	const one, many = "a DKIM key", "DKIM keys with the status of their DNS records"
-	r := web.Crud(t, "/api/admin/dkim-keys", "DKIMKey", one, many, web.Resource{
+	rows := web.Crud(t, "/api/admin/dkim-keys", "DKIMKey", one, many, web.Resource{
 		Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, dkimKey.key),
 		Create: web.JSON(a.create).Fails(core.NotFound, core.Conflict, core.TooMany),
 		Show:   web.Path(a.show), Update: web.JSON(a.update), Remove: web.Path(a.remove),
@@ -53,7 +53,7 @@ func (h *Handler) dkimRoutes(t *web.Table) {
 			Remove: core.ActionDKIMManage,
 		},
 	})
-	r.Create.
+	rows.Create.
 		Example(web.Object{"domain": "acme.example", "selector": "news", "algorithm": "rsa", "status": "inactive"}).
 		Refuses(
 			web.Refused("domain", "Not a domain name, or not one of the tenant's domains"),
@@ -63,7 +63,7 @@ func (h *Handler) dkimRoutes(t *web.Table) {
 			web.Clashing("already_exists", "", "The domain already has a key with this selector"),
 			web.Clash("The tenant has reached its limit for keys"),
 		)
-	r.Update.Example(web.Object{"status": "active"}).
+	rows.Update.Example(web.Object{"status": "active"}).
 		Refuses(web.Refused("domain", "The domain no longer belongs to the tenant, so the key can't be active"))
 }
 

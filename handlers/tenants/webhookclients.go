@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"newsletterd/auth"
@@ -22,20 +22,20 @@ type webhookClient struct {
 	Secret     string       `json:"secret,omitempty"`
 }
 
-// webhookClientRoutes are the senders of signed webhooks.
-func (h *Handler) webhookClientRoutes(t *web.Table) {
-	w := webhookClients{h.options.Store}
+// webhookClientRoutes adds the routes for sources of signed webhooks.
+func (r *Room) webhookClientRoutes(t *web.Table) {
+	w := webhookClients{r.Store}
 	const all, item = "/api/admin/webhook-clients", "/api/admin/webhook-clients/:id"
 	may := core.ActionWebhookManage
-	r := web.Crud(t, all, "WebhookClient", "a webhook source", "webhook sources", web.Resource{
+	rows := web.Crud(t, all, "WebhookClient", "a webhook source", "webhook sources", web.Resource{
 		Find: w.find, Missing: web.ErrNotFound, List: web.List(w.list, webhookClient.key),
 		Create: web.JSON(w.create).Fails(core.NotFound, core.Conflict),
 		Show:   web.Path(w.show), Update: web.JSON(w.update), Remove: web.Path(w.remove),
 		May: web.Rights{Read: may, Create: may, Change: may, Remove: may},
 	})
-	r.Create.Example(web.Object{"tenant_id": web.ExampleID, "name": "member service"}).
+	rows.Create.Example(web.Object{"tenant_id": web.ExampleID, "name": "member service"}).
 		Refuses(web.Clash("The tenant has reached its limit for webhook sources"))
-	r.Update.Example(web.Object{"name": "Shop", "disabled": false})
+	rows.Update.Example(web.Object{"name": "Shop", "disabled": false})
 	t.Add("POST", item+"/rotate-secret", web.Admin(may), web.Member,
 		web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound).Fails(core.Conflict),
 		"Rotate the secret of a webhook source; the previous one stays valid until you end it").

@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"slices"
@@ -8,10 +8,10 @@ import (
 	"newsletterd/store"
 )
 
-// tenantRoutes are the tenants.
-func (h *Handler) tenantRoutes(t *web.Table) {
-	tenants := tenantsAPI{h.options.Store}
-	r := web.Crud(t, "/api/admin/tenants", "Tenant", "a tenant", "tenants", web.Resource{
+// tenantRoutes adds the routes for tenants.
+func (r *Room) tenantRoutes(t *web.Table) {
+	tenants := tenantsAPI{r.Store}
+	rows := web.Crud(t, "/api/admin/tenants", "Tenant", "a tenant", "tenants", web.Resource{
 		Find: tenants.find, Missing: web.ErrNotFound, List: web.List(tenants.list,
 			func(t core.Tenant) string { return t.ID }),
 		Create: web.JSON(tenants.create).Fails(core.Conflict), Show: web.Path(tenants.show),
@@ -22,10 +22,10 @@ func (h *Handler) tenantRoutes(t *web.Table) {
 			Remove: core.ActionTenantManage,
 		},
 	})
-	r.Create.Requires("name").
+	rows.Create.Requires("name").
 		Example(web.Object{"name": "Acme", "domains": []string{"acme.example"}}).
 		Refuses(saidByTenant...)
-	r.Update.Example(web.Object{
+	rows.Update.Example(web.Object{
 		"brand_name": "Acme Gardens", "brand_color": "#2f7d4f",
 		"relays": []web.Object{{
 			"name": "Postfix beside us", "host": "127.0.0.1", "port": 25, "tls": "none", "connections": 2,

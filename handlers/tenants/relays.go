@@ -1,4 +1,4 @@
-package handlers
+package tenants
 
 import (
 	"cmp"
@@ -36,9 +36,9 @@ type relays struct {
 	*RelayOptions
 }
 
-// relayRoutes are how mails leave, and how that is tried.
-func (h *Handler) relayRoutes(t *web.Table) {
-	a := relays{h.options.Store, &h.options.Relay}
+// relayRoutes adds the routes that show and test how emails leave.
+func (r *Room) relayRoutes(t *web.Table) {
+	a := relays{r.Store, r.Relay}
 	may := web.Admin(core.ActionTenantSettings)
 	t.Add("GET", "/api/admin/relay", may, web.Member, web.Get(a.show),
 		"Show the default mail server; only server administrators see its address").
@@ -193,9 +193,9 @@ newsletterd can send emails through this mail server.
 `, from, to, now.Time().UTC().Format("Mon, 02 Jan 2006 15:04:05 -0700"), core.NewID(), domain), "\n", "\r\n"))
 }
 
-// mailServerRoutes set the daemon's own mail server.
-func (h *Handler) mailServerRoutes(t *web.Table) {
-	a := relays{h.options.Store, &h.options.Relay}
+// mailServerRoutes adds the routes for the default mail server.
+func (r *Room) mailServerRoutes(t *web.Table) {
+	a := relays{r.Store, r.Relay}
 	may := web.Admin(core.ActionRelayManage)
 	t.Add("PUT", "/api/admin/relay", may, web.Member,
 		web.JSON(a.setServer).Fails(core.Conflict, core.TooMany),

@@ -1,0 +1,69 @@
+package drafts
+
+import (
+	"cmp"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/markup"
+)
+
+// NewTheme returns a new theme of a tenant, with the tenant's color unless the input sets another one.
+func NewTheme(t *core.Tenant, in core.ThemeInput, now core.Instant) (core.Theme, error) {
+	base := ""
+	if in.Base != nil {
+		base = *in.Base
+	}
+	of, err := markup.BaseTheme(base, t)
+	if err != nil {
+		return of, err
+	}
+	if in.Base = nil; base != "" {
+		in.Base = &of.Base
+	}
+	return core.NewTheme(t.ID, of, in, now)
+}
+
+// ThemeSample returns a sample newsletter in a theme of a tenant, and the colors that were adjusted.
+func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []string, err error) {
+	if _, moved, err = markup.OwnTheme(theme); err != nil {
+		return nil, nil, err
+	}
+	o, err := markup.LooksOf("", theme, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Language, o.Title, o.Name = t.Language, theme.Name, cmp.Or(t.BrandName, t.Name)
+	r, err := markup.Compile(markup.KindMarkdown, themeSample, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	content := SampleContent(&core.Template{Name: theme.Name, BodyHTML: r.HTML, BodyText: r.Text})
+	bulk, err = mail.CompileShown("preview", &content)
+	return bulk, moved, err
+}
+
+// themeSample contains one of everything that themes change.
+const themeSample = `# A heading
+
+Some text with **strong words**, [a link](https://example.org/) and ` + "`code`" + `.
+
+[A button](https://example.org/){.button}
+
+## A smaller heading
+
+> A quote.
+
+::: tip
+A box with a [link](https://example.org/).
+:::
+
+| A table | of two columns |
+|---|---|
+| one | two |
+
+---
+
+- a list
+- of two
+`

@@ -1,0 +1,12 @@
+// Package tenants serves tenants and their settings: lists, templates, themes, mail servers, domains, webhooks, and the
+// queues of events and emails. Records of tenants that the caller has no role in answer as missing.
+//
+//	room.go                           Room: dependencies of the endpoints
+//	tenants.go lists.go restore.go    tenants, newsletter lists, and deleted ones that can be restored
+//	templates.go themes.go            templates and themes of campaigns
+//	relays.go                         how emails leave, and test emails
+//	senderdomains.go domainrecords.go dkimkeys.go   sender domains and all their DNS records; DKIM keys
+//	webhookclients.go endpoints.go    who sends us signed webhooks, and who receives ours
+//	providers.go                      mail providers, which report on emails
+//	outbox.go                         queued events and emails
+package tenants
