@@ -1,5 +1,7 @@
 package core
 
+import "strconv"
+
 // The states of a recipient as stored in the column.
 const (
 	RecipientQueued   = 0
@@ -80,3 +82,34 @@ type HistoryEntry struct {
 
 	Engagements []PersonOpening `db:"-"`
 }
+
+// Mailed is a HistoryEntry in the form that the API returns.
+type Mailed struct {
+	JobID      string   `json:"job_id"`
+	TenantID   string   `json:"tenant_id"`
+	ListID     string   `json:"list_id"`
+	Name       string   `json:"name,omitempty"`
+	Subject    string   `json:"subject"`
+	Status     string   `json:"status" enum:"queued|deferred|sent|failed|skipped"`
+	Reason     string   `json:"reason,omitempty"`
+	Tries      int      `json:"tries"`
+	FinishedAt Instant  `json:"finished_at,omitzero"`
+	Events     []string `json:"events"` // reported since
+	// folder: the emails of the job were saved to a folder on the server; partly: some of them
+	Transport string `json:"transport,omitempty" enum:"folder|partly"`
+
+	Engagements []PersonOpening `json:"engagements"` // opens and links, if the job was tracked
+
+	no int64
+}
+
+// Mailed returns the entry in the form that the API returns.
+func (e *HistoryEntry) Mailed() Mailed {
+	return Mailed{
+		e.JobID, e.TenantID, e.ListID, e.Name, e.Subject, RecipientStates[e.State], e.Reason, e.Tries, e.FinishedAt,
+		e.Marks.Names(), e.Transport, append([]PersonOpening{}, e.Engagements...), e.JobNo,
+	}
+}
+
+// Key returns the key that a history is ordered by.
+func (m Mailed) Key() string { return strconv.FormatInt(m.no, 10) }

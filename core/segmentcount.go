@@ -44,9 +44,19 @@ func (c SegmentCount) Coarse() SegmentCount {
 	return out
 }
 
-// Coarse makes the counts that depend on segments coarse: Recipients becomes the rounded number, or the upper limit of
+// CoarseFor makes the counts of a campaign's audience coarse if segments decide on it and the caller may not see
+// people, and reports whether it did. Otherwise, a campaign for a segment would give away the exact size of any rule.
+func (a *Audience) CoarseFor(caller Caller, tenantID string, f *CampaignFields) bool {
+	if !f.Segmented() || caller.May(ActionPeopleRead, tenantID) {
+		return false
+	}
+	a.coarse()
+	return true
+}
+
+// coarse makes the counts that depend on segments coarse: Recipients becomes the rounded number, or the upper limit of
 // a small one, and Outside the rest. The other counts don't depend on segments.
-func (a *Audience) Coarse() {
+func (a *Audience) coarse() {
 	all := a.Recipients + a.Outside
 	n := SegmentCount{Exact: &a.Recipients, Of: all}
 	if a.About {

@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"crypto/sha256"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -34,6 +36,7 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	t.Add("POST", all, write, web.Send,
 		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound, core.Conflict),
 		"Create a campaign as a draft; nothing is sent").Named("createCampaign").
+		Limits(web.OnlyKnown).
 		Example(web.Object{
 			"list_ids": []string{web.ExampleID}, "subject": "Our news in May",
 			"content": web.Object{"kind": "markdown", "source": "# Hello {{preferences.first_name | default: \"you\"}}"},
@@ -46,9 +49,11 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	t.Add("PUT", item, write, web.Send, update,
 		"Update a campaign; fields you leave out stay unchanged, and an approved campaign becomes a draft again").
 		Named("updateCampaign").
+		Limits(asRead).
 		Example(web.Object{"preheader": "What we did in spring"}).
 		Refuses(changedCampaigns...)
 	t.Add("PATCH", item, write, web.Send, update, "Same with PATCH").Named("patchCampaign").
+		Limits(asRead).
 		Example(web.Object{"preheader": "What we did in spring"}).
 		Refuses(changedCampaigns...)
 	t.Add("DELETE", item, write, web.Send, a.moving(web.Query(a.remove)), "Delete a draft that was never sent").
@@ -114,6 +119,13 @@ var unsettable = func() map[string]bool {
 	}
 	return keys
 }()
+
+// asRead are the limits of changedCampaign.
+var asRead = web.Object{
+	"additionalProperties": false, "patternProperties": web.Object{
+		"^(" + strings.Join(slices.Sorted(maps.Keys(unsettable)), "|") + ")$": web.Object{"readOnly": true},
+	},
+}
 
 type foundCampaign struct{}
 

@@ -19,6 +19,7 @@ func (h *Handler) correctionRoutes(t *web.Table) {
 	t.Add("PUT", item+"/correction", send, web.Send, a.one(web.JSON(a.correct).MaxBody(maxSendJob)).Fails(core.Conflict),
 		"Correct the web version of a sent campaign; the sent email is kept").
 		Named("correctCampaign").
+		Limits(web.OnlyKnown).
 		Example(web.Object{"source": "<p>The prices of May.</p>"}).
 		Refuses(saidByCampaign...).
 		Refuses(

@@ -10,7 +10,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
-	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/campaigns"
@@ -41,6 +40,7 @@ func (h *Handler) campaignSendRoutes(t *web.Table) {
 		Refuses(readyToSend...)
 	t.Add("POST", item+"/send", send, web.Send, a.seen(web.JSON(a.send)).Created(),
 		"Send or schedule a version of a campaign; this also approves a draft").Named("sendCampaign").
+		Limits(web.OnlyKnown).
 		Example(web.Object{"version": 1, "undo_seconds": 60}).
 		Refuses(readyToSend...).
 		Refuses(times...).
@@ -332,7 +332,7 @@ type audience struct {
 // audienceOf returns the counts of a version's audience as the caller may see them.
 func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted core.Audience) audience {
 	out := audience{Audience: counted, Warnings: []string{}}
-	out.IsCoarse = segments.CoarseAudience(c.Caller, a.found(c).TenantID, f, &out.Audience)
+	out.IsCoarse = out.CoarseFor(c.Caller, a.found(c).TenantID, f)
 	for _, w := range []string{out.Warning(), out.Unfinished()} {
 		if w != "" {
 			out.Warnings = append(out.Warnings, w)

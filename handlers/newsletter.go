@@ -125,13 +125,13 @@ func checkListAnd(listID string, p core.Preferences) error {
 	return p.Check("preferences")
 }
 
-// pendingSubscription is PendingSubscriptionResponse.
-type pendingSubscription struct {
+// pendingSubscriptionResponse is PendingSubscriptionResponse.
+type pendingSubscriptionResponse struct {
 	core.Subscription
 	ConfirmToken string `json:"confirm_token"`
 }
 
-func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubscription, err error) {
+func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubscriptionResponse, err error) {
 	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return out, err
@@ -383,7 +383,7 @@ func (a newsletter) subscriptions(c *web.Call, in listQueryOf, page core.Page) (
 	return a.store.Subscriptions(c, list.ID, page.After, page.Limit)
 }
 
-type disableRequest struct {
+type disableSubscriptionRequest struct {
 	Email      core.Email   `json:"email" is:"required"`
 	Reason     string       `json:"reason" is:"required"`
 	DisabledBy string       `json:"disabled_by" is:"required"`
@@ -391,7 +391,7 @@ type disableRequest struct {
 	Scope      string       `json:"disable_scope" enum:"global|tenant"` // empty: as the daemon is set
 }
 
-func (r *disableRequest) CheckInput() error {
+func (r *disableSubscriptionRequest) CheckInput() error {
 	for _, f := range []struct{ name, text string }{{"reason", r.Reason}, {"disabled_by", r.DisabledBy}} {
 		if len(f.text) > core.MaxOrigin {
 			return core.Invalidf(f.name, "%s must have at most %d bytes.", f.name, core.MaxOrigin)
@@ -432,7 +432,7 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 }
 
 // disable switches an address off, everywhere or for the caller's tenants.
-func (a newsletter) disable(c *web.Call, in disableRequest) (out disabled, err error) {
+func (a newsletter) disable(c *web.Call, in disableSubscriptionRequest) (out disabled, err error) {
 	tenants, all := c.Caller.TenantsWith(core.ActionSuppressionManage)
 	if !all && len(tenants) == 0 {
 		return out, core.Forbiddenf("This token belongs to no tenant. Use a token of the tenant.")

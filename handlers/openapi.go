@@ -7,7 +7,6 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/devices"
 	"newsletterd/handlers/identity"
-	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 )
 
@@ -76,21 +75,13 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[core.Client]():          "OAuthClient",
 	reflect.TypeFor[devices.ModelProfile](): "ModelProfile",
 
-	reflect.TypeFor[segments.CountInput](): "SegmentCountRequest",
-	reflect.TypeFor[ruledSubscribers]():    "SubscriberSearchRequest",
-	reflect.TypeFor[ruledExport]():         "SubscriberExportRequest",
-	reflect.TypeFor[core.Reason]():         "SegmentCondition",
+	reflect.TypeFor[core.Reason](): "SegmentCondition",
 
 	reflect.TypeFor[core.MediaView]():       "Media",
 	reflect.TypeFor[core.MediaFileView]():   "MediaFile",
 	reflect.TypeFor[devices.LibraryReply](): "Library",
 
 	// The words of the specification.
-	reflect.TypeFor[pendingSubscription]():  "PendingSubscriptionResponse",
-	reflect.TypeFor[disableRequest]():       "DisableSubscriptionRequest",
-	reflect.TypeFor[sendJobRequest]():       "CreateSendJobRequest",
-	reflect.TypeFor[tracking]():             "TrackingOptions",
-	reflect.TypeFor[createdJob]():           "CreateSendJobResponse",
-	reflect.TypeFor[jobStatus]():            "SendJobStatusResponse",
+	reflect.TypeFor[trackingOptions]():      "TrackingOptions",
 	reflect.TypeFor[core.EventSubscriber](): "SubscriberPayload",
 }

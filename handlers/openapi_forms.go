@@ -8,7 +8,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/identity"
-	"newsletterd/handlers/segments"
 	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
@@ -23,24 +22,11 @@ const (
 	dnsLabel   = `[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 )
 
-// ruleOrSegment is the form of a request with either a rule or a segment.
-var ruleOrSegment = web.Object{
-	"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
-		{"required": []string{"rule", "segment_id"}},
-		{"not": web.Object{"anyOf": []web.Object{
-			{"required": []string{"rule"}}, {"required": []string{"segment_id"}},
-		}}},
-	}},
-}
-
 // languages are those that the program speaks; empty: the one above, or English.
 var languages = append([]string{""}, core.Languages...)
 
 // filled is a string that is not empty.
 var filled = web.Object{"minLength": 1}
-
-// onlyKnown refuses properties that are not named.
-var onlyKnown = web.Object{"additionalProperties": false}
 
 // inputForms are what the tags like and each of inputs name: patterns, and words that are known elsewhere. The rules
 // themselves are in core; TestDocumentedLimits holds the documents against them.
@@ -68,7 +54,7 @@ var inputForms = map[string]web.Object{
 	},
 	"whole":    {"minimum": 0, "maximum": maxWhole},
 	"set":      {"uniqueItems": true},
-	"strict":   onlyKnown,
+	"strict":   web.OnlyKnown,
 	"readonly": {"readOnly": true}, // of the record's own form: a change may bring it as it stands
 
 	"slug": {"pattern": "^([a-z0-9]+(-[a-z0-9]+)*)?$"},
@@ -174,25 +160,6 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	reflect.TypeFor[core.MediaInput](): {
 		"": never(where(web.Object{"decorative": web.Object{"const": true}, "alt": filled})),
 	},
-	reflect.TypeFor[sendJobRequest](): {"": never(web.Object{"not": web.Object{"anyOf": []web.Object{
-		where(web.Object{"body_html": filled}), where(web.Object{"body_text": filled}),
-		{"required": []string{"template"}},
-	}}})},
-	reflect.TypeFor[newCampaign](): {"": onlyKnown},
-	reflect.TypeFor[changedCampaign](): {"": {
-		"additionalProperties": false, "patternProperties": web.Object{readOnlyKeys(): web.Object{"readOnly": true}},
-	}},
-	reflect.TypeFor[campaignSending](): {"": onlyKnown},
-	reflect.TypeFor[correctionInput](): {"": onlyKnown},
-	reflect.TypeFor[draftPreview](): {"correction.text": {"description": "Text part for kind html; defaults to " +
-		"the sent text"}},
-
-	reflect.TypeFor[segments.BulkInput]():  {"": onlyKnown},
-	reflect.TypeFor[segments.CountInput](): {"": ruleOrSegment},
-	reflect.TypeFor[ruledSubscribers]():    {"": ruleOrSegment},
-	reflect.TypeFor[ruledExport](): {"": ruleOrSegment, "columns": {
-		"description": "preferences (default): one column with JSON; fields: one column for each field",
-	}},
 	reflect.TypeFor[core.SegmentCount](): {
 		"exact": {"description": "Number of subscribers; only with people.read, and if all were counted"},
 		"as_of": {"description": "Time of the count"},
@@ -296,11 +263,6 @@ func refusedProviders() (refused []web.Object) {
 		without(where(web.Object{"kind": word(given...)}), web.Object{"secret": filled}),
 		where(web.Object{"kind": word(secretless...), "secret": filled}),
 	)
-}
-
-// readOnlyKeys is the pattern of the keys of a campaign that a change may bring, and that no caller sets.
-func readOnlyKeys() string {
-	return "^(" + strings.Join(slices.Sorted(maps.Keys(unsettable)), "|") + ")$"
 }
 
 // twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be

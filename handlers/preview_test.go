@@ -25,7 +25,7 @@ func TestThePreviewsAddressShowsIt(t *testing.T) {
 			t.Fatalf("%d %s", res.StatusCode, answer)
 		}
 	}
-	var made createdJob
+	var made createSendJobResponse
 	ask("/api/send-jobs", `{"list_id": "`+e.value("weekly")+
 		`", "subject": "Hi", "body_html": "<p>For {{email}}</p><a href=\"{{view_url}}\">in a browser</a>",
 		"scheduled_at": "2199-01-01T00:00:00Z"}`, &made)

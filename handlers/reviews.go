@@ -9,7 +9,6 @@ import (
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
-	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store/campaigns"
@@ -182,7 +181,7 @@ func (a reviewPages) countReaders(c *web.Call, data *reviewView, tenantID string
 	if core.IsUndecided(err) && errors.As(err, &faulty) {
 		return faulty, nil
 	}
-	segments.CoarseAudience(caller, tenantID, f, &data.Readers)
+	data.Readers.CoarseFor(caller, tenantID, f)
 	return nil, err
 }
 

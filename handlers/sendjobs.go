@@ -27,8 +27,8 @@ type sendjobs struct {
 // maxSendJob is the size of a send job's body; each of its two bodies may have a fifth of it.
 const maxSendJob = 5 * web.MiB
 
-// tracking are the specification's TrackingOptions.
-type tracking struct {
+// trackingOptions are the specification's TrackingOptions.
+type trackingOptions struct {
 	Open  bool `json:"open"`
 	Click bool `json:"click"`
 
@@ -42,6 +42,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 	t.Add("POST", "/api/send-jobs", web.Sending(core.ActionCampaignSend), web.Send,
 		web.JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job").
 		Named("createJob").
+		Limits(hasContent).
 		Example(web.Object{
 			"list_id": web.ExampleID, "name": "May", "subject": "Our news in May",
 			"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>",
@@ -89,7 +90,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").
 		Named("listJobLinks")
 	t.Add("GET", "/api/send-jobs/history", web.Sent(core.ActionPeopleRead), web.Send,
-		web.List(jobs.history, mailed.key).Fails(core.Forbidden), "List all emails sent to an address, newest first").
+		web.List(jobs.history, core.Mailed.Key).Fails(core.Forbidden), "List all emails sent to an address, newest first").
 		Named("listMailsToAddress").
 		Refuses(web.BadEmail)
 	t.Add("POST", "/api/send-jobs/:id/preview", web.Sent(core.ActionCampaignRead), web.Send,
@@ -118,51 +119,58 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 }
 
 // JudgeKeys implements keyJudge.
-func (t *tracking) JudgeKeys(unknown []string) (err error) {
+func (t *trackingOptions) JudgeKeys(unknown []string) (err error) {
 	t.warnings, err = core.JudgeJobKeys(core.JobTracking, unknown)
 	return err
 }
 
-// sendJobRequest is CreateSendJobRequest in both spellings.
-type sendJobRequest struct {
-	TenantID      string          `json:"tenant_id" is:"uuid"`
-	TenantIDc     string          `json:"tenantId" is:"uuid"`
-	ListID        string          `json:"list_id" is:"uuid,needed"`
-	ListIDc       string          `json:"listId" is:"uuid"`
-	SegmentID     string          `json:"segment_id" is:"uuid,value"`
-	SegmentIDc    string          `json:"segmentId" is:"uuid,value"`
-	Name          string          `json:"name" like:"line" max:"998"`
-	Subject       string          `json:"subject" is:"required" like:"name" max:"998"`
-	BodyHTML      *string         `json:"body_html"`
-	BodyHTMLc     *string         `json:"bodyHtml"`
-	BodyText      *string         `json:"body_text"`
-	BodyTextc     *string         `json:"bodyText"`
-	Template      json.RawMessage `json:"template"`
-	ScheduledAt   core.Instant    `json:"scheduled_at"`
-	ScheduledAtc  core.Instant    `json:"scheduledAt"`
-	WindowStart   core.Instant    `json:"window_start"`
-	WindowStartc  core.Instant    `json:"windowStart"`
-	WindowEnd     core.Instant    `json:"window_end"`
-	WindowEndc    core.Instant    `json:"windowEnd"`
-	Tracking      *tracking       `json:"tracking"`
-	IdempotencyID *string         `header:"Idempotency-Key" like:"idempotency_key"`
+// createSendJobRequest is the specification's CreateSendJobRequest, in both spellings.
+type createSendJobRequest struct {
+	TenantID      string           `json:"tenant_id" is:"uuid"`
+	TenantIDc     string           `json:"tenantId" is:"uuid"`
+	ListID        string           `json:"list_id" is:"uuid,needed"`
+	ListIDc       string           `json:"listId" is:"uuid"`
+	SegmentID     string           `json:"segment_id" is:"uuid,value"`
+	SegmentIDc    string           `json:"segmentId" is:"uuid,value"`
+	Name          string           `json:"name" like:"line" max:"998"`
+	Subject       string           `json:"subject" is:"required" like:"name" max:"998"`
+	BodyHTML      *string          `json:"body_html"`
+	BodyHTMLc     *string          `json:"bodyHtml"`
+	BodyText      *string          `json:"body_text"`
+	BodyTextc     *string          `json:"bodyText"`
+	Template      json.RawMessage  `json:"template"`
+	ScheduledAt   core.Instant     `json:"scheduled_at"`
+	ScheduledAtc  core.Instant     `json:"scheduledAt"`
+	WindowStart   core.Instant     `json:"window_start"`
+	WindowStartc  core.Instant     `json:"windowStart"`
+	WindowEnd     core.Instant     `json:"window_end"`
+	WindowEndc    core.Instant     `json:"windowEnd"`
+	Tracking      *trackingOptions `json:"tracking"`
+	IdempotencyID *string          `header:"Idempotency-Key" like:"idempotency_key"`
 
 	warnings []string // about its keys
 }
 
 // JudgeKeys implements keyJudge.
-func (in *sendJobRequest) JudgeKeys(unknown []string) (err error) {
+func (in *createSendJobRequest) JudgeKeys(unknown []string) (err error) {
 	in.warnings, err = core.JudgeJobKeys(core.JobBody, unknown)
 	return err
 }
 
 // keyWarnings are those about unknown keys of the request.
-func (in *sendJobRequest) keyWarnings() []string {
+func (in *createSendJobRequest) keyWarnings() []string {
 	if in.Tracking == nil {
 		return in.warnings
 	}
 	return append(in.warnings, in.Tracking.warnings...)
 }
+
+// hasContent are the limits of a send job's body: it has HTML, text or a template.
+var hasContent = web.Object{"not": web.Object{"anyOf": []web.Object{{"not": web.Object{"anyOf": []web.Object{
+	{"required": []string{"body_html"}, "properties": web.Object{"body_html": web.Object{"minLength": 1}}},
+	{"required": []string{"body_text"}, "properties": web.Object{"body_text": web.Object{"minLength": 1}}},
+	{"required": []string{"template"}},
+}}}}}}
 
 // fold brings the camelCase spelling of a field into the other one; both may be given if they agree.
 func fold[T comparable](field string, snake *T, camel T) error {
@@ -201,7 +209,7 @@ func given(s *string) string {
 	return *s
 }
 
-func (in *sendJobRequest) CheckInput() error {
+func (in *createSendJobRequest) CheckInput() error {
 	for _, err := range []error{
 		fold("tenant_id", &in.TenantID, in.TenantIDc), fold("list_id", &in.ListID, in.ListIDc),
 		fold("segment_id", &in.SegmentID, in.SegmentIDc),
@@ -235,7 +243,7 @@ func validIdempotencyKey(key *string) error {
 	return nil
 }
 
-func (in *sendJobRequest) job() core.NewJob {
+func (in *createSendJobRequest) job() core.NewJob {
 	n := core.NewJob{
 		TenantID: in.TenantID, ListID: in.ListID, Name: in.Name, Subject: in.Subject,
 		SegmentID: in.SegmentID, BodyHTML: given(in.BodyHTML), BodyText: given(in.BodyText),
@@ -247,15 +255,15 @@ func (in *sendJobRequest) job() core.NewJob {
 	return n
 }
 
-// createdJob is CreateSendJobResponse.
-type createdJob struct {
+// createSendJobResponse is the specification's CreateSendJobResponse.
+type createSendJobResponse struct {
 	SendJobID  string         `json:"send_job_id"`
 	SendJobIDc string         `json:"sendJobId"`
 	Status     core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
 	Warnings   []string       `json:"warnings,omitempty"`
 }
 
-func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err error) {
+func (a sendjobs) create(c *web.Call, in createSendJobRequest) (out createSendJobResponse, err error) {
 	n, at := in.job(), c.Now
 	if in.IdempotencyID != nil {
 		at = 0 // whether a window is over is judged after the key: the first answer holds for longer than the window
@@ -300,7 +308,7 @@ func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err er
 				"(tracking_consent). All others count only in total.")
 		}
 	}
-	return createdJob{j.ID, j.ID, j.Status, warnings}, nil
+	return createSendJobResponse{j.ID, j.ID, j.Status, warnings}, nil
 }
 
 // sendJob is the specification's SendJob, with what we add: a view in both spellings.
@@ -332,15 +340,15 @@ func (a sendjobs) show(c *web.Call, id string) (sendJob, error) {
 	return sendJobOf(&v), err
 }
 
-// jobStatus is SendJobStatusResponse.
-type jobStatus struct {
+// sendJobStatusResponse is the specification's SendJobStatusResponse.
+type sendJobStatusResponse struct {
 	ID     string         `json:"id"`
 	Status core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
 }
 
-func (a sendjobs) cancel(c *web.Call, id string) (jobStatus, error) {
+func (a sendjobs) cancel(c *web.Call, id string) (sendJobStatusResponse, error) {
 	j, err := a.store.CancelSendJob(db.By(c, web.Actor(c), c.Now), id, c.Now)
-	return jobStatus{j.ID, j.Status}, err
+	return sendJobStatusResponse{j.ID, j.Status}, err
 }
 
 // jobTimes are the times of a send job that are to change.

@@ -101,7 +101,7 @@ func (h *Handler) subscriberRoutes(t *web.Table, rules *segments.Room) {
 		one(web.Write(s.exportPerson).Answers("application/json")),
 		"Export all data that a tenant has about an address, as JSON").Named("exportSubscriber")
 	t.Add("GET", item+"/history", web.Admin(core.ActionPeopleRead), web.Member,
-		one(web.List(s.history, mailed.key)), "List the emails a tenant sent to an address, newest first").
+		one(web.List(s.history, core.Mailed.Key)), "List the emails a tenant sent to an address, newest first").
 		Named("listMailsToSubscriber")
 }
 
@@ -246,26 +246,6 @@ type subscriberRecord struct {
 	Tags     []string       `json:"tags" about:"Names of the person's tags; empty without people.read"`
 }
 
-// block is one thing that stands against mailing an address.
-type block struct {
-	Kind       string       `json:"kind" enum:"disabled|bounced|complaint|suppressed|left"`
-	TenantID   string       `json:"tenant_id,omitempty"` // empty: at all tenants
-	ListID     string       `json:"list_id,omitempty"`   // empty: on all lists
-	Reason     string       `json:"reason"`
-	DisabledBy string       `json:"disabled_by,omitempty"`
-	OccurredAt core.Instant `json:"occurred_at"`
-}
-
-// blockOf returns what stands against mailing an address as the caller may see it: who asked for what stands at all
-// tenants, and why, may be another tenant's word.
-func blockOf(c *web.Call, s *core.Suppressed) block {
-	b := block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt}
-	if s.TenantID == core.TenantNone && !web.IsOperator(c) {
-		b.Reason, b.DisabledBy = "", ""
-	}
-	return b
-}
-
 func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error) {
 	l := a.found(c)
 	r = subscriberRecord{
@@ -383,10 +363,10 @@ func (a subscribers) erase(c *web.Call, _ string) (web.None, error) {
 }
 
 // history lists what the tenant has sent to the address, the newest first.
-func (a subscribers) history(c *web.Call, _ struct{}, page core.Page) ([]mailed, error) {
+func (a subscribers) history(c *web.Call, _ struct{}, page core.Page) ([]core.Mailed, error) {
 	l := a.found(c)
 	rows, err := a.store.History(c, l.Email, []string{l.TenantID}, false, page)
-	return mailedRows(rows), err
+	return web.RowsOf(rows, (*core.HistoryEntry).Mailed), err
 }
 
 // exportPerson writes what the tenant holds about the address of the path.
@@ -422,7 +402,6 @@ func (a subscribers) tagRoutes(t *web.Table, item string) {
 	t.Add("PATCH", item+"/tags", web.Admin(core.ActionPeopleTag), web.Member,
 		one(web.JSON(a.changeTags)), "Add and remove some of a subscriber's tags on all lists of the tenant").
 		Named("changeSubscriberTags").
-		Limits(web.Object{"additionalProperties": false}).
 		Example(web.Object{"add": []string{"VIP"}}).
 		Refuses(web.Refused("add", "No such tag, or the person would have too many"), web.Refused("remove", "No such tag"))
 }

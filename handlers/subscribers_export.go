@@ -156,8 +156,8 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page
 	return nil
 }
 
-// ruledSubscribers says which subscribers who match a rule are listed. Each is judged on their list.
-type ruledSubscribers struct {
+// subscriberSearchRequest says which subscribers who match a rule are listed. Each is judged on their list.
+type subscriberSearchRequest struct {
 	TenantID    string        `json:"tenant_id" is:"uuid"`
 	ListID      string        `json:"list_id" is:"uuid"`
 	Rule        core.RuleText `json:"rule"`
@@ -170,34 +170,34 @@ type ruledSubscribers struct {
 }
 
 // JudgeKeys refuses unknown keys. A rule that is left out by mistake would list other people than the caller means.
-func (in *ruledSubscribers) JudgeKeys(unknown []string) error {
-	return core.JudgeKeys(core.JSONKeys[ruledSubscribers](), unknown)
+func (in *subscriberSearchRequest) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[subscriberSearchRequest](), unknown)
 }
 
 // CheckInput checks what needs no database.
-func (in *ruledSubscribers) CheckInput() error {
+func (in *subscriberSearchRequest) CheckInput() error {
 	if err := segments.CheckOne(in.Rule, in.SegmentID); err != nil {
 		return err
 	}
 	return in.filter().CheckInput()
 }
 
-func (in *ruledSubscribers) filter() *subscriberFilter {
+func (in *subscriberSearchRequest) filter() *subscriberFilter {
 	return &subscriberFilter{
 		TenantID: in.TenantID, ListID: in.ListID, Status: in.Status, EmailPrefix: in.EmailPrefix, Search: in.Search,
 		Field: in.Field, Value: in.Value,
 	}
 }
 
-// ruledExport says which subscribers who match a rule are exported.
-type ruledExport struct {
-	ruledSubscribers
-	Columns string `json:"columns" enum:"preferences|fields"`
+// subscriberExportRequest says which subscribers who match a rule are exported.
+type subscriberExportRequest struct {
+	subscriberSearchRequest
+	Columns string `json:"columns" enum:"preferences|fields" about:"preferences (default): one column with JSON; fields: one column for each field"`
 }
 
 // JudgeKeys refuses unknown keys.
-func (in *ruledExport) JudgeKeys(unknown []string) error {
-	return core.JudgeKeys(core.JSONKeys[ruledExport](), unknown)
+func (in *subscriberExportRequest) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[subscriberExportRequest](), unknown)
 }
 
 // ruledRoutes adds the routes whose filter is in the body, because addresses of requests land in logs.
@@ -210,15 +210,15 @@ func (a subscribers) ruledRoutes(t *web.Table, all string) {
 		web.SearchJSON(a.search).Fails(core.NotFound, core.Conflict),
 		"List the active subscribers who match a segment or an unsaved rule; a page can be short even if another "+
 			"follows").
-		Named("searchSubscribers").Example(example).Refuses(said...)
+		Named("searchSubscribers").Limits(segments.RuleOrSegment).Example(example).Refuses(said...)
 	t.Add("POST", all+"/export", web.Admin(core.ActionPeopleExport), web.Member,
 		web.WriteJSON(a.exportRuled).Answers("text/csv").Fails(core.NotFound, core.Conflict),
 		"Export the active subscribers who match a segment or an unsaved rule, as CSV").
-		Named("exportMatchingSubscribers").Example(example).Refuses(said...)
+		Named("exportMatchingSubscribers").Limits(segments.RuleOrSegment).Example(example).Refuses(said...)
 }
 
 // ruled returns the filter of a request, and a function that reads a page of the subscribers who match.
-func (a subscribers) ruled(c *web.Call, in *ruledSubscribers) (f people.SubscriptionFilter,
+func (a subscribers) ruled(c *web.Call, in *subscriberSearchRequest) (f people.SubscriptionFilter,
 	read func(core.Page) ([]people.ListedSubscription, string, error), err error,
 ) {
 	if f, err = a.filter(c, in.filter(), c.Action()); err != nil {
@@ -242,7 +242,7 @@ func (a subscribers) ruled(c *web.Call, in *ruledSubscribers) (f people.Subscrip
 }
 
 // search serves POST /api/admin/subscribers/search.
-func (a subscribers) search(c *web.Call, in ruledSubscribers, page core.Page) ([]subscriber, string, error) {
+func (a subscribers) search(c *web.Call, in subscriberSearchRequest, page core.Page) ([]subscriber, string, error) {
 	_, read, err := a.ruled(c, &in)
 	if err != nil {
 		return nil, "", err
@@ -252,8 +252,8 @@ func (a subscribers) search(c *web.Call, in ruledSubscribers, page core.Page) ([
 }
 
 // exportRuled serves POST /api/admin/subscribers/export.
-func (a subscribers) exportRuled(c *web.Call, in ruledExport) error {
-	f, read, err := a.ruled(c, &in.ruledSubscribers)
+func (a subscribers) exportRuled(c *web.Call, in subscriberExportRequest) error {
+	f, read, err := a.ruled(c, &in.subscriberSearchRequest)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,27 @@ import (
 // suppressions serves /api/admin/suppressions.
 type suppressions struct{ store *store.Store }
 
-// suppression is one thing that stands against mailing an address.
+// block is one thing that stands against mailing an address.
+type block struct {
+	Kind       string       `json:"kind" enum:"disabled|bounced|complaint|suppressed|left"`
+	TenantID   string       `json:"tenant_id,omitempty"` // empty: at all tenants
+	ListID     string       `json:"list_id,omitempty"`   // empty: on all lists
+	Reason     string       `json:"reason"`
+	DisabledBy string       `json:"disabled_by,omitempty"`
+	OccurredAt core.Instant `json:"occurred_at"`
+}
+
+// blockOf returns what stands against mailing an address as the caller may see it: who asked for what stands at all
+// tenants, and why, may be another tenant's word.
+func blockOf(c *web.Call, s *core.Suppressed) block {
+	b := block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt}
+	if s.TenantID == core.TenantNone && !web.IsOperator(c) {
+		b.Reason, b.DisabledBy = "", ""
+	}
+	return b
+}
+
+// suppression is a block with its address.
 type suppression struct {
 	Email core.Email `json:"email"` // folded
 	block
@@ -166,4 +186,33 @@ func (a suppressions) lift(c *web.Call, in suppressionInput) ([]suppression, err
 	}
 	lifted, err := a.store.Lift(c, in.Email, tenant, web.Actor(c), c.Now)
 	return suppressionRows(c, lifted), err
+}
+
+// whyQuery names the address that got no email.
+type whyQuery struct {
+	Email    core.Email `query:"email,required"`
+	TenantID string     `query:"tenant_id"`
+}
+
+// whyAnswer tells why an address got no email.
+type whyAnswer struct {
+	Email         core.Email             `json:"email"`
+	Subscriptions []core.WhySubscription `json:"subscriptions"`
+	Blocks        []block                `json:"blocks"`    // what stands against mailing the address
+	Mails         []core.WhyMail         `json:"mails"`     // transactional emails, the newest first
+	Campaigns     []core.Mailed          `json:"campaigns"` // emails of campaigns, the newest first
+}
+
+// why shows all that tells why an address got no email.
+func (a subscribers) why(c *web.Call, in whyQuery) (out whyAnswer, err error) {
+	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
+	if err != nil {
+		return out, err
+	}
+	w, err := a.store.Why(c, in.Email, tenants, all)
+	out = whyAnswer{
+		w.Email, w.Subscriptions, web.RowsOf(w.Blocks, func(s *core.Suppressed) block { return blockOf(c, s) }), w.Mails,
+		web.RowsOf(w.Campaigns, (*core.HistoryEntry).Mailed),
+	}
+	return out, err
 }

@@ -14,8 +14,8 @@ const (
 	oneBulk = allBulk + "/:id"
 )
 
-// BulkInput is the body of POST /api/bulk-actions.
-type BulkInput struct {
+// bulkInput is the body of POST /api/bulk-actions.
+type bulkInput struct {
 	ListID    string        `json:"list_id" is:"required,uuid"`
 	Action    string        `json:"action" is:"required" enum:"unsubscribe|remove|tag|untag"`
 	Tag       string        `json:"tag" about:"Name or ID of the tag, for the actions tag and untag"`
@@ -25,12 +25,12 @@ type BulkInput struct {
 }
 
 // JudgeKeys refuses unknown keys. A rule that is left out by mistake would change other people than the caller means.
-func (in *BulkInput) JudgeKeys(unknown []string) error {
-	return core.JudgeKeys(core.JSONKeys[BulkInput](), unknown)
+func (in *bulkInput) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[bulkInput](), unknown)
 }
 
 // CheckInput checks what needs no database.
-func (in *BulkInput) CheckInput() error {
+func (in *bulkInput) CheckInput() error {
 	if err := core.CheckBulkTag(in.Action, in.Tag); err != nil {
 		return err
 	}
@@ -69,6 +69,7 @@ func (r *Room) bulkRoutes(t *web.Table) {
 		web.JSON(r.startBulk).Accepted().Fails(core.NotFound, core.Conflict, core.Unavailable),
 		"Unsubscribe, remove, tag or untag many subscribers of a list; unsubscribing and removing need people.change").
 		Named("startBulkAction").
+		Limits(web.OnlyKnown).
 		Example(web.Object{"list_id": web.ExampleID, "action": "unsubscribe", "rule": ExampleRule}).
 		Refuses(saidByRule...).
 		Refuses(
@@ -133,7 +134,7 @@ func (r *Room) listBulk(c *web.Call, in bulkFilter, page core.Page) ([]core.Bulk
 }
 
 // startBulk counts who matches first. More than core.BulkUnproved people need a fresh sign-in, see proven.
-func (r *Room) startBulk(c *web.Call, in BulkInput) (a core.BulkAction, err error) {
+func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err error) {
 	l, err := r.ownList(c, in.ListID)
 	if err == nil {
 		err = mayBulk(c, in.Action, l.TenantID)
@@ -147,7 +148,7 @@ func (r *Room) startBulk(c *web.Call, in BulkInput) (a core.BulkAction, err erro
 	most := req.Of
 	if len(in.IDs) == 0 {
 		q := audience.Question{ListIDs: []string{l.ID}, Now: c.Now}
-		err := r.askFor(c, &q, &CountInput{TenantID: l.TenantID, Rule: in.Rule, SegmentID: in.SegmentID})
+		err := r.askFor(c, &q, &segmentCountRequest{TenantID: l.TenantID, Rule: in.Rule, SegmentID: in.SegmentID})
 		if err != nil {
 			return a, err
 		}

@@ -18,8 +18,8 @@ const (
 	turnWait = 2 * time.Second
 )
 
-// CountInput asks how many people of lists match a segment or an unsaved rule.
-type CountInput struct {
+// segmentCountRequest asks how many people of lists match a segment or an unsaved rule.
+type segmentCountRequest struct {
 	TenantID  string        `json:"tenant_id" is:"uuid"`
 	ListIDs   []string      `json:"list_ids" is:"required" like:"set" min:"1" max:"20" each:"uuid"`
 	Rule      core.RuleText `json:"rule"`
@@ -28,12 +28,12 @@ type CountInput struct {
 }
 
 // JudgeKeys refuses unknown keys. A rule that is left out by mistake would count other people than the caller means.
-func (in *CountInput) JudgeKeys(unknown []string) error {
-	return core.JudgeKeys(core.JSONKeys[CountInput](), unknown)
+func (in *segmentCountRequest) JudgeKeys(unknown []string) error {
+	return core.JudgeKeys(core.JSONKeys[segmentCountRequest](), unknown)
 }
 
 // CheckInput checks what needs no database.
-func (in *CountInput) CheckInput() error {
+func (in *segmentCountRequest) CheckInput() error {
 	if len(in.ListIDs) == 0 || len(in.ListIDs) > core.MaxCampaignLists {
 		return core.Invalidf("list_ids", "list_ids must have 1 to %d entries.", core.MaxCampaignLists)
 	}
@@ -61,6 +61,16 @@ func CheckOne(rule core.RuleText, segmentID string) error {
 	return nil
 }
 
+// RuleOrSegment are the limits of a body with either a rule or a segment.
+var RuleOrSegment = web.Object{
+	"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
+		{"required": []string{"rule", "segment_id"}},
+		{"not": web.Object{"anyOf": []web.Object{
+			{"required": []string{"rule"}}, {"required": []string{"segment_id"}},
+		}}},
+	}},
+}
+
 // Refusals are those of a request with a rule or a segment.
 var Refusals = append([]web.Refusal{
 	web.Refused("rule", "Neither rule nor segment_id is set, or both are"), undecided,
@@ -76,6 +86,7 @@ func (r *Room) countRoutes(t *web.Table) {
 		web.JSON(r.count).Fails(core.NotFound, core.Conflict),
 		"Count the active subscribers who match a segment or an unsaved rule; coarse without people.read").
 		Named("countSegment").
+		Limits(RuleOrSegment).
 		Example(web.Object{
 			"tenant_id": web.ExampleID, "list_ids": []string{web.ExampleID}, "rule": ExampleRule,
 		}).
@@ -85,7 +96,7 @@ func (r *Room) countRoutes(t *web.Table) {
 		)
 }
 
-func (r *Room) count(c *web.Call, in CountInput) (n core.SegmentCount, err error) {
+func (r *Room) count(c *web.Call, in segmentCountRequest) (n core.SegmentCount, err error) {
 	q := audience.Question{ListIDs: in.ListIDs, Exact: in.Exact, Now: c.Now}
 	if err := r.askFor(c, &q, &in); err != nil {
 		return n, err
@@ -104,7 +115,7 @@ func (r *Room) count(c *web.Call, in CountInput) (n core.SegmentCount, err error
 }
 
 // askFor fills in the tenant and the rule of a question, if the caller may ask it.
-func (r *Room) askFor(c *web.Call, q *audience.Question, in *CountInput) (err error) {
+func (r *Room) askFor(c *web.Call, q *audience.Question, in *segmentCountRequest) (err error) {
 	q.TenantID, q.Rule, err = r.RuleFor(c, in.TenantID, in.Rule, in.SegmentID)
 	return err
 }
@@ -162,14 +173,4 @@ func (r *Room) Evaluate(c *web.Call, later bool, do func() error) error {
 	}
 	defer r.turns.End()
 	return do()
-}
-
-// CoarseAudience makes the counts of a campaign's audience coarse if segments decide on it and the caller may not see
-// people, and reports whether it did. Otherwise, a campaign for a segment would give away the exact size of any rule.
-func CoarseAudience(caller core.Caller, tenantID string, f *core.CampaignFields, a *core.Audience) (coarse bool) {
-	if !f.Segmented() || caller.May(core.ActionPeopleRead, tenantID) {
-		return false
-	}
-	a.Coarse()
-	return true
 }

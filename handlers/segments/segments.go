@@ -83,7 +83,7 @@ func (r *Room) recordRoutes(t *web.Table) {
 	}, saidByRule...)
 	rows.List.Refuses(web.TenantNamed)
 	rows.Create.Requires("name", "rule").
-		Limits(web.Object{"additionalProperties": false}).
+		Limits(web.OnlyKnown).
 		Example(web.Object{"tenant_id": web.ExampleID, "name": "Yearly plans", "rule": ExampleRule}).
 		Refuses(said...).
 		Refuses(web.TenantNamed, web.Clash("The tenant has as many segments as it can have"))

@@ -312,13 +312,10 @@ func within(s obj, path string) obj {
 	return s
 }
 
-// creating returns the schema of a body that creates a record, if it requires more than one that changes the record.
-// It is a separate component, since generators don't merge the required properties of two schemas.
-func (names *describer) creating(r *Route, schema obj) obj {
-	if r.required == nil {
-		return schema
-	}
-	name := strings.TrimPrefix(schema["$ref"].(string), schemaRef)
+// creating returns the schema of a body that creates a record and requires more than one that changes the record. It is
+// a separate component, since generators don't merge the required properties of two schemas.
+func (names *describer) creating(r *Route) obj {
+	name := strings.TrimPrefix(r.Do.bodySchema(names, nil)["$ref"].(string), schemaRef)
 	s := maps.Clone(names.schemas[name].(obj))
 	s["required"] = r.required
 	maps.Copy(s, r.limits)
@@ -329,8 +326,13 @@ func (names *describer) creating(r *Route, schema obj) obj {
 
 // request returns the media type of a body with the example of its operation.
 func (names *describer) request(r *Route) obj {
-	schema := r.Do.bodySchema(names)
-	out := obj{"schema": names.creating(r, schema)}
+	var schema obj
+	if r.required != nil {
+		schema = names.creating(r)
+	} else {
+		schema = r.Do.bodySchema(names, r.limits)
+	}
+	out := obj{"schema": schema}
 	if r.example != nil {
 		out["example"] = r.example
 	} else {

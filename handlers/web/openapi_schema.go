@@ -207,8 +207,8 @@ func (names *describer) put(t reflect.Type, s obj) obj {
 	return obj{"$ref": schemaRef + name}
 }
 
-// bodySchema returns the schema of a request's body.
-func (e *Endpoint) bodySchema(names *describer) obj {
+// bodySchema returns the schema of a request's body, with limits in addition to those of its type.
+func (e *Endpoint) bodySchema(names *describer, limits obj) obj {
 	if len(e.bodies) > 0 {
 		forms := make([]obj, len(e.bodies))
 		for i, t := range e.bodies {
@@ -217,7 +217,9 @@ func (e *Endpoint) bodySchema(names *describer) obj {
 		return obj{"anyOf": forms}
 	}
 	if e.in.object != nil {
-		return names.put(e.in.typ, inputSchema(e.in.object.fields, names))
+		s := inputSchema(e.in.object.fields, names)
+		maps.Copy(s, limits)
+		return names.put(e.in.typ, s)
 	}
 	return names.put(e.in.typ, filledForm(inputSchema(e.in.form, names)))
 }

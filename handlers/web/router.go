@@ -68,7 +68,7 @@ func (r *Route) Refuses(what ...Refusal) *Route { r.refusals = append(r.refusals
 //go:noinline
 func (r *Route) Requires(properties ...string) *Route { r.required = properties; return r }
 
-// Limits sets schema limits of such a body, in place of those of its type.
+// Limits sets limits in the schema of the body, in addition to those of its type.
 //
 //go:noinline
 func (r *Route) Limits(limits Object) *Route { r.limits = limits; return r }
