@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/handlers/campaigns"
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/identity"
 	"newsletterd/handlers/page"
@@ -14,7 +15,7 @@ import (
 )
 
 // console returns the pages of the console, which are in a package of their own and stand on the routes of this one.
-func (h *Handler) console() *console.Console {
+func (h *Handler) console(sends *campaigns.Room) *console.Console {
 	p := h.options.Auth
 	return console.New(console.Options{
 		Proved: func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error) {
@@ -25,8 +26,8 @@ func (h *Handler) console() *console.Console {
 			return identity.ShowProof(c, p, who, path, form)
 		},
 		Review:       page.ReviewOf,
-		HiddenInDark: h.hiddenInDark,
-		OnPlate:      h.onPlate,
+		HiddenInDark: sends.HiddenInDark,
+		OnPlate:      sends.OnPlate,
 		MailDefault:  func(kind, language string) core.MailText { return notice.Kind(kind).Default(language) },
 		MailPreview: func(t *core.Tenant, kind, language, list, to string, own core.MailText) (
 			subject, html string, err error,

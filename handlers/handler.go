@@ -13,15 +13,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/campaigns"
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/mail/picture"
 	"newsletterd/mail/report"
 	"newsletterd/store"
 	"newsletterd/store/db"
@@ -88,13 +87,11 @@ type Handler struct {
 	draining       atomic.Bool
 	prober         prober
 	uploads        *web.Uploads
-	pictures       *semaphore.Weighted // memory of those that are decoded
-	queues         web.Turn            // held by the request that counts whole queues
-	ledgers        web.Turn            // held by the request that reads a whole record of consents
-	subscribes     *web.OriginLimits   // requests to subscribe
-	leaves         *web.OriginLimits   // requests for unsubscribe tokens
-	forgets        *web.OriginLimits   // of mails for a new password, by API and page
-	mails          mailCache           // that pages show
+	queues         web.Turn          // held by the request that counts whole queues
+	ledgers        web.Turn          // held by the request that reads a whole record of consents
+	subscribes     *web.OriginLimits // requests to subscribe
+	leaves         *web.OriginLimits // requests for unsubscribe tokens
+	forgets        *web.OriginLimits // of mails for a new password, by API and page
 	openapi        openAPIFiles
 	operationCache sync.Map // of the page /openapi: the operations of each document, []referenceOperation
 }
@@ -116,7 +113,7 @@ func New(o Options) (*Handler, error) {
 		return nil, err
 	}
 	if o.Signed == nil {
-		o.Signed = signedBy(o.Store)
+		o.Signed = campaigns.SignedBy(o.Store)
 	}
 	if o.ModelLimits == (core.ModelLimits{}) {
 		o.ModelLimits = core.ModelLimits{
@@ -128,11 +125,10 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
-		uploads:  web.NewUploads(),
-		pictures: semaphore.NewWeighted(picture.MaxMemory),
-		ledgers:  web.NewTurn(),
-		queues:   web.NewTurn(),
-		sealer:   o.Sealer, ident: o.Ident,
+		uploads: web.NewUploads(),
+		ledgers: web.NewTurn(),
+		queues:  web.NewTurn(),
+		sealer:  o.Sealer, ident: o.Ident,
 	}
 	if o.Store != nil && o.Sealer == nil {
 		key, err := o.Store.PurposeKey(context.Background(), db.PurposeUnsubscribe)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/campaigns"
 	"newsletterd/handlers/devices"
 	"newsletterd/handlers/identity"
 	"newsletterd/handlers/web"
@@ -82,6 +83,6 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[devices.LibraryReply](): "Library",
 
 	// The words of the specification.
-	reflect.TypeFor[trackingOptions]():      "TrackingOptions",
-	reflect.TypeFor[core.EventSubscriber](): "SubscriberPayload",
+	reflect.TypeFor[campaigns.TrackingOptions](): "TrackingOptions",
+	reflect.TypeFor[core.EventSubscriber]():      "SubscriberPayload",
 }

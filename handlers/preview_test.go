@@ -25,7 +25,9 @@ func TestThePreviewsAddressShowsIt(t *testing.T) {
 			t.Fatalf("%d %s", res.StatusCode, answer)
 		}
 	}
-	var made createSendJobResponse
+	var made struct {
+		SendJobID string `json:"send_job_id"`
+	}
 	ask("/api/send-jobs", `{"list_id": "`+e.value("weekly")+
 		`", "subject": "Hi", "body_html": "<p>For {{email}}</p><a href=\"{{view_url}}\">in a browser</a>",
 		"scheduled_at": "2199-01-01T00:00:00Z"}`, &made)

@@ -140,7 +140,7 @@ func TestReviewIsRefused(t *testing.T) {
 		e := newReviewEnv(t)
 		e.review(0)
 		e.login()
-		before := campaignTag{Revision: e.campaign.Revision}.String()
+		before := fmt.Sprint(e.campaign.Revision)
 		e.edit(core.UserActor(e.bob.ID))
 		e.review(0)
 		if status, state := e.send("approve", before); status != http.StatusPreconditionFailed ||

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"newsletterd/core"
+	"newsletterd/handlers/campaigns"
 	"newsletterd/handlers/devices"
 	"newsletterd/handlers/identity"
 	"newsletterd/handlers/page"
@@ -19,7 +20,14 @@ import (
 // area has its rows in its own file, above the functions that they call.
 func (h *Handler) table() []*web.Route {
 	var t web.Table
-	o, pages := &h.options, h.console()
+	o := &h.options
+	sends := &campaigns.Room{
+		Store: o.Store, Log: h.log, Sealer: h.sealer, Ident: h.ident, Origin: h.publicURL, MemberURL: o.Newsletter.MemberURL,
+		Checks: o.Checks, Relay: &o.Relay, DuplicateGuard: o.DuplicateGuard, Engage: o.Engage, Providers: o.Providers,
+		SNS: o.SNS, Uploads: h.uploads, MediaLimits: o.MediaLimits,
+	}
+	pages := h.console(sends)
+	sends.ShowReview = pages.ShowReview
 	(&identity.Room{Store: o.Store, Auth: o.Auth, Forgets: h.forgets, ShowAccount: pages.ShowAccount}).Routes(&t)
 	(&tenants.Room{
 		Store: o.Store, Sealer: h.sealer, Origin: h.publicURL, ConfirmToken: o.Newsletter.ConfirmToken,
@@ -29,7 +37,6 @@ func (h *Handler) table() []*web.Route {
 	h.pageRoutes(&t)
 	h.newsletterRoutes(&t)
 	h.newsletterPageRoutes(&t)
-	h.archiveRoutes(&t)
 	rules := &segments.Room{Store: h.options.Store}
 	h.subscriberRoutes(&t, rules)
 	h.suppressionRoutes(&t)
@@ -37,18 +44,8 @@ func (h *Handler) table() []*web.Route {
 	h.syncRoutes(&t)
 	h.importRoutes(&t)
 	h.systemRoutes(&t)
-	h.reviewRoutes(&t, reviewPages{h.campaigns(), pages})
-	h.campaignRoutes(&t)
-	h.campaignCheckRoutes(&t)
-	h.campaignSendRoutes(&t)
-	h.campaignLinkRoutes(&t)
-	h.correctionRoutes(&t)
-	h.versionRoutes(&t)
-	h.sendJobRoutes(&t)
-	h.webhookRoutes(&t)
-	h.trackedRoutes(&t)
-	h.providerEventRoutes(&t)
-	h.mediaRoutes(&t)
+	sends.Routes(&t)
+	h.reviewRoutes(&t, sends.Reviews())
 	(&devices.Room{Store: h.options.Store, Limits: h.options.ModelLimits, Uploads: h.uploads}).Routes(&t)
 	rules.Routes(&t)
 	h.operationRoutes(&t)
@@ -57,11 +54,11 @@ func (h *Handler) table() []*web.Route {
 }
 
 // reviewRoutes adds the page for approving a campaign. A decision requires a recent sign-in.
-func (h *Handler) reviewRoutes(t *web.Table, reviews reviewPages) {
-	t.Add("GET", page.ReviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
+func (h *Handler) reviewRoutes(t *web.Table, reviews campaigns.ReviewPages) {
+	t.Add("GET", page.ReviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.Page)).Fails(core.NotFound),
 		"Show the approval page of a campaign")
 	t.Add("POST", page.ReviewPath, web.Public(), web.Page,
-		web.Form(identity.Proved(h.options.Auth, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict,
+		web.Form(identity.Proved(h.options.Auth, reviews.Decide)).Fails(core.Forbidden, core.NotFound, core.Conflict,
 			core.PreconditionFailed),
 		"Approve a campaign or request changes")
 }

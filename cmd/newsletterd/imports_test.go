@@ -74,6 +74,11 @@ var mayImport = map[string][]string{
 	"handlers/drafts": {
 		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/markup", "store", "store/campaigns",
 	},
+	"handlers/campaigns": {
+		"auth", "core", "handlers/drafts", "handlers/page", "handlers/tenants", "handlers/web", "mail", "mail/markup",
+		"mail/picture", "mail/report", "store", "store/campaigns", "store/db", "store/files", "store/subscribercsv",
+		"store/tenants",
+	},
 	"handlers/devices":  {"core", "handlers/web", "store", "store/devices", "store/files"},
 	"handlers/segments": {"core", "handlers/web", "store", "store/audience", "store/bulk", "store/db"},
 	"handlers/tenants": {
@@ -92,9 +97,8 @@ var mayImport = map[string][]string{
 	"handlers": {
 		"core", "store", "store/people", "store/members", "store/imports", "store/campaigns", "store/db", "store/devices",
 		"store/files", "store/identity", "store/tenants", "store/subscribercsv", "auth", "mail", "mail/markup",
-		"mail/notice", "mail/picture", "mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/devices", "handlers/identity",
-		"handlers/segments", "handlers/tenants",
-		"handlers/console",
+		"mail/notice", "mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/campaigns",
+		"handlers/devices", "handlers/identity", "handlers/segments", "handlers/tenants", "handlers/console",
 	},
 
 	"store/replica":             {"core", "store/replica/objects"},

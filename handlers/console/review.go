@@ -2,18 +2,9 @@ package console
 
 import (
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
-
-// Review is the data of the page for approving a campaign or requesting changes. The page has no navigation, since an
-// email links to it, and fits a phone. Package handlers provides its content.
-type Review struct {
-	Title, Fault string
-	Lang         string // language of the content: pages support more languages than the console
-	Status       int
-	Tenant       core.Tenant
-	Data         any // for templates/review.html
-}
 
 // sentBack holds who requested changes to a campaign, and the note.
 type sentBack struct{ Who, Note string }
@@ -26,15 +17,16 @@ func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 	return sentBack{p.T("{{who}} requested changes {{when}}.", "who", s.Name, "when", p.When(s.At)), s.Note}
 }
 
-// ShowReview renders the review page in the design of the tenant's console.
-func (o *Console) ShowReview(c *web.Call, who core.Visitor, r Review) (web.HTML, error) {
+// ShowReview renders the page for approving a tenant's campaign or requesting changes. It has no navigation, since an
+// email links to it, and fits a phone. handlers/campaigns provides its content: v.Data is for templates/review.html, and
+// v.Lang can be a language that the console doesn't have.
+func (o *Console) ShowReview(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML, error) {
 	p, err := o.page(c, who)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	p.Tenant, p.Lang = r.Tenant, r.Lang
+	p.Tenant, p.Lang = of, v.Lang
 	return p.Show("review", View{
-		Title: r.Title, Fault: r.Fault, Status: r.Status, Plain: true, Frames: true,
-		Data: r.Data,
+		Title: v.Title, Fault: v.Fault, Status: status, Plain: true, Frames: true, Data: v.Data,
 	})
 }

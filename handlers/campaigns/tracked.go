@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"cmp"
@@ -34,8 +34,8 @@ type pixelFile struct {
 }
 
 // trackedRoutes are what the links and images of mails lead to.
-func (h *Handler) trackedRoutes(t *web.Table) {
-	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL, &h.mails}
+func (r *Room) trackedRoutes(t *web.Table) {
+	seen := tracked{r.Store, r.Ident, r.Sealer, r.Engage, r.Origin, &r.mails}
 	t.Add("GET", mail.PixelPath+":file", web.Public(), web.Page,
 		web.Query(seen.pixel).Answers("image/gif").NeedsRoom(maxEngagement), "Count an open with a tracking image").
 		Named("getTrackingPixel")

@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/handlers/console"
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
@@ -14,11 +13,15 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// reviewPages serve the page that mails about reviews lead to.
-type reviewPages struct {
+// ReviewPages serves the page that emails about reviews lead to.
+type ReviewPages struct {
 	campaignsAPI
-	console *console.Console // in whose looks the page is
+	render func(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML, error)
 }
+
+// Reviews returns the functions of the review page. Their routes are not part of Routes, because a decision needs a
+// fresh sign-in.
+func (r *Room) Reviews() ReviewPages { return ReviewPages{r.campaigns(), r.ShowReview} }
 
 // reviewForm is the decision about a campaign as it was shown.
 type reviewForm struct {
@@ -55,7 +58,7 @@ type reviewView struct {
 }
 
 // reviewed reads the campaign that a visitor may see.
-func (a reviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core.Campaign, err error) {
+func (a ReviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core.Campaign, err error) {
 	parsed, ok := core.ParseID(id)
 	if !ok {
 		return of, web.ErrNotFound
@@ -68,7 +71,8 @@ func (a reviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core
 	return of, err
 }
 
-func (a reviewPages) page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
+// Page shows the campaign that an email names.
+func (a ReviewPages) Page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
 		return web.HTML{To: c.PublicURL() + page.LoginPath(in.Path())}, nil
@@ -80,7 +84,7 @@ func (a reviewPages) page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	campaign := c.PublicURL() + console.Path + "/" + of.TenantID + "/campaigns/" + of.ID
+	campaign := c.PublicURL() + page.ConsolePath + "/" + of.TenantID + "/campaigns/" + of.ID
 	switch {
 	case in.Mend != "":
 		return web.HTML{To: campaign + "#links"}, nil
@@ -92,14 +96,14 @@ func (a reviewPages) page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 
 // show shows a campaign to a visitor. What the visitor has seen is not written on: the writer's next save begins
 // another version.
-func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, fault error) (web.HTML,
+func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, fault error) (web.HTML,
 	error,
 ) {
 	w := page.WordsOf(c)
-	v := console.Review{Title: w.ReviewTitle}
+	v, status := page.View{Title: w.ReviewTitle, Lang: page.StyleOf(c).Lang}, 0
 	if fault != nil {
 		var ok bool
-		if v.Fault, v.Status, ok = a.faultOf(c, fault); !ok {
+		if v.Fault, status, ok = a.faultOf(c, fault); !ok {
 			return web.HTML{}, fault
 		}
 	}
@@ -134,12 +138,12 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	}
 	data.W, data.Asks, data.SendText = w, page.FillIn(w.ReviewAsks, "by", data.By), page.FillIn(w.ReviewSend, "when",
 		data.Wanted)
-	v.Tenant, v.Lang, v.Data = t, page.StyleOf(c).Lang, data
-	return a.console.ShowReview(c, who, v)
+	v.Data = data
+	return a.render(c, who, t, status, &v)
 }
 
 // fill compiles the campaign for the page; faulty is what keeps it from being sent.
-func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, caller core.Caller) (faulty *core.Error,
+func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, caller core.Caller) (faulty *core.Error,
 	err error,
 ) {
 	d := a.drafts(c)
@@ -174,7 +178,7 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 }
 
 // countReaders fills in to how many people the campaign goes. faulty says that its segments can't be evaluated.
-func (a reviewPages) countReaders(c *web.Call, data *reviewView, tenantID string, f *core.CampaignFields,
+func (a ReviewPages) countReaders(c *web.Call, data *reviewView, tenantID string, f *core.CampaignFields,
 	caller core.Caller,
 ) (faulty *core.Error, err error) {
 	data.Readers, err = a.store.CountAudience(c, tenantID, f, core.AudienceBudget)
@@ -222,7 +226,7 @@ func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 }
 
 // faultOf returns what the page says of a decision that came too late, or isn't the visitor's to take.
-func (a reviewPages) faultOf(c *web.Call, err error) (text string, status int, ok bool) {
+func (a ReviewPages) faultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	w := page.WordsOf(c)
 	switch kind := core.KindOf(err); {
 	case errors.Is(err, core.ErrApprovalRequired):
@@ -233,8 +237,8 @@ func (a reviewPages) faultOf(c *web.Call, err error) (text string, status int, o
 	return page.FaultOf(c, err)
 }
 
-// decide approves a campaign, sends it back, or approves it and has it sent when that is wanted.
-func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.HTML, error) {
+// Decide approves a campaign, sends it back, or approves it and has it sent when that is wanted.
+func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.HTML, error) {
 	of, err := a.reviewed(c, who, in.Campaign)
 	if err != nil {
 		return web.HTML{}, err
@@ -296,7 +300,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 }
 
 // approveSeen compiles the revision that was shown, for its approval by another person than its writers.
-func (a reviewPages) approveSeen(c *web.Call, t *core.Tenant, of *core.Campaign, e campaigns.CampaignEdit,
+func (a ReviewPages) approveSeen(c *web.Call, t *core.Tenant, of *core.Campaign, e campaigns.CampaignEdit,
 	approve func(campaigns.CampaignSending) error,
 ) error {
 	if err := t.Accepts(of, e.Actor); err != nil && of.Written() {

@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 )
 
 // campaignSendRoutes are how a campaign is approved and sent.
-func (h *Handler) campaignSendRoutes(t *web.Table) {
-	a := h.campaigns()
+func (r *Room) campaignSendRoutes(t *web.Table) {
+	a := r.campaigns()
 	const item = "/api/campaigns/:id"
 	write := web.Sent(core.ActionCampaignWrite)
 	approve, send := web.Sent(core.ActionCampaignApprove).Fresh(), web.Sent(core.ActionCampaignSend).Fresh()

@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 )
 
 // correctionRoutes are what pages show instead of what was sent.
-func (h *Handler) correctionRoutes(t *web.Table) {
-	a := h.campaigns()
+func (r *Room) correctionRoutes(t *web.Table) {
+	a := r.campaigns()
 	const item = "/api/campaigns/:id"
 	read := web.Sent(core.ActionCampaignRead)
 	send := web.Sent(core.ActionCampaignSend).Fresh()

@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"crypto/sha256"
@@ -26,8 +26,8 @@ type campaignsAPI struct {
 }
 
 // campaignRoutes are what is written, looked at, approved and sent.
-func (h *Handler) campaignRoutes(t *web.Table) {
-	a := h.campaigns()
+func (r *Room) campaignRoutes(t *web.Table) {
+	a := r.campaigns()
 	const all, item = "/api/campaigns", "/api/campaigns/:id"
 	read, write := web.Sent(core.ActionCampaignRead), web.Sent(core.ActionCampaignWrite)
 	t.Add("GET", all, web.Sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
@@ -129,8 +129,8 @@ var asRead = web.Object{
 
 type foundCampaign struct{}
 
-func (h *Handler) campaigns() campaignsAPI {
-	return campaignsAPI{h.options.Store, h.sealer, h.options.Checks, &h.options.Relay}
+func (r *Room) campaigns() campaignsAPI {
+	return campaignsAPI{r.Store, r.Sealer, r.Checks, r.Relay}
 }
 
 // one makes an endpoint of one campaign, moving one that changes it, and seen one whose caller must say which state of

@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"log/slog"
@@ -28,9 +28,9 @@ type mailSender struct {
 }
 
 // providerEventRoutes are what mail providers report.
-func (h *Handler) providerEventRoutes(t *web.Table) {
-	events := mailProviders{h.options.Store, h.ident, h.log}
-	t.Add("POST", "/webhooks/:provider", h.mailProvider(), web.Send,
+func (r *Room) providerEventRoutes(t *web.Table) {
+	events := mailProviders{r.Store, r.Ident, r.Log}
+	t.Add("POST", "/webhooks/:provider", r.mailProvider(), web.Send,
 		web.Raw(events.take).DescribesJSON(reflect.TypeFor[providerEvent]()),
 		"Accept events from a mail provider in the provider's format; for kind generic, a ProviderEvent").
 		Named("receiveProviderEvents").
@@ -51,9 +51,9 @@ func (h *Handler) providerEventRoutes(t *web.Table) {
 
 // admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that
 // it is switched off.
-func (h *Handler) admitProvider(c *web.Call) error {
+func (r *Room) admitProvider(c *web.Call) error {
 	name := c.Param("provider")
-	record, ok := h.options.Providers[name]
+	record, ok := r.Providers[name]
 	if !ok {
 		var err error
 		if record, err = c.Store().ProviderSecrets(c, name); err != nil {
@@ -64,7 +64,7 @@ func (h *Handler) admitProvider(c *web.Call) error {
 	if kind == nil {
 		return web.ErrNoRoute
 	}
-	hook := &report.Hook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: h.options.SNS}
+	hook := &report.Hook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: r.SNS}
 	c.Keep(mailSenderKey{}, &mailSender{record, kind, hook})
 	c.LimitBody(kind.MaxBody)
 	c.CheckBody(func(body []byte) error {
@@ -168,7 +168,7 @@ func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
 }
 
 // mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
-func (h *Handler) mailProvider() web.Access {
+func (r *Room) mailProvider() web.Access {
 	return web.Proved("provider", "mail providers, authenticated as their kind requires", report.HeaderSignature,
-		h.admitProvider)
+		r.admitProvider)
 }

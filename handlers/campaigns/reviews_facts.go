@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 type reviewFact struct{ Name, Text string }
 
 // fillFacts fills in what recipients get that the body of the mail doesn't show, and who is left out.
-func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (err error) {
+func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (err error) {
 	w, f, t := page.WordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
 	data.From = cmp.Or(f.FromName, t.SenderName())
 	address := t.MailFrom
@@ -81,7 +81,7 @@ func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 }
 
 // listName is the name of a list of a tenant, or its id where there is none any more.
-func (a reviewPages) listName(c *web.Call, tenant, id string) (string, error) {
+func (a ReviewPages) listName(c *web.Call, tenant, id string) (string, error) {
 	l, err := a.store.List(c, id)
 	if core.KindOf(err) == core.NotFound || err == nil && l.TenantID != tenant {
 		return id, nil
@@ -90,7 +90,7 @@ func (a reviewPages) listName(c *web.Call, tenant, id string) (string, error) {
 }
 
 // segmentName returns the name of a tenant's segment, or its id if it was deleted.
-func (a reviewPages) segmentName(c *web.Call, tenant, id string) (string, error) {
+func (a ReviewPages) segmentName(c *web.Call, tenant, id string) (string, error) {
 	if id == "" {
 		return "", nil
 	}
@@ -102,7 +102,7 @@ func (a reviewPages) segmentName(c *web.Call, tenant, id string) (string, error)
 }
 
 // campaignName is what a campaign of a tenant is called, or its id where there is none any more.
-func (a reviewPages) campaignName(c *web.Call, tenant, id string) (string, error) {
+func (a ReviewPages) campaignName(c *web.Call, tenant, id string) (string, error) {
 	of, err := a.store.Campaign(c, id)
 	if core.KindOf(err) == core.NotFound || err == nil && of.TenantID != tenant {
 		return id, nil

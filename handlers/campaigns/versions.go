@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"encoding/json"
@@ -19,8 +19,8 @@ type campaignVersion struct {
 }
 
 // versionRoutes are the versions of a campaign.
-func (h *Handler) versionRoutes(t *web.Table) {
-	a := h.campaigns()
+func (r *Room) versionRoutes(t *web.Table) {
+	a := r.campaigns()
 	const item = "/api/campaigns/:id"
 	const versions, version = item + "/versions", item + "/versions/:version"
 	read, write := web.Sent(core.ActionCampaignRead), web.Sent(core.ActionCampaignWrite)

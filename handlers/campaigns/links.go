@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"net/url"
@@ -12,8 +12,8 @@ import (
 )
 
 // campaignLinkRoutes adds the routes for the links of a sent campaign.
-func (h *Handler) campaignLinkRoutes(t *web.Table) {
-	a := h.campaigns()
+func (r *Room) campaignLinkRoutes(t *web.Table) {
+	a := r.campaigns()
 	const item = "/api/campaigns/:id"
 	write := web.Sent(core.ActionCampaignWrite)
 	send := web.Sent(core.ActionCampaignSend).Fresh()

@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"crypto/sha256"
@@ -27,8 +27,8 @@ type sendjobs struct {
 // maxSendJob is the size of a send job's body; each of its two bodies may have a fifth of it.
 const maxSendJob = 5 * web.MiB
 
-// trackingOptions are the specification's TrackingOptions.
-type trackingOptions struct {
+// TrackingOptions are the specification's TrackingOptions.
+type TrackingOptions struct {
 	Open  bool `json:"open"`
 	Click bool `json:"click"`
 
@@ -36,8 +36,8 @@ type trackingOptions struct {
 }
 
 // sendJobRoutes are the send jobs of the send service.
-func (h *Handler) sendJobRoutes(t *web.Table) {
-	jobs := sendjobs{h.options.Store, h.sealer, h.options.DuplicateGuard}
+func (r *Room) sendJobRoutes(t *web.Table) {
+	jobs := sendjobs{r.Store, r.Sealer, r.DuplicateGuard}
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
 	t.Add("POST", "/api/send-jobs", web.Sending(core.ActionCampaignSend), web.Send,
 		web.JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job").
@@ -87,8 +87,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		"Export the recipients of a send job as CSV").Named("exportRecipients").
 		Refuses(web.Refused("search", "Too long"))
 	t.Add("GET", "/api/send-jobs/:id/links", web.Sent(core.ActionFiguresRead), web.Send,
-		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").
-		Named("listJobLinks")
+		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").Named("listJobLinks")
 	t.Add("GET", "/api/send-jobs/history", web.Sent(core.ActionPeopleRead), web.Send,
 		web.List(jobs.history, core.Mailed.Key).Fails(core.Forbidden), "List all emails sent to an address, newest first").
 		Named("listMailsToAddress").
@@ -119,7 +118,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 }
 
 // JudgeKeys implements keyJudge.
-func (t *trackingOptions) JudgeKeys(unknown []string) (err error) {
+func (t *TrackingOptions) JudgeKeys(unknown []string) (err error) {
 	t.warnings, err = core.JudgeJobKeys(core.JobTracking, unknown)
 	return err
 }
@@ -145,7 +144,7 @@ type createSendJobRequest struct {
 	WindowStartc  core.Instant     `json:"windowStart"`
 	WindowEnd     core.Instant     `json:"window_end"`
 	WindowEndc    core.Instant     `json:"windowEnd"`
-	Tracking      *trackingOptions `json:"tracking"`
+	Tracking      *TrackingOptions `json:"tracking"`
 	IdempotencyID *string          `header:"Idempotency-Key" like:"idempotency_key"`
 
 	warnings []string // about its keys

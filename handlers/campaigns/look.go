@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 )
 
 // campaignCheckRoutes are how a campaign is looked at before it is sent.
-func (h *Handler) campaignCheckRoutes(t *web.Table) {
-	a := h.campaigns()
+func (r *Room) campaignCheckRoutes(t *web.Table) {
+	a := r.campaigns()
 	const item = "/api/campaigns/:id"
 	read := web.Sent(core.ActionCampaignRead)
 	t.Add("POST", item+"/preview", read, web.Send, a.one(web.JSON(a.preview).BodyOptional()).Fails(core.Conflict),

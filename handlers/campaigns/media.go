@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"context"
@@ -30,8 +30,8 @@ type media struct {
 }
 
 // mediaRoutes are the pictures of tenants.
-func (h *Handler) mediaRoutes(t *web.Table) {
-	a := media{h.options.Store, h.uploads, h.options.MediaLimits, h.pictures, newPictureTurns()}
+func (r *Room) mediaRoutes(t *web.Table) {
+	a := media{r.Store, r.Uploads, r.MediaLimits, r.pictures, newPictureTurns()}
 	const all = "/api/media"
 	t.Add("POST", all, web.Sent(core.ActionMediaWrite), web.Send,
 		web.Stream(a.create).DescribesMedia("application/octet-stream",
@@ -320,21 +320,21 @@ func (a media) serve(c *web.Call) error {
 // darkGround is what mails stand on in a program with dark surroundings, as the console draws it.
 var darkGround = core.Color{0x12, 0x12, 0x12}
 
-// hiddenInDark reports whether a picture that is kept here can hardly be seen in dark surroundings. It is false where
+// HiddenInDark reports whether a picture that is kept here can hardly be seen in dark surroundings. It is false where
 // that isn't known: of a picture elsewhere, a large one, and while there is no memory to decode it.
-func (h *Handler) hiddenInDark(ctx context.Context, address string) bool {
+func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	hidden := false
-	err := h.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
+	err := r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
 		hidden, err = picture.HardToSee(file, mediaType, darkGround)
 		return err
 	})
 	return err == nil && hidden
 }
 
-// onPlate returns a picture that is kept here on a white plate, as a PNG. Its error is errNoPlate where hiddenInDark is
+// OnPlate returns a picture that is kept here on a white plate, as a PNG. Its error is errNoPlate where HiddenInDark is
 // false because nothing is known.
-func (h *Handler) onPlate(ctx context.Context, address string) (plate []byte, err error) {
-	err = h.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
+func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err error) {
+	err = r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
 		plate, err = picture.OnPlate(file, mediaType)
 		return err
 	})
@@ -345,7 +345,7 @@ func (h *Handler) onPlate(ctx context.Context, address string) (plate []byte, er
 var errNoPlate = core.Invalidf("brand_logo_url", "This logo can't be changed here. Upload it first.")
 
 // openLogo calls fn with a PNG or GIF that is kept here, by its address, once there is memory to decode it.
-func (h *Handler) openLogo(ctx context.Context, address string, fn func(file io.Reader, mediaType string) error) error {
+func (r *Room) openLogo(ctx context.Context, address string, fn func(file io.Reader, mediaType string) error) error {
 	u, err := url.Parse(address)
 	if err != nil {
 		return errNoPlate
@@ -354,15 +354,15 @@ func (h *Handler) openLogo(ctx context.Context, address string, fn func(file io.
 	if !core.IsMediaDigits(digits) {
 		return errNoPlate
 	}
-	f, _, err := h.options.Store.MediaFile(ctx, digits)
+	f, _, err := r.Store.MediaFile(ctx, digits)
 	if err != nil || f.Type != picture.PNG && f.Type != picture.GIF || f.Width*f.Height > picture.MaxSeen {
 		return errNoPlate
 	}
 	const perPixel = 16 // of a PNG with 16 bits a channel, and of one that is made of it
 	memory := int64(perPixel * f.Width * f.Height)
-	if !h.pictures.TryAcquire(memory) {
+	if !r.pictures.TryAcquire(memory) {
 		return errNoPlate
 	}
-	defer h.pictures.Release(memory)
-	return fn(h.options.Store.OpenMedia(ctx, &f), f.Type)
+	defer r.pictures.Release(memory)
+	return fn(r.Store.OpenMedia(ctx, &f), f.Type)
 }

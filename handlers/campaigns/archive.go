@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"bytes"
@@ -39,8 +39,8 @@ type archivePath struct {
 }
 
 // archiveRoutes are the public archives.
-func (h *Handler) archiveRoutes(t *web.Table) {
-	a := archive{h.options.Store, h.publicURL, h.options.Newsletter.MemberURL, new(feedCache), &h.mails}
+func (r *Room) archiveRoutes(t *web.Table) {
+	a := archive{r.Store, r.Origin, r.MemberURL, new(feedCache), &r.mails}
 	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.Serve).Answers("text/javascript"),
 		"Script for public archives")
 	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),

@@ -1,4 +1,4 @@
-package handlers
+package campaigns
 
 import (
 	"context"
@@ -18,8 +18,8 @@ type webhooks struct{ store *store.Store }
 const maxFullSync = 8 * web.MiB
 
 // webhookRoutes are the signed webhooks of the member service.
-func (h *Handler) webhookRoutes(t *web.Table) {
-	hooks := webhooks{h.options.Store}
+func (r *Room) webhookRoutes(t *web.Table) {
+	hooks := webhooks{r.Store}
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
 		web.JSON(hooks.subscription).Fails(core.Conflict), "Accept a subscription event").
 		Named("receiveSubscriptionEvent").
@@ -57,11 +57,11 @@ func (h *Handler) webhookRoutes(t *web.Table) {
 		)
 }
 
-// signedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers, time and
+// SignedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers, time and
 // that the client exists before the body is read, then the signature over the raw body and, once the sender is
 // proved, whether it is switched off. An unknown client is answered as a wrong signature is, without its body being
 // waited for.
-func signedBy(s *store.Store) func(context.Context, http.Header, string,
+func SignedBy(s *store.Store) func(context.Context, http.Header, string,
 	core.Instant) (func([]byte) (core.Caller, error), error) {
 	return func(ctx context.Context, h http.Header, path string, now core.Instant) (func([]byte) (core.Caller, error),
 		error,

@@ -1,0 +1,20 @@
+// Package campaigns serves the send side: campaigns and their approval, send jobs, images, what emails link to, the
+// public archive, and what member services and mail providers report. Objects of other tenants answer as missing.
+//
+//	room.go              Room: dependencies of the endpoints and pages
+//	campaigns.go         campaigns as records
+//	look.go              checks and previews of campaigns
+//	send.go              reviews, tests, audience, sending
+//	tag.go               the ETag of a campaign, which an approval names
+//	versions.go          versions of a campaign, and the fields of a new one
+//	links.go correct.go  fixed links and corrections of sent campaigns
+//	reviews.go reviews_facts.go   the approval page
+//	sendjobs.go          send jobs and their counts
+//	sendjobs_*.go        links, failures and history; recipients and their export; preview and test
+//	tracked.go           tracking pixel, tracked links, emails in the browser
+//	archive.go feed.go   the public archive and its Atom feed
+//	mailcache.go         compiled emails for both
+//	media.go media_turns.go   images, attachments, and the memory for decoding them
+//	webhooks.go          signed events and full-sync batches from member services
+//	mailproviders.go     events from mail providers
+package campaigns

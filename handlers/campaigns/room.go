@@ -1,0 +1,64 @@
+package campaigns
+
+import (
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/page"
+	"newsletterd/handlers/tenants"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+	"newsletterd/mail/picture"
+	"newsletterd/mail/report"
+	"newsletterd/store"
+)
+
+// Room holds the dependencies of the endpoints and pages.
+type Room struct {
+	Store  *store.Store
+	Log    *slog.Logger
+	Sealer *auth.Sealer // of links in previews and emails
+	Ident  *mail.Ident  // of tracked links and Message-IDs
+
+	Origin    string // public URL of tenants without their own
+	MemberURL string // where signup forms and preference pages are; empty: here
+
+	Checks         *drafts.Checks
+	Relay          *tenants.RelayOptions // how emails leave
+	DuplicateGuard time.Duration         // in which a send job with the same content is refused; 0: never
+	Engage         func(core.Engagement) // counts opens and clicks without waiting; nil: none are counted
+
+	Providers map[string]*core.ProviderSecrets // of the configuration; they hide those of the store
+	SNS       *report.SNS                      // checks messages of Amazon SNS; nil: none is accepted
+
+	Uploads     *web.Uploads
+	MediaLimits core.MediaLimits
+
+	// ShowReview renders the page for approving a campaign, in the design of the console.
+	ShowReview func(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML, error)
+
+	pictures *semaphore.Weighted // memory for decoding images
+	mails    mailCache           // emails that pages show
+}
+
+// Routes adds the endpoints, and the pages except the review page.
+func (r *Room) Routes(t *web.Table) {
+	r.pictures = semaphore.NewWeighted(picture.MaxMemory)
+	r.archiveRoutes(t)
+	r.campaignRoutes(t)
+	r.campaignCheckRoutes(t)
+	r.campaignSendRoutes(t)
+	r.campaignLinkRoutes(t)
+	r.correctionRoutes(t)
+	r.versionRoutes(t)
+	r.sendJobRoutes(t)
+	r.webhookRoutes(t)
+	r.trackedRoutes(t)
+	r.providerEventRoutes(t)
+	r.mediaRoutes(t)
+}
