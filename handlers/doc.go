@@ -10,22 +10,17 @@
 //
 //	routes.go            THE TABLE: every endpoint, in rows that the file of each area has
 //	handler.go           Options, New: what the HTTP edge is made of
-//	newsletter.go        /api/newsletter
-//	lists.go subscribers*.go suppressions.go hygiene.go   lists, subscribers, the suppression list, inactive subscribers
-//	imports.go importfaults.go importquestions.go   uploaded files of subscribers
 //	audit.go             the audit log
 //	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
 //
 // Rooms add their rows to the table: handlers/tenants has tenants and their settings, handlers/identity accounts and
-// sign-in, handlers/campaigns the send side, handlers/devices devices, agents and models, handlers/segments segments,
-// tags and bulk actions. What spans rooms is put together in routes.go. How campaigns are looked at and tried before
-// they are sent is in handlers/drafts.
+// sign-in, handlers/members the member side, handlers/campaigns the send side, handlers/devices devices, agents and
+// models, handlers/segments segments, tags and bulk actions. What spans rooms is put together in routes.go. How
+// campaigns are looked at and tried before they are sent is in handlers/drafts.
 //
 // and the pages, whose layout and words are in handlers/page:
 //
-//	newsletter_pages.go preferences_page.go   the pages that a subscription's mails lead to; a subscriber's own page
-//	subscribe_page.go tracking_consent.go   the form of a list, and the agreement to tracking
 //	browser.go           pages in place of JSON for browsers; the root, and hosts of tenants
 //
 // # Invariants

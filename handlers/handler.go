@@ -18,6 +18,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/campaigns"
 	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/members"
 	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
@@ -39,7 +40,7 @@ type Options struct {
 	ModelLimits     core.ModelLimits // of uploads; zero: the defaults
 	ImportBytes     int64            // of a file of subscribers; zero: the default
 	MediaLimits     core.MediaLimits // of pictures; zero: the defaults
-	Newsletter      NewsletterOptions
+	Newsletter      members.Options
 	// MayPost returns an Invalid error on url where no event may be posted to a URL; nil: any will do. TestEndpoint
 	// posts a test event to an endpoint; nil: there is no route for it in tests that lack it.
 	MayPost      func(url string) error
@@ -88,7 +89,6 @@ type Handler struct {
 	prober         prober
 	uploads        *web.Uploads
 	queues         web.Turn          // held by the request that counts whole queues
-	ledgers        web.Turn          // held by the request that reads a whole record of consents
 	subscribes     *web.OriginLimits // requests to subscribe
 	leaves         *web.OriginLimits // requests for unsubscribe tokens
 	forgets        *web.OriginLimits // of mails for a new password, by API and page
@@ -126,7 +126,6 @@ func New(o Options) (*Handler, error) {
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
 		uploads: web.NewUploads(),
-		ledgers: web.NewTurn(),
 		queues:  web.NewTurn(),
 		sealer:  o.Sealer, ident: o.Ident,
 	}

@@ -136,14 +136,14 @@ func init() {
 
 // setSteps adds the steps that make a daemon that is set otherwise.
 func setSteps() {
-	for step, set := range map[string]func(*NewsletterOptions){
-		"unsubscribe-tokens-need-bearer": func(o *NewsletterOptions) { o.UnsubscribeTokenAuth = "bearer" },
-		"send-elsewhere":                 func(o *NewsletterOptions) { o.SendElsewhere = true },
+	for step, set := range map[string]func(*Options){
+		"unsubscribe-tokens-need-bearer": func(o *Options) { o.Newsletter.UnsubscribeTokenAuth = "bearer" },
+		"send-elsewhere":                 func(o *Options) { o.Newsletter.SendElsewhere = true },
 	} {
 		steps[step] = func(e *env, _ string, _ map[string]string) {
 			o := e.handler.options
 			o.Registry = nil
-			set(&o.Newsletter)
+			set(&o)
 			h, err := New(o)
 			e.must(err)
 			srv := httptest.NewServer(h)

@@ -5,6 +5,7 @@ import (
 	"newsletterd/handlers/campaigns"
 	"newsletterd/handlers/devices"
 	"newsletterd/handlers/identity"
+	"newsletterd/handlers/members"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/segments"
 	"newsletterd/handlers/tenants"
@@ -35,14 +36,11 @@ func (h *Handler) table() []*web.Route {
 		MayPost: o.MayPost, TestEndpoint: o.TestEndpoint,
 	}).Routes(&t)
 	h.pageRoutes(&t)
-	h.newsletterRoutes(&t)
-	h.newsletterPageRoutes(&t)
-	rules := &segments.Room{Store: h.options.Store}
-	h.subscriberRoutes(&t, rules)
-	h.suppressionRoutes(&t)
-	h.listRoutes(&t)
-	h.syncRoutes(&t)
-	h.importRoutes(&t)
+	rules := &segments.Room{Store: o.Store}
+	(&members.Room{
+		Store: o.Store, Sealer: h.sealer, Options: o.Newsletter, Origin: h.publicURL, Subscribes: h.subscribes,
+		Leaves: h.leaves, Uploads: h.uploads, ImportBytes: o.ImportBytes, Rules: rules,
+	}).Routes(&t)
 	h.systemRoutes(&t)
 	sends.Routes(&t)
 	h.reviewRoutes(&t, sends.Reviews())

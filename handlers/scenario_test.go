@@ -145,7 +145,6 @@ func unservedEnv(t *testing.T, s *store.Store, change ...func(*Options)) *env {
 	e := &env{t: t, store: s, callers: map[string]core.Caller{}, names: map[string]string{}, counts: map[string]int{}}
 	o := Options{
 		Store: e.store, PublicURL: "http://news.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Newsletter: NewsletterOptions{SubscribePerAddress: 60},
 		Providers: map[string]*core.ProviderSecrets{
 			"fixed": {
 				Provider: core.Provider{Name: "fixed", Kind: report.KindGeneric},
@@ -160,6 +159,7 @@ func unservedEnv(t *testing.T, s *store.Store, change ...func(*Options)) *env {
 			return c, nil
 		},
 	}
+	o.Newsletter.SubscribePerAddress = 60
 	for _, f := range setups {
 		f(e, &o)
 	}

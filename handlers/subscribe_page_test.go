@@ -1,42 +1,16 @@
 package handlers
 
 import (
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"newsletterd/core"
 )
-
-// Of more fields than are taken from a form the same are, however often it is sent.
-func TestFreeFieldsAreBounded(t *testing.T) {
-	form := map[string]string{
-		"email": "a@b.example", "source": "x", "_website": "y", "bad name": "z", "known": "k",
-		"long": strings.Repeat("x", core.MaxFieldText+1),
-	}
-	want := []string{}
-	for i := range 2 * maxFreeFields {
-		name := fmt.Sprintf("f%02d", i)
-		form[name] = "v"
-		if i < maxFreeFields {
-			want = append(want, name)
-		}
-	}
-	for range 10 {
-		values := map[string]any{}
-		addFree(values, core.Fields{{Name: "known"}}, form)
-		if got := slices.Sorted(maps.Keys(values)); !slices.Equal(got, want) {
-			t.Fatalf("%q", got)
-		}
-	}
-}
 
 // What a subscriber saves on the page stays within the bound that preferences have everywhere.
 func TestSavedPreferencesAreBounded(t *testing.T) {

@@ -17,7 +17,7 @@ func TestMaskedRowsInTheOrderOfTheirIDs(t *testing.T) {
 		e.step(fmt.Sprintf("subscription s%d list=weekly email=r%d@b.example", i, i))
 	}
 	ids := func(as string) (ids []string) {
-		var rows []subscriber
+		var rows []struct{ ID string }
 		_, body := e.ask("GET", "/api/admin/subscribers?list_id="+e.names["weekly"], as, nil)
 		e.must(json.Unmarshal(body, &rows))
 		for i := range rows {

@@ -19,6 +19,7 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/handlers"
+	"newsletterd/handlers/members"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 	"newsletterd/netguard"
@@ -138,7 +139,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		MayPost:        func(url string) error { return mayPost(d.cfg, url) },
 		TestEndpoint:   worker.NewEndpointPoster(d.store, endpointClient(d.cfg)).Test,
 		Providers:      providerRecords(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},
-		Newsletter: handlers.NewsletterOptions{
+		Newsletter: members.Options{
 			ConfirmToken: d.cfg.Newsletter.ConfirmToken, UnsubscribeTokenAuth: d.cfg.Newsletter.UnsubscribeTokenAuth,
 			DisableScope: d.cfg.Newsletter.DisableScope, MemberURL: d.cfg.Send.MemberURL,
 			SendElsewhere:       d.cfg.Webhooks.SendURL != "",

@@ -79,7 +79,11 @@ var mayImport = map[string][]string{
 		"mail/picture", "mail/report", "store", "store/campaigns", "store/db", "store/files", "store/subscribercsv",
 		"store/tenants",
 	},
-	"handlers/devices":  {"core", "handlers/web", "store", "store/devices", "store/files"},
+	"handlers/devices": {"core", "handlers/web", "store", "store/devices", "store/files"},
+	"handlers/members": {
+		"auth", "core", "handlers/page", "handlers/segments", "handlers/tenants", "handlers/web", "store", "store/db",
+		"store/imports", "store/members", "store/people", "store/subscribercsv", "store/tenants",
+	},
 	"handlers/segments": {"core", "handlers/web", "store", "store/audience", "store/bulk", "store/db"},
 	"handlers/tenants": {
 		"core", "auth", "handlers/drafts", "handlers/web", "mail", "mail/dkim", "mail/report", "store",
@@ -98,7 +102,8 @@ var mayImport = map[string][]string{
 		"core", "store", "store/people", "store/members", "store/imports", "store/campaigns", "store/db", "store/devices",
 		"store/files", "store/identity", "store/tenants", "store/subscribercsv", "auth", "mail", "mail/markup",
 		"mail/notice", "mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/campaigns",
-		"handlers/devices", "handlers/identity", "handlers/segments", "handlers/tenants", "handlers/console",
+		"handlers/devices", "handlers/identity", "handlers/members", "handlers/segments", "handlers/tenants",
+		"handlers/console",
 	},
 
 	"store/replica":             {"core", "store/replica/objects"},

@@ -100,7 +100,7 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	error,
 ) {
 	w := page.WordsOf(c)
-	v, status := page.View{Title: w.ReviewTitle, Lang: page.StyleOf(c).Lang}, 0
+	v, status := page.View{Title: w.ReviewTitle}, 0
 	if fault != nil {
 		var ok bool
 		if v.Fault, status, ok = a.faultOf(c, fault); !ok {
@@ -138,7 +138,7 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	}
 	data.W, data.Asks, data.SendText = w, page.FillIn(w.ReviewAsks, "by", data.By), page.FillIn(w.ReviewSend, "when",
 		data.Wanted)
-	v.Data = data
+	v.Data, v.Lang = data, page.StyleOf(c).Lang
 	return a.render(c, who, t, status, &v)
 }
 

@@ -1,4 +1,4 @@
-package handlers
+package members
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func TestDisableIn(t *testing.T) {
 		{"tenant", "global", true, everywhere, core.Internal},
 		{"global", "tenant", true, nil, core.Invalid},
 	} {
-		got, err := newsletter{options: NewsletterOptions{DisableScope: tt.setting}}.disableIn(tt.scope, tenants, tt.operator)
+		got, err := newsletter{options: Options{DisableScope: tt.setting}}.disableIn(tt.scope, tenants, tt.operator)
 		if !slices.Equal(got, tt.want) || core.KindOf(err) != tt.kind {
 			t.Errorf("%+v: %q %v", tt, got, err)
 		}

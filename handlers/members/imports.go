@@ -1,4 +1,4 @@
-package handlers
+package members
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ type importsAPI struct {
 }
 
 // importRoutes are the imports of files of subscribers.
-func (h *Handler) importRoutes(t *web.Table) {
-	a := importsAPI{h.options.Store, h.uploads, cmp.Or(h.options.ImportBytes, core.DefaultImportBytes)}
+func (r *Room) importRoutes(t *web.Table) {
+	a := importsAPI{r.Store, r.Uploads, cmp.Or(r.ImportBytes, core.DefaultImportBytes)}
 	const all, item = "/api/admin/imports", "/api/admin/imports/:id"
 	may := web.Admin(core.ActionPeopleImport)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }

@@ -1,4 +1,4 @@
-package handlers
+package members
 
 import (
 	"cmp"
@@ -9,8 +9,6 @@ import (
 	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
-	"newsletterd/store/members"
-	"newsletterd/store/people"
 )
 
 // listExtras serves what operators and administrators ask about a list in addition to its record.
@@ -31,16 +29,11 @@ type leaveReason struct {
 }
 
 // listRoutes are what is asked about a list in addition to its record.
-func (h *Handler) listRoutes(t *web.Table) {
-	l := listExtras{
-		h.options.Store, cmp.Or(h.options.Newsletter.MemberURL, h.publicURL), h.ledgers,
-		h.options.Newsletter.SendElsewhere,
-	}
+func (r *Room) listRoutes(t *web.Table) {
+	l := listExtras{r.Store, cmp.Or(r.Options.MemberURL, r.Origin), web.NewTurn(), r.Options.SendElsewhere}
 	const item = "/api/admin/newsletter-lists/:id"
 	read := web.Admin(core.ActionListRead)
-	one := func(e web.Endpoint) web.Endpoint {
-		return e.Find(tenants.FindList).Missing(core.ErrListNotFound)
-	}
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(tenants.FindList).Missing(core.ErrListNotFound) }
 	t.Add("GET", item+"/reasons", read, web.Member, one(web.Path(l.reasons)), "Count the reasons people gave for "+
 		"unsubscribing").
 		Named("getLeaveReasons")
@@ -72,9 +65,9 @@ func (h *Handler) listRoutes(t *web.Table) {
 }
 
 // syncRoutes are the full syncs of lists.
-func (h *Handler) syncRoutes(t *web.Table) {
+func (r *Room) syncRoutes(t *web.Table) {
 	read := web.Admin(core.ActionListRead)
-	y := syncs{h.options.Store}
+	y := syncs{r.Store}
 	t.Add("GET", "/api/admin/syncs", read, web.Member, web.List(y.list, syncState.key),
 		"List full syncs, newest first").Named("listSyncs")
 	t.Add("GET", "/api/admin/syncs/:id", read, web.Member, web.Path(y.show).Find(y.find).Missing(web.ErrNotFound),
@@ -221,25 +214,4 @@ func (a syncs) find(c *web.Call) error {
 func (a syncs) show(c *web.Call, id string) (syncState, error) {
 	y, err := a.store.Sync(c, id)
 	return syncStateOf(&y), err
-}
-
-// everywhere is the body of POST /api/admin/subscribers/unsubscribe: an address, and the tenant whose lists it leaves.
-type everywhere struct {
-	Email    core.Email `json:"email" is:"required"`
-	TenantID string     `json:"tenant_id"`
-}
-
-// unsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those.
-func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, error) {
-	tenant, err := web.OneTenant(c, in.TenantID)
-	if err != nil {
-		return nil, err
-	}
-	left, err := a.store.UnsubscribeAll(c, tenant, members.UnsubscribeRequest{
-		Email: in.Email, Proof: core.ProofAdmin, Actor: web.Actor(c),
-		Origin: core.Origin{Source: web.Actor(c), Remote: web.RemoteOf(c), UserAgent: c.UserAgent()},
-	}, c.Now)
-	return web.RowsOf(left, func(s *core.Subscription) subscriber {
-		return a.shown(c, &people.ListedSubscription{Subscription: *s, TenantID: tenant})
-	}), err
 }

@@ -1,4 +1,4 @@
-package handlers
+package members
 
 import (
 	"cmp"
@@ -38,8 +38,8 @@ type subscriberFilter struct {
 }
 
 // subscriberRoutes are the subscribers of lists, for those who keep the lists.
-func (h *Handler) subscriberRoutes(t *web.Table, rules *segments.Room) {
-	s := subscribers{h.options.Store, rules}
+func (r *Room) subscriberRoutes(t *web.Table) {
+	s := subscribers{r.Store, r.Rules}
 	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
 	t.Add("GET", "/api/admin/why", web.Admin(core.ActionPeopleRead), web.Member, web.Query(s.why),
@@ -354,6 +354,27 @@ func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 		return a.shown(c, l), err
 	}
 	return a.shown(c, &people.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
+}
+
+// everywhere is the body of POST /api/admin/subscribers/unsubscribe: an address, and the tenant whose lists it leaves.
+type everywhere struct {
+	Email    core.Email `json:"email" is:"required"`
+	TenantID string     `json:"tenant_id"`
+}
+
+// unsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those.
+func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, error) {
+	tenant, err := web.OneTenant(c, in.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	left, err := a.store.UnsubscribeAll(c, tenant, members.UnsubscribeRequest{
+		Email: in.Email, Proof: core.ProofAdmin, Actor: web.Actor(c),
+		Origin: core.Origin{Source: web.Actor(c), Remote: web.RemoteOf(c), UserAgent: c.UserAgent()},
+	}, c.Now)
+	return web.RowsOf(left, func(s *core.Subscription) subscriber {
+		return a.shown(c, &people.ListedSubscription{Subscription: *s, TenantID: tenant})
+	}), err
 }
 
 func (a subscribers) erase(c *web.Call, _ string) (web.None, error) {

@@ -1,4 +1,4 @@
-package handlers
+package members
 
 import (
 	"time"

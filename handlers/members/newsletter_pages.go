@@ -1,4 +1,4 @@
-package handlers
+package members
 
 import (
 	"strings"
@@ -28,8 +28,8 @@ type linkForm struct {
 }
 
 // newsletterPageRoutes are the pages that the mails of subscriptions lead to, and the forms of lists.
-func (h *Handler) newsletterPageRoutes(t *web.Table) {
-	mailed := newsletterPages{newsletter{h.options.Store, h.sealer, h.options.Newsletter, h.subscribes, h.leaves}}
+func (r *Room) newsletterPageRoutes(t *web.Table) {
+	mailed := newsletterPages{r.newsletter()}
 	t.Add("GET", "/confirm", web.Public(), web.Page,
 		web.Query(mailed.askConfirm), "Show the page to confirm a subscription")
 	t.Add("POST", "/confirm", web.Public(), web.Page,

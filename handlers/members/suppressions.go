@@ -1,4 +1,4 @@
-package handlers
+package members
 
 import (
 	"cmp"
@@ -40,8 +40,8 @@ type suppression struct {
 }
 
 // suppressionRoutes are the addresses that no list of a tenant mails.
-func (h *Handler) suppressionRoutes(t *web.Table) {
-	p := suppressions{h.options.Store}
+func (r *Room) suppressionRoutes(t *web.Table) {
+	p := suppressions{r.Store}
 	const off = "/api/admin/suppressions"
 	may := web.Admin(core.ActionSuppressionManage)
 	t.Add("GET", off, may, web.Member, web.Search(p.list), "List the blocked addresses of a tenant with the reasons").

@@ -1,0 +1,88 @@
+package members
+
+import (
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store/members"
+)
+
+// disabling are refusals of switching an address off.
+var disabling = []web.Refusal{
+	web.Refused("disable_scope", "Callers bound to a tenant can only use tenant"), web.BadEmail,
+}
+
+type disableSubscriptionRequest struct {
+	Email      core.Email   `json:"email" is:"required"`
+	Reason     string       `json:"reason" is:"required"`
+	DisabledBy string       `json:"disabled_by" is:"required"`
+	OccurredAt core.Instant `json:"occurred_at" is:"required"`
+	Scope      string       `json:"disable_scope" enum:"global|tenant"` // empty: as the daemon is set
+}
+
+func (r *disableSubscriptionRequest) CheckInput() error {
+	for _, f := range []struct{ name, text string }{{"reason", r.Reason}, {"disabled_by", r.DisabledBy}} {
+		if len(f.text) > core.MaxOrigin {
+			return core.Invalidf(f.name, "%s must have at most %d bytes.", f.name, core.MaxOrigin)
+		}
+	}
+	return nil
+}
+
+type disabled struct {
+	Email         core.Email `json:"email"`
+	Disabled      bool       `json:"disabled"`
+	Subscriptions int        `json:"subscriptions"`
+}
+
+// The words of [newsletter] disable_scope, and of the field of that name in a request.
+const (
+	disableGlobal = "global"
+	disableTenant = "tenant"
+)
+
+// disableIn lists the tenants that a request switches an address off for; the empty one stands for all there are. A
+// caller who is bound to tenants chooses its own, and everywhere only where the operator's setting allows that.
+func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]string, error) {
+	everywhere := []string{""}
+	switch {
+	case all && scope == disableTenant:
+		return nil, core.Invalidf("disable_scope",
+			"disable_scope can be tenant only if your token belongs to a tenant. Leave it out.")
+	case all:
+		return everywhere, nil
+	case scope == disableGlobal && a.options.DisableScope == disableTenant:
+		return nil, core.Forbiddenf(
+			"This server lets tenants block addresses only within the tenant. Set disable_scope to tenant.")
+	case scope == disableTenant, a.options.DisableScope == disableTenant:
+		return tenants, nil
+	}
+	return everywhere, nil
+}
+
+// disable switches an address off, everywhere or for the caller's tenants.
+func (a newsletter) disable(c *web.Call, in disableSubscriptionRequest) (out disabled, err error) {
+	tenants, all := c.Caller.TenantsWith(core.ActionSuppressionManage)
+	if !all && len(tenants) == 0 {
+		return out, core.Forbiddenf("This token belongs to no tenant. Use a token of the tenant.")
+	}
+	d := members.DisableRequest{
+		Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt,
+		Actor: web.Actor(c),
+	}
+	scopes, err := a.disableIn(in.Scope, tenants, all)
+	if err != nil {
+		return out, err
+	}
+	if !all {
+		d.Counted = tenants
+	}
+	out = disabled{Email: in.Email, Disabled: true}
+	for _, d.TenantID = range scopes {
+		n, err := a.store.Disable(c, d, c.Now)
+		if err != nil {
+			return out, err
+		}
+		out.Subscriptions += n
+	}
+	return out, nil
+}

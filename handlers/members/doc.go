@@ -1,0 +1,16 @@
+// Package members serves the member side: subscriptions and their pages, subscribers, imports, and the suppression
+// list. Objects of other tenants answer as missing.
+//
+//	room.go              Room: dependencies of the endpoints and pages; Options
+//	newsletter.go        /api/newsletter: signing up, confirming, unsubscribing, preferences
+//	disable.go           blocking an address for good
+//	newsletter_pages.go  the pages that emails to subscribers lead to
+//	subscribe_page.go preferences_page.go   the signup page of a list; the preference page
+//	tracking_consent.go  consent to individual tracking
+//	lists.go hygiene.go  counts, forms and syncs of lists; their inactive subscribers
+//	subscribers.go       subscribers and their tags; subscribers_export.go: exports, search by a rule
+//	suppressions.go      blocked addresses, and why an address got no email
+//	imports.go importfaults.go importquestions.go   imports of subscribers from files
+//
+// No answer to a stranger tells who is subscribed.
+package members

@@ -1,0 +1,49 @@
+package members
+
+import (
+	"newsletterd/auth"
+	"newsletterd/handlers/segments"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// Options holds the defaults from the [newsletter] section. An empty field means the first value listed.
+type Options struct {
+	ConfirmToken         string // live, receipt, trusted: if a list has no setting
+	UnsubscribeTokenAuth string // none, bearer
+	DisableScope         string // global, tenant
+	SubscribePerAddress  int    // requests per hour and address of origin; 0: no limit
+	SendElsewhere        bool   // another service sends
+	MemberURL            string // where lists, signup forms and preference pages are; empty: here
+}
+
+// Room holds the dependencies of the endpoints and pages.
+type Room struct {
+	Store   *store.Store
+	Sealer  *auth.Sealer // of unsubscribe tokens
+	Options Options
+	Origin  string // public URL of tenants without their own
+
+	Subscribes *web.OriginLimits // of signups
+	Leaves     *web.OriginLimits // of requests for unsubscribe tokens
+
+	Uploads     *web.Uploads
+	ImportBytes int64 // maximum size of a file of subscribers; 0: the default
+
+	Rules *segments.Room // evaluates rules that subscribers are searched by
+}
+
+// Routes adds the endpoints and pages.
+func (r *Room) Routes(t *web.Table) {
+	r.newsletterRoutes(t)
+	r.newsletterPageRoutes(t)
+	r.subscriberRoutes(t)
+	r.suppressionRoutes(t)
+	r.listRoutes(t)
+	r.syncRoutes(t)
+	r.importRoutes(t)
+}
+
+func (r *Room) newsletter() newsletter {
+	return newsletter{r.Store, r.Sealer, r.Options, r.Subscribes, r.Leaves}
+}
