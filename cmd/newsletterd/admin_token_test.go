@@ -21,11 +21,10 @@ func TestTokensAreForTheDaemonsIssuer(t *testing.T) {
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
 	run := func(stdin string, args ...string) (string, string) {
 		var out, errs bytes.Buffer
-		p := &program{in: strings.NewReader(stdin), out: &out, err: &errs}
-		p.env = []string{
+		p := newProgram(strings.NewReader(stdin), &out, &errs, []string{
 			"NEWSLETTERD_DATABASE_PATH=" + d.cfg.Database.Path,
 			"NEWSLETTERD_SERVER_PUBLIC_URL=http://127.0.0.1:8080",
-		}
+		})
 		if code := p.run(t.Context(), append([]string{"newsletterd"}, args...)); code != 0 {
 			t.Fatalf("%v: %d %s", args, code, &errs)
 		}

@@ -7,7 +7,9 @@ import (
 	"net"
 	"os"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -25,7 +27,7 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 		log.Warn("no proxy is trusted, so rate limits see all callers as one IP address; set [server] "+
 			"trusted_proxies, for example [\"127.0.0.1\", \"::1\"]", slog.String("listen", cfg.Server.Listen))
 	}
-	options := relayOptions(cfg)
+	options := parts.RelayOptions(cfg)
 	state, err := options.Now(ctx, s)
 	if err != nil {
 		return err
@@ -52,7 +54,7 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 
 // liveLists counts the lists whose token in the answer confirms, and names the first.
 func liveLists(ctx context.Context, cfg *config.Config, s *store.Store) (live int, names []string, err error) {
-	lists, err := pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
+	lists, err := cli.Pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
 		return s.Lists(ctx, nil, true, page)
 	})
 	const shown = 5

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
@@ -19,13 +18,13 @@ import (
 )
 
 func (p *program) backupCommand() *cli.Command {
-	c := p.command("backup", "back up the database, also while the daemon runs", []cli.Flag{
-		stringFlag("to", "new `FILE` to write"),
+	c := p.Command("backup", "back up the database, also while the daemon runs", []cli.Flag{
+		cli.String("to", "new `FILE` to write"),
 	}, []string{"to"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.Backup(c.Context, c.String("to")); err != nil {
 			return err
 		}
-		return p.done(c, "Backed up %[2]s to %[1]s.", c.String("to"), s.Path())
+		return p.Done(c, "Backed up %[2]s to %[1]s.", c.String("to"), s.Path())
 	})
 	c.Description = `The backup contains everything that was committed before the command
 started, and it is verified before it gets its name.
@@ -43,19 +42,19 @@ replaces the replica's content for all machines; the command refuses while
 another machine serves.
 
    newsletterd restore --from /backup/newsletterd-2026-11-21.db`,
-		Flags: []cli.Flag{stringFlag("from", "backup `FILE` to restore; it isn't changed")},
+		Flags: []cli.Flag{cli.String("from", "backup `FILE` to restore; it isn't changed")},
 		Action: func(c *cli.Context) error {
-			if err := need(c, "from"); err != nil {
+			if err := cli.Need(c, "from"); err != nil {
 				return err
 			}
-			cfg, err := p.config(c)
+			cfg, err := p.Config(c)
 			if err != nil {
 				return err
 			}
 			if err := mayRestore(c, cfg); err != nil {
 				return err
 			}
-			log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err)
+			log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.Err)
 			if err := checkBackup(c, cfg, log); err != nil {
 				return err
 			}
@@ -75,7 +74,7 @@ another machine serves.
 			if len(aside) > 0 {
 				text = "the previous database is now " + strings.Join(aside, ", ")
 			}
-			return p.done(c, "Restored %s from %s; %s.", cfg.Database.Path, c.String("from"), text)
+			return p.Done(c, "Restored %s from %s; %s.", cfg.Database.Path, c.String("from"), text)
 		},
 	}
 }
@@ -99,7 +98,7 @@ func mayRestore(c *cli.Context, cfg *config.Config) error {
 	if _, err := os.Stat(c.String("from")); err != nil {
 		return err
 	}
-	if _, named := nearest(c, "database"); !named || cfg.Replica.URL == "" || replica.Noted(cfg.Database.Path) {
+	if _, named := cli.Nearest(c, "database"); !named || cfg.Replica.URL == "" || replica.Noted(cfg.Database.Path) {
 		return nil
 	}
 	return fmt.Errorf("%s was never kept in the replica, and the backup would replace there what all machines serve. "+

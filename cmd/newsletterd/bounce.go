@@ -7,9 +7,9 @@ import (
 	"net"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/mail"
@@ -24,23 +24,23 @@ type bounced struct {
 }
 
 func (p *program) bounceCommand() *cli.Command {
-	c := p.command("bounce", "process a bounce message from standard input", []cli.Flag{
-		stringFlag("to", "envelope recipient `ADDRESS` (default: from the headers)"),
+	c := p.Command("bounce", "process a bounce message from standard input", []cli.Flag{
+		cli.String("to", "envelope recipient `ADDRESS` (default: from the headers)"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		data, err := io.ReadAll(io.LimitReader(p.in, report.MaxBounce))
+		data, err := io.ReadAll(io.LimitReader(p.In, report.MaxBounce))
 		if err != nil {
 			return err
 		}
-		_, _ = io.Copy(io.Discard, p.in) // or the mail server takes the closed pipe for a failure
-		keys, err := newMailKeys(c.Context, s)
+		_, _ = io.Copy(io.Discard, p.In) // or the mail server takes the closed pipe for a failure
+		keys, err := parts.NewMailKeys(c.Context, s)
 		if err != nil {
 			return err
 		}
-		n, err := worker.TakeBounce(c.Context, s, keys.ident, c.String("to"), data, now())
+		n, err := worker.TakeBounce(c.Context, s, keys.Ident, c.String("to"), data, now())
 		if err != nil {
 			return err
 		}
-		return p.printer(c).record(bounced{n})
+		return p.Printer(c).Record(bounced{n})
 	})
 	c.Description = `Reads delivery status notifications (RFC 3464), spam reports (RFC 5965) and
 free-form bounces, and unsubscribes the addresses where needed. An email to
@@ -78,7 +78,7 @@ func newBounceListener(cfg *config.Config, s *store.Store, ident *mail.Ident, lo
 		}
 		return s.Acknowledged(ctx)
 	}
-	return &bounceListener{l, report.NewBounceServer(localName(cfg), take, log), log}, nil
+	return &bounceListener{l, report.NewBounceServer(parts.LocalName(cfg), take, log), log}, nil
 }
 
 func (b *bounceListener) start() {

@@ -43,7 +43,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 	b.Open(d.cfg.Origin()+"/login", chromedp.SendKeys("#email", "ann@example.org"),
 		chromedp.SendKeys("#password", daemontest.Password+"\r"), chromedp.WaitVisible(".shell"))
 	first := "/console/" + world.Tenants[0].ID
-	records := d.keys.sealer.SealRecords(auth.RecordsToken{
+	records := d.keys.Sealer.SealRecords(auth.RecordsToken{
 		DomainID: world.Tenants[0].Records["/api/admin/sender-domains"].ID, IssuedAt: now(),
 	})
 	examples := map[string]string{} // addresses of pages with placeholders, by their kind

@@ -186,7 +186,7 @@ func (s *shop) send(title string, days int) core.Campaign {
 			"[The shop](https://linden.example/shop)\n\n[The market](https://linden.example/market)\n"
 	})
 	draft, _, err := (drafts.Drafts{
-		Store: s.d.store, Sealer: s.d.keys.sealer, Origin: s.d.cfg.Origin(),
+		Store: s.d.store, Sealer: s.d.keys.Sealer, Origin: s.d.cfg.Origin(),
 	}).Ready(s.Context(), &c, c.Version, now())
 	s.d.Must(err)
 	j := s.d.seed.SendDraft(&draft)

@@ -24,6 +24,7 @@ import (
 	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core"
 )
 
@@ -54,7 +55,7 @@ func TestBrowserReadsRangesOfAVideo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	up := d.store.NewUpload(u.ID, modelLimits(d.cfg))
+	up := d.store.NewUpload(u.ID, parts.ModelLimits(d.cfg))
 	defer up.Close(context.Background())
 	if err := up.ReadFrom(t.Context(), &file, nil, now); err != nil {
 		t.Fatal(err)

@@ -142,7 +142,7 @@ func TestReaderInABrowser(t *testing.T) {
 			r.at("undone", "undone_title")
 
 			// the link of a newsletter to the subscription that it came by
-			token, err := r.d.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+			token, err := r.d.keys.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
 				Kind: auth.UnsubscribeMailed, ListID: list.ID, SubscriptionID: r.d.store.SubscriptionID(list.ID, r.email.Key()),
 				Email: r.email, IssuedAt: now(),
 			})

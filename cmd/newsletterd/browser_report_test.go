@@ -21,7 +21,7 @@ func TestReportInABrowser(t *testing.T) {
 		f.Tracking, f.Content.Source = core.TrackingPersons, "[Roses]("+long+")\n"
 	})
 	draft, _, err := (drafts.Drafts{
-		Store: w.d.store, Sealer: w.d.keys.sealer, Origin: w.d.cfg.Origin(),
+		Store: w.d.store, Sealer: w.d.keys.Sealer, Origin: w.d.cfg.Origin(),
 	}).Ready(t.Context(), &c, c.Version, now())
 	w.d.Must(err)
 	j := w.d.seed.SendDraft(&draft)

@@ -11,11 +11,13 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/handlers"
@@ -40,7 +42,7 @@ type daemon struct {
 	certWatch *worker.Loop  // nil: as above
 	redirect  *redirector   // nil: off
 	auth      *auth.Provider
-	keys      mailKeys
+	keys      parts.MailKeys
 	handler   *handlers.Handler
 	server    *http.Server
 	workers   *worker.Group // what claims and sends
@@ -103,7 +105,7 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 	d.server = web.Server(d.handler)
 	d.server.ConnState = d.clients.state
 	d.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
-	if d.bounces, err = newBounceListener(cfg, d.store, d.keys.ident, log); err != nil {
+	if d.bounces, err = newBounceListener(cfg, d.store, d.keys.Ident, log); err != nil {
 		return nil, fmt.Errorf("bounce.listen: %w", err)
 	}
 	d.metrics, err = newMetricsServer(cfg.Metrics, d.handler.Metrics(), log)
@@ -112,33 +114,33 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 
 // wire makes handlers and workers over the store.
 func (d *daemon) wire(ctx context.Context) (err error) {
-	if d.auth, err = auth.New(ctx, d.store, authConfig(d.cfg), now()); err != nil {
+	if d.auth, err = auth.New(ctx, d.store, parts.AuthConfig(d.cfg), now()); err != nil {
 		return err
 	}
-	if d.keys, err = newMailKeys(ctx, d.store); err != nil {
+	if d.keys, err = parts.NewMailKeys(ctx, d.store); err != nil {
 		return err
 	}
 	d.tracker = worker.NewTracker(d.store, d.log)
 	d.handler, err = handlers.New(handlers.Options{
 		Log: d.log, ClientAddresses: d.cfg.Log.ClientAddresses, Registry: d.registry, PublicURL: d.cfg.Origin(),
 		TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
-		Store:          d.store, Auth: d.auth, Bearer: d.auth.Bearer, Sealer: d.keys.sealer, Ident: d.keys.ident,
-		ModelLimits:    modelLimits(d.cfg),
+		Store:          d.store, Auth: d.auth, Bearer: d.auth.Bearer, Sealer: d.keys.Sealer, Ident: d.keys.Ident,
+		ModelLimits:    parts.ModelLimits(d.cfg),
 		ImportBytes:    int64(d.cfg.Limits.ImportBytes),
-		MediaLimits:    mediaLimits(d.cfg),
+		MediaLimits:    parts.MediaLimits(d.cfg),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
-		Checks:         campaignChecks(d.cfg),
-		LookupTXT:      resolverOf(d.cfg.Mail.DNSServer).LookupTXT,
+		Checks:         parts.CampaignChecks(d.cfg),
+		LookupTXT:      parts.Resolver(d.cfg.Mail.DNSServer).LookupTXT,
 		DNS:            domainDNS(d.cfg),
-		Relay:          relayOptions(d.cfg),
-		SmallHeap:      smallHeap,
+		Relay:          parts.RelayOptions(d.cfg),
+		SmallHeap:      parts.SmallHeap,
 		Snapshot:       func() handlers.SnapshotState { return snapshotOf(d.cfg) },
 		Doctor:         d.findings,
 		Versions:       versions(),
-		MayPost:        func(url string) error { return mayPost(d.cfg, url) },
-		TestEndpoint:   worker.NewEndpointPoster(d.store, endpointClient(d.cfg)).Test,
-		Providers:      providerRecords(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},
+		MayPost:        func(url string) error { return parts.MayPost(d.cfg, url) },
+		TestEndpoint:   worker.NewEndpointPoster(d.store, parts.EndpointClient(d.cfg)).Test,
+		Providers:      parts.Providers(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},
 		Newsletter: members.Options{
 			ConfirmToken: d.cfg.Newsletter.ConfirmToken, UnsubscribeTokenAuth: d.cfg.Newsletter.UnsubscribeTokenAuth,
 			DisableScope: d.cfg.Newsletter.DisableScope, MemberURL: d.cfg.Send.MemberURL,
@@ -247,18 +249,4 @@ func proxies(words []string) []netip.Prefix {
 	return out
 }
 
-// providerRecords returns the providers of the configuration as handlers use them.
-func providerRecords(cfg *config.Config) map[string]*core.ProviderSecrets {
-	records := map[string]*core.ProviderSecrets{}
-	for name, p := range cfg.Providers {
-		r := &core.ProviderSecrets{
-			Provider: core.Provider{Name: name, Kind: p.Kind, TenantID: p.Tenant, Topics: p.Topics},
-			Secrets:  p.RevealedSecrets(),
-		}
-		if !p.Enabled {
-			r.DisabledAt = 1
-		}
-		records[name] = r
-	}
-	return records
-}
+func now() core.Instant { return core.At(time.Now()) }

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/handlers"
 )
 
@@ -58,7 +57,7 @@ func TestEachCommandHasAnOperation(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range (&program{out: io.Discard, err: io.Discard}).app().Commands {
+	for _, c := range newProgram(nil, io.Discard, io.Discard, nil).app().Commands {
 		switch c.Name {
 		case "admin":
 			walk("", c.Subcommands)

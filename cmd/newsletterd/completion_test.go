@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/cli"
 )
 
 // shell runs a script where the shell is installed.
@@ -21,8 +23,18 @@ func shell(t *testing.T, name, script string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// printed returns what a command of the program prints.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs strings.Builder
+	if code := newProgram(nil, &out, &errs, nil).run(t.Context(), append([]string{"newsletterd"}, args...)); code != 0 {
+		t.Fatal(code, errs.String())
+	}
+	return out.String()
+}
+
 func TestBashCompletion(t *testing.T) {
-	script := bashCompletion((&program{}).commandPaths())
+	script := printed(t, "completion", "bash")
 	for line, want := range map[string]string{
 		"newsletterd admin ten":                                  "tenant",
 		"newsletterd --config x.toml admin tenant create --doma": "--domain",
@@ -41,7 +53,7 @@ func TestBashCompletion(t *testing.T) {
 }
 
 func TestZshCompletion(t *testing.T) {
-	script := strings.TrimSuffix(zshCompletion((&program{}).commandPaths()), "_newsletterd \"$@\"\n")
+	script := strings.TrimSuffix(printed(t, "completion", "zsh"), "_newsletterd \"$@\"\n")
 	got := shell(t, "zsh", script+`
 _describe() { eval "print -l -- \$$2" }
 words=(newsletterd --json admin tenant ''); CURRENT=5; _newsletterd
@@ -55,7 +67,7 @@ words=(newsletterd admin tenant create --na); CURRENT=5; _newsletterd
 }
 
 func TestFishCompletion(t *testing.T) {
-	script := fishCompletion((&program{}).commandPaths())
+	script := printed(t, "completion", "fish")
 	got := shell(t, "fish", script+
 		"\ncomplete -C 'newsletterd admin tenant c'\ncomplete -C 'newsletterd admin list create --ten'\n")
 	for _, w := range []string{"create", "--tenant"} {
@@ -67,14 +79,14 @@ func TestFishCompletion(t *testing.T) {
 
 // Every command and flag stands in the manual page, and groff finds no fault in it.
 func TestManual(t *testing.T) {
-	p := &program{}
-	page := p.manual()
-	for _, at := range p.commandPaths() {
-		if len(at.Words) == 0 && !strings.Contains(page, ".SS "+roff(at.Path)+"\n") {
+	page := printed(t, "man")
+	roff := strings.NewReplacer("-", `\-`)
+	for _, at := range cli.Paths(newProgram(nil, nil, nil, nil).app()) {
+		if len(at.Words) == 0 && !strings.Contains(page, ".SS "+roff.Replace(at.Path)+"\n") {
 			t.Errorf("%s is missing", at.Path)
 		}
 		for _, f := range at.Flags {
-			if !strings.Contains(page, roff("--"+f.Name)) && f.Name != "help" && f.Name != "user" {
+			if !strings.Contains(page, roff.Replace("--"+f.Name)) && f.Name != "help" && f.Name != "user" {
 				t.Errorf("--%s of %s is missing", f.Name, at.Path)
 			}
 		}

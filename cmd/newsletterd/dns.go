@@ -6,7 +6,9 @@ import (
 	"net/netip"
 	"strings"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core"
 	"newsletterd/handlers/tenants"
 	"newsletterd/store"
@@ -49,7 +51,7 @@ func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store
 
 // domainDNS is how the records of sender domains are looked at.
 func domainDNS(cfg *config.Config) tenants.DNSOptions {
-	r := resolverOf(cfg.Mail.DNSServer)
+	r := parts.Resolver(cfg.Mail.DNSServer)
 	o := tenants.DNSOptions{
 		BounceDomain: cfg.Mail.BounceDomain, Kept: cfg.ServerInDatabase(),
 		NS: func(ctx context.Context, zone string) (names []string, err error) {
@@ -106,7 +108,7 @@ func dmarcRecord(domain string, reports core.Email) string {
 
 // dkimRecords are those of the keys that sign mails from a domain.
 func dkimRecords(ctx context.Context, db *store.Store, domain string) ([]dnsRecord, error) {
-	keys, err := pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
+	keys, err := cli.Pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
 		return db.DKIMKeys(ctx, nil, true, page)
 	})
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store"
@@ -47,28 +47,17 @@ nothing and the daemon can run. Exits with 1 if there is an error, and with
 
    newsletterd doctor --dns`,
 		Flags: []cli.Flag{
-			boolFlag("dns", "also check SPF, DKIM, DMARC, MX, PTR and sender domains in DNS"),
-			stringFlag("dns-server", "DNS server `HOST:PORT` (default: mail.dns_server, then the system's)"),
+			cli.Bool("dns", "also check SPF, DKIM, DMARC, MX, PTR and sender domains in DNS"),
+			cli.String("dns-server", "DNS server `HOST:PORT` (default: mail.dns_server, then the system's)"),
 		},
 		Action: func(c *cli.Context) error {
-			d := &doctor{p: p, ctx: c.Context, env: p.lookup}
+			d := &doctor{p: p, ctx: c.Context, env: p.Lookup}
 			if err := d.examine(c); err != nil {
 				return err
 			}
 			return d.print(c)
 		},
 	}
-}
-
-// resolverOf asks one server, or those that the machine is set to.
-func resolverOf(server string) *net.Resolver {
-	r := &net.Resolver{PreferGo: true}
-	if server != "" {
-		r.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, server)
-		}
-	}
-	return r
 }
 
 func (d *doctor) add(check, level, advice, format string, args ...any) {
@@ -89,7 +78,7 @@ func (d *doctor) fault(check, advice, format string, args ...any) {
 
 // examine looks at everything that can be looked at: without a usable configuration that is the configuration alone.
 func (d *doctor) examine(c *cli.Context) (err error) {
-	if d.cfg, err = d.p.config(c); err != nil {
+	if d.cfg, err = d.p.Config(c); err != nil {
 		faults, ok := errors.AsType[config.Faults](err)
 		if !ok {
 			return err
@@ -104,7 +93,7 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 		file = "no file: using defaults and environment variables"
 	}
 	d.ok("configuration", "%s", file)
-	o, err := storeOptions(d.cfg, newLog(config.Log{Level: "error", Format: "text"}, d.p.err))
+	o, err := storeOptions(d.cfg, newLog(config.Log{Level: "error", Format: "text"}, d.p.Err))
 	if err == nil {
 		o.Mode = db.Command
 		if d.cfg.Replica.URL != "" && (!db.DaemonRuns(o.Path) || db.DaemonWaits(o.Path)) {
@@ -122,7 +111,7 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 		defer func() { err = errors.Join(err, d.store.Close()) }()
 	}
 	if c.Bool("dns") || c.IsSet("dns-server") {
-		d.resolver = resolverOf(cmp.Or(c.String("dns-server"), d.cfg.Mail.DNSServer))
+		d.resolver = parts.Resolver(cmp.Or(c.String("dns-server"), d.cfg.Mail.DNSServer))
 	}
 	d.look()
 	return nil
@@ -152,7 +141,7 @@ func (d *doctor) look() {
 func (d *daemon) findings(ctx context.Context, dns bool) []core.Finding {
 	look := &doctor{ctx: ctx, cfg: d.cfg, store: d.store, daemon: true, env: os.Getenv}
 	if dns {
-		look.resolver = resolverOf(d.cfg.Mail.DNSServer)
+		look.resolver = parts.Resolver(d.cfg.Mail.DNSServer)
 	}
 	look.look()
 	return look.all
@@ -170,16 +159,16 @@ func databaseAdvice(err error) string {
 }
 
 func (d *doctor) print(c *cli.Context) error {
-	if out := d.p.printer(c); out.json {
-		if err := out.value(d.all); err != nil {
+	if out := d.p.Printer(c); out.JSON {
+		if err := out.Value(d.all); err != nil {
 			return err
 		}
-	} else if err := printFindings(d.p.out, d.all); err != nil {
+	} else if err := printFindings(d.p.Out, d.all); err != nil {
 		return err
 	}
 	faults := slices.DeleteFunc(slices.Clone(d.all), func(f core.Finding) bool { return f.Level != core.LevelFault })
 	if len(faults) > 0 {
-		return errors.New(counted(len(faults), "fault"))
+		return errors.New(cli.Counted(len(faults), "fault"))
 	}
 	return nil
 }
@@ -188,7 +177,7 @@ func printFindings(w io.Writer, all []core.Finding) error {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, f := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, f.Check, printable(f.Text))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, f.Check, cli.Printable(f.Text))
 		if f.Advice != "" {
 			fmt.Fprintf(t, "\t\t→ %s\n", f.Advice)
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
@@ -105,13 +106,13 @@ func (d *doctor) database() {
 	if o.Mails.Failed > 0 {
 		last, _ := d.store.LastRefusal(d.ctx) // the count alone is worth the line
 		d.warn("mails", "newsletterd admin mail list --state failed; for one person: newsletterd why --email ADDRESS",
-			"%s failed in the last 30 days, most recently: %s", counted(o.Mails.Failed, "transactional email"), last)
+			"%s failed in the last 30 days, most recently: %s", cli.Counted(o.Mails.Failed, "transactional email"), last)
 	}
 	if o.Restored > 0 {
 		d.warn("jobs",
 			"newsletterd admin job list; cancel jobs that were already sent, then newsletterd admin job resume --id "+
 				"ID, or --all",
-			"%s paused because the database was restored or copied", counted(o.Restored, "job"))
+			"%s paused because the database was restored or copied", cli.Counted(o.Restored, "job"))
 	}
 	d.lists()
 	d.origins()
@@ -135,7 +136,7 @@ func (d *doctor) origins() {
 		d.warn("subscribe limit",
 			fmt.Sprintf("if this is a proxy, set [server] trusted_proxies, for example [%q]; if it is your website, "+
 				"use a token with the scope newsletter:events.write", o.Remote),
-			"%s came from the private address %s, which is limited to %d per hour", counted(o.Requests, "request")+
+			"%s came from the private address %s, which is limited to %d per hour", cli.Counted(o.Requests, "request")+
 				" to subscribe", o.Remote,
 			max(d.cfg.Limits.SubscribePerAddress, web.SubscribePerPrivate))
 		return
@@ -235,7 +236,7 @@ func (d *doctor) lists() {
 	}
 	if live > 0 {
 		d.warn("lists", `set [newsletter] confirm_token = "receipt", or --confirm-token receipt on the list`,
-			"anyone who signs up an address to %s can also confirm it, for example %q", counted(live, "list"), names)
+			"anyone who signs up an address to %s can also confirm it, for example %q", cli.Counted(live, "list"), names)
 	}
 }
 

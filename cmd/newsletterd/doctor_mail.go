@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
@@ -50,7 +52,7 @@ func (d *doctor) relay() {
 		}
 		return
 	}
-	sender, err := transport(d.cfg)
+	sender, err := parts.Transport(d.cfg)
 	if err != nil {
 		d.fault("relay", "", "%s", err)
 		return
@@ -103,7 +105,7 @@ func (d *doctor) tenants(check string) []core.Tenant {
 	if d.store == nil {
 		return nil
 	}
-	tenants, err := pages(func(t core.Tenant) string { return t.ID }, func(page core.Page) ([]core.Tenant, error) {
+	tenants, err := cli.Pages(func(t core.Tenant) string { return t.ID }, func(page core.Page) ([]core.Tenant, error) {
 		return d.store.Tenants(d.ctx, nil, true, page)
 	})
 	if err != nil {
@@ -123,7 +125,7 @@ func (d *doctor) postal() {
 	if len(without) > 0 {
 		d.warn("postal address", "many countries require one: newsletterd admin tenant update --id ID "+
 			"--postal-address TEXT",
-			"missing in the newsletters of %s, for example %s", counted(len(without), "tenant"), printable(without[0]))
+			"missing in the newsletters of %s, for example %s", cli.Counted(len(without), "tenant"), cli.Printable(without[0]))
 	}
 }
 
@@ -133,7 +135,7 @@ func (d *doctor) senderDomains() {
 	if d.store == nil {
 		return
 	}
-	domains, err := pages(func(s core.SenderDomain) string { return s.ID }, func(page core.Page) ([]core.SenderDomain,
+	domains, err := cli.Pages(func(s core.SenderDomain) string { return s.ID }, func(page core.Page) ([]core.SenderDomain,
 		error,
 	) {
 		return d.store.SenderDomains(d.ctx, nil, true, page)
@@ -156,7 +158,7 @@ func (d *doctor) senderDomains() {
 		}
 		d.proof(s)
 	}
-	said := counted(len(verified), "verified domain")
+	said := cli.Counted(len(verified), "verified domain")
 	if len(proposed) > 0 {
 		d.add("sender domains", core.LevelOK, "newsletterd admin domain check --id ID, or newsletterd admin domain "+
 			"verify --id ID",

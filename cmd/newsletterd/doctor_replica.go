@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
@@ -87,7 +88,7 @@ func (d *doctor) setAside() {
 		return
 	}
 	d.warn("set aside", "check if you miss anything from them, then delete them",
-		"%s that the replica replaced on this machine: %s; %s", counted(len(files), "file"),
+		"%s that the replica replaced on this machine: %s; %s", cli.Counted(len(files), "file"),
 		strings.Join(files, ", "), bytesText(bytes))
 }
 
@@ -133,10 +134,10 @@ func (d *doctor) replicaState(s replica.State) {
 	default:
 		but := ""
 		if len(s.Holes) > 0 {
-			but = fmt.Sprintf(", except %s listed by newsletterd replica status", counted(len(s.Holes), "time"))
+			but = fmt.Sprintf(", except %s listed by newsletterd replica status", cli.Counted(len(s.Holes), "time"))
 		}
 		d.ok("replica", "%s in %s; restorable since %s%s", bytesText(s.Bytes),
-			counted(s.Files, "file"), s.Oldest.UTC().Format(time.RFC3339), but)
+			cli.Counted(s.Files, "file"), s.Oldest.UTC().Format(time.RFC3339), but)
 	}
 }
 
@@ -156,7 +157,7 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	ttl := d.cfg.Replica.TTL.Std()
 	requests := idleRequests(ttl)
 	d.ok("lease", "with ttl = %s an idle daemon writes %s times a month: at $5 per million, $%.2f", ttl,
-		grouped(requests), float64(requests)*5e-6)
+		cli.Grouped(requests), float64(requests)*5e-6)
 	if !d.cfg.Replica.Acknowledge {
 		d.ok("replica speed", "a write takes %s; nothing waits for it (acknowledge = false), so a crash loses the "+
 			"last moments", put.Round(10*time.Microsecond))
@@ -173,11 +174,11 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	}
 	texts := make([]string, len(windows))
 	for i, w := range windows {
-		texts[i] = fmt.Sprintf("%s with %d", grouped(int64(campaignCeiling(w, fsync, put))), w)
+		texts[i] = fmt.Sprintf("%s with %d", cli.Grouped(int64(campaignCeiling(w, fsync, put))), w)
 	}
 	text := fmt.Sprintf("a write takes %s, and responses wait for it: at most %s signups/s with 64 callers and %s "+
 		"with 512; emails/s with max_unrecorded = %d: %s", put.Round(10*time.Microsecond),
-		grouped(int64(callersCeiling(64, fsync, put))), grouped(int64(callersCeiling(512, fsync, put))),
+		cli.Grouped(int64(callersCeiling(64, fsync, put))), cli.Grouped(int64(callersCeiling(512, fsync, put))),
 		d.cfg.Send.MaxUnrecorded, strings.Join(texts, ", "))
 	if put > 100*time.Millisecond {
 		d.warn("replica speed", "use a bucket closer to this machine", "%s", text)

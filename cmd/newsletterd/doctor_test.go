@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
@@ -29,7 +30,7 @@ func examined(t *testing.T, config string, args ...string) (all []core.Finding, 
 		t.Fatal(err)
 	}
 	var out, fault bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: &out, err: &fault}
+	p := newProgram(strings.NewReader(""), &out, &fault, nil)
 	code = p.run(t.Context(), append([]string{"newsletterd", "doctor", "--json", "--config", file}, args...))
 	if err := json.Unmarshal(out.Bytes(), &all); err != nil {
 		t.Fatalf("%v: %s%s", err, &out, &fault)
@@ -92,7 +93,7 @@ func TestDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, code := examined(t, text)
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range [][3]string{
@@ -112,7 +113,7 @@ func TestDoctor(t *testing.T) {
 		t.Error("doctor mails something")
 	}
 	all, code = examined(t, strings.Replace(text, "sesame", "wrong", 1))
-	if code != exitFailed {
+	if code != cli.ExitFailed {
 		t.Errorf("exit code %d with a wrong password", code)
 	}
 	found(t, all, "relay", core.LevelFault, "AUTH")
@@ -132,7 +133,7 @@ func TestDoctor(t *testing.T) {
 	all, _ = examined(t, strings.Replace(text, r.listener.Addr().String(), taken.Addr().String(), 1))
 	found(t, all, "ports", core.LevelFault, "is used by")
 	all, code = examined(t, "[server]\nlisen = 1\n[log]\nlevel = \"loud\"\n")
-	if len(all) != 2 || code != exitFailed {
+	if len(all) != 2 || code != cli.ExitFailed {
 		t.Errorf("%d, %+v", code, all)
 	}
 	found(t, all, "configuration", core.LevelFault, "server.lisen")
@@ -229,7 +230,7 @@ func TestDoctorDNS(t *testing.T) {
 		cfg := config.Default()
 		cfg.Server.PublicURL = "https://" + from
 		cfg.Mail.From, cfg.Mail.Transport, cfg.Mail.SMTP.Host = "news@"+from, "smtp", relay
-		d := &doctor{p: &program{}, ctx: t.Context(), cfg: cfg, resolver: resolver, store: db}
+		d := &doctor{p: newProgram(nil, nil, nil, nil), ctx: t.Context(), cfg: cfg, resolver: resolver, store: db}
 		begin := time.Now()
 		if d.dns(); time.Since(begin) > 20*time.Second {
 			t.Errorf("took %s", time.Since(begin))

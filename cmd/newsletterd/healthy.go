@@ -10,8 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 )
 
@@ -40,7 +39,7 @@ containers and cron can run it often:
    HEALTHCHECK CMD ["/newsletterd", "healthy"]
    */5 * * * * newsletterd healthy --config /var/lib/newsletterd/newsletterd.toml > /dev/null`,
 		Action: func(c *cli.Context) error {
-			cfg, err := p.config(c)
+			cfg, err := p.Config(c)
 			if err != nil {
 				return err
 			}
@@ -48,10 +47,10 @@ containers and cron can run it often:
 			if err != nil {
 				return fmt.Errorf("the daemon at %s doesn't respond: %w", cfg.Server.Listen, err)
 			}
-			if out := p.printer(c); out.json {
-				err = out.value(h)
+			if out := p.Printer(c); out.JSON {
+				err = out.Value(h)
 			} else if h.Code == http.StatusOK {
-				_, err = fmt.Fprintln(p.out, h)
+				_, err = fmt.Fprintln(p.Out, h)
 			}
 			if err == nil && h.Code != http.StatusOK {
 				err = fmt.Errorf("the daemon isn't healthy: %s", h)

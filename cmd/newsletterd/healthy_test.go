@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/handlers/web/webtest"
@@ -24,7 +25,7 @@ func healthy(t *testing.T, file string, args ...string) (code int, out, said str
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: &stdout, err: &stderr, env: []string{}}
+	p := newProgram(strings.NewReader(""), &stdout, &stderr, nil)
 	code = p.run(t.Context(), append([]string{"newsletterd", "healthy", "--config", name}, args...))
 	return code, stdout.String(), stderr.String()
 }
@@ -93,8 +94,8 @@ func TestRunsShareNothing(t *testing.T) {
 	var runs sync.WaitGroup
 	for range 4 {
 		runs.Go(func() {
-			p := &program{in: strings.NewReader(""), out: io.Discard, err: io.Discard, env: []string{}}
-			if code := p.run(t.Context(), []string{"newsletterd", "admin", "--help"}); code != exitDone {
+			p := newProgram(strings.NewReader(""), io.Discard, io.Discard, nil)
+			if code := p.run(t.Context(), []string{"newsletterd", "admin", "--help"}); code != cli.ExitDone {
 				t.Error(code)
 			}
 		})

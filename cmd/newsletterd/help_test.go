@@ -8,8 +8,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v2"
+	"newsletterd/cmd/newsletterd/cli"
 )
+
+// helpWidth is how many columns a help text has.
+const helpWidth = 80
 
 // homelyHelp are words that people have to decode, or that lead them into the repository.
 var homelyHelp = regexp.MustCompile(`(?i)docs/|\b(readers?|mails|mailings?|pictures?|switch(ed)? (it )?(off|on)|put away|` +
@@ -19,7 +22,7 @@ var homelyHelp = regexp.MustCompile(`(?i)docs/|\b(readers?|mails|mailings?|pictu
 // columns, may be as wide as they are.
 func helpFaults(full string, data any, usage string, below []*cli.Command) (faults []string) {
 	var b bytes.Buffer
-	printHelp(&b, "", data)
+	cli.PrintHelp(&b, "", data)
 	fault := func(format string, args ...any) {
 		faults = append(faults, full+": "+fmt.Sprintf(format, args...))
 	}
@@ -50,13 +53,12 @@ func helpFaults(full string, data any, usage string, below []*cli.Command) (faul
 // The help of every command uses the words of the interface, fits 80 columns and names no file of the repository; that
 // of the program fits a screen of 40 lines.
 func TestHelpReadsPlainly(t *testing.T) {
-	p := &program{}
-	a := p.app()
+	a := newProgram(nil, nil, nil, nil).app()
 	for _, fault := range helpFaults(a.Name, a, a.Usage, a.Commands) {
 		t.Error(fault)
 	}
 	var b bytes.Buffer
-	printHelp(&b, "", a)
+	cli.PrintHelp(&b, "", a)
 	if n := strings.Count(b.String(), "\n"); n > 40 {
 		t.Errorf("the help of the program has %d lines", n)
 	}
@@ -68,7 +70,7 @@ func TestHelpReadsPlainly(t *testing.T) {
 	for _, broken := range []*cli.Command{
 		{Name: "a", Usage: "show a", Description: "docs/a.md says more."},
 		{Name: "b", Usage: "Shows a mail."},
-		{Name: "c", Usage: "show c", Flags: []cli.Flag{stringFlag("who", "only `READERS` who left")}},
+		{Name: "c", Usage: "show c", Flags: []cli.Flag{cli.String("who", "only `READERS` who left")}},
 		{Name: strings.Repeat("d", 20), Usage: "show d", Subcommands: []*cli.Command{{Name: "e", Usage: "e mends"}}},
 	} {
 		if helpFaults("x", broken, broken.Usage, broken.Subcommands) == nil {

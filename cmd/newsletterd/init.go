@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -11,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store/replica"
@@ -71,24 +69,24 @@ password is asked for, or read from ` + smtpPasswordVariable + `. --test-email f
 through this mail server; if the server rejects it, nothing is written. Without a mail server, emails are saved to a
 folder until you set one up in the console.`,
 		Flags: []cli.Flag{
-			stringFlag("domain", "public `HOST` name of your newsletters, for example news.example.org"),
-			stringFlag("relay", "mail server `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none (default: "+
+			cli.String("domain", "public `HOST` name of your newsletters, for example news.example.org"),
+			cli.String("relay", "mail server `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none (default: "+
 				"none)"),
-			stringFlag("test-email", "first send a test email to `ADDRESS` through the mail server"),
-			stringFlag("admin-email", "email `ADDRESS` of the first server administrator (default: print a link to "+
+			cli.String("test-email", "first send a test email to `ADDRESS` through the mail server"),
+			cli.String("admin-email", "email `ADDRESS` of the first server administrator (default: print a link to "+
 				"create the account in the browser)"),
-			stringFlag("registration", "who can create an account: `open` (anyone) or closed (only server "+
+			cli.String("registration", "who can create an account: `open` (anyone) or closed (only server "+
 				"administrators; default)"),
-			stringFlag("second-factor",
+			cli.String("second-factor",
 				"`WHO` must use two-factor authentication: off, operators, staff or all (default: staff; off on "+
 					"localhost)"),
-			boolFlag("password-stdin", "read the administrator's password from the first line of standard input "+
+			cli.Bool("password-stdin", "read the administrator's password from the first line of standard input "+
 				"(default: generate one)"),
-			boolFlag("acme",
+			cli.Bool("acme",
 				"serve HTTPS on ports 443 and 80 with Let's Encrypt certificates (default: plain HTTP behind a proxy)"),
-			stringFlag("acme-email", "with --acme: contact `ADDRESS` for the certificate authority (default: "+
+			cli.String("acme-email", "with --acme: contact `ADDRESS` for the certificate authority (default: "+
 				"--admin-email)"),
-			stringFlag("listen", "listen on `HOST:PORT` (default: 127.0.0.1:8080, or :443 with --acme)"),
+			cli.String("listen", "listen on `HOST:PORT` (default: 127.0.0.1:8080, or :443 with --acme)"),
 			unitUserFlag(), unitBinaryFlag(),
 		},
 		Action: p.init,
@@ -104,10 +102,10 @@ func (p *program) init(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if out := p.printer(c); out.json {
-		return out.value(made)
+	if out := p.Printer(c); out.JSON {
+		return out.Value(made)
 	}
-	return printSetup(p.out, s, made)
+	return printSetup(p.Out, s, made)
 }
 
 // replicaUnused fails where the replica at url has a database: a new one would be set aside for that.
@@ -115,7 +113,7 @@ func (p *program) replicaUnused(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
 	}
-	s, err := replica.Look(ctx, url, p.lookup)
+	s, err := replica.Look(ctx, url, p.Lookup)
 	if err != nil {
 		return fmt.Errorf("replica.url: %w", err)
 	}
@@ -130,11 +128,11 @@ func (p *program) replicaUnused(ctx context.Context, url string) error {
 func (p *program) setup(c *cli.Context) (*setup, error) {
 	s := &setup{
 		ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed", SecondFactor: "staff",
-		Replica: p.lookup(config.EnvPrefix + "REPLICA_URL"),
+		Replica: p.Lookup(config.EnvPrefix + "REPLICA_URL"),
 	}
 	if s.Listen != "" {
 		if err := config.CheckAddress(s.Listen); err != nil {
-			return nil, usageError{c.Command.HelpName, "--listen: " + err.Error()}
+			return nil, cli.UsageError(c, "--listen: "+err.Error())
 		}
 	}
 	if err := s.place(c, cmp.Or(p.unit, packagedUnitFile)); err != nil {
@@ -146,7 +144,7 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 	if err := p.replicaUnused(c.Context, s.Replica); err != nil {
 		return nil, err
 	}
-	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
+	ask := asker{p.Asker(c), p, c}
 	return s, ask.all(s)
 }
 
@@ -156,7 +154,7 @@ func (s *setup) place(c *cli.Context, unit string) (err error) {
 	if err != nil {
 		return err
 	}
-	file, _ := nearest(c, "config")
+	file, _ := cli.Nearest(c, "config")
 	if file == "" {
 		file = defaultPlace(packaged)
 	}
@@ -165,7 +163,7 @@ func (s *setup) place(c *cli.Context, unit string) (err error) {
 	}
 	folder := filepath.Dir(s.Config)
 	s.Database = filepath.Join(folder, "newsletterd.db")
-	if path, ok := nearest(c, "database"); ok && path != "" {
+	if path, ok := cli.Nearest(c, "database"); ok && path != "" {
 		if s.Database, err = filepath.Abs(path); err != nil {
 			return err
 		}
@@ -174,9 +172,8 @@ func (s *setup) place(c *cli.Context, unit string) (err error) {
 	// The unit of the package writes to its own folder alone, and knows no keys of a replica.
 	if packaged != nil && packaged.Config == s.Config && filepath.Dir(s.Database) == folder && s.Replica == "" {
 		if c.IsSet("user") || c.IsSet("binary") {
-			return usageError{c.Command.HelpName, "--user and --binary are only for a new unit, but " +
-				"" + packaged.File + " is installed. " +
-				"Leave them out"}
+			return cli.UsageErrorf(c, "--user and --binary are only for a new unit, but %s is installed. Leave them out",
+				packaged.File)
 		}
 		s.Packaged = packaged
 		return nil
@@ -282,78 +279,16 @@ func (s *setup) readSecondFactor(word string) error {
 	return fmt.Errorf("%q is not allowed. Use off, operators, staff or all", word)
 }
 
-// asker takes an answer from a flag, or from a person.
+// asker asks for what init has to know.
 type asker struct {
-	p     *program
-	c     *cli.Context
-	lines *bufio.Reader
-}
-
-// person reports whether a person can be asked: on a terminal, unless its first line is the password or JSON is wanted.
-func (a *asker) person() bool {
-	return a.terminal() && !a.c.Bool("password-stdin") && !jsonWanted(a.c)
-}
-
-func (a *asker) terminal() bool { return prompt(a.p).File() != nil }
-
-// answer gives read the value of the flag, or what a person answers. An empty answer means otherwise. Where no person
-// can be asked and otherwise is empty, the flag is needed.
-func (a *asker) answer(flag, question, otherwise string, read func(string) error) error {
-	switch {
-	case a.c.IsSet(flag):
-		if err := read(strings.TrimSpace(a.c.String(flag))); err != nil {
-			return usageError{a.c.Command.HelpName, "--" + flag + ": " + err.Error()}
-		}
-		return nil
-	case a.person():
-		return a.ask(question, otherwise, read)
-	case otherwise == "":
-		return usageError{a.c.Command.HelpName, areNeeded([]string{"--" + flag}) + ", because there is no terminal " +
-			"to ask on"}
-	}
-	return read(otherwise)
-}
-
-// ask gives read what a person answers, until it is of use. An empty answer means otherwise.
-func (a *asker) ask(question, otherwise string, read func(string) error) error {
-	for {
-		fmt.Fprintf(a.p.err, "%s: ", question)
-		line, err := prompt(a.p).Line(a.c.Context, a.lines)
-		if a.c.Context.Err() != nil {
-			return err
-		}
-		if word := cmp.Or(strings.TrimSpace(line), otherwise); word != "" {
-			fault := read(word)
-			if fault == nil {
-				return nil
-			}
-			fmt.Fprintln(a.p.err, fault)
-		}
-		if err != nil {
-			return fmt.Errorf("no answer: %w", err)
-		}
-	}
-}
-
-// yes asks a question whose answer is yes or no; empty: no.
-func (a *asker) yes(question string) (yes bool, err error) {
-	err = a.ask(question+" [y/N]", "n", func(word string) error {
-		switch strings.ToLower(word) {
-		case "y", "yes":
-			yes = true
-		case "n", "no":
-			yes = false
-		default:
-			return fmt.Errorf("%q is not an answer. Type yes or no", word)
-		}
-		return nil
-	})
-	return yes, err
+	*cli.Asker
+	p *program
+	c *cli.Context
 }
 
 // all asks for everything that flags don't say.
 func (a *asker) all(s *setup) error {
-	err := a.answer("domain", "Public host name of your newsletters, for example news.example.org (localhost to try "+
+	err := a.Answer("domain", "Public host name of your newsletters, for example news.example.org (localhost to try "+
 		"newsletterd)",
 		"", s.readDomain)
 	if err != nil {
@@ -369,7 +304,7 @@ func (a *asker) all(s *setup) error {
 
 // account asks for the address of the first operator.
 func (a *asker) account(s *setup) error {
-	return a.answer("admin-email", "Your email address, to sign in with [none: create your account in the browser]",
+	return a.Answer("admin-email", "Your email address, to sign in with [none: create your account in the browser]",
 		noEmail,
 		s.readEmail)
 }
@@ -378,9 +313,9 @@ func (a *asker) account(s *setup) error {
 func (a *asker) https(s *setup) (err error) {
 	switch {
 	case s.ACME && s.Domain == "localhost":
-		return usageError{a.c.Command.HelpName, "--acme needs a public host name: set --domain"}
-	case certifiable(s.Domain) && !a.c.IsSet("acme") && !a.c.IsSet("listen") && a.person():
-		if s.ACME, err = a.yes("Serve HTTPS on ports 443 and 80, with certificates from Let's Encrypt, and accept " +
+		return cli.UsageError(a.c, "--acme needs a public host name: set --domain")
+	case certifiable(s.Domain) && !a.c.IsSet("acme") && !a.c.IsSet("listen") && a.Person():
+		if s.ACME, err = a.Yes("Serve HTTPS on ports 443 and 80, with certificates from Let's Encrypt, and accept " +
 			"its terms? Choose no if a proxy handles HTTPS"); err != nil {
 			return err
 		}
@@ -392,13 +327,13 @@ func (a *asker) https(s *setup) (err error) {
 	}
 	if !s.ACME {
 		if a.c.IsSet("acme-email") {
-			return usageError{a.c.Command.HelpName, "--acme-email needs --acme"}
+			return cli.UsageError(a.c, "--acme-email needs --acme")
 		}
 		return nil
 	}
 	s.ACMEEmail = s.Email
 	otherwise := cmp.Or(string(s.Email), noEmail)
-	return a.answer("acme-email", "Email address for the certificate authority ["+otherwise+"]", otherwise,
+	return a.Answer("acme-email", "Email address for the certificate authority ["+otherwise+"]", otherwise,
 		s.readACMEEmail)
 }
 
@@ -412,7 +347,7 @@ func certifiable(domain string) bool {
 
 // rules asks who may have an account, and how people sign in.
 func (a *asker) rules(s *setup) error {
-	err := a.answer("registration", "Who can create an account: anyone (open) or only people you invite (closed)? "+
+	err := a.Answer("registration", "Who can create an account: anyone (open) or only people you invite (closed)? "+
 		"[closed]",
 		s.Registration, s.readRegistration)
 	if err != nil {
@@ -422,6 +357,6 @@ func (a *asker) rules(s *setup) error {
 		s.SecondFactor = "off"
 		return nil
 	}
-	return a.answer("second-factor", "Who must use two-factor authentication: server administrators (operators), "+
+	return a.Answer("second-factor", "Who must use two-factor authentication: server administrators (operators), "+
 		"everyone with a role (staff), all or off? [staff]", s.SecondFactor, s.readSecondFactor)
 }

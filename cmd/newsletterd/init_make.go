@@ -15,12 +15,11 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/urfave/cli/v2"
-
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core"
-	"newsletterd/handlers/identity"
 	"newsletterd/mail/dkim"
 	"newsletterd/store"
 )
@@ -124,7 +123,7 @@ func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error
 
 // fillSetup makes the database with the first operator.
 func (p *program) fillSetup(c *cli.Context, s *setup, cfg *config.Config, made *setupResult) error {
-	o, err := storeOptions(cfg, newLog(config.Log{Level: "warn", Format: "text"}, p.err))
+	o, err := storeOptions(cfg, newLog(config.Log{Level: "warn", Format: "text"}, p.Err))
 	if err != nil {
 		return err
 	}
@@ -147,16 +146,16 @@ func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db
 ) error {
 	if s.Email == "" {
 		var err error
-		made.Link, err = setupLink(c, cfg, db)
+		made.Link, err = parts.SetupLink(c.Context, cfg, db, now())
 		return err
 	}
-	provider, err := auth.New(c.Context, db, authConfig(cfg), now())
+	provider, err := auth.New(c.Context, db, parts.AuthConfig(cfg), now())
 	if err != nil {
 		return err
 	}
 	password := rand.Text()
 	if c.Bool("password-stdin") {
-		if password, err = passwordLine(c.Context, p, "Password"); err != nil {
+		if password, err = p.Password(c.Context, "Password"); err != nil {
 			return err
 		}
 	} else {
@@ -187,7 +186,7 @@ func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
 		return err
 	}
 	k.Public = public
-	return db.AddDKIMKey(c.Context, k, private, actor())
+	return db.AddDKIMKey(c.Context, k, private, cli.Actor())
 }
 
 // handOver gives the files to the user of the unit where root has made them and that user exists.
@@ -268,36 +267,12 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	return err
 }
 
-// setupLinkCommand prints the link by which the first operator makes an account in a browser.
-func (p *program) setupLinkCommand() *cli.Command {
-	cmd := p.command("setup-link", "print a link to create the first server administrator's account",
-		nil, nil,
-		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-			link, err := setupLink(c, cfg, s)
-			if err != nil {
-				return err
-			}
-			if out := p.printer(c); out.json {
-				return out.value(map[string]string{"setup_link": link})
-			}
-			return p.done(c, "%s", link)
-		})
-	cmd.Description = "The link works once, within an hour, and only while there is no server administrator. After " +
-		"that, invite people instead."
-	return cmd
-}
-
 // firstSteps says where the first operator makes an account; empty where there is one.
 func firstSteps(ctx context.Context, cfg *config.Config, s *store.Store) string {
-	token, err := auth.SetupToken(ctx, s, now())
+	link, err := parts.SetupLink(ctx, cfg, s, now())
 	if err != nil {
 		return ""
 	}
 	return "There is no server administrator. Create the account in a browser within an\nhour:\n\n   " +
-		cfg.Origin() + identity.SetupPath(token) + "\n\n"
-}
-
-func setupLink(c *cli.Context, cfg *config.Config, s *store.Store) (string, error) {
-	token, err := auth.SetupToken(c.Context, s, now())
-	return cfg.Origin() + identity.SetupPath(token), err
+		link + "\n\n"
 }

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core"
 	"newsletterd/handlers/tenants"
 )
@@ -71,7 +73,7 @@ func relayWord(c *config.SMTP) string {
 
 // relay asks for the mail server, and tries it.
 func (a *asker) relay(s *setup) error {
-	err := a.answer("relay", "Mail server that sends your emails, for example user@smtp.example.org:587 [none: set it up later]",
+	err := a.Answer("relay", "Mail server that sends your emails, for example user@smtp.example.org:587 [none: set it up later]",
 		noRelay, func(word string) (err error) {
 			s.Relay, err = parseRelay(word)
 			return err
@@ -81,7 +83,7 @@ func (a *asker) relay(s *setup) error {
 	}
 	if s.Relay.Host == "" {
 		if a.c.IsSet("test-email") {
-			return usageError{a.c.Command.HelpName, "--test-email needs --relay"}
+			return cli.UsageError(a.c, "--test-email needs --relay")
 		}
 		return nil
 	}
@@ -95,14 +97,14 @@ func (a *asker) relay(s *setup) error {
 			return err
 		}
 		if s.Test.Good() {
-			fmt.Fprintf(a.p.err, "%s accepted the test email to %s. Check whether it arrives.\n", s.Test.Relay, to)
+			fmt.Fprintf(a.p.Err, "%s accepted the test email to %s. Check whether it arrives.\n", s.Test.Relay, to)
 			return nil
 		}
 		said := relayFault(s.Test, &s.Relay, to)
-		if !a.person() {
+		if !a.Person() {
 			return fmt.Errorf("%s Nothing was written. Correct --relay, or leave out --test-email", said)
 		}
-		fmt.Fprintln(a.p.err, said)
+		fmt.Fprintln(a.p.Err, said)
 		var kept bool
 		if kept, err = a.afterFault(s); kept {
 			return err
@@ -114,14 +116,14 @@ func (a *asker) relay(s *setup) error {
 // testAddress asks where the test email goes; empty: there is no test. A script has one only where its flag asks for
 // it.
 func (a *asker) testAddress(s *setup) (to string, err error) {
-	if !a.c.IsSet("test-email") && !a.person() {
+	if !a.c.IsSet("test-email") && !a.Person() {
 		return "", nil
 	}
 	otherwise, question := string(s.Email), "Send a test email to ["+string(s.Email)+"; none: no test]"
 	if otherwise == "" {
 		otherwise, question = noEmail, "Send a test email to [none: no test]"
 	}
-	err = a.answer("test-email", question, otherwise, func(word string) error {
+	err = a.Answer("test-email", question, otherwise, func(word string) error {
 		if to = ""; word == noEmail {
 			return nil
 		}
@@ -138,7 +140,7 @@ func (a *asker) testAddress(s *setup) (to string, err error) {
 // afterFault asks what becomes of a mail server that failed. It reports whether the settings stay as they are.
 func (a *asker) afterFault(s *setup) (kept bool, err error) {
 	next := ""
-	err = a.ask("Correct the mail server (c), keep it (k), or leave it out and set it up later (n)? [c]", "c", func(word string) error {
+	err = a.Ask("Correct the mail server (c), keep it (k), or leave it out and set it up later (n)? [c]", "c", func(word string) error {
 		if next = strings.ToLower(word[:1]); !strings.Contains("ckn", next) {
 			return fmt.Errorf("%q is not an answer. Type c, k or n", word)
 		}
@@ -152,7 +154,7 @@ func (a *asker) afterFault(s *setup) (kept bool, err error) {
 		return false, nil
 	}
 	before := s.Relay
-	err = a.ask("Mail server ["+relayWord(&before)+"]", relayWord(&before), func(word string) (err error) {
+	err = a.Ask("Mail server ["+relayWord(&before)+"]", relayWord(&before), func(word string) (err error) {
 		s.Relay, err = parseRelay(word)
 		return err
 	})
@@ -172,13 +174,12 @@ func (a *asker) relayPassword(s *setup) error {
 	if s.Relay.Username == "" {
 		return nil
 	}
-	if word := a.p.lookup(smtpPasswordVariable); word != "" {
+	if word := a.p.Lookup(smtpPasswordVariable); word != "" {
 		s.Relay.Password = config.Secret(word)
 		return nil
 	}
-	if !a.person() {
-		return usageError{a.c.Command.HelpName, "the password of the mail server's user is missing. Set " +
-			"" + smtpPasswordVariable}
+	if !a.Person() {
+		return cli.UsageError(a.c, "the password of the mail server's user is missing. Set "+smtpPasswordVariable)
 	}
 	return a.askRelayPassword(s)
 }
@@ -188,23 +189,22 @@ func (a *asker) askRelayPassword(s *setup) error {
 	if s.Relay.Username == "" {
 		return nil
 	}
-	question := "Password of %s at %s: "
+	question := "Password of %s at %s"
 	if s.Relay.Password != "" {
-		question = "Password of %s at %s [unchanged]: "
+		question = "Password of %s at %s [unchanged]"
 	}
 	for {
-		fmt.Fprintf(a.p.err, question, s.Relay.Username, s.Relay.Host)
-		b, err := prompt(a.p).Password(a.c.Context)
+		word, err := a.p.Hidden(a.c.Context, fmt.Sprintf(question, s.Relay.Username, s.Relay.Host))
 		if err != nil {
 			return err
 		}
-		if len(b) > 0 {
-			s.Relay.Password = config.Secret(b)
+		if word != "" {
+			s.Relay.Password = config.Secret(word)
 		}
 		if s.Relay.Password != "" {
 			return nil
 		}
-		fmt.Fprintln(a.p.err, "The password is empty. Type it again, or press Ctrl-C to stop.")
+		fmt.Fprintln(a.p.Err, "The password is empty. Type it again, or press Ctrl-C to stop.")
 	}
 }
 
@@ -214,8 +214,8 @@ func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
 	cfg.Server.PublicURL, cfg.Mail.Transport, cfg.Mail.From = s.Origin(), "smtp", s.From()
 	c, r := &cfg.Mail.SMTP, &s.Relay
 	c.Host, c.Port, c.TLS, c.Username, c.Password = r.Host, r.Port, r.TLS, r.Username, r.Password
-	fmt.Fprintf(a.p.err, "Sending a test email through %s …\n", net.JoinHostPort(r.Host, strconv.Itoa(r.Port)))
-	t := relayOptions(cfg).Test(a.c.Context, nil, core.RelayMail{
+	fmt.Fprintf(a.p.Err, "Sending a test email through %s …\n", net.JoinHostPort(r.Host, strconv.Itoa(r.Port)))
+	t := parts.RelayOptions(cfg).Test(a.c.Context, nil, core.RelayMail{
 		From: s.From(), To: to, Data: tenants.TestMail(s.From(), to, now()),
 	})
 	return &t
@@ -227,7 +227,7 @@ func relayFault(t *core.RelayTest, r *config.SMTP, to string) string {
 	if t.Code != 0 {
 		said = fmt.Sprintf("%d %s", t.Code, strings.TrimSpace(t.Enhanced+" "+t.Answer))
 	}
-	said = strings.TrimRight(printable(said), ". ")
+	said = strings.TrimRight(cli.Printable(said), ". ")
 	switch t.Outcome {
 	case core.RelayAuth:
 		return fmt.Sprintf("%s rejected the user name or password: %s. Some providers require an app password.", addr,

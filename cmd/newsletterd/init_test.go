@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/cli"
 )
 
 // An init that fails takes away what it has made, and nothing that another process has put there meanwhile.
@@ -32,13 +34,13 @@ func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
 			_ = typed.Close()
 		}()
 		var errs bytes.Buffer
-		p := &program{in: in, out: io.Discard, err: &errs}
+		p := newProgram(in, io.Discard, &errs, nil)
 		args := []string{
 			"newsletterd", "init", "--config", filepath.Join(dir, "newsletterd.toml"), "--domain", "localhost",
 			"--relay",
 			"none", "--admin-email", "you@example.org", "--password-stdin",
 		}
-		if code := p.run(t.Context(), args); code != exitFailed {
+		if code := p.run(t.Context(), args); code != cli.ExitFailed {
 			t.Errorf("%q: exit code %d: %s", theirs, code, &errs)
 		}
 		var left []string
@@ -71,17 +73,18 @@ func TestInitKnowsThePackage(t *testing.T) {
 	}
 	run := func(want int, args ...string) (out, errs string) {
 		var o, e bytes.Buffer
-		p := &program{in: strings.NewReader(""), out: &o, err: &e, unit: unit}
+		p := newProgram(strings.NewReader(""), &o, &e, nil)
+		p.unit = unit
 		args = append([]string{"newsletterd", "init", "--domain", "localhost"}, args...)
 		if code := p.run(t.Context(), args); code != want {
 			t.Fatalf("exit code %d: %s", code, &e)
 		}
 		return o.String(), e.String()
 	}
-	if _, errs := run(exitUsage, "--binary", "/bin/newsletterd"); !strings.Contains(errs, "is installed") {
+	if _, errs := run(cli.ExitUsage, "--binary", "/bin/newsletterd"); !strings.Contains(errs, "is installed") {
 		t.Error(errs)
 	}
-	out, _ := run(exitDone)
+	out, _ := run(cli.ExitDone)
 	for want, is := range map[string]bool{
 		filepath.Join(dir, "newsletterd.toml"): true, "systemctl enable --now newsletterd": true,
 		"newsletterd.service": false, "daemon-reload": false, "Try it": false,
@@ -93,12 +96,12 @@ func TestInitKnowsThePackage(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "newsletterd.service")); err == nil {
 		t.Error("there is a copy of the unit")
 	}
-	if _, errs := run(exitFailed); !strings.Contains(errs, "init overwrites nothing") ||
+	if _, errs := run(cli.ExitFailed); !strings.Contains(errs, "init overwrites nothing") ||
 		!strings.Contains(errs, "systemctl enable --now newsletterd") {
 		t.Error(errs)
 	}
 	other := t.TempDir()
-	if out, _ := run(exitDone, "--config", filepath.Join(other, "n.toml")); !strings.Contains(out, "daemon-reload") {
+	if out, _ := run(cli.ExitDone, "--config", filepath.Join(other, "n.toml")); !strings.Contains(out, "daemon-reload") {
 		t.Error(out)
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
@@ -16,18 +15,18 @@ import (
 )
 
 func (p *program) keysCommand() *cli.Command {
-	show := p.command("list", "list token signing keys", nil, nil,
+	show := p.Command("list", "list token signing keys", nil, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			keys, err := s.SigningKeys(c.Context, now())
 			if err != nil {
 				return err
 			}
-			return list(p.printer(c), keyRows(keys, now()), "kid", "alg", "state", "active_at", "retired_at",
+			return cli.List(p.Printer(c), keyRows(keys, now()), "kid", "alg", "state", "active_at", "retired_at",
 				"expires_at")
 		})
-	rotate := p.command("rotate", "create the next signing keys; they take effect tomorrow", nil, nil,
+	rotate := p.Command("rotate", "create the next signing keys; they take effect tomorrow", nil, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			made, err := auth.RotateKeys(db.By(c.Context, actor(), now()), s, now())
+			made, err := auth.RotateKeys(db.By(c.Context, cli.Actor(), now()), s, now())
 			if err != nil {
 				return err
 			}
@@ -35,10 +34,10 @@ func (p *program) keysCommand() *cli.Command {
 			for i := range rows {
 				rows[i].ServedBy = made[i].CreatedAt.Add(auth.KeysEvery)
 			}
-			if out := p.printer(c); out.json || len(made) > 0 {
-				return list(out, rows, "kid", "alg", "state", "served_by", "active_at")
+			if out := p.Printer(c); out.JSON || len(made) > 0 {
+				return cli.List(out, rows, "kid", "alg", "state", "served_by", "active_at")
 			}
-			return p.done(c, "The next keys already exist; nothing was created. To see when they take effect: "+
+			return p.Done(c, "The next keys already exist; nothing was created. To see when they take effect: "+
 				"newsletterd keys list")
 		})
 	rotate.Description = `A running daemon publishes the new keys within a minute (served_by) and

@@ -3,12 +3,10 @@ package main
 import (
 	"io"
 	"log/slog"
-	"os"
 	"regexp"
 	"strings"
 
-	"golang.org/x/term"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 )
@@ -21,15 +19,10 @@ var logLevels = map[string]slog.Level{
 func newLog(c config.Log, w io.Writer) *slog.Logger {
 	mask := masker{pii: c.PII}
 	o := &slog.HandlerOptions{Level: logLevels[c.Level], ReplaceAttr: mask.attr}
-	if c.Format == "text" || c.Format == "auto" && isTerminal(w) {
+	if c.Format == "text" || c.Format == "auto" && cli.IsTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, o))
 	}
 	return slog.New(slog.NewJSONHandler(w, o))
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // masker is the last look at what goes into a log line. The program doesn't log tokens, passwords or secrets; this

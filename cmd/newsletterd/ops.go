@@ -1,15 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/demo"
 	"newsletterd/handlers"
@@ -25,14 +21,14 @@ func (p *program) configCommand() *cli.Command {
 and lists all errors if the configuration is invalid, so run it before you
 restart the daemon.`,
 		Action: func(c *cli.Context) error {
-			cfg, err := p.config(c)
+			cfg, err := p.Config(c)
 			if err != nil {
 				return err
 			}
-			if out := p.printer(c); out.json {
-				return out.value(cfg.Tree())
+			if out := p.Printer(c); out.JSON {
+				return out.Value(cfg.Tree())
 			}
-			return cfg.WriteTOML(p.out)
+			return cfg.WriteTOML(p.Out)
 		},
 	}
 }
@@ -46,9 +42,9 @@ Nothing leaves this machine. Exits with 1 if a check fails.
 
    newsletterd demo
    newsletterd demo --stay     keep it running; prints addresses and passwords`,
-		Flags: []cli.Flag{boolFlag("stay", "keep the daemon running until Ctrl-C")},
+		Flags: []cli.Flag{cli.Bool("stay", "keep the daemon running until Ctrl-C")},
 		Action: func(c *cli.Context) error {
-			return demo.Run(c.Context, demo.Options{Out: p.out, Env: p.env, Stay: c.Bool("stay")})
+			return demo.Run(c.Context, demo.Options{Out: p.Out, Env: p.Env, Stay: c.Bool("stay")})
 		},
 	}
 }
@@ -68,12 +64,12 @@ separately. Stop the daemon first. Each migration is a transaction, so an
 interrupted one leaves the old schema. Before the first migration, the
 database is copied to the folder "backup" next to it.`,
 		Flags: []cli.Flag{
-			stringFlag("to", "stop after migration `N` (default: the newest)"),
-			&cli.BoolFlag{Name: "dry-run", Usage: "only list pending migrations", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "no-copy", Usage: "don't copy the database first", DisableDefaultText: true},
+			cli.String("to", "stop after migration `N` (default: the newest)"),
+			cli.Bool("dry-run", "only list pending migrations"),
+			cli.Bool("no-copy", "don't copy the database first"),
 		},
 		Action: func(c *cli.Context) error {
-			cfg, err := p.config(c)
+			cfg, err := p.Config(c)
 			if err != nil {
 				return err
 			}
@@ -85,7 +81,7 @@ database is copied to the folder "backup" next to it.`,
 				to, _ = strconv.Atoi(c.String("to"))
 			}
 			if c.IsSet("to") && (to < 1 || to > schema.Latest()) {
-				return usageError{c.Command.HelpName, fmt.Sprintf("--to must be from 1 to %d", schema.Latest())}
+				return cli.UsageErrorf(c, "--to must be from 1 to %d", schema.Latest())
 			}
 			if c.Bool("dry-run") {
 				state = "pending"
@@ -97,19 +93,19 @@ database is copied to the folder "backup" next to it.`,
 				return err
 			}
 			if done.Copy != "" {
-				fmt.Fprintf(p.err, "Copy of the previous database: %s\n", done.Copy)
+				fmt.Fprintf(p.Err, "Copy of the previous database: %s\n", done.Copy)
 			}
 			rows := make([]migrationRow, len(done.Migrations))
 			for i, m := range done.Migrations {
 				rows[i] = migrationRow{m.Number, m.Name, state}
 			}
-			if out := p.printer(c); out.json || len(rows) > 0 {
-				return list(out, rows, "number", "name", "state")
+			if out := p.Printer(c); out.JSON || len(rows) > 0 {
+				return cli.List(out, rows, "number", "name", "state")
 			}
 			if c.IsSet("to") {
-				return p.done(c, "%s already has migration %d.", cfg.Database.Path, to)
+				return p.Done(c, "%s already has migration %d.", cfg.Database.Path, to)
 			}
-			return p.done(c, "%s is up to date (migration %d).", cfg.Database.Path, schema.Latest())
+			return p.Done(c, "%s is up to date (migration %d).", cfg.Database.Path, schema.Latest())
 		},
 	}
 }
@@ -120,28 +116,28 @@ func (p *program) checkCommand() *cli.Command {
 		Description: `Reads the whole file (about a second per GB) and changes nothing. The daemon
 can run. Exits with 1 if it finds a problem.`,
 		Action: func(c *cli.Context) error {
-			return p.withStore(c, func(cfg *config.Config, s *store.Store) error {
+			return p.WithStore(c, func(cfg *config.Config, s *store.Store) error {
 				found, err := s.Check(c.Context)
 				if err != nil {
 					return err
 				}
-				if out := p.printer(c); out.json {
+				if out := p.Printer(c); out.JSON {
 					if found == nil {
 						found = []string{}
 					}
-					if err := out.value(map[string]any{"database": s.Path(), "findings": found}); err != nil {
+					if err := out.Value(map[string]any{"database": s.Path(), "findings": found}); err != nil {
 						return err
 					}
 				} else {
 					for _, line := range found {
-						fmt.Fprintln(p.out, line)
+						fmt.Fprintln(p.Out, line)
 					}
 				}
 				if len(found) > 0 {
-					return fmt.Errorf("%s: %s", s.Path(), counted(len(found), "finding"))
+					return fmt.Errorf("%s: %s", s.Path(), cli.Counted(len(found), "finding"))
 				}
-				if !jsonWanted(c) {
-					fmt.Fprintf(p.out, "%s is intact.\n", s.Path())
+				if !cli.JSONWanted(c) {
+					fmt.Fprintf(p.Out, "%s is intact.\n", s.Path())
 				}
 				return nil
 			})
@@ -169,7 +165,7 @@ func (p *program) routesCommand() *cli.Command {
 			for _, r := range h.Routes() {
 				rows = append(rows, routeRow{r.Method, r.Path, r.Who.String(), r.Summary})
 			}
-			return list(p.printer(c), rows, "method", "path", "access", "summary")
+			return cli.List(p.Printer(c), rows, "method", "path", "access", "summary")
 		},
 	}
 }
@@ -188,12 +184,9 @@ func (p *program) openapiCommand() *cli.Command {
 			}
 			doc := h.Document(c.String("area"))
 			if doc == nil {
-				return usageError{
-					c.Command.HelpName,
-					fmt.Sprintf("--area must be member, send, devices or pages, not %q", c.String("area")),
-				}
+				return cli.UsageErrorf(c, "--area must be member, send, devices or pages, not %q", c.String("area"))
 			}
-			_, err = p.out.Write(doc)
+			_, err = p.Out.Write(doc)
 			return err
 		},
 	}
@@ -207,41 +200,13 @@ func (p *program) versionCommand() *cli.Command {
 
 func (p *program) printVersion(c *cli.Context) error {
 	v := versionOf()
-	if out := p.printer(c); out.json {
-		return out.value(v)
+	if out := p.Printer(c); out.JSON {
+		return out.Value(v)
 	}
-	fmt.Fprintf(p.out, "newsletterd %s", v.Version)
+	fmt.Fprintf(p.Out, "newsletterd %s", v.Version)
 	if v.Commit != "" {
-		fmt.Fprintf(p.out, " (%s)", v.Commit)
+		fmt.Fprintf(p.Out, " (%s)", v.Commit)
 	}
-	fmt.Fprintf(p.out, ", %s, %s\n", v.Go, v.Platform)
+	fmt.Fprintf(p.Out, ", %s, %s\n", v.Go, v.Platform)
 	return nil
-}
-
-// withStore opens the database as a command does, with or without a running daemon, and hands it to fn.
-func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store) error) error {
-	cfg, err := p.config(c)
-	if err != nil {
-		return err
-	}
-	log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err)
-	look := c.Command.Name == "status" || c.Command.Name == "check"
-	s, err := openForCommand(c.Context, cfg, log, look)
-	if errors.Is(err, os.ErrNotExist) && len(cfg.Searched) > 1 { // no database was named
-		return fmt.Errorf("%w. No configuration file was found in %s. Pass --config FILE or --database FILE",
-			err, strings.Join(cfg.Searched, ", "))
-	}
-	if err != nil {
-		return err
-	}
-	c.Context = db.By(c.Context, actor(), now())
-	err = fn(cfg, s)
-	closed := s.Close()
-	if err == nil {
-		err = closed
-	}
-	if db.IsFull(err) { // SQLite does not say where
-		err = fmt.Errorf("%s: %w", s.Path(), err)
-	}
-	return err
 }

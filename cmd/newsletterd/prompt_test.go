@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"newsletterd/cmd/newsletterd/cli"
 )
 
 // openTerminal returns both ends of a terminal.
@@ -118,7 +120,7 @@ func TestCtrlCAtEveryPrompt(t *testing.T) {
 		},
 	} {
 		code, said := typeAt(t, c.args, c.dialog...)
-		if code != exitFailed || !strings.Contains(said, "newsletterd: interrupted") {
+		if code != cli.ExitFailed || !strings.Contains(said, "newsletterd: interrupted") {
 			t.Errorf("%s: exit code %d: %s", name, code, said)
 		}
 	}

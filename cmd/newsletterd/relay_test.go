@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
@@ -41,7 +42,7 @@ func TestTenantsRelaysPassTheGuard(t *testing.T) {
 	} {
 		cfg.Mail.PrivateRelays = tt.private
 		todo, outcome := 1, smtp.Outcome{}
-		err := tenantRelay(cfg)(&core.Relay{Host: tt.host, Port: number, TLS: "none"}).Deliver(t.Context(),
+		err := parts.TenantRelay(cfg)(&core.Relay{Host: tt.host, Port: number, TLS: "none"}).Deliver(t.Context(),
 			&smtp.Source{
 				Next: func(context.Context, bool) (*smtp.Envelope, bool) {
 					todo--

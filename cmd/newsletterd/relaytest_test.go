@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
 )
@@ -34,7 +35,7 @@ func TestRelayIsTried(t *testing.T) {
 	}
 	cfg.Mail.SMTP.Port = own.Port
 	try := func(r *core.Relay) core.RelayTest {
-		return relayOptions(cfg).Test(t.Context(), r, core.RelayMail{
+		return parts.RelayOptions(cfg).Test(t.Context(), r, core.RelayMail{
 			From: "a@acme.example", To: "b@acme.example", Data: []byte("Subject: x\r\n\r\ny\r\n"),
 		})
 	}

@@ -112,7 +112,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 
 	const ann core.Email = "ann@example.org" // leaves by the link of a mail of the send service
 	id := a.send.store.SubscriptionID(a.list.ID, ann.Key())
-	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+	token, err := a.send.keys.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: a.list.ID,
 		SubscriptionID: id, Email: ann, IssuedAt: now(),
 	})
@@ -140,7 +140,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 
 	// Nothing of a list begins at the send service, and its pages lead to those of the member service.
 	staying := webtest.Client{TB: t, HTTP: webtest.Staying()}
-	token, err = a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+	token, err = a.send.keys.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: a.list.ID, Email: "dan@example.org",
 		IssuedAt: now(),
 	})

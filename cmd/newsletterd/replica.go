@@ -10,8 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
@@ -39,10 +38,10 @@ continue on another machine: newsletterd serve does that.
 
    newsletterd replica restore --to yesterday.db --at 2026-11-23T18:00:00Z`,
 		Flags: []cli.Flag{
-			stringFlag("to", "new `FILE` to write"),
-			stringFlag("at", "restore the last state before `TIME`, for example 2026-12-24T08:00:00Z (default: the "+
+			cli.String("to", "new `FILE` to write"),
+			cli.String("at", "restore the last state before `TIME`, for example 2026-12-24T08:00:00Z (default: the "+
 				"newest)"),
-			boolFlag("to-last-contiguous", "if the log has a gap or is damaged, restore what comes before"),
+			cli.Bool("to-last-contiguous", "if the log has a gap or is damaged, restore what comes before"),
 		},
 		Action: p.replicaRestore,
 	}
@@ -66,7 +65,7 @@ machine served last, its database is newer: run the command there, or pass
 --although-older.
 
    newsletterd replica begin`,
-		Flags:  []cli.Flag{boolFlag("although-older", "use this database even though another machine served last")},
+		Flags:  []cli.Flag{cli.Bool("although-older", "use this database even though another machine served last")},
 		Action: p.replicaBegin,
 	}
 	return &cli.Command{
@@ -77,7 +76,7 @@ machine served last, its database is newer: run the command there, or pass
 
 // replicaConfig reads the configuration, which must have a replica.
 func (p *program) replicaConfig(c *cli.Context) (*config.Config, error) {
-	cfg, err := p.config(c)
+	cfg, err := p.Config(c)
 	if err == nil && cfg.Replica.URL == "" {
 		err = errors.New("there is no replica. Set [replica] url")
 	}
@@ -149,20 +148,20 @@ func (p *program) replicaStatus(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := replica.Look(c.Context, cfg.Replica.URL, p.lookup)
+	s, err := replica.Look(c.Context, cfg.Replica.URL, p.Lookup)
 	if err != nil {
 		return err
 	}
 	r := replicaRowOf(cfg.Replica.URL, s, time.Now())
-	if out := p.printer(c); out.json {
-		err = out.value(r)
+	if out := p.Printer(c); out.JSON {
+		err = out.Value(r)
 	} else {
-		err = printReplica(p.out, r, time.Now())
+		err = printReplica(p.Out, r, time.Now())
 	}
 	if err == nil && s.Holder == nil && s.Files == 0 {
 		var kept bool
 		if kept, err = keptHere(c.Context, cfg); err == nil {
-			err = replica.Missing(c.Context, cfg.Replica.URL, p.lookup, cfg.Database.Path, kept)
+			err = replica.Missing(c.Context, cfg.Replica.URL, p.Lookup, cfg.Database.Path, kept)
 		}
 		if err != nil {
 			err = fmt.Errorf("replica: %w", err)
@@ -171,30 +170,20 @@ func (p *program) replicaStatus(c *cli.Context) error {
 	return errors.Join(err, s.Gap)
 }
 
-// lookup returns a variable of the environment.
-func (p *program) lookup(name string) string {
-	for i := len(p.env) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(p.env[i], name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 func printReplica(w io.Writer, r replicaRow, now time.Time) error {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	line("replica", "%s", printable(r.URL))
+	line("replica", "%s", cli.Printable(r.URL))
 	line("lease", "%s", leaseText(r, now))
 	switch {
 	case r.TXID == 0 && r.Gap == "":
 		line("log", "empty; nothing can be restored")
 	case r.TXID == 0:
-		line("log", "nothing can be restored; %s in %s", bytesText(r.Bytes), counted(r.Files, "file"))
+		line("log", "nothing can be restored; %s in %s", bytesText(r.Bytes), cli.Counted(r.Files, "file"))
 	default:
 		line("log", "up to transaction %d, written %s ago; %s in %s, %s", r.TXID, age(r.NewestAt, now), bytesText(r.Bytes),
-			counted(r.Files, "file"), counted(r.Snapshots, "snapshot"))
+			cli.Counted(r.Files, "file"), cli.Counted(r.Snapshots, "snapshot"))
 	}
 	if r.OldestAt > 0 {
 		line("restorable", "since %s", r.OldestAt.Time().UTC().Format(time.RFC3339))
@@ -204,7 +193,7 @@ func printReplica(w io.Writer, r replicaRow, now time.Time) error {
 			h.From.Time().UTC().Format(time.RFC3339), h.To.Time().UTC().Format(time.RFC3339))
 	}
 	if r.Gap != "" {
-		line("damaged", "%s", printable(r.Gap))
+		line("damaged", "%s", cli.Printable(r.Gap))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -215,7 +204,7 @@ func printReplica(w io.Writer, r replicaRow, now time.Time) error {
 
 // leaseText says who may write to the replica.
 func leaseText(r replicaRow, now time.Time) string {
-	who := fmt.Sprintf("%s (%s), generation %d", printable(r.Host), printable(nodeEnd(r.Node)), r.Generation)
+	who := fmt.Sprintf("%s (%s), generation %d", cli.Printable(r.Host), cli.Printable(nodeEnd(r.Node)), r.Generation)
 	switch r.State {
 	case "unused":
 		if r.Files > 0 {
@@ -231,10 +220,10 @@ func leaseText(r replicaRow, now time.Time) string {
 }
 
 func (p *program) replicaRestore(c *cli.Context) error {
-	if err := need(c, "to"); err != nil {
+	if err := cli.Need(c, "to"); err != nil {
 		return err
 	}
-	at, err := instantFlag(c, "at")
+	at, err := cli.GivenInstant(c, "at")
 	if err != nil {
 		return err
 	}
@@ -242,7 +231,7 @@ func (p *program) replicaRestore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := replica.CopyOptions{URL: cfg.Replica.URL, Env: p.lookup, ToGap: c.Bool("to-last-contiguous")}
+	o := replica.CopyOptions{URL: cfg.Replica.URL, Env: p.Lookup, ToGap: c.Bool("to-last-contiguous")}
 	if at > 0 {
 		o.At = at.Time()
 	}
@@ -256,20 +245,20 @@ func (p *program) replicaRestore(c *cli.Context) error {
 		return restoreAdvice(c.Context, o, err)
 	}
 	if got.Gap != nil {
-		fmt.Fprintf(p.err, "newsletterd: %s; changes after transaction %d are NOT in the file\n", got.Gap, got.TXID)
+		fmt.Fprintf(p.Err, "newsletterd: %s; changes after transaction %d are NOT in the file\n", got.Gap, got.TXID)
 	}
 	if got.Gap == nil && got.Damaged != nil {
-		fmt.Fprintf(p.err, "newsletterd: %s; other files had the data, so the file is complete\n",
+		fmt.Fprintf(p.Err, "newsletterd: %s; other files had the data, so the file is complete\n",
 			got.Damaged)
 	}
 	row := restoredRow{File: c.String("to"), TXID: got.TXID, At: core.At(got.At)}
 	if got.Gap != nil {
 		row.Gap = got.Gap.Error()
 	}
-	if out := p.printer(c); out.json {
-		return out.value(row)
+	if out := p.Printer(c); out.JSON {
+		return out.Value(row)
 	}
-	_, err = fmt.Fprintf(p.out, "%s has the database as of %s (transaction %d).\n", row.File,
+	_, err = fmt.Fprintf(p.Out, "%s has the database as of %s (transaction %d).\n", row.File,
 		got.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), row.TXID)
 	return err
 }
@@ -305,20 +294,20 @@ func (p *program) replicaDrill(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if out := p.printer(c); out.json {
-		if err := out.value(d); err != nil {
+	if out := p.Printer(c); out.JSON {
+		if err := out.Value(d); err != nil {
 			return err
 		}
 	} else {
 		for _, f := range d.Findings {
-			fmt.Fprintln(p.out, printable(f))
+			fmt.Fprintln(p.Out, cli.Printable(f))
 		}
 	}
 	if !d.Whole {
-		return fmt.Errorf("the replica: %s", counted(len(d.Findings), "finding"))
+		return fmt.Errorf("the replica: %s", cli.Counted(len(d.Findings), "finding"))
 	}
-	if !jsonWanted(c) {
-		_, err = fmt.Fprintf(p.out, "Restored the replica in %s: %s, intact, up to transaction %d.\n",
+	if !cli.JSONWanted(c) {
+		_, err = fmt.Fprintf(p.Out, "Restored the replica in %s: %s, intact, up to transaction %d.\n",
 			tookText(&d), bytesText(d.Bytes), d.TXID)
 	}
 	return err
@@ -329,7 +318,7 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := replica.Look(c.Context, cfg.Replica.URL, p.lookup)
+	s, err := replica.Look(c.Context, cfg.Replica.URL, p.Lookup)
 	if err != nil {
 		return err
 	}
@@ -354,25 +343,25 @@ func (p *program) replicaBegin(c *cli.Context) error {
 		return errors.New("another machine may have served last, and its database may be newer. Run the command " +
 			"there. If that disk is lost, too, pass --although-older to start with this machine's database")
 	}
-	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err),
+	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.Err),
 		func(r *replica.Options) { r.Begin = true })
 	if err != nil {
 		return err
 	}
-	return p.done(c, "The replica now has this machine's database.")
+	return p.Done(c, "The replica now has this machine's database.")
 }
 
 // drillHere compares with the database and keeps the result where a daemon of this machine serves it. Elsewhere the
 // replica alone is looked at: that needs no lease.
 func (p *program) drillHere(c *cli.Context, cfg *config.Config) (d core.Drill, err error) {
-	r := &drill{cfg: cfg, env: p.lookup}
-	if r.serves, err = servedHere(c.Context, cfg, p.lookup); err != nil || !r.serves {
+	r := &drill{cfg: cfg, env: p.Lookup}
+	if r.serves, err = servedHere(c.Context, cfg, p.Lookup); err != nil || !r.serves {
 		if err == nil {
 			d, err = r.run(c.Context)
 		}
 		return d, err
 	}
-	err = p.withStore(c, func(_ *config.Config, s *store.Store) (err error) {
+	err = p.WithStore(c, func(_ *config.Config, s *store.Store) (err error) {
 		r.store = s
 		d, err = r.run(c.Context)
 		return err
@@ -429,7 +418,7 @@ func replicaText(r *handlers.ReplicaState, now time.Time) string {
 		text += fmt.Sprintf(", %d ms behind", r.LagMS)
 	}
 	if r.Broken != "" {
-		text += "; CAN'T BE RESTORED: " + printable(r.Broken)
+		text += "; CAN'T BE RESTORED: " + cli.Printable(r.Broken)
 	}
 	switch {
 	case r.Drill == nil:

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/store"
 	"newsletterd/store/db"
@@ -32,7 +33,7 @@ func TestCommandsThatTheReplicaLacks(t *testing.T) {
 	storage.Set(noLog)
 	c := a.Cmd("admin", "tenant", "create", "--name", "acme")
 	out, err := c.CombinedOutput()
-	if c.ProcessState.ExitCode() != exitBehind || !strings.Contains(string(out), "not in the replica") {
+	if c.ProcessState.ExitCode() != cli.ExitBehind || !strings.Contains(string(out), "not in the replica") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	storage.Set(objectstest.Faults{})

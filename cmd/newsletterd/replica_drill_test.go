@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
@@ -149,10 +150,10 @@ func TestDrillByACommandNextToTheDaemon(t *testing.T) {
 	t.Parallel()
 	k := newDrilled(t)
 	var out, errs bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: &out, err: &errs}
-	p.env = append(objectstest.Environ("command"), "NEWSLETTERD_DATABASE_PATH="+k.store.Path(),
+	p := newProgram(strings.NewReader(""), &out, &errs, nil)
+	p.Env = append(objectstest.Environ("command"), "NEWSLETTERD_DATABASE_PATH="+k.store.Path(),
 		"NEWSLETTERD_REPLICA_URL="+k.bucket.URL())
-	if code := p.run(t.Context(), []string{"newsletterd", "replica", "drill", "--json"}); code != exitDone {
+	if code := p.run(t.Context(), []string{"newsletterd", "replica", "drill", "--json"}); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	var d core.Drill

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/store"
 	"newsletterd/store/db"
@@ -28,7 +29,7 @@ func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func
 		Knows: func(ctx context.Context) (bool, error) { return keptHere(ctx, cfg) },
 		Made:  madeAt(cfg.Database.Path),
 		// The other machine answers and sends already: what this one has not written is not worth a moment.
-		Failed: func(error) { os.Exit(exitLost) },
+		Failed: func(error) { os.Exit(cli.ExitLost) },
 	}
 	for _, fn := range change {
 		fn(&ro)

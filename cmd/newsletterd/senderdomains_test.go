@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core"
 )
 
@@ -48,7 +49,7 @@ func TestSenderDomainsInDNS(t *testing.T) {
 		},
 		{"SERVFAIL", map[string][]string{name + " SERVFAIL": nil}, core.DomainFault, ""},
 	} {
-		result, at := auth.CheckDomain(t.Context(), resolverOf(daemontest.DNS(t, tt.zone)).LookupTXT, d)
+		result, at := auth.CheckDomain(t.Context(), parts.Resolver(daemontest.DNS(t, tt.zone)).LookupTXT, d)
 		if result != tt.result || at != tt.at {
 			t.Errorf("%s: %s %q, want %s %q", tt.what, result, at, tt.result, tt.at)
 		}
@@ -56,10 +57,10 @@ func TestSenderDomainsInDNS(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	silent := daemontest.DNS(t, map[string][]string{name + " SILENT": nil})
-	if result, _ := auth.CheckDomain(ctx, resolverOf(silent).LookupTXT, d); result != core.DomainTimeout {
+	if result, _ := auth.CheckDomain(ctx, parts.Resolver(silent).LookupTXT, d); result != core.DomainTimeout {
 		t.Errorf("no answer: %s", result)
 	}
-	if result, _ := auth.CheckDomain(t.Context(), resolverOf(daemontest.FreeAddr(t)).LookupTXT, d); result != core.DomainTimeout {
+	if result, _ := auth.CheckDomain(t.Context(), parts.Resolver(daemontest.FreeAddr(t)).LookupTXT, d); result != core.DomainTimeout {
 		t.Errorf("no name server: %s", result)
 	}
 }

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	sd "github.com/coreos/go-systemd/v22/daemon"
-	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/cmd/newsletterd/parts"
 )
 
 // How long each part of the stop may take; together below the 45 s after which an operator may kill.
@@ -34,20 +36,20 @@ prints a link to create the first account.
    newsletterd serve
    newsletterd serve --config /var/lib/newsletterd/newsletterd.toml --log-level debug`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Usage: "listen on `HOST:PORT`"},
-			&cli.StringFlag{Name: "public-url", Usage: "public URL of the server (`ORIGIN`), for example " +
-				"https://news.example.org"},
-			&cli.StringFlag{Name: "log-level", Usage: "log `LEVEL`: debug, info, warn or error"},
-			&cli.StringFlag{Name: "log-format", Usage: "log `FORMAT`: auto, text or json"},
-			boolFlag("take-over", "resume send jobs paused because the database was restored or copied"),
+			cli.String("listen", "listen on `HOST:PORT`"),
+			cli.String("public-url", "public URL of the server (`ORIGIN`), for example "+
+				"https://news.example.org"),
+			cli.String("log-level", "log `LEVEL`: debug, info, warn or error"),
+			cli.String("log-format", "log `FORMAT`: auto, text or json"),
+			cli.Bool("take-over", "resume send jobs paused because the database was restored or copied"),
 		},
 		Action: func(c *cli.Context) error {
-			cfg, err := p.config(c)
+			cfg, err := p.Config(c)
 			if err != nil {
 				return err
 			}
 			cfg.TakeOver = c.Bool("take-over")
-			log := newLog(cfg.Log, p.err)
+			log := newLog(cfg.Log, p.Err)
 			signals := make(chan os.Signal, 2)
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 			defer signal.Stop(signals)
@@ -60,9 +62,9 @@ prints a link to create the first account.
 			if err != nil {
 				return err
 			}
-			if isTerminal(p.out) { // never into a log: who reads the link may become the operator
+			if cli.IsTerminal(p.Out) { // never into a log: who reads the link may become the operator
 				if text := firstSteps(c.Context, cfg, d.store); text != "" {
-					_, _ = io.WriteString(p.out, text)
+					_, _ = io.WriteString(p.Out, text)
 				}
 			}
 			hangup := make(chan os.Signal, 1)
@@ -78,7 +80,7 @@ prints a link to create the first account.
 					got = <-signals
 				}
 				log.Warn("stopped immediately", slog.String("signal", got.String()))
-				os.Exit(exitFailed)
+				os.Exit(cli.ExitFailed)
 			}()
 			return d.run(stop)
 		},
@@ -101,7 +103,7 @@ func (d *daemon) run(stop <-chan struct{}) error {
 	d.log.Info("ready", slog.String("listen", d.listener.Addr().String()), slog.String("public_url", d.cfg.Origin()),
 		slog.String("database", d.store.Path()), slog.String("version", version()))
 	_, _ = sd.SdNotify(false, sd.SdNotifyReady)
-	freeMemory()
+	parts.FreeMemory()
 	select {
 	case <-stop:
 	case err := <-served:

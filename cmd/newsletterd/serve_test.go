@@ -66,7 +66,7 @@ func start(t *testing.T, change func(*config.Config)) *running {
 func (r *running) command(exit int, out any, args ...string) (said string) {
 	r.Helper()
 	var stdout, stderr bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: &stdout, err: &stderr, env: r.env}
+	p := newProgram(strings.NewReader(""), &stdout, &stderr, r.env)
 	args = append([]string{"newsletterd", "--database", r.cfg.Database.Path, "--json"}, args...)
 	if code := p.run(r.Context(), args); code != exit {
 		r.Fatalf("%s: exit code %d\n%s%s", args, code, &stdout, &stderr)

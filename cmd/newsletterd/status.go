@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/admin"
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
@@ -22,7 +22,7 @@ import (
 type statusReport handlers.SystemStatus
 
 func (p *program) statusCommand() *cli.Command {
-	c := p.command("status", "show send jobs, queues, disk and backup", nil, nil,
+	c := p.Command("status", "show send jobs, queues, disk and backup", nil, nil,
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			r := statusReport{Database: s.Path()}
 			var err error
@@ -30,13 +30,13 @@ func (p *program) statusCommand() *cli.Command {
 				return err
 			}
 			r.Snapshot = snapshotOf(cfg)
-			if r.Replica, err = replicaSeen(c.Context, cfg, p.lookup, s); err != nil {
+			if r.Replica, err = replicaSeen(c.Context, cfg, p.Lookup, s); err != nil {
 				return err
 			}
-			if out := p.printer(c); out.json {
-				return out.value(r)
+			if out := p.Printer(c); out.JSON {
+				return out.Value(r)
 			}
-			return printStatus(p.out, r, time.Now())
+			return printStatus(p.Out, r, time.Now())
 		})
 	c.Description = "To find problems and fixes: newsletterd doctor"
 	return c
@@ -77,14 +77,14 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 		line("replica", "%s", replicaText(r.Replica, now))
 	}
 	if aside, bytes := filesSetAside(r.Database); len(aside) > 0 {
-		line("set aside", "%s in %s (%s), see newsletterd doctor", bytesText(bytes), counted(len(aside), "file"),
+		line("set aside", "%s in %s (%s), see newsletterd doctor", bytesText(bytes), cli.Counted(len(aside), "file"),
 			filepath.Base(r.Database)+".superseded-…")
 	}
-	line("records", "%s, %s, %s", counted(r.Records.Tenants, "tenant"), counted(r.Records.Lists, "list"),
-		counted(r.Records.Users, "user"))
+	line("records", "%s, %s, %s", cli.Counted(r.Records.Tenants, "tenant"), cli.Counted(r.Records.Lists, "list"),
+		cli.Counted(r.Records.Users, "user"))
 	for _, l := range r.Lists {
 		n := l.Counts
-		line("  "+printable(l.Name), "%d active, %d pending, %d unsubscribed, %d bounced, %d complained, %d "+
+		line("  "+cli.Printable(l.Name), "%d active, %d pending, %d unsubscribed, %d bounced, %d complained, %d "+
 			"suppressed, %d mailable",
 			n.Active, n.Pending, n.Unsubscribed, n.Bounced, n.Complaint, n.Suppressed, n.Mailable)
 	}
@@ -102,10 +102,10 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	if r.Restored > 0 {
 		line("held", "%s paused because the database was restored or copied; check them, then run newsletterd admin "+
 			"job resume",
-			counted(r.Restored, "job"))
+			cli.Counted(r.Restored, "job"))
 	}
 	for _, j := range r.Jobs {
-		name := printable(j.Name)
+		name := cli.Printable(j.Name)
 		if name == "" {
 			name = j.ID
 		}
@@ -116,7 +116,7 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 		text := fmt.Sprintf("%s, %d of %d sent, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Failed,
 			j.Skipped)
 		if j.Deferred > 0 {
-			text += ", " + deferral(&core.Stats{
+			text += ", " + admin.Deferral(&core.Stats{
 				Deferred: j.Deferred, NextAttemptAt: j.NextAttemptAt,
 				GivesUpAt: j.GivesUpAt,
 			})
@@ -124,7 +124,7 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 		line("  "+name, "%s", text)
 	}
 	if n := r.unlisted(); n > 0 {
-		line("  … and "+grouped(n)+" more", "newsletterd admin job list")
+		line("  … and "+cli.Grouped(n)+" more", "newsletterd admin job list")
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
@@ -159,7 +160,7 @@ func TestFrozenMachine(t *testing.T) {
 	sent, answered := w.Sink.Count(), visitors.Acknowledged()
 	w.Must(w.Daemon.Process.Signal(syscall.SIGCONT))
 	err := w.Daemon.Wait()
-	if code := w.Daemon.ProcessState.ExitCode(); code != exitLost {
+	if code := w.Daemon.ProcessState.ExitCode(); code != cli.ExitLost {
 		t.Errorf("exit code %d, %v\n%s", code, err, w.Out.String())
 	}
 	visitors.Stop()

@@ -14,8 +14,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/urfave/cli/v2"
-
+	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
 )
 
@@ -49,7 +48,7 @@ or ports in the configuration change.
    newsletterd systemd-unit --config /var/lib/newsletterd/newsletterd.toml | sudo tee /etc/systemd/system/newsletterd.service`,
 		Flags: []cli.Flag{unitUserFlag(), unitBinaryFlag()},
 		Action: func(c *cli.Context) error {
-			cfg, err := p.config(c)
+			cfg, err := p.Config(c)
 			if err != nil {
 				return err
 			}
@@ -57,18 +56,18 @@ or ports in the configuration change.
 			if err != nil {
 				return err
 			}
-			_, err = p.out.Write(text)
+			_, err = p.Out.Write(text)
 			return err
 		},
 	}
 }
 
 func unitUserFlag() cli.Flag {
-	return stringFlag("user", "`USER` that the daemon runs as (default: you, or newsletterd if you are root)")
+	return cli.String("user", "`USER` that the daemon runs as (default: you, or newsletterd if you are root)")
 }
 
 func unitBinaryFlag() cli.Flag {
-	return stringFlag("binary", "newsletterd program `FILE` (default: this one)")
+	return cli.String("binary", "newsletterd program `FILE` (default: this one)")
 }
 
 // unitOf is the unit file for a configuration.

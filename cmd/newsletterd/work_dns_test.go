@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core/coretest"
 )
 
@@ -33,7 +34,7 @@ func TestWorkOfDNSAnswers(t *testing.T) {
 				for range answers {
 					var err error
 					n := 0
-					switch r := resolverOf(addr); c.kind {
+					switch r := parts.Resolver(addr); c.kind {
 					case "TXT":
 						var found []string
 						found, err = r.LookupTXT(t.Context(), "a.example.")

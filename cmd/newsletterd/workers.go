@@ -10,17 +10,15 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/mail"
 	"newsletterd/mail/report"
-	"newsletterd/mail/smtp"
-	"newsletterd/netguard"
 	"newsletterd/store/people"
 	"newsletterd/worker"
 )
@@ -28,7 +26,7 @@ import (
 // wireWorkers makes everything that happens without a request.
 func (d *daemon) wireWorkers(ctx context.Context) error {
 	cfg, s, log := d.cfg, d.store, d.log
-	route, err := transport(cfg)
+	route, err := parts.Transport(cfg)
 	if err != nil {
 		return err
 	}
@@ -46,9 +44,9 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	relay, own := tenantRelay(cfg), (*worker.OwnServer)(nil)
+	relay, own := parts.TenantRelay(cfg), (*worker.OwnServer)(nil)
 	if cfg.ServerInDatabase() {
-		own = worker.NewOwnServer(s, ownRelay(cfg))
+		own = worker.NewOwnServer(s, parts.OwnRelay(cfg))
 	}
 	rates, err := cfg.Send.RatesOfDomains()
 	if err != nil {
@@ -63,26 +61,26 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		Limits: relayLimits(&cfg.Mail.SMTP), DomainRates: rates, Relay: relay, GiveUpAfter: cfg.Send.GiveUpAfter.Std(),
 		From: mail.Address{Email: cfg.Mail.From}, Own: own, Folder: cfg.Mail.Transport == "directory",
 		Provider: relayProvider(cfg), BounceDomain: cfg.Mail.BounceDomain, PublicURL: cfg.Origin(),
-		Sealer: d.keys.sealer, Ident: d.keys.ident, Log: log,
-		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, ExtraThread: extraThread,
+		Sealer: d.keys.Sealer, Ident: d.keys.Ident, Log: log,
+		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, ExtraThread: parts.ExtraThread,
 	})
 	d.registry.MustRegister(sendCollector{sender})
 	mailer := worker.MailerOptions{
-		Store: s, Sender: route, Sealer: d.keys.sealer, Ident: d.keys.ident, PublicURL: cfg.Origin(),
+		Store: s, Sender: route, Sealer: d.keys.Sealer, Ident: d.keys.Ident, PublicURL: cfg.Origin(),
 		From: mail.Address{Email: cfg.Mail.From}, Log: log,
 		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, Own: own, Tenants: true,
 	}
-	tried := drafts.Drafts{Store: s, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}
+	tried := drafts.Drafts{Store: s, Origin: cfg.Origin(), Checks: parts.CampaignChecks(cfg)}
 	loops := []*worker.Loop{
 		worker.Scheduler(s, sender, log),
 		worker.FirstLinks(s, tried.DeadLink, log),
 		sender.Loop(),
 		worker.Outbox(s, poster, log),
 		worker.FullSync(s, poster, log),
-		worker.Endpoints(s, worker.NewEndpointPoster(s, endpointClient(cfg)), log),
+		worker.Endpoints(s, worker.NewEndpointPoster(s, parts.EndpointClient(cfg)), log),
 		worker.Disabler(d.disabler()),
 		worker.Mailer(mailer),
-		worker.Imports(s, smallHeap, log),
+		worker.Imports(s, parts.SmallHeap, log),
 		worker.Bulk(s, log),
 		worker.TenantMailer(mailer, relay),
 	}
@@ -113,55 +111,12 @@ func (d *daemon) wireKeepers() {
 	d.keepers = worker.NewGroup(log, keepers...)
 }
 
-// endpointClient posts to the receivers that tenants have named.
-func endpointClient(cfg *config.Config) *http.Client {
-	client := (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client()
-	client.Timeout = 0 // each attempt has its own
-	return client
-}
-
-// transport is what mails are handed to.
-func transport(cfg *config.Config) (smtp.Sender, error) {
-	if cfg.Mail.Transport == "directory" {
-		return smtp.NewDirectory(cfg.Mail.Directory)
-	}
-	c := cfg.Mail.SMTP
-	return &smtp.Client{
-		Addr: net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), Username: c.Username, Password: c.Password.Reveal(),
-		TLS: smtp.TLSMode(c.TLS), LocalName: localName(cfg), NoPipelining: !c.Pipelining, MaxMails: c.MailsEach,
-	}, nil
-}
-
 func relayLimits(c *config.SMTP) core.SendLimits {
 	l := core.SendLimits{PerSecond: c.RatePerSecond, PerPeriod: c.PerPeriod, PerDay: c.PerDay}
 	if l.PerPeriod > 0 {
 		l.PeriodSeconds = int(c.Period.Std() / time.Second)
 	}
 	return l
-}
-
-// tenantRelay makes senders for the relays of tenants. Their addresses pass the guard, since the operator has not
-// chosen them.
-func tenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
-	guard := &netguard.Guard{Allow: cfg.Mail.PrivateRelays}
-	return func(r *core.Relay) smtp.Sender {
-		c := client(cfg, r)
-		c.Dial = guard.DialContext
-		return c
-	}
-}
-
-// ownRelay makes senders for the daemon's own mail server in the database. An operator has chosen it, so its address
-// may be a private one.
-func ownRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
-	return func(r *core.Relay) smtp.Sender { return client(cfg, r) }
-}
-
-func client(cfg *config.Config, r *core.Relay) *smtp.Client {
-	return &smtp.Client{
-		Addr: r.Address(), Username: r.Username, Password: r.Password, TLS: smtp.TLSMode(r.TLS),
-		LocalName: localName(cfg), NoPipelining: r.OneByOne, MaxMails: r.MailsEach,
-	}
 }
 
 // relayProvider is the kind of the mail provider whose relay mails take; empty: none.
@@ -174,15 +129,6 @@ func relayProvider(cfg *config.Config) string {
 	default:
 		return c.Provider
 	}
-}
-
-// localName is what EHLO says: the host of public_url where that is a name that others can look up.
-func localName(cfg *config.Config) string {
-	_, host := config.SplitOrigin(cfg.Origin())
-	if _, err := netip.ParseAddr(host); err == nil || host == "" {
-		return "localhost"
-	}
-	return host
 }
 
 // sendURL is where events go: the configured service, or this daemon's own listener.

@@ -1,0 +1,20 @@
+// Package admin has the commands that work on the records of the database: those of admin, and publish, render and why.
+// They use the same operations of the store as HTTP.
+//
+//	admin.go        the command admin, with its groups
+//	records.go      tenants and lists; lists.go: their deletion, forms and reasons; hygiene.go: inactive subscribers;
+//	                sync.go: the copy of the send side
+//	campaigns.go campaign_links.go check.go   campaigns: their steps; corrected links; errors and warnings
+//	templates.go themes.go media.go           what campaigns are made of
+//	jobs.go recipients.go watch.go preview.go send jobs: creation and end; who got them; progress; previews and tests
+//	subscribers.go subscriptions.go persons.go history.go   subscribers; their subscriptions; export and erasure; why
+//	segments.go tags.go bulk.go               segments, tags, bulk actions
+//	imports.go importsurvey.go suppressionimport.go   imports of files; questions about a file before
+//	suppressions.go outbox.go                 blocked addresses; events that wait
+//	domains.go dkim.go mails.go providers.go  sender domains, DKIM keys, mail servers and transactional emails, providers
+//	users.go invitations.go setuplink.go clients.go access.go audit.go   accounts, OAuth clients, webhook clients and
+//	                tokens, the audit log
+//	endpoints.go    webhook endpoints
+//	devices.go      devices, agents and models
+//	publish*.go     publish: a campaign from a file; render.go: render
+package admin

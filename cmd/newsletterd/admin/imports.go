@@ -1,0 +1,61 @@
+package admin
+
+import (
+	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/people"
+)
+
+// importCommands are those of files that were uploaded; `admin subscriber import` reads a file itself.
+func (p commands) importCommands() *cli.Command {
+	id := cli.ID(people.NounImport)
+	all := p.Command("list", "list imports, newest first", []cli.Flag{
+		cli.Tenant("filter by tenant (`ID` or name)"),
+		cli.Reference("list", people.NounList, "filter by list (`ID` or name)"),
+	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		tenants, every, err := cli.TenantOf(c, s)
+		if err != nil {
+			return err
+		}
+		rows, err := cli.Pages(func(j core.ImportJob) string { return j.ID }, func(page core.Page) ([]core.ImportJob, error) {
+			return s.ImportJobs(c.Context, tenants, every, c.String("list"), page)
+		})
+		if err != nil {
+			return err
+		}
+		return cli.List(p.Printer(c), rows, "id", "list_id", "name", "status", "lines", "added", "failed", "created_by",
+			"created_at")
+	})
+	show := p.Command("show", "show the progress of an import", []cli.Flag{id}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			j, err := s.ImportJob(c.Context, c.String("id"))
+			if err != nil {
+				return cli.Missing(err, "import", c.String("id"))
+			}
+			return p.Printer(c).Record(importJobRow{j, j.ImportCounts.Rows()})
+		})
+	cancel := p.Command("cancel", "stop an import or its upload", []cli.Flag{id}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			j, err := s.CancelImport(c.Context, c.String("id"), cli.Actor(), now())
+			if err != nil {
+				return cli.Missing(err, "import", c.String("id"))
+			}
+			return p.Printer(c).Record(importJobRow{j, j.ImportCounts.Rows()})
+		})
+	cancel.Description = `Rows already imported stay. A running daemon stops at its next step. The
+uploaded file is deleted.
+
+   newsletterd admin import cancel --id ID`
+	return &cli.Command{
+		Name: "import", Usage: "manage imports uploaded through the console or API",
+		Subcommands: []*cli.Command{all, show, cancel},
+	}
+}
+
+// importJobRow is an import as it is printed.
+type importJobRow struct {
+	core.ImportJob
+	Rows int64 `json:"rows"` // lines that were dealt with
+}

@@ -1,0 +1,88 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/schollz/progressbar/v3"
+
+	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/store"
+	"newsletterd/store/subscribercsv"
+)
+
+const mapUsage = "map a column: `NAME=FIELD`, where FIELD is email, status or a custom field (empty: skip the " +
+	"column; repeatable)"
+
+// surveyed opens the file of --file, looks through it, and returns it from its beginning.
+func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, survey *subscribercsv.Survey, err error) {
+	f, err := p.openTwice(c.String("file"), filepath.Dir(s.Path()))
+	if err != nil {
+		return nil, nil, err
+	}
+	var r io.Reader = f
+	fi, err := f.Stat()
+	if err == nil && cli.IsTerminal(p.Err) {
+		bar := progressbar.NewOptions64(2*fi.Size(), progressbar.OptionSetWriter(p.Err), progressbar.OptionShowBytes(true),
+			progressbar.OptionSetDescription("read"), progressbar.OptionClearOnFinish())
+		r = io.TeeReader(f, bar)
+	}
+	if err == nil {
+		survey, err = subscribercsv.Look(c.Context, r)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{r, f}, survey, nil
+}
+
+// openTwice opens a file that can be read again, or a copy of standard input or of what can be read only once, which has no name in dir.
+func (p commands) openTwice(name, dir string) (*os.File, error) {
+	in := p.In
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		fi, err := f.Stat()
+		if err == nil && fi.Mode().IsRegular() {
+			return f, nil
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		defer f.Close()
+		in = f
+	}
+	f, err := os.CreateTemp(dir, ".import-*")
+	if err != nil {
+		return nil, err
+	}
+	err = os.Remove(f.Name())
+	if err == nil {
+		_, err = io.Copy(f, in)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// unasked refuses an import while it is not declared what columns mean that may say who unsubscribed.
+func unasked(questions []subscribercsv.Question) error {
+	return fmt.Errorf("nothing was imported: %s. If the column says who is subscribed, pass --map \"NAME=status\"; "+
+		"to keep it as a custom field, --map \"NAME=FIELD\"; to skip it, --map "+
+		"\"NAME=\"", subscribercsv.Asking(questions))
+}

@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
+	"newsletterd/core"
+	"newsletterd/mail/picture"
+	"newsletterd/store"
+	"newsletterd/store/people"
+)
+
+func mediaFlags() []cli.Flag {
+	return []cli.Flag{
+		cli.String("name", "`NAME` of the image"),
+		cli.String("alt", "alternative `TEXT`, for people who can't see the image"),
+		cli.Bool("decorative", "mark the image as decorative: it needs no alternative text"),
+	}
+}
+
+// mediaInput reads the flags.
+func mediaInput(c *cli.Context) core.MediaInput {
+	in := core.MediaInput{Name: cli.Given(c, "name"), Alt: cli.Given(c, "alt")}
+	if c.IsSet("decorative") {
+		in.Decorative = new(c.Bool("decorative"))
+	}
+	return in
+}
+
+// mediaOrigin returns where the pictures of a tenant are served.
+func mediaOrigin(c *cli.Context, cfg *config.Config, s *store.Store, tenantID string) (string, error) {
+	t, err := s.Tenant(c.Context, tenantID)
+	if err != nil {
+		return "", cli.Missing(err, "tenant", tenantID)
+	}
+	return t.Origin(cfg.Origin()), nil
+}
+
+func (p commands) mediaCommands() *cli.Command {
+	id := cli.ID(people.NounMedia)
+	all := p.Command("list", "list a tenant's images, newest first", []cli.Flag{
+		cli.Tenant("tenant (`ID` or name)"), cli.String("search", "filter by `TEXT` in the name or alternative text"),
+	}, []string{"tenant"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		origin, err := mediaOrigin(c, cfg, s, c.String("tenant"))
+		if err != nil {
+			return err
+		}
+		rows, err := cli.Pages(func(m core.MediaView) string { return m.ID }, func(page core.Page) ([]core.MediaView, error) {
+			found, err := s.MediaOf(c.Context, c.String("tenant"), c.String("search"), page)
+			rows := make([]core.MediaView, len(found))
+			for i := range found {
+				rows[i] = found[i].View(origin)
+			}
+			return rows, err
+		})
+		if err != nil {
+			return err
+		}
+		return cli.List(p.Printer(c), rows, "id", "name", "type", "width", "height", "bytes", "url")
+	})
+	show := p.Command("show", "show an image", []cli.Flag{id}, []string{"id"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			m, err := s.Media(c.Context, c.String("id"))
+			if err != nil {
+				return cli.Missing(err, "image", c.String("id"))
+			}
+			return p.showMedia(c, cfg, s, &m)
+		})
+	update := p.Command("update", "update an image's name or alternative "+
+		"text", append(mediaFlags(), id), []string{"id"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			at := now()
+			m, err := s.UpdateMedia(c.Context, c.String("id"), cli.Actor(), at, func(m *core.Media) error {
+				return m.Change(mediaInput(c), at)
+			})
+			if err != nil {
+				return cli.Missing(err, "image", c.String("id"))
+			}
+			return p.showMedia(c, cfg, s, &m)
+		})
+	del := p.Command("delete", "delete an image", []cli.Flag{
+		id, cli.Bool("force", "delete it even if a template or send job uses it; recipients see a gap"),
+	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		if err := s.DeleteMedia(c.Context, c.String("id"), c.Bool("force"), cli.Actor(), now()); err != nil {
+			return cli.Missing(err, "image", c.String("id"))
+		}
+		return p.Done(c, "Image %s deleted.", c.String("id"))
+	})
+	return &cli.Command{
+		Name: "media", Usage: "manage images and files for emails",
+		Subcommands: []*cli.Command{p.addMediaCommand(), all, show, update, del},
+	}
+}
+
+func (p commands) addMediaCommand() *cli.Command {
+	add := p.Command("add", "add an image or a PDF", append(mediaFlags(), cli.Tenant("tenant (`ID` or name)"),
+		cli.String("file", "image `FILE` (PNG, JPEG, GIF or WebP) or a PDF")), []string{"tenant", "file"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			in, limits := mediaInput(c), parts.MediaLimits(cfg)
+			if in.Name == nil {
+				in.Name = new(filepath.Base(c.String("file")))
+			}
+			m, err := core.NewMedia(c.String("tenant"), cli.Actor(), in, now())
+			if err != nil {
+				return err
+			}
+			if m.Full, m.Mail, err = readMedia(c.Context, c.String("file"), limits); err != nil {
+				return err
+			}
+			if m, err = s.AddMedia(c.Context, m, limits, cli.Actor()); err != nil {
+				return cli.Missing(err, "tenant", c.String("tenant"))
+			}
+			return p.showMedia(c, cfg, s, &m)
+		})
+	add.Description = `Images are converted: upright, sRGB, without metadata, at most 1,200 pixels
+wide. Use the printed URL in the email.
+
+   newsletterd admin media add --tenant Acme --file boot.jpg --alt "A boot on a stone"`
+	return add
+}
+
+// readMedia makes of the file of a picture or a document what is kept of it.
+func readMedia(ctx context.Context, path string, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return full, mail, err
+	}
+	defer file.Close()
+	return mediaIn(ctx, file, limits)
+}
+
+// mediaIn is readMedia of a file that is open.
+func mediaIn(ctx context.Context, file *os.File, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
+	info, err := file.Stat()
+	if err == nil && info.Size() > limits.Bytes {
+		err = limits.TooLarge()
+	}
+	if err != nil {
+		return full, mail, err
+	}
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return full, mail, err
+	}
+	if f, ok := picture.Document(data); ok {
+		return f, f, nil
+	}
+	opened, err := picture.Open(data)
+	if err != nil {
+		return full, mail, err
+	}
+	return opened.Make(ctx, int(limits.Bytes))
+}
+
+func (p commands) showMedia(c *cli.Context, cfg *config.Config, s *store.Store, m *core.Media) error {
+	origin, err := mediaOrigin(c, cfg, s, m.TenantID)
+	if err != nil {
+		return err
+	}
+	return p.Printer(c).Record(m.View(origin))
+}

@@ -1,0 +1,27 @@
+package admin
+
+import (
+	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/parts"
+	"newsletterd/store"
+)
+
+// setupLinkCommand prints the link by which the first operator makes an account in a browser.
+func (p commands) setupLinkCommand() *cli.Command {
+	cmd := p.Command("setup-link", "print a link to create the first server administrator's account",
+		nil, nil,
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			link, err := parts.SetupLink(c.Context, cfg, s, now())
+			if err != nil {
+				return err
+			}
+			if out := p.Printer(c); out.JSON {
+				return out.Value(map[string]string{"setup_link": link})
+			}
+			return p.Done(c, "%s", link)
+		})
+	cmd.Description = "The link works once, within an hour, and only while there is no server administrator. After " +
+		"that, invite people instead."
+	return cmd
+}

@@ -1,0 +1,360 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+
+	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/people"
+	"newsletterd/store/subscribercsv"
+)
+
+const (
+	maxShownErrors = 10 // on a terminal; all are in the file of --errors
+)
+
+func (p commands) subscriberCommands() *cli.Command {
+	imp := p.Command("import", "import subscribers from a CSV file", []cli.Flag{
+		cli.Reference("list", people.NounList, "list (`ID` or name)"),
+		cli.String("file", "`FILE` to read, or - for standard input"),
+		cli.OneOf("status", "`STATUS` of new subscribers: active (you have their consent) or pending (each gets a "+
+			"confirmation email)",
+			core.SubscriptionActive, core.SubscriptionPending).ByDefault(core.SubscriptionActive),
+		cli.Strings("map", mapUsage),
+		cli.Bool("known-only", "skip columns that aren't known, custom fields, or mapped by --map"),
+		cli.String("source", "source `TEXT` for the consent history (default: \"import\" and the file name)"),
+		cli.Bool("dry-run", "dry run: check every row and show what would happen, without importing"),
+		cli.String("errors", "write rows with errors to `FILE`, with row number and reason (replaces an earlier "+
+			"run's file)"),
+	}, []string{"list", "file"}, p.importSubscribers)
+	imp.Description = `The first row names the columns. One column is the email address; others
+become custom fields of the same name. Delimiter (comma, semicolon, tab or
+|), encoding (UTF-8, UTF-16, Windows-1252, Mac Roman) and line ends are
+detected. You can run the same import again: rows that are already imported
+change nothing. Unsubscribed and blocked people stay so.
+
+Map columns with --map: NAME=email, NAME=status, NAME=FIELD for a custom
+field, or NAME= to skip the column.
+
+STATUS. People the file marks as unsubscribed are imported as unsubscribed.
+Bounced, complained and suppressed people join the tenant's suppression
+list. People who never confirmed are skipped, or asked again with --status
+pending. Columns such as status, unsubscribed, email_opt_out and
+unsubscribed_at are recognized. If a column may say who unsubscribed but
+isn't clear, nothing is imported and the command names the column. If rows
+contradict each other, unsubscribed wins; these rows are reported as
+contradicted.
+
+EXPORTS. Files from Mailchimp and listmonk are recognized. Columns for
+email, first name and last name are recognized in English, German, French,
+Spanish, Italian, Dutch and Portuguese, unless the list has a field of that
+name. Addresses can have the form "Name <address>" or mailto:. Contacts
+without an address are skipped (no_address).
+
+CONSENT. Time and IP address of the consent go to the consent history;
+columns such as OPTIN_TIME, CONFIRM_IP, "Confirmation time" and created_at
+are recognized. To declare a column yourself: --map "NAME=subscribed_at" (or
+confirmed_at, subscribed_ip, confirmed_ip); unreadable cells are then
+errors. Times without a zone are UTC. If dates such as 3/5/2023 are
+ambiguous, append :dmy or :mdy. Other unreadable cells are kept as text
+(evidence_unreadable), and future times are dropped (evidence_future).
+
+   newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
+	exp := p.Command("export", "export a list's subscriptions as CSV", []cli.Flag{
+		cli.Reference("list", people.NounList, "list (`ID` or name)"),
+		&cli.StringFlag{Name: "file", Usage: "new `FILE` to write, or - for standard output", Value: "-"},
+		cli.OneOf("status", "filter by `STATUS`: "+strings.Join(shownStatuses, ", "),
+			cli.Optional(shownStatuses)...),
+		matchingFlag(), ruleFlag("only subscribers who match this rule"),
+		cli.String("email", "instead of a list: export all list data about this email `ADDRESS`, as JSON"),
+		tenantOrAll(),
+	}, nil, p.exportSubscribers)
+	exp.Description = `Subscribers who can't be emailed have the status bounced, complaint or
+suppressed; an import skips them. Cells that a spreadsheet would run as a
+formula start with an apostrophe, which an import removes.
+
+   newsletterd admin subscriber export --list ID --status active --file people.csv
+   newsletterd admin subscriber export --list ID --segment "New in Berlin" --file berlin.csv
+   newsletterd admin subscriber export --email ann@acme.example --tenant ID`
+	return &cli.Command{
+		Name: "subscriber", Usage: "manage subscribers: add, import, export, look up",
+		Subcommands: append(p.subscriptionCommands(), imp, exp, p.subscriberHistory(), p.eraseSubscriber()),
+	}
+}
+
+// importing is one run of the command.
+type importing struct {
+	*imports.Import
+	reader *subscribercsv.Reader
+	faulty *subscribercsv.Faults // nil: none
+	shown  int
+	err    io.Writer
+
+	terminal bool // err is one
+}
+
+func (p commands) importSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
+	rename, err := renames(c)
+	if err != nil {
+		return err
+	}
+	source := c.String("source")
+	if source == "" {
+		source = "import " + filepath.Base(c.String("file"))
+	}
+	im, err := s.NewImport(c.Context, c.String("list"), c.String("status"), source)
+	if err != nil {
+		return cli.Missing(err, "list", c.String("list"))
+	}
+	im.DryRun = c.Bool("dry-run")
+	im.MayEnd, im.MaySuppress = true, true
+	in, survey, err := p.surveyed(c, s)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	run := &importing{Import: im, err: p.Err, terminal: cli.IsTerminal(p.Err)}
+	o := subscribercsv.Options{Map: rename, Survey: survey, Fields: im.Fields(), KnownOnly: c.Bool("known-only")}
+	if run.reader, err = subscribercsv.NewReader(in, o); err != nil {
+		return err
+	}
+	if asked := run.reader.Questions(survey); len(asked) > 0 {
+		return unasked(asked)
+	}
+	run.reader.AskAgain = c.String("status") == core.SubscriptionPending
+	if err := p.finish(c, run); err != nil {
+		return err
+	}
+	p.hintAtFirstName(c, s, run.reader)
+	return allFaulty(im.Counts)
+}
+
+var errNobody = errors.New("no row was imported")
+
+// finish runs an import to its end, and prints what it has done.
+func (p commands) finish(c *cli.Context, run *importing) (err error) {
+	run.reader.Now = now()
+	if name := c.String("errors"); name != "" {
+		f, err := openFaulty(name, c.String("file"))
+		if err != nil {
+			return fmt.Errorf("--errors: %w", err)
+		}
+		defer f.Close()
+		if run.faulty, err = subscribercsv.NewFaults(f, run.reader.Header()); err != nil {
+			return err
+		}
+	}
+	if err := run.all(c); err != nil {
+		return err
+	}
+	if run.shown > maxShownErrors && run.faulty == nil {
+		fmt.Fprintf(p.Err, "… and %d more. To save them all, pass --errors FILE.\n", run.shown-maxShownErrors)
+	}
+	if err := p.Printer(c).Record(importRow{run.Counts.Rows(), run.Counts, run.reader.Typos}); err != nil {
+		return err
+	}
+	p.hintAtFile(run.reader)
+	return nil
+}
+
+// openFaulty opens the file for lines with errors. One that an earlier run has written, a dry one say, is written anew;
+// no other file is.
+func openFaulty(name, source string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	begin := make([]byte, len(subscribercsv.FaultsBegin))
+	n, err := io.ReadFull(f, begin)
+	if errors.Is(err, io.EOF) {
+		return f, nil
+	}
+	fi, serr := f.Stat()
+	from, ferr := os.Stat(source)
+	switch {
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF), serr != nil:
+		err = errors.Join(err, serr)
+	case ferr == nil && os.SameFile(fi, from):
+		err = fmt.Errorf("--errors: %s is the file to import. Choose another file", name)
+	case string(begin[:n]) != subscribercsv.FaultsBegin:
+		err = fmt.Errorf("--errors: %s exists and is not a list of errors. Choose another file", name)
+	default:
+		if _, err = f.Seek(0, io.SeekStart); err == nil {
+			err = f.Truncate(0)
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// importRow is what an import prints.
+type importRow struct {
+	Rows int64 `json:"rows"`
+	core.ImportCounts
+	Typos core.DomainTypos `json:"typos"`
+}
+
+// hintAtFile says what someone should look at in a file that was read.
+func (p commands) hintAtFile(r *subscribercsv.Reader) {
+	for _, col := range r.TwoDays() {
+		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Dates such as %[2]s in column %[1]s are ambiguous, so the "+
+			"column is kept as text. If the day comes first: --map \"%[1]s=%[3]s:dmy\". If the month comes first: "+
+			"--map \"%[1]s=%[3]s:mdy\".",
+			col.Column, col.Sample, col.Becomes)))
+	}
+	for _, typo := range r.Typos {
+		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Did you mean %s? The column %s was imported unchanged "+
+			"(%s).", typo.Likely,
+			typo.Domain, cli.Counted(typo.Rows, "row"))))
+	}
+}
+
+// hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for
+// a name of its own.
+func (p commands) hintAtFirstName(c *cli.Context, s *store.Store, r *subscribercsv.Reader) {
+	column, preference := r.NameColumn()
+	if column == "" {
+		return
+	}
+	list, err := s.List(c.Context, c.String("list"))
+	if err != nil || slices.ContainsFunc(list.Fields, func(f core.Field) bool { return f.Name == preference }) {
+		return // a hint is not worth a failure
+	}
+	fmt.Fprintf(p.Err,
+		"Column %[1]s becomes the custom field %[2]s. Templates usually greet with first_name: --map "+
+			"\"%[1]s=first_name\".\n",
+		column, preference)
+}
+
+func renames(c *cli.Context) (map[string]string, error) {
+	m := map[string]string{}
+	for _, word := range c.StringSlice("map") {
+		from, to, ok := strings.Cut(word, "=")
+		if !ok || strings.TrimSpace(from) == "" {
+			return nil, cli.UsageErrorf(c, "--map: %q is not of the form NAME=FIELD", word)
+		}
+		m[strings.TrimSpace(from)] = strings.TrimSpace(to)
+	}
+	return m, nil
+}
+
+// openInput opens a file, or standard input, and shows on a terminal how far it is read.
+func (p commands) openInput(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(p.In), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() || !cli.IsTerminal(p.Err) {
+		return f, err
+	}
+	bar := progressbar.NewOptions64(fi.Size(), progressbar.OptionSetWriter(p.Err), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetDescription("read"), progressbar.OptionClearOnFinish())
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(f, bar), f}, nil
+}
+
+// all reads the whole file, then writes it: sorted, for in the order of the file each row would touch pages of its own.
+func (run *importing) all(c *cli.Context) error {
+	defer run.Close()
+	if err := run.flushed(run.reader.Load(c.Context, run.Import, run.report)); err != nil {
+		return fmt.Errorf("nothing was imported: %w", err)
+	}
+	if !run.terminal {
+		return unfinished(run.flushed(run.Write(c.Context, now, nil)))
+	}
+	bar := progressbar.NewOptions64(run.Held(), progressbar.OptionSetWriter(run.err),
+		progressbar.OptionSetDescription("write"),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	return unfinished(run.flushed(run.Write(c.Context, now, func(rows int64) { _ = bar.Set64(rows) })))
+}
+
+// flushed returns an error together with that of writing the lines with errors, which are in their file then.
+func (run *importing) flushed(err error) error {
+	if run.faulty == nil {
+		return err
+	}
+	return errors.Join(err, run.faulty.Flush())
+}
+
+// unfinished tells what to do after a failure in the middle of writing.
+func unfinished(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("import stopped before the end. Imported rows stay; run the command again to continue: %w", err)
+}
+
+func (run *importing) report(fault subscribercsv.LineError, record []string) error {
+	if run.faulty != nil {
+		return run.faulty.Report(fault, record)
+	}
+	if run.shown++; run.shown <= maxShownErrors {
+		fmt.Fprintln(run.err, cli.Printable(fault.Error()))
+	}
+	return nil
+}
+
+func (p commands) exportSubscribers(c *cli.Context, _ *config.Config, s *store.Store) (err error) {
+	if c.IsSet("email") {
+		who, err := subscriberOf(c)
+		if err != nil {
+			return err
+		}
+		return p.exportPerson(c, s, who)
+	}
+	if err := cli.Need(c, "list"); err != nil {
+		return err
+	}
+	list := c.String("list")
+	rows, err := subscriptionRows(p, c, s, list)
+	if err != nil {
+		return err
+	}
+	out, name := p.Out, c.String("file")
+	if name != "-" {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+	}
+	n, err := writeSubscriptions(cli.JSONWanted(c) && name == "-", out, rows)
+	if err == nil && name != "-" {
+		return p.Done(c, "%s: %s.", name, cli.Counted(n, "subscription"))
+	}
+	return err
+}
+
+// writeSubscriptions streams subscriptions as CSV or as lines of JSON.
+func writeSubscriptions(asJSON bool, out io.Writer, rows subscriptionReader) (n int, err error) {
+	w := subscribercsv.NewWriter(out, asJSON)
+	err = rows(func(sub *core.Subscription) error {
+		n++
+		return w.Write(sub)
+	})
+	if err != nil {
+		return n, err
+	}
+	return n, w.Close()
+}

@@ -1,0 +1,12 @@
+// Package cli is the frame of the command line: what every command needs, and nothing about a single command.
+//
+//	program.go      Program: the streams, the configuration and the database of a run
+//	run.go          from arguments to an exit code; usage errors; flags in any place
+//	tree.go         what all commands have: common flags, refusals
+//	flags.go        flags and their values
+//	references.go   flags that name a record, and flags with a choice of words
+//	ask.go          questions to a person at the terminal, and passwords
+//	print.go        records as tables or JSON
+//	help.go         help texts and their groups; man.go: the man page; completion.go: scripts for shells
+//	library.go      the library of commands, which only this package imports
+package cli

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/term"
+)
+
+// Printer writes records: aligned for people, or JSON for programs.
+type Printer struct {
+	Out  io.Writer
+	JSON bool
+}
+
+// Printer returns what prints the records of a command.
+func (p *Program) Printer(c *Context) Printer { return Printer{Out: p.Out, JSON: JSONWanted(c)} }
+
+// Value writes one JSON value, indented.
+func (p Printer) Value(v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := p.Out.Write(b.Bytes())
+	return err
+}
+
+// Record writes one record: a line for each of its fields that has a value.
+func (p Printer) Record(v any) error {
+	if p.JSON {
+		return p.Value(v)
+	}
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, c := range columnsOf(v) {
+		if c.text != "" {
+			fmt.Fprintf(w, "%s\t%s\n", c.name, c.text)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := p.Out.Write(b.Bytes())
+	return err
+}
+
+// Counted returns a number of things in words: 1 list, 2 lists.
+func Counted[N int | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// List writes many records: as JSON an array of all their fields, else a table of the columns that are named by the
+// JSON names of fields.
+func List[T any](p Printer, rows []T, columns ...string) error {
+	all := make([]any, len(rows))
+	for i := range rows {
+		all[i] = &rows[i]
+	}
+	return p.list(all, columns)
+}
+
+func (p Printer) list(rows []any, columns []string) error {
+	if p.JSON {
+		return p.Value(rows)
+	}
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.ToUpper(strings.Join(columns, "\t")))
+	for _, row := range rows {
+		byName := map[string]string{}
+		for _, c := range columnsOf(row) {
+			byName[c.name] = c.text
+		}
+		cells := make([]string, len(columns))
+		for i, name := range columns {
+			if cells[i] = byName[name]; cells[i] == "" {
+				cells[i] = "-"
+			}
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := p.Out.Write(b.Bytes())
+	return err
+}
+
+type column struct{ name, text string }
+
+// columnsOf returns the fields of a record by their JSON names, in their order. Embedded records are part of it.
+func columnsOf(v any) []column { return columnsOfValue(reflect.Indirect(reflect.ValueOf(v))) }
+
+func columnsOfValue(rv reflect.Value) []column {
+	if !rv.IsValid() || rv.Kind() != reflect.Struct {
+		return nil
+	}
+	var out []column
+	for i := range rv.NumField() {
+		f := rv.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous: // in text also where JSON gives it a name
+			out = append(out, columnsOfValue(rv.Field(i))...)
+		case f.IsExported() && name != "" && name != "-":
+			out = append(out, column{name, cell(rv.Field(i))})
+		}
+	}
+	return out
+}
+
+// cell is a value as one line: what its JSON would say, without quotes and brackets.
+func cell(v reflect.Value) string {
+	if w, ok := v.Interface().(interface{ Words() string }); ok {
+		if v.Kind() == reflect.Pointer && v.IsNil() {
+			return ""
+		}
+		return w.Words()
+	}
+	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String {
+		words := make([]string, v.Len())
+		for i := range words {
+			words[i] = v.Index(i).String()
+		}
+		return Printable(strings.Join(words, ","))
+	}
+	b, err := json.Marshal(v.Interface())
+	if err != nil || string(b) == "null" || string(b) == "{}" {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		return Printable(s)
+	}
+	return Printable(string(b))
+}
+
+// Printable keeps control characters of records from reaching a terminal.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f || 0x80 <= r && r < 0xa0 {
+			return '·'
+		}
+		return r
+	}, s)
+}
+
+// Grouped writes a number with commas between thousands.
+func Grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// IsTerminal reports whether a person sees what is written to w.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/db"
+)
+
+// Program is one run of the command line.
+type Program struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Env      []string
+	// Open opens the database for a command. look: the command is about the file of this machine, and changes nothing.
+	Open func(ctx context.Context, cfg *config.Config, look bool) (*store.Store, error)
+}
+
+// configFlags are the flags that set a key of the configuration, and so beat file and environment.
+var configFlags = map[string]string{
+	"database":   "database.path",
+	"listen":     "server.listen",
+	"public-url": "server.public_url",
+	"log-level":  "log.level",
+	"log-format": "log.format",
+}
+
+// Config reads the configuration with the flags of the command.
+func (p *Program) Config(c *Context) (*config.Config, error) {
+	src := config.Sources{Env: p.Env, Flags: map[string]string{}}
+	src.File, _ = Nearest(c, "config")
+	if c.Command.Name != "serve" { // which would start what is installed, instead of a first look in this folder
+		src.Installed = config.InstalledFiles
+	}
+	for _, flag := range slices.Sorted(maps.Keys(configFlags)) {
+		if v, ok := Nearest(c, flag); ok {
+			src.Flags[configFlags[flag]] = v
+		}
+	}
+	return config.Load(src)
+}
+
+// Nearest returns the value of a flag that stands at several levels: the one given last wins.
+func Nearest(c *Context, name string) (string, bool) {
+	for _, at := range c.Lineage() {
+		if at.Command != nil && slices.Contains(at.LocalFlagNames(), name) {
+			return at.String(name), true
+		}
+	}
+	return "", false
+}
+
+// Lookup returns a variable of the environment.
+func (p *Program) Lookup(name string) string {
+	for i := len(p.Env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(p.Env[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// WithStore opens the database as a command does, with or without a running daemon, and hands it to fn.
+func (p *Program) WithStore(c *Context, fn func(*config.Config, *store.Store) error) error {
+	cfg, err := p.Config(c)
+	if err != nil {
+		return err
+	}
+	look := c.Command.Name == "status" || c.Command.Name == "check"
+	s, err := p.Open(c.Context, cfg, look)
+	if errors.Is(err, os.ErrNotExist) && len(cfg.Searched) > 1 { // no database was named
+		return fmt.Errorf("%w. No configuration file was found in %s. Pass --config FILE or --database FILE",
+			err, strings.Join(cfg.Searched, ", "))
+	}
+	if err != nil {
+		return err
+	}
+	c.Context = db.By(c.Context, Actor(), core.At(time.Now()))
+	err = fn(cfg, s)
+	closed := s.Close()
+	if err == nil {
+		err = closed
+	}
+	if db.IsFull(err) { // SQLite does not say where
+		err = fmt.Errorf("%s: %w", s.Path(), err)
+	}
+	return err
+}
+
+// Command makes a command that needs some flags and the store. What its flags refer to is resolved before it runs.
+func (p *Program) Command(name, usage string, flags []Flag, needed []string,
+	do func(*Context, *config.Config, *store.Store) error,
+) *Command {
+	return &Command{
+		Name: name, Usage: usage, Flags: flags,
+		Action: func(c *Context) error {
+			if err := CheckChoices(c); err != nil {
+				return err
+			}
+			if err := Need(c, withoutTenant(needed)...); err != nil {
+				return err
+			}
+			return p.WithStore(c, func(cfg *config.Config, s *store.Store) error {
+				if err := Resolve(c, s, needed); err != nil {
+					return err
+				}
+				return do(c, cfg, s)
+			})
+		},
+	}
+}
+
+// Actor returns the name in the audit trail of the operator who runs a command.
+func Actor() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return "command:" + u.Username
+	}
+	return "command"
+}
+
+// Once reminds that a secret can't be shown again.
+func (p *Program) Once(c *Context, what string) {
+	if !JSONWanted(c) {
+		fmt.Fprintf(p.Err, "Save the %s now. It is not shown again.\n", what)
+	}
+}
+
+// Done says what a command without a record has done.
+func (p *Program) Done(c *Context, format string, args ...any) error {
+	if JSONWanted(c) {
+		return p.Printer(c).Value(map[string]bool{"done": true})
+	}
+	_, err := fmt.Fprintf(p.Out, format+"\n", args...)
+	return err
+}
+
+// PageSize is how many rows are read at once.
+const PageSize = 500
+
+// Pages reads all rows, page by page.
+func Pages[T any](key func(T) string, read func(core.Page) ([]T, error)) ([]T, error) {
+	var all []T
+	page := core.Page{Limit: PageSize}
+	for {
+		rows, err := read(page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+		if len(rows) < PageSize {
+			return all, nil
+		}
+		page.After = key(rows[len(rows)-1])
+	}
+}

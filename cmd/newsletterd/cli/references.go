@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/people"
+)
+
+// ReferenceFlag is a flag that names a record: by its id, by the beginning of an id, or by a name that no other record has.
+// Before a command runs, resolve replaces the value by the whole id.
+type ReferenceFlag struct {
+	*StringFlag
+	noun people.Noun
+	// byName: the command wants the name of the record, and takes one that does not exist yet.
+	byName bool
+	// Also is a word that stays as it is; no record is looked for. Empty: none.
+	Also string
+	// Whole reports whether the only tenant is meant where the flag is absent. Nil: where the command needs the flag.
+	Whole func(*Context) bool
+}
+
+// Reference returns a ReferenceFlag. noun is its kind of record.
+func Reference(name string, noun people.Noun, usage string, aliases ...string) ReferenceFlag {
+	return ReferenceFlag{StringFlag: &StringFlag{Name: name, Aliases: aliases, Usage: usage}, noun: noun}
+}
+
+// Name returns a flag that takes the name of a record, also of one that doesn't exist yet.
+func Name(name string, noun people.Noun, usage string) Flag {
+	f := Reference(name, noun, usage)
+	f.byName = true
+	return f
+}
+
+// ID is the flag that names the record of a command.
+func ID(noun people.Noun) Flag {
+	return Reference("id", noun, "`ID` of the "+string(noun)+" (or its first characters), or its name")
+}
+
+// Tenant is the flag that names a tenant.
+func Tenant(usage string) ReferenceFlag { return Reference("tenant", people.NounTenant, usage) }
+
+// ChoiceFlag is a flag that takes one of some words.
+type ChoiceFlag struct {
+	*StringFlag
+	words []string
+}
+
+// OneOf returns a ChoiceFlag; an empty word among words allows the empty value.
+func OneOf(name, usage string, words ...string) ChoiceFlag {
+	return ChoiceFlag{&StringFlag{Name: name, Usage: usage}, words}
+}
+
+// ByDefault is the flag with a value where none is given.
+func (f ChoiceFlag) ByDefault(value string) ChoiceFlag {
+	f.Value = value
+	return f
+}
+
+// Optional returns words and the empty value.
+func Optional(words []string) []string { return append([]string{""}, words...) }
+
+// choiceListFlag is a repeatable flag that takes some words.
+type choiceListFlag struct {
+	*urfave.StringSliceFlag
+	words []string
+}
+
+// SomeOf returns a repeatable flag that takes some words.
+func SomeOf(name, usage string, words ...string) Flag {
+	return choiceListFlag{&urfave.StringSliceFlag{Name: name, Usage: usage}, words}
+}
+
+// CheckChoices returns a usage error if a flag has a value that it doesn't accept. It also rejects an empty segment,
+// which would mean the whole list.
+func CheckChoices(c *Context) error {
+	for _, f := range c.Command.Flags {
+		var name string
+		var words, values []string
+		switch f := f.(type) {
+		case ChoiceFlag:
+			name, words, values = f.Name, f.words, []string{c.String(f.Name)}
+		case choiceListFlag:
+			name, words, values = f.Name, append([]string{""}, f.words...), c.StringSlice(f.Name)
+		case ReferenceFlag:
+			if f.noun == people.NounSegment && c.IsSet(f.Name) && strings.TrimSpace(c.String(f.Name)) == "" {
+				return UsageError(c, "--"+f.Name+
+					" must not be empty. Name a segment, or leave it out")
+			}
+		}
+		if name == "" || !c.IsSet(name) {
+			continue
+		}
+		for _, v := range values {
+			if !slices.Contains(words, v) {
+				known := slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s == "" })
+				return UsageErrorf(c, "--%s: %q is not valid. Use one of %s", name, v,
+					strings.Join(known, ", "))
+			}
+		}
+	}
+	return nil
+}
+
+// maxCandidates bounds how many records are listed where a reference names several.
+const maxCandidates = 10
+
+// Resolve replaces what the flags of a command refer to by ids, and sets --tenant to the only tenant where the
+// command needs one and none is given. Tenants come first and lists second: they narrow what the other flags mean.
+func Resolve(c *Context, s *store.Store, needed []string) error {
+	var flags []ReferenceFlag
+	for _, f := range c.Command.Flags {
+		if ref, ok := f.(ReferenceFlag); ok {
+			flags = append(flags, ref)
+		}
+	}
+	slices.SortStableFunc(flags, func(a, b ReferenceFlag) int { return rank(a.noun) - rank(b.noun) })
+	tenant := ""
+	for _, f := range flags {
+		word := strings.TrimSpace(c.String(f.Name))
+		var ref people.Reference
+		var err error
+		switch {
+		case f.Also != "" && strings.EqualFold(word, f.Also):
+			continue
+		case word != "":
+			ref, err = f.Find(c, s, word, tenant)
+		case f.noun == people.NounTenant && (slices.Contains(needed, f.Name) || f.Whole != nil && f.Whole(c)):
+			ref, err = onlyTenant(c, s)
+		default:
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		switch f.noun {
+		case people.NounTenant:
+			tenant = ref.ID
+		case people.NounList:
+			tenant = ref.TenantID
+		}
+		value := ref.ID
+		if f.byName {
+			value = ref.Name
+		}
+		if err := c.Set(f.Name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rank orders nouns by what they narrow.
+func rank(noun people.Noun) int {
+	switch noun {
+	case people.NounTenant:
+		return 0
+	case people.NounList:
+		return 1
+	}
+	return 2
+}
+
+// Find looks for the record that word names. A whole id is taken as it is, so that the command itself says whether
+// there is such a record.
+func (f ReferenceFlag) Find(c *Context, s *store.Store, word, tenant string) (people.Reference, error) {
+	if id, ok := core.ParseID(word); ok && !f.byName {
+		ref := people.Reference{ID: id}
+		if f.noun == people.NounList {
+			l, err := s.List(c.Context, id)
+			if err != nil && core.KindOf(err) != core.NotFound {
+				return ref, err
+			}
+			ref.TenantID = l.TenantID
+		}
+		return ref, nil
+	}
+	if f.noun == people.NounUser && strings.Contains(word, "@") {
+		return people.Reference{ID: word}, nil
+	}
+	if f.noun == people.NounEvent && onlyDigits(word) { // the number of a row of the outbox, as its list prints it
+		return people.Reference{ID: word}, nil
+	}
+	found, err := s.References(c.Context, f.noun, word, tenant, maxCandidates+1)
+	switch {
+	case err != nil:
+		return people.Reference{}, err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return people.Reference{}, fmt.Errorf("--%s: use the full ID; %q matches %s", f.Name, word,
+			Candidates(f.noun, found))
+	case f.byName:
+		return people.Reference{Name: word}, nil
+	}
+	return people.Reference{}, Missing(core.ErrNotFound, string(f.noun), word)
+}
+
+// onlyTenant returns the only tenant. Where there is another number of them, the flag is needed.
+func onlyTenant(c *Context, s *store.Store) (people.Reference, error) {
+	found, err := s.References(c.Context, people.NounTenant, "", "", maxCandidates+1)
+	switch {
+	case err != nil:
+		return people.Reference{}, err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0:
+		return people.Reference{}, UsageError(c, "--tenant is missing, and there is no tenant. Create one with newsletterd admin tenant create")
+	}
+	return people.Reference{}, UsageError(c, "--tenant is missing. Choose one of "+
+		Candidates(people.NounTenant, found))
+}
+
+// Candidates lists records for a person to choose from, each in a line of its own.
+func Candidates(noun people.Noun, found []people.Reference) string {
+	more := ""
+	if len(found) > maxCandidates {
+		found, more = found[:maxCandidates], "\n  …"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:", Counted(len(found), string(noun)))
+	if more != "" {
+		b.Reset()
+		fmt.Fprintf(&b, "more than %s:", Counted(len(found), string(noun)))
+	}
+	for _, r := range found {
+		b.WriteString("\n  " + r.ID)
+		if r.Name != "" {
+			b.WriteString("  " + Printable(r.Name))
+		}
+		if r.TenantID != "" {
+			b.WriteString("  (tenant " + r.TenantID + ")")
+		}
+	}
+	return b.String() + more
+}
+
+// withoutTenant are the flags of needed that resolve can't set.
+func withoutTenant(needed []string) []string {
+	return slices.DeleteFunc(slices.Clone(needed), func(name string) bool { return name == "tenant" })
+}
+
+func onlyDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}

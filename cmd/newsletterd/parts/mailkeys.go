@@ -1,0 +1,32 @@
+package parts
+
+import (
+	"context"
+
+	"newsletterd/auth"
+	"newsletterd/mail"
+	"newsletterd/store"
+	"newsletterd/store/db"
+)
+
+// MailKeys are what the names and links in mails are made with. A process makes them once.
+type MailKeys struct {
+	Sealer *auth.Sealer // unsubscribe tokens
+	Ident  *mail.Ident  // Message-IDs and return addresses
+}
+
+// NewMailKeys reads the keys from the database.
+func NewMailKeys(ctx context.Context, s *store.Store) (keys MailKeys, err error) {
+	key, err := s.PurposeKey(ctx, db.PurposeUnsubscribe)
+	if err != nil {
+		return keys, err
+	}
+	if keys.Sealer, err = auth.NewSealer(key); err != nil {
+		return keys, err
+	}
+	if key, err = s.PurposeKey(ctx, db.PurposeMessageID); err != nil {
+		return keys, err
+	}
+	keys.Ident = mail.NewIdent(key)
+	return keys, nil
+}

@@ -1,0 +1,110 @@
+package parts
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+
+	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/identity"
+	"newsletterd/netguard"
+	"newsletterd/store"
+)
+
+// AuthConfig returns what [auth] says.
+func AuthConfig(cfg *config.Config) auth.Config {
+	return auth.Config{
+		Issuer: cfg.Origin() + "/api", AccessTTL: cfg.Auth.AccessTTL.Std(), RefreshIdle: cfg.Auth.RefreshIdle.Std(),
+		RefreshTotal: cfg.Auth.RefreshTotal.Std(), RefreshGrace: cfg.Auth.RefreshGrace.Std(),
+		ClosedRegistration: cfg.Auth.Registration == "closed",
+		RegisterConflict:   cfg.Auth.RegisterExisting == "conflict",
+		CommonPasswords:    cfg.Auth.CommonPasswords, SecondFactor: cfg.Auth.SecondFactor,
+		SmallHeap: SmallHeap,
+	}
+}
+
+// ModelLimits returns the limits on models from the [limits] section.
+func ModelLimits(cfg *config.Config) core.ModelLimits {
+	return core.ModelLimits{
+		Bytes: int64(cfg.Limits.ModelBytes), BytesPerOwner: int64(cfg.Limits.ModelBytesPerOwner),
+		BytesTotal: int64(cfg.Limits.ModelBytesTotal), PerOwner: cfg.Limits.ModelsPerOwner,
+	}
+}
+
+// MediaLimits returns the limits on pictures and attachments from the [limits] section.
+func MediaLimits(cfg *config.Config) core.MediaLimits {
+	return core.MediaLimits{
+		Bytes: int64(cfg.Limits.MediaBytes), BytesPerTenant: int64(cfg.Limits.MediaBytesPerTenant),
+	}
+}
+
+// Providers returns the providers of the configuration as handlers use them.
+func Providers(cfg *config.Config) map[string]*core.ProviderSecrets {
+	records := map[string]*core.ProviderSecrets{}
+	for name, p := range cfg.Providers {
+		r := &core.ProviderSecrets{
+			Provider: core.Provider{Name: name, Kind: p.Kind, TenantID: p.Tenant, Topics: p.Topics},
+			Secrets:  p.RevealedSecrets(),
+		}
+		if !p.Enabled {
+			r.DisabledAt = 1
+		}
+		records[name] = r
+	}
+	return records
+}
+
+// CampaignChecks returns what campaigns are checked with. Links are asked through the guard of webhooks.
+func CampaignChecks(cfg *config.Config) *drafts.Checks {
+	return &drafts.Checks{
+		LookupTXT: Resolver(cfg.Mail.DNSServer).LookupTXT,
+		Client:    (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client(), NotPublic: netguard.ErrNotPublic,
+		Sender: cfg.Mail.From, Kept: cfg.ServerInDatabase(), BounceDomain: cfg.Mail.BounceDomain,
+	}
+}
+
+// Resolver returns a resolver that asks one server, or those that the machine is set to.
+func Resolver(server string) *net.Resolver {
+	r := &net.Resolver{PreferGo: true}
+	if server != "" {
+		r.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, server)
+		}
+	}
+	return r
+}
+
+// EndpointClient returns a client that posts to the receivers that tenants have named.
+func EndpointClient(cfg *config.Config) *http.Client {
+	client := (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client()
+	client.Timeout = 0 // each attempt has its own
+	return client
+}
+
+// MayPost refuses, before the first attempt, what the guard would refuse at each.
+func MayPost(cfg *config.Config, text string) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil // the record's own check says it better
+	}
+	guard := netguard.Guard{Allow: cfg.Webhooks.Allow}
+	addr := netguard.HostPort(u)
+	if err := guard.Check(addr); err != nil {
+		return core.Invalidf("url", "%s is not public. To allow it, add it to [webhooks] allow.", addr)
+	}
+	if u.Scheme == "http" && !guard.Allows(addr) {
+		return core.Invalidf("url", "The URL is not https, but events contain personal data. Use https, or add its "+
+			"host:port to [webhooks] allow.")
+	}
+	return nil
+}
+
+// SetupLink returns the link by which the first operator makes an account. It is an error if there is an operator.
+func SetupLink(ctx context.Context, cfg *config.Config, s *store.Store, at core.Instant) (string, error) {
+	token, err := auth.SetupToken(ctx, s, at)
+	return cfg.Origin() + identity.SetupPath(token), err
+}
