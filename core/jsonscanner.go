@@ -27,15 +27,6 @@ type JSONScanner struct {
 	scratch []byte   // last string with escapes
 }
 
-// JSONMark is a position that a JSONScanner can return to.
-type JSONMark struct{ at, depth, keys int }
-
-// Mark returns the current position.
-func (s *JSONScanner) Mark() JSONMark { return JSONMark{s.At, s.depth, len(s.keys)} }
-
-// Back returns to a mark. No object may have been closed since.
-func (s *JSONScanner) Back(m JSONMark) { s.At, s.depth, s.keys = m.at, m.depth, s.keys[:m.keys] }
-
 // Fail returns an error with Kind Invalid and Code invalid_json for the current position.
 func (s *JSONScanner) Fail(format string, args ...any) error {
 	args = append(slices.Insert(slices.Clone(args), 0, any(s.What)), s.At)

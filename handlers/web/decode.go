@@ -216,10 +216,10 @@ func decodeSlice(elem decoder) func(*scanner, reflect.Value, *field) error {
 			if err == nil && !set {
 				err = mustBe("given")
 			}
-			if err != nil && !isSyntax(err) {
+			if err != nil {
 				return onField(err, "["+strconv.Itoa(i)+"]")
 			}
-			return err
+			return nil
 		})
 		v.Set(out)
 		return err

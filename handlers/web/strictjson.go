@@ -1,7 +1,7 @@
 package web
 
 import (
-	"errors"
+	"cmp"
 	"reflect"
 
 	"newsletterd/core"
@@ -36,7 +36,8 @@ func decodeJSON(b []byte, o *object, v reflect.Value) error {
 		return core.Invalidf("", "The body must be a JSON object.")
 	}
 	if err := s.object(o, v); err != nil {
-		return err
+		s = scanner{core.JSONScanner{Text: b, What: s.What}}
+		return cmp.Or(s.Skip(), err) // the value of a field is refused only if the whole text is valid JSON
 	}
 	s.Space()
 	if s.At < len(b) {
@@ -45,55 +46,34 @@ func decodeJSON(b []byte, o *object, v reflect.Value) error {
 	return nil
 }
 
-// object reads an object into the struct v. If o is nil, it only validates the values.
+// object reads an object into the struct v.
 func (s *scanner) object(o *object, v reflect.Value) error {
 	var seen uint64
 	var unknown []string
-	var wrong error // a value of the wrong type is reported only if the whole text is valid JSON
 	err := s.Members(func(key []byte) error {
-		i := -1
-		if o != nil {
-			i = o.find(key)
-		}
-		if i < 0 && o != nil && o.judges {
-			name := string(key)
-			given, err := s.given()
-			if given {
-				unknown = append(unknown, name)
+		i := o.find(key)
+		if i < 0 {
+			if o.judges && s.Next() != 'n' { // not null
+				unknown = append(unknown, string(key))
 			}
-			return err
-		}
-		if i < 0 || wrong != nil {
 			return s.Skip()
 		}
 		f := &o.fields[i]
-		mark := s.Mark()
 		set, err := f.decode(s, v.FieldByIndex(f.index), f)
-		if err != nil {
-			if isSyntax(err) {
-				return err
-			}
-			wrong = onField(err, f.name)
-			s.Back(mark)
-			return s.Skip()
-		}
 		if set {
 			seen |= 1 << i
 		}
-		return nil
+		return onField(err, f.name)
 	})
 	if err != nil {
 		return err
-	}
-	if wrong != nil {
-		return wrong
 	}
 	if len(unknown) > 0 {
 		if err := v.Addr().Interface().(keyJudge).JudgeKeys(unknown); err != nil {
 			return err
 		}
 	}
-	if o != nil && seen&o.required != o.required {
+	if seen&o.required != o.required {
 		for i := range o.fields {
 			if f := &o.fields[i]; f.required && seen&(1<<i) == 0 {
 				return core.Invalidf(f.name, "%s is missing.", f.name)
@@ -101,17 +81,4 @@ func (s *scanner) object(o *object, v reflect.Value) error {
 		}
 	}
 	return nil
-}
-
-// given skips a value and reports whether it is not null.
-func (s *scanner) given() (bool, error) {
-	if s.Word("null") {
-		return false, nil
-	}
-	return true, s.Skip()
-}
-
-func isSyntax(err error) bool {
-	e, ok := errors.AsType[*core.Error](err)
-	return ok && e.Code == "invalid_json"
 }
