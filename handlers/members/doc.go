@@ -3,7 +3,7 @@
 //
 //	room.go              Room: dependencies of the endpoints and pages; Options
 //	newsletter.go        /api/newsletter: signing up, confirming, unsubscribing, preferences
-//	disable.go           blocking an address for good
+//	disable.go           blocking an address through the API
 //	newsletter_pages.go  the pages that emails to subscribers lead to
 //	subscribe_page.go preferences_page.go   the signup page of a list; the preference page
 //	tracking_consent.go  consent to individual tracking
