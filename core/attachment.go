@@ -21,7 +21,7 @@ type Attachment struct {
 
 // AttachmentsTooLarge returns the error for attachments of more than MaxAttachmentBytes.
 func AttachmentsTooLarge(bytes int64) *Error {
-	return Invalidf("attachments", "The attachments are too large: together they may have %s, but have %s. "+
+	return Invalidf("attachments", "The attachments are too large: at most %s in total are allowed, but they have %s. "+
 		"Remove some or use smaller files.", ByteSize(MaxAttachmentBytes), ByteSize(bytes))
 }
 

@@ -112,7 +112,7 @@ func (f *CampaignFields) Check() error {
 	case len(f.Attachments) > MaxAttachments:
 		return Invalidf("attachments", "attachments must have at most %d entries.", MaxAttachments)
 	case repeats(f.Attachments):
-		return Invalidf("attachments", "attachments must name each file once.")
+		return Invalidf("attachments", "attachments must not name a file twice.")
 	case len(f.Template) > MaxTemplateJSON:
 		return Invalidf("template", "template must have at most %d bytes.", MaxTemplateJSON)
 	}

@@ -131,7 +131,7 @@ func (m *Media) Change(in MediaInput, now Instant) error {
 	if m.Decorative && m.Alt != "" {
 		switch {
 		case in.Alt != nil && *in.Alt != "" && in.Decorative != nil:
-			return Invalidf("alt", "A decorative image must have an empty alt.")
+			return Invalidf("alt", "A decorative image must have an empty alt text.")
 		case in.Decorative != nil:
 			m.Alt = ""
 		default:

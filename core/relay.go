@@ -85,14 +85,14 @@ func (l SendLimits) Check(field string) error {
 		n    int
 	}{{"per_second", l.PerSecond}, {"per_period", l.PerPeriod}, {"per_day", l.PerDay}} {
 		if limit.n < 0 || limit.n > maxSendLimit {
-			return Invalidf(field+"."+limit.name, "A limit is 0 (none) to %d.", maxSendLimit)
+			return Invalidf(field+"."+limit.name, "A limit must be from 0 (no limit) to %d.", maxSendLimit)
 		}
 	}
 	switch {
 	case l.PeriodSeconds < 0 || l.PeriodSeconds > 86400 || l.PerPeriod > 0 && l.PeriodSeconds == 0:
-		return Invalidf(field+".period_seconds", "Mails of a period (per_period) need its length (period_seconds), 1 to 86400.")
+		return Invalidf(field+".period_seconds", "per_period needs period_seconds, from 1 to 86400.")
 	case l.PerPeriod == 0 && l.PeriodSeconds > 0:
-		return Invalidf(field+".per_period", "The length of a period (period_seconds) needs a number of mails (per_period).")
+		return Invalidf(field+".per_period", "period_seconds needs per_period, the number of emails.")
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (l SendLimits) Check(field string) error {
 // new password and the same user and host, it keeps the password too. The password is never sent to another server.
 func (r *Relays) change(in []Relay) error {
 	if len(in) > MaxRelays {
-		return Invalidf("relays", "%s may be %d at most.", "relays", MaxRelays)
+		return Invalidf("relays", "%s must be at most %d.", "relays", MaxRelays)
 	}
 	was, out := *r, make(Relays, len(in))
 	seen := map[string]bool{}
@@ -159,13 +159,13 @@ func (r *Relay) check(field string) error {
 	case r.TLS != "starttls" && r.TLS != "implicit" && r.TLS != "none":
 		return Invalidf(field+".tls", "%s.tls must be starttls, implicit or none.", field)
 	case r.TLS == "none" && !local:
-		return Invalidf(field+".tls", "%s.tls may be none for a relay on this machine alone.", field)
+		return Invalidf(field+".tls", "%s.tls can be none only for a relay on this machine.", field)
 	case r.Connections < 1 || r.Connections > 64:
 		return Invalidf(field+".connections", "%s.connections must be 1 to 64.", field)
 	case r.MailsEach < 1 || r.MailsEach > 1_000_000:
 		return Invalidf(field+".mails_per_connection", "%s.mails_per_connection must be 1 to 1000000.", field)
 	case (r.Username != "") != r.HasPassword:
-		return Invalidf(field+".password", "%s: username and password go together.", field)
+		return Invalidf(field+".password", "%s: set both username and password, or neither.", field)
 	case strings.ContainsFunc(r.Username+r.Password, func(c rune) bool { return c < ' ' || c == 0x7f }) ||
 		len(r.Username) > 320 || len(r.Password) > 1024:
 		return Invalidf(field+".password", "%s: username or password has control characters, or is too long.", field)

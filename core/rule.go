@@ -453,7 +453,7 @@ func (r *Rule) inline(path string, within []string, n *int, rule func(path, id s
 	case slices.Contains(within, r.Segment):
 		return out, Invalidf(path, "%s: segment %s refers to itself. Remove that condition.", path, r.Segment)
 	case len(within) == maxRuleSegment:
-		return out, Invalidf(path, "%s: segments may refer to each other at most %d levels deep.", path, maxRuleSegment)
+		return out, Invalidf(path, "%s: segments can refer to each other at most %d levels deep.", path, maxRuleSegment)
 	}
 	of, err := rule(path, r.Segment)
 	if err != nil {

@@ -62,7 +62,7 @@ func CheckTarget(target string) error {
 // Propose suggests a target for the link. If the link already leads there, it returns an Invalid error on target.
 func (l *Link) Propose(target, by string, now Instant) error {
 	if target == l.Target || l.Target == "" && target == l.URL {
-		return Invalidf("target", "The link already leads to target. Choose another URL.")
+		return Invalidf("target", "The link already goes to this URL. Choose another one.")
 	}
 	l.Proposed, l.ProposedBy, l.ProposedAt = target, by, now
 	return nil

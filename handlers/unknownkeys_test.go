@@ -38,7 +38,7 @@ func TestUnknownKeysOfDevicesAndModels(t *testing.T) {
 		{"GET", "/api/models?q=x", "", 400, "q is not supported here"},
 		{"GET", "/api/models/library?access=", "", 400, "access must be one of shared, public"},
 		{"GET", "/api/models/library?access=private", "", 400, "access must be one of shared, public"},
-		{"GET", "/api/models/library?access=public&owner=me", "", 400, "access and owner exclude each other"},
+		{"GET", "/api/models/library?access=public&owner=me", "", 400, "access and owner can't both be set"},
 		{"GET", "/api/models/library?owner=", "", 400, "owner must be one of me"},
 		{"GET", "/api/models/library?access=public", "", 200, ""},
 	} {

@@ -2,7 +2,7 @@ package console
 
 // faultsOfFields pairs API messages that begin with a field name with their plain texts.
 var faultsOfFields = []string{
-	"access and owner exclude each other. Leave one of them out.",
+	"access and owner can't both be set. Leave one of them out.",
 	"You can filter by access or by owner, but not both.",
 	"act must be duplicate, archive or delete.",
 	"Unknown action. Reload the page and try again.",
@@ -24,7 +24,7 @@ var faultsOfFields = []string{
 	"Choose an approval rule: {{1}}.",
 	"attachments must have at most %d entries.",
 	"Attach at most {{1}} files.",
-	"attachments must name each file once.",
+	"attachments must not name a file twice.",
 	"A file is attached twice. Remove one of them.",
 	"attachments: file %s not found. Choose an image or document of the tenant.",
 	"The attachment {{1}} no longer exists. Remove it.",

@@ -59,7 +59,7 @@ var faultsOfRules = []string{
 	"This segment no longer exists. Choose another one.",
 	"%s: segment %s refers to itself. Remove that condition.",
 	"This segment would refer to itself. Choose another one.",
-	"%s: segments may refer to each other at most %d levels deep.",
+	"%s: segments can refer to each other at most %d levels deep.",
 	"Segments can refer to each other at most {{2}} levels deep.",
 	"%s: the rule has more than %d values.",
 	"A segment can have at most {{2}} values in all conditions together.",

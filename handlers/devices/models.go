@@ -139,7 +139,7 @@ func (q *libraryQuery) CheckInput() error {
 		return core.Invalidf("limit", "limit must be from 1 to %d.", maxLibraryLimit)
 	}
 	if q.Owner != "" && q.Access != "" {
-		return core.Invalidf("access", "access and owner exclude each other. Leave one of them out.")
+		return core.Invalidf("access", "access and owner can't both be set. Leave one of them out.")
 	}
 	return web.CheckQuery(q.Q)
 }

@@ -171,7 +171,7 @@ func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKI
 	switch {
 	case in.Selector != "":
 		return k, core.Invalidf("selector",
-			"The domain is not verified. Until then newsletterd chooses the selector, so leave it out.")
+			"newsletterd chooses the selector until the domain is verified. Leave it out.")
 	case in.Status == core.DKIMActive:
 		return k, core.Invalidf("status", "The domain is not verified. Verify it before you activate a key.")
 	}

@@ -77,7 +77,7 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 ) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.run", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status != core.ImportUploaded && j.Status != core.ImportChecked {
-			return core.Conflictf("conflict", "The import has the status %s, so this is not possible.", j.Status)
+			return core.Conflictf("conflict", "This is not possible while the import has the status %s.", j.Status)
 		}
 		tx.Kick(db.TopicImports)
 		return tx.One(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
@@ -97,7 +97,7 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Instant) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.cancel", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Ended() {
-			return core.Conflictf("conflict", "The import has the status %s, so this is not possible.", j.Status)
+			return core.Conflictf("conflict", "This is not possible while the import has the status %s.", j.Status)
 		}
 		tx.Kick(db.TopicImports)
 		if err := AnnounceImport(tx, j, core.ImportCancelled, now); err != nil {
