@@ -1,13 +1,10 @@
 package handlers
 
 import (
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/handlers/identity"
 	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
@@ -24,9 +21,6 @@ const (
 
 // languages are those that the program speaks; empty: the one above, or English.
 var languages = append([]string{""}, core.Languages...)
-
-// filled is a string that is not empty.
-var filled = web.Object{"minLength": 1}
 
 // inputForms are what the tags like and each of inputs name: patterns, and words that are known elsewhere. The rules
 // themselves are in core; TestDocumentedLimits holds the documents against them.
@@ -62,18 +56,18 @@ var inputForms = map[string]web.Object{
 		"pattern":     "^[A-Za-z][A-Za-z0-9_]*$",
 		"description": "Key in the preferences and input name in forms; can't be email or source",
 	},
-	"field": never(
-		without(where(web.Object{"type": word("choice")}), web.Object{"options": web.Object{"minItems": 1}}),
-		where(web.Object{"type": word("text", "boolean"), "options": web.Object{"minItems": 1}}),
+	"field": web.Never(
+		web.Without(web.Where(web.Object{"type": web.Word("choice")}), web.Object{"options": web.Object{"minItems": 1}}),
+		web.Where(web.Object{"type": web.Word("text", "boolean"), "options": web.Object{"minItems": 1}}),
 	),
 	// A limit for a period without its length is refused, and a length without a limit.
-	"period": never(
-		without(where(web.Object{"per_period": positive}), web.Object{"period_seconds": positive}),
-		without(where(web.Object{"period_seconds": positive}), web.Object{"per_period": positive}),
+	"period": web.Never(
+		web.Without(web.Where(web.Object{"per_period": web.Positive}), web.Object{"period_seconds": web.Positive}),
+		web.Without(web.Where(web.Object{"period_seconds": web.Positive}), web.Object{"per_period": web.Positive}),
 	),
-	"scope":    word(core.AllScopes...),
-	"grant":    word(core.ClientGrants...),
-	"event":    word(core.EventActivated, core.EventUnsubscribed, core.EventPreferences),
+	"scope":    web.Word(core.AllScopes...),
+	"grant":    web.Word(core.ClientGrants...),
+	"event":    web.Word(core.EventActivated, core.EventUnsubscribed, core.EventPreferences),
 	"receiver": {"pattern": "^https?://[^/]"},
 	"provider": {"enum": report.Names()}, "provider_name": {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"},
 	"provider_secret": {
@@ -92,7 +86,7 @@ var inputForms = map[string]web.Object{
 	},
 
 	"template_name": {"pattern": `^[^/\x00-\x1f\x7f-\x9f]*$`},
-	"font":          word(core.ThemeFonts...), "weight": {"enum": []int{400, 500, 600, 700, 800}},
+	"font":          web.Word(core.ThemeFonts...), "weight": {"enum": []int{400, 500, 600, 700, 800}},
 	"base":        {"description": "Built-in theme it is based on; can't be changed"},
 	"color":       {"pattern": "^#[0-9A-Fa-f]{6}$"},
 	"footer":      {"pattern": `^(([^{\x00-\x1f\x7f-\x9f]|\r?\n)|\{[^{%\x00-\x1f\x7f-\x9f])*\{?$`},
@@ -101,9 +95,9 @@ var inputForms = map[string]web.Object{
 	"social_url":  {"pattern": `^https?://[A-Za-z0-9][A-Za-z0-9.-]*(/` + unspaced + `*)?$`},
 
 	"content": {"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
-		without(where(web.Object{"kind": web.Object{}, "text": filled}), web.Object{"kind": word(core.ContentHTML)}),
-		without(where(web.Object{"kind": web.Object{}, "layout": filled}),
-			web.Object{"kind": word(core.ContentHTML, core.ContentText)}),
+		web.Without(web.Where(web.Object{"kind": web.Object{}, "text": web.Filled}), web.Object{"kind": web.Word(core.ContentHTML)}),
+		web.Without(web.Where(web.Object{"kind": web.Object{}, "layout": web.Filled}),
+			web.Object{"kind": web.Word(core.ContentHTML, core.ContentText)}),
 	}}},
 	"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
 		", or the id or name of an own theme; empty: the first"},
@@ -131,34 +125,22 @@ const maxWhole = 1<<53 - 1
 // limitsOf are what no tag says: which properties of an object go together ("" is the object), and what those of
 // answers are.
 var limitsOf = map[reflect.Type]map[string]web.Object{
-	reflect.TypeFor[core.ClientInput](): {"": never(
-		where(web.Object{
-			"client_type":                word("public"),
-			"token_endpoint_auth_method": word("client_secret_basic", "client_secret_post"),
+	reflect.TypeFor[core.ClientInput](): {"": web.Never(
+		web.Where(web.Object{
+			"client_type":                web.Word("public"),
+			"token_endpoint_auth_method": web.Word("client_secret_basic", "client_secret_post"),
 		}),
-		where(web.Object{"client_type": word("public"), "require_pkce": web.Object{"enum": []bool{false}}}),
-		where(web.Object{
-			"client_type": word("public"), "grant_types": web.Object{"contains": word("client_credentials")},
+		web.Where(web.Object{"client_type": web.Word("public"), "require_pkce": web.Object{"enum": []bool{false}}}),
+		web.Where(web.Object{
+			"client_type": web.Word("public"), "grant_types": web.Object{"contains": web.Word("client_credentials")},
 		}),
-		where(web.Object{"client_type": word("confidential"), "token_endpoint_auth_method": word("none")}),
+		web.Where(web.Object{"client_type": web.Word("confidential"), "token_endpoint_auth_method": web.Word("none")}),
 	)},
-	reflect.TypeFor[core.InvitationInput](): {"": never(roleInTenant...)},
-	reflect.TypeFor[identity.RoleInput]():   {"": never(roleInTenant...)},
-	reflect.TypeFor[identity.GrantInput]():  {"": never(roleInTenant...)},
-	reflect.TypeFor[identity.NewUser](): {
-		"": never(append(roleInTenant,
-			without(where(web.Object{"tenant_id": filled}), web.Object{"role": web.Object{}}))...),
+	reflect.TypeFor[tenants.TemplateInput](): {
+		"": web.Never(web.Where(web.Object{"body_html": web.Word(""), "body_text": web.Word("")})),
 	},
-	reflect.TypeFor[tenants.RetryMails](): {"": never(
-		where(web.Object{"id": positive, "tenant_id": filled}), where(web.Object{"id": positive, "kind": filled}),
-	)},
-	reflect.TypeFor[core.ShareInput](): {
-		"": never(where(web.Object{"email": filled, "user_id": filled}), web.Object{"not": oneOf("email", "user_id")}),
-	},
-	reflect.TypeFor[tenants.NewProvider]():   {"": never(refusedProviders()...)},
-	reflect.TypeFor[tenants.TemplateInput](): {"": never(where(web.Object{"body_html": word(""), "body_text": word("")}))},
 	reflect.TypeFor[core.MediaInput](): {
-		"": never(where(web.Object{"decorative": web.Object{"const": true}, "alt": filled})),
+		"": web.Never(web.Where(web.Object{"decorative": web.Object{"const": true}, "alt": web.Filled})),
 	},
 	reflect.TypeFor[core.SegmentCount](): {
 		"exact": {"description": "Number of subscribers; only with people.read, and if all were counted"},
@@ -191,78 +173,6 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		"line":  {"description": "Line in the field, from 1"}, "block": {"description": "Number of the block, from " +
 			"1 (kind blocks)"},
 	},
-}
-
-// positive is a number above 0.
-var positive = web.Object{"minimum": 1}
-
-// never is what is left of a schema without the objects that any of the others describe. Generators of clients pass
-// over it, as they do not over alternatives.
-func never(those ...web.Object) web.Object { return web.Object{"not": web.Object{"anyOf": those}} }
-
-// where describes the objects that have all of these properties.
-func where(props web.Object) web.Object {
-	return web.Object{"required": slices.Sorted(maps.Keys(props)), "properties": props}
-}
-
-// without describes those of the objects that do not have all of these properties.
-func without(those, props web.Object) web.Object {
-	those["not"] = where(props)
-	return those
-}
-
-// oneOf describes the objects that have the one property or the other, filled.
-func oneOf(a, b string) web.Object {
-	return web.Object{"anyOf": []web.Object{where(web.Object{a: filled}), where(web.Object{b: filled})}}
-}
-
-// ofTenants are the roles that are held in a tenant.
-var ofTenants = slices.DeleteFunc(slices.Clone(core.Roles), func(role string) bool { return role == core.RoleOperator })
-
-// roleInTenant refuses a role in a tenant without the tenant, and the role of an operator with one.
-var roleInTenant = []web.Object{
-	where(web.Object{"role": word(core.RoleOperator), "tenant_id": filled}),
-	without(where(web.Object{"role": word(ofTenants...)}), web.Object{"tenant_id": filled}),
-}
-
-// word describes a string that is one of these.
-func word(these ...string) web.Object { return web.Object{"enum": these} }
-
-// refusedProviders describes the mail providers that lack what their kind needs, or have what it has no use for.
-func refusedProviders() (refused []web.Object) {
-	var listening, silent, given, secretless []string
-	for _, name := range report.Names() {
-		kind := report.KindOf(name)
-		if kind.Topics {
-			listening = append(listening, name)
-		} else {
-			silent = append(silent, name)
-		}
-		if form := kind.Secret.Pattern; form != "" {
-			malformed := where(web.Object{
-				"kind": word(name), "secret": web.Object{"minLength": 1, "not": web.Object{"pattern": form}},
-			})
-			if name == report.KindGeneric { // which it is without a kind
-				malformed["required"] = []string{"secret"}
-			}
-			refused = append(refused, malformed)
-		}
-		switch {
-		case kind.Secret.Check == nil:
-			secretless = append(secretless, name)
-		case kind.Secret.Fresh == nil:
-			given = append(given, name)
-		}
-	}
-	some := web.Object{"minItems": 1}
-	return append(refused,
-		web.Object{ // without a kind, too
-			"required": []string{"topics"}, "properties": web.Object{"kind": word(silent...), "topics": some},
-		},
-		without(where(web.Object{"kind": word(listening...)}), web.Object{"topics": some}),
-		without(where(web.Object{"kind": word(given...)}), web.Object{"secret": filled}),
-		where(web.Object{"kind": word(secretless...), "secret": filled}),
-	)
 }
 
 // twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be

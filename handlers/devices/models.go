@@ -81,6 +81,10 @@ func (r *Room) shareRoutes(t *web.Table) {
 	t.Add("POST", sharing, web.User(core.ScopeModelsWrite), web.Device,
 		web.JSON(s.create).NeedsRoom(web.MaxWrite).Created().Find(m.owned).Fails(core.Conflict), "Share a model").
 		Named("createModelShare").
+		Limits(web.Never(
+			web.Where(web.Object{"email": web.Filled, "user_id": web.Filled}),
+			web.Never(web.Where(web.Object{"email": web.Filled}), web.Where(web.Object{"user_id": web.Filled})),
+		)).
 		Example(web.Object{"email": "friend@example.org", "permission": "read"}).
 		Refuses(web.ThereIsOne, web.Refused("", "The owner already has access"), web.BadEmail)
 	t.Add("GET", share, web.User(core.ScopeModelsRead), web.Device, web.Query(s.show).Find(s.find), "Show a share").

@@ -31,6 +31,7 @@ func (r *Room) invitationRoutes(t *web.Table) {
 	t.Add("POST", path, web.Admin(core.ActionTeamManage), web.Member,
 		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person to a role by email").
 		Named("createInvitation").
+		Limits(web.Never(roleInTenant()...)).
 		Example(web.Object{"tenant_id": web.ExampleID, "email": "eve@acme.example", "role": "editor"}).
 		Refuses(web.BadEmail)
 	t.Add("GET", item, web.Admin(core.ActionTeamRead), web.Member, web.Path(i.show).Find(i.find),

@@ -55,6 +55,8 @@ func (r *Room) userRoutes(t *web.Table) {
 		},
 	})
 	rows.Create.
+		Limits(web.Never(append(roleInTenant(),
+			web.Without(web.Where(web.Object{"tenant_id": web.Filled}), web.Object{"role": web.Object{}}))...)).
 		Example(web.Object{
 			"email": "max@acme.example", "name": "Max", "role": "publisher",
 			"tenant_id": web.ExampleID,
@@ -68,9 +70,11 @@ func (r *Room) userRoutes(t *web.Table) {
 		)
 	rows.Remove.Refuses(web.Clash("The user is the caller or the last server administrator"))
 	t.Add("POST", item+"/roles", may, web.Member, one(web.JSON(u.grant)), "Grant a role to a user").Named("grantRole").
+		Limits(web.Never(roleInTenant()...)).
 		Example(web.Object{"role": "editor", "tenant_id": web.ExampleID})
 	t.Add("POST", item+"/roles/revoke", may, web.Member,
 		one(web.JSON(u.revoke).Fails(core.Conflict)), "Revoke a role from a user").Named("revokeRole").
+		Limits(web.Never(roleInTenant()...)).
 		Example(web.Object{"role": "editor", "tenant_id": web.ExampleID}).
 		Refuses(web.Clash("The user is the caller or the last server administrator"))
 	t.Add("GET", item+"/sessions", may, web.Member, one(web.Path(u.sessions)), "List a user's sessions").
@@ -148,8 +152,8 @@ func rolesShown(u *core.User) {
 	}
 }
 
-// NewUser is the body of POST /api/admin/users.
-type NewUser struct {
+// newUser is the body of POST /api/admin/users.
+type newUser struct {
 	Email         core.Email `json:"email" is:"required"`
 	Name          string     `json:"name" like:"line" max:"100"`
 	EmailVerified bool       `json:"email_verified"`
@@ -158,7 +162,7 @@ type NewUser struct {
 }
 
 // create makes a user without a password, who sets one by "forgot password".
-func (a users) create(c *web.Call, in NewUser) (core.User, error) {
+func (a users) create(c *web.Call, in newUser) (core.User, error) {
 	u := core.NewUser(in.Email, c.Now)
 	if in.Name != "" {
 		u.Name = in.Name
@@ -241,19 +245,29 @@ func (a users) remove(c *web.Call, in deletedUser) (madeClients, error) {
 	return endClients(c, a.store, c.ID(), "", in.DisableClients)
 }
 
-// RoleInput names a role of a user.
-type RoleInput struct {
+// roleInTenant describes what is refused of a role: one in a tenant without the tenant, and a server administrator's with
+// one.
+func roleInTenant() []web.Object {
+	inTenant := slices.DeleteFunc(slices.Clone(core.Roles), func(role string) bool { return role == core.RoleOperator })
+	return []web.Object{
+		web.Where(web.Object{"role": web.Word(core.RoleOperator), "tenant_id": web.Filled}),
+		web.Without(web.Where(web.Object{"role": web.Word(inTenant...)}), web.Object{"tenant_id": web.Filled}),
+	}
+}
+
+// roleInput names a role of a user.
+type roleInput struct {
 	Role     string `json:"role" is:"required" enum:"operator|tenant_admin|publisher|editor|viewer"`
 	TenantID string `json:"tenant_id"`
 }
 
-// GrantInput is the body of POST /api/admin/users/:id/roles.
-type GrantInput struct {
-	RoleInput
+// grantInput is the body of POST /api/admin/users/:id/roles.
+type grantInput struct {
+	roleInput
 	EmailVerified bool `json:"email_verified"` // the caller knows the address to be the user's
 }
 
-func (a users) grant(c *web.Call, in GrantInput) (core.User, error) {
+func (a users) grant(c *web.Call, in grantInput) (core.User, error) {
 	role := core.Role{Role: in.Role, TenantID: in.TenantID}
 	if err := web.UnknownTenant(a.store.GrantRole(behalf(c), c.ID(), role, in.EmailVerified, c.Now)); err != nil {
 		return core.User{}, err
@@ -261,7 +275,7 @@ func (a users) grant(c *web.Call, in GrantInput) (core.User, error) {
 	return a.show(c, c.ID())
 }
 
-func (a users) revoke(c *web.Call, in RoleInput) (core.User, error) {
+func (a users) revoke(c *web.Call, in roleInput) (core.User, error) {
 	err := another(c, c.ID())
 	if err == nil {
 		err = a.store.RevokeRole(behalf(c), c.ID(), core.Role{Role: in.Role, TenantID: in.TenantID})

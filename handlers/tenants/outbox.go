@@ -39,6 +39,10 @@ func (r *Room) outboxRoutes(t *web.Table) {
 	t.Add("POST", mails+"/retry", may, web.Member,
 		web.JSON(o.retryMails).BodyOptional().Fails(core.NotFound, core.Conflict),
 		"Retry one email or all failed ones, at most 10,000").Named("retryMails").
+		Limits(web.Never(
+			web.Where(web.Object{"id": web.Positive, "tenant_id": web.Filled}),
+			web.Where(web.Object{"id": web.Positive, "kind": web.Filled}),
+		)).
 		Example(web.Object{"tenant_id": web.ExampleID, "kind": "confirm"}).
 		Refuses(web.Clash("The link in the email has expired"))
 }
@@ -180,16 +184,16 @@ func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.Queued
 		numberOf(page.After), page.Limit)
 }
 
-// RetryMails is the body of POST /api/admin/mails/retry: one mail, or those that were refused for good, all of them
+// retryMails is the body of POST /api/admin/mails/retry: one mail, or those that were refused for good, all of them
 // where nothing is said.
-type RetryMails struct {
+type retryMails struct {
 	ID       int    `json:"id" like:"whole" about:"Number of the email; 0 means all that match the other fields"`
 	TenantID string `json:"tenant_id"`
 	Kind     string `json:"kind"`
 }
 
 // CheckInput refuses a mail by its number and by what it is like at once.
-func (in *RetryMails) CheckInput() error {
+func (in *retryMails) CheckInput() error {
 	switch {
 	case in.ID < 0:
 		return core.Invalidf("id", "id must be the number of a queued email.")
@@ -199,7 +203,7 @@ func (in *RetryMails) CheckInput() error {
 	return nil
 }
 
-func (a outbox) retryMails(c *web.Call, in RetryMails) (r revived, err error) {
+func (a outbox) retryMails(c *web.Call, in retryMails) (r revived, err error) {
 	if in.ID != 0 {
 		return revived{Retried: 1}, a.store.RetryMail(c, int64(in.ID), web.Actor(c), c.Now)
 	}

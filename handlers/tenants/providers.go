@@ -47,6 +47,7 @@ func (r *Room) mailProviderRoutes(t *web.Table) {
 		Named("listMailProviders")
 	t.Add("POST", all, may, web.Member, web.JSON(p.create).Created().Fails(core.NotFound, core.Conflict),
 		"Create a mail provider").Named("createMailProvider").
+		Limits(web.Never(refusedProviders()...)).
 		Example(web.Object{"name": "eu-mailer", "kind": "generic"}).
 		Refuses(
 			web.ThereIsOne,
@@ -183,8 +184,8 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 	return p, kind, nil
 }
 
-// NewProvider is the body of POST /api/admin/mail-providers. Without a secret one is made, where the kind lets us.
-type NewProvider struct {
+// newProvider is the body of POST /api/admin/mail-providers. Without a secret one is made, where the kind lets us.
+type newProvider struct {
 	Name     string   `json:"name" is:"required" like:"provider_name" about:"Name in its webhook path, /webhooks/NAME"`
 	Kind     string   `json:"kind" like:"provider"`
 	TenantID string   `json:"tenant_id"`
@@ -192,7 +193,7 @@ type NewProvider struct {
 	Secret   string   `json:"secret" like:"provider_secret"`
 }
 
-func (a providers) create(c *web.Call, in NewProvider) (out provider, err error) {
+func (a providers) create(c *web.Call, in newProvider) (out provider, err error) {
 	if err := core.CheckProviderName(in.Name); err != nil {
 		return out, err
 	}
@@ -296,4 +297,41 @@ func (a providers) endOld(c *web.Call, in providerName) (out provider, err error
 	}
 	p, err := a.store.UpdateProvider(c, in.Provider, tenants.ProviderChange{EndOldSecret: true}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
+}
+
+// refusedProviders describes the mail providers that lack what their kind needs, or have what it has no use for.
+func refusedProviders() (refused []web.Object) {
+	var listening, silent, given, secretless []string
+	for _, name := range report.Names() {
+		kind := report.KindOf(name)
+		if kind.Topics {
+			listening = append(listening, name)
+		} else {
+			silent = append(silent, name)
+		}
+		if form := kind.Secret.Pattern; form != "" {
+			malformed := web.Where(web.Object{
+				"kind": web.Word(name), "secret": web.Object{"minLength": 1, "not": web.Object{"pattern": form}},
+			})
+			if name == report.KindGeneric { // which it is without a kind
+				malformed["required"] = []string{"secret"}
+			}
+			refused = append(refused, malformed)
+		}
+		switch {
+		case kind.Secret.Check == nil:
+			secretless = append(secretless, name)
+		case kind.Secret.Fresh == nil:
+			given = append(given, name)
+		}
+	}
+	some := web.Object{"minItems": 1}
+	return append(refused,
+		web.Object{ // without a kind, too
+			"required": []string{"topics"}, "properties": web.Object{"kind": web.Word(silent...), "topics": some},
+		},
+		web.Without(web.Where(web.Object{"kind": web.Word(listening...)}), web.Object{"topics": some}),
+		web.Without(web.Where(web.Object{"kind": web.Word(given...)}), web.Object{"secret": web.Filled}),
+		web.Where(web.Object{"kind": web.Word(secretless...), "secret": web.Filled}),
+	)
 }

@@ -59,10 +59,9 @@ func (r *Room) templateRoutes(t *web.Table) {
 }
 
 // hasBody are the limits of a new template: it has HTML or text.
-var hasBody = web.Object{"not": web.Object{"anyOf": []web.Object{{"not": web.Object{"anyOf": []web.Object{
-	{"required": []string{"body_html"}, "properties": web.Object{"body_html": web.Object{"minLength": 1}}},
-	{"required": []string{"body_text"}, "properties": web.Object{"body_text": web.Object{"minLength": 1}}},
-}}}}}}
+var hasBody = web.Never(web.Never(
+	web.Where(web.Object{"body_html": web.Filled}), web.Where(web.Object{"body_text": web.Filled}),
+))
 
 // maxTemplate is the size of a template; each of its two bodies may have a fifth of it.
 const maxTemplate = 5 * web.MiB

@@ -37,9 +37,6 @@ var (
 	NoZone      = Refused("time_zone", "Not an IANA time zone")
 )
 
-// OnlyKnown are the limits of a body whose unknown properties are refused.
-var OnlyKnown = Object{"additionalProperties": false}
-
 // MaxWrite is the maximum number of bytes that one request to an endpoint marked by NeedsRoom writes, not counting
 // model files. Each page that it changes occupies space in the -wal file.
 const MaxWrite = 64 * KiB
