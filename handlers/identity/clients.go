@@ -53,11 +53,11 @@ func (r *Room) clientSecretRoutes(t *web.Table) {
 // clients serves /api/admin/oauth-clients.
 type clients struct{ store *store.Store }
 
-// OAuthClientWithSecret is a client as it was changed, and its secret in the one answer after it was made.
+// OAuthClientWithSecret is a client after a change. Secret is set only in the response to the request that created it.
 type OAuthClientWithSecret struct {
 	core.Client
 	Secret   string   `json:"client_secret,omitempty"`
-	Warnings []string `json:"warnings,omitempty"` // what it is registered for and can't do
+	Warnings []string `json:"warnings,omitempty"` // things it is registered for but can't do
 }
 
 func (a clients) find(c *web.Call) error {

@@ -47,7 +47,7 @@ var tokenForms = []reflect.Type{
 	reflect.TypeFor[clientCredentialsTokenRequest](),
 }
 
-// RefreshRequest is the body that the specification declares for refreshing a token.
+// RefreshRequest is the body for refreshing a token in the specification. No endpoint reads it.
 type RefreshRequest struct {
 	RefreshToken string `json:"refresh_token" is:"required"`
 	ClientID     string `json:"client_id" is:"required"`

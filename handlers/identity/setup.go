@@ -14,7 +14,7 @@ import (
 // setupPath is the page on which the first operator makes an account, by a link that a command has printed.
 const setupPath = "/setup"
 
-// SetupPath returns the path of that page for a token of auth.SetupToken.
+// SetupPath returns the path of the setup page for a token from auth.SetupToken.
 func SetupPath(token string) string { return setupPath + "?" + url.Values{"token": {token}}.Encode() }
 
 // setupPages serve it.

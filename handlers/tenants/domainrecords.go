@@ -20,19 +20,19 @@ import (
 	"newsletterd/store"
 )
 
-// RecordsPath is the page that shows the records of a sender domain to who has its link.
-const RecordsPath = "/records"
+// recordsPath is the path of the page that shows a sender domain's DNS records to people who have its link.
+const recordsPath = "/records"
 
-// DNSOptions is how the records of sender domains are looked at in addition to their texts.
+// DNSOptions says how the DNS records of sender domains are checked, apart from TXT records.
 type DNSOptions struct {
-	// NS and Host return the names of a zone's servers and the addresses of a host, as net.Resolver does; nil: no name
-	// server answers.
+	// NS and Host return the name servers of a zone and the addresses of a host, like net.Resolver; nil: no name server
+	// answers.
 	NS, Host auth.LookupTXT
-	// SPF are the mechanisms that let the daemon's own relay send; none: not known, or nothing leaves.
+	// SPF contains the mechanisms that allow the default mail server to send; none: unknown, or it sends nothing.
 	SPF []string
-	// Kept says that the database may have a mail server, whose mechanism is taken instead.
+	// Kept reports whether the database can have a mail server, whose mechanism is then used instead.
 	Kept bool
-	// BounceDomain is where bounces go; empty: to the sender's domain, which then needs SPF.
+	// BounceDomain receives bounces; empty: the sender's domain does, and then needs SPF.
 	BounceDomain string
 }
 
@@ -372,7 +372,7 @@ func (a *domainRecords) link(c *web.Call, id string) (out recordsLink, err error
 	d, err := a.store.SenderDomain(c, id)
 	t := auth.RecordsToken{DomainID: d.ID, IssuedAt: c.Now}
 	return recordsLink{
-		c.PublicURL() + RecordsPath + "?" + url.Values{"token": {a.sealer.SealRecords(t)}}.Encode(),
+		c.PublicURL() + recordsPath + "?" + url.Values{"token": {a.sealer.SealRecords(t)}}.Encode(),
 		c.Now.Add(auth.RecordsTTL),
 	}, err
 }

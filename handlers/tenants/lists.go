@@ -37,7 +37,8 @@ type lists struct {
 	confirmToken string // the configured default of confirm_token
 }
 
-// FindList looks for the list in the path of a request, and for the caller's rights to it.
+// FindList finds the list in the path of a request. It returns an error if the caller may not perform the route's
+// action on it.
 func FindList(c *web.Call) error {
 	l, err := c.Store().List(c, c.ID())
 	return web.OwnRecord(c, l.TenantID, core.ActionListRead, err, core.ErrListNotFound)

@@ -16,17 +16,17 @@ import (
 	"newsletterd/store/db"
 )
 
-// RelayOptions is how mails leave.
+// RelayOptions says how emails are sent.
 type RelayOptions struct {
-	State core.RelayState // of the configuration; an empty transport means smtp
-	From  string          // the daemon's own address
-	Kept  bool            // the database has the daemon's own mail server; State is how emails leave while none is set
-	// Locked says that no other server may be set there.
+	State core.RelayState // from the configuration; an empty transport means smtp
+	From  string          // address of the server itself
+	Kept  bool            // the database can have the default mail server; State applies while none is set
+	// Locked reports whether the one in the database can't be changed.
 	Locked bool
-	// Test sends a mail by a relay of a tenant, with its password, or by the daemon's own where r is nil; nil: none can
-	// be tested.
+	// Test sends an email through a tenant's relay, with its password, or through the default mail server if r is nil;
+	// nil: there are no tests.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
-	// TestOwn sends a mail by the daemon's own mail server as the database has it. It must be set where Kept is.
+	// TestOwn sends an email through the default mail server in the database. It must be set if Kept is.
 	TestOwn func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 }
 
@@ -177,7 +177,7 @@ func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
 	return nil, nil
 }
 
-// TestMail returns the message that tries a mail server, with lines that end with CRLF.
+// TestMail returns the message that tests a mail server, with lines that end in CRLF.
 func TestMail(from, to string, now core.Instant) []byte {
 	domain := cmp.Or(core.Email(from).Domain(), "localhost")
 	return []byte(strings.ReplaceAll(fmt.Sprintf(`From: <%s>
@@ -219,7 +219,7 @@ func (r *Room) mailServerRoutes(t *web.Table) {
 		Refuses(web.Clash("The configuration file sets the mail server"))
 }
 
-// Now returns how emails leave that have no relay of their own.
+// Now returns how emails without a relay of their own are sent.
 func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState, error) {
 	state := o.State
 	state.Transport = cmp.Or(state.Transport, "smtp")
@@ -244,7 +244,7 @@ func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState
 	}, nil
 }
 
-// Folder reports whether emails of a tenant are saved to a folder, where they reach no one.
+// Folder reports whether a tenant's emails are only saved to a folder.
 func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenant) (bool, error) {
 	if t != nil && len(t.Relays) > 0 {
 		return false, nil
@@ -253,8 +253,8 @@ func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenan
 	return state.Transport == "directory", err
 }
 
-// Reaches returns core.ErrNoMailServer where emails of a tenant would be saved to a folder, unless that is what testing
-// asks for, and core.ErrMailServerSet where they would reach people although it does.
+// Reaches returns core.ErrNoMailServer if a tenant's emails are only saved to a folder. With testing, it returns
+// core.ErrMailServerSet if they are not.
 func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tenant, testing bool) error {
 	folder, err := o.Folder(ctx, s, t)
 	switch {
@@ -290,8 +290,8 @@ func (a relays) setServer(c *web.Call, in newMailServer) (out core.RelayTest, er
 	return a.SetServer(c, a.store, &m, in.TestTo, web.Actor(c), c.Now)
 }
 
-// CheckServer judges a mail server that is to become the daemon's own, and fills in what it lacks. Conflict: the
-// configuration has it.
+// CheckServer checks a new default mail server and fills in missing fields. It returns a conflict if the configuration
+// sets the server.
 func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.MailServer) error {
 	if err := o.editable(); err != nil {
 		return err
@@ -309,8 +309,8 @@ func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.
 	return err
 }
 
-// SetServer sends a test email by a mail server that CheckServer has judged, and makes it the daemon's own if it
-// accepts that. Else the error is a core.MailServerRefused, and nothing is changed.
+// SetServer sends a test email through a mail server that passed CheckServer. If the server accepts it, it becomes the
+// default mail server. Otherwise, SetServer returns a core.MailServerRefused and changes nothing.
 func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.MailServer, to core.Email, actor string,
 	now core.Instant,
 ) (out core.RelayTest, err error) {
@@ -332,8 +332,8 @@ func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.Ma
 	return out, s.SetMailServer(ctx, m, actor, now)
 }
 
-// RemoveServer takes the daemon's own mail server away. It returns core.ErrNotFound where none is set. Conflict: the
-// configuration has it.
+// RemoveServer removes the default mail server. It returns core.ErrNotFound if none is set, and a conflict if the
+// configuration sets it.
 func (o *RelayOptions) RemoveServer(ctx context.Context, s *store.Store, actor string, now core.Instant) error {
 	if err := o.editable(); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // templates serves /api/admin/templates.
 type templates struct{ store *store.Store }
 
-// TemplateInput is what a caller wants a template to be; an absent field stays as it is.
+// TemplateInput is the body of a new or changed template. Missing fields stay unchanged.
 type TemplateInput struct {
 	TenantID string  `json:"tenant_id"` // of a new one
 	Name     *string `json:"name" like:"template_name" min:"1" max:"100"`
