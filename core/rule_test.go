@@ -258,7 +258,7 @@ func TestInline(t *testing.T) {
 		`{"segment":"c"}`: `{"on_list":"2"}`,
 		`{"not":{"segment":"a"}}`: `{"not":{"all":[{"any":[{"on_list":"1"},{"on_list":"2"}]},` +
 			`{"not":{"on_list":"2"}}]}}`,
-		`{"segment":"d"}`:              "rule.all[0].any[1]: segments may refer to each other at most 3 levels deep.",
+		`{"segment":"d"}`:              "rule.all[0].any[1]: segments can refer to each other at most 3 levels deep.",
 		`{"any":[{"segment":"self"}]}`: "rule.any[0].not: segment self refers to itself.",
 		`{"segment":"ping"}`:           "rule: segment ping refers to itself.",
 		`{"not":{"segment":"gone"}}`: "The segment can't be evaluated: segment no doesn't exist. " +
