@@ -38,7 +38,7 @@ func TestImportsByCommand(t *testing.T) {
 		t.Errorf("ended: %s", got)
 	}
 	out, err := f.Cmd("admin", "import", "cancel", "--id", j.ID).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "The import has the status cancelled, so this is not possible.") {
+	if err == nil || !strings.Contains(string(out), "This is not possible while the import has the status cancelled.") {
 		t.Errorf("ended again: %v %s", err, out)
 	}
 }
