@@ -13,7 +13,7 @@ type List struct {
 	Name     string `json:"name" db:"name"`
 	Status   string `json:"status" db:"status" enum:"active|inactive"`
 	// empty means the configured default
-	ConfirmToken string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted"`
+	ConfirmToken string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted" about:"Whether the confirm_token in the response to a signup confirms the subscription; missing: the server's default"`
 	// last value set by an operator; other callers can't set a less strict confirm_token
 	ConfirmFloor       string `json:"-" db:"confirm_floor"`
 	RequireMailedProof bool   `json:"require_mailed_proof" db:"require_mailed_proof"`
@@ -85,7 +85,7 @@ type ListInput struct {
 	TenantID           *string `json:"tenant_id"`
 	Name               *string `json:"name" like:"name" max:"200"`
 	Status             *string `json:"status" enum:"active|inactive"`
-	ConfirmToken       *string `json:"confirm_token" oneof:"|live|receipt|trusted"`
+	ConfirmToken       *string `json:"confirm_token" oneof:"|live|receipt|trusted" about:"Whether the confirm_token in the response to a signup confirms the subscription. live: it does; receipt: only the link in the email does; trusted: it does for callers with newsletter:events.write; empty: the server's default"`
 	RequireMailedProof *bool   `json:"require_mailed_proof"`
 	SyncRemovesAbsent  *bool   `json:"sync_removes_absent"`
 
