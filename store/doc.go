@@ -8,9 +8,10 @@
 //	store/devices       devices, agents, models, shares
 //	store/campaigns     the send side: campaigns, jobs, recipients, subscribers
 //	store/members       the member side: subscriptions and consents
-//	store/audience      segments, and who belongs to them
+//	store/audience      segments and tags, and who matches rules
 //	store/imports       subscriptions from files
-//	store/people        operations that span all of these
+//	store/people        operations that span the rooms above
+//	store/bulk          bulk actions: the same change for many subscribers of a list
 //
 // A room imports only the rooms above it in this list; campaigns and members never import each other.
 // cmd/newsletterd/imports_test.go enforces this. store.go opens the file.
