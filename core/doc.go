@@ -14,9 +14,10 @@
 //	family          one sign-in of a user at a client, with all tokens issued from it; revoked as a whole
 //	browser         a browser in which a user is signed in to newsletterd; it holds a session
 //	session         the cookie of a browser, and the data stored for it
+//	known browser   a browser with the cookie of an earlier sign-in of the user; auth calls it Device
 //	scope           what a token permits
 //	epoch           a number of a user; incrementing it ends everything issued so far
-//	device, agent   a user's machine, and the program on it; a representative device speaks for its owner
+//	device, agent   a user's machine (not a browser), and the program on it; a representative device speaks for its owner
 //	model           an uploaded file in the library, with a visibility; a share lets one more person see it
 //
 // The member side, which subscribers deal with:
@@ -50,8 +51,12 @@
 //	segment, rule   a rule about subscribers, saved under a name; its conditions are leaves
 //	inlined         a rule in which each reference to a segment is replaced by that segment's rule
 //	campaign        content and settings: subject, bodies, template, tracking
+//	draft           the state of a campaign before review and approval; campaigns.Draft: a version, compiled
+//	version         a campaign as saved; an approval or a send names one
+//	media           an image or a document that a tenant stores for its emails
 //	send job        one send of a campaign to a list; job for short
-//	frozen content  what a job sends, as it was when the job was created
+//	frozen copy     the content that an approval or a job has fixed (CampaignCopy); it never changes
+//	frozen content  the sender, names, texts and template fixed with it (FrozenContent)
 //	window          the delivery window of a job: the time in which it may send
 //	recipient       one subscriber of one job: queued, deferred, sent, failed or skipped
 //	deferred        temporarily refused, and retried later
@@ -73,6 +78,7 @@
 //
 // Everywhere:
 //
+//	room            a package with everything of one area: its tables below store, its endpoints below handlers
 //	record          a row of the database as a Go value
 //	claim, finish, release   take work; record its outcome; give it back
 //	seen            ids and nonces that were already accepted
