@@ -5,6 +5,7 @@
 //	commands.go     the tree of commands
 //	cli/            the frame of the command line: flags, questions, help, output; terminal/: words for a person at it
 //	admin/          the commands on records: admin, publish, render, why
+//	frontmatter/    front matter: the TOML or YAML at the start of a file that publish sends
 //	config/         TOML, environment and flags → Config; checks; printing
 //	parts/          what the daemon and the commands make from the configuration
 //	log.go          slog: form, level, what is masked
