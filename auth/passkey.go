@@ -274,8 +274,8 @@ type PasskeyAnswer struct {
 }
 
 // SignInByPasskey signs a user in with a passkey that has verified its user, which counts as both factors. The errors
-// are ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys, store.ErrPasskeyGone, store.ErrPasskeyCopied and one of kind
-// TooMany.
+// are ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys, identity.ErrPasskeyGone, identity.ErrPasskeyCopied and one
+// of kind TooMany.
 func (p *Provider) SignInByPasskey(ctx context.Context, a PasskeyAnswer, r SignInRequest, now core.Instant) (
 	b core.Browser, device string, err error,
 ) {

@@ -138,7 +138,7 @@ func (p *Provider) postpone(ctx context.Context, try identity.LoginAttempt, reha
 
 // FinishSignIn completes a sign-in with a code. r describes the browser. If the user had to set up an app, the code
 // confirms it, and the returned recovery codes must be shown once. The errors are ErrBadCode, ErrPendingOver,
-// store.ErrSignInStale if the user has changed since, and one of kind TooMany.
+// identity.ErrSignInStale if the user has changed since, and one of kind TooMany.
 func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code string, r SignInRequest,
 	now core.Instant,
 ) (b core.Browser, device string, recovery []string, err error) {
@@ -199,7 +199,7 @@ type TOTPSetup struct {
 }
 
 // SetUpTOTP creates the secret of a new authenticator app. If the user's address is not verified, it returns
-// ErrFactorUnverified. If the user has a second factor, it returns store.ErrFactorSet.
+// ErrFactorUnverified. If the user has a second factor, it returns identity.ErrFactorSet.
 func (p *Provider) SetUpTOTP(ctx context.Context, u core.User, now core.Instant) error {
 	if !u.EmailVerified {
 		return ErrFactorUnverified
@@ -231,7 +231,7 @@ func (p *Provider) host() string {
 
 // ConfirmTOTP makes the app prepared by SetUpTOTP the user's second factor and returns the recovery codes, which must
 // be shown once. If the code is not the app's, it returns ErrBadCode. If no setup is pending, it returns
-// core.ErrNotFound. If the user has changed since the sign-in, it returns store.ErrSignInStale.
+// core.ErrNotFound. If the user has changed since the sign-in, it returns identity.ErrSignInStale.
 func (p *Provider) ConfirmTOTP(ctx context.Context, u core.User, code string, look core.MailStyle, now core.Instant) (
 	[]string, error,
 ) {

@@ -26,7 +26,7 @@ var ErrSetupOver = &core.Error{
 }
 
 // SetupToken returns the token of the link with which the first operator creates an account. It is valid for SetupTTL
-// or until there is an operator. If there already is one, it returns store.ErrOperatorExists.
+// or until there is an operator. If there already is one, it returns identity.ErrOperatorExists.
 func SetupToken(ctx context.Context, s *store.Store, now core.Instant) (string, error) {
 	if err := s.NoOperator(ctx); err != nil {
 		return "", err

@@ -159,7 +159,7 @@ func (a archive) url(list *core.ListWithTenant) string { return page.ArchiveURL(
 // archivePage is how many issues a page of an archive lists.
 const archivePage = 20
 
-// archiveIndex is the Data of pages/archive.html.
+// archiveIndex is the Data of handlers/page/pages/archive.html.
 type archiveIndex struct {
 	About         []string // paragraphs
 	Issues        []shownIssue
@@ -207,7 +207,7 @@ func firstOf(all []string) string {
 	return all[0]
 }
 
-// archiveIssue is the Data of pages/issue.html.
+// archiveIssue is the Data of handlers/page/pages/issue.html.
 type archiveIssue struct {
 	shownIssue
 	Frame          string

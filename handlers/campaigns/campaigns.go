@@ -25,7 +25,7 @@ type campaignsAPI struct {
 	relay  *tenants.RelayOptions // how emails leave
 }
 
-// campaignRoutes are what is written, looked at, approved and sent.
+// campaignRoutes adds the routes for campaigns as records.
 func (r *Room) campaignRoutes(t *web.Table) {
 	a := r.campaigns()
 	const all, item = "/api/campaigns", "/api/campaigns/:id"
@@ -87,7 +87,7 @@ func (in *newCampaign) CheckInput() error {
 	return validIdempotencyKey(in.Key)
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *newCampaign) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[newCampaign](), unknown)
 }
@@ -98,7 +98,7 @@ type changedCampaign struct {
 	IfMatch *string `header:"If-Match"`
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *changedCampaign) JudgeKeys(unknown []string) error {
 	var others []string
 	for _, key := range unknown {

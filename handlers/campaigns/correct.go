@@ -43,7 +43,7 @@ type correctionInput struct {
 	Text    *string `json:"text" max:"1048576" about:"Text part for kind html; defaults to the sent text"`
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *correctionInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[correctionInput](), unknown)
 }

@@ -299,7 +299,7 @@ func (in *campaignSending) times(t *core.Tenant) (n core.NewJob, err error) {
 	return n, nil
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *campaignSending) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[campaignSending](), unknown)
 }

@@ -117,7 +117,7 @@ func (r *Room) sendJobRoutes(t *web.Table) {
 		Refuses(web.Clash("The job hasn't ended, reached everyone, or was already retried"))
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (t *TrackingOptions) JudgeKeys(unknown []string) (err error) {
 	t.warnings, err = core.JudgeJobKeys(core.JobTracking, unknown)
 	return err
@@ -150,7 +150,7 @@ type createSendJobRequest struct {
 	warnings []string // about its keys
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *createSendJobRequest) JudgeKeys(unknown []string) (err error) {
 	in.warnings, err = core.JudgeJobKeys(core.JobBody, unknown)
 	return err
@@ -358,7 +358,7 @@ type jobTimes struct {
 	TimeZone    string  `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *jobTimes) JudgeKeys(unknown []string) error {
 	for _, key := range unknown {
 		return core.Invalidf(key,

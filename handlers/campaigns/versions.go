@@ -207,12 +207,12 @@ func takeIDs(field string, from, to *[]string) error {
 	return nil
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *contentInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[contentInput](), unknown)
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *utmInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[utmInput](), unknown)
 }
@@ -285,7 +285,7 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 	return f.Check()
 }
 
-// JudgeKeys implements keyJudge.
+// JudgeKeys implements the web package's interface keyJudge.
 func (in *followUpInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[followUpInput](), unknown)
 }

@@ -98,7 +98,7 @@ type joinForm struct {
 	Password string `form:"new_password"`
 }
 
-// invited is the Data of pages/invitation.html.
+// invited is the Data of handlers/page/pages/invitation.html.
 type invited struct {
 	Token, Lang, Email, Name string
 	By, Tenant               string // who invites, and into whose newsletters; empty: as an operator

@@ -16,7 +16,7 @@ type registerForm struct {
 	Password string `form:"password"`
 }
 
-// registering is the Data of pages/register.html.
+// registering is the Data of handlers/page/pages/register.html.
 type registering struct{ Client, Continue, Email, Back string }
 
 // registerPage shows the form, with the looks of the client's tenant that the account is wanted for.

@@ -16,7 +16,7 @@ import (
 // it shows one button, and its form acts. They need no script and no cookie; the token is all the proof there is.
 type newsletterPages struct{ newsletter }
 
-// press is the Data of a page with one button (pages/press.html).
+// press is the Data of a page with one button (handlers/page/pages/press.html).
 type press struct {
 	Text, Action, Token, Button string
 	Reasons                     []page.Reason // that may be given
@@ -220,8 +220,8 @@ func (p newsletterPages) unsubscribe(c *web.Call, in leaveForm) (web.HTML, error
 	return p.left(c, t, leftAt, "")
 }
 
-// left is the Data of the page after an unsubscribing (pages/left.html). Undo is the token that takes it back, or
-// several separated by blanks; empty where the reader's mail holds it.
+// left is the Data of the page after an unsubscribing (handlers/page/pages/left.html). Undo is the token that takes it
+// back, or several separated by blanks; empty where the reader's mail holds it.
 type left struct {
 	Lines      []string
 	Undo, Back string

@@ -24,7 +24,7 @@ type holder struct {
 	sent    bool                 // it has just been sent
 }
 
-// manageData is the Data of pages/preferences.html.
+// manageData is the Data of handlers/page/pages/preferences.html.
 type manageData struct {
 	Token, List string
 	Fields      []page.FormField

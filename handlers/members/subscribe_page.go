@@ -16,10 +16,10 @@ import (
 // is stored.
 const honeypot = "_website"
 
-// Undeclared fields of a form become preferences too, so many at the most.
+// maxFreeFields is how many undeclared fields of a form may become preferences.
 const maxFreeFields = 20
 
-// subscribeData is the Data of pages/subscribe.html.
+// subscribeData is the Data of handlers/page/pages/subscribe.html.
 type subscribeData struct {
 	Action, Email, Source string
 	Description, Consent  []string // paragraphs

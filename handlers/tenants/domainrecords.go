@@ -109,7 +109,7 @@ func (a *domainRecords) forget(domain string) {
 	})
 }
 
-// look is one look at the records of a domain.
+// recordsLook is one look at the records of a domain.
 type recordsLook struct {
 	*domainRecords
 	ctx    context.Context

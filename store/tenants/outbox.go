@@ -191,7 +191,7 @@ type OutboxFilter struct {
 	TenantID, ListID string
 	SubscriptionID   string // requires ListID
 	Type             string
-	State            string // EventWaiting or EventDead
+	State            string // core.EventWaiting or core.EventDead
 	EndpointID       string
 }
 
