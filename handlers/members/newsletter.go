@@ -26,8 +26,8 @@ type newsletter struct {
 	leaves  *web.OriginLimits // of requests for unsubscribe tokens
 }
 
-// meansReceipt marks a token that has the form of one that confirms, and confirms nothing.
-const meansReceipt = "receipt"
+// proofReceipt marks a token that has the form of one that confirms, and confirms nothing.
+const proofReceipt = "receipt"
 
 type subscribeRequest struct {
 	ListID      string           `json:"list_id" is:"required" min:"1"`
@@ -91,6 +91,7 @@ func (r *Room) newsletterRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(disabling...)
+	// The specification can be read as declaring this path, too.
 	t.Add("POST", "/api/api/subscriptions/disable", web.Bearer(core.ScopeEventsWrite), web.Member, disable,
 		"Block an address and end its subscriptions").Named("disableSubscriptionsByItsDeclaredPath").
 		Example(web.Object{
@@ -115,7 +116,8 @@ func checkListAnd(listID string, p core.Preferences) error {
 	return p.Check("preferences")
 }
 
-// pendingSubscriptionResponse is PendingSubscriptionResponse.
+// pendingSubscriptionResponse is the specification's PendingSubscriptionResponse: the subscription, and the token in
+// the answer.
 type pendingSubscriptionResponse struct {
 	core.Subscription
 	ConfirmToken string `json:"confirm_token"`
@@ -139,18 +141,18 @@ func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubs
 		return out, err
 	}
 	out.Subscription, request.Preferences = sub, sub.Preferences
-	out.ConfirmToken, err = a.store.AnsweredToken(c, rowID, a.means(c, list), request, c.Now)
+	out.ConfirmToken, err = a.store.AnsweredToken(c, rowID, a.proofOf(c, list), request, c.Now)
 	return out, err
 }
 
-// means is what the token in the answer is good for.
-func (a newsletter) means(c *web.Call, list *core.ListWithTenant) string {
+// proofOf returns what the token in the answer is good for.
+func (a newsletter) proofOf(c *web.Call, list *core.ListWithTenant) string {
 	mode := list.ConfirmMode(a.options.ConfirmToken)
 	trusted := mode == core.ConfirmTrusted && maintains(c, list)
 	if mode == core.ConfirmLive || trusted {
 		return core.ProofResponse
 	}
-	return meansReceipt
+	return proofReceipt
 }
 
 // requestOrigin is where the request came from, for the ledger.
@@ -208,12 +210,12 @@ func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why st
 	leftAt core.Instant, err error,
 ) {
 	a.hideFromOriginOf(c, t.ListID)
-	means := core.ProofMailed
+	proof := core.ProofMailed
 	if t.Kind == auth.UnsubscribeRequested {
-		means = core.ProofResponse
+		proof = core.ProofResponse
 	}
 	sub, err = a.store.Unsubscribe(c, members.UnsubscribeRequest{
-		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Proof: means, JobNo: t.JobNo,
+		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Proof: proof, JobNo: t.JobNo,
 		Origin: requestOrigin(c, source), Reason: why,
 	}, c.Now)
 	gone := errors.Is(err, core.ErrNotFound)
