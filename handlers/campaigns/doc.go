@@ -3,8 +3,8 @@
 //
 //	room.go              Room: dependencies of the endpoints and pages
 //	campaigns.go         campaigns as records
-//	look.go              checks and previews of campaigns
-//	send.go              reviews, tests, audience, sending
+//	look.go              checks, previews, audience and tests of campaigns
+//	send.go              reviews, approval, sending
 //	tag.go               the ETag of a campaign, which an approval names
 //	versions.go          versions of a campaign, and the fields of a new one
 //	links.go correct.go  fixed links and corrections of sent campaigns

@@ -46,7 +46,8 @@ type Room struct {
 	mails    mailCache           // emails that pages show
 }
 
-// Routes adds the endpoints, and the pages except the review page.
+// Routes adds the endpoints, and the pages except the review page. Call it before HiddenInDark and OnPlate: it sets the
+// memory that they share with the endpoints.
 func (r *Room) Routes(t *web.Table) {
 	r.pictures = semaphore.NewWeighted(picture.MaxMemory)
 	r.archiveRoutes(t)

@@ -11,7 +11,6 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 	"newsletterd/store/campaigns"
 )
 
@@ -57,64 +56,6 @@ func (r *Room) campaignSendRoutes(t *web.Table) {
 
 func (a campaignsAPI) drafts(c *web.Call) drafts.Drafts {
 	return drafts.Drafts{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL(), Checks: a.checks}
-}
-
-// draftTest says where tests of a campaign go.
-type draftTest struct {
-	Version int64 `json:"version" like:"whole"`
-	// absent: to the test group of the campaign, else to that of its tenant
-	To *[]string `json:"to" min:"1" max:"20" each:"email" about:"Defaults to the test addresses"`
-}
-
-// queuedTests says that mails will go out, and where to.
-type queuedTests struct {
-	queued
-	To []core.Email `json:"to"`
-}
-
-// maxTests is how many addresses one request for tests may name.
-const maxTests = 20
-
-// test sends to the test group and the team, where the caller may send tests to no one else.
-func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err error) {
-	var to []core.Email
-	if in.To != nil {
-		if len(*in.To) == 0 || len(*in.To) > maxTests {
-			return out, core.Invalidf("to", "to must have 1 to %d addresses.", maxTests)
-		}
-		for _, address := range *in.To {
-			email, err := core.ParseEmail(address)
-			if err != nil {
-				return out, core.Invalidf("to", "to: %q is not a valid email address.", address)
-			}
-			to = append(to, email)
-		}
-	} else if to, err = a.drafts(c).TestGroup(c, a.found(c), in.Version); err != nil {
-		return out, err
-	}
-	for _, email := range to {
-		if err := mayTest(c, a.store, email); err != nil {
-			return out, err
-		}
-	}
-	draft, _, err := a.drafts(c).Complete(c, a.found(c), in.Version, c.Now)
-	if err != nil {
-		return out, err
-	}
-	return queuedTests{queued{"queued"}, to}, a.store.AddCampaignTests(c, &draft, to, c.Now)
-}
-
-// mayTest returns an error where the caller may not send tests to an address: editors send them to the test group of
-// the tenant, and to the team.
-func mayTest(c *web.Call, s *store.Store, email core.Email) error {
-	if c.Caller.May(core.ActionTestAnyone, c.Tenant) {
-		return nil
-	}
-	is, err := s.InTestGroup(c, c.Tenant, email)
-	if err == nil && !is {
-		err = core.Lacking(core.ActionTestAnyone)
-	}
-	return err
 }
 
 // draftReview asks for another person's approval.
@@ -317,54 +258,6 @@ type sentCampaign struct {
 	Status    core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
 	StartsAt  core.Instant   `json:"starts_at"` // until then the campaign can be made a draft again
 	Audience  audience       `json:"audience"`
-}
-
-// audience is to whom a campaign goes, as it is now: it is counted again when it goes out.
-type audience struct {
-	core.Audience
-	Warnings []string     `json:"warnings"`
-	BestAt   core.Instant `json:"best_at,omitzero"` // the next hour in which the tenant's subscribers open most, where that is known
-
-	// segments decide on the recipients, and the caller may not see people: recipients and outside are rounded
-	IsCoarse bool `json:"coarse,omitempty"`
-}
-
-// audienceOf returns the counts of a version's audience as the caller may see them.
-func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted core.Audience) audience {
-	out := audience{Audience: counted, Warnings: []string{}}
-	out.IsCoarse = out.CoarseFor(c.Caller, a.found(c).TenantID, f)
-	for _, w := range []string{out.Warning(), out.Unfinished()} {
-		if w != "" {
-			out.Warnings = append(out.Warnings, w)
-		}
-	}
-	return out
-}
-
-// countedVersion asks for the sum of a version's audience.
-type countedVersion struct {
-	Version  int64 `query:"version" like:"whole"`
-	Estimate bool  `query:"estimate"` // from a sample, if the lists are long
-}
-
-// countAudience says to whom a campaign would go now.
-func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, error) {
-	of := a.found(c)
-	fields, err := a.store.CountedVersion(c, of, in.Version)
-	if err != nil {
-		return audience{}, err
-	}
-	budget := core.AudienceBudget
-	if in.Estimate {
-		budget = core.AudienceEstimate
-	}
-	counted, err := a.store.CountAudience(c, of.TenantID, &fields, budget)
-	if err != nil {
-		return audience{}, err
-	}
-	out := a.audienceOf(c, &fields, counted)
-	out.BestAt = counted.BestTime(c.Now)
-	return out, err
 }
 
 func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, err error) {

@@ -42,10 +42,6 @@ func (r *Room) subscriberRoutes(t *web.Table) {
 	s := subscribers{r.Store, r.Rules}
 	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
-	t.Add("GET", "/api/admin/why", web.Admin(core.ActionPeopleRead), web.Member, web.Query(s.why),
-		"Show why an address got no email: its subscriptions, blocks, last emails and server responses").
-		Named("explainDelivery").
-		Refuses(web.BadEmail)
 	t.Add("GET", all, web.Admin(core.ActionPeopleMasked), web.Member, web.Search(s.list).Fails(core.NotFound),
 		"List subscribers; a page can be short even if another follows").Named("listSubscribers").
 		Refuses(

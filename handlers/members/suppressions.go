@@ -39,11 +39,15 @@ type suppression struct {
 	block
 }
 
-// suppressionRoutes are the addresses that no list of a tenant mails.
+// suppressionRoutes adds the routes for addresses that no list of a tenant mails, and for why one got no email.
 func (r *Room) suppressionRoutes(t *web.Table) {
 	p := suppressions{r.Store}
 	const off = "/api/admin/suppressions"
 	may := web.Admin(core.ActionSuppressionManage)
+	t.Add("GET", "/api/admin/why", web.Admin(core.ActionPeopleRead), web.Member, web.Query(p.why),
+		"Show why an address got no email: its subscriptions, blocks, last emails and server responses").
+		Named("explainDelivery").
+		Refuses(web.BadEmail)
 	t.Add("GET", off, may, web.Member, web.Search(p.list), "List the blocked addresses of a tenant with the reasons").
 		Named("listSuppressions").
 		Refuses(web.BadEmail)
@@ -204,7 +208,7 @@ type whyAnswer struct {
 }
 
 // why shows all that tells why an address got no email.
-func (a subscribers) why(c *web.Call, in whyQuery) (out whyAnswer, err error) {
+func (a suppressions) why(c *web.Call, in whyQuery) (out whyAnswer, err error) {
 	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {
 		return out, err

@@ -27,6 +27,26 @@ func (g *gathered) Begin() {
 	clear(g.queues)
 }
 
+// End writes the operation's changes to the queues of endpoints, one row for each endpoint.
+func (g *gathered) End(tx *db.Tx) error {
+	for id, q := range g.queues {
+		if len(q.dropped.Counts) > 0 {
+			if err := tellDropped(tx, id, q); err != nil {
+				return err
+			}
+		}
+		if q.change == 0 && q.grown == 0 && len(q.dropped.Counts) == 0 {
+			continue
+		}
+		_, err := tx.Exec("UPDATE webhook_endpoint SET waiting = waiting + ?1, waiting_bytes = waiting_bytes + ?4, "+
+			"dropped_id = iif(?2 > 0, ?2, dropped_id) WHERE id = ?3", q.change, q.droppedID, id, q.grown)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Done adds the operation's changes to those of the transaction.
 func (g *gathered) Done() {
 	g.all.add(g.counts)
