@@ -2,301 +2,135 @@ package auth
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"newsletterd/core"
 )
 
-// Authorization is an authorization request (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1) whose
-// answer may go to its redirect URI.
-type Authorization struct {
-	Client       core.Client
-	RedirectURI  string
-	ResponseMode string // query or form_post
-	State        string
-	Scopes       []string // requested and registered, before the user's roles are considered
-	Nonce        string
-	Challenge    string // S256; empty if the client doesn't need one
-	MaxAge       time.Duration
-	HasMaxAge    bool
-	LoginHint    string
-	IDTokenHint  string
-	Claims       ClaimsRequest // including id_token.acr if acr_values requests it
-	prompt       []string
+// AuthorizeRequest is an authorization request with the state of the browser that sent it.
+type AuthorizeRequest struct {
+	Query     url.Values
+	BrowserID string // of the session; empty: no user is signed in
+	Fresh     bool   // the user has just signed in for this request
+	AgreedBy  string // the user who has just consented to this request
+	Denied    bool   // the user has just refused consent
+	Remote    netip.Addr
+	UserAgent string
 }
 
-// AuthorizeError is the error for an authorization request that gets no code. If the redirect URI is not trusted,
-// Request is nil and the error appears only on a page (RFC 6749 section 4.1.2.1).
-type AuthorizeError struct {
-	Code        string
-	Description string
-	Parameter   string         // the faulty one, for the page
-	Client      *core.Client   // nil if it is unknown
-	Request     *Authorization // request whose redirect URI receives the error
+// AuthorizeReply is the result of an authorization request.
+type AuthorizeReply struct {
+	Step     Step // StepCode: the answer is complete, with a code or an error
+	Request  *Authorization
+	Scopes   []string     // scopes that can be granted
+	Consent  []string     // scopes to ask the user for, including those of claims requested by name
+	Visitor  core.Visitor // the signed-in user; zero: none
+	Fields   [][2]string  // parameters of the answer
+	Location string       // redirect URI with these parameters if the response mode is query
+	Error    string       // error code, if the answer is an error
+	// Fault is the error in the request, for the log; nil means none. A visitor who isn't signed in must sign in
+	// before the client receives the error (StepLogin).
+	Fault *AuthorizeError
 }
 
-// Error returns the error and, if known, the client, for the log.
-func (e *AuthorizeError) Error() string {
-	text := e.Code + ": " + e.Description
-	if e.Client != nil {
-		text += " (client " + e.Client.ID + ", " + strconv.Quote(e.Client.Name) + ")"
-	}
-	return text
-}
-
-// Codes of authorization errors (RFC 6749 section 4.1.2.1, OpenID Connect Core sections 3.1.2.6 and 6).
-const (
-	codeInvalidRequest  = "invalid_request"
-	codeInvalidScope    = "invalid_scope"
-	codeLoginRequired   = "login_required"
-	codeConsentRequired = "consent_required"
-	codeAccessDenied    = "access_denied"
-	codeUnmet           = "unmet_authentication_requirements" // section 2 of the specification of that name
-)
-
-// ParseAuthorization checks an authorization request. client returns a client by its id, or core.ErrNotFound if there
-// is none; its other errors are returned unchanged. An error in the request is an *AuthorizeError.
-func ParseAuthorization(q url.Values, client func(id string) (core.Client, error)) (*Authorization, error) {
-	a := &Authorization{ResponseMode: "query"}
-	if err := a.trust(q, client); err != nil {
-		return nil, err
-	}
-	if err := a.parse(q); err != nil {
-		err.Request, err.Client = a, &a.Client
-		return nil, err
-	}
-	return a, nil
-}
-
-// trust finds the client and checks that the redirect URI is registered for it.
-func (a *Authorization) trust(q url.Values, client func(id string) (core.Client, error)) error {
-	refuse := func(parameter, description string) error {
-		e := &AuthorizeError{Code: codeInvalidRequest, Description: description, Parameter: parameter}
-		if a.Client.ID != "" {
-			e.Client = &a.Client
-		}
-		return e
-	}
-	id, ok := once(q, "client_id")
-	if !ok || id == "" {
-		return refuse("client_id", "The parameter client_id must be given once.")
-	}
-	c, err := client(id)
-	if core.KindOf(err) == core.NotFound {
-		return refuse("client_id", "Unknown client_id. Check it in the settings of the app.")
-	}
+// Authorize evaluates an authorization request and answers it if no further step is needed (RFC 6749 section 4.1,
+// OpenID Connect Core section 3.1.2). If the redirect URI can't be trusted, it returns an *AuthorizeError. Other
+// errors mean that the request could not be evaluated. Any other error in the request goes to the redirect URI after
+// the user has signed in (RFC 9700 section 4.11.2), or immediately with prompt=none.
+func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.Instant) (AuthorizeReply, error) {
+	a, err := ParseAuthorization(r.Query, func(id string) (core.Client, error) { return p.store.Client(ctx, id) })
 	if err != nil {
-		return err
+		return p.refuseVisitor(ctx, err, r, now)
 	}
-	a.Client = c
-	if c.DisabledAt != 0 {
-		return refuse("client_id", "This client is disabled. Contact the server administrator.")
+	reply := AuthorizeReply{Request: a}
+	var v Visit
+	if v, reply.Visitor, err = p.visit(ctx, a, r, now); err != nil {
+		return p.refuseVisitor(ctx, err, r, now)
 	}
-	uri, ok := once(q, "redirect_uri")
-	if !ok || uri == "" {
-		return refuse("redirect_uri", "The parameter redirect_uri must be given once.")
+	if r.Denied && v.UserID != "" {
+		return p.refuse(a.Deny())
 	}
-	if !Registered(c.RedirectURIs, uri, c.ClientType == core.ClientPublic) {
-		return refuse("redirect_uri",
-			"This redirect_uri is not registered for the client. It is compared character by character.")
+	step, scopes, fault := a.Next(v, now)
+	if fault != nil {
+		return p.refuse(fault)
 	}
-	a.RedirectURI = uri
-	a.State, _ = once(q, "state")
-	if mode, _ := once(q, "response_mode"); mode == "form_post" {
-		a.ResponseMode = mode
+	reply.Step, reply.Scopes, reply.Consent = step, scopes, a.Claims.scopes(scopes)
+	if step != StepCode {
+		return reply, nil
 	}
-	return nil
-}
-
-// The parameters that must not be repeated. All others are ignored (RFC 6749 section 3.1).
-var onceOnly = []string{
-	"response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method", "prompt",
-	"max_age", "login_hint", "id_token_hint", "request", "request_uri", "registration", "claims", "acr_values",
-}
-
-// Parameters for which OpenID Connect Core sections 6 and 7.2.1 define specific error codes.
-var unsupported = []struct{ parameter, code string }{
-	{"request", "request_not_supported"},
-	{"request_uri", "request_uri_not_supported"},
-	{"registration", "registration_not_supported"},
-}
-
-func (a *Authorization) parse(q url.Values) *AuthorizeError {
-	for _, name := range onceOnly {
-		if _, ok := once(q, name); !ok {
-			return invalid(name, "The parameter "+name+" is sent more than once.")
-		}
-	}
-	for _, u := range unsupported {
-		if q.Get(u.parameter) != "" {
-			return &AuthorizeError{
-				Code: u.code, Parameter: u.parameter,
-				Description: "The parameter " + u.parameter + " is not supported.",
-			}
-		}
-	}
-	if a.Client.Suspended {
-		return &AuthorizeError{
-			Code: "unauthorized_client", Parameter: "client_id",
-			Description: "The client's tenant is suspended. Contact the server administrator.",
-		}
-	}
-	switch mode := q.Get("response_mode"); mode {
-	case "", "query", "form_post":
-	default:
-		return invalid("response_mode", "response_mode must be query or form_post.")
-	}
-	switch q.Get("response_type") {
-	case "code":
-	case "":
-		return invalid("response_type", "response_type is missing. Set it to code.")
-	default:
-		return &AuthorizeError{
-			Code: "unsupported_response_type", Parameter: "response_type",
-			Description: "response_type must be code.",
-		}
-	}
-	if !slices.Contains(a.Client.GrantTypes, "authorization_code") {
-		return &AuthorizeError{
-			Code: "unauthorized_client", Parameter: "client_id",
-			Description: "This client can't use the authorization code grant. Add authorization_code to its " +
-				"grant_types.",
-		}
-	}
-	a.Nonce, a.LoginHint, a.IDTokenHint = q.Get("nonce"), q.Get("login_hint"), q.Get("id_token_hint")
-	if err := a.parseScope(q.Get("scope")); err != nil {
-		return err
-	}
-	if err := a.parseChallenge(q.Get("code_challenge"), q.Get("code_challenge_method")); err != nil {
-		return err
-	}
-	if err := a.parseClaims(q.Get("claims"), q.Get("acr_values")); err != nil {
-		return err
-	}
-	return a.parsePrompt(q.Get("prompt"), q.Get("max_age"))
-}
-
-// parseClaims reads the claims requested by name. They have no effect without the scope openid.
-func (a *Authorization) parseClaims(claims, acrValues string) *AuthorizeError {
-	if !slices.Contains(a.Scopes, core.ScopeOpenID) {
-		return nil
-	}
-	if claims != "" {
-		var err error
-		if a.Claims, err = ParseClaims(claims); err != nil {
-			return invalid("claims",
-				"claims must be a JSON object as in OpenID Connect Core section 5.5.")
-		}
-		a.Claims.keep(a.Client.Scopes)
-	}
-	if acrValues != "" && !slices.Contains(a.Claims.Claims, acrWord) {
-		a.Claims.Claims = append(a.Claims.Claims, acrWord)
-	}
-	return nil
-}
-
-func (a *Authorization) parseScope(scope string) *AuthorizeError {
-	if !validScopeText(scope) {
-		return &AuthorizeError{
-			Code: codeInvalidScope, Parameter: "scope",
-			Description: "scope is missing or malformed. List scopes, separated by spaces.",
-		}
-	}
-	var err error
-	if a.Scopes, err = grantScopes(scope, a.Client.Scopes, core.AllScopes); err != nil {
-		return &AuthorizeError{
-			Code: codeInvalidScope, Parameter: "scope",
-			Description: "None of the scopes asked for is registered for the client.",
-		}
-	}
-	return nil
-}
-
-// parseChallenge checks the PKCE parameters (RFC 7636 section 4.3). The method plain is not supported, so a challenge
-// without a method, which would mean plain, is refused.
-func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError {
-	if challenge == "" && method == "" && !a.Client.RequirePKCE {
-		return nil
-	}
-	if challenge == "" {
-		return invalid("code_challenge", "code_challenge is missing. This client must use PKCE.")
-	}
-	if method != "S256" {
-		return invalid("code_challenge_method", "code_challenge_method must be S256.")
-	}
-	if !validChallenge(challenge) {
-		return invalid("code_challenge", "code_challenge must be a SHA-256 in base64url, 43 characters.")
-	}
-	a.Challenge = challenge
-	return nil
-}
-
-func (a *Authorization) parsePrompt(prompt, maxAge string) *AuthorizeError {
-	a.prompt = strings.Fields(prompt)
-	if len(a.prompt) > 1 && slices.Contains(a.prompt, "none") {
-		return invalid("prompt", "prompt must not combine none with other values.")
-	}
-	if maxAge == "" {
-		return nil
-	}
-	n, err := strconv.ParseUint(maxAge, 10, 31)
+	code, err := p.addCode(ctx, reply, r, v.Agreed, now)
 	if err != nil {
-		return invalid("max_age", "max_age must be a number of seconds.")
+		return reply, err
 	}
-	a.MaxAge, a.HasMaxAge = time.Duration(n)*time.Second, true
-	return nil
+	reply.Fields, reply.Location = a.Answer([2]string{"code", code}, [2]string{"state", a.State},
+		[2]string{"iss", p.Issuer})
+	return reply, nil
 }
 
-func invalid(parameter, description string) *AuthorizeError {
-	return &AuthorizeError{Code: codeInvalidRequest, Parameter: parameter, Description: description}
-}
-
-// once returns the value of a parameter, or false if the parameter is repeated. An empty value counts as left out.
-func once(q url.Values, name string) (string, bool) {
-	v := q[name]
-	if len(v) == 0 {
-		return "", true
-	}
-	return v[0], len(v) == 1
-}
-
-// Registered reports whether a URI is among the registered ones. URIs are compared character by character (RFC 9700
-// section 2.1). Loopback URIs of a public client may differ in the port (RFC 8252 section 7.3).
-func Registered(registered []string, uri string, public bool) bool {
-	if slices.Contains(registered, uri) {
-		return true
-	}
-	if !public || !core.ValidRedirectURI(uri) {
-		return false
-	}
-	portless, ok := withoutLoopbackPort(uri)
-	return ok && slices.ContainsFunc(registered, func(r string) bool {
-		p, ok := withoutLoopbackPort(r)
-		return ok && p == portless
-	})
-}
-
-// withoutLoopbackPort removes the port from an http URI with a loopback address.
-func withoutLoopbackPort(uri string) (string, bool) {
-	rest, ok := strings.CutPrefix(uri, "http://")
-	if !ok {
-		return "", false
-	}
-	end := strings.IndexAny(rest, "/?")
-	if end < 0 {
-		end = len(rest)
-	}
-	host, path := rest[:end], rest[end:]
-	for _, loopback := range []string{"127.0.0.1", "[::1]", "localhost"} {
-		if port, ok := strings.CutPrefix(host, loopback); ok && (port == "" || port[0] == ':') {
-			return loopback + path, true
+// refuseVisitor is like refuse, but asks a visitor who isn't signed in to sign in first. Otherwise anyone could use a
+// faulty link to a client of theirs to turn the endpoint into an open redirector.
+func (p *Provider) refuseVisitor(
+	ctx context.Context, err error, r AuthorizeRequest, now core.Instant,
+) (AuthorizeReply, error) {
+	e, ok := errors.AsType[*AuthorizeError](err)
+	if ok && e.Request != nil && r.Query.Get("prompt") != "none" {
+		_, err := p.store.Visitor(ctx, r.BrowserID, e.Request.Client.ID, now)
+		if errors.Is(err, core.ErrNotFound) {
+			return AuthorizeReply{Step: StepLogin, Request: e.Request, Fault: e}, nil
+		}
+		if err != nil {
+			return AuthorizeReply{}, err
 		}
 	}
-	return "", false
+	return p.refuse(err)
+}
+
+// refuse converts an error to the client's answer if the redirect URI is trusted (RFC 6749 section 4.1.2.1, RFC
+// 9207).
+func (p *Provider) refuse(err error) (AuthorizeReply, error) {
+	e, ok := errors.AsType[*AuthorizeError](err)
+	if !ok || e.Request == nil {
+		return AuthorizeReply{}, err
+	}
+	reply := AuthorizeReply{Step: StepCode, Request: e.Request, Error: e.Code, Fault: e}
+	reply.Fields, reply.Location = e.Request.Answer(
+		[2]string{"error", e.Code}, [2]string{"error_description", e.Description}, [2]string{"state", e.Request.State},
+		[2]string{"iss", p.Issuer})
+	return reply, nil
+}
+
+// visit reads the signed-in user and the scopes that the user granted to the client.
+func (p *Provider) visit(
+	ctx context.Context, a *Authorization, r AuthorizeRequest, now core.Instant,
+) (v Visit, who core.Visitor, err error) {
+	if a.IDTokenHint != "" {
+		hint, err := p.readHint(ctx, a.IDTokenHint, now)
+		if err != nil {
+			return v, who, err
+		}
+		if hint.Audience != a.Client.ID {
+			e := invalid("id_token_hint", "id_token_hint is not an ID token of this client.")
+			e.Request, e.Client = a, &a.Client
+			return v, who, e
+		}
+		v.HintUser = hint.Subject
+	}
+	if r.BrowserID == "" {
+		return v, who, nil
+	}
+	who, err = p.store.Visitor(ctx, r.BrowserID, a.Client.ID, now)
+	if errors.Is(err, core.ErrNotFound) {
+		return v, core.Visitor{}, nil
+	}
+	v.UserID, v.AuthAt, v.Consented, v.ACR = who.User.ID, who.Browser.AuthAt, who.Consent, acrOf(who.Browser.AMR)
+	v.Fresh, v.Agreed = r.Fresh, r.AgreedBy == who.User.ID
+	v.Allowed = core.AllowedScopes(who.User.Roles, a.Client.TenantID)
+	return v, who, err
 }
 
 // Step is the next step of an authorization request.

@@ -7,7 +7,8 @@
 //	lifetimes.go    lifetimes of tokens, sessions and keys
 //	grant.go        the grants of the token endpoint; passwords are checked and throttled
 //	refresh.go      the refresh grant: rotation, grace, replay
-//	code.go authorize.go claims_request.go pkce.go hint.go   the code flow
+//	authrequest.go claims_request.go pkce.go hint.go   the authorization request: parsing and checks
+//	authorize.go code.go   the next step of the request, or its answer; the authorization code and its grant
 //	signin.go prove.go logout.go                             browser sign-in, reauthentication, sign-out
 //	secondfactor.go totp.go passkey.go                       authenticator apps, recovery codes, passkeys
 //	introspect.go userinfo.go discovery.go                   requests of relying parties and resource servers
@@ -51,9 +52,9 @@
 // TestDocNamesTests checks that each of them exists.
 //
 //	RFC 6749  2.3.1   Basic and post, not both          client_auth.go  TestBasicAuth, TestRefreshIsBoundToItsClient
-//	          3.1     parameters once, others ignored   authorize.go    TestParseAuthorization
-//	          3.1.2   redirect URI absolute, registered authorize.go    TestParseAuthorization, FuzzParseAuthorization
-//	          3.1.2.4 never redirect to one that isn't  authorize.go    TestParseAuthorization, oidc/authorize-errors.txt
+//	          3.1     parameters once, others ignored   authrequest.go  TestParseAuthorization
+//	          3.1.2   redirect URI absolute, registered authrequest.go  TestParseAuthorization, FuzzParseAuthorization
+//	          3.1.2.4 never redirect to one that isn't  authrequest.go  TestParseAuthorization, oidc/authorize-errors.txt
 //	          3.3     scope; in the answer if it differ scope.go        TestGrantScopes, TestValidScopeText
 //	          4.1.2   code short-lived, used once       code.go         TestCodeReuseRevokes,
 //	                                                                    TestCodeInParallelIsGoodOnce
@@ -69,7 +70,7 @@
 //	          10.10   tokens can't be guessed           core/token.go   256 random bits
 //	          10.12   cross-site requests               handlers        oidc/pages.txt
 //	          10.13   no framing                        handlers        handlers TestPageHeaders
-//	          10.15   no open redirect                  authorize.go    TestParseAuthorization,
+//	          10.15   no open redirect                  authrequest.go  TestParseAuthorization,
 //	                                                                    handlers TestLoginLeadsNowhereElse
 //	RFC 6750  2       header, or form, not both         handlers        oidc/provider.txt
 //	          3, 3.1  challenges                        handlers        cmd TestForgedTokens, TestForgedAccessTokens
@@ -78,13 +79,13 @@
 //	RFC 7515  4.1.11  crit                              token.go        TestCriticalHeader;  A.3: TestJWSVector
 //	RFC 7517  4, 5    the key set                       jwks.go         TestPublicKeyVectors, TestKeySetVerifiesTokens
 //	RFC 7636  4.1-4.3 verifier and challenge            pkce.go         TestVerifier, TestParseAuthorization
-//	          4.4.1   challenge missing: invalid_request authorize.go   TestParseAuthorization
+//	          4.4.1   challenge missing: invalid_request authrequest.go TestParseAuthorization
 //	          4.6     compared at the token endpoint    pkce.go         TestVerifier, TestCodeIsBound
 //	RFC 7638  3       thumbprints as kid                keys.go         TestPublicKeyVectors
 //	RFC 7662  2.1     callers authenticate              introspect.go   TestRevokeAndIntrospect
 //	          2.2     active, and no more where false   introspect.go   TestRevokeAndIntrospect,
 //	                                                                    TestIntrospectionStaysWithinTheTenant
-//	RFC 8252  7.3     any port on loopback              authorize.go    TestParseAuthorization,
+//	RFC 8252  7.3     any port on loopback              authrequest.go  TestParseAuthorization,
 //	                                                                    TestRegisteredLoopbackPortIsForPublicClients
 //	RFC 8414  2, 3    metadata, and where               discovery.go    TestDiscoveryNamesOnlyTheIssuer,
 //	                                                                    oidc/provider.txt
@@ -93,9 +94,9 @@
 //	          3.8, 3.9, 3.11  issuer, audience, typ     token.go        TestForgedAccessTokens, TestClaims
 //	RFC 9068  2, 4    access tokens as JWT              claims.go       TestClaims, TestForgedAccessTokens
 //	RFC 9106          argon2id                          password.go     TestArgon2Vector
-//	RFC 9207  2       iss in every answer               code.go         TestCodeGrant, TestAuthorizeAnswers
-//	RFC 9700  2.1     exact redirect URIs               authorize.go    TestParseAuthorization
-//	          2.1.1   PKCE, S256                        authorize.go    TestParseAuthorization, TestCodeIsBound
+//	RFC 9207  2       iss in every answer               authorize.go    TestCodeGrant, TestAuthorizeAnswers
+//	RFC 9700  2.1     exact redirect URIs               authrequest.go  TestParseAuthorization
+//	          2.1.1   PKCE, S256                        authrequest.go  TestParseAuthorization, TestCodeIsBound
 //	          4.8.2   no verifier without a challenge   pkce.go         TestVerifier
 //	          4.14.2  refresh tokens rotate             refresh.go      TestRefreshReuse, TestRefreshInParallel,
 //	                                                                    cmd TestParallelRefreshes
@@ -103,7 +104,7 @@
 //	OpenID Connect Core
 //	          2, 3.1.3.6  id tokens, at_hash            token.go        TestClaims, TestAtHash, TestCodeGrant,
 //	                                                                    cmd TestRelyingParty
-//	          3.1.2.1 GET and POST; prompt, max_age     authorize.go    TestParseAuthorization, TestNext,
+//	          3.1.2.1 GET and POST; prompt, max_age     authrequest.go  TestParseAuthorization, TestNext,
 //	                                                                    cmd TestConformance
 //	          3.1.2.3 login again when asked for        authorize.go    TestNext, cmd TestConformance
 //	          3.1.2.4 consent before any claim is given authorize.go    TestNext, TestAuthorizeAnswers,
@@ -111,7 +112,7 @@
 //	          3.1.2.6 login_required, consent_required  authorize.go    TestNext
 //	          3.1.3.2 the token request                 code.go         TestCodeIsBound
 //	          5.3, 5.4 userinfo, by scope               userinfo.go     oidc/provider.txt, cmd TestConformance
-//	          6       request objects: not supported    authorize.go    TestParseAuthorization, cmd TestConformance
+//	          6       request objects: not supported    authrequest.go  TestParseAuthorization, cmd TestConformance
 //	          10.1.1  keys rotate                       rotate.go       TestKeyRotation,
 //	                                                                    TestKeyOutlivesTokensOfTheCommandLine
 //	          11      offline_access                    code.go         TestRefreshTokenIsGivenByRegistrationOrScope
