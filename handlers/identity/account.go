@@ -23,31 +23,12 @@ type userProfile struct {
 
 // accountRoutes adds the routes for people with an account and for the programs that act for them.
 func (r *Room) accountRoutes(t *web.Table) {
-	account, o := account{r.Auth, r.Forgets}, grants{r.Auth}
-	open := func(do web.Endpoint) web.Endpoint {
-		return do.CORS(newOpenID(r.Auth).clientOrigin, "Authorization")
-	}
+	account := account{r.Auth, r.Forgets}
 	t.Add("POST", "/api/auth/register", web.Public(), web.Member,
 		web.JSON(account.register).NeedsRoom(web.MaxWrite).Rated(r.registers).Fails(core.Forbidden, core.Conflict),
 		"Create an account and email a verification link").Named("register").
 		Example(web.Object{"email": "new@example.org", "password": "a long password"}).
 		Refuses(weak, web.BadEmail, web.Clashing("already_exists", "email", "Another user has this address"))
-	t.Add("POST", "/api/auth/login", web.Public(), web.OAuth,
-		web.Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password").Named("login").
-		Example(web.Object{"grant_type": "password", "username": "reader@example.org", "password": "a long password"}).
-		Refuses(
-			web.Coded("invalid_grant", "",
-				"The address or password is wrong, or the account uses two-factor authentication or a passkey"),
-			web.Coded("invalid_grant", "otp", "The code is wrong or was already used"),
-			web.Coded("invalid_scope", "", "None of the scopes can be granted"),
-		)
-	t.Add("POST", "/api/auth/refresh", web.Public(), web.OAuth,
-		web.Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token").Named("refreshToken").
-		Example(web.Object{"grant_type": "refresh_token", "refresh_token": "Zc3o…"}).
-		Refuses(
-			web.Coded("invalid_grant", "", "The token is unknown or no longer valid"),
-			web.Coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
-		)
 	t.Add("POST", "/api/auth/logout", web.AnyToken(), web.Member,
 		web.JSON(account.logout), "Revoke a refresh token and all other tokens of its sign-in").Named("logout").
 		Example(web.Object{"refresh_token": "Zc3o…"})
@@ -64,23 +45,6 @@ func (r *Room) accountRoutes(t *web.Table) {
 		Refuses(web.UnusedToken, web.PastToken)
 	t.Add("GET", "/api/user/profile", web.ProfileToken(), web.Member,
 		web.Get(account.profile), "Show the token's user").Named("getUserProfile")
-	t.Add("POST", "/api/oauth/token", web.Public(), web.OAuth,
-		open(web.Form(o.token)).DescribesBody(tokenForms...).Fails(core.Unauthenticated),
-		"Exchange a grant for tokens (RFC 6749)").Named("createToken").
-		Example(web.Object{
-			"grant_type": "authorization_code", "code": "SplxlOBeZQQYbYS6WxSbIA",
-			"redirect_uri":  "https://app.example.org/callback",
-			"code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "client_id": web.ExampleID,
-		}).
-		Refuses(
-			web.Coded("invalid_grant", "",
-				"The code or token is unknown or no longer valid, or doesn't match the authorization request"),
-			web.Coded("invalid_scope", "", "None of the scopes can be granted"),
-			web.Coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
-			web.Refused("client_id", "The client authenticates in two ways at once"),
-		)
-	t.Add("GET", "/api/.well-known/jwks.json", web.Public(), web.Member,
-		open(web.Get(o.jwks)), "Show the public keys for verifying tokens").Named("getKeySet")
 }
 
 func profileOf(u core.User) userProfile {

@@ -54,67 +54,12 @@ func (*accountView) Strong(text string, pairs ...any) template.HTML {
 	return page.Strong(text, pairs...)
 }
 
-// pageRoutes adds the pages of accounts, for people in browsers.
-func (r *Room) pageRoutes(t *web.Table) {
-	p := r.Auth
-	a, l, m := authorizations{p}, logouts{p}, mailedLinks{p, r.Forgets}
-	own := accountPages{p, r.ShowAccount}
-	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Show the sign-in page")
-	t.Add("POST", "/login", web.Public(), web.Page,
-		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
-	first := setupPages{p}
-	t.Add("GET", setupPath, web.Public(), web.Page, web.Query(web.Visited(first.page)).Fails(core.Invalid),
-		"Show the setup page for the first server administrator")
-	t.Add("POST", setupPath, web.Public(), web.Page, web.Form(web.Visited(first.make)).Rated(r.registers),
-		"Create the account of the first server administrator")
-	t.Add("GET", codePath, web.Public(), web.Page,
-		web.Query(web.Visited(a.codePage)), "Show the two-factor page")
-	t.Add("POST", codePath, web.Public(), web.Page,
-		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in with a verification code")
-	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.Serve).Answers("text/javascript"),
-		"Script for passkeys")
-	t.Add("POST", "/login/passkey", web.Public(), web.Page,
-		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in with a passkey")
-	t.Add("GET", proofPath, web.Public(), web.Page,
-		web.Query(web.Visited(own.provePage)), "Show the page to confirm it's you")
-	t.Add("POST", proofPath, web.Public(), web.Page,
-		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany).MaxBody(64*web.KiB), "Confirm it's you")
-	t.Add("GET", passkeysPath, web.Public(), web.Page,
-		web.Query(Proved(p, own.passkeysPage)), "Show the passkey page")
-	t.Add("POST", passkeysPath, web.Public(), web.Page,
-		web.Form(Proved(p, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove a passkey")
-	t.Add("POST", "/consent", web.Public(), web.Page,
-		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow or deny a connected app access")
-	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Show the sign-out page")
-	t.Add("POST", "/logout", web.Public(), web.Page,
-		web.Form(web.Visited(l.confirmed)).Fails(core.Forbidden), "Sign out")
-	t.Add("GET", "/register", web.Public(), web.Page,
-		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Show the sign-up page")
-	t.Add("POST", "/register", web.Public(), web.Page,
-		web.Form(web.Visited(m.register)).NeedsRoom(web.MaxWrite).Rated(r.registers).Fails(core.Forbidden,
-			core.Conflict),
-		"Create an account and email a verification link")
-	t.Add("GET", "/password/forgot", web.Public(), web.Page,
-		web.Query(web.Visited(m.forgotPage)), "Show the page to request a password reset")
-	t.Add("POST", "/password/forgot", web.Public(), web.Page,
-		web.Form(web.Visited(m.forgot)).NeedsRoom(web.MaxWrite).Fails(core.Forbidden, core.TooMany),
-		"Request a password "+
-			"reset email")
-	t.Add("GET", "/password/reset", web.Public(), web.Page,
-		web.Query(web.Visited(m.resetPage)), "Show the page to set a new password")
-	t.Add("POST", "/password/reset", web.Public(), web.Page,
-		web.Form(web.Visited(m.reset)).Fails(core.Forbidden), "Set a new password")
-	t.Add("GET", "/verify", web.Public(), web.Page, web.Query(web.Visited(m.verifyPage)), "Show the page to verify "+
-		"an address")
-	t.Add("POST", "/verify", web.Public(), web.Page,
-		web.Form(web.Visited(m.verify)).Fails(core.Forbidden), "Verify an address")
+// accountPageRoutes adds the account page.
+func (r *Room) accountPageRoutes(t *web.Table) {
+	own := accountPages{r.Auth, r.ShowAccount}
 	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.account)), "Show the account page")
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Update the account")
-	t.Add("GET", twoStepPath, web.Public(), web.Page,
-		web.Query(Proved(p, own.twoStepPage)), "Show the two-factor authentication page")
-	t.Add("POST", twoStepPath, web.Public(), web.Page,
-		web.Form(Proved(p, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
 }
 
 func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {

@@ -2,7 +2,10 @@
 // for people with an account.
 //
 //	room.go                                  Room: dependencies of the endpoints and pages
-//	account.go oauth.go forms.go provider.go   registration and profile; tokens; discovery, userinfo, revocation
+//	account.go                               the API for accounts: registration, profile, password, sign-out
+//	oauth.go                                 grants and the tokens that they return; the keys that verify tokens
+//	forms.go                                 forms that only the OpenAPI documents use
+//	provider.go                              discovery, userinfo, revocation, introspection
 //	clients.go clients_made.go               OAuth clients; those of a user when their sessions end
 //	users.go invitations.go signingkeys.go   accounts and teams, invitations, token signing keys
 //	authorize.go login.go register_page.go   the authorization endpoint; sign-in, consent, sign-out, registration

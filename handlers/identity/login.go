@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	pathpkg "path"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,14 @@ const (
 	deviceCookie = "newsletterd-device"
 	deviceTTL    = 90 * 24 * time.Hour
 )
+
+// loginRoutes adds the sign-in page.
+func (r *Room) loginRoutes(t *web.Table) {
+	a := authorizations{r.Auth}
+	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Show the sign-in page")
+	t.Add("POST", "/login", web.Public(), web.Page,
+		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
+}
 
 type loginQuery struct {
 	Continue string `query:"continue"`
@@ -211,6 +220,21 @@ func (a authorizations) distrustLogin(c *web.Call, p purpose, err error) (web.HT
 
 // logouts serves the logout page, and the one that relying parties send their users to.
 type logouts struct{ auth *auth.Provider }
+
+// logoutRoutes adds the sign-out page, and the endpoint to which relying parties send their users.
+func (r *Room) logoutRoutes(t *web.Table) {
+	l := logouts{r.Auth}
+	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Show the sign-out page")
+	t.Add("POST", "/logout", web.Public(), web.Page,
+		web.Form(web.Visited(l.confirmed)).Fails(core.Forbidden), "Sign out")
+	t.Add("GET", "/api/oauth/logout", web.Public(), web.Page,
+		web.Query(web.Visited(l.relyingParty)).Changes().DescribesQuery(reflect.TypeFor[logoutQuery]()).
+			Fails(core.Invalid),
+		"Sign a user out of a connected app (RP-Initiated Logout)").Named("endSession")
+	t.Add("POST", "/api/oauth/logout", web.Public(), web.Page,
+		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "Same with POST; redirects to GET").
+		Named("endSessionByForm")
+}
 
 func (l logouts) page(c *web.Call, _ struct{}) (web.HTML, error) {
 	return l.logout(c, url.Values{}, false)

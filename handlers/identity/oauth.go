@@ -11,6 +11,47 @@ import (
 // grants serves the endpoints of RFC 6749 that programs use.
 type grants struct{ auth *auth.Provider }
 
+// grantRoutes adds the routes with which programs get tokens, and the keys that verify these.
+func (r *Room) grantRoutes(t *web.Table) {
+	o := grants{r.Auth}
+	open := func(do web.Endpoint) web.Endpoint {
+		return do.CORS(newOpenID(r.Auth).clientOrigin, "Authorization")
+	}
+	t.Add("POST", "/api/auth/login", web.Public(), web.OAuth,
+		web.Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password").Named("login").
+		Example(web.Object{"grant_type": "password", "username": "reader@example.org", "password": "a long password"}).
+		Refuses(
+			web.Coded("invalid_grant", "",
+				"The address or password is wrong, or the account uses two-factor authentication or a passkey"),
+			web.Coded("invalid_grant", "otp", "The code is wrong or was already used"),
+			web.Coded("invalid_scope", "", "None of the scopes can be granted"),
+		)
+	t.Add("POST", "/api/auth/refresh", web.Public(), web.OAuth,
+		web.Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token").Named("refreshToken").
+		Example(web.Object{"grant_type": "refresh_token", "refresh_token": "Zc3o…"}).
+		Refuses(
+			web.Coded("invalid_grant", "", "The token is unknown or no longer valid"),
+			web.Coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
+		)
+	t.Add("POST", "/api/oauth/token", web.Public(), web.OAuth,
+		open(web.Form(o.token)).DescribesBody(tokenForms...).Fails(core.Unauthenticated),
+		"Exchange a grant for tokens (RFC 6749)").Named("createToken").
+		Example(web.Object{
+			"grant_type": "authorization_code", "code": "SplxlOBeZQQYbYS6WxSbIA",
+			"redirect_uri":  "https://app.example.org/callback",
+			"code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "client_id": web.ExampleID,
+		}).
+		Refuses(
+			web.Coded("invalid_grant", "",
+				"The code or token is unknown or no longer valid, or doesn't match the authorization request"),
+			web.Coded("invalid_scope", "", "None of the scopes can be granted"),
+			web.Coded("unauthorized_client", "", "The client can't use this grant, or its tenant is suspended"),
+			web.Refused("client_id", "The client authenticates in two ways at once"),
+		)
+	t.Add("GET", "/api/.well-known/jwks.json", web.Public(), web.Member,
+		open(web.Get(o.jwks)), "Show the public keys for verifying tokens").Named("getKeySet")
+}
+
 // clientForm is how a form names its client.
 type clientForm struct {
 	ClientID     string `form:"client_id"`

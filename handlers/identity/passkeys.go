@@ -26,6 +26,19 @@ var passkeyJS string
 // passkeyScript asks the browser for passkeys.
 var passkeyScript = page.Script{Path: "/passkey.js", Body: passkeyJS}
 
+// passkeyRoutes adds sign-in with a passkey, and the page that adds, renames and removes passkeys.
+func (r *Room) passkeyRoutes(t *web.Table) {
+	a, own := authorizations{r.Auth}, accountPages{r.Auth, r.ShowAccount}
+	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.Serve).Answers("text/javascript"),
+		"Script for passkeys")
+	t.Add("POST", "/login/passkey", web.Public(), web.Page,
+		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in with a passkey")
+	t.Add("GET", passkeysPath, web.Public(), web.Page,
+		web.Query(Proved(r.Auth, own.passkeysPage)), "Show the passkey page")
+	t.Add("POST", passkeysPath, web.Public(), web.Page,
+		web.Form(Proved(r.Auth, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove a passkey")
+}
+
 // passkeyBrowser returns the secret of the browser, and makes one where it has none.
 func passkeyBrowser(c *web.Call) string {
 	secret := c.Cookie(passkeyCookie)

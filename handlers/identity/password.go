@@ -21,6 +21,24 @@ type mailedLinks struct {
 	forgets *web.OriginLimits
 }
 
+// mailedRoutes adds the pages that request a password reset and that account emails link to.
+func (r *Room) mailedRoutes(t *web.Table) {
+	m := mailedLinks{r.Auth, r.Forgets}
+	t.Add("GET", "/password/forgot", web.Public(), web.Page,
+		web.Query(web.Visited(m.forgotPage)), "Show the page to request a password reset")
+	t.Add("POST", "/password/forgot", web.Public(), web.Page,
+		web.Form(web.Visited(m.forgot)).NeedsRoom(web.MaxWrite).Fails(core.Forbidden, core.TooMany),
+		"Request a password reset email")
+	t.Add("GET", "/password/reset", web.Public(), web.Page,
+		web.Query(web.Visited(m.resetPage)), "Show the page to set a new password")
+	t.Add("POST", "/password/reset", web.Public(), web.Page,
+		web.Form(web.Visited(m.reset)).Fails(core.Forbidden), "Set a new password")
+	t.Add("GET", "/verify", web.Public(), web.Page, web.Query(web.Visited(m.verifyPage)), "Show the page to verify "+
+		"an address")
+	t.Add("POST", "/verify", web.Public(), web.Page,
+		web.Form(web.Visited(m.verify)).Fails(core.Forbidden), "Verify an address")
+}
+
 type emailForm struct {
 	Email    string `form:"email"`
 	Continue string `form:"continue"`

@@ -17,6 +17,15 @@ import (
 // query names in continue.
 const proofPath = "/login/confirm"
 
+// proofRoutes adds the page on which users confirm that they are who signed in.
+func (r *Room) proofRoutes(t *web.Table) {
+	own := accountPages{r.Auth, r.ShowAccount}
+	t.Add("GET", proofPath, web.Public(), web.Page,
+		web.Query(web.Visited(own.provePage)), "Show the page to confirm it's you")
+	t.Add("POST", proofPath, web.Public(), web.Page,
+		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany).MaxBody(64*web.KiB), "Confirm it's you")
+}
+
 // Proved wraps the function of a page for users who reauthenticated recently (core.ProofAge), with a factor if they have
 // one. Others reauthenticate first, and then come back or go on with the form they sent.
 func Proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.HTML, error)) func(*web.Call, In) (

@@ -3,7 +3,6 @@ package identity
 import (
 	"encoding/json"
 	"net/http"
-	"reflect"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -16,17 +15,10 @@ type openID struct {
 	discovery []byte // made once: nothing in it depends on the request
 }
 
-// providerRoutes adds the routes that relying parties use.
+// providerRoutes adds the routes that relying parties use besides those for tokens, sign-in and sign-out.
 func (r *Room) providerRoutes(t *web.Table) {
-	e, a, l := newOpenID(r.Auth), authorizations{r.Auth}, logouts{r.Auth}
+	e := newOpenID(r.Auth)
 	open := func(do web.Endpoint) web.Endpoint { return do.CORS(e.clientOrigin, "Authorization") }
-	t.Add("GET", "/api/oauth/authorize", web.Public(), web.Page,
-		web.Query(web.Visited(a.authorize)).Changes().DescribesQuery(reflect.TypeFor[authorizeQuery]()).DescribesStatus(302).
-			Fails(core.Invalid),
-		"Request an authorization code (RFC 6749 section 4.1.1)").Named("authorize")
-	t.Add("POST", "/api/oauth/authorize", web.Public(), web.Page,
-		web.Raw(a.authorizePost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "Same with POST; redirects to GET").
-		Named("authorizeByForm")
 	t.Add("GET", "/api/oauth/userinfo", web.Bearer(core.ScopeOpenID), web.Member,
 		open(web.Get(e.userinfo)), "Show claims about the user (OpenID Connect Core section 5.3)").Named("getUserInfo")
 	t.Add("POST", "/api/oauth/userinfo", web.Bearer(core.ScopeOpenID).InForm(), web.Member,
@@ -43,13 +35,6 @@ func (r *Room) providerRoutes(t *web.Table) {
 		Named("introspectToken").
 		Example(web.Object{"token": "Zc3o…", "client_id": web.ExampleID, "client_secret": "q7Xk…"}).
 		Refuses(web.Refused("client_id", "The client authenticates in two ways at once"))
-	t.Add("GET", "/api/oauth/logout", web.Public(), web.Page,
-		web.Query(web.Visited(l.relyingParty)).Changes().DescribesQuery(reflect.TypeFor[logoutQuery]()).
-			Fails(core.Invalid),
-		"Sign a user out of a connected app (RP-Initiated Logout)").Named("endSession")
-	t.Add("POST", "/api/oauth/logout", web.Public(), web.Page,
-		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "Same with POST; redirects to GET").
-		Named("endSessionByForm")
 	t.Add("GET", "/api/.well-known/openid-configuration", web.Public(), web.Member,
 		open(web.Get(e.describe)).Answers("application/json"),
 		"Show the provider's metadata").Named("getDiscovery")

@@ -19,6 +19,17 @@ type registerForm struct {
 // registering is the Data of handlers/page/pages/register.html.
 type registering struct{ Client, Continue, Email, Back string }
 
+// registerRoutes adds the sign-up page.
+func (r *Room) registerRoutes(t *web.Table) {
+	m := mailedLinks{r.Auth, r.Forgets}
+	t.Add("GET", "/register", web.Public(), web.Page,
+		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Show the sign-up page")
+	t.Add("POST", "/register", web.Public(), web.Page,
+		web.Form(web.Visited(m.register)).NeedsRoom(web.MaxWrite).Rated(r.registers).Fails(core.Forbidden,
+			core.Conflict),
+		"Create an account and email a verification link")
+}
+
 // registerPage shows the form, with the looks of the client's tenant that the account is wanted for.
 func (m mailedLinks) registerPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return m.showRegister(c, registerForm{Continue: in.Continue}, nil)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"newsletterd/auth"
+	"newsletterd/core"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
@@ -29,6 +30,15 @@ type setupForm struct {
 	Name     string `form:"name"`
 	Email    string `form:"email"`
 	Password string `form:"password"`
+}
+
+// setupRoutes adds the setup page for the first server administrator.
+func (r *Room) setupRoutes(t *web.Table) {
+	a := setupPages{r.Auth}
+	t.Add("GET", setupPath, web.Public(), web.Page, web.Query(web.Visited(a.page)).Fails(core.Invalid),
+		"Show the setup page for the first server administrator")
+	t.Add("POST", setupPath, web.Public(), web.Page, web.Form(web.Visited(a.make)).Rated(r.registers),
+		"Create the account of the first server administrator")
 }
 
 func (a setupPages) page(c *web.Call, in setupQuery) (web.HTML, error) {

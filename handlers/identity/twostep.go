@@ -35,6 +35,19 @@ type twoStepView struct {
 	Left             int      // recovery codes
 }
 
+// twoStepRoutes adds the second step of a sign-in, and the page that sets it up.
+func (r *Room) twoStepRoutes(t *web.Table) {
+	a, own := authorizations{r.Auth}, accountPages{r.Auth, r.ShowAccount}
+	t.Add("GET", codePath, web.Public(), web.Page,
+		web.Query(web.Visited(a.codePage)), "Show the two-factor page")
+	t.Add("POST", codePath, web.Public(), web.Page,
+		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in with a verification code")
+	t.Add("GET", twoStepPath, web.Public(), web.Page,
+		web.Query(Proved(r.Auth, own.twoStepPage)), "Show the two-factor authentication page")
+	t.Add("POST", twoStepPath, web.Public(), web.Page,
+		web.Form(Proved(r.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
+}
+
 // codePage asks for the code of a sign-in whose password was right, or has the user set up an app for it.
 func (a authorizations) codePage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return a.showCode(c, purposeOf(in.Continue), nil)
