@@ -190,7 +190,7 @@ func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do 
 				return err
 			}
 			return a.auth.AskEmailChange(c, who, auth.EmailChangeRequest{
-				Email: email, Password: in.Password, Remote: c.Remote, Device: c.Cookie(deviceCookie),
+				Email: email, Password: in.Password, Remote: c.Remote, Device: c.Cookie(knownBrowserCookie),
 				Language: c.Language(),
 			}, c.Now)
 		}, w.DidEmail
@@ -198,7 +198,7 @@ func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do 
 		return func() error { return s.DropEmailChange(c, user) }, w.DidKeep
 	case "password":
 		return func() error {
-			err := a.auth.ChangePassword(c, who, in.Password, in.New, c.Remote, c.Cookie(deviceCookie), c.Now)
+			err := a.auth.ChangePassword(c, who, in.Password, in.New, c.Remote, c.Cookie(knownBrowserCookie), c.Now)
 			if err != nil {
 				return err
 			}

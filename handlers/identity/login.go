@@ -18,8 +18,8 @@ import (
 
 // The cookie by which a browser is known to a user who has signed in with it before.
 const (
-	deviceCookie = "newsletterd-device"
-	deviceTTL    = 90 * 24 * time.Hour
+	knownBrowserCookie = "newsletterd-device"
+	knownBrowserTTL    = 90 * 24 * time.Hour
 )
 
 // loginRoutes adds the sign-in page.
@@ -137,7 +137,7 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 // signIn signs a browser in by a password and leads to where that was for, or to the second step where one is wanted.
 func signIn(c *web.Call, p *auth.Provider, to purpose, email, password string) (web.HTML, error) {
 	browser, device, err := p.SignIn(c, auth.SignInRequest{
-		Email: email, Password: password, BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote,
+		Email: email, Password: password, BrowserID: c.BrowserID(), Device: c.Cookie(knownBrowserCookie), Remote: c.Remote,
 		UserAgent: c.UserAgent(),
 	}, c.Now)
 	if needed, ok := errors.AsType[*auth.FactorNeeded](err); ok {
@@ -157,7 +157,7 @@ func signedIn(c *web.Call, p purpose, browser core.Browser, device string) error
 	if err := c.SignIn(browser, p.request); err != nil {
 		return err
 	}
-	c.SetCookie(deviceCookie, device, c.Now.Time().Add(deviceTTL))
+	c.SetCookie(knownBrowserCookie, device, c.Now.Time().Add(knownBrowserTTL))
 	return nil
 }
 

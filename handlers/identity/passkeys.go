@@ -79,7 +79,7 @@ func (a authorizations) passkey(c *web.Call, in passkeyForm) (web.HTML, error) {
 	browser, device, err := a.auth.SignInByPasskey(c, auth.PasskeyAnswer{
 		Browser: c.Cookie(passkeyCookie), Response: in.Response,
 	}, auth.SignInRequest{
-		BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote, UserAgent: c.UserAgent(),
+		BrowserID: c.BrowserID(), Device: c.Cookie(knownBrowserCookie), Remote: c.Remote, UserAgent: c.UserAgent(),
 	}, c.Now)
 	if err != nil {
 		text, status, ok := page.FaultOf(c, err)

@@ -88,7 +88,7 @@ func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
 		err = a.auth.ProveByPasskey(c, who, answer, c.Remote, c.Now)
 	} else {
 		err = a.auth.ProveByPassword(c, who, auth.PasswordProof{
-			Password: in.Password, Code: in.Code, Remote: c.Remote, Device: c.Cookie(deviceCookie),
+			Password: in.Password, Code: in.Code, Remote: c.Remote, Device: c.Cookie(knownBrowserCookie),
 		}, c.Now)
 	}
 	if errors.Is(err, core.ErrNotFound) {

@@ -64,7 +64,7 @@ func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 		return a.showCode(c, p, err)
 	}
 	browser, device, recovery, err := a.auth.FinishSignIn(c, pending, in.Code, auth.SignInRequest{
-		BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote, UserAgent: c.UserAgent(),
+		BrowserID: c.BrowserID(), Device: c.Cookie(knownBrowserCookie), Remote: c.Remote, UserAgent: c.UserAgent(),
 		Language: c.Language(),
 	}, c.Now)
 	if err != nil {
