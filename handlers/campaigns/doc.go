@@ -15,6 +15,6 @@
 //	archive.go feed.go   the public archive and its Atom feed
 //	mailcache.go         compiled emails for both
 //	media.go media_turns.go   images, attachments, and the memory for decoding them
-//	webhooks.go          signed events and full-sync batches from member services
-//	mailproviders.go     events from mail providers
+//	memberevents.go      signed events and full-sync batches from member services
+//	providerevents.go    events from mail providers
 package campaigns

@@ -150,7 +150,7 @@ var notOfPages = []string{
 	"handlers/members/preferences_page.go",
 	"handlers/drafts/trial.go",
 	"handlers/campaigns/sendjobs_try.go",
-	"handlers/campaigns/webhooks.go",
+	"handlers/campaigns/memberevents.go",
 	"mail/markup/blocks.go",
 	"mail/report/kinds.go",
 	"mail/report/sns.go",

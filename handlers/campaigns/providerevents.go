@@ -18,10 +18,10 @@ type mailProviders struct {
 	log   *slog.Logger
 }
 
-type mailSenderKey struct{}
+type providerKey struct{}
 
-// mailSender is the provider that a call is made by.
-type mailSender struct {
+// provider is the mail provider that makes a call.
+type provider struct {
 	record *core.ProviderSecrets
 	kind   *report.Kind
 	hook   *report.Hook
@@ -65,7 +65,7 @@ func (r *Room) admitProvider(c *web.Call) error {
 		return web.ErrNoRoute
 	}
 	hook := &report.Hook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: r.SNS}
-	c.Keep(mailSenderKey{}, &mailSender{record, kind, hook})
+	c.Keep(providerKey{}, &provider{record, kind, hook})
 	c.LimitBody(kind.MaxBody)
 	c.CheckBody(func(body []byte) error {
 		if err := hook.Verify(c, providerRequest(c, body)); err != nil {
@@ -103,17 +103,17 @@ type acceptedReports struct {
 }
 
 func (a mailProviders) take(c *web.Call, body []byte) (out acceptedReports, err error) {
-	request, sender := providerRequest(c, body), c.Value(mailSenderKey{}).(*mailSender)
-	if err := sender.hook.Confirm(c, request); err != nil {
+	request, from := providerRequest(c, body), c.Value(providerKey{}).(*provider)
+	if err := from.hook.Confirm(c, request); err != nil {
 		return out, err
 	}
-	reports, err := sender.reports(request)
+	reports, err := from.reports(request)
 	if err != nil {
 		return out, err
 	}
 	if out.Ignored = request.Malformed; out.Ignored > 0 {
 		a.log.WarnContext(c, "part of a mail provider's batch is malformed and was left out", "provider",
-			sender.record.Name,
+			from.record.Name,
 			"elements", out.Ignored, "request_id", c.RequestID)
 	}
 	for i := range reports {
@@ -121,19 +121,19 @@ func (a mailProviders) take(c *web.Call, body []byte) (out acceptedReports, err 
 		if err := a.attribute(c, r); err != nil {
 			return out, err
 		}
-		r.Provider, r.Guess = sender.record.Name, sender.native()
+		r.Provider, r.Guess = from.record.Name, from.native()
 		r.JobNo, r.Seq = a.ident.Recipient(r.Names...)
 	}
 	out.Status = "accepted"
 	return out, a.store.ApplyReports(c, reports, c.Now)
 }
 
-func (s *mailSender) native() bool { return s.kind.Name != report.KindGeneric }
+func (p *provider) native() bool { return p.kind.Name != report.KindGeneric }
 
 // reports reads the events of a proved request.
-func (s *mailSender) reports(r *report.Request) ([]core.ProviderReport, error) {
-	if s.native() {
-		return s.kind.Reports(r)
+func (p *provider) reports(r *report.Request) ([]core.ProviderReport, error) {
+	if p.native() {
+		return p.kind.Reports(r)
 	}
 	in, err := readProviderEvent(r.Body)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *mailSender) reports(r *report.Request) ([]core.ProviderReport, error) {
 
 // attribute settles whose a report is: the provider's tenant, or the one that it names, which must exist.
 func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
-	own := c.Value(mailSenderKey{}).(*mailSender).record.TenantID
+	own := c.Value(providerKey{}).(*provider).record.TenantID
 	if r.Event.TenantID == "" {
 		r.Event.TenantID = own
 		return nil
