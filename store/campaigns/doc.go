@@ -7,9 +7,10 @@
 //	audience*.go joblists.go reach.go          audiences
 //	segment*.go mailings.go                    rules of segments, and which subscribers match them
 //	sendjobs.go jobruns.go jobwatch.go jobviews.go firstfew.go testmails.go openjobs.go restored.go   send jobs
-//	recipient*.go claim*.go outcomes.go failures.go bounces.go   recipients and their outcomes
+//	recipient*.go claim*.go outcomes.go failures.go bouncefigures.go   recipients and their outcomes
 //	subscribers.go suppressions.go             subscribers as the send side knows them, and the suppression list
-//	disable_requests.go                        messages to the member service
+//	bounces.go                                 what reports of bounces and complaints change for subscribers
+//	pendingdisable.go                          messages to the member service
 //	engage*.go tracking.go totals.go           opens and clicks
 //	attachments.go media.go                    attachments and images
 package campaigns

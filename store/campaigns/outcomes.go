@@ -135,7 +135,7 @@ func finishUnsent(tx *db.Tx, o *core.Outcome, c *jobCount, now core.Instant) err
 		return nil
 	}
 	c.bounce++
-	_, err = Report(tx, o.TenantID, o.EmailKey, effect, now, now)
+	_, err = ApplyEffect(tx, o.TenantID, o.EmailKey, effect, now, now)
 	return err
 }
 

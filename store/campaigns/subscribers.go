@@ -274,31 +274,3 @@ func removeAbsent(tx *db.Tx, rs receivedSync, now core.Instant) error {
 	}
 	return tx.One("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].ID, rs.No)
 }
-
-// Report applies what a relay or provider reported about an address to its subscribers in all lists of a tenant.
-// known reports whether there are any.
-func Report(tx *db.Tx, tenantID, emailKey, effect string, at, now core.Instant) (known bool, err error) {
-	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
-	if err != nil {
-		return false, err
-	}
-	var subs []core.Subscriber
-	err = tx.All(&subs, "SELECT "+subscriberColumns+` FROM json_each(?) AS j
-		CROSS JOIN subscriber ON list_id = j.value->>0 AND subscriber.id = j.value->>1`, pairs)
-	if err != nil {
-		return false, err
-	}
-	for i := range subs {
-		was := subs[i].Counted()
-		if !subs[i].Report(effect, at, now) {
-			continue
-		}
-		if !subs[i].Mailable() {
-			tx.Departs(tenantID)
-		}
-		if err := SaveSubscriber(tx, was, &subs[i]); err != nil {
-			return true, err
-		}
-	}
-	return len(subs) > 0, nil
-}

@@ -77,7 +77,7 @@ func EndMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) erro
 		return err
 	}
 	if tx.DB().Options().MemberElsewhere {
-		if err := campaigns.AddLeaveRequest(tx, tenantID, &sub, now); err != nil {
+		if err := campaigns.AddPendingLeave(tx, tenantID, &sub, now); err != nil {
 			return err
 		}
 	}

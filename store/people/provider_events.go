@@ -153,13 +153,13 @@ func applyEffect(tx *db.Tx, r *core.ProviderReport, now core.Instant) error {
 			effect = core.SoftBounce
 		}
 	}
-	known, err := campaigns.Report(tx, e.TenantID, e.Email.Key(), effect, e.OccurredAt, now)
+	known, err := campaigns.ApplyEffect(tx, e.TenantID, e.Email.Key(), effect, e.OccurredAt, now)
 	if err != nil || !known {
 		return err
 	}
 	switch effect {
 	case core.Complaint:
-		if err := campaigns.AddDisableRequest(tx, e, now); err != nil {
+		if err := campaigns.AddPendingDisable(tx, e, now); err != nil {
 			return err
 		}
 		return suppress(tx, e.TenantID, e.Email.Key(), core.StatusComplaint, providerWord, now)

@@ -9,7 +9,7 @@
 //	relays.go mailserver.go paces.go           how emails are sent
 //	restore.go                                 what a deleted tenant gives up and gets back
 //	domains.go senderdomains.go dkim.go acme.go issuer.go   domains, their records and keys
-//	mails.go mailqueue.go                      transactional emails
+//	mailqueue.go mailretry.go                  transactional emails; those that are queued or failed, and retries
 //	outbox.go seen.go webhook_clients.go       events to and from the send service
 //	endpoints.go endpointqueue.go              webhook endpoints and their waiting events
 //	providers.go                               mail providers

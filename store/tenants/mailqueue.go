@@ -2,99 +2,243 @@ package tenants
 
 import (
 	"context"
-	"strconv"
+	"strings"
 	"time"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
 )
 
-// MailFilter selects transactional emails. Empty fields are ignored.
-type MailFilter struct {
-	TenantID, Kind string
-	State          string // core.MailWaiting or core.MailFailed
+// The states of a row in the table mail.
+const (
+	MailQueued = 0
+	mailSent   = 1
+	mailFailed = 2
+	// not sent because of a limit or for lack of a reason; some rows are kept so that all requests do the same work
+	MailLeftOut = 3
+)
+
+// The same states as text in statements, whose query plans depend on them.
+const (
+	SQLMailQueued  = "0"
+	SQLMailSent    = "1"
+	SQLMailFailed  = "2"
+	SQLMailLeftOut = "3"
+)
+
+// The maximum number of emails to one address within MailPeriod, by kind: confirmations, "already subscribed" notices
+// of a list, and undo links.
+const (
+	MailPeriod           = 24 * time.Hour
+	ConfirmsPerListEmail = 3
+	ConfirmsPerEmail     = 10
+	AlreadyPerListEmail  = 1
+	UndosPerListEmail    = 3 // undo links after an unsubscribe, limited like confirmations
+	UndosPerEmail        = 10
+)
+
+// MailDelay is the delay between the answer to a public request and the email that the request may cause. Sending
+// during the answer would slow it down and so reveal that there is an email.
+const MailDelay = 500 * time.Millisecond
+
+var insertMail = db.InsertInto("mail",
+	"kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at")
+
+// AddMail queues an email for its DueAt (0 means now). It wakes the mailer after the commit or when the email is due.
+func AddMail(tx *db.Tx, m core.Mail, now core.Instant) error {
+	return WriteMail(tx, m, MailQueued, now)
 }
 
-// changeLinkTTL is how long the link in an email of kind change is valid.
-const changeLinkTTL = 24 * time.Hour
+// LeaveOutConfirmations ends the queued confirmation emails of a list to an address that are not being sent yet.
+func LeaveOutConfirmations(tx *db.Tx, listID, emailKey string, now core.Instant) error {
+	_, err := tx.Exec("UPDATE mail SET state = "+SQLMailLeftOut+`, finished_at = ? WHERE email_key = ? AND kind = ?
+		AND list_id = ? AND state != `+SQLMailLeftOut+" AND +state = "+SQLMailQueued, int64(now), emailKey,
+		core.MailConfirm, listID)
+	return err
+}
 
-// ErrDeadLink is returned when the link in an email has expired, so there is nothing to send.
-var ErrDeadLink = core.Conflictf("conflict",
-	"The link in this email has expired. The person has to request a new email.")
+// WriteMail adds an email in the given state.
+func WriteMail(tx *db.Tx, m core.Mail, state int, now core.Instant) error {
+	if m.Params == "" {
+		m.Params = "{}"
+	}
+	topic := db.TopicMail
+	if m.DueAt > now {
+		topic = db.TopicMailSoon
+	}
+	tx.Kick(topic) // also for a row that is left out, so that the mailer's work reveals nothing to the caller
+	_, err := tx.Exec(insertMail,
+		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt,
+			now)), int64(now))
+	return err
+}
 
-// QueuedMails returns a page of the emails that are queued or failed, by id. The only error is core.ErrStorage.
-func (s *Store) QueuedMails(ctx context.Context, f MailFilter, afterID int64, limit int) (m []core.QueuedMail,
-	err error,
-) {
-	err = s.All(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at,
-		finished_at, reason, iif(state = `+SQLMailFailed+`, 'failed', 'waiting') AS state FROM mail
-		WHERE id > ?1 AND state IN (`+SQLMailQueued+`, `+SQLMailFailed+`) AND (?2 = '' OR tenant_id = ?2)
-		AND (?3 = '' OR kind = ?3) AND (?4 = '' OR (state = `+SQLMailFailed+`) = (?4 = 'failed')) ORDER BY id
-		LIMIT +?5`,
-		afterID, f.TenantID, f.Kind, f.State, limit)
+// LeaveOut does the same work as WriteMail for an email to a subscriber that is not sent. It adds rows only up to one
+// more than the number of emails of that kind that may be sent for the list and address within MailPeriod. Repeated
+// requests therefore don't make the table grow.
+func LeaveOut(tx *db.Tx, m core.Mail, now core.Instant) error {
+	tx.Kick(db.TopicMailSoon)
+	_, err := tx.Exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, state, due_at, created_at)
+		SELECT ?1, ?2, ?3, ?4, ?5, `+SQLMailLeftOut+`, ?6, ?7
+		WHERE (SELECT count(*) FROM mail WHERE email_key = ?5 AND kind = ?1 AND created_at > ?8 AND list_id = ?3 AND
+		state != `+SQLMailLeftOut+`) +
+			(SELECT count(*) FROM mail WHERE email_key = ?5 AND list_id = ?3 AND created_at > ?8 AND kind = ?1 AND state
+			= `+SQLMailLeftOut+`) < ?9`,
+		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), int64(max(m.DueAt,
+			now)), int64(now), int64(now.Add(-MailPeriod)), RequestsApart)
+	return err
+}
+
+// DueMails returns the emails that may be sent now, oldest first. The only sending process remembers which emails it
+// holds, so claiming them needs no write. Emails it holds are returned again until their result is recorded. The only
+// error is core.ErrStorage.
+func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]core.Mail, error) {
+	var m []core.Mail
+	err := s.All(ctx, &m,
+		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+		INDEXED BY mail_due WHERE state = `+SQLMailQueued+` AND due_at <= ? ORDER BY due_at, id LIMIT +?`,
+		int64(now), limit)
 	return m, err
 }
 
-// requeue makes emails due now. If an email is older than the retry period, the next refusal is final.
-const requeue = "UPDATE mail SET state = " + SQLMailQueued + ", tries = 0, due_at = ?1, finished_at = 0 WHERE "
-
-// linkLives is the condition that an email has no link or its link is still valid.
-const linkLives = `(token_id = '' OR kind = 'change' AND created_at > ?2
-	OR EXISTS (SELECT 1 FROM user_token AS t WHERE t.id = token_id AND t.used_at = 0 AND t.expires_at > ?1)
-	OR EXISTS (SELECT 1 FROM confirm_token AS t WHERE t.id = token_id)
-	OR EXISTS (SELECT 1 FROM invitation AS t WHERE t.id = token_id AND t.expires_at > ?1))`
-
-// RetryMail makes a queued or failed email due now. If the email was sent or never existed, it returns
-// core.ErrNotFound. If its link has expired, it returns ErrDeadLink.
-func (s *Store) RetryMail(ctx context.Context, id int64, actor string, now core.Instant) error {
-	return s.Update(ctx, func(tx *db.Tx) error {
-		var tenantID string
-		if err := tx.Get(&tenantID, "SELECT tenant_id FROM mail WHERE id = ? AND state IN ("+SQLMailQueued+", "+
-			SQLMailFailed+")", id); err != nil {
-			return err
-		}
-		tx.Kick(db.TopicMail)
-		if err := tx.Watch("mail", strconv.FormatInt(id, 10)); err != nil {
-			return err
-		}
-		n, err := tx.Exec(requeue+"id = ?3 AND "+linkLives, int64(now), int64(now.Add(-changeLinkTTL)), id)
-		if err == nil && n == 0 {
-			err = ErrDeadLink
-		}
-		if err != nil {
-			return err
-		}
-		return tx.Audit(now, actor, "mail.retry", tenantID, strconv.FormatInt(id, 10))
-	})
+// NewMails returns the due emails with ids after the given one, in the order in which they were queued. Unlike
+// DueMails, it doesn't read the held emails again each time an email arrives. The only error is core.ErrStorage.
+func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
+	var m []core.Mail
+	err := s.All(ctx, &m,
+		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+		WHERE id > ? AND +state = `+SQLMailQueued+` AND +due_at <= ? ORDER BY id LIMIT +?`, after, int64(now), limit)
+	return m, err
 }
 
-// RetryFailedMails makes up to limit failed emails that match f due now, oldest first, and returns their number. It
-// skips emails whose link has expired. The only error is core.ErrStorage.
-func (s *Store) RetryFailedMails(ctx context.Context, f MailFilter, limit int, actor string, now core.Instant) (n int64,
+// withRelays is a query for the tenants that have their own relays.
+const withRelays = "SELECT id FROM tenant INDEXED BY tenant_with_relays WHERE relays != '[]' AND deleted_at = 0"
+
+// mailSender is the SQL expression for the tenant whose relays may send a queued email. It is empty for emails about
+// an account (core.Mail.AboutAccount), because anyone who reads such an email on its way could use its token to open
+// the account.
+const mailSender = "iif(list_id = '' AND kind != 'test', '', tenant_id)"
+
+// DueMailsOf is DueMails for one tenant with its own relays. An empty owner means all other emails. The only error is
+// core.ErrStorage.
+func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, limit int) (m []core.Mail, err error) {
+	err = s.All(ctx, &m,
+		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+		INDEXED BY mail_due WHERE state = `+SQLMailQueued+` AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT
+		IN (`+withRelays+`),
+		`+mailSender+` = ?2) ORDER BY due_at, id LIMIT +?3`,
+		int64(now), owner, limit)
+	return m, err
+}
+
+// NewMailsOf is NewMails for one tenant with its own relays. An empty owner means all other emails. The only error is
+// core.ErrStorage.
+func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, after int64, limit int) (m []core.Mail,
 	err error,
 ) {
-	err = s.Bulk(ctx, func(tx *db.Tx) error {
-		tx.Kick(db.TopicMail)
-		var ids []int64
-		err = tx.All(&ids, "SELECT id FROM mail INDEXED BY mail_failed WHERE state = "+SQLMailFailed+
-			" AND (?3 = '' OR tenant_id = ?3) AND (?4 = '' OR kind = ?4) AND "+linkLives+" ORDER BY id LIMIT +?5",
-			int64(now), int64(now.Add(-changeLinkTTL)), f.TenantID, f.Kind, limit)
-		if err == nil {
-			n, err = tx.ExecEach(ids, requeue+"id = ?2", int64(now))
-		}
-		if err != nil || n == 0 {
-			return err
-		}
-		tx.Tell("retried", nil, n)
-		return tx.Audit(now, actor, "mail.retry", f.TenantID, "failed mails")
-	})
-	return n, err
+	err = s.All(ctx, &m,
+		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+		WHERE id > ?1 AND +state = `+SQLMailQueued+` AND +due_at <= ?2 AND iif(?3 = '', `+mailSender+` NOT IN
+		(`+withRelays+`), `+mailSender+` = ?3) ORDER BY id LIMIT +?4`,
+		after, int64(now), owner, limit)
+	return m, err
 }
 
-// LastRefusal returns why the newest failed transactional email failed. If there is none, it returns
-// core.ErrNotFound.
-func (s *Store) LastRefusal(ctx context.Context) (reason string, err error) {
-	err = s.Get(ctx, &reason, "SELECT reason FROM mail INDEXED BY mail_failed WHERE state = "+SQLMailFailed+
-		" ORDER BY id DESC LIMIT 1")
-	return reason, err
+// MailOwners returns the tenants that have their own relays and due emails. The only error is core.ErrStorage.
+func (s *Store) MailOwners(ctx context.Context, now core.Instant) (ids []string, err error) {
+	err = s.All(ctx, &ids, "SELECT DISTINCT "+mailSender+` FROM mail INDEXED BY mail_due WHERE state = `+SQLMailQueued+`
+		AND due_at <= ? AND `+mailSender+` IN (`+withRelays+`)`, int64(now))
+	return ids, err
+}
+
+// NextMail returns when the next queued email after now is due, or 0 if there is none. The only error is
+// core.ErrStorage.
+func (s *Store) NextMail(ctx context.Context, now core.Instant) (core.Instant, error) {
+	var at core.Instant
+	err := s.Get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM mail INDEXED BY mail_due WHERE state = "+
+		SQLMailQueued+" AND due_at > ?", int64(now))
+	return at, err
+}
+
+// MailResult is the result of one attempt to send an email.
+type MailResult struct {
+	ID      int64
+	Sent    bool
+	LeftOut bool         // not sent, because there is no longer a reason to
+	RetryAt core.Instant // if not sent and not 0: time of the next attempt
+	Reason  string       // reason for a failure, without addresses or tokens
+}
+
+// FinishMails records the results of attempts. The only error is core.ErrStorage.
+func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.Instant) error {
+	return s.UpdateRepeatable(ctx, func(tx *db.Tx) error {
+		sent := make([]any, 0, SentMailsAtOnce)
+		for i, r := range results {
+			if r.Sent && r.Reason == "" {
+				sent = append(sent, r.ID)
+			} else if err := finishMail(tx, r, now); err != nil {
+				return err
+			}
+			if len(sent) == cap(sent) || len(sent) > 0 && i == len(results)-1 {
+				if err := mailsSent(tx, sent, now); err != nil {
+					return err
+				}
+				sent = sent[:0]
+			}
+		}
+		return nil
+	})
+}
+
+// SentMailsAtOnce is the number of emails that one statement marks as sent.
+const SentMailsAtOnce = 32
+
+var sentMails = "UPDATE mail SET tries = tries + 1, state = " + SQLMailSent +
+	", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", SentMailsAtOnce-1) + ")"
+
+// mailsSent marks many emails as sent in one statement, because a statement costs more than a row. Unused parameters
+// repeat the last id.
+func mailsSent(tx *db.Tx, ids []any, now core.Instant) error {
+	args := make([]any, 1, 1+SentMailsAtOnce)
+	args[0] = int64(now)
+	args = append(args, ids...)
+	for len(args) < cap(args) {
+		args = append(args, ids[len(ids)-1])
+	}
+	_, err := tx.Exec(sentMails, args...)
+	return err
+}
+
+func finishMail(tx *db.Tx, r MailResult, now core.Instant) error {
+	if !r.Sent && r.RetryAt != 0 {
+		_, err := tx.Exec("UPDATE mail SET tries = tries + 1, due_at = ?, reason = ? WHERE id = ?", int64(r.RetryAt),
+			r.Reason, r.ID)
+		return err
+	}
+	state := mailSent
+	switch {
+	case r.LeftOut:
+		state = MailLeftOut
+	case !r.Sent:
+		state = mailFailed
+	}
+	_, err := tx.Exec("UPDATE mail SET tries = tries + 1, state = ?, finished_at = ?, reason = ? WHERE id = ?", state,
+		int64(now), r.Reason, r.ID)
+	return err
+}
+
+// RequestsApart is the number of requests for one list and address within MailPeriod that get separate rows: the
+// number of emails that may be sent, plus one. It doesn't depend on what is known about the address. Later requests
+// replace the last row without an email.
+const RequestsApart = ConfirmsPerListEmail + 1
+
+// PadTo runs statements that change nothing until the operation has run n statements. The response time then reveals
+// nothing about the case that the operation handled.
+func PadTo(tx *db.Tx, n int) error {
+	for tx.Ran() < n {
+		if _, err := tx.Exec("UPDATE user_token SET used_at = used_at WHERE id = ''"); err != nil {
+			return err
+		}
+	}
+	return nil
 }

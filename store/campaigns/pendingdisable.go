@@ -10,8 +10,8 @@ import (
 // reasonComplaint is the reason that the member service receives.
 const reasonComplaint = "complaint reported by the mail provider"
 
-// AddDisableRequest queues a request to the member service to block an address because of a spam complaint.
-func AddDisableRequest(tx *db.Tx, e *core.ProviderEvent, now core.Instant) error {
+// AddPendingDisable queues a request to the member service to block an address because of a spam complaint.
+func AddPendingDisable(tx *db.Tx, e *core.ProviderEvent, now core.Instant) error {
 	tx.Kick(db.TopicDisable)
 	_, err := tx.Exec(`INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES
 		(?, ?, ?, ?, ?, ?)`,
@@ -19,8 +19,8 @@ func AddDisableRequest(tx *db.Tx, e *core.ProviderEvent, now core.Instant) error
 	return err
 }
 
-// AddLeaveRequest queues a request to a remote member service to unsubscribe an address from a list.
-func AddLeaveRequest(tx *db.Tx, tenantID string, sub *core.Subscriber, now core.Instant) error {
+// AddPendingLeave queues a request to a remote member service to unsubscribe an address from a list.
+func AddPendingLeave(tx *db.Tx, tenantID string, sub *core.Subscriber, now core.Instant) error {
 	tx.Kick(db.TopicDisable)
 	_, err := tx.Exec(`INSERT INTO disable_request (tenant_id, list_id, email, reason, occurred_at, created_at, due_at)
 		VALUES (?, ?, ?, '', ?, ?, ?)`,
