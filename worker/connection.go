@@ -21,23 +21,23 @@ const retryRead = 200 * time.Millisecond
 type connection struct {
 	sender    *Sender
 	relay     *relay
-	drafts    draftQueue
+	queue     preparedQueue
 	refused   *tenantQueue // tenant whose sender the last reply refused permanently at MAIL; nil: none
 	throttled string       // address of the last reply, if it was 421 4.7.x
 }
 
 func newConnection(s *Sender, r *relay) *connection {
 	c := &connection{sender: s, relay: r}
-	c.drafts.init(s, r)
+	c.queue.init(s, r)
 	return c
 }
 
 // run runs sessions until the dispatcher is closed or ctx ends. While the relay is down, it waits.
 func (c *connection) run(ctx context.Context) {
-	defer c.drafts.end()
+	defer c.queue.end()
 	s, r := c.sender, c.relay
 	src := &smtp.Source{
-		Next: c.next, Ahead: c.drafts.prepare, Done: c.done,
+		Next: c.next, Ahead: c.queue.prepare, Done: c.done,
 		Commit: func(e *smtp.Envelope, wait bool) bool { return c.commit(ctx, e, wait) },
 	}
 	for {
@@ -47,7 +47,7 @@ func (c *connection) run(ctx context.Context) {
 		}
 		c.refused, c.throttled = nil, ""
 		err := r.sender.Deliver(ctx, src)
-		c.drafts.end()
+		c.queue.end()
 		if err != nil {
 			c.failed(ctx, err, round)
 			continue
@@ -128,7 +128,7 @@ func (c *connection) giveUp(ctx context.Context, jobNos []int64, now time.Time) 
 // next implements smtp.Source.Next: it returns the next email. It checks the recipient again when the email is
 // rendered, just before MAIL.
 func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool) {
-	q := &c.drafts
+	q := &c.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	defer q.watch()
@@ -194,7 +194,7 @@ func (c *connection) recheck(ctx context.Context, it *item) (skip string, err er
 func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	s, it := c.sender, e.Tag.(*item)
 	e.Tag = nil
-	c.drafts.recycle(e)
+	c.queue.recycle(e)
 	s.inflight.answered(c.relay.group, it)
 	c.relay.tally.count(o)
 	if o.Result != smtp.Untouched {

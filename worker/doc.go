@@ -48,7 +48,7 @@
 //	│            │ throttle.go). If a destination has reached its rate, its item is parked and others go first
 //	└─────┬──────┘
 //	      ▼  an item, when a connection of a relay of the tenant's relayGroup asks for one
-//	┌ connection ┐ 1. draftQueue: rendered, signed in the signPool (drafts.go, content.go, sign_pool.go)
+//	┌ connection ┐ 1. preparedQueue: rendered, signed in the signPool (prepared.go, content.go, sign_pool.go)
 //	│            │ 2. next: reads the row again if a subscriber left since the claim. Checks that the job still runs
 //	│            │ 3. the session of smtp.Sender writes MAIL, RCPT and DATA
 //	│            │ 4. inflight: takes one of max_unrecorded slots, or waits for one (inflight.go)
@@ -98,7 +98,7 @@
 //   - A job that has ended is settled only when the sender holds no item of it, so that no outcome comes too late.
 //     Then sent + failed + skipped is the number of recipients.
 //   - Locks: the dispatcher's is taken before a relayGroup's, never after. No lock is held during a read or write of
-//     the database, except the lock of a draftQueue.
+//     the database, except the lock of a preparedQueue.
 //
 // The decisions and their measurements are in docs/decisions, 0210 to 0223.
 package worker

@@ -8,20 +8,20 @@ import (
 // signPool renders and signs emails in its own goroutines. A signature costs more than everything else, so it should
 // not run on a connection that waits for its relay.
 type signPool struct {
-	work  chan *draft
+	work  chan *prepared
 	start sync.Once
 	n     int // number of goroutines
 }
 
 func newSignPool(n int) *signPool {
-	return &signPool{work: make(chan *draft, 256), n: n}
+	return &signPool{work: make(chan *prepared, 256), n: n}
 }
 
 // full reports whether add would probably block.
 func (p *signPool) full() bool { return len(p.work) == cap(p.work) }
 
-// add passes a draft to the pool, and reports whether it did so before ctx ended.
-func (p *signPool) add(ctx context.Context, d *draft) bool {
+// add passes an email to the pool, and reports whether it did so before ctx ended.
+func (p *signPool) add(ctx context.Context, d *prepared) bool {
 	p.start.Do(func() {
 		for range p.n {
 			go p.run()

@@ -19,8 +19,8 @@ const inARow = 8
 // long.
 const keptFor = 2 * time.Second
 
-// draft is an email in preparation for a connection.
-type draft struct {
+// prepared is an email in preparation for a connection.
+type prepared struct {
 	it     *item
 	e      *smtp.Envelope
 	signer *dkim.Signer
@@ -30,7 +30,7 @@ type draft struct {
 }
 
 // ready reports whether the email is ready.
-func (d *draft) ready() bool {
+func (d *prepared) ready() bool {
 	if d.done == nil {
 		return true
 	}
@@ -43,7 +43,7 @@ func (d *draft) ready() bool {
 }
 
 // await waits until the email is ready or ctx ends, and reports whether it is ready.
-func (d *draft) await(ctx context.Context) bool {
+func (d *prepared) await(ctx context.Context) bool {
 	if d.done == nil {
 		return true
 	}
@@ -56,27 +56,27 @@ func (d *draft) await(ctx context.Context) bool {
 }
 
 // make renders the email and signs it.
-func (d *draft) make(scratch *[]byte) {
+func (d *prepared) make(scratch *[]byte) {
 	d.err = d.it.job.content[d.it.Place].compose(d.e, &d.it.Claim, time.Now(), scratch)
 	if d.err == nil && d.signer != nil {
 		d.e.Data, d.err = d.signer.SignAll(d.e.Data, d.e.Tail, d.skip)
 	}
 }
 
-// draftQueue prepares the emails of one connection. It prepares one while a reply is pending, so that the connection
-// does not sleep meanwhile. Emails that need a signature are prepared further ahead, in the pool. Envelopes are
-// reused.
+// preparedQueue prepares the emails of one connection. It prepares one while a reply is pending, so that the
+// connection does not sleep meanwhile. Emails that need a signature are prepared further ahead, in the pool. Envelopes
+// are reused.
 //
 // The connection holds the lock while it works. If the connection is idle for keptFor, a timer takes the lock and
 // returns the prepared emails to the dispatcher, so that other connections send them.
-type draftQueue struct {
+type preparedQueue struct {
 	sender  *Sender
 	relay   *relay
 	free    []*smtp.Envelope // envelopes of the connection that are not in use
 	scratch []byte
 
 	mu      sync.Mutex
-	drafts  []*draft
+	queue   []*prepared
 	turns   int // number of times the connection worked
 	watched int // value of turns at the last check
 	ticking bool
@@ -84,13 +84,13 @@ type draftQueue struct {
 	idle    flag // the connection waits for a recipient and has prepared nothing
 }
 
-func (q *draftQueue) init(s *Sender, r *relay) { q.sender, q.relay = s, r }
+func (q *preparedQueue) init(s *Sender, r *relay) { q.sender, q.relay = s, r }
 
 // next returns the next email. Emails that need a signature are prepared ahead, all others one at a time. The caller
 // holds the lock.
-func (q *draftQueue) next(ctx context.Context, wait bool) (draft, bool) {
+func (q *preparedQueue) next(ctx context.Context, wait bool) (prepared, bool) {
 	for q.wants() {
-		if !q.add(ctx, wait && len(q.drafts) == 0) {
+		if !q.add(ctx, wait && len(q.queue) == 0) {
 			break
 		}
 	}
@@ -99,27 +99,27 @@ func (q *draftQueue) next(ctx context.Context, wait bool) (draft, bool) {
 
 // wants reports whether to prepare one more email. That is the case for the first one, and for more emails that must
 // be signed.
-func (q *draftQueue) wants() bool {
-	n := len(q.drafts)
+func (q *preparedQueue) wants() bool {
+	n := len(q.queue)
 	return n == 0 ||
-		q.drafts[0].done != nil && (n < q.relay.ahead || n < inARow && q.sender.dispatcher.plenty.Load())
+		q.queue[0].done != nil && (n < q.relay.ahead || n < inARow && q.sender.dispatcher.plenty.Load())
 }
 
 // prepare implements smtp.Source.Ahead. It prepares an email while a reply is pending: the reply may arrive in the
 // meantime, and then the connection doesn't sleep. The last emails of a job are left to the first free connection.
-func (q *draftQueue) prepare(ctx context.Context) {
+func (q *preparedQueue) prepare(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if s := q.sender; len(q.drafts) == 0 && s.dispatcher.plenty.Load() && !s.pool.full() {
+	if s := q.sender; len(q.queue) == 0 && s.dispatcher.plenty.Load() && !s.pool.full() {
 		q.add(ctx, false)
 		q.watch()
 	}
 }
 
 // add prepares one more email or queues it for the pool, and reports whether there was one.
-func (q *draftQueue) add(ctx context.Context, wait bool) bool {
+func (q *preparedQueue) add(ctx context.Context, wait bool) bool {
 	s := q.sender
-	if len(q.drafts) > 0 && s.pool.full() {
+	if len(q.queue) > 0 && s.pool.full() {
 		return false
 	}
 	for {
@@ -138,20 +138,20 @@ func (q *draftQueue) add(ctx context.Context, wait bool) bool {
 			}
 			return false
 		}
-		d := &draft{it: it, e: q.envelope(), signer: signer, skip: q.relay.skip}
+		d := &prepared{it: it, e: q.envelope(), signer: signer, skip: q.relay.skip}
 		if signer == nil {
 			d.make(&q.scratch)
 		} else if !s.pool.add(ctx, d) {
 			s.dispatcher.giveBack(it)
 			return false
 		}
-		q.drafts = append(q.drafts, d)
+		q.queue = append(q.queue, d)
 		return true
 	}
 }
 
 // take takes the next recipient, or returns nil if there isn't one.
-func (q *draftQueue) take(ctx context.Context, wait bool) *item {
+func (q *preparedQueue) take(ctx context.Context, wait bool) *item {
 	d := q.sender.dispatcher
 	for {
 		it := d.next(ctx, q.relay, wait)
@@ -169,26 +169,26 @@ func (q *draftQueue) take(ctx context.Context, wait bool) *item {
 // first returns the first email if it is ready. If it is not and wait is true, first waits for all prepared emails. A
 // connection that sends several in a row needs one write each and wakes no other connection between them, so signing
 // gets more CPU time.
-func (q *draftQueue) first(ctx context.Context, wait bool) (draft, bool) {
-	if len(q.drafts) == 0 || !wait && !q.drafts[0].ready() {
-		return draft{}, false
+func (q *preparedQueue) first(ctx context.Context, wait bool) (prepared, bool) {
+	if len(q.queue) == 0 || !wait && !q.queue[0].ready() {
+		return prepared{}, false
 	}
-	if !q.drafts[0].ready() {
-		for _, d := range q.drafts {
+	if !q.queue[0].ready() {
+		for _, d := range q.queue {
 			if !d.await(ctx) {
-				return draft{}, false
+				return prepared{}, false
 			}
 		}
 	}
-	d := q.drafts[0]
-	q.drafts = slices.Delete(q.drafts, 0, 1)
+	d := q.queue[0]
+	q.queue = slices.Delete(q.queue, 0, 1)
 	return *d, true
 }
 
 // watch starts the timer that returns prepared emails, unless it runs. The caller holds the lock.
-func (q *draftQueue) watch() {
+func (q *preparedQueue) watch() {
 	q.turns++
-	if len(q.drafts) == 0 || q.ticking {
+	if len(q.queue) == 0 || q.ticking {
 		return
 	}
 	q.ticking, q.watched = true, q.turns
@@ -200,7 +200,7 @@ func (q *draftQueue) watch() {
 }
 
 // look returns the prepared emails if the connection has not worked since the last check.
-func (q *draftQueue) look() {
+func (q *preparedQueue) look() {
 	if !q.mu.TryLock() { // the connection works, or waits for a recipient
 		again := keptFor
 		if q.idle.Load() {
@@ -211,7 +211,7 @@ func (q *draftQueue) look() {
 	}
 	defer q.mu.Unlock()
 	switch {
-	case len(q.drafts) == 0:
+	case len(q.queue) == 0:
 		q.ticking = false
 	case q.turns == q.watched:
 		q.ticking = false
@@ -224,22 +224,22 @@ func (q *draftQueue) look() {
 
 // release returns the prepared emails to the dispatcher. The pool may still write to their envelopes, so these are
 // not reused. The caller holds the lock.
-func (q *draftQueue) release() {
-	for _, d := range q.drafts {
+func (q *preparedQueue) release() {
+	for _, d := range q.queue {
 		q.sender.dispatcher.giveBack(d.it)
 	}
-	q.drafts = nil
+	q.queue = nil
 }
 
 // end calls release at the end of a session.
-func (q *draftQueue) end() {
+func (q *preparedQueue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.release()
 }
 
 // envelope returns a free envelope.
-func (q *draftQueue) envelope() *smtp.Envelope {
+func (q *preparedQueue) envelope() *smtp.Envelope {
 	if n := len(q.free); n > 0 {
 		e := q.free[n-1]
 		q.free = q.free[:n-1]
@@ -249,4 +249,4 @@ func (q *draftQueue) envelope() *smtp.Envelope {
 }
 
 // recycle takes back an envelope that no session uses.
-func (q *draftQueue) recycle(e *smtp.Envelope) { q.free = append(q.free, e) }
+func (q *preparedQueue) recycle(e *smtp.Envelope) { q.free = append(q.free, e) }
