@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -18,6 +19,22 @@ type filled struct {
 	text   string            // error of that field
 	more   map[string]string // errors of other fields
 	marked *bool             // one of them has the focus
+}
+
+// recordValues returns the values of a form for a record: its texts and checkboxes, by their names in the API.
+func recordValues(record any) map[string]string {
+	values := map[string]string{}
+	v := reflect.Indirect(reflect.ValueOf(record))
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch f.Type.Kind() {
+		case reflect.String:
+			values[name] = v.FieldByIndex(f.Index).String()
+		case reflect.Bool:
+			values[name] = tickWord(v.FieldByIndex(f.Index).Bool())
+		}
+	}
+	return values
 }
 
 // Value returns the value of an input.
@@ -80,6 +97,18 @@ func (p *Page) sent(names ...string) map[string]any {
 	body := map[string]any{}
 	for _, name := range names {
 		body[name] = p.Form[name]
+	}
+	return body
+}
+
+// sentTexts returns the texts of a form that Input, the body of an operation of the API, takes under the same names.
+func sentTexts[Input any](p *Page) map[string]any {
+	body := map[string]any{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Input]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if value, given := p.Form[name]; given && f.Type == reflect.TypeFor[*string]() {
+			body[name] = value
+		}
 	}
 	return body
 }

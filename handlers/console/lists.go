@@ -217,15 +217,11 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 		return p.showList("list-settings", &l, v, f, confirm)
 	}
 	if p.isGet() {
-		return show(filled{values: map[string]string{
-			"name": l.Name, "description": l.Description, "language": l.Language, "consent_text": l.ConsentText,
-			"confirm_token": l.ConfirmToken, "require_mailed_proof": tickWord(l.RequireMailedProof),
-			"subscribe_redirect_url": l.SubscribeRedirectURL, "confirm_redirect_url": l.ConfirmRedirectURL,
-			"unsubscribe_redirect_url": l.UnsubscribeRedirectURL, "archive": tickWord(l.Archive), "slug": l.Slug,
-			"active": tickWord(l.Active()), "sync_removes_absent": tickWord(l.SyncRemovesAbsent),
-		}}, View{})
+		values := recordValues(l.List)
+		values["active"] = tickWord(l.Active())
+		return show(filled{values: values}, View{})
 	}
-	body := p.sent("name", "description", "language", "consent_text", "confirm_token", "slug")
+	body := sentTexts[core.ListInput](p)
 	p.sentAddresses(body, "subscribe_redirect_url", "confirm_redirect_url", "unsubscribe_redirect_url")
 	for _, name := range []string{"require_mailed_proof", "archive", "sync_removes_absent"} {
 		body[name] = p.Form[name] == "1"

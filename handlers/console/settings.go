@@ -151,16 +151,12 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 	}
 	t := &p.Tenant
 	if p.isGet() {
-		return show(filled{values: map[string]string{
-			"name": t.Name, "brand_name": t.BrandName, "brand_color": t.BrandColor, "brand_logo_url": t.BrandLogoURL,
-			"privacy_url": t.PrivacyURL, "postal_address": t.PostalAddress, "language": t.Language, "mail_from": t.MailFrom,
-			"mail_from_name": t.MailFromName, "reply_to": t.ReplyTo, "public_url": t.PublicURL, "time_zone": t.TimeZone,
-			"test_addresses": strings.Join(t.TestAddresses, "\n"), "measure": measureOf(t),
-			"second_person": tickWord(t.Approval == core.ApprovalSecondPerson), "first_few": tickWord(t.FirstFew),
-		}}, View{})
+		values := recordValues(t)
+		values["test_addresses"], values["measure"] = strings.Join(t.TestAddresses, "\n"), measureOf(t)
+		values["second_person"] = tickWord(t.Approval == core.ApprovalSecondPerson)
+		return show(filled{values: values}, View{})
 	}
-	body := p.sent("name", "brand_name", "brand_color", "postal_address", "language", "mail_from", "mail_from_name",
-		"reply_to", "time_zone")
+	body := sentTexts[core.TenantInput](p)
 	p.sentAddresses(body, "brand_logo_url", "privacy_url", "public_url")
 	measure := p.Form["measure"]
 	body["no_tracking"] = measure == measureNothing
