@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -90,6 +91,28 @@ func (e *tenantConsole) record() core.List {
 	l, err := e.store.List(e.Context(), e.list.ID)
 	e.must(err)
 	return l
+}
+
+// TestConsoleShowsEachFieldOfAList: the settings of a list have an input for each of its texts and switches.
+func TestConsoleShowsEachFieldOfAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		_, page := e.page("GET", e.path("lists", e.list.ID, "settings"), nil)
+		for _, f := range reflect.VisibleFields(reflect.TypeFor[core.ListInput]()) {
+			name := f.Tag.Get("json")
+			switch name {
+			case "id", "tenant_id":
+				continue
+			case "fields", "mail_texts": // on pages of their own
+				continue
+			case "status":
+				name = "active"
+			}
+			if !strings.Contains(page, ` name="`+name+`"`) {
+				t.Errorf("the settings of a list have no input for %s", name)
+			}
+		}
+	})
 }
 
 // An administrator makes a list, and changes each of its settings.
