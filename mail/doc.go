@@ -51,10 +51,9 @@
 // list count as false. A dash inside the braces trims the white space outside of them.
 //
 // Names: email, subscriber.id, subscriber.email, preferences.* (also preferences["any name"], preferences.list[0]),
-// list.id, list.name, tenant.id, tenant.name, tenant.postal_address, job.id, job.name, job.subject,
-// unsubscribe_token, unsubscribe_url, view_url, preferences_url, and confirm_url. confirm_url prints nothing and
-// causes a warning, because recipients of a job are already confirmed. Any other first name is an error. Any other
-// field of a record is a warning.
+// list.*, tenant.* and job.* (JobSpec sets their fields), unsubscribe_token, unsubscribe_url, view_url,
+// preferences_url, and confirm_url. confirm_url prints nothing and causes a warning, because recipients of a job are
+// already confirmed. Any other first name is an error. Any other field of a record is a warning.
 //
 // Filters: default, escape (has no effect, because all output is escaped), upcase, downcase, capitalize, truncate,
 // date, url_encode.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"newsletterd/core"
 )
 
 // root is the first name of a path.
@@ -320,17 +322,13 @@ func (e *expression) subscriber(path []string) (operand, error) {
 	return operand{root: rootNothing}, nil
 }
 
-// knownField reports whether a job sets a field of a record (Shared).
+// sharedFields has the fields of each record, without values.
+var sharedFields = JobSpec("", &core.Content{}, Address{}).Shared
+
+// knownField reports whether a job sets a field of a record.
 func knownField(r root, field string) bool {
-	switch field {
-	case "id", "name":
-		return true
-	case "subject":
-		return r == rootJob
-	case "postal_address", "reply_to", "mail_from":
-		return r == rootTenant
-	}
-	return false
+	_, known := sharedFields.record(r)[field]
+	return known
 }
 
 // filters parses the filters up to the end of the expression.

@@ -66,21 +66,13 @@ func (r *render) value(o *operand) value {
 	case rootPreferencesURL:
 		return textValue(v.PreferencesURL)
 	}
-	if v.Shared == nil {
+	if v.Shared == nil || o.root == rootNothing {
 		return value{}
 	}
-	switch o.root {
-	case rootList:
-		return textValue(v.Shared.List[o.path[0]])
-	case rootTenant:
-		return textValue(v.Shared.Tenant[o.path[0]])
-	case rootJob:
-		if v.Subject != "" && o.path[0] == "subject" && r.part != PartHeader { // a subject can't contain itself
-			return textValue(v.Subject)
-		}
-		return textValue(v.Shared.Job[o.path[0]])
+	if o.root == rootJob && v.Subject != "" && o.path[0] == "subject" && r.part != PartHeader {
+		return textValue(v.Subject) // a subject can't contain itself
 	}
-	return value{}
+	return textValue(v.Shared.record(o.root)[o.path[0]])
 }
 
 func (r *render) holds(c *condition) bool {

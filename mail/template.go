@@ -60,6 +60,19 @@ type Shared struct {
 	List, Tenant, Job map[string]string
 }
 
+// record returns the fields of the record that a path starts with; none for other roots.
+func (s *Shared) record(r root) map[string]string {
+	switch r {
+	case rootList:
+		return s.List
+	case rootTenant:
+		return s.Tenant
+	case rootJob:
+		return s.Job
+	}
+	return nil
+}
+
 // Vars holds the values of one recipient. The caller creates the links. A missing link prints nothing.
 type Vars struct {
 	Shared *Shared

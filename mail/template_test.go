@@ -2,6 +2,7 @@ package mail
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -322,4 +323,21 @@ func FuzzTemplate(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFieldsOfRecordsAreDocumented: docs/writing.md names each field of list.*, tenant.* and job.*.
+func TestFieldsOfRecordsAreDocumented(t *testing.T) {
+	b, err := os.ReadFile("../docs/writing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for record, fields := range map[string]map[string]string{
+		"list": sharedFields.List, "tenant": sharedFields.Tenant, "job": sharedFields.Job,
+	} {
+		for field := range fields {
+			if name := record + "." + field; !strings.Contains(string(b), "`"+name+"`") {
+				t.Errorf("docs/writing.md doesn't name %s", name)
+			}
+		}
+	}
 }
