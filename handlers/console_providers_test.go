@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"newsletterd/core"
+	"newsletterd/mail/report"
 )
 
 // An operator makes a mail provider, whose secret stands in the address of its webhook and is shown once, sees its last
@@ -15,12 +16,17 @@ import (
 func TestConsoleProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
-		e.operates("/providers", http.StatusOK, "Mail providers", "Amazon SES")
+		page := e.operates("/providers", http.StatusOK, "Mail providers", "Amazon SES")
+		for _, kind := range report.Names() {
+			if !strings.Contains(page, `value="`+kind+`"`) {
+				t.Errorf("the form doesn't offer %s", kind)
+			}
+		}
 		e.orders("/providers", http.StatusBadRequest, url.Values{"kind": {"mailgun"}, "name": {"mg"}},
 			`aria-invalid="true"`)
 		e.orders("/providers", http.StatusCreated, url.Values{"kind": {"postmark"}, "name": {"pm"}},
 			"https://newsletterd:", "@news.example.org/webhooks/pm", "Copy it now", "In Postmark, add a webhook")
-		page := e.operates("/providers/pm", http.StatusOK,
+		page = e.operates("/providers/pm", http.StatusOK,
 			"https://news.example.org/webhooks/pm", "No recent events")
 		if strings.Contains(page, "Copy it now") {
 			t.Error("the secret is shown again")

@@ -163,6 +163,7 @@ func TestProviderSignatures(t *testing.T) {
 		`"}, "event-data": {}}`
 	svix := base64.StdEncoding.EncodeToString(hmacSHA256(key, []byte("msg_1."+stamp+"."), body))
 	generic := hex.EncodeToString(hmacSHA256(key, []byte(stamp+"."), body))
+	tested := map[string]bool{"ses": true} // sns_test.go
 	for _, tc := range []struct {
 		kind, secret, other string
 		header              map[string]string
@@ -192,6 +193,7 @@ func TestProviderSignatures(t *testing.T) {
 			headerSvixID: "msg_1", headerSvixTimestamp: stamp, headerSvixSignature: "v1,AAAA v2,x v1," + svix,
 		}, body, ""},
 	} {
+		tested[tc.kind] = true
 		t.Run(tc.kind, func(t *testing.T) {
 			if err := KindOf(tc.kind).CheckSecrets([]string{tc.secret}); err != nil {
 				t.Error(err)
@@ -218,6 +220,11 @@ func TestProviderSignatures(t *testing.T) {
 				}
 			}
 		})
+	}
+	for _, name := range Names() {
+		if !tested[name] {
+			t.Errorf("no case for %s", name)
+		}
 	}
 }
 
