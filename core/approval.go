@@ -2,7 +2,7 @@ package core
 
 import "strings"
 
-// The approval that a tenant's campaigns need.
+// The values of Tenant.Approval: the approval that a tenant's campaigns need.
 const (
 	ApprovalNone         = "none"          // sending approves it
 	ApprovalSecondPerson = "second_person" // approval by a person who did not edit the content
@@ -47,22 +47,22 @@ func ActorClient(actor string) string {
 	return id
 }
 
-// Approvers says who besides the caller may approve a campaign, and fix its links once it is sent.
+// Approvers describes the people, other than the caller, who may approve a campaign and fix its links once it is sent.
 type Approvers struct {
 	People int `json:"people"` // people who are emailed when approval is requested
 	// people who first need to accept their invitation or verify their address
 	Waiting []Email `json:"waiting"`
 }
 
-// CampaignPermissions says what a caller may do with a campaign by its role and by the rule about a second person. It
-// does not consider the state of the campaign.
+// CampaignPermissions holds the actions on a campaign that a caller's role and the rule about a second person permit.
+// It does not consider the state of the campaign.
 type CampaignPermissions struct {
 	Approve bool `json:"approve"`
 	Send    bool `json:"send"`
 	Mend    bool `json:"mend"` // fix links of sent emails and correct web pages
 }
 
-// Permissions returns what a caller may do with a campaign of the tenant. by holds the acting user and others, as in
+// Permissions returns the caller's permissions for a campaign of the tenant. by holds the acting user and others, as in
 // Accepts.
 func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignPermissions {
 	second, sends := t.Accepts(c, by...) == nil, caller.May(ActionCampaignSend, t.ID)

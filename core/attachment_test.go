@@ -26,7 +26,7 @@ func TestAttachmentName(t *testing.T) {
 	}
 }
 
-// Whatever a name is, what comes out can stand in a header and be the name of a file.
+// FuzzAttachmentName checks that every result is valid in a header and as a file name.
 func FuzzAttachmentName(f *testing.F) {
 	f.Add("Préis list.pdf")
 	f.Fuzz(func(t *testing.T, name string) {

@@ -1,7 +1,7 @@
 package core
 
-// AuthCode is an authorization code: what the user granted, and what the code is bound to. Redeeming it creates the
-// family with the id FamilyID.
+// AuthCode is an authorization code with the user's grant and the client, redirect URI and challenge that it is bound
+// to. Redeeming it creates the family with the id FamilyID.
 type AuthCode struct {
 	Hash        []byte  `db:"hash"`
 	FamilyID    string  `db:"family_id"`

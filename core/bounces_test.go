@@ -2,7 +2,7 @@ package core
 
 import "testing"
 
-// TestSumBounces: each reply counts in one class, and those of the program's own reasons in none.
+// TestSumBounces checks that each reply counts in one class, and that newsletterd's own reasons count in no class.
 func TestSumBounces(t *testing.T) {
 	sum := SumBounces([]Bounced{
 		{EmailKey: "a@a.example", Reason: "550 5.1.1 no such user"},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBrandName: a name that stands in the daemon's own mails holds no address.
+// TestBrandName checks that a brand name used in the daemon's own emails contains no address.
 func TestBrandName(t *testing.T) {
 	for name, fine := range map[string]bool{
 		"": true, "Acme Gardens": true, "Dr. Oetker": true, "U.S. News": true, "Müller & Söhne": true,
@@ -39,7 +39,8 @@ func TestBrandName(t *testing.T) {
 	}
 }
 
-// TestPublicURLOfAdministrators: who is no operator sets a host of the tenant's domains only.
+// TestPublicURLOfAdministrators checks that only operators can set a public URL whose host is not one of the tenant's
+// domains.
 func TestPublicURLOfAdministrators(t *testing.T) {
 	for origin, fine := range map[string]bool{
 		"": true, "https://acme.example": true, "https://News.Acme.example:8443": true, "https://acme.example.": false,

@@ -55,11 +55,11 @@ const (
 	MaxOpenBulk = 5
 	// BulkUnproved is the maximum number of people of a bulk action that needs no fresh proof of the user's identity.
 	BulkUnproved = 500
-	// BulkKept is how long after its end a bulk action can be undone.
+	// BulkKept is the time after its end in which a bulk action can be undone.
 	BulkKept = 7 * 24 * time.Hour
 )
 
-// ErrBulkFull is returned if a tenant has as many open bulk actions as it can have.
+// ErrBulkFull is returned if a tenant already has MaxOpenBulk open bulk actions.
 var ErrBulkFull = Conflictf("conflict",
 	"A tenant can have at most %d bulk actions at a time. Wait until one ends, or cancel one.", MaxOpenBulk)
 
@@ -89,7 +89,7 @@ type BulkAction struct {
 	UndoBy    string `db:"undo_by" json:"-"`
 }
 
-// BulkBefore is what a bulk action keeps of a person, so that it can be undone.
+// BulkBefore holds the data of a person that a bulk action stores so that it can be undone.
 type BulkBefore struct {
 	Status string `json:"status,omitempty"` // of the subscription
 	// of a removed subscription
@@ -110,7 +110,7 @@ func (b *BulkBefore) Column() string { return jsonColumn(b, false, "") }
 // Scan implements sql.Scanner.
 func (b *BulkBefore) Scan(src any) error { return scanJSON(src, b) }
 
-// Open reports whether the worker has something to do.
+// Open reports whether the worker still has to process the action.
 func (a *BulkAction) Open() bool { return a.State == BulkRunning || a.State == BulkUndoing }
 
 // Stoppable reports whether the action can be canceled.
@@ -142,8 +142,8 @@ func (a *BulkAction) Summary() map[string]int64 {
 	return map[string]int64{"done": a.Done, "changed": a.Changed, "restored": a.Restored}
 }
 
-// PendsBefore undoes a bulk unsubscribe of a pending subscription, if it has not changed since. It reports whether it
-// did.
+// PendsBefore undoes a bulk unsubscribe of a pending subscription that has not changed since. It reports whether it
+// changed s.
 func (s *Subscription) PendsBefore(left, now Instant) bool {
 	if s.Status != SubscriptionUnsubscribed || s.ChangedAt != left {
 		return false
@@ -152,7 +152,7 @@ func (s *Subscription) PendsBefore(left, now Instant) bool {
 	return true
 }
 
-// Before returns what a bulk action that removes the subscription keeps of it.
+// Before returns the data that a bulk action stores when it removes the subscription.
 func (s *Subscription) Before() BulkBefore {
 	return BulkBefore{
 		Status: s.Status, Email: s.Email, Preferences: s.Preferences, Generation: s.Generation, Proof: s.Proof,

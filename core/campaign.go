@@ -35,7 +35,7 @@ func (s CampaignState) String() string {
 
 // Limits of the rules about campaigns.
 const (
-	// VersionSpan is how long saves by the same person go into the same version.
+	// VersionSpan is the time in which saves by the same person go into the same version.
 	VersionSpan = 30 * time.Minute
 	// VersionsKept is the number of versions kept that were never tested, approved, restored or named.
 	VersionsKept = 50

@@ -12,7 +12,7 @@ import (
 
 const campaignNow = Instant(1_800_000_000_000)
 
-// In each state exactly these changes of a campaign are allowed.
+// TestWhatCampaignsMayDo checks which changes each state of a campaign allows.
 func TestWhatCampaignsMayDo(t *testing.T) {
 	f := CampaignFields{Subject: "News"}
 	changes := map[string]func(*Campaign) error{
@@ -46,7 +46,8 @@ func TestWhatCampaignsMayDo(t *testing.T) {
 	}
 }
 
-// What was approved is no longer once it is written on, but it is known which version that was.
+// TestAnEditEndsTheApproval checks that editing a campaign ends its approval, and that LastApproved keeps the approved
+// version.
 func TestAnEditEndsTheApproval(t *testing.T) {
 	c := NewCampaign("t", &CampaignFields{Name: "May", Subject: "a"}, "ann", campaignNow)
 	if err := c.Approve(2, "copy", "pia", campaignNow); !errors.Is(err, ErrConflict) {
@@ -67,7 +68,8 @@ func TestAnEditEndsTheApproval(t *testing.T) {
 	}
 }
 
-// Where a tenant asks for a second person, that is one who has not saved since the last approval, and no program.
+// TestWhoIsASecondPerson checks that, if a tenant requires a second person, only a user who has not saved since the
+// last approval can approve. Programs never can.
 func TestWhoIsASecondPerson(t *testing.T) {
 	c := NewCampaign("t", &CampaignFields{Subject: "a"}, "user:ann", campaignNow)
 	edit := func(by string) { _ = c.Edited(&CampaignFields{Subject: by}, by, campaignNow) }
@@ -92,13 +94,14 @@ func TestWhoIsASecondPerson(t *testing.T) {
 	}
 	check("it is approved", "user:eve")
 	edit("user:bob")
-	c.Version = 2 // what was approved is not written on
+	c.Version = 2 // the approved version was not edited
 	check("one has written since", "user:ann", "user:eve")
 	edit("user:ann")
 	check("two have written since", "user:eve")
 }
 
-// The saves of one person within half an hour are one version, unless it was looked at, tested or approved.
+// TestWhichVersionTakesASave checks that saves by one person within half an hour go into one version, unless another
+// person viewed the version or it was tested or approved.
 func TestWhichVersionTakesASave(t *testing.T) {
 	v := CampaignVersion{SavedBy: "ann", BegunAt: campaignNow}
 	for name, tt := range map[string]struct {
@@ -123,7 +126,7 @@ func TestWhichVersionTakesASave(t *testing.T) {
 	}
 }
 
-// What a campaign says comes back from the copy that a job sends.
+// TestFieldsOfACopy checks that FieldsOf returns the fields from which a copy was made.
 func TestFieldsOfACopy(t *testing.T) {
 	for _, f := range []CampaignFields{
 		{
@@ -153,7 +156,8 @@ func TestFieldsOfACopy(t *testing.T) {
 	}
 }
 
-// What is missing of a campaign is named before it is approved; its own sender goes before the tenant's.
+// TestCampaignsAreComplete checks that missing fields are reported before an approval, and that the campaign's own
+// sender takes precedence over the tenant's.
 func TestCampaignsAreComplete(t *testing.T) {
 	whole := CampaignFields{ListIDs: []string{"l"}, Subject: "News", Content: CampaignContent{Source: "x"}}
 	for field, change := range map[string]func(*CampaignFields){
@@ -181,8 +185,8 @@ func TestCampaignsAreComplete(t *testing.T) {
 	}
 }
 
-// What says why a campaign was sent back goes once it is approved or put away. Taking one's own question back is no
-// sending back.
+// TestSentBackEnds checks that the request for changes ends when the campaign is approved or archived. Withdrawing
+// one's own review request is not a request for changes.
 func TestSentBackEnds(t *testing.T) {
 	const bob, ann = "user:bob", "user:ann"
 	back := func(by string) Campaign {

@@ -102,7 +102,7 @@ var (
 	}
 )
 
-// Faults returns what keeps a campaign from being approved, as far as this can be checked without compiling it:
+// Faults returns the findings that prevent an approval, as far as this can be checked without compiling the campaign:
 // missing fields, and a sender that is not the tenant's.
 func (f *CampaignFields) Faults(t *Tenant) []CampaignFinding {
 	all := f.missing()

@@ -316,7 +316,7 @@ func checkURIs(uris Strings, field string) error {
 	return nil
 }
 
-// ValidRedirectURI reports whether a redirect URI may be registered. It must be https, http on loopback, or a
+// ValidRedirectURI reports whether a redirect URI can be registered. It must be https, http on loopback, or a
 // private-use scheme with a dot (RFC 8252 sections 7.1 and 7.3). It must be absolute and have no fragment (RFC 6749
 // section 3.1.2), user, wildcard or dot segments.
 func ValidRedirectURI(s string) bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Lifetimes of the tokens and of what they confirm.
+// Lifetimes of the tokens, and of the requests that they confirm.
 const (
 	ConfirmTTLDays = 7
 	UndoTTLDays    = 7

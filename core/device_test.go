@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDeviceRegistration walks every row of the specification's table: each state × register and unregister.
+// TestDeviceRegistration tests each row of the specification's table: registering and unregistering in each state.
 func TestDeviceRegistration(t *testing.T) {
 	const was, now = Instant(1000), Instant(2000)
 	for _, tt := range []struct {

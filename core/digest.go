@@ -44,8 +44,8 @@ type CoveredFile struct {
 	SHA256 string `db:"sha256"`
 }
 
-// Covered is everything that an approval covers: what recipients see, and who they are. It holds the resolved form of
-// everything that decides on recipients and content. The name of a rule, for example, would hide changes to it.
+// Covered holds everything that an approval covers: the content that recipients see, and the data that selects them.
+// Both are in resolved form, because the name of a rule, for example, would hide changes to it.
 type Covered struct {
 	Copy        *CampaignCopy
 	Frozen      *FrozenContent // with its template resolved
@@ -129,7 +129,7 @@ func (c *Covered) Digest() Digest {
 
 func (c *Covered) plan() string { return jsonOf([]any{int64(c.WantedAt), c.FirstFew}) }
 
-// part returns the texts that the fingerprint of a part is made of.
+// part returns the texts from which the fingerprint of a part is computed.
 func (c *Covered) part(name string) []string {
 	f := c.Frozen
 	switch name {

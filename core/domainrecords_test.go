@@ -49,7 +49,8 @@ func TestMergeSPF(t *testing.T) {
 	}
 }
 
-// A record that is merged has all that stood, once, and the mechanism; it is found when it stands.
+// FuzzMergeSPF checks that a merged record contains every valid term of the existing records and the mechanism, and
+// that MergeSPF finds it complete.
 func FuzzMergeSPF(f *testing.F) {
 	f.Add("v=spf1 a mx -all", "v=spf1 include:x ?all")
 	f.Add("v=spf1 redirect=", "v=spf1 +a +A all")
@@ -73,7 +74,7 @@ func FuzzMergeSPF(f *testing.F) {
 	})
 }
 
-// A record of DMARC without a policy that receivers know is none, unless it asks for reports.
+// TestRecordsOfDMARC checks that a record without a known policy is a DMARC record only if it requests reports.
 func TestRecordsOfDMARC(t *testing.T) {
 	for text, want := range map[string]bool{
 		"v=DMARC1; p=none": true, `"v=dmarc1;P=Reject"`: true, "v=DMARC1; p=nothing; rua=mailto:a@acme.example": true,
@@ -128,7 +129,7 @@ func TestDoubledNames(t *testing.T) {
 	}
 }
 
-// hasTerm reports whether a term is among others.
+// hasTerm reports whether terms contains an equivalent term.
 func hasTerm(terms []string, term string) bool {
 	return slices.ContainsFunc(terms, func(t string) bool { return termKey(t) == termKey(term) })
 }

@@ -16,7 +16,7 @@ type Drift struct {
 	Running   int64 `json:"running"`   // ended subscriptions that are active on the send side
 	Unknown   int64 `json:"unknown"`   // active on the send side, but never confirmed or unknown on the member side
 	Different int64 `json:"different"` // active on both sides, with different preferences or spelling
-	InFlight  int64 `json:"in_flight"` // different, but their event is not delivered yet
+	InFlight  int64 `json:"in_flight"` // different, but with an undelivered event
 
 	SyncOpen bool          `json:"sync_open"` // a full sync of the list is running or waiting
 	FedBy    string        `json:"fed_by"`    // another webhook source that feeds the list, which is then not compared

@@ -14,7 +14,7 @@ func TestDrillCounts(t *testing.T) {
 	}{
 		{100, 100, 100, nil},
 		{100, 105, 110, nil},
-		{100, 115, 110, nil}, // ten more were made, and five of them removed
+		{100, 115, 110, nil}, // ten rows were created, and five of them deleted
 		{100, 99, 100, []string{"99 subscriptions were restored, not 100 to 100"}},
 		{100, 89, 110, []string{"89 subscriptions were restored, not 100 to 110"}},
 		{110, 121, 100, []string{"121 subscriptions were restored, not 100 to 110"}},

@@ -33,7 +33,7 @@ type Endpoint struct {
 // event.
 const MaxEndpoints = 20
 
-// EndpointOverlap is how long the previous secret also signs by default.
+// EndpointOverlap is the default time for which the previous secret also signs.
 const EndpointOverlap = 24 * time.Hour
 
 // MaxSecretOverlap is the maximum overlap that HTTP requests may set, in seconds.

@@ -119,7 +119,7 @@ func (e *Error) Sayf(format string, args ...any) *Error {
 	return &c
 }
 
-// Sentence is a message with its values kept separate, so that it can be translated. An argument of Sayf may be a
+// Sentence is a message with its values kept separate, so that it can be translated. An argument of Sayf can be a
 // Sentence itself.
 type Sentence struct {
 	Text   string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An error keeps the values of its message, also under the name of a field that its own is a part of.
+// TestSentences checks that an error keeps the values of its message, also after Under.
 func TestSentences(t *testing.T) {
 	long := Invalidf("name", "%s must have at most %d characters.", "name", 200)
 	for _, c := range []struct {
@@ -72,7 +72,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// A campaign that is not ready is refused by the sentence of its first error, with the values.
+// TestNotReadyKeepsValues checks that the error for a campaign that is not ready has the message of the first finding,
+// with its values.
 func TestNotReadyKeepsValues(t *testing.T) {
 	fault := Invalidf("list_ids", "list_ids: list %s not found. Remove it.", "x")
 	err, _ := errors.AsType[*Error](NotReady([]CampaignFinding{FindingOf(fault)}))

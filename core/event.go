@@ -9,7 +9,7 @@ const (
 	EventPreferences  = "preferences.updated"
 )
 
-// Limits of a full sync: SyncBatchSize is what newsletterd sends, MaxSyncBatch what a receiver must accept.
+// Limits of a full sync. newsletterd sends batches of SyncBatchSize; a receiver must accept batches of MaxSyncBatch.
 const (
 	SyncBatchSize = 500
 	MaxSyncBatch  = 1000

@@ -80,7 +80,7 @@ func TestFullSyncValidate(t *testing.T) {
 	refused(t, "too many", f.Validate(), "subscribers")
 }
 
-// What we append by hand is what encoding/json would write.
+// TestEventsAppendAsJSON checks that AppendJSON writes the same text as encoding/json.
 func TestEventsAppendAsJSON(t *testing.T) {
 	var e Event
 	var f FullSync
@@ -160,7 +160,8 @@ func TestConfirmToken(t *testing.T) {
 	}
 }
 
-// Of a request that has taken a row's place, a token says nothing that its own request has not said.
+// TestRequestMark checks that, after a later request replaced the row, a token confirms only what its own request
+// contained.
 func TestRequestMark(t *testing.T) {
 	key := []byte("key of the test, thirty-two byte")
 	mark := askedOnce.Mark(key)

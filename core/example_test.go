@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// A rule changes the record and says which event tells of it; nothing is read or written.
+// A method changes the record in memory and returns the event that reports the change. It reads and writes no database.
 func ExampleSubscription_Confirm() {
 	now := core.Instant(1_790_000_000_000)
 	s := core.Subscription{ID: core.NewID(), ListID: core.NewID()}
@@ -16,7 +16,7 @@ func ExampleSubscription_Confirm() {
 	change, err := s.Confirm(s.Generation, core.ProofMailed, now)
 	fmt.Println(s.Status, change.EventType, err)
 
-	again, err := s.Confirm(s.Generation, core.ProofMailed, now) // the same link once more
+	again, err := s.Confirm(s.Generation, core.ProofMailed, now) // the same link again
 	fmt.Println(s.Status, again == nil, err)
 	// Output:
 	// pending

@@ -221,7 +221,7 @@ func (f *Field) read(s string) (v any, fault string) {
 	return s, ""
 }
 
-// IsFieldText reports whether s may be the value of a field.
+// IsFieldText reports whether s can be the value of a field.
 func IsFieldText(s string) bool {
 	return utf8.RuneCountInString(s) <= MaxFieldText && strings.IndexFunc(s, unicode.IsControl) < 0
 }

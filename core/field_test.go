@@ -76,7 +76,8 @@ func TestPreferencesWith(t *testing.T) {
 	}
 }
 
-// A subscriber's own value stays valid for them though it is no option; no one else may choose it.
+// TestChoiceHoldsWhatItsSubscriberHas checks that a subscriber's current value stays valid even if it is no longer an
+// option, but only for that subscriber.
 func TestChoiceHoldsWhatItsSubscriberHas(t *testing.T) {
 	fields := Fields{
 		{Name: "city", Label: "City", Type: FieldChoice, Options: Strings{"Bath", "Brno"}},

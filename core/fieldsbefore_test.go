@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// What an import has replaced comes back, but for what was changed since.
+// TestFieldsBefore checks that the members that an import replaced are restored unless they changed since.
 func TestFieldsBefore(t *testing.T) {
 	long := `"` + strings.Repeat("x", core.MaxPreferences-20) + `"`
 	for _, c := range []struct{ was, made, now, want core.Preferences }{

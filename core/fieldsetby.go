@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Who can set a field.
+// The values of Field.SetBy, which says who can set a field.
 const (
 	SetBySubscriber = "subscriber" // subscribers, and the team
 	SetByTeam       = "team"       // only the team; its values don't come from forms and preference pages
@@ -23,8 +23,8 @@ func (f Fields) ofTeam() bool {
 	return slices.ContainsFunc(f, func(one Field) bool { return one.SetBy == SetByTeam })
 }
 
-// Guarded returns the preferences with which someone outside the team replaces p: by, with the values of p for the
-// fields of the team. If the result would exceed MaxPreferences, by is left out.
+// Guarded returns the preferences that replace p if someone outside the team submits by. They are by, but with p's
+// values for the fields of the team. If the result would exceed MaxPreferences, they contain only those values.
 func (f Fields) Guarded(p, by Preferences) Preferences {
 	if !f.ofTeam() {
 		return by
@@ -50,8 +50,8 @@ func (f Fields) Guarded(p, by Preferences) Preferences {
 	return guarded
 }
 
-// keepSetBy copies SetBy from the fields of the same name in before, where f leaves it out. So a change by a program
-// that doesn't know SetBy opens no field.
+// keepSetBy sets each missing SetBy in f to that of the field with the same name in before. A program that doesn't know
+// SetBy therefore can't open a field to subscribers.
 func (f Fields) keepSetBy(before Fields) {
 	for i := range f {
 		at := slices.IndexFunc(before, func(b Field) bool { return b.Name == f[i].Name })

@@ -34,7 +34,7 @@ func TestFieldsOfTheTeam(t *testing.T) {
 	}
 }
 
-// A field that is changed by a program without SetBy stays the team's.
+// TestSetByIsKept checks that a field of the team stays one if a program changes it without SetBy.
 func TestSetByIsKept(t *testing.T) {
 	l, err := NewList(ListInput{TenantID: new("t"), Name: new("News"), Fields: &[]Field{
 		{Name: "vip", Label: "VIP", Type: FieldBoolean, SetBy: SetByTeam},

@@ -2,8 +2,8 @@ package core
 
 import "fmt"
 
-// OpenFigures counts who opened the emails of a job, as far as this can be determined. If opens are not tracked, all
-// figures are nil, which is not the same as 0.
+// OpenFigures counts the people who opened the emails of a job, as far as this can be determined. If opens are not
+// tracked, all figures are nil, which is not the same as 0.
 type OpenFigures struct {
 	Measured bool `json:"measured"`
 	Totals   bool `json:"totals,omitempty"` // counts opens instead of people: the emails identify no one
@@ -63,7 +63,7 @@ func percent(rate *float64) string {
 	return fmt.Sprintf(" (%.1f %%)", 100**rate)
 }
 
-// ClickFigures counts who clicked links in the emails of a job.
+// ClickFigures counts the people who clicked links in the emails of a job.
 type ClickFigures struct {
 	Measured bool          `json:"measured"`
 	Totals   bool          `json:"totals,omitempty"` // counts clicks instead of people: the emails identify no one
@@ -82,7 +82,7 @@ const (
 	TrackedSwept   = 16 // housekeeping has begun to delete the opens and clicks of subscribers
 )
 
-// OpenCounts counts the recipients of a job by who opened their email.
+// OpenCounts counts the recipients of a job whose email was opened, by the class of the opens.
 type OpenCounts struct {
 	Tracked    int64 `db:"tracked"`     // TrackedOpens, TrackedClicks
 	NoTracking bool  `db:"no_tracking"` // the tenant now tracks nothing

@@ -11,7 +11,7 @@ const (
 	FirstFew      = 500  // number of first recipients
 	FirstFewFrom  = 2000 // … if there are more subscribers than this
 	FirstFewHold  = 10 * time.Minute
-	firstBounces  = 20  // at most one in 20 addresses may not exist
+	firstBounces  = 20  // at most one in 20 addresses may be nonexistent
 	firstPolicies = 100 // at most one in 100 may be refused for policy reasons (5.7.x, RFC 3463 section 3.8)
 )
 
@@ -26,8 +26,8 @@ func (j *SendJob) FirstThrough() bool {
 // FirstHeld reports whether the other recipients wait for the end of the hold.
 func (j *SendJob) FirstHeld(now Instant) bool { return j.First() && j.FirstUntil > now }
 
-// FirstFault returns why the rest must not follow automatically, or "" if it may. refused is the number of first
-// recipients that were refused for policy reasons.
+// FirstFault returns the reason that prevents the rest from following automatically, or "" if there is none. refused is
+// the number of first recipients that were refused for policy reasons.
 func (j *SendJob) FirstFault(refused int64) string {
 	tried := j.Sent + j.Failed
 	switch {

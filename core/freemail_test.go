@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// No newsletter comes from a mailbox provider's domain: the reason is said where the sender is set.
+// TestFreeMailSenders checks that a sender at a free mail provider is refused, with the reason, on every field that
+// sets a sender.
 func TestFreeMailSenders(t *testing.T) {
 	if !slices.IsSorted(freeMail) {
 		t.Error("the list is not sorted")
@@ -25,7 +26,7 @@ func TestFreeMailSenders(t *testing.T) {
 	said("domain", err)
 	tenant := Tenant{Name: "Acme", Status: TenantActive, Approval: ApprovalNone, Domains: Strings{"acme.example"}}
 	said("from_email", (&CampaignFields{FromEmail: "ann@yahoo.de"}).HasSender(&tenant))
-	// one that stands stays as it is
+	// an existing sender stays valid
 	tenant.Domains, tenant.MailFrom = Strings{"gmail.com"}, "ann@gmail.com"
 	if err := tenant.Change(TenantInput{Name: new("Other"), MailFrom: new("ann@gmail.com")}, true, 2); err != nil {
 		t.Error(err)

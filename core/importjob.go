@@ -137,7 +137,7 @@ func (m *ColumnMapping) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ImportInput says how to import an uploaded file.
+// ImportInput holds the settings for importing an uploaded file.
 type ImportInput struct {
 	DryRun           bool          `json:"dry_run"` // change nothing, only report the results
 	Mapping          ColumnMapping `json:"mapping"`

@@ -11,10 +11,10 @@ const (
 	LeavingEnded                       // was active
 )
 
-// ImportLeft applies a row that says that its subscriber unsubscribed in another system. leftAt is when, or 0 if the
-// file doesn't say. joined is when an imported subscriber joined, as far as the consent ledger knows. A change is
-// returned only with LeavingEnded. Subscribers who request the subscription themselves, before or after, can still
-// confirm it.
+// ImportLeft applies a row that says that its subscriber unsubscribed in another system. leftAt is the time of that, or
+// 0 if the file doesn't contain it. joined is the time at which an imported subscriber joined, according to the consent
+// ledger. A change is returned only with LeavingEnded. Subscribers who request the subscription themselves, before or
+// after, can still confirm it.
 func (s *Subscription) ImportLeft(email Email, leftAt, joined, now Instant) (ImportLeaving, *Change) {
 	switch {
 	case s.Left() || s.JoinedAfter(leftAt, joined):

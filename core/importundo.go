@@ -46,7 +46,7 @@ type ImportUndoPlan struct {
 	Unrestored     int64 `json:"unrestored"`      // deleted, or all replaced fields changed since; stays
 }
 
-// UndoOutcome is what undoing an import does to a subscription.
+// UndoOutcome is the effect of undoing an import on a subscription.
 type UndoOutcome uint8
 
 // These outcomes apply to a subscription that an import changed.
@@ -86,10 +86,10 @@ func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 	return UndoEnds
 }
 
-// ImportUndone returns what undoing an import does to a subscription that the import changed at the given instant.
-// Later changes take precedence. asked says whether the subscriber has requested the subscription since. A subscriber
-// who was already active has only been told so, and has confirmed nothing. resumed says whether the last event comes
-// from undoing a later import that had ended the subscription.
+// ImportUndone returns the effect of undoing an import on a subscription that the import changed at the given instant.
+// Later changes take precedence. asked reports whether the subscriber has requested the subscription since. If they
+// were already active, that request caused only an email and confirmed nothing. resumed reports whether the last event
+// comes from undoing a later import that had ended the subscription.
 func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome {
 	switch {
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft && s.CreatedAt == at && s.Generation == 1:

@@ -2,8 +2,8 @@ package core
 
 import "testing"
 
-// An import that brought someone who waits for a confirmation doesn't take back that a later file says that they left;
-// that file does.
+// TestUndoLeavesMarksOfOtherFiles checks that undoing the import that added a pending subscriber keeps a later file's
+// statement that they unsubscribed. Only undoing the import of that file removes the statement.
 func TestUndoLeavesMarksOfOtherFiles(t *testing.T) {
 	s := Subscription{Status: SubscriptionPending, Proof: ProofLeft, CreatedAt: 5, ChangedAt: 5, Generation: 1}
 	for at, want := range map[Instant]UndoOutcome{5: UndoLeft, 7: UndoUnmarks} {

@@ -25,7 +25,7 @@ func TestParseInstant(t *testing.T) {
 	}
 }
 
-// Any instant that is taken has a wire form that means the same.
+// FuzzInstant checks that every accepted instant has a wire form that parses to the same instant.
 func FuzzInstant(f *testing.F) {
 	for _, s := range []string{
 		`"2026-01-31T08:00:00Z"`, `"2026-01-31T08:00:00.1239+23:59"`,

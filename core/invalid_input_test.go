@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// refused holds an error against the field that it must name; none: there must be no error.
+// refused checks that err is an Invalid error on field, or nil if field is empty.
 func refused(t *testing.T, what string, err error, field string) {
 	t.Helper()
 	var e *Error
@@ -58,7 +58,8 @@ func TestRelayRefusals(t *testing.T) {
 	refused(t, "too many", relays.change(make([]Relay, MaxRelays+1)), "relays")
 }
 
-// A relay that is changed without its password keeps it as long as user and host are the same.
+// TestRelayKeepsItsPassword checks that a relay changed without its password keeps it only if user and host stay the
+// same.
 func TestRelayKeepsItsPassword(t *testing.T) {
 	var relays Relays
 	refused(t, "new", relays.change([]Relay{{Name: "Ours", Host: "smtp.example.org", Username: "u", Password: "p"}}),
@@ -170,7 +171,8 @@ func TestEndpointRefusals(t *testing.T) {
 	}
 }
 
-// What a provider dates into the future counts as of now: it must not outlast what comes next.
+// TestReportsOfTheFuture checks that a report dated in the future gets the current time. Otherwise it would take
+// precedence over later reports.
 func TestReportsOfTheFuture(t *testing.T) {
 	now := Instant(1e12)
 	s := Subscriber{MemberStatus: StatusActive}

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// TestJobKeys judges what callers write in place of a known key, and what they add.
+// TestJobKeys tests keys that callers send instead of a known key, and keys that they add.
 func TestJobKeys(t *testing.T) {
 	for _, test := range []struct {
 		in      JobObject
 		key     string
-		meant   string // in the message; empty: none is named
+		meant   string // key named in the message; empty: none
 		refused bool
 	}{
 		{JobBody, "schedule_at", "scheduled_at", true},
 		{JobBody, "scheduleAt", "scheduled_at", true},
 		{JobBody, "ScheduledAt", "scheduled_at", true},
 		{JobBody, "scheduled-at", "scheduled_at", true},
-		{JobBody, "shceduled_ta", "scheduled_at", true}, // two slips
+		{JobBody, "shceduled_ta", "scheduled_at", true}, // two typing errors
 		{JobBody, "schduledate", "scheduled_at", true},
 		{JobBody, "sched", "", false},
 		{JobBody, "send_at", "scheduled_at", true},
@@ -45,9 +45,9 @@ func TestJobKeys(t *testing.T) {
 		{JobBody, "html", "body_html", true},
 		{JobBody, "body_htm", "body_html", true},
 		{JobBody, "subjekt", "subject", true},
-		{JobBody, "subjeckts", "", false}, // two slips of seven letters
+		{JobBody, "subjeckts", "", false}, // two typing errors in seven letters
 		{JobBody, "Name", "name", true},
-		{JobBody, "nam", "", false}, // below five letters only case and underscores
+		{JobBody, "nam", "", false}, // a key with under five letters must match, except for case and underscores
 		{JobBody, "names", "", false},
 		{JobBody, "window_ends", "window_end", true},
 		{JobBody, "trackings", "tracking", true},
@@ -100,7 +100,7 @@ func TestJobKeys(t *testing.T) {
 	}
 }
 
-// TestKnownJobKeys: no known key is among those that are refused by their meaning.
+// TestKnownJobKeys checks that no known key is refused because of its meaning.
 func TestKnownJobKeys(t *testing.T) {
 	for in, known := range jobKeys {
 		for _, key := range known {
@@ -123,7 +123,8 @@ func TestScheduledInPast(t *testing.T) {
 	}
 }
 
-// FuzzJobKeys: whatever the key is, the answer is short, readable, and refuses a slip of one letter in a long key.
+// FuzzJobKeys checks that the answer to any key is short and readable, and that one wrong letter in a long key is
+// refused.
 func FuzzJobKeys(f *testing.F) {
 	for _, key := range []string{
 		"", "schedule_at", "segment", "note", "\xff", strings.Repeat("ä", 100), "_-_",

@@ -2,14 +2,14 @@ package core
 
 import "cmp"
 
-// Made holds everything not disabled that a user keeps and that outlasts the user's sessions. The user created it, or
-// changed its secret, addresses or permissions.
+// Made holds the enabled clients and endpoints that a user keeps and that outlast the user's sessions. The user created
+// them, or changed their secret, addresses or permissions.
 type Made struct {
 	Clients   []Client
 	Endpoints []Endpoint // including those kept by clients of the user
 }
 
-// Names returns the names of all of them. An endpoint without a name is listed by its URL.
+// Names returns the names of all clients and endpoints. An endpoint without a name is listed by its URL.
 func (m *Made) Names() (all []string) {
 	for i := range m.Clients {
 		all = append(all, m.Clients[i].Name)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestModelAccess is the access rule as a table: who × visibility × share.
+// TestModelAccess tests the access rule for each caller and visibility, with and without a share.
 func TestModelAccess(t *testing.T) {
 	owner, other, nobody := Caller{UserID: "o"}, Caller{UserID: "x"}, Caller{}
 	client := Caller{ClientID: "c", ClientTenant: "t"}

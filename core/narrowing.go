@@ -11,7 +11,7 @@ import (
 // MaxExclusions is the maximum number of lists, of campaigns and of segments, whose subscribers a campaign may exclude.
 const MaxExclusions = 20
 
-// The recipients of another campaign that a follow-up goes to.
+// The values of FollowUp.Who: the recipients of another campaign that a follow-up goes to.
 const (
 	FollowSame     = "same"     // those it was sent to
 	FollowJoined   = "joined"   // those it was not sent to because they joined since
@@ -21,13 +21,13 @@ const (
 // FollowUps lists the values of FollowUp.Who.
 var FollowUps = []string{FollowSame, FollowJoined, FollowUnopened}
 
-// FollowUp limits a campaign to some subscribers of its lists, depending on what they did with another campaign.
+// FollowUp limits a campaign to some subscribers of its lists, depending on their activity in another campaign.
 type FollowUp struct {
 	Of  string `json:"of"` // id of the other campaign
 	Who string `json:"who" enum:"same|joined|unopened"`
 }
 
-// Narrowing says which subscribers of its lists a campaign skips. The zero value skips no one.
+// Narrowing selects the subscribers of its lists that a campaign skips. The zero value skips no one.
 type Narrowing struct {
 	ExcludeListIDs     []string `json:"exclude_list_ids,omitempty"`     // excludes subscribers of these lists
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids,omitempty"` // excludes recipients of these campaigns
@@ -128,7 +128,7 @@ type Audience struct {
 	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }
 
-// AudienceBudget is how long an answer waits for the counts of an audience.
+// AudienceBudget is the maximum time that an answer waits for the counts of an audience.
 const AudienceBudget = 3 * time.Second
 
 // AudienceEstimate is the budget of an answer that estimates the audience of long lists.

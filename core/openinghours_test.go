@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// The next hour in which most open is found from few campaigns as well, but not from too few.
+// TestBestTime checks that five campaigns with enough opens result in a best time, and that fewer don't.
 func TestBestTime(t *testing.T) {
 	now := At(time.Date(2026, 11, 28, 12, 30, 0, 0, time.UTC)) // a Saturday
-	saturday := int64(2*24 + 8)                                // 08:00, the week begins on Thursday
+	saturday := int64(2*24 + 8)                                // 08:00; the week starts on Thursday
 	hours := []OpeningHour{{3, 90, 5}, {saturday, 110, 5}}
 	for _, c := range []struct {
 		name  string

@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// EventLife is how long delivery of an event is tried. After that, it is a dead letter.
+// EventLife is the time for which delivery of an event is tried. After that, it is a dead letter.
 const EventLife = 72 * time.Hour
 
 // OutboxEvent is an event that waits for delivery. Events of one subscription are delivered in the order of their

@@ -1,6 +1,6 @@
 package core
 
-// Person says whose data an export or an erasure covers, and which of them.
+// Person selects the data that an export or an erasure covers.
 type Person struct {
 	Email    Email
 	TenantID string // limits the data to this tenant's lists and emails; empty: every tenant's
@@ -68,7 +68,7 @@ type PersonSubscription struct {
 	Replaced []PersonReplaced `db:"-" json:"replaced,omitempty"`
 }
 
-// PersonBulk is what a bulk action keeps of a person, as long as it can be undone.
+// PersonBulk holds the data about a person that a bulk action stores while it can be undone.
 type PersonBulk struct {
 	ActionID string  `db:"action_id" json:"action_id"`
 	ListID   string  `db:"list_id" json:"list_id"`

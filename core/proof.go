@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ProofAge is how long a sign-in, or another proof of the user's identity, counts as fresh.
+// ProofAge is the time for which a sign-in, or another proof of the user's identity, counts as fresh.
 const ProofAge = 15 * time.Minute
 
 // FreshProof reports whether a proof from at is still fresh.

@@ -68,7 +68,7 @@ func (e *ProviderEvent) Validate() error {
 	return Invalidf("bounce_type", "bounce_type must be hard or soft.")
 }
 
-// Effect returns what the event means, or "" if event_type is unknown. A bounce of an unknown type counts as soft.
+// Effect returns the effect of the event, or "" if event_type is unknown. A bounce of an unknown type counts as soft.
 // event_type takes precedence over bounce_type.
 func (e *ProviderEvent) Effect() string {
 	switch e.Type {
@@ -95,8 +95,8 @@ func (e *ProviderEvent) Effect() string {
 	return ""
 }
 
-// Effect returns what the report means for the address: the effect of its event, unless Doubtful or Sender is set for
-// a soft bounce.
+// Effect returns the effect of the report on the address: that of its event, unless Doubtful or Sender is set for a
+// soft bounce.
 func (r *ProviderReport) Effect() string {
 	effect := r.Event.Effect()
 	switch {
@@ -257,7 +257,7 @@ func CheckProviderName(name string) error {
 // DefaultProvider is the name of the generic provider that is created at the first start.
 const DefaultProvider = "mailprovider"
 
-// ProviderReport is an event reported by a provider or by a bounced email, with what its receiver found out about it.
+// ProviderReport is an event reported by a provider or by a bounced email, with the findings of its receiver.
 type ProviderReport struct {
 	Event       ProviderEvent
 	Names       []string // possible ids of the email (mail.Ident.Recipient): token, Message-ID, return address

@@ -19,7 +19,7 @@ func fault(t *testing.T, name string, err error, kind Kind, field string) {
 	}
 }
 
-// ok stands for no error in the tables below.
+// ok means no error in the tables below.
 const ok = Internal
 
 func TestTenantInput(t *testing.T) {
@@ -93,7 +93,7 @@ func TestTenantChange(t *testing.T) {
 		{`{}`, false, ok, ""},
 		{`{"name":"B","reply_to":"x@y.co"}`, false, ok, ""},
 		{`{"id":"7"}`, true, Invalid, "id"},
-		{`{"status":"active","domains":["a.co"],"mail_from":"x@a.co"}`, false, ok, ""}, // as it is
+		{`{"status":"active","domains":["a.co"],"mail_from":"x@a.co"}`, false, ok, ""}, // unchanged values
 		{`{"status":"suspended"}`, true, ok, ""},
 		{`{"status":"suspended"}`, false, Forbidden, ""},
 		{`{"domains":["a.co","b.co"]}`, false, Forbidden, ""},
@@ -101,7 +101,7 @@ func TestTenantChange(t *testing.T) {
 		{`{"mail_from":""}`, true, ok, ""},
 		{`{"mail_from":"y@a.co"}`, false, ok, ""},
 		{`{"mail_from":"y@b.co"}`, false, Invalid, "mail_from"},
-		{`{"domains":[]}`, true, Invalid, "mail_from"}, // which lay in it
+		{`{"domains":[]}`, true, Invalid, "mail_from"}, // mail_from uses the removed domain
 		{`{"status":"gone"}`, false, Invalid, "status"},
 	} {
 		tenant, err := NewTenant(TenantInput{Name: new("A"), Domains: &[]string{"a.co"}, MailFrom: new("x@a.co")}, 1)
@@ -203,7 +203,8 @@ func TestClientInput(t *testing.T) {
 	}
 }
 
-// TestClientsKeepTheirSecret shows when another secret is made, and what administrators may leave as it is.
+// TestClientsKeepTheirSecret checks when a client gets a new secret, and which values administrators can send back
+// unchanged.
 func TestClientsKeepTheirSecret(t *testing.T) {
 	c, first, err := NewClient(ClientInput{Name: new("C"), ClientType: new("confidential"), Scopes: &[]string{"admin"}},
 		true, 1)
@@ -287,7 +288,7 @@ func TestRedirectURIs(t *testing.T) {
 	}
 }
 
-// FuzzRedirectURI: what is allowed is absolute and has no fragment, user or white space.
+// FuzzRedirectURI checks that a valid redirect URI is absolute and has no fragment, user or white space.
 func FuzzRedirectURI(f *testing.F) {
 	f.Add("https://a.co/cb?x=1")
 	f.Add("com.example.app:/cb")
@@ -315,7 +316,8 @@ func TestStringsColumn(t *testing.T) {
 	}
 }
 
-// TestFirstPartyClientsAreOperators: no one else changes where their tokens go and what they may.
+// TestFirstPartyClientsAreOperators checks that only operators can change the tokens' destinations and permissions of a
+// first-party client.
 func TestFirstPartyClientsAreOperators(t *testing.T) {
 	for name, in := range map[string]ClientInput{
 		"redirect URIs":      {RedirectURIs: &[]string{"https://evil.example/cb"}},
@@ -346,7 +348,7 @@ func TestFirstPartyClientsAreOperators(t *testing.T) {
 	}
 }
 
-// TestClientWarnings: a grant that no scope fits is named.
+// TestClientWarnings checks that a grant without a suitable scope causes a warning.
 func TestClientWarnings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		in   ClientInput
@@ -375,12 +377,13 @@ func TestClientWarnings(t *testing.T) {
 	}
 }
 
-// TestConfirmTokenIsHeldToTheOperators: others tighten confirm_token, and loosen it as far as an operator has set it.
+// TestConfirmTokenIsHeldToTheOperators checks that other callers can tighten confirm_token, but can loosen it only to
+// the operator's setting.
 func TestConfirmTokenIsHeldToTheOperators(t *testing.T) {
 	for _, tt := range []struct {
-		configured, operator, had, wish string // operator: set for the list; had: by others since
+		configured, operator, had, wish string // operator: set by the operator for the list; had: set by others since
 		kind                            Kind
-		mode                            string // afterwards
+		mode                            string // resulting mode
 	}{
 		{"live", "", "", "receipt", ok, "receipt"},
 		{"live", "", "receipt", "live", ok, "live"},
@@ -393,7 +396,7 @@ func TestConfirmTokenIsHeldToTheOperators(t *testing.T) {
 		{"live", "receipt", "receipt", "live", Forbidden, ""},
 		{"live", "receipt", "receipt", "", Forbidden, ""},
 		{"live", "receipt", "receipt", "receipt", ok, "receipt"},
-		{"receipt", "", "live", "live", ok, "receipt"}, // set before the operator tightened the default: without effect
+		{"receipt", "", "live", "live", ok, "receipt"}, // set before the operator tightened the default: no effect
 	} {
 		l, err := NewList(ListInput{TenantID: new("t"), Name: new("L"), ConfirmToken: &tt.operator}, 1)
 		if err != nil {

@@ -29,7 +29,7 @@ type RelayState struct {
 	From string `json:"from,omitempty"`
 	// for operators: when it was set in the console or through the API
 	ChangedAt Instant `json:"changed_at,omitzero"`
-	// for operators: the password is stored unencrypted, as the configuration has no [auth] key_file
+	// for operators: the password is stored unencrypted, because the configuration has no [auth] key_file
 	KeyInDatabase bool `json:"key_in_database,omitempty"`
 }
 

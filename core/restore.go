@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// RestorableFor is how long a deleted tenant or list can be restored. Housekeeping removes its rows after that.
+// RestorableFor is the time in which a deleted tenant or list can be restored. Housekeeping then removes its rows.
 const RestorableFor = 30 * 24 * time.Hour
 
 // Deleted is a deleted tenant or list that can be restored.
@@ -20,7 +20,7 @@ func (d Deleted) Restorable() Deleted {
 	return d
 }
 
-// The kinds of things that a restored record does not get back.
+// The values of LeftOut.Kind.
 const (
 	LeftOutDomain    = "domain"
 	LeftOutDKIMKey   = "dkim_key"
@@ -29,7 +29,7 @@ const (
 	LeftOutMailFrom  = "mail_from"
 )
 
-// LeftOut is something that a restored tenant or list did not get back, because another one has it now.
+// LeftOut is a unique value that a restored tenant or list did not get back, because another one has it now.
 type LeftOut struct {
 	Kind string `json:"kind" db:"kind" enum:"domain|dkim_key|slug|public_url|mail_from"`
 	Name string `json:"name" db:"name"` // domain, selector._domainkey.domain, slug, origin or address

@@ -14,7 +14,7 @@ const (
 // Roles lists the values of Role.Role, from least to most powerful. All except operator apply to one tenant.
 var Roles = []string{RoleViewer, RoleEditor, RolePublisher, RoleTenantAdmin, RoleOperator}
 
-// Action is something that a caller may be permitted to do. Routes, pages and commands check it with Caller.May.
+// Action is the name of an operation that needs a permission. Routes, pages and commands check it with Caller.May.
 type Action string
 
 // The actions. Each concerns the records of one tenant, unless it says otherwise.
@@ -69,8 +69,8 @@ const (
 	ActionSystemRead     Action = "system.read"
 )
 
-// Permission says who may perform an action: the least role and the scopes of the token. With such a scope, a client
-// that acts for itself has the rights of a tenant_admin, unless People is set.
+// Permission holds the requirements of an action: the least role and the scopes of the token. With such a scope, a
+// client that acts for itself has the rights of a tenant_admin, unless People is set.
 type Permission struct {
 	Action Action
 	Least  string   // least role; higher roles are permitted too
@@ -213,8 +213,8 @@ func (c Caller) TenantsWith(a Action) (tenants []string, all bool) {
 	return tenants, false
 }
 
-// HasRole reports whether the user has an active role or the caller is a tenant's own client. There may then be
-// records that the caller can see.
+// HasRole reports whether the user has an active role or the caller is a tenant's own client. If so, there can be
+// records that the caller is permitted to see.
 func (c Caller) HasRole() bool {
 	if c.UserID == "" {
 		return c.ClientTenant != TenantNone

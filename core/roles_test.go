@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRoles holds the table to the design: what each role may, one line for each that adds something.
+// TestRoles compares the permissions with the design. Each role that adds actions has one line.
 func TestRoles(t *testing.T) {
 	adds := map[string]string{
 		RoleViewer:    "tenant.read list.read figures.read people.masked segment.read",
@@ -46,7 +46,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestMay tries what lies between the roles and the callers: scopes, clients, roles that are pending.
+// TestMay tests combinations of roles with scopes, clients and pending roles.
 func TestMay(t *testing.T) {
 	admin, viewer := Role{Role: RoleTenantAdmin, TenantID: "a"}, Role{Role: RoleViewer, TenantID: "b"}
 	operator := Role{Role: RoleOperator}

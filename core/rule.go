@@ -31,7 +31,7 @@ type Rule struct {
 	All []Rule `json:"all,omitempty"`
 	Any []Rule `json:"any,omitempty"`
 	Not *Rule  `json:"not,omitempty"`
-	// only in what Combined makes: true for everyone who doesn't match the rule, even if that is unknown for them
+	// set only by Combined: true for everyone who doesn't match the rule, including those for whom it can't be decided
 	Except *Rule `json:"except,omitempty"`
 
 	Field    string   `json:"field,omitempty"`    // key of the preferences; has exactly one operator of Test
@@ -57,7 +57,7 @@ type RuleLink struct {
 	Link     int64  `json:"link"`     // number
 }
 
-// Test is what a condition asks of a value. Exactly one operator is set.
+// Test compares a value with an operand. Exactly one operator is set.
 type Test struct {
 	Is         []string `json:"is,omitempty"`          // equal to one of the texts or numbers
 	IsNot      []string `json:"is_not,omitempty"`      // missing, or equal to none of them
@@ -106,13 +106,13 @@ func ParseRule(field string, text []byte) (*Rule, error) {
 	if p.leaves > MaxRuleLeaves {
 		return nil, Invalidf(field, "%s has %d conditions; at most %d are allowed.", field, p.leaves, MaxRuleLeaves)
 	}
-	if len(r.JSON()) > MaxRuleBytes { // escaped texts and numbers with exponents are longer there
+	if len(r.JSON()) > MaxRuleBytes { // escaped texts and numbers with exponents are longer in this form
 		return nil, Invalidf(field, "%s must have at most %d bytes.", field, MaxRuleBytes)
 	}
 	return r, nil
 }
 
-// ParseInlined parses a rule that Inline and Combined made, for example the rule of a job. It may be larger than the
+// ParseInlined parses a rule that Inline or Combined created, for example the rule of a job. It may be larger than the
 // rules that ParseRule accepts, and must not refer to segments.
 func ParseInlined(text RuleText) (*Rule, error) {
 	p := ruleParser{inlined: true}
@@ -123,7 +123,7 @@ func ParseInlined(text RuleText) (*Rule, error) {
 	return r, nil
 }
 
-// ruleParser counts what a rule may have a limited number of.
+// ruleParser parses a rule and counts its conditions and values, which are limited.
 type ruleParser struct {
 	leaves, values int
 	inlined        bool // without limits and references to segments
@@ -400,9 +400,9 @@ func (r *Rule) Leaves(path string, f func(path string, leaf *Rule)) {
 	}
 }
 
-// Inline returns the rule with each reference to a segment replaced by that segment's rule. rule returns the rule of a
-// segment; its errors are returned as they are. The other errors are Invalid: a segment that refers to itself, more
-// than maxRuleSegment levels, more than MaxInlined conditions, or too long a result.
+// Inline returns the rule with each reference to a segment replaced by that segment's rule. The function rule returns
+// the rule of a segment, and Inline returns its errors unchanged. It returns an Invalid error if a segment refers to
+// itself, if there are more than maxRuleSegment levels or MaxInlined conditions, or if the result is too long.
 func (r *Rule) Inline(path string, rule func(path, id string) (*Rule, error)) (*Rule, error) {
 	n := 0
 	out, err := r.inline(path, nil, &n, rule)

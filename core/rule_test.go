@@ -282,7 +282,7 @@ func TestInline(t *testing.T) {
 	}
 }
 
-// TestInlineKeepsItsRules checks that Inline changes neither the rule nor those of the segments.
+// TestInlineKeepsItsRules checks that Inline changes neither the rule nor the rules of the segments.
 func TestInlineKeepsItsRules(t *testing.T) {
 	segment := parsed(t, `{"any":[{"on_list":"1"},{"field":"a","is":"b"}]}`)
 	r := parsed(t, `{"all":[{"segment":"s"},{"not":{"segment":"s"}}]}`)

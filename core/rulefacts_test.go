@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Conditions on the ledger, the language and links keep their form, and say what is wrong with others.
+// TestRulesOnFacts checks that conditions on the ledger, the language and links keep their form, and that errors in
+// them name the field.
 func TestRulesOnFacts(t *testing.T) {
 	for _, text := range []string{
 		`{"consented":{"before_days":730}}`, `{"consented":{"after":"2026-01-31"}}`, `{"source":["Fair","form"]}`,
@@ -38,8 +39,8 @@ func TestRulesOnFacts(t *testing.T) {
 	}
 }
 
-// Missing consent and an unknown source match only the opposite. A link of a campaign that someone didn't receive, or
-// whose clicks may not be known, matches neither.
+// TestMatchOfFacts checks that missing consent and an unknown source match only the opposite condition. If a subscriber
+// didn't receive the campaign or its clicks are unknown, neither a condition on its link nor the opposite matches.
 func TestMatchOfFacts(t *testing.T) {
 	p := &Profile{
 		ConsentedAt: instantOf(t, "2026-01-10T12:00:00Z"), Source: "Trade Fair", Language: "de",

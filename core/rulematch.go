@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Profile holds what the conditions of a rule ask about a subscriber.
+// Profile holds the data about a subscriber that the conditions of a rule need.
 type Profile struct {
 	Email       Email
 	Preferences Preferences
@@ -21,7 +21,7 @@ type Profile struct {
 	// campaigns of the list that were sent to the subscriber and track opens or clicks per subscriber, newest first;
 	// at least those of Matcher.History
 	Mailings  []Mailing
-	Untracked bool // the subscriber's opens and clicks aren't known, for want of consent
+	Untracked bool // the subscriber's opens and clicks aren't known, because consent is missing
 
 	ConsentedAt Instant // newest consent of the present subscription; 0: none is recorded
 	Source      string  // of the present subscription; empty: unknown
@@ -38,15 +38,15 @@ type Mailing struct {
 	Marks  Marks
 }
 
-// History says which mailings a matcher needs of each subscriber: the last ones, and all since an instant. The zero
-// value needs none.
+// History describes the mailings of each subscriber that a matcher needs: the last ones, and all since an instant. The
+// zero value needs none.
 type History struct {
 	Last  int     // number of mailings that track opens, and of those that track clicks
 	Since Instant // 0: none by time
 }
 
-// truth is the result of a condition. A condition that can't be decided for a subscriber is neither true nor false,
-// also under not.
+// truth is the result of a condition. If a condition can't be decided for a subscriber, it is neither true nor false,
+// and neither is its opposite.
 type truth int8
 
 const (
@@ -79,7 +79,7 @@ type Matcher struct {
 	unused           sync.Pool // of *seen
 }
 
-// Reason says whether a subscriber matches one condition of a rule.
+// Reason is the result of one condition of a rule for a subscriber.
 type Reason struct {
 	Path  string `json:"path"`            // JSON path, starting with rule
 	Rule  *Rule  `json:"rule"`            // the condition
@@ -137,7 +137,7 @@ func (m *Matcher) Explain(p *Profile) []Reason {
 	return out
 }
 
-// seen is a profile with the values that the rule needs. It is used again for other subscribers.
+// seen is a profile with the values that the rule needs. It is reused for other subscribers.
 type seen struct {
 	*Profile
 	values []fieldValue // of each field of the matcher
@@ -145,7 +145,7 @@ type seen struct {
 	scan   JSONScanner
 }
 
-// see reads the fields that the rule needs. Preferences that are not an object have none.
+// see reads the fields that the rule needs. If the preferences are not an object, all fields are missing.
 func (m *Matcher) see(p *Profile) *seen {
 	s, _ := m.unused.Get().(*seen)
 	if s == nil {
@@ -167,7 +167,7 @@ func (m *Matcher) see(p *Profile) *seen {
 	return s
 }
 
-// errAllRead ends the reading of preferences.
+// errAllRead stops reading the preferences.
 var errAllRead = errors.New("all fields were read")
 
 // member reads a value of the preferences.
@@ -189,7 +189,7 @@ func (m *Matcher) member(s *seen, key []byte) error {
 	return nil
 }
 
-// forget lets see use s again.
+// forget makes s available for reuse by see.
 func (m *Matcher) forget(s *seen) {
 	s.Profile = nil
 	m.unused.Put(s)
@@ -270,8 +270,8 @@ func (m *Matcher) plain(r *Rule) func(*seen) bool {
 	panic("rule: " + r.JSON() + " has no condition, or refers to a segment")
 }
 
-// opened returns whether a person opened the email or clicked a link in it, and whether opens are tracked. It is
-// unknown if the email was opened, but maybe only by a program.
+// opened returns whether a person opened the email or clicked a link in it, and whether opens are tracked. The result
+// is unknown if the email was opened, but possibly only by a program.
 func (l Mailing) opened() (t truth, tracked bool) {
 	switch clicked, _ := l.clicked(); {
 	case clicked == yes || l.Marks.Opens() == ClassPerson:
@@ -287,7 +287,8 @@ func (l Mailing) clicked() (t truth, tracked bool) {
 	return is(l.Marks.Clicked()), l.Clicks
 }
 
-// engaged compiles a condition on opens or clicks. It is unknown for someone who received none of the campaigns.
+// engaged compiles a condition on opens or clicks. The result is unknown for a subscriber who received none of the
+// campaigns.
 func (m *Matcher) engaged(t *Test, result func(Mailing) (truth, bool)) func(*seen) truth {
 	last, since := math.MaxInt, Instant(0)
 	if t.Last != nil {
@@ -345,7 +346,7 @@ func (m *Matcher) compileAll(rules []Rule) (all []func(*seen) truth) {
 	return all
 }
 
-// indexIn returns the index of s in a list, which it appends if needed.
+// indexIn returns the index of s in a list. If s is missing, indexIn appends it.
 func indexIn(all *[]string, s string) int {
 	if i := slices.Index(*all, s); i >= 0 {
 		return i

@@ -33,8 +33,8 @@ func instantOf(t testing.TB, text string) Instant {
 	return At(at)
 }
 
-// TestFieldConditions has the rule's operator, and values of the field a that match and that don't. An empty value is
-// a missing field.
+// TestFieldConditions tests each operator with values of the field a that match and values that don't. An empty value
+// means that the field is missing.
 func TestFieldConditions(t *testing.T) {
 	for _, c := range []struct {
 		operator string
@@ -146,7 +146,7 @@ func TestConditionsOfASubscriber(t *testing.T) {
 	}
 }
 
-// TestDaysOfARule has the time zone and the moment, a condition, and what matches: days or times.
+// TestDaysOfARule tests conditions at a moment in a time zone, with days or times that match and that don't.
 func TestDaysOfARule(t *testing.T) {
 	const berlin, apia = "Europe/Berlin", "Pacific/Apia"
 	for _, c := range []struct {
@@ -256,7 +256,7 @@ func TestJoinedBefore(t *testing.T) {
 	}
 }
 
-// TestUnreadablePreferences checks that only missing fields match in them.
+// TestUnreadablePreferences checks that all fields count as missing in preferences that can't be read.
 func TestUnreadablePreferences(t *testing.T) {
 	missing := parsed(t, `{"field":"a","missing":true}`).Compile(t0, nil)
 	for _, p := range []Preferences{
@@ -297,7 +297,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestFoldTextIsEqualFold compares every two runes that differ only in case, with the one exception.
+// TestFoldTextIsEqualFold checks that foldText agrees with strings.EqualFold for every rune and its case variants,
+// except for the Turkish İ.
 func TestFoldTextIsEqualFold(t *testing.T) {
 	turkish := strings.NewReplacer("İ", "i")
 	for r := range rune(unicode.MaxRune + 1) {
@@ -332,7 +333,7 @@ func TestMatchersAreShared(t *testing.T) {
 	wait.Wait()
 }
 
-// evaluator is a second, simple reading of the rules, on decoded JSON.
+// evaluator is a second, simple implementation of rules that works on decoded JSON.
 type evaluator struct {
 	now  time.Time
 	zone *time.Location

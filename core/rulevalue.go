@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// fieldValue is a value of the preferences as conditions see it.
+// fieldValue is a value of the preferences in the form that conditions compare.
 type fieldValue struct {
 	texts  []string // of a text, number or boolean, or of each in a list; trimmed
 	exists bool     // it is not null, blank or an empty list
@@ -20,7 +20,7 @@ func (v *fieldValue) clear() {
 	v.texts, v.exists = v.texts[:0], false
 }
 
-// String returns the value as it is shown to people.
+// String returns the value in the form shown to people.
 func (v *fieldValue) String() string {
 	if v.exists && len(v.texts) == 0 {
 		return "{…}"
@@ -70,10 +70,11 @@ func scalarText(raw string) (string, bool) {
 	return plainNumber(raw), true
 }
 
-// maxExponent is the largest exponent of a number that is compared as one.
+// maxExponent is the largest exponent of a value that is compared as a number.
 const maxExponent = 400
 
-// plainNumber returns a JSON number without its exponent, exactly. It leaves one with a huge exponent as it is.
+// plainNumber returns the exact plain decimal for a JSON number. If the exponent exceeds maxExponent, it returns the
+// number unchanged.
 func plainNumber(raw string) string {
 	mantissa, exponent, found := strings.Cut(strings.ToLower(raw), "e")
 	if !found {
@@ -137,8 +138,8 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(least)
 }
 
-// isDecimal reports whether s is a plain decimal: digits without leading zeros, at most with a minus sign and a
-// fraction. "007" is none, because post codes and phone numbers are texts.
+// isDecimal reports whether s is a plain decimal: digits without leading zeros, with an optional minus sign and
+// fraction. "007" is not a decimal, because postal codes and phone numbers are texts.
 func isDecimal(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	whole, fraction, point := strings.Cut(s, ".")

@@ -132,8 +132,8 @@ func Undecided(path, why string) *Error {
 	return e
 }
 
-// UnsavedRule returns an error of Undecided in words for a rule that isn't saved as a segment, and other errors as they
-// are.
+// UnsavedRule rewords an error of Undecided for a rule that isn't saved as a segment. It returns other errors
+// unchanged.
 func UnsavedRule(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	switch {
@@ -145,15 +145,15 @@ func UnsavedRule(err error) error {
 	return e.Sayf("The rule can't be evaluated: %s. Change the condition at %s.", e.args[0], e.Field)
 }
 
-// SegmentMembership says whether a subscriber of a list matches a rule, and why.
+// SegmentMembership reports whether a subscriber of a list matches a rule, with the result of each condition.
 type SegmentMembership struct {
 	Match  bool   `json:"match" about:"Whether the rule matches. Campaigns reach the subscriber only if the status is active"`
 	Status string `json:"status" enum:"active|pending|unsubscribed|removed|bounced|complaint|suppressed" about:"Status on the list; removed: no longer on the list"`
-	// of the rule, with those of the segments that it refers to
+	// conditions of the rule and of the segments that it refers to
 	Conditions []Reason `json:"conditions"`
 }
 
-// StatusRemoved is the status in a SegmentMembership of someone who isn't on the list anymore.
+// StatusRemoved is the status in a SegmentMembership of a subscriber who isn't on the list anymore.
 const StatusRemoved Status = "removed"
 
 // Combined returns a rule for the subscribers who match rule and none of the excluded rules. If rule is nil, it only

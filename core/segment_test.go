@@ -191,7 +191,7 @@ func TestNarrowingBySegments(t *testing.T) {
 			t.Error("a narrowing with a malformed rule has a column")
 		}
 	}()
-	_ = (&Narrowing{Rule: "{"}).Column() // an empty one would send the campaign to everyone
+	_ = (&Narrowing{Rule: "{"}).Column() // an empty column would send the campaign to everyone
 }
 
 func TestNarrowingChecksSegments(t *testing.T) {
@@ -215,7 +215,7 @@ func TestNarrowingChecksSegments(t *testing.T) {
 	}
 }
 
-// covered returns contents of a campaign with the rule of its segments.
+// covered returns the covered content of a campaign with the rule of its segments.
 func covered(rule string) *Covered {
 	return &Covered{
 		Copy: &CampaignCopy{Name: "March"}, Frozen: &FrozenContent{}, Fields: &CampaignFields{}, Tenant: &Tenant{},
@@ -233,7 +233,7 @@ func TestDigestCoversSegments(t *testing.T) {
 			t.Errorf("changed: %q", parts)
 		}
 	}
-	// A digest from before segments has one part less, and identifies the same content.
+	// A digest from before segments existed has one part less, but identifies the same content.
 	old := none[:len(none)-fingerprintLength]
 	if !old.Same(none) {
 		t.Error("a digest from before segments doesn't identify the same content")

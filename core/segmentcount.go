@@ -2,7 +2,7 @@ package core
 
 import "math"
 
-// SegmentSample is the share of a large list that a sampled count looks at: one person in this many.
+// SegmentSample is the sampling rate for a large list: a sampled count checks one person in this many.
 const SegmentSample = 64
 
 // Limits of coarse counts, in people. For a sampled count they apply to the people in the sample, because each of them
@@ -14,8 +14,8 @@ const (
 )
 
 // Coarse returns the count for callers who may not see people: a range of at least coarseStep people that contains the
-// count, or the range below coarseLeast if it is smaller. The ranges are the same for all rules, so that rules with
-// other people in the same range get the same answer, and rules with the same people never get different ones.
+// count or, for a smaller count, the range below coarseLeast. The ranges are the same for all rules. Rules that match
+// the same people therefore always get the same answer, and so do rules whose counts are in the same range.
 func (c SegmentCount) Coarse() SegmentCount {
 	var n, unit float64
 	switch {
@@ -44,8 +44,8 @@ func (c SegmentCount) Coarse() SegmentCount {
 	return out
 }
 
-// CoarseFor makes the counts of a campaign's audience coarse if segments decide on it and the caller may not see
-// people, and reports whether it did. Otherwise, a campaign for a segment would give away the exact size of any rule.
+// CoarseFor makes the counts of a campaign's audience coarse if segments decide on the recipients and the caller may
+// not see people. It reports whether it did. Exact counts would let a caller find out the exact size of any rule.
 func (a *Audience) CoarseFor(caller Caller, tenantID string, f *CampaignFields) bool {
 	if !f.Segmented() || caller.May(ActionPeopleRead, tenantID) {
 		return false
@@ -54,8 +54,8 @@ func (a *Audience) CoarseFor(caller Caller, tenantID string, f *CampaignFields) 
 	return true
 }
 
-// coarse makes the counts that depend on segments coarse: Recipients becomes the rounded number, or the upper limit of
-// a small one, and Outside the rest. The other counts don't depend on segments.
+// coarse makes the counts that depend on segments coarse. Recipients becomes the rounded number, or the upper limit if
+// it is small. Outside becomes the rest. The other counts don't depend on segments.
 func (a *Audience) coarse() {
 	all := a.Recipients + a.Outside
 	n := SegmentCount{Exact: &a.Recipients, Of: all}

@@ -7,7 +7,7 @@ import (
 
 func exactCount(n, of int64) SegmentCount { return SegmentCount{Exact: &n, Of: of} }
 
-// Coarse ranges contain the count, are as narrow as promised, and show no small count.
+// TestCoarseCounts checks that coarse ranges contain the count, are narrow enough, and never show a small count.
 func TestCoarseCounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200_000 {
@@ -33,7 +33,8 @@ func TestCoarseCounts(t *testing.T) {
 	}
 }
 
-// A sampled count hides each person in the sample as well: they change it by SegmentSample.
+// TestCoarseSamples checks that the range of a sampled count also hides each person in the sample, who changes the
+// count by SegmentSample.
 func TestCoarseSamples(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 50_000 {
@@ -49,7 +50,7 @@ func TestCoarseSamples(t *testing.T) {
 	}
 }
 
-// One person more or less seldom changes an answer, and below 20 never.
+// TestCoarseCountsHideAPerson checks that one person more or less rarely changes the answer, and never below 20.
 func TestCoarseCountsHideAPerson(t *testing.T) {
 	changes, tries := 0, 5000
 	for n := range int64(tries) {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// How a sender domain was verified: by its TXT record, by an operator, or because the tenant had it before
+// The values of SenderDomain.VerifiedBy: the TXT record, an operator, or that the tenant had the domain before
 // verification was introduced.
 const (
 	VerifiedByDNS      = "dns"

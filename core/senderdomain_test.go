@@ -21,7 +21,7 @@ func TestProposeDomain(t *testing.T) {
 		"acme.example/x":     "",
 		"*.acme.example":     "",
 		"":                   "",
-		long + "a2345678.co": "", // 241 bytes: its record has no name
+		long + "a2345678.co": "", // 241 bytes: the name of its record would be too long
 		long + "a234567.co":  long + "a234567.co",
 	} {
 		d, err := ProposeDomain("t", in, 1)
@@ -69,7 +69,7 @@ func TestProves(t *testing.T) {
 	}
 }
 
-// TestSenderDomainMessages: a person is told what to do next.
+// TestSenderDomainMessages checks that each message says what to do next.
 func TestSenderDomainMessages(t *testing.T) {
 	for _, tt := range []struct {
 		d    SenderDomain

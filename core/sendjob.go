@@ -32,7 +32,8 @@ const (
 	MaxTemplateName = 100     // characters
 	DefaultTemplate = "default"
 
-	// ScheduleGrace is how far scheduled_at may lie in the past, because clocks differ and requests take time.
+	// ScheduleGrace is the maximum time that scheduled_at can lie in the past. It is needed because clocks
+	// differ and requests take time.
 	ScheduleGrace = time.Minute
 )
 
@@ -101,7 +102,7 @@ type SendJob struct {
 	FailureReason string    `db:"failure_reason"`
 	// of a running or held job; 0: not paused, or paused only while its list or tenant is inactive
 	PausedAt    Instant `db:"paused_at"`
-	PauseReason string  `db:"pause_reason"` // why nothing is sent at the moment; empty: not paused
+	PauseReason string  `db:"pause_reason"` // reason that no emails are sent at the moment; empty: not paused
 	HardBounced int64   `db:"hard_bounced"`
 	Unstoppable bool    `db:"unstoppable"` // resumed by a person, so the stop rule no longer applies
 	RetryOf     string  `db:"retry_of"`    // the job whose unsent recipients it takes; empty: the list's

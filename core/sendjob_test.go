@@ -11,7 +11,7 @@ import (
 
 const jobNow = Instant(1_800_000_000_000)
 
-// min is a job that is valid as it stands.
+// newJob returns a valid job, modified by change if that is not nil.
 func newJob(change func(*NewJob)) NewJob {
 	n := NewJob{ListID: "11111111-1111-4111-8111-111111111111", Subject: "Hello", BodyText: "x"}
 	if change != nil {
@@ -123,7 +123,7 @@ func TestNewJobValidate(t *testing.T) {
 	}
 }
 
-// What is too large is TooLarge, whatever else is wrong.
+// TestBodiesTooLarge checks that a body that is too large is reported as TooLarge, even if there are other errors.
 func TestBodiesTooLarge(t *testing.T) {
 	big := strings.Repeat("a", MaxBody+1)
 	in := TemplateInput{Name: new("a"), BodyText: &big}
@@ -170,7 +170,7 @@ func TestTemplateName(t *testing.T) {
 	}
 }
 
-// Every state against every verb.
+// TestJobStates tests each verb in each state.
 func TestJobStates(t *testing.T) {
 	start := func(j *SendJob) bool { return j.Start(jobNow) }
 	cancel := func(j *SendJob) bool { return j.Cancel(jobNow) }
@@ -231,9 +231,9 @@ func TestMoveAJob(t *testing.T) {
 	at := func(i Instant) *Instant { return &i }
 	day := jobNow.Add(24 * time.Hour)
 	for name, tt := range map[string]struct {
-		job  SendJob // its status, if none is given, is pending
+		job  SendJob // pending if its status is empty
 		to   JobTimes
-		want Instant // when it is due; 0: refused
+		want Instant // time when it is due; 0: refused
 		code string
 	}{
 		"later":                     {SendJob{ScheduledAt: day, DueAt: day}, JobTimes{ScheduledAt: at(day + 5)}, day + 5, ""},

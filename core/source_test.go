@@ -18,8 +18,8 @@ func parseSource(t *testing.T, file string) *ast.File {
 	return f
 }
 
-// sourceConstants are the values of a file's string constants whose names begin with prefix, and which have the type
-// (empty: none is written).
+// sourceConstants returns the values of a file's string constants whose names start with prefix and whose declared type
+// is typeName (empty: no declared type).
 func sourceConstants(t *testing.T, file, prefix, typeName string) (values []string) {
 	t.Helper()
 	ast.Inspect(parseSource(t, file), func(n ast.Node) bool {
@@ -43,7 +43,7 @@ func sourceConstants(t *testing.T, file, prefix, typeName string) (values []stri
 	return values
 }
 
-// sourceMethods are the exported methods of a file that may change their receiver.
+// sourceMethods returns the names of a file's exported methods that have a pointer receiver of the given type.
 func sourceMethods(t *testing.T, file, receiver string) (names []string) {
 	t.Helper()
 	for _, d := range parseSource(t, file).Decls {

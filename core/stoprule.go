@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The reasons why a running job sends nothing at the moment. They are shown, so these texts don't change.
+// The reasons for which a running job sends no emails at the moment. They are shown, so these texts must not change.
 const (
 	PauseTenant = "tenant suspended"
 	PauseList   = "list inactive"
@@ -13,7 +13,7 @@ const (
 )
 
 // PauseRestored is the prefix of the reason for jobs, pending ones too, that are held because the database was copied
-// or restored. What they sent since that copy was made is unknown.
+// or restored. It is unknown which emails they sent since that copy was made.
 const PauseRestored = "restored"
 
 // HoldQuota returns the reason of a job that waits for the next day's quota of the tenant or the relay.
@@ -29,8 +29,8 @@ type StopRule struct {
 	Sample      int64   // number of emails from which a share is meaningful
 }
 
-// Judge returns why a job must pause, or "" if it may continue. The limit of hard bounces for Sample emails also
-// applies before that many were sent. Complaints are checked only after Sample emails were sent.
+// Judge returns the reason for which a job must pause, or "" if it may continue. The limit of hard bounces for Sample
+// emails also applies before that many were sent. Complaints are checked only after Sample emails were sent.
 func (r StopRule) Judge(j *SendJob) string {
 	if j.Unstoppable || j.Status != JobRunning {
 		return ""

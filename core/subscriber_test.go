@@ -7,7 +7,7 @@ const (
 	sec    = Instant(1000)
 )
 
-// A subscriber in short: word@seconds, block@seconds, both relative to subNow.
+// sub returns a subscriber with a member status and a block. Both instants are in seconds, relative to subNow.
 func sub(word Status, wordAt Instant, block Status, blockAt Instant) Subscriber {
 	return Subscriber{
 		ListID: "l", EmailKey: "a@b.example", ID: "id", Email: "a@b.example", Preferences: `{"n":1}`,
@@ -133,12 +133,13 @@ func TestApplyToEveryState(t *testing.T) {
 	}
 }
 
-// Every state × everything that may happen to a subscriber: each word and block, and no one, × each event type and
-// batch with each status × older, equal, newer; each report; being named by a sync or not. The statuses come from the
-// source, so that a new one without a rule fails here.
+// TestEverySubscriberStateAndVerb tests each combination of member status and block, and a new subscriber. It applies
+// each event type, and a batch, with each status at an older, equal and newer instant. It also applies each report, and
+// a full sync with and without the subscriber. The statuses come from the source, so a new status without a rule fails
+// here.
 func TestEverySubscriberStateAndVerb(t *testing.T) {
 	statuses := sourceConstants(t, "subscriber.go", "Status", "Status")
-	types := append(sourceConstants(t, "event.go", "Event", ""), "") // a batch has none
+	types := append(sourceConstants(t, "event.go", "Event", ""), "") // a batch has no event type
 	effects := sourceConstants(t, "subscriber.go", "", "")
 	if len(statuses) < 5 || len(types) < 4 || len(effects) < 5 {
 		t.Fatalf("found only %q, %q, %q", statuses, types, effects)
@@ -163,7 +164,7 @@ func TestEverySubscriberStateAndVerb(t *testing.T) {
 		case "Apply", "Report": // above
 		case "Absent": // TestAbsentFromASync
 		case "Joined": // TestJoined
-		case "Status", "Mailable": // ask only
+		case "Status", "Mailable": // these change nothing
 		default:
 			t.Errorf("nothing tries Subscriber.%s", method)
 		}
@@ -220,7 +221,7 @@ func reportOne(t *testing.T, before Subscriber, effect string) {
 		}
 	case Suppression:
 		block = StatusSuppressed
-	case SoftBounce, DoubtfulBounce, Delivery: // one alone blocks no one
+	case SoftBounce, DoubtfulBounce, Delivery: // a single one blocks no one
 	default:
 		t.Errorf("no rule for the report %s", effect)
 	}
@@ -264,7 +265,7 @@ func TestApplyRepeatedChangesNothing(t *testing.T) {
 	}
 }
 
-// Whatever the order in which two events arrive, the word is the same.
+// TestApplyInAnyOrder checks that the order in which two events arrive doesn't affect the member status.
 func TestApplyInAnyOrder(t *testing.T) {
 	type ev struct {
 		status Status
@@ -288,7 +289,8 @@ func TestApplyInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestJoined has events in the order in which they arrive: the status, its instant, and when the subscription started.
+// TestJoined lists events in the order of arrival: the status, its instant, and the resulting start of the
+// subscription.
 func TestJoined(t *testing.T) {
 	var s Subscriber
 	for i, e := range []struct {
@@ -300,9 +302,9 @@ func TestJoined(t *testing.T) {
 		{StatusActive, -70, subNow - 80*sec},
 		{StatusBounced, -65, subNow - 80*sec},
 		{StatusUnsubscribed, -60, subNow - 80*sec},
-		{StatusActive, -70, subNow - 80*sec}, // late
+		{StatusActive, -70, subNow - 80*sec}, // arrives late
 		{StatusActive, -50, subNow - 50*sec},
-		{StatusUnsubscribed, -55, subNow - 50*sec}, // late
+		{StatusUnsubscribed, -55, subNow - 50*sec}, // arrives late
 	} {
 		s.Apply(EventSubscriber{ID: "1", Email: "a@b.example", Status: string(e.status)}, "", subNow+e.at*sec, subNow)
 		if s.JoinedAt != e.joinedAt {

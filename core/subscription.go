@@ -238,7 +238,7 @@ type Consent struct {
 	Text string `db:"text" json:"text,omitempty"`
 }
 
-// Origin says where a request came from, as recorded in the consent ledger.
+// Origin is the source of a request, as recorded in the consent ledger.
 type Origin struct {
 	Source    string `db:"source" json:"source"` // set by the caller, for example the name of a form
 	Remote    string `db:"remote" json:"remote"` // address of the client

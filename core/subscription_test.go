@@ -11,7 +11,7 @@ import (
 
 const t0 Instant = 1_700_000_000_000
 
-// in makes a subscription in a state, reached the way that a subscriber would.
+// in returns a subscription in the given state, reached by the actions of a subscriber.
 func in(t testing.TB, status string) Subscription {
 	s := Subscription{ID: "s", ListID: "l"}
 	if status == "" {
@@ -35,7 +35,7 @@ func in(t testing.TB, status string) Subscription {
 	return s
 }
 
-// verb is something that can happen to a subscription, at t0 + 1000.
+// verb is an action on a subscription, at t0 + 1000.
 type verb struct {
 	method string // of Subscription
 	do     func(*Subscription, Instant) (*Change, error)
@@ -90,10 +90,10 @@ var verbs = map[string]verb{
 	}},
 }
 
-// pendingAgain is the state of who has left, and in whose name a person has asked for a subscription since.
+// pendingAgain is the state of a subscription that was requested again after an unsubscribe.
 const pendingAgain = "pending after unsubscribed"
 
-// outcome is what a verb makes of a state.
+// outcome is the result of a verb in a state.
 type outcome struct {
 	next        string
 	preferences Preferences
@@ -102,8 +102,8 @@ type outcome struct {
 	err         error
 }
 
-// Every state × every verb: the table of states, and what follows from it. Disabling and
-// complaints are "unsubscribe"; erasing and the expiry of what is pending end the record, which is the state "".
+// subscriptionTable holds the outcome of each verb in each state. Disabling and complaints count as "unsubscribe".
+// Erasing a subscription, and the expiry of a pending one, delete the record, which is the state "".
 var subscriptionTable = map[string]map[string]outcome{
 	"": {
 		"subscribe":           {"pending", `{"b":2}`, 1, "", nil},
@@ -197,7 +197,8 @@ func TestSubscriptionStates(t *testing.T) {
 	}
 }
 
-// The table is whole: every state and every method of the source has its rows, so that a new one can't be forgotten.
+// TestSubscriptionTableIsWhole checks that the table has a row for each state and each method in the source, so that a
+// new one can't be forgotten.
 func TestSubscriptionTableIsWhole(t *testing.T) {
 	states := append(sourceConstants(t, "subscription.go", "Subscription", ""), "", pendingAgain)
 	methods := sourceMethods(t, "subscription.go", "Subscription")
@@ -215,14 +216,14 @@ func TestSubscriptionTableIsWhole(t *testing.T) {
 		}
 	}
 	for _, method := range methods {
-		if method == "Left" || method == "Vouch" { // a question, and a proof: they move nothing
+		if method == "Left" || method == "Vouch" { // these don't change the status
 			continue
 		}
 		if !slices.ContainsFunc(slices.Collect(maps.Values(verbs)), func(v verb) bool { return v.method == method }) {
 			t.Errorf("no verb for Subscription.%s", method)
 		}
 	}
-	for _, proof := range []string{ProofMailed, ProofResponse} { // each that a token can stand for
+	for _, proof := range []string{ProofMailed, ProofResponse} { // the proofs that a token can stand for
 		if _, ok := verbs["confirm by "+proof]; !ok {
 			t.Errorf("no verb for a confirmation by %s", proof)
 		}
@@ -268,9 +269,9 @@ func TestImportTwiceChangesNothing(t *testing.T) {
 	}
 }
 
-// However the verbs are mixed and the clock jumps: stamps rise strictly, generations never fall, only
-// subscribe (or a first import) leads out of unsubscribed, and who listens to the events alone knows whether
-// the subscription is active.
+// TestSubscriptionProperties applies verbs in random order while the clock jumps. Instants must always increase and
+// generations never decrease. Only subscribe (or a first import) may end the state unsubscribed. The events alone must
+// show whether the subscription is active.
 func TestSubscriptionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s Subscription

@@ -72,7 +72,7 @@ func ErrTemplateUsed(uses []TemplateUse) *Error {
 		uses[0].Kind, uses[0].Name, more)
 }
 
-// Content holds everything that a job's emails are made of.
+// Content holds all the data from which a job's emails are rendered.
 type Content struct {
 	Copy     CampaignCopy
 	List     List

@@ -243,7 +243,7 @@ func (t *Theme) validate() error {
 	return t.validateFooter()
 }
 
-// validateFooter checks the texts and links of the footer. They may not contain placeholders.
+// validateFooter checks the texts and links of the footer. They must not contain placeholders.
 func (t *Theme) validateFooter() error {
 	for _, f := range []struct {
 		text *string

@@ -96,7 +96,7 @@ type Engagement struct {
 	Network            string // of a click, to distinguish it from another click shortly after; not stored
 }
 
-// Class says what opened an email or followed a link.
+// Class is the kind of person or program that opened an email or followed a link.
 type Class uint8
 
 // The classes, from least to most likely a person.
@@ -186,8 +186,8 @@ const (
 	// CanarySpan is the time before and after a click on the canary link in which all clicks belong to the same
 	// scanner.
 	CanarySpan = 15 * time.Second
-	// SameClick is how long after a click another click on the same link, from another network, counts as a machine
-	// that follows the subscriber's clicks.
+	// SameClick is the time after a click in which another click on the same link, from another network, counts as a
+	// machine that follows the subscriber's clicks.
 	SameClick = 5 * time.Second
 )
 

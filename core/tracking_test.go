@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Who has opened a mail and followed its links, by the programs that came and when.
+// TestWhoHasOpened tests who opened an email and clicked its links, based on the programs that fetched them and on the
+// time.
 func TestWhoHasOpened(t *testing.T) {
 	const sent = Instant(1_800_000_000_000)
 	type fetch struct {
@@ -65,7 +66,7 @@ func TestWhoHasOpened(t *testing.T) {
 	}
 }
 
-// Rows from before there were classes keep what was counted of them.
+// TestRowsOfBefore checks that rows from before classes existed get their class from the counts.
 func TestRowsOfBefore(t *testing.T) {
 	for _, tt := range []struct {
 		row  Engaged
@@ -88,7 +89,7 @@ func TestRowsOfBefore(t *testing.T) {
 	}
 }
 
-// What is not measured has no figures, and no rate comes out of nothing.
+// TestFiguresOfJobs checks that figures are nil if nothing was tracked, and that there is no rate without recipients.
 func TestFiguresOfJobs(t *testing.T) {
 	show := func(s Stats, n OpenCounts) string {
 		s.Measure(&n)

@@ -24,8 +24,8 @@ func (p Preferences) AgreesToTracking() bool {
 }
 
 // TrackingConsent returns whether the subscriber agrees to be identified in opens and clicks, and the version of the
-// text they agreed to, or "" if unknown. Any value other than true or a version, such as a text from a file, is no
-// agreement.
+// text they agreed to, or "" if unknown. Any value other than true or a version, such as a text from a file, does not
+// count as agreement.
 func (p Preferences) TrackingConsent() (textVersion string, agrees bool) {
 	raw := p.tracking()
 	if string(raw) == "true" {
