@@ -13,7 +13,8 @@ import (
 	"newsletterd/core"
 )
 
-// Files come after the text of a mail, whole, in a part of their own each; what follows the text is the same in all mails.
+// TestAttachmentsFollowTheText checks that each file is a complete part of its own after the text, and that the data
+// after the text is the same in all emails.
 func TestAttachmentsFollowTheText(t *testing.T) {
 	files := []core.Attachment{
 		{Name: "prices.pdf", Type: core.PDF, Data: bytes.Repeat([]byte("%PDF-1.7\n.\r\n=- \x00\xff"), 5000)},

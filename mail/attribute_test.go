@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// hrefs are addresses as authors write them into an attribute, and where a browser goes.
+// hrefs lists URLs as authors write them in an attribute, with the URL that a browser opens (empty: the same).
 var hrefs = []struct{ written, meant string }{
 	{"https://shop.example/?id=1&region=eu&currency=EUR", ""},
 	{"https://shop.example/?a=1&section=2&timestamp=3&notify=1", ""},
@@ -28,7 +28,7 @@ var hrefs = []struct{ written, meant string }{
 	{"https://shop.example/?a=1&&b=2&", ""},
 }
 
-// Links lead where a browser would go, whatever the address goes through: tracking, the checks, the text part.
+// TestHrefsKeepTheirMeaning checks that tracking, the checks and the text part keep the URL that a browser would open.
 func TestHrefsKeepTheirMeaning(t *testing.T) {
 	for _, h := range hrefs {
 		want := h.meant
@@ -59,7 +59,8 @@ func TestHrefsKeepTheirMeaning(t *testing.T) {
 	}
 }
 
-// FuzzAttributeText compares with the tokenizer, and links with what a tokenizer finds in the whole page.
+// FuzzAttributeText compares AttributeText with an HTML tokenizer, and the links with those that the tokenizer finds in
+// the whole page.
 func FuzzAttributeText(f *testing.F) {
 	for _, h := range hrefs {
 		f.Add(h.written)

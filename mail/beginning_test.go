@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What an inbox shows of a mail is the text at its beginning, without what only programs read.
+// TestBeginning checks that an inbox shows the first visible text of an email.
 func TestBeginning(t *testing.T) {
 	for _, c := range []struct{ page, text, want string }{
 		{"", "Hello\n\nthere", "Hello there"},

@@ -78,7 +78,8 @@ func TestBulkGolden(t *testing.T) {
 	}
 }
 
-// The wire relies on it: it copies such mails without looking for dots to double.
+// TestNoLineOfABulkMailBeginsWithADot checks a property that package smtp relies on: it copies such emails without
+// searching for dots to double.
 func TestNoLineOfABulkMailBeginsWithADot(t *testing.T) {
 	spec := testSpec()
 	spec.HTML = ".<p>\n.{{ preferences.dots }}\n.</p>\n.{{ email }}"
@@ -97,7 +98,7 @@ func TestNoLineOfABulkMailBeginsWithADot(t *testing.T) {
 	}
 }
 
-// benchSpec is a mail of about 7 KB with eight personal places.
+// benchSpec returns an email of about 7 KB with eight personalized stories.
 func benchSpec() *BulkSpec {
 	s := testSpec()
 	var b strings.Builder

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every branch of the subject, the preheader, the bodies and what stands around them is listed with what asks for it,
-// also one that no reader gets.
+// TestConditionals checks that each branch of the subject, the preheader, the bodies and the layouts is listed with its
+// condition, even if no subscriber gets it.
 func TestConditionals(t *testing.T) {
 	b, err := CompileBulk(&BulkSpec{
 		From:      Address{Email: "news@acme.example"},

@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// rendered is a job's content as Ada gets it.
+// rendered renders a job's content for the subscriber Ada.
 func rendered(t *testing.T, c core.Content) (subject, text, html string) {
 	t.Helper()
 	c.List.ID, c.List.Name, c.Tenant.ID, c.Tenant.Name = "l", "News", "t", "Acme"
@@ -23,12 +23,12 @@ func rendered(t *testing.T, c core.Content) (subject, text, html string) {
 	return subject, text, html
 }
 
-// A template of one part makes a mail of that part, where the job has no body of its own.
+// TestTemplateWithoutBody checks that, if the job has no body, the email has only the parts of its template.
 func TestTemplateWithoutBody(t *testing.T) {
 	layout := core.Template{BodyHTML: "<body>{{content}}</body>", BodyText: "above\n{{content}}\nbelow"}
 	for _, tc := range []struct {
 		template   core.Template
-		text, html string // how they begin; empty: there is none
+		text, html string // starts of the parts; empty: no such part
 	}{
 		{core.Template{BodyHTML: "<p>The issue</p>"}, "The issue\n", "<body><p>The issue</p>"},
 		{core.Template{BodyText: "The issue"}, "above\nThe issue\nbelow\n", ""},
@@ -49,7 +49,8 @@ func TestTemplateWithoutBody(t *testing.T) {
 	}
 }
 
-// The built-in template makes a document of what is none, with the language of the list and the subject as its title.
+// TestBuiltInTemplateIsADocument checks that the built-in template turns a fragment into a document with the list's
+// language and the subject as its title.
 func TestBuiltInTemplateIsADocument(t *testing.T) {
 	for _, tc := range []struct{ language, body, want string }{
 		{"de", "", "<html lang=\"de\" dir=\"ltr\">"},
@@ -72,7 +73,7 @@ func TestBuiltInTemplateIsADocument(t *testing.T) {
 	}
 }
 
-// job.subject is what the reader reads in the subject, not what its author wrote.
+// TestSubjectInBody checks that job.subject prints the subject as rendered for the subscriber.
 func TestSubjectInBody(t *testing.T) {
 	subject, text, html := rendered(t, core.Content{
 		Copy:     core.CampaignCopy{Subject: `{% if preferences.first_name contains "Ada" %}Dear {{preferences.first_name}}{% endif %} & all`, BodyText: "{{job.subject}}"},
@@ -84,13 +85,13 @@ func TestSubjectInBody(t *testing.T) {
 	}
 	subject, text, _ = rendered(t,
 		core.Content{Copy: core.CampaignCopy{Subject: "Now: {{job.subject}}", BodyText: "{{job.subject}}"}})
-	// it can't hold itself
+	// the subject can't contain itself
 	if want := "Now: Now: {{job.subject}}"; subject != want || !strings.HasPrefix(text, want+"\n") {
 		t.Errorf("%q %q", subject, text)
 	}
 }
 
-// The preheader is a text: it can't break the HTML that it stands in.
+// TestPreheaderIsText checks that the preheader is escaped as text, so that it can't break the HTML around it.
 func TestPreheaderIsText(t *testing.T) {
 	_, _, html := rendered(t, core.Content{Copy: core.CampaignCopy{
 		Subject: "s", BodyHTML: "<p>x</p>", Template: `{"preheader": "Fish & <!-- chips for {{preferences.first_name}}"}`,
@@ -100,7 +101,8 @@ func TestPreheaderIsText(t *testing.T) {
 	}
 }
 
-// The footer speaks the language of the list, else the tenant's, and keeps the lines of the postal address.
+// TestFooterLanguage checks that the footer uses the language of the list, or else the tenant's, and keeps the lines of
+// the postal address.
 func TestFooterLanguage(t *testing.T) {
 	for _, tc := range []struct{ list, tenant, want string }{
 		{"de", "fr", "weil Sie News abonniert haben"},
@@ -118,7 +120,7 @@ func TestFooterLanguage(t *testing.T) {
 	}
 }
 
-// Every field that a template may name without a warning has a value.
+// TestKnownFieldsAreFilled checks that every field that a template can use without a warning has a value.
 func TestKnownFieldsAreFilled(t *testing.T) {
 	c := core.Content{Copy: core.CampaignCopy{
 		Name: "n", Subject: "s",

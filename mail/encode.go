@@ -44,7 +44,7 @@ func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 		if col+need > qpMax {
 			dst = append(dst, '=', '\r', '\n')
 			col = 0
-			continue // a dot may now start the line
+			continue // a dot can now start the line
 		}
 		if need == 1 {
 			dst = append(dst, c)

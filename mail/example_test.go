@@ -30,7 +30,7 @@ func ExampleCompose() {
 	raw, err := mail.Compose(nil, &mail.Message{
 		From: mail.Address{Name: "Garden", Email: "news@garden.example"}, To: mail.Address{Email: "ann@reader.example"},
 		Subject: "Grüße", Text: "Hello.\n", Date: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC),
-		MessageID: mail.NewIdent(make([]byte, 32)).Message(0, 1), // a secret key in earnest
+		MessageID: mail.NewIdent(make([]byte, 32)).Message(0, 1), // use a secret key in production
 	})
 	if err != nil {
 		panic(err)

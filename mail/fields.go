@@ -9,8 +9,8 @@ type UsedField struct {
 	Part    string // first part that prints it: subject, preheader or content.source
 }
 
-// UsedFields lists the preferences that the parts of an email print outside of conditions on them, each once. Its
-// error is that of an invalid template.
+// UsedFields lists the preferences that the parts of an email print outside of conditions on them, each once. If a
+// template is invalid, UsedFields returns its error.
 func (b *Bulk) UsedFields() (used []UsedField, err error) {
 	s, known := &b.spec, map[string]bool{}
 	for _, part := range []struct{ name, text string }{

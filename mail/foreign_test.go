@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Merge tags of other programs are found, with what to write here.
+// TestForeignTags checks that merge tags of other programs are found, with the placeholder to write instead.
 func TestForeignTags(t *testing.T) {
 	own := func(name string) string {
 		if strings.EqualFold(name, "size") {
@@ -64,7 +64,8 @@ func TestForeignTags(t *testing.T) {
 	}
 }
 
-// Expressions of other programs between braces are refused with what to write here.
+// TestForeignExpressions checks that expressions of other programs between braces cause an error that says what to
+// write instead.
 func TestForeignExpressions(t *testing.T) {
 	for text, want := range map[string]string{
 		"{{ contact.FIRSTNAME }}":                        `write {{ preferences.first_name | default: "…" }}`,
@@ -91,7 +92,7 @@ func TestForeignExpressions(t *testing.T) {
 	}
 }
 
-// A long text of brackets costs no more than its length.
+// BenchmarkForeignTags measures a long text of brackets, whose time must grow only linearly.
 func BenchmarkForeignTags(b *testing.B) {
 	text := strings.Repeat("*|[[{%«$[<%{first_name} ", 20_000)
 	b.SetBytes(int64(len(text)))

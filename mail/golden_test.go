@@ -21,7 +21,7 @@ for path in sys.argv[1:]:
         print(path, "lacks a field")
 `
 
-// The golden mails are what two parsers of Go, which share nothing, take for mails; and Python's, where there is one.
+// TestGoldenMailsParse checks that two independent Go parsers, and Python's if installed, can parse the golden emails.
 func TestGoldenMailsParse(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.eml"))
 	if err != nil || len(files) < 4 {

@@ -98,7 +98,7 @@ func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 			dst = append(dst, "\r\n "...)
 			col = 1
 		} else if col+over+12 > softLine {
-			dst = append(dst[:len(dst)-1], "\r\n "...) // the caller has written a space after the colon
+			dst = append(dst[:len(dst)-1], "\r\n "...) // the caller wrote a space after the colon
 			col = 1
 		}
 		room := min(wordMax, softLine-col) - over

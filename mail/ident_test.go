@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What a stranger makes up is refused, and what is taken has one spelling, the dot of an address and its case apart.
+// FuzzIdent checks that invented names are refused, and that each accepted name has only one spelling, except for the
+// case of an address and its dot.
 func FuzzIdent(f *testing.F) {
 	n, other := NewIdent(bytes.Repeat([]byte{1}, 32)), NewIdent(bytes.Repeat([]byte{2}, 32))
 	for _, s := range []string{

@@ -95,7 +95,8 @@ const (
 	maxPlaces   = 400 // maximum number of searches for positions: each reads the whole source
 )
 
-// placeholders finds placeholders that print nothing, or may print nothing. In a campaign's subject that is an error.
+// placeholders finds placeholders that never print anything, or that print nothing for some subscribers. In a
+// campaign's subject that is an error.
 func (i *inspector) placeholders() error {
 	s := &i.b.spec
 	const hint = `Say what stands there then: {{ %s | default: "…" }}.`

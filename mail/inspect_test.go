@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// inspected returns the codes of what is found in a mail, and its addresses.
+// inspected returns the codes of the findings in an email, and its URLs.
 func inspected(t *testing.T, change func(*BulkSpec, *Inspection)) (codes, addresses []string) {
 	t.Helper()
 	spec := BulkSpec{
@@ -41,7 +41,7 @@ func inspected(t *testing.T, change func(*BulkSpec, *Inspection)) (codes, addres
 	return codes, addresses
 }
 
-// Each thing that is probably not meant is found by its code, and what is right is not.
+// TestInspection checks that each probable mistake is found under its code, and that correct content has no findings.
 func TestInspection(t *testing.T) {
 	opens := Tracking{Open: true, Origin: "https://news.example"}
 	html := func(body string) func(*BulkSpec, *Inspection) {
@@ -124,7 +124,8 @@ func TestInspection(t *testing.T) {
 	}
 }
 
-// The addresses are those without placeholders, of links that want no tracking too, and of a text that stands alone.
+// TestAddressesOfAMail checks that the URLs include all without placeholders: also those of links that exclude
+// tracking, and those in a text-only email.
 func TestAddressesOfAMail(t *testing.T) {
 	_, got := inspected(t, func(s *BulkSpec, _ *Inspection) {
 		s.HTML += `<a href="https://x.example/?a=1&amp;b=2">x</a> <a href="https://x.example/{{ email }}">x</a>` +
@@ -141,7 +142,7 @@ func TestAddressesOfAMail(t *testing.T) {
 	}
 }
 
-// A picture that stayed on a computer is told by its words, else by its file.
+// TestLocalPicture checks that the warning about a local image names its alt text or, without one, its file.
 func TestLocalPicture(t *testing.T) {
 	for _, c := range []struct{ src, alt, want string }{
 		{

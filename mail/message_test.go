@@ -57,7 +57,7 @@ func checkWire(t *testing.T, raw []byte) {
 		if head {
 			limit = softLine
 		}
-		// a token that can't be cut may be longer, on a line of its own
+		// a token that can't be split may be longer, on its own line
 		_, value, _ := bytes.Cut(line, []byte(" "))
 		if len(line) > limit && (!head || bytes.ContainsAny(value, " ")) || len(line) > hardLine {
 			t.Errorf("%d octets in %q", len(line), line)
@@ -72,11 +72,11 @@ func checkWire(t *testing.T, raw []byte) {
 	}
 }
 
-// parsed is a message as two foreign parsers see it.
+// parsed is a message as two independent parsers read it.
 type parsed struct {
 	header  netmail.Header
 	subject string
-	parts   []string // types
+	parts   []string // media types
 	bodies  []string
 }
 
@@ -193,7 +193,7 @@ func TestBulkMessage(t *testing.T) {
 	}
 }
 
-// TestFooter: a part whose author prints no unsubscribe link gets one, and only that part.
+// TestFooter checks that a part without an unsubscribe link by its author gets one, and that other parts don't.
 func TestFooter(t *testing.T) {
 	for _, c := range []struct {
 		html, text string
@@ -302,7 +302,7 @@ func TestBulkRefuses(t *testing.T) {
 	}
 }
 
-// TestBulkWarnings: unknown fields and a mail that Gmail cuts.
+// TestBulkWarnings checks the warnings about unknown fields and about an email that Gmail clips.
 func TestBulkWarnings(t *testing.T) {
 	s := testSpec()
 	s.HTML = "{{ list.nmae }}" + strings.Repeat("<p>twenty octets here</p>", 6000)
@@ -356,7 +356,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestSubjects: what goes in comes out, whatever its length and script.
+// TestSubjects checks that subjects of any length and script are decoded to the same text.
 func TestSubjects(t *testing.T) {
 	for _, s := range []string{
 		"a", strings.Repeat("word ", 40) + "end", strings.Repeat("x", 300), "  leading and  double ",

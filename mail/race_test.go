@@ -2,5 +2,5 @@
 
 package mail
 
-// raceFactor is how many times more memory the race detector takes.
+// raceFactor is the factor by which the race detector increases memory use.
 const raceFactor = 4

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// No mail goes out without a subject: the job's name stands in, else the list's, and the author is warned.
+// TestAnEmptySubjectIsReplaced checks that an empty subject is replaced by the job's name, or else the list's, and that
+// the author is warned.
 func TestAnEmptySubjectIsReplaced(t *testing.T) {
 	for _, test := range []struct{ subject, name, list, preferences, want string }{
 		{"{{ preferences.title }}", "May issue", "Weekly", `{}`, "May issue"},

@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// hostile are templates that hang, exhaust or break into other engines. Those with a word are refused where the word
-// says. The first one is a letter, to compare the others with.
+// hostile lists templates that hang, exhaust or break into other engines. If word is set, the template is refused with
+// an error that contains it. The first one is an ordinary letter, for comparison.
 var hostile = []struct {
 	name, html, word string
 }{
@@ -66,10 +66,10 @@ var hostile = []struct {
 	{"no letters of any language", strings.Repeat("\u00a0\u200b\ufffd", 120_000), ""},
 }
 
-// None takes much longer than a letter of the same length does on this machine; what is quadratic takes a thousand
-// times as long.
+// TestHostileTemplates checks that no template takes much longer than a letter of the same length does on this machine.
+// Quadratic work would take a thousand times as long.
 func TestHostileTemplates(t *testing.T) {
-	var letter time.Duration // what the letter takes
+	var letter time.Duration // time for the letter
 	for _, c := range hostile {
 		n := core.NewJob{ListID: core.NewID(), Subject: "x", BodyHTML: c.html, TrackClick: true, TrackOpen: true}
 		var before, after runtime.MemStats

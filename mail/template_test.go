@@ -107,7 +107,7 @@ func TestTemplateErrors(t *testing.T) {
 		src  string
 		line int
 		col  int
-		word string // a word of the message
+		word string // part of the message
 	}{
 		{PartText, "a\nbé {{ nonsense }}", 2, 4, "unknown name"},
 		{PartText, "{{ first_name }}", 1, 1, "unknown name"},
@@ -240,7 +240,7 @@ func TestHTMLToText(t *testing.T) {
 	}
 }
 
-// TestPlainPart: the text made of an HTML template keeps placeholders and blocks.
+// TestPlainPart checks that the text generated from an HTML template keeps placeholders and blocks.
 func TestPlainPart(t *testing.T) {
 	for _, c := range [][2]string{
 		{"<p>Hi {{ preferences.first_name }}!</p>{% if preferences.no %}<p>B</p>{% endif %}<p>C</p>", "Hi A<b>\"'&é!\n\nC\n"},
@@ -267,7 +267,8 @@ func TestPlainPart(t *testing.T) {
 	}
 }
 
-// TestPlainWords: the text made of a whole mail has the words of the HTML, and no others but the links.
+// TestPlainWords checks that the text generated from a whole email has the words of the HTML, and no others except the
+// links.
 func TestPlainWords(t *testing.T) {
 	spec := benchSpec()
 	spec.HTML = strings.Replace(spec.HTML, "<body>", "<head><style>p{color:red}</style></head><body><h2>Überschrift &amp; more</h2><ul><li>one<li>two</ul>", 1)

@@ -9,7 +9,7 @@ import (
 type textAddress struct {
 	inside bool   // after the host
 	open   int    // open brackets inside
-	word   string // text since the last space, as long as it may become a URL
+	word   string // text since the last space, while it can still become a URL
 }
 
 // addressHost matches the start of a URL up to the path, query or fragment after its host.
@@ -18,8 +18,8 @@ var addressHost = regexp.MustCompile(`https?://[^/?#]+[/?#]`)
 // maxHost bounds the stored part of a word: no host is longer.
 const maxHost = 300
 
-// advance returns the position after a piece of the template. A URL ends at a space, or at a bracket that closes none
-// of its own.
+// advance returns the position after a piece of the template. A URL ends at a space, or at a closing bracket without an
+// opening one in the URL.
 func (a textAddress) advance(text string) textAddress {
 	if i := strings.LastIndexAny(text, " \t\r\n<>\""); i >= 0 {
 		a, text = textAddress{}, text[i+1:]

@@ -177,8 +177,8 @@ func BenchmarkBulkTracked(b *testing.B) {
 	}
 }
 
-// Who has agreed to be named is told so at the end of the mail, with a link to withdraw that which is not tracked, unless
-// the author prints one.
+// TestNamedReadersAreTold checks that subscribers who agreed to tracking by name are told so at the end of the email,
+// with an untracked link to withdraw consent, unless the author prints one.
 func TestNamedReadersAreTold(t *testing.T) {
 	for _, tt := range []struct {
 		html, language string

@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	maxURLPrefix   = 64 // octets of a text with an unknown scheme: longer ones are foreign
+	maxURLPrefix   = 64 // octets of a text with an unknown scheme; longer ones are foreign
 	maxURLBranches = 8
 	urlBranch      = "\x00"
 )

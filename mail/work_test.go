@@ -11,7 +11,7 @@ import (
 
 func filled(piece string, n int) string { return strings.Repeat(piece, n/len(piece)) }
 
-// numbered fills with pieces that differ by a number.
+// numbered returns pieces with different numbers, up to a size.
 func numbered(format string, n int) string {
 	var b strings.Builder
 	for i := 0; ; i++ {
@@ -97,7 +97,8 @@ var hostileBodies = map[string]func(n int) string{
 	"names":   func(n int) string { return numbered(`<a name="x%d" href="#x">`, n) },
 }
 
-// A comment ends with a tag that is as long as a tag may be: looking further would take the square of its length.
+// TestTheEndOfACommentIsNear checks that the end tag of a comment can't be longer than any other tag. Searching further
+// would take quadratic time.
 func TestTheEndOfACommentIsNear(t *testing.T) {
 	for blanks, ok := range map[int]bool{maxExpression / 2: true, maxExpression: false} {
 		_, err := Compile(PartText, "body_text", "{% comment %}a{% endcomment"+strings.Repeat(" ", blanks)+"%}")
@@ -107,7 +108,8 @@ func TestTheEndOfACommentIsNear(t *testing.T) {
 	}
 }
 
-// A tag has few attributes: parsers of HTML keep all names of a tag in a table, which costs the more, the larger it is.
+// TestAttributesOfATagAreCounted checks that the number of attributes of a tag is limited. HTML parsers keep all names
+// of a tag in a table, and its cost grows with its size.
 func TestAttributesOfATagAreCounted(t *testing.T) {
 	tag := func(n int) string { return "<a" + strings.Repeat(" a=b", n) }
 	for name, c := range map[string]struct {
@@ -135,7 +137,7 @@ func TestAttributesOfATagAreCounted(t *testing.T) {
 	}
 }
 
-// The place of a finding is looked for only where the finding is told.
+// TestPlacesAreLookedForAFewTimes checks that positions are searched only for reported findings.
 func TestPlacesAreLookedForAFewTimes(t *testing.T) {
 	spec := BulkSpec{
 		JobID: "j", From: Address{Email: "a@b.example"}, Subject: "a", HTML: numbered(`<a href="htps:/a.example/%d">a</a>`, 200_000),
@@ -167,7 +169,7 @@ func TestWorkOfBodies(t *testing.T) {
 				}
 				b, err := CompileBulk(&spec)
 				if err != nil {
-					spec.Text = "" // it may be faulty as one of both parts alone
+					spec.Text = "" // it may be invalid in only one of the two parts
 					b, err = CompileBulk(&spec)
 				}
 				if err == nil {

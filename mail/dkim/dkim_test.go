@@ -17,7 +17,7 @@ import (
 	"newsletterd/mail/dkim/dkimtest"
 )
 
-// newSigner returns a signer for example.org by keys of algorithms, and the keys as DNS has them.
+// newSigner returns a signer for example.org with one key per algorithm, and the keys as published in the DNS.
 func newSigner(t testing.TB, algorithms ...string) (*Signer, []core.DKIMKey) {
 	t.Helper()
 	var published []core.DKIMKey
@@ -67,7 +67,7 @@ func bulkToSign(t testing.TB) []byte {
 	return msg
 }
 
-// replaced returns a change of a message: the first old becomes with.
+// replaced returns a function that replaces the first old in a message by with.
 func replaced(old, with string) func([]byte) []byte {
 	return func(m []byte) []byte { return bytes.Replace(m, []byte(old), []byte(with), 1) }
 }
@@ -110,7 +110,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// Fields that recipients act on are oversigned. Amazon SES adds a Feedback-ID of its own.
+// TestSignedFields checks that the fields that recipients act on are oversigned, but not Feedback-ID, because Amazon
+// SES adds its own.
 func TestSignedFields(t *testing.T) {
 	signer, _ := newSigner(t, core.DKIMRSA)
 	msg, err := signer.Sign(bulkToSign(t), nil)
@@ -191,10 +192,10 @@ while d.verify(idx=n, dnsfunc=dns):
 print(n)
 `
 
-// dkimpy, which .ci/run installs, verifies what the signer makes.
+// TestDkimpyVerifies checks that dkimpy, which .ci/run installs, verifies the signatures.
 func TestDkimpyVerifies(t *testing.T) {
 	python := ""
-	for _, p := range []string{"python3", "/usr/bin/python3"} { // another python may come before Debian's in PATH
+	for _, p := range []string{"python3", "/usr/bin/python3"} { // another Python may precede Debian's in PATH
 		if exec.Command(p, "-c", "import dkim, nacl").Run() == nil {
 			python = p
 		}
@@ -237,7 +238,7 @@ func BenchmarkSign(b *testing.B) {
 	}
 }
 
-// relaxed has no false positives, and a newsletter is canonical.
+// TestRelaxed checks that relaxed has no false positives, and that a newsletter is already in canonical form.
 func TestRelaxed(t *testing.T) {
 	msg := bulkToSign(t)
 	if body := msg[bytes.Index(msg, []byte("\r\n\r\n"))+4:]; !relaxed(body) {
@@ -265,7 +266,7 @@ func TestRelaxed(t *testing.T) {
 	}
 }
 
-// Signer and verifier agree on the canonical form of any white space.
+// TestCanonicalForms checks that signer and verifier agree on the canonical form of any white space.
 func TestCanonicalForms(t *testing.T) {
 	signer, keys := newSigner(t, core.DKIMRSA, core.DKIMEd25519)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -285,7 +286,7 @@ func TestCanonicalForms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(b.String(), "\r\n") { // what lies on the wire is whole lines
+		if !strings.HasSuffix(b.String(), "\r\n") { // a message on the wire consists of whole lines
 			msg = append(msg, "\r\n"...)
 		}
 		if good, bad := dkimtest.Verify(t, msg, keys...); good != 2 || bad != 0 {
@@ -297,7 +298,8 @@ func TestCanonicalForms(t *testing.T) {
 	}
 }
 
-// A bare CR is not among the messages: verifiers differ about it, and no mail has one.
+// TestSignOddMessages signs unusual messages. None contains a bare CR, because verifiers treat it differently and no
+// email has one.
 func TestSignOddMessages(t *testing.T) {
 	signer, keys := newSigner(t, core.DKIMRSA, core.DKIMEd25519)
 	const head = "From: a@example.org\r\nTo: b@example.net\r\nSubject: x\r\n\r\n"
@@ -333,7 +335,7 @@ func TestSignOddMessages(t *testing.T) {
 	}
 }
 
-// A message in two parts has the body hash that the whole has.
+// TestAMessageInTwoParts checks that signing a message in two parts results in the same body hash as signing the whole.
 func TestAMessageInTwoParts(t *testing.T) {
 	signer, _ := newSigner(t, core.DKIMEd25519)
 	bodyHash := func(data []byte, err error) string {

@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleSigner_Sign() {
-	private, _, err := dkim.NewKey(core.DKIMEd25519) // the public part goes into the DNS
+	private, _, err := dkim.NewKey(core.DKIMEd25519) // the public key belongs in the DNS
 	if err != nil {
 		panic(err)
 	}

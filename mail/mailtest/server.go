@@ -26,7 +26,7 @@ type Event struct {
 
 // Action is the server's reaction to an event. The zero Action means normal behavior.
 type Action struct {
-	// Reply, without its line end, replaces the usual one; "-" sends none. It may have several lines ("\n").
+	// Reply, without its line end, replaces the usual one; "-" sends none. It can have several lines ("\n").
 	Reply string
 	// Wait is the delay before the reply.
 	Wait time.Duration
@@ -41,9 +41,9 @@ type Script struct {
 	// Connections is the maximum number of open connections; 0: unlimited. Further ones get 421 and are closed. A
 	// connection counts until the server closes it, whatever the client does.
 	Connections int
-	// Linger is how long the server takes to close a finished connection.
+	// Linger is the time that the server takes to close a finished connection.
 	Linger time.Duration
-	// NoPipelining omits PIPELINING from the extensions.
+	// NoPipelining removes PIPELINING from the extensions.
 	NoPipelining bool
 	// Chunking adds CHUNKING to the extensions (RFC 3030). A chunk is a DOT event like a final dot. A transaction
 	// with a refused chunk stays open until RSET.
@@ -170,7 +170,7 @@ func (s *Server) accept() {
 	}
 }
 
-// maxDrain is how long a server waits for the client to close a connection after its last reply.
+// maxDrain is the maximum time that a server waits for the client to close a connection after its last reply.
 const maxDrain = 5 * time.Second
 
 // session is one connection.
@@ -183,7 +183,7 @@ type session struct {
 	authed bool
 	from   string
 	to     string
-	refuse bool // recipient was refused: there is no valid one
+	refuse bool // recipient was refused, so there is no valid one
 }
 
 func (c *session) serve() {

@@ -36,8 +36,8 @@ type SinkOptions struct {
 	Delay   time.Duration // delay of each batch of replies, to simulate a distant relay
 }
 
-// Sink is a minimal SMTP server for benchmarks. It announces PIPELINING and CHUNKING, accepts everything and checks
-// no syntax. A message counts when its end was read, whether or not the client gets the reply.
+// Sink is a minimal SMTP server for benchmarks. It announces PIPELINING and CHUNKING, accepts everything and checks no
+// syntax. A message counts once its end was read, even if the client doesn't get the reply.
 type Sink struct {
 	opts  SinkOptions
 	ln    net.Listener

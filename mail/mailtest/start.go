@@ -8,8 +8,8 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Start returns a server for a script that runs until the test ends. If it is started outside a bubble of
-// testing/synctest, its waits don't block the time of the bubble.
+// Start returns a server for a script. It runs until the test ends. If it is started outside a bubble of
+// testing/synctest, waiting in the server doesn't block the time of the bubble.
 func Start(t TB, script Script) *Server {
 	t.Helper()
 	s, err := NewServer(script)

@@ -8,8 +8,8 @@ import (
 	"newsletterd/mail"
 )
 
-// The mail of a campaign without a preheader begins with its own words, hidden, and not with the name at its head; with
-// one, or where not every reader gets these words, it doesn't.
+// TestBeginningOfACampaign checks that a campaign's email starts with its first words as hidden preview text. If there
+// is a preheader, or not every subscriber gets those words, it doesn't.
 func TestBeginningOfACampaign(t *testing.T) {
 	for _, c := range []struct{ source, preheader, want string }{
 		{

@@ -16,8 +16,8 @@ import (
 	"newsletterd/mail"
 )
 
-// Each example of CommonMark 0.31 becomes the same words within the same elements as the specification has them. Links
-// that no mail program follows, as relative ones, are left out on both sides.
+// TestCommonMarkExamples checks that each example of CommonMark 0.31 results in the words and elements of the
+// specification. Links that no email program follows, such as relative ones, are left out on both sides.
 func TestCommonMarkExamples(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yuin/goldmark").Output()
 	if err != nil {
@@ -55,7 +55,7 @@ func TestCommonMarkExamples(t *testing.T) {
 	}
 }
 
-// ours are the examples that are read otherwise here, and why.
+// ours maps the examples with a different result here to the reason.
 var ours = map[int]string{
 	608: "a bare address is a link",
 	611: "a bare address is a link",
@@ -63,10 +63,10 @@ var ours = map[int]string{
 	626: "a comment ends at -->, as older browsers have it",
 }
 
-// noLinks leaves the addresses of links and pictures out of what is made of HTML, and the numbers of lists.
+// noLinks removes the URLs of links and images, and the numbers of lists, from HTML.
 var noLinks = strings.NewReplacer("<a href=", "<a x=", "<ol", "<ul")
 
-// holds reports whether the letters of words stand in text in their order. The addresses of links stand between them.
+// holds reports whether text contains the letters of words in order. URLs of links may be between them.
 func holds(text, words string) bool {
 	rest := []rune(words)
 	for _, r := range text {
@@ -77,7 +77,7 @@ func holds(text, words string) bool {
 	return len(rest) == 0
 }
 
-// letters returns the letters of a text: the signs around them differ with the way it is written.
+// letters returns only the letters of a text, because the characters around them depend on the format.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
@@ -87,10 +87,10 @@ func letters(s string) string {
 	}, s)
 }
 
-// outline returns the words of HTML, without white space, within the elements that say something.
+// outline returns the words of HTML without white space, inside the elements that carry meaning.
 func outline(source string) string {
 	var b strings.Builder
-	var followed []bool // of each open link
+	var followed []bool // for each open link
 	z := html.NewTokenizer(strings.NewReader(source))
 	for {
 		kind := z.Next()
@@ -124,7 +124,7 @@ func outline(source string) string {
 	}
 }
 
-// meant are the elements that outline writes, in addition to links and pictures.
+// meant lists the elements that outline writes, in addition to links and images.
 var meant = []string{"em", "strong", "code", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ul", "ol", "blockquote", "del"}
 
 func attribute(t *html.Token, name string) string {

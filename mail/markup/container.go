@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// container is the content between a line of three colons with a name and a line of three colons, which ends the
-// innermost container.
+// container is the content between an opening line, three colons with a name, and a line of only three colons, which
+// ends the innermost container.
 type container struct {
 	ast.BaseBlock
 	name string
@@ -95,11 +95,11 @@ func advanceToEnd(line []byte, segment text.Segment, reader text.Reader) {
 // Close implements parser.BlockParser.
 func (containerParser) Close(ast.Node, text.Reader, parser.Context) {}
 
-// CanInterruptParagraph reports whether a container may start without an empty line before it. It implements
+// CanInterruptParagraph reports whether a container can start without an empty line before it. It implements
 // parser.BlockParser.
 func (containerParser) CanInterruptParagraph() bool { return true }
 
-// CanAcceptIndentedLine reports whether indented code may be a container. It implements parser.BlockParser.
+// CanAcceptIndentedLine reports whether indented code can be a container. It implements parser.BlockParser.
 func (containerParser) CanAcceptIndentedLine() bool { return false }
 
 // callouts are the kinds of callouts.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// compiled returns the parts of a source without a warning.
+// compiled compiles a source that must cause no warnings.
 func compiled(t *testing.T, kind, source string) *Result {
 	t.Helper()
 	r, err := Compile(kind, source, Options{})
@@ -26,7 +26,8 @@ func blockSource(t *testing.T, block map[string]any) string {
 	return string(b)
 }
 
-// Each source becomes HTML and text that hold what stands here, and not what doesn't.
+// TestWhatIsWrittenComesOut checks that each source results in HTML and text that contain the given pieces, but not the
+// excluded one.
 func TestWhatIsWrittenComesOut(t *testing.T) {
 	button := blockSource(t, map[string]any{
 		"type": "button", "text": "**Buy** `x` https://shop.example/", "href": "https://shop.example/buy",
@@ -102,8 +103,9 @@ func TestWhatIsWrittenComesOut(t *testing.T) {
 	}
 }
 
-// A table whose words don't fit a telephone breaks the long ones, and says in each cell what its column is called, for
-// screens on which each row is a paragraph. Numbers stay whole; a table that fits stays as it is.
+// TestTablesFitTelephones checks that a table that is too wide for a phone breaks its long words. Each cell then names
+// its column, for screens that show each row as a paragraph. Numbers are never broken, and a table that fits stays
+// unchanged.
 func TestTablesFitTelephones(t *testing.T) {
 	const (
 		small = "| A | B |\n|---|--:|\n| Boots | 12.50 |\n"
@@ -115,7 +117,7 @@ func TestTablesFitTelephones(t *testing.T) {
 	for _, c := range []struct {
 		source string
 		label  bool
-		kept   int // cells that keep their words
+		kept   int // number of cells without broken words
 	}{{small, false, 4}, {long, true, 3}, {data, true, 3}, {many, true, 0}} {
 		r := compiled(t, KindMarkdown, c.source)
 		_, body, _ := strings.Cut(r.HTML, "<body")

@@ -366,7 +366,7 @@ func (r *markdownReader) rawSpans(n *ast.RawHTML) []span {
 	return []span{words(source)}
 }
 
-// dropComments removes HTML comments. They are invisible to readers, and may not contain placeholders.
+// dropComments removes HTML comments. Subscribers don't see them, and they must not contain placeholders.
 func dropComments(s string) string {
 	var b strings.Builder
 	for {

@@ -15,7 +15,7 @@ import (
 	"newsletterd/mail"
 )
 
-// samples are the newsletters of testdata, by the name of their file.
+// samples returns the newsletters in testdata by file name.
 func samples(t testing.TB) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.*")
@@ -40,7 +40,8 @@ func kindOf(name string) string {
 	return KindMarkdown
 }
 
-// What comes out is a template that mail reads: with the same placeholders, for all readers and for one.
+// TestTheMailerReadsWhatComesOut checks that package mail compiles the output with the same placeholders, for all
+// subscribers and for one.
 func TestTheMailerReadsWhatComesOut(t *testing.T) {
 	for name, source := range samples(t) {
 		r, err := Compile(kindOf(name), source, Options{
@@ -68,7 +69,7 @@ func TestTheMailerReadsWhatComesOut(t *testing.T) {
 	}
 }
 
-// Placeholders come out as they went in, wherever they stand.
+// TestPlaceholdersSurvive checks that placeholders stay unchanged, regardless of their position.
 func TestPlaceholdersSurvive(t *testing.T) {
 	pieces := []string{
 		"a ", "*", "**", "_", "`", "[x](https://example.org/", ")", "[", "]", "(", "![", "\n", "\n\n", "# ", "> ", "- ",
@@ -109,7 +110,8 @@ func TestPlaceholdersSurvive(t *testing.T) {
 	})
 }
 
-// A text that holds a placeholder in each place shows all of them in both parts.
+// TestPlaceholdersStandWhereTheyStood checks that a text with a placeholder in every possible position has all of them
+// in both parts.
 func TestPlaceholdersStandWhereTheyStood(t *testing.T) {
 	source := "# {{ a1 }}\n\n*{{ a2 }}* **x{{ a3 }}** `{{ a4 }}` [{{ a5 }}]({{ a6 }}?x={{ a7 }} \"{{ t1 }}\")\n\n" +
 		"![{{ a8 }}](https://example.org/{{ a9 | url_encode }}.png)\n\n- {{ b1 }}\n- x {{ b2 | default: \"| x |\" }}\n\n" +
@@ -140,7 +142,8 @@ func TestPlaceholdersStandWhereTheyStood(t *testing.T) {
 	}
 }
 
-// What the parser would take long for is refused: its time grows with the square of some signs.
+// TestWorkIsBounded checks that a source is refused if parsing it would take too long. The parser's time grows
+// quadratically with some characters.
 func TestWorkIsBounded(t *testing.T) {
 	for _, sign := range []string{"*a_", "*a~~_", "[a](", "[a](<", "[a]: b\n", "a@a.b ", "* _ "} {
 		for _, text := range []string{strings.Repeat(sign, 5000), strings.Repeat(sign+"\n\n", 25_000)} {
@@ -166,7 +169,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// What is wrong is said with its place.
+// TestErrorsSayWhere checks that errors name their position.
 func TestErrorsSayWhere(t *testing.T) {
 	for source, want := range map[string]string{
 		"a\n\nb {{ x":                "line 3, column 3",
@@ -212,7 +215,7 @@ func TestErrorsSayWhere(t *testing.T) {
 	}
 }
 
-// What is probably not meant is warned of, with its line.
+// TestWarningsSayWhere checks that warnings about probable mistakes name their line.
 func TestWarningsSayWhere(t *testing.T) {
 	for source, want := range map[string]Warning{
 		"a\n\n[x](javascript:alert(1))": {
@@ -243,7 +246,8 @@ func TestWarningsSayWhere(t *testing.T) {
 	}
 }
 
-// The title of the document is the subject, whose placeholders may hold any quotes.
+// TestTitlesKeepTheirPlaceholders checks that the document's title is the subject, with any quotes in its placeholders
+// unchanged.
 func TestTitlesKeepTheirPlaceholders(t *testing.T) {
 	const title = `Boots & {{ a | default: "you" }} <{{ b | default: 'friend' }}>`
 	r, err := Compile(KindMarkdown, "Hello", Options{Title: title})
@@ -253,7 +257,8 @@ func TestTitlesKeepTheirPlaceholders(t *testing.T) {
 	}
 }
 
-// Pictures are told by the paths of their files, each once, and get their addresses where they stand.
+// TestLocalPictures checks that local images are listed once each by their paths, and that PlacePictures replaces those
+// paths by URLs.
 func TestLocalPictures(t *testing.T) {
 	const source = "# A\n\n![One](a.png) ![One again](a.png)\n\n![Far](https://acme.example/a.png) ![Root](/a.png)\n" +
 		"![By name][two] ![Whose](pic-{{ email }}.png) `![code](c.png)`\n\n[two]: img/b%20c.jpg \"Title\"\n\n[a.png](a.png)\n"

@@ -8,7 +8,7 @@ import (
 	"newsletterd/mail"
 )
 
-// An error of a mail names the place in the source that it was compiled from.
+// TestErrorsNameTheSource checks that an error in a compiled email names its position in the source.
 func TestErrorsNameTheSource(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind, source string

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// faults returns where HTML breaks a rule of docs/decisions/0370-html-of-mails.md, with the rule's number.
+// faults returns the violations of docs/decisions/0370-html-of-mails.md in HTML, each with the number of its rule.
 func faults(source string) (out []string) {
 	fault := func(rule int, format string, args ...any) {
 		out = append(out, fmt.Sprintf("%d: ", rule)+fmt.Sprintf(format, args...))
@@ -40,7 +40,7 @@ func faults(source string) (out []string) {
 		fault(18, "no text-size-adjust")
 	}
 	commentFaults(body, fault)
-	cell := "" // the style of the last td
+	cell := "" // style of the last td
 	z := html.NewTokenizer(strings.NewReader(body))
 	for {
 		kind := z.Next()
@@ -63,7 +63,7 @@ func faults(source string) (out []string) {
 
 var forOutlook = regexp.MustCompile(`(?s)<!--\[if mso\]>(.*?)<!\[endif\]-->`)
 
-// commentFaults looks at what stands in comments for Outlook.
+// commentFaults checks the contents of comments for Outlook.
 func commentFaults(body string, fault func(int, string, ...any)) {
 	cells := 0
 	for _, m := range forOutlook.FindAllStringSubmatch(body, -1) {
@@ -91,7 +91,7 @@ func styleFaults(head string, fault func(int, string, ...any)) {
 	}
 }
 
-// properties are those that may stand in a style, and what their values look like.
+// properties maps the properties permitted in a style to patterns of their values.
 var properties = map[string]string{
 	"margin": `0|0 0 0 24px|0 0 \d+px 0`, "padding": `[\dpx ]+`, "color": `#[0-9a-f]{6}`, "background-color": `#[0-9a-f]{6}`,
 	"font-family": `[A-Za-z ,-]+`, "font-size": `\d+px|0`, "line-height": `\d+px|0`, "font-weight": `\d00`,
@@ -183,7 +183,7 @@ func tagFaults(t *html.Token, cell string, fault func(int, string, ...any)) {
 	}
 }
 
-// lookFaults looks at colours, fonts and blanks of an element.
+// lookFaults checks the colors, fonts and white space of an element.
 func lookFaults(t *html.Token, style map[string]string, fault func(int, string, ...any)) {
 	for _, class := range strings.Fields(attribute(t, "class")) {
 		needs := map[string]string{"b-": "background-color", "c-": "color", "l-": "border"}[class[:min(2, len(class))]]
@@ -209,7 +209,8 @@ func lookFaults(t *html.Token, style map[string]string, fault func(int, string, 
 	}
 }
 
-// What people write becomes HTML that follows the rules of mail programs, in each theme.
+// TestRulesOfMailPrograms checks that the samples result in HTML that follows the rules of email programs, in each
+// theme.
 func TestRulesOfMailPrograms(t *testing.T) {
 	for name, source := range samples(t) {
 		for _, theme := range themes {
@@ -228,7 +229,7 @@ func TestRulesOfMailPrograms(t *testing.T) {
 	}
 }
 
-// The rules are looked for: HTML that breaks one of them has its fault.
+// TestFaultsAreFound checks that faults finds each violation of a rule.
 func TestFaultsAreFound(t *testing.T) {
 	broken := map[string]string{
 		`<p style="display:inline-block">x</p>`:                                      "1",

@@ -15,7 +15,7 @@ import (
 	"newsletterd/mail"
 )
 
-// sampleReaders are a reader of whom nothing is known, and one of whom all is that the newsletters ask for.
+// sampleReaders holds a subscriber with no details, and one with all fields that the newsletters use.
 var sampleReaders = []mail.Recipient{
 	{Email: "a@example.org", SubscriberID: "s1", UnsubscribeURL: "https://letter.example/leave"},
 	{
@@ -25,9 +25,9 @@ var sampleReaders = []mail.Recipient{
 	},
 }
 
-// The long newsletters of testdata/newsletters come out right in every theme: without a warning, by the rules of mail
-// programs, readable in light and dark surroundings, and with the same links and headings in both parts. The name of a
-// file ends in its language.
+// TestSamples checks the long newsletters of testdata/newsletters in every theme. They must compile without a warning,
+// follow the rules of email programs, be readable in light and dark mode, and have the same links and headings in both
+// parts. Each file name ends with the language.
 func TestSamples(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/newsletters/*.*")
 	if err != nil || len(files) < 20 {
@@ -48,7 +48,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// sampleFaults returns what is wrong with a newsletter in a theme.
+// sampleFaults returns the problems of a newsletter in a theme.
 func sampleFaults(file, source string, theme *Theme) []string {
 	name := strings.TrimSuffix(file, filepath.Ext(file))
 	o := Options{
@@ -86,7 +86,7 @@ func sampleFaults(file, source string, theme *Theme) []string {
 	return out
 }
 
-// partFaults returns what is wrong with the parts of a mail as a reader gets them.
+// partFaults returns the problems of an email's parts as rendered for a subscriber.
 func partFaults(text, source string) []string {
 	seen := readPage(source)
 	out := append(faults(source), seen.faults...)
@@ -105,29 +105,29 @@ func partFaults(text, source string) []string {
 	return out
 }
 
-// pageReader reads the HTML of a mail tag by tag, and notes what is wrong with it.
+// pageReader reads the HTML of an email tag by tag and collects its problems.
 type pageReader struct {
-	open   []element         // within each other, the outermost first
-	dark   map[string]string // colours for dark surroundings, by class
-	read   map[shades]bool   // that were looked at
-	said   []string          // addresses of links, words of headings
+	open   []element         // open elements, the outermost first
+	dark   map[string]string // colors in dark mode, by class
+	read   map[shades]bool   // pairs of colors already checked
+	said   []string          // URLs of links and words of headings
 	faults []string
 }
 
-// element is an element of HTML that was opened. Colours that it doesn't set are those of the element around it.
+// element is an open HTML element. It inherits colors that it doesn't set from the element around it.
 type element struct {
 	tag         string
 	style       map[string]string
 	light, dark shades
 }
 
-// shades are the colours of a text and of what it stands on.
+// shades holds the color of a text and its background color.
 type shades struct{ text, on string }
 
 var (
 	darkRule = regexp.MustCompile(`\.([bc]-[a-z]+)\{(?:background-)?color:(#[0-9a-f]{6}) !important\}`)
 	headings = []string{"h1", "h2", "h3", "h4", "h5", "h6"}
-	// linesOnly hold words, and no blocks.
+	// linesOnly lists the elements that contain text but no blocks.
 	linesOnly = append([]string{"p", "a", "code", "em", "strong", "del"}, headings...)
 	blockTags = append([]string{"table", "div", "p", "ul", "ol", "blockquote"}, headings...)
 	cells     = []string{"td", "th"}
@@ -228,7 +228,7 @@ func (p *pageReader) text(s string) {
 	p.look(s)
 }
 
-// look notes a text that can't be read on its colour, or whose own cell doesn't say how it looks.
+// look reports a text that is not readable on its background, or whose cell doesn't set its style.
 func (p *pageReader) look(words string) {
 	e := &p.open[len(p.open)-1]
 	for _, s := range []shades{e.light, e.dark} {
@@ -244,7 +244,7 @@ func (p *pageReader) look(words string) {
 	}
 }
 
-// cellStyle returns a property of the innermost open elements, up to the cell in which they stand.
+// cellStyle returns a property from the innermost open elements, up to the cell that contains them.
 func (p *pageReader) cellStyle(name string) string {
 	for _, e := range slices.Backward(p.open) {
 		if v := e.style[name]; v != "" || slices.Contains(cells, e.tag) {
@@ -254,7 +254,7 @@ func (p *pageReader) cellStyle(name string) string {
 	return ""
 }
 
-// The faults are looked for: HTML that has one is told of it.
+// TestSampleFaultsAreFound checks that pageReader finds each kind of problem.
 func TestSampleFaultsAreFound(t *testing.T) {
 	const (
 		styles = `<style>.b-tint{background-color:#222222 !important}</style>`

@@ -12,7 +12,8 @@ import (
 	"newsletterd/mail"
 )
 
-// Each built-in theme can be read: in light and dark surroundings, and where a mail program inverts its colours.
+// TestThemesCanBeRead checks that each built-in theme is readable in light and dark mode, and if an email program
+// inverts its colors.
 func TestThemesCanBeRead(t *testing.T) {
 	for _, theme := range themes {
 		if err := theme.Check(); err != nil {
@@ -24,7 +25,8 @@ func TestThemesCanBeRead(t *testing.T) {
 	}
 }
 
-// A colour of the tenant's own changes that for no theme, whatever it is, and stands as it is where it can.
+// TestBrandsCanBeRead checks that every theme stays readable with any color of a tenant, and that a readable color is
+// used unchanged.
 func TestBrandsCanBeRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		theme := rapid.SampledFrom(themes[:]).Draw(t, "theme")
@@ -44,7 +46,7 @@ func TestBrandsCanBeRead(t *testing.T) {
 	}
 }
 
-// unreadable returns what of a theme can't be read.
+// unreadable returns the unreadable pairs of colors in a theme.
 func unreadable(theme *Theme) (out []string) {
 	for side, p := range map[string]*Palette{"light": &theme.Light, "dark": &theme.Dark} {
 		for _, pair := range [][2]string{
@@ -71,7 +73,8 @@ func unreadable(theme *Theme) (out []string) {
 	return out
 }
 
-// The themes of core are those of this package, and each is what a tenant's theme of it begins as.
+// TestBaseThemes checks that core lists the themes of this package, and that a tenant's theme starts with the values of
+// its base.
 func TestBaseThemes(t *testing.T) {
 	if !slices.Equal(ThemeNames(), core.BuiltInThemes) {
 		t.Errorf("%q", core.BuiltInThemes)
@@ -94,7 +97,8 @@ func TestBaseThemes(t *testing.T) {
 	}
 }
 
-// A tenant's theme can be read whatever its colours are, and keeps those that can.
+// TestOwnThemesCanBeRead checks that a tenant's theme is readable with any colors, and that readable colors stay
+// unchanged.
 func TestOwnThemesCanBeRead(t *testing.T) {
 	colour := func(t *rapid.T, name string) *string {
 		if rapid.Bool().Draw(t, name+" is given") {
@@ -139,8 +143,8 @@ func TestOwnThemesCanBeRead(t *testing.T) {
 	})
 }
 
-// A newsletter in a tenant's theme follows the rules of mail programs, whatever its sizes, fonts and footer are; what
-// stands in the footer is text.
+// TestOwnThemesFollowTheRules checks that a newsletter in a tenant's theme follows the rules of email programs with any
+// sizes, fonts and footer. The footer must be escaped as text.
 func TestOwnThemesFollowTheRules(t *testing.T) {
 	const source = "# News\n\nText with `code` and [a link](https://x.example/).\n\n[Go](https://x.example/){.button}\n\n" +
 		"::: tip\nA box\n:::\n\n> Quote\n\n::: columns\n::: column\nA\n:::\n::: column\nB\n:::\n:::\n"
@@ -168,7 +172,7 @@ func TestOwnThemesFollowTheRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := core.CampaignFields{
-			// one of the mail's own is hidden, which the rules are not on
+			// the email's own preheader is hidden, and the rules don't apply to it
 			Subject: "News", Preheader: "What else there is",
 			Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source},
 		}

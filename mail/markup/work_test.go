@@ -13,7 +13,7 @@ import (
 // full repeats a piece up to a size.
 func full(piece string, size int) string { return strings.Repeat(piece, size/len(piece)) }
 
-// hostileMarkdown are sources that cost the most that was found, for a size.
+// hostileMarkdown holds the sources of a given size that are known to take the most CPU time.
 var hostileMarkdown = map[string]func(n int) string{
 	"plain":        func(n int) string { return full("a ", n) },
 	"lines":        func(n int) string { return full("a\n", n) },
@@ -128,7 +128,8 @@ func refs(n int) string {
 	return b.String()
 }
 
-// A table is refused by what the parser would make of it: it fills up each row.
+// TestCellsOfTablesAreCounted checks that a table is refused by its number of cells after parsing, because the parser
+// fills up each row.
 func TestCellsOfTablesAreCounted(t *testing.T) {
 	table := func(columns, rows int) string {
 		return full("|a", 2*columns) + "\n" + full("|-", 2*columns) + "\n" + full("|\n", 2*rows)
@@ -151,7 +152,8 @@ func TestCellsOfTablesAreCounted(t *testing.T) {
 	}
 }
 
-// What containers within each other take grows with their number, not with its square.
+// TestContainersWithinEachOtherTakeLittle checks that the memory for nested containers grows linearly with their
+// number, not quadratically.
 func TestContainersWithinEachOtherTakeLittle(t *testing.T) {
 	taken := func(n int) float64 {
 		source := strings.Repeat("::: note\n", n)

@@ -9,7 +9,8 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// A compiled notice is byte for byte what the templates render, for any address and any wording of a tenant.
+// TestCompiledEqualsTemplates checks that a compiled notice has the same bytes as the output of the templates, for any
+// address and wording.
 func TestCompiledEqualsTemplates(t *testing.T) {
 	own := []core.MailText{
 		{},

@@ -70,8 +70,8 @@ type Data struct {
 	Valid time.Duration // lifetime of the link
 	Brand Brand
 
-	Review     core.ReviewMail     // for review kinds: the campaign, and who does what
-	Invitation core.InvitationMail // for invitations: who invites, and the role
+	Review     core.ReviewMail     // for review kinds: the campaign and the people involved
+	Invitation core.InvitationMail // for invitations: the inviting person and the role
 	Client     core.ClientMail     // for a new client
 	Server     core.ServerMail     // for a changed mail server
 
@@ -167,8 +167,8 @@ func (k Kind) execute(d Data) (subject, text, page string, err error) {
 	return v.Subject, text, b.String(), nil
 }
 
-// onColor returns the lighter or darker of two text colors, whichever is easier to read on a six-digit color (WCAG
-// 2.2, relative luminance). Neither is pure white or black, which some email programs swap in dark mode.
+// onColor returns the text color, lighter or darker, that is easier to read on a six-digit color (WCAG 2.2, relative
+// luminance). Neither is pure white or black, because some email programs swap those in dark mode.
 func onColor(color string) string {
 	n, _ := strconv.ParseUint(color[1:], 16, 32)
 	var l float64

@@ -83,7 +83,8 @@ func TestUnknownKind(t *testing.T) {
 	}
 }
 
-// Every language has every notice, with the same placeholders, and none is left in a mail.
+// TestLanguages checks that every language has every notice with the same placeholders, and that no email contains an
+// unfilled one.
 func TestLanguages(t *testing.T) {
 	names := regexp.MustCompile(`\{\{[a-z.]+\}\}|%[a-z]`)
 	of := func(s string) string {
@@ -137,8 +138,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// A tenant's own wording replaces subject and text; the link, its lifetime and the footer stay. A name is not read as a
-// placeholder.
+// TestOwnWording checks that a tenant's own wording replaces subject and text, but not the link, its lifetime and the
+// footer. Placeholders in names are not filled.
 func TestOwnWording(t *testing.T) {
 	d := Data{
 		To: "a@b.example", List: "{{email}} & <b>", URL: "https://x.example/confirm?token=1", Valid: 7 * 24 * time.Hour,

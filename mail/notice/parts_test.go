@@ -13,7 +13,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// Both parts of every notice say the same: at least 85 % of the words of each are in the other.
+// TestNoticePartsSayTheSame checks that at least 85% of the words in each part of a notice are also in the other part.
 func TestNoticePartsSayTheSame(t *testing.T) {
 	t.Parallel()
 	for _, lang := range core.Languages {
@@ -37,7 +37,8 @@ func TestNoticePartsSayTheSame(t *testing.T) {
 	}
 }
 
-// The default that a tenant may change is what is sent until they do.
+// TestDefaultWordingIsTheBuiltInOne checks that the default wording offered to a tenant is the same as the built-in
+// one.
 func TestDefaultWordingIsTheBuiltInOne(t *testing.T) {
 	t.Parallel()
 	for _, lang := range core.Languages {

@@ -19,9 +19,9 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// The newsletter of `newsletterd demo`, and every notice in every language with and without a logo, is no spam to
-// SpamAssassin with its local rules. One process judges them all, because its start is what takes the time. .ci/run
-// installs it.
+// TestSpamAssassin checks that SpamAssassin, with its local rules, doesn't classify the newsletter of `newsletterd
+// demo` or any notice as spam. It tests each notice in every language, with and without a logo. One process checks all
+// emails, because starting it takes most of the time. .ci/run installs SpamAssassin.
 func TestSpamAssassin(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SpamAssassin takes seconds")
@@ -45,7 +45,7 @@ func TestSpamAssassin(t *testing.T) {
 	names := slices.Sorted(maps.Keys(mails))
 	var box bytes.Buffer
 	for _, name := range names {
-		box.WriteString("From news@example.org Sun Nov 22 12:00:00 2026\nX-Mail: " + name + "\n") // the order is not kept
+		box.WriteString("From news@example.org Sun Nov 22 12:00:00 2026\nX-Mail: " + name + "\n") // order varies
 		box.Write(bytes.ReplaceAll(mails[name], []byte("\r\n"), []byte("\n")))
 		box.WriteString("\n")
 	}
@@ -105,7 +105,7 @@ func demoNewsletter(t *testing.T) []byte {
 	return newsletter
 }
 
-// spamNotice returns a notice with a link as long as those that are sent.
+// spamNotice returns a notice with a link of realistic length.
 func spamNotice(t *testing.T, k Kind, lang, logo string) []byte {
 	t.Helper()
 	m := mail.Message{

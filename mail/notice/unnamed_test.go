@@ -8,7 +8,7 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// TestUnnamedService: a service without a name is called one in the language of the mail.
+// TestUnnamedService checks that a service without a name has a generic name in the language of the email.
 func TestUnnamedService(t *testing.T) {
 	for _, language := range core.Languages {
 		subject, text, page, err := Reset.Render(Data{

@@ -59,7 +59,7 @@ func OnPlate(file io.Reader, mediaType string) ([]byte, error) {
 		return nil, err
 	}
 	b := m.Bounds()
-	room := max(4, min(b.Dx(), b.Dy())/6) // of the shorter side: a tall picture takes no more memory by it
+	room := max(4, min(b.Dx(), b.Dy())/6) // based on the shorter side, so that a tall image takes little more memory
 	plate := image.NewNRGBA(image.Rect(0, 0, b.Dx()+2*room, b.Dy()+2*room))
 	mask := rounded{plate.Bounds(), room}
 	draw.DrawMask(plate, plate.Bounds(), image.White, image.Point{}, mask, image.Point{}, draw.Src)

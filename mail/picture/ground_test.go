@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// A plate takes little more memory than its picture, whatever the shape.
+// TestPlateOfATallPicture checks that a plate takes little more memory than its image, even for a tall image.
 func TestPlateOfATallPicture(t *testing.T) {
 	var file bytes.Buffer
 	if err := png.Encode(&file, image.NewNRGBA(image.Rect(0, 0, 30, 3000))); err != nil {
@@ -27,7 +27,8 @@ func TestPlateOfATallPicture(t *testing.T) {
 	}
 }
 
-// On its plate a dark logo is seen on a dark ground. The corners of the plate let the ground through.
+// TestOnPlate checks that a dark logo on its plate is visible on a dark background. The corners of the plate are
+// transparent.
 func TestOnPlate(t *testing.T) {
 	m := image.NewNRGBA(image.Rect(0, 0, 400, 120))
 	draw.Draw(m, image.Rect(20, 20, 380, 100), image.Black, image.Point{}, draw.Src)
@@ -59,12 +60,12 @@ func TestOnPlate(t *testing.T) {
 	}
 }
 
-// What is dark and lets the ground through can hardly be seen on a dark one; what covers it, or is light for the most
-// part, can.
+// TestHardToSee checks that a dark image with a transparent background is hard to see on a dark color. An image that
+// covers the background or is mostly light is not.
 func TestHardToSee(t *testing.T) {
 	black, white := color.NRGBA{A: 255}, color.NRGBA{255, 255, 255, 255}
 	navy, yellow := color.NRGBA{0x1a, 0x23, 0x5e, 255}, color.NRGBA{0xff, 0xd4, 0, 255}
-	// drawnOf has a bar of each colour on a ground.
+	// drawnOf returns an image with a bar of each color on a background.
 	drawnOf := func(ground color.Color, bars ...color.Color) *image.NRGBA {
 		m := image.NewNRGBA(image.Rect(0, 0, 400, 120))
 		draw.Draw(m, m.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
@@ -75,8 +76,8 @@ func TestHardToSee(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		m    *image.NRGBA
-		dark bool // it is hard to see on a dark ground
-		pale bool // on white
+		dark bool // hard to see on a dark background
+		pale bool // hard to see on white
 	}{
 		"black":             {drawnOf(color.Transparent, black), true, false},
 		"navy":              {drawnOf(color.Transparent, navy), true, false},

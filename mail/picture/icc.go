@@ -91,7 +91,7 @@ func profileConversion(p []byte) *conversion {
 	return c
 }
 
-// changesNothing reports whether none of a few distant sample colors moves by more than one step.
+// changesNothing reports whether each of a few distant sample colors moves by at most one step.
 func (c *conversion) changesNothing() bool {
 	values := []uint8{0, 50, 128, 200, 255}
 	for _, r := range values {

@@ -22,7 +22,7 @@ import (
 
 const noLimit = 1 << 30
 
-// colors is a picture whose halves are red and blue, and whose upper left corner is green.
+// colors returns an image with a red and a blue half and a green upper left corner.
 func colors(w, h int) *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -64,20 +64,20 @@ func gifOf(t testing.TB, m image.Image) []byte {
 	return b.Bytes()
 }
 
-// withChunks puts chunks after the header of a PNG.
+// withChunks inserts chunks after the header of a PNG.
 func withChunks(p []byte, chunks ...string) []byte {
 	const header = len(pngMagic) + 25
 	return []byte(string(p[:header]) + strings.Join(chunks, "") + string(p[header:]))
 }
 
-// withSegment puts a segment after the start of a JPEG.
+// withSegment inserts a segment after the start of a JPEG.
 func withSegment(j []byte, marker byte, data string) []byte {
 	b := append(append([]byte{}, j[:2]...), 0xff, marker)
 	b = binary.BigEndian.AppendUint16(b, uint16(2+len(data)))
 	return append(append(b, data...), j[2:]...)
 }
 
-// exif is EXIF data with an orientation and a place.
+// exif returns EXIF data with an orientation and a location.
 func exif(orientation byte) string {
 	return "II*\x00\x08\x00\x00\x00\x02\x00" +
 		"\x12\x01\x03\x00\x01\x00\x00\x00" + string(rune(orientation)) + "\x00\x00\x00" +
@@ -150,7 +150,8 @@ func TestWebPBecomesWhatMailsShow(t *testing.T) {
 	}
 }
 
-// A lossy WebP has darker and brighter values than a JPEG for the same colors.
+// TestColorsOfAWebPAreThoseOfItsSource checks that the colors of a lossy WebP are converted. Its values have a smaller
+// range than those of a JPEG.
 func TestColorsOfAWebPAreThoseOfItsSource(t *testing.T) {
 	lossy, err := os.ReadFile("testdata/lossy.webp")
 	if err != nil {
@@ -201,7 +202,7 @@ func TestWhatIsNoPictureIsRefusedInWords(t *testing.T) {
 	}
 }
 
-// header is the beginning of a PNG of a size.
+// header returns the start of a PNG of the given size.
 func header(w, h uint32, rest ...string) []byte {
 	b := binary.BigEndian.AppendUint32(nil, w)
 	b = binary.BigEndian.AppendUint32(b, h)
@@ -224,14 +225,15 @@ func TestBombsAreRefusedByTheirHeader(t *testing.T) {
 			t.Errorf("%s: %v %v", name, p, err)
 		}
 	}
-	// As many as are taken, and then no pixels: nothing is made for them.
+	// The maximum number of pixels, but no pixel data: no image is allocated.
 	p := open(t, header(5000, 5000, idat))
 	if _, _, err := p.Make(t.Context(), noLimit); !errors.Is(err, &core.Error{Code: "invalid_picture"}) {
 		t.Error(err)
 	}
 }
 
-// Texts that unfold to gigabytes are passed over, and a profile is read no further than maxProfile.
+// TestTextsAndProfilesDoNotUnfold checks that compressed texts are skipped, even if they would inflate to gigabytes,
+// and that a profile is read only up to maxProfile.
 func TestTextsAndProfilesDoNotUnfold(t *testing.T) {
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
@@ -306,7 +308,7 @@ func TestEveryCutIsRefused(t *testing.T) {
 	for name, data := range map[string][]byte{PNG: pngOf(t, big), JPEG: jpegOf(t, big), GIF: animated} {
 		end := len(data) - 1
 		if name == PNG {
-			end = len(data) - 12 // the chunk that says that it was all
+			end = len(data) - 12 // the chunk that marks the end
 		}
 		for n := range end {
 			p, err := Open(data[:n])
@@ -320,11 +322,11 @@ func TestEveryCutIsRefused(t *testing.T) {
 	}
 }
 
-// A frame that says that it is larger than its pixels is none.
+// TestFramesOfAGIFAreDecoded checks that a GIF frame with fewer pixels than its declared size is invalid.
 func TestFramesOfAGIFAreDecoded(t *testing.T) {
 	data := gifOf(t, colors(30, 30))
 	frame := bytes.IndexByte(data[13+3*256:], gifFrame) + 13 + 3*256
-	for _, at := range []int{6, 8, frame + 5, frame + 7} { // of the screen, and of the frame
+	for _, at := range []int{6, 8, frame + 5, frame + 7} { // sizes of the screen and of the frame
 		data[at] = 90
 	}
 	_, _, err := open(t, data).Make(t.Context(), noLimit)
@@ -334,7 +336,7 @@ func TestFramesOfAGIFAreDecoded(t *testing.T) {
 }
 
 func TestPicturesStandUpright(t *testing.T) {
-	// Where the green corner is, as a picture is turned so.
+	// Position of the green corner for each orientation.
 	corners := map[byte][2]int{1: {0, 0}, 2: {1, 0}, 3: {1, 1}, 4: {0, 1}, 5: {0, 0}, 6: {1, 0}, 7: {1, 1}, 8: {0, 1}}
 	for o, at := range corners {
 		for name, data := range map[string][]byte{
@@ -381,13 +383,14 @@ func TestLargePicturesAreShrunk(t *testing.T) {
 	}
 }
 
-// What is one color stays it, to the edges, and what is transparent has no rim of the color that it hides.
+// TestShrinkingKeepsColors checks that an area of one color keeps it up to the edges, and that transparent areas have
+// no border in their hidden color.
 func TestShrinkingKeepsColors(t *testing.T) {
 	m := image.NewNRGBA(image.Rect(0, 0, 3001, 201))
 	for i := range m.Pix {
 		m.Pix[i] = []byte{10, 130, 250, 255}[i%4]
 	}
-	for y := range 201 { // black, and invisible
+	for y := range 201 { // black, but transparent
 		for x := 1500; x < 3001; x++ {
 			m.SetNRGBA(x, y, color.NRGBA{0, 0, 0, 0})
 		}
@@ -406,7 +409,7 @@ func TestShrinkingKeepsColors(t *testing.T) {
 	near(t, got, 1199, 0, color.NRGBA{}, 0)
 }
 
-// profile is an ICC profile of RGB with these primaries and a gamma.
+// profile returns an RGB ICC profile with the given primaries and gamma.
 func profile(primaries matrix, gamma float64) []byte {
 	p := make([]byte, 128, 1024)
 	copy(p[16:], "RGB XYZ ")
@@ -441,7 +444,7 @@ func TestColorsAreBroughtToSRGB(t *testing.T) {
 		icc  []byte
 		want color.NRGBA
 	}{
-		// as littlecms has them
+		// values computed by littlecms
 		{"Adobe RGB", profile(adobe, 2.19921875), color.NRGBA{165, 100, 56, 255}},
 		{"sRGB", profile(fromSRGB, 2.2), color.NRGBA{150, 100, 60, 255}},
 		{"none", nil, color.NRGBA{150, 100, 60, 255}},
@@ -458,7 +461,7 @@ func TestColorsAreBroughtToSRGB(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) { near(t, decoded(t, full), 1, 1, c.want, 4) })
 		}
 	}
-	// Display P3 by its number, in the palette of a picture, too: its red is redder than sRGB can show.
+	// Display P3 by its number, also in a palette: its red is outside of sRGB.
 	pal := image.NewPaletted(image.Rect(0, 0, 2, 2), []color.Color{color.NRGBA{200, 100, 100, 255}})
 	full, _ := made(t, withChunks(pngOf(t, pal), picturetest.Chunk("cICP", "\x0c\x0d\x00\x01")))
 	got := decoded(t, full)
@@ -480,8 +483,8 @@ func TestALongFileEndsEarly(t *testing.T) {
 	}
 }
 
-// Whatever comes in: no panic, no more memory than was announced, and what comes out is a picture without anything
-// else.
+// FuzzImage checks that no input causes a panic or takes more memory than announced, and that the output is an image
+// without any other data.
 func FuzzImage(f *testing.F) {
 	small := colors(12, 8)
 	jpg := withSegment(jpegOf(f, small), jpegAPP1, "Exif\x00\x00"+exif(6))
@@ -514,7 +517,7 @@ func FuzzImage(f *testing.F) {
 			t.Fatalf("%d bytes of memory", p.Memory)
 		}
 		if p.width*p.height > 1<<20 {
-			return // it would take long
+			return // too slow
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -107,7 +107,7 @@ func narrow(source, row []float32, taps []tap) {
 // store writes a row as bytes, without premultiplied alpha.
 func store(row []float32, p []byte) {
 	for x := range len(row) / 4 {
-		a := row[4*x+3] // may exceed 255 next to an edge, like the colors
+		a := row[4*x+3] // can exceed 255 next to an edge, like the colors
 		if a < 0.5 {
 			continue // transparent, without a color
 		}

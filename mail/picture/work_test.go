@@ -23,7 +23,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// The scans are counted before anything is decoded: each costs the same, however few bytes it has.
+// TestScansOfAJPEGAreCounted checks that scans are counted before decoding, because each costs the same, even if it has
+// few bytes.
 func TestScansOfAJPEGAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -56,8 +57,8 @@ func TestScansOfAJPEGAreCounted(t *testing.T) {
 	}
 }
 
-// The scans that programs write are taken in the largest pictures that memory allows: of libjpeg, and of mozjpeg, which
-// parts the bits of each color into more of them.
+// TestProgressiveJPEGsOfProgramsAreTaken checks that the scans written by libjpeg and mozjpeg are accepted in the
+// largest images that fit in memory. mozjpeg splits the bits of each color into more scans.
 func TestProgressiveJPEGsOfProgramsAreTaken(t *testing.T) {
 	scans := map[string][][]byte{
 		"libjpeg": {{1, 2, 3}, {1}, {3}, {2}, {1}, {1}, {1, 2, 3}, {3}, {2}, {1}},
@@ -89,7 +90,7 @@ func TestProgressiveJPEGsOfProgramsAreTaken(t *testing.T) {
 	}
 }
 
-// patience is a context that ends after its error was asked for so many times.
+// patience is a context that ends after its error was requested a number of times.
 type patience struct {
 	context.Context
 	asked, left int
@@ -102,7 +103,8 @@ func (p *patience) Err() error {
 	return nil
 }
 
-// Decoding, shrinking and encoding ask again and again whether the picture is still wanted, and end when it isn't.
+// TestAPictureThatNobodyWaitsForIsLeft checks that decoding, shrinking and encoding check the context repeatedly, and
+// stop when it has ended.
 func TestAPictureThatNobodyWaitsForIsLeft(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"JPEG":             jpegOf(t, picturetest.Noisy(2600, 100)),
@@ -132,7 +134,8 @@ func TestAPictureThatNobodyWaitsForIsLeft(t *testing.T) {
 	}
 }
 
-// To write a PNG takes longer than to read it: one is kept with few pixels, and written fast where it is large.
+// TestLargePNGsAreKeptSmaller checks that a stored PNG has fewer pixels, and that a large one is encoded fast. Writing
+// a PNG takes longer than reading it.
 func TestLargePNGsAreKeptSmaller(t *testing.T) {
 	for _, c := range []struct {
 		f            format
@@ -185,7 +188,7 @@ func TestThinAndDeepPictures(t *testing.T) {
 	}
 }
 
-// TestWorkOfPictures measures the CPU of the pictures that cost the most that was found (`make work`).
+// TestWorkOfPictures measures the CPU time of the most expensive known images (`make work`).
 func TestWorkOfPictures(t *testing.T) {
 	photo := func(w, h int) []byte {
 		m := image.NewYCbCr(image.Rect(0, 0, w, h), image.YCbCrSubsampleRatio420)

@@ -60,8 +60,8 @@ func headerText(h *message.Header, name string) string {
 	return strings.TrimSpace(text)
 }
 
-// vacation reports whether a message is an automatic reply of a person's mailbox, which says nothing about delivery
-// (RFC 3834). Bounces are sent automatically too, so that alone is no sign.
+// vacation reports whether a message is an automatic reply of a person's mailbox, which doesn't report on delivery (RFC
+// 3834). Bounces are sent automatically too, so Auto-Submitted is not sufficient.
 func vacation(h *message.Header) bool {
 	for _, name := range vacationHeaders {
 		if h.Has(name) {

@@ -135,7 +135,8 @@ func (b *bounce) to(prefix string) string {
 	return ""
 }
 
-// fail adds a report of a failed email. unclear is the event to use if the report says nothing about the address.
+// fail adds a report of a failed email. unclear is the event to use if the report doesn't mention a problem with the
+// address.
 func (b *bounce) fail(v smtp.Verdict, unclear core.ProviderEvent) {
 	n := len(b.out)
 	switch v {

@@ -18,7 +18,7 @@ import (
 	"newsletterd/mail"
 )
 
-// bounceWants lists what the mails of testdata/bounces report, and whether our names are found in them.
+// bounceWants lists the expected reports of the emails in testdata/bounces, and whether they contain our identifiers.
 var bounceWants = []string{
 	"hard_bounced, ours", "soft_bounced, ours", "soft_bounced, ours", "nothing", "delivery, ours", "complaint, ours",
 	"nothing", "unsubscribe, ours", "bounce, ours", "bounce, ours", "nothing", "nothing", "nothing",
@@ -26,7 +26,7 @@ var bounceWants = []string{
 	"nothing",
 }
 
-// bounceMails returns the mails of testdata/bounces and their titles.
+// bounceMails returns the emails in testdata/bounces and their titles.
 func bounceMails(t testing.TB, n *mail.Ident) (titles, mails []string) {
 	t.Helper()
 	_, titles, mails = blocks(t, "bounces/bounces.txt")
@@ -66,7 +66,8 @@ func TestBounces(t *testing.T) {
 	}
 }
 
-// The envelope recipient identifies the mail, for servers that do not note it in the header.
+// TestBounceByItsEnvelope checks that the envelope recipient identifies the email, because some servers don't add it to
+// the header.
 func TestBounceByItsEnvelope(t *testing.T) {
 	n := mail.NewIdent(make([]byte, 32))
 	for rcpt, want := range map[string]int{n.Bounce(3, 4) + "@bounce.example.com": 1, "news@example.com": 0, "": 0} {
@@ -78,7 +79,8 @@ func TestBounceByItsEnvelope(t *testing.T) {
 	}
 }
 
-// Any mail to the mailto address of List-Unsubscribe unsubscribes, whatever it says and whatever its date is.
+// TestUnsubscribeByMail checks that any email to the mailto address of List-Unsubscribe unsubscribes, regardless of its
+// content and date.
 func TestUnsubscribeByMail(t *testing.T) {
 	n := mail.NewIdent(make([]byte, 32))
 	to := n.Unsubscribe(3, 4) + "@bounce.example.com"
@@ -158,7 +160,7 @@ func TestBounceServer(t *testing.T) {
 	}
 }
 
-// FuzzBounce: no report has an address, and none has a name that we did not make.
+// FuzzBounce checks that no report has an address, or a name that we did not create.
 func FuzzBounce(f *testing.F) {
 	n := mail.NewIdent(make([]byte, 32))
 	_, mails := bounceMails(f, n)
@@ -179,7 +181,8 @@ func FuzzBounce(f *testing.F) {
 	})
 }
 
-// The LMTP listener serves a bounded number of connections; the next waits until one ends.
+// TestBounceServerIsBounded checks that the LMTP server limits the number of connections, and that the next one waits
+// until another ends.
 func TestBounceServerIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBounceServer("localhost", nil, slog.New(slog.DiscardHandler))

@@ -61,7 +61,7 @@ func (b *bounce) told(subject, text string) {
 	b.fail(verdictOfText(text), someBounce)
 }
 
-// verdictOfText returns what the text of a bounce says about the address, based on its lines. A policy refusal takes
+// verdictOfText returns the verdict on the address from the lines of a bounce's text. A policy refusal takes
 // precedence, then a missing or disabled address, then a temporary failure, then a doubtful address.
 func verdictOfText(text string) smtp.Verdict {
 	seen := map[smtp.Verdict]bool{}

@@ -8,7 +8,7 @@ import (
 	"newsletterd/mail"
 )
 
-// classOf names what the reports of a mail mean for the address.
+// classOf returns the meaning of an email's reports for the address.
 func classOf(reports []core.ProviderReport) string {
 	if len(reports) == 0 {
 		return "nothing"
@@ -27,8 +27,8 @@ func classOf(reports []core.ProviderReport) string {
 	}
 }
 
-// Of mails that tell of a recipient who is gone, 95 of 100 are known as such; of all others none is. The corpus holds
-// one mail of each mail server and kind.
+// TestBounceCorpus checks that at least 95% of the emails about a missing recipient are recognized, and none of the
+// others are. The corpus contains one email of each mail server and kind.
 func TestBounceCorpus(t *testing.T) {
 	n := mail.NewIdent(make([]byte, 32))
 	_, titles, mails := blocks(t, "bounces/corpus.txt")

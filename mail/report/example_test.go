@@ -18,7 +18,7 @@ func ExampleHook_Verify() {
 		Now: core.At(time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)),
 	}
 	if err := hook.Verify(context.Background(), request); err != nil {
-		panic(err) // the request is not the provider's
+		panic(err) // the request is not from the provider
 	}
 	reports, err := report.KindOf(hook.Kind).Reports(request)
 	if err != nil {
@@ -33,7 +33,7 @@ func ExampleHook_Verify() {
 func ExampleParseBounce() {
 	back := "From: mailer-daemon@mx.example\r\nTo: b+aaaa.bbbb@bounce.example\r\n\r\nThe mailbox does not exist.\r\n"
 	for _, r := range report.ParseBounce("b+aaaa.bbbb@bounce.example", []byte(back), core.At(time.Now())) {
-		fmt.Println(r.Event.Type, r.Names[0]) // mail.Ident.Recipient finds the row of a name, if it is ours
+		fmt.Println(r.Event.Type, r.Names[0]) // mail.Ident.Recipient finds the row for a name that we created
 	}
 	// Output: soft_bounced b+aaaa.bbbb@bounce.example
 }

@@ -63,7 +63,7 @@ func verifyMailgun(_ context.Context, h *Hook, r *Request) error {
 	return core.ErrInvalidSignature
 }
 
-// verdict returns what the server's reply says about the address, in case it contradicts the severity. Mailgun also
+// verdict returns the verdict on the address from the server's reply, which may contradict the severity. Mailgun also
 // gives up if it is blocked (espblock) or if an email has become too old.
 func (r *mailgunRequest) verdict() smtp.Verdict {
 	switch e := &r.Event; e.Reason {

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var hookNow = core.At(time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC))
 
-// blocks reads a file of testdata: a head, then blocks of a title and a text.
+// blocks reads a file in testdata: a header, then blocks of a title and a text.
 func blocks(t testing.TB, name string) (head string, titles, texts []string) {
 	t.Helper()
 	file, err := os.ReadFile(filepath.Join("testdata", name))
@@ -44,7 +44,7 @@ func blocks(t testing.TB, name string) (head string, titles, texts []string) {
 	return head, titles, texts
 }
 
-// bodyOf returns the body of a request with a payload: that of ses is in an envelope.
+// bodyOf returns the body of a request with a payload. For ses, the payload is in an envelope.
 func bodyOf(kind, payload string) []byte {
 	if kind != "ses" {
 		return []byte(payload)
@@ -53,7 +53,8 @@ func bodyOf(kind, payload string) []byte {
 	return b
 }
 
-// The payloads mean what the table of each provider says; -update writes it down: read the difference.
+// TestProviderPayloads compares the reports of each provider's payloads with the golden file. The flag -update rewrites
+// the file; check the difference.
 func TestProviderPayloads(t *testing.T) {
 	for _, k := range kinds {
 		if k.parse == nil {
@@ -119,7 +120,7 @@ func TestProviderPayloads(t *testing.T) {
 	}
 }
 
-// tampered returns bad requests made of a good one.
+// tampered returns invalid variants of a valid request.
 func tampered(r *Request) map[string]*Request {
 	late := *r
 	late.Now = r.Now.Add(24 * time.Hour)
@@ -168,7 +169,7 @@ func TestProviderSignatures(t *testing.T) {
 		kind, secret, other string
 		header              map[string]string
 		body                []byte
-		harmless            string // what this kind can't detect
+		harmless            string // variants that this kind can't detect
 	}{
 		{"generic", webhookSecret, "whsec_" + strings.Repeat("A", 43) + "=", map[string]string{
 			HeaderSignature: "t=" + stamp + ",v1=" + strings.Repeat("0", 64) + ",v1=" + generic,
@@ -248,7 +249,7 @@ func TestProviderSecretsHaveForms(t *testing.T) {
 	}
 }
 
-// FuzzProviders: what the readers return can be stored, whatever the body.
+// FuzzProviders checks that reports of any body can be stored.
 func FuzzProviders(f *testing.F) {
 	for _, k := range kinds {
 		if k.parse == nil {

@@ -16,7 +16,7 @@ const (
 	headerSvixSignature = "Svix-Signature"
 )
 
-// verifySvix checks the HMAC over id, timestamp and raw body. The header may contain several, for key rotations.
+// verifySvix checks the HMAC over id, timestamp and raw body. The header can contain several, for key rotations.
 func verifySvix(_ context.Context, h *Hook, r *Request) error {
 	id, stamp := headerOf(r, headerSvixID), headerOf(r, headerSvixTimestamp)
 	if id == "" || !near(stamp, r.Now) {

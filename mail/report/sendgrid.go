@@ -75,7 +75,7 @@ type sendgridEvent struct {
 	Mark        string    `json:"nd"` // from unique_args: the token of our Message-ID
 }
 
-// verdict returns what a bounce says about the address. SendGrid's classes for faults of the sender are Content and
+// verdict returns the verdict on the address from a bounce. SendGrid's classes for faults of the sender are Content and
 // Reputation.
 func (e *sendgridEvent) verdict() smtp.Verdict {
 	if e.Class == "Content" || e.Class == "Reputation" {

@@ -156,7 +156,7 @@ func parseSES(r *Request) ([]core.ProviderReport, error) {
 }
 
 // QueueID returns the provider's own id of an email from reply, its answer to the message. It does so only if the
-// provider's events may identify the email by that id alone. Amazon SES answers "Ok 0100018f-…", and by default its
+// provider's events may identify the email only by that id. Amazon SES answers "Ok 0100018f-…", and by default its
 // events contain no headers. For all other providers it returns an empty string.
 func QueueID(kind, reply string) string {
 	if kind != "ses" {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto"
 	"crypto/rsa"
-	"crypto/sha1" //nolint:gosec // version 1 of SNS signs by it
+	"crypto/sha1" //nolint:gosec // SNS signature version 1 uses it
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"

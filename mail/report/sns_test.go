@@ -27,7 +27,7 @@ const (
 	testCertURL = "https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-0123456789abcdef.pem"
 )
 
-// amazon stands in for Amazon SNS: a CA of its own, a signing certificate and what was fetched.
+// amazon simulates Amazon SNS with its own CA and signing certificate, and records fetches.
 type amazon struct {
 	testing.TB
 	*SNS
@@ -35,7 +35,7 @@ type amazon struct {
 	fetched []string
 	files   map[string][]byte
 	fetches atomic.Int32
-	issuer  string // that the next certificates name; empty: none
+	issuer  string // issuer URL in later certificates; empty: none
 }
 
 func newAmazon(t testing.TB) *amazon {
@@ -72,7 +72,7 @@ func (a *amazon) certificate(parent *x509.Certificate, parentKey *rsa.PrivateKey
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
-	template.Subject.SerialNumber = rand.Text() // no two have one name
+	template.Subject.SerialNumber = rand.Text() // all names are different
 	if a.issuer != "" {
 		template.IssuingCertificateURL = []string{a.issuer}
 	}
@@ -90,7 +90,7 @@ func (a *amazon) certificate(parent *x509.Certificate, parentKey *rsa.PrivateKey
 	return c, key
 }
 
-// message makes a signed request; change may alter the envelope before it is signed, spoil after.
+// message returns a signed request. change may modify the envelope before it is signed, and spoil afterwards.
 func (a *amazon) message(version string, change, spoil func(e map[string]string)) *Request {
 	a.Helper()
 	e := map[string]string{
@@ -229,7 +229,7 @@ func confirmation(e map[string]string) {
 	delete(e, "Subject")
 }
 
-// A subscription is confirmed at an address of our own making, whatever the message says.
+// TestSNSConfirmation checks that a subscription is confirmed at a URL that we build, regardless of the message.
 func TestSNSConfirmation(t *testing.T) {
 	a := newAmazon(t)
 	const want = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&Token=2336412f37&TopicArn=arn%3Aaws%3Asns%3Aeu-west-1%3A123456789012%3Abounces"
@@ -304,8 +304,8 @@ func TestSNSCertificates(t *testing.T) {
 	}
 }
 
-// A certificate that comes without its chain is believed only by way of its issuer, which leads to a root; never for
-// the connection that it was fetched by.
+// TestSNSCertificateWithoutChain checks that a certificate without its chain is trusted only if its issuer leads to a
+// root. The connection that it was fetched over doesn't count.
 func TestSNSCertificateWithoutChain(t *testing.T) {
 	a := newAmazon(t)
 	ca, caKey := a.certificate(nil, nil, true, time.Hour)
@@ -350,7 +350,7 @@ func TestSNSCertificateWithoutChain(t *testing.T) {
 	}
 }
 
-// Certificates come from hosts that are named after a region, and from no bucket of S3.
+// TestSNSHosts checks that certificates are fetched only from hosts named after a region, not from an S3 bucket.
 func TestSNSHosts(t *testing.T) {
 	for host, want := range map[string]bool{
 		"sns.eu-west-1.amazonaws.com": true, "sns.us-gov-west-1.amazonaws.com": true,
@@ -373,7 +373,7 @@ func TestSNSHosts(t *testing.T) {
 	}
 }
 
-// A replayed message has the key of the first, for each address it is about.
+// TestSNSReplayHasTheSameKeys checks that a replayed message has the same keys as the first, one for each address.
 func TestSNSReplayHasTheSameKeys(t *testing.T) {
 	a := newAmazon(t)
 	message := `{"eventType":"Bounce","bounce":{"bounceType":"Permanent","bouncedRecipients":[{"emailAddress":"a@x.org"},{"emailAddress":"b@x.org"}]},"mail":{"messageId":"m"}}`

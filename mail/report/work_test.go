@@ -13,7 +13,7 @@ func filled(piece string, n int) string { return strings.Repeat(piece, max(0, n)
 
 const multipart = "To: b+x@b.example\r\nContent-Type: multipart/report; report-type=delivery-status; boundary=\"b\"\r\n\r\n"
 
-// hostileBounces are the mails that cost the most that was found.
+// hostileBounces holds the emails that are known to take the most CPU time.
 var hostileBounces = map[string]func(n int) string{
 	"header lines": func(n int) string { return filled("A: b\r\n", n) },
 	"one line":     func(n int) string { return "A: " + filled("b", n) },

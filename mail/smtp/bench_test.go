@@ -16,7 +16,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// sinkEnv makes the test binary a sink instead: the server in another process.
+// sinkEnv is the environment variable that turns the test binary into a sink, for a server in another process.
 const sinkEnv = "MAIL_TEST_SINK"
 
 func TestMain(m *testing.M) {
@@ -70,8 +70,8 @@ func startSink(b *testing.B) (addr string, count func() int64) {
 	}
 }
 
-// BenchmarkDeliver: 16 connections, 6.5 KB mails; the sink in this process and in another one, and one command at a
-// time for comparison.
+// BenchmarkDeliver sends emails of 6.5 KB over 16 connections, to a sink in this process and in another one. For
+// comparison, it also sends one command at a time.
 func BenchmarkDeliver(b *testing.B) {
 	for _, c := range []struct {
 		name   string

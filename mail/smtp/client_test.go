@@ -15,7 +15,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// post feeds numbered envelopes to one Deliver and keeps their outcomes.
+// post sends numbered envelopes with one Deliver and records their outcomes.
 type post struct {
 	t        *testing.T
 	sender   Sender
@@ -66,8 +66,8 @@ func (p *post) run(ctx context.Context) error {
 	return err
 }
 
-// TestClientOutcomes sends three mails past a server that misbehaves at the second one, with and without pipelining.
-// deep and plain hold the three results: 'u' with lost, 'l' later, 'n' never, 'h' hard bounce, 's' sent, 'a'
+// TestClientOutcomes sends three emails to a server that misbehaves at the second one, with and without pipelining.
+// deep and plain hold the three results: 'u' untouched, 'L' lost, 'l' later, 'n' never, 'h' hard bounce, 's' sent, 'a'
 // ambiguous, '-' not handed out.
 func TestClientOutcomes(t *testing.T) {
 	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
@@ -77,7 +77,7 @@ func TestClientOutcomes(t *testing.T) {
 		on          func(mailtest.Event) mailtest.Action
 		deep, plain string
 		fault       Fault
-		stage       string // "" is no error
+		stage       string // empty: no error
 	}{
 		{"well-behaved", nil, "sss", "sss", 0, ""},
 		{"RCPT 450", mailtest.At("RCPT", 2, reply("450 4.2.0 later")), "sls", "sls", 0, ""},
@@ -180,7 +180,7 @@ func checkFault(t *testing.T, err error, fault Fault, stage string) {
 	}
 }
 
-// TestClientPipelining: the end of one message and the commands of the next come in one group, and no more than
+// TestClientPipelining checks that the end of one message and the commands of the next share a write, and that at most
 // one dot is unanswered.
 func TestClientPipelining(t *testing.T) {
 	var mu sync.Mutex
@@ -207,7 +207,7 @@ func TestClientPipelining(t *testing.T) {
 	}
 }
 
-// TestClientAhead: there is time to make the next mail while the reply to a final dot is on its way.
+// TestClientAhead checks that Ahead is called while the reply to a final dot is pending.
 func TestClientAhead(t *testing.T) {
 	made := make(chan bool)
 	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
@@ -225,7 +225,8 @@ func TestClientAhead(t *testing.T) {
 	}
 }
 
-// TestClientLoneDot: RCPT refused and DATA answered 354 all the same needs a dot, and nothing is delivered.
+// TestClientLoneDot checks that a dot is sent if RCPT was refused but DATA is answered with 354, and that no message is
+// delivered.
 func TestClientLoneDot(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		switch {
@@ -246,7 +247,8 @@ func TestClientLoneDot(t *testing.T) {
 	}
 }
 
-// TestClientCommitRefused: giving a message up before its content cuts the connection; the next one is sent.
+// TestClientCommitRefused checks that dropping a message before its content closes the connection, and that the next
+// one is sent.
 func TestClientCommitRefused(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{})
 	p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr()}, commit: func(a string) bool { return a != to(2) }}
@@ -268,7 +270,7 @@ func TestClientAgeing(t *testing.T) {
 	}
 }
 
-// TestClientStale: a server that hung up (or says 421) while the connection was idle is no fault.
+// TestClientStale checks that it is not a fault if a server closes an idle connection or answers 421 on it.
 func TestClientStale(t *testing.T) {
 	for name, a := range map[string]mailtest.Action{
 		"cut": {Close: true},
@@ -283,7 +285,7 @@ func TestClientStale(t *testing.T) {
 	}
 }
 
-// TestClientIdle: a connection without work is closed politely, and made again when there is some.
+// TestClientIdle checks that an idle connection is closed with QUIT and opened again for the next email.
 func TestClientIdle(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{})
 	n := 0
@@ -294,7 +296,7 @@ func TestClientIdle(t *testing.T) {
 				return nil, false
 			}
 			if n == 1 && s.Seen("QUIT") == 0 {
-				<-ctx.Done() // nothing to do until the connection is idle
+				<-ctx.Done() // waits until the connection is idle
 				return nil, false
 			}
 			n++
@@ -309,7 +311,7 @@ func TestClientIdle(t *testing.T) {
 	}
 }
 
-// TestClientDrain: a cancelled context finishes what is in flight and takes nothing new.
+// TestClientDrain checks that, after ctx is canceled, messages in flight are finished and no new ones are taken.
 func TestClientDrain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
@@ -320,13 +322,14 @@ func TestClientDrain(t *testing.T) {
 	}})
 	p := &post{t: t, n: 10, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(ctx), 0, "")
-	// the dot of the second comes with the commands of the third, which is in flight too
+	// the second dot shares a write with the commands of the third message, so that is in flight too
 	if n := len(s.Messages()); n != 3 || len(p.order) != 3 {
 		t.Errorf("%d messages, outcomes of %v", n, p.order)
 	}
 }
 
-// TestClientDrainTimeout: a server that never answers the dot is left after DrainTimeout: ambiguous, no fault.
+// TestClientDrainTimeout checks that a message whose dot is never answered is ambiguous after DrainTimeout, without a
+// fault.
 func TestClientDrainTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
@@ -370,11 +373,12 @@ func TestClientPieces(t *testing.T) {
 	}
 }
 
-// TestClientLarge: content of many buffers arrives unchanged, dots and all; an unfinished last line is ended.
+// TestClientLarge checks that content larger than several buffers arrives unchanged, including dots, and that an
+// unfinished last line gets a line end.
 func TestClientLarge(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{})
 	data := []byte("a: b\r\n\r\n" + strings.Repeat(".x\r\n..\r\n.\r\ntext\r\n", 30_000))
-	for cut := range 20 { // so that each octet of the pattern meets the end of a buffer
+	for cut := range 20 { // moves each octet of the pattern to the end of a buffer
 		data[2], data[3] = 'b', byte('a'+cut)
 		whole := append(bytes.Repeat([]byte("y"), cut), data...)
 		sent := 0
@@ -429,7 +433,7 @@ func TestClientTLS(t *testing.T) {
 	}
 	good := &tls.Config{Certificates: []tls.Certificate{cert}}
 	old := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
-	roots := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10} // our own bound is higher
+	roots := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10} // our own minimum is higher
 	wrong := &tls.Config{Certificates: []tls.Certificate{other}}
 	start := Client{TLS: TLSStart, TLSConfig: roots}
 	refused := mailtest.At("STARTTLS", 0, mailtest.Action{Reply: "454 4.7.0 not now"})
@@ -514,7 +518,7 @@ func TestClientAuth(t *testing.T) {
 	}
 }
 
-// TestOutcomeText: the server's words reach the caller.
+// TestOutcomeText checks that the outcome contains the server's text.
 func TestOutcomeText(t *testing.T) {
 	s := mailtest.Start(t,
 		mailtest.Script{On: mailtest.At("RCPT", 1, mailtest.Action{Reply: "552 5.2.2 mailbox\n552 5.2.2 is full"})})
@@ -558,7 +562,7 @@ func TestClientConnectionRefused(t *testing.T) {
 	checkFault(t, p.run(t.Context()), FaultConnect, "dial")
 }
 
-// What many messages share follows what is each one's own, whole, whatever its size.
+// TestATailFollowsTheData checks that a shared tail of any size follows each message's own data completely.
 func TestATailFollowsTheData(t *testing.T) {
 	for _, lines := range []int{1, 1000, 4000} {
 		s := mailtest.Start(t, mailtest.Script{})

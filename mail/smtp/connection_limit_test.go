@@ -9,13 +9,13 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestClientConnectionLimit: a relay that allows exactly as many connections as there are sessions refuses none of
-// them, however a connection ends: a session dials again when the relay has closed the one before.
+// TestClientConnectionLimit checks that a relay that permits exactly one connection per session refuses none,
+// regardless of how a connection ends. A session dials again only after the relay has closed the previous connection.
 func TestClientConnectionLimit(t *testing.T) {
 	const sessions = 3
 	slow := mailtest.Script{Connections: sessions, Linger: 5 * time.Millisecond}
 	stale := slow
-	var used sync.Map // connections that have had a mail
+	var used sync.Map // connections that were used for an email
 	stale.On = func(e mailtest.Event) mailtest.Action {
 		if e.Verb != "MAIL" {
 			return mailtest.Action{}
@@ -40,7 +40,7 @@ func TestClientConnectionLimit(t *testing.T) {
 		script mailtest.Script
 		client Client
 		set    func(*post)
-		fault  string // the stage of route errors that are no refused connection
+		fault  string // stage of errors other than a refused connection
 	}{
 		"full":       {slow, Client{MaxMails: 2}, nil, ""},
 		"full plain": {slow, Client{MaxMails: 2, NoPipelining: true}, nil, ""},
@@ -56,7 +56,7 @@ func TestClientConnectionLimit(t *testing.T) {
 				wg.Go(func() {
 					client := c.client
 					client.Addr = s.Addr()
-					for range 4 { // what Deliver leaves behind counts too
+					for range 4 { // connections left by Deliver count too
 						p := &post{t: t, n: 4, sender: &client}
 						if c.set != nil {
 							c.set(p)
@@ -81,7 +81,8 @@ func TestClientConnectionLimit(t *testing.T) {
 	}
 }
 
-// TestClientNeverClosed: a relay that answers QUIT and does not close is left after a while.
+// TestClientNeverClosed checks that the client stops waiting for a relay that answers QUIT but doesn't close the
+// connection.
 func TestClientNeverClosed(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{Linger: 200 * time.Millisecond})
 	p := &post{t: t, n: 6, sender: &Client{Addr: s.Addr(), MaxMails: 2, Timeouts: Timeouts{Closed: time.Millisecond}}}

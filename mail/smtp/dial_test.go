@@ -16,7 +16,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestSilenceAfterSTARTTLS: a relay that stops answering after STARTTLS is given up after the same timeouts as any
+// TestSilenceAfterSTARTTLS checks that a relay that stops answering after STARTTLS causes the same timeouts as any
 // other.
 func TestSilenceAfterSTARTTLS(t *testing.T) {
 	for _, silent := range []string{"EHLO", "MAIL"} {
@@ -43,7 +43,7 @@ func TestSilenceAfterSTARTTLS(t *testing.T) {
 	}
 }
 
-// silentRelay answers until a verb that comes after STARTTLS, and then never again.
+// silentRelay answers until it gets verb after STARTTLS, and then stops answering.
 func silentRelay(nc net.Conn, config *tls.Config, verb string) {
 	defer nc.Close()
 	_, _ = io.WriteString(nc, "220 relay.test\r\n")

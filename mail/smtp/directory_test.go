@@ -11,7 +11,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestKeeper sends through a server that we did not write.
+// TestKeeper sends emails through a server that we did not write.
 func TestKeeper(t *testing.T) {
 	dir := t.TempDir()
 	k, err := mailtest.NewKeeper("127.0.0.1:0", dir)
@@ -52,7 +52,7 @@ func TestSinkRecords(t *testing.T) {
 	}
 }
 
-// A sink that watches keeps what comes to those it watches, and when.
+// TestSinkWatches checks that a sink with Watch records the emails to the watched addresses, with their times.
 func TestSinkWatches(t *testing.T) {
 	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{Watch: strings.TrimPrefix(to(42), "r")})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestClientFaultyRelay sends 1,200 mails in 8 sessions to a server that fails in every way it can, and tries again
-// what did not get through: each arrives, and a second copy only follows an ambiguous outcome.
+// TestClientFaultyRelay sends 1,200 emails in 8 sessions to a server that fails in every possible way, and retries the
+// failed ones. Each must arrive, and a second copy is permitted only after an ambiguous outcome.
 func TestClientFaultyRelay(t *testing.T) {
 	for _, chunking := range []bool{false, true} {
 		t.Run(map[bool]string{false: "DATA", true: "BDAT"}[chunking], func(t *testing.T) { faultyRelay(t, chunking) })
@@ -40,7 +40,7 @@ func faultyRelay(t *testing.T, chunking bool) {
 		}
 		return a
 	}})
-	const all = 1200 // so many that some are ambiguous, however the sessions take turns
+	const all = 1200 // enough for some ambiguous outcomes, in any order of the sessions
 	todo := make([]string, 0, all)
 	for i := range cap(todo) {
 		todo = append(todo, to(i))

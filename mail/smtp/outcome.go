@@ -93,9 +93,9 @@ func permanent(at stage, code int, enhanced, text string) Result {
 	return Never
 }
 
-// IsHardBounce reports whether an enhanced status code (RFC 3463, RFC 7505) means that the address does not exist or
-// is disabled. The code may come from a reply or a delivery status. A policy refusal (5.7.x) or a 550 without a code
-// is not a hard bounce.
+// IsHardBounce reports whether an enhanced status code (RFC 3463, RFC 7505) means that the address does not exist or is
+// disabled. The code can come from a reply or a delivery status. A policy refusal (5.7.x) or a 550 without a code is
+// not a hard bounce.
 func IsHardBounce(enhanced string) bool {
 	switch enhanced {
 	case "5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1":

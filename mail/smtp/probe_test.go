@@ -6,7 +6,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestProbe: a probe signs in and sends nothing.
+// TestProbe checks that a probe authenticates and sends no email.
 func TestProbe(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{Users: map[string]string{"anna": "sesame"}, Mechanisms: []string{"PLAIN"}})
 	p := &Client{Addr: s.Addr(), Username: "anna", Password: "sesame"}

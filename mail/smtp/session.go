@@ -119,8 +119,8 @@ func (s *session) drop() {
 	}
 }
 
-// cut closes a connection that has failed. The relay is then left alone for a while, so cut does not wait for the
-// server to close.
+// cut closes a connection that has failed. The client then doesn't contact the relay for a while, so cut does not wait
+// for the server to close.
 func (s *session) cut() {
 	if s.wire != nil {
 		s.wire.close()

@@ -27,12 +27,12 @@ type chunkSupport struct {
 }
 
 const (
-	// avoidChunks is how long no chunks are sent to a server that seems not to support them.
+	// avoidChunks is the time for which no chunks are sent to a server that seems not to support them.
 	avoidChunks = time.Hour
 	// maxChunkBreaks is the maximum number of consecutive connections that may break at their first chunk, if chunks
 	// were accepted before.
 	maxChunkBreaks = 3
-	// staleAfter is how long a connection may wait for a slot and still count as open.
+	// staleAfter is the maximum time that a connection can wait for a slot and still count as open.
 	staleAfter = 5 * time.Second
 )
 
@@ -108,8 +108,8 @@ func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 	return held, err
 }
 
-// unasked leaves e untouched if the server has sent an unsolicited reply, because its next replies would be
-// misattributed. It returns the fault.
+// unasked leaves e untouched if the server has sent an unsolicited reply, because later replies would be attributed to
+// the wrong commands. It returns the fault.
 func (s *session) unasked(e *Envelope) error {
 	if err := s.wire.read(s.timeouts.Quit); err != nil {
 		return s.lost(e, "MAIL", err)
@@ -258,7 +258,7 @@ func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError,
 	return o, fault, nil
 }
 
-// broken reports the outcomes of messages without a reply after the connection broke. Those that were written
+// broken reports the outcomes of messages without a reply after the connection broke. Messages that were written
 // completely may have been accepted, unless the server's last reply announced that it closes the connection.
 func (s *session) broken(rest []chunk, fault *RelayError, err error) error {
 	delivered, flushed := s.finished, s.wire.flushed

@@ -16,8 +16,8 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestChunkOutcomes sends five mails past a server that misbehaves once. They go one, two and two at a time. The letters
-// are those of TestClientOutcomes.
+// TestChunkOutcomes sends five emails to a server that misbehaves once, in groups of one, two and two. The letters are
+// those of TestClientOutcomes.
 func TestChunkOutcomes(t *testing.T) {
 	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
 	gone := func(s string) mailtest.Action { return mailtest.Action{Reply: s, Close: true} }
@@ -27,7 +27,7 @@ func TestChunkOutcomes(t *testing.T) {
 		on    func(mailtest.Event) mailtest.Action
 		want  string
 		fault Fault
-		stage string // "" is no error
+		stage string // empty: no error
 	}{
 		{"well-behaved", nil, "sssss", 0, ""},
 		{"RCPT 450", mailtest.At("RCPT", 2, reply("450 4.2.0 later")), "slsss", 0, ""},
@@ -108,7 +108,7 @@ func (w writes) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
-// dialCounted makes connections whose writes are counted in n.
+// dialCounted returns a dial function that counts the writes of its connections in n.
 func dialCounted(n *atomic.Int64) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		nc, err := (&net.Dialer{}).DialContext(ctx, network, addr)
@@ -116,7 +116,8 @@ func dialCounted(n *atomic.Int64) func(context.Context, string, string) (net.Con
 	}
 }
 
-// TestChunksShareAWrite: groups of 1, 2, 4 and 8 messages go out in one write each, after RSET from the second on.
+// TestChunksShareAWrite checks that groups of 1, 2, 4 and 8 messages take one write each, and that RSET
+// precedes each message of a group except the first.
 func TestChunksShareAWrite(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{Chunking: true})
 	var n atomic.Int64
@@ -130,7 +131,8 @@ func TestChunksShareAWrite(t *testing.T) {
 	}
 }
 
-// TestChunksOfAnySize: content arrives octet by octet, with or without a tail, a line end, or more than fits a buffer.
+// TestChunksOfAnySize checks that content of any size arrives unchanged, with and without a tail or a line end, and if
+// it exceeds a buffer.
 func TestChunksOfAnySize(t *testing.T) {
 	line := []byte(".A line of a message that begins with a dot.\r\n")
 	large, tail := bytes.Repeat(line, 9000), bytes.Repeat(line[1:], 3000)
@@ -175,8 +177,8 @@ func TestChunksOfAnySize(t *testing.T) {
 	}
 }
 
-// TestChunksWaitForASlot: a message that may not follow others goes after their replies, and blocks then; one that is
-// given up leaves the connection as it is.
+// TestChunksWaitForASlot checks that a message that may not join others is sent after their replies, and that Commit
+// may then block. Dropping a message leaves the connection open.
 func TestChunksWaitForASlot(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{Chunking: true})
 	var asked []string
@@ -205,7 +207,8 @@ func TestChunksWaitForASlot(t *testing.T) {
 	}
 }
 
-// TestChunksOfAServerThatCannot: where the first chunk breaks a connection, or is not known, DATA is used for a while.
+// TestChunksOfAServerThatCannot checks that DATA is used for a while if the first chunk breaks a connection or the
+// server doesn't know the command.
 func TestChunksOfAServerThatCannot(t *testing.T) {
 	for name, a := range map[string]mailtest.Action{"cut": {Close: true}, "unknown": {Reply: "502 5.5.1 what?"}} {
 		s := mailtest.Start(t, mailtest.Script{On: mailtest.At("DOT", 1, a), Chunking: true})
@@ -224,7 +227,8 @@ func TestChunksOfAServerThatCannot(t *testing.T) {
 	}
 }
 
-// TestChunkThatWaitsForABrokenConnection: a message that waits for chunks which break the connection is untouched.
+// TestChunkThatWaitsForABrokenConnection checks that a message is untouched if it waits for chunks that break the
+// connection.
 func TestChunkThatWaitsForABrokenConnection(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{On: mailtest.At("DOT", 2, mailtest.Action{Close: true}), Chunking: true})
 	n, results := 0, ""
@@ -241,8 +245,8 @@ func TestChunkThatWaitsForABrokenConnection(t *testing.T) {
 	}
 }
 
-// TestChunksOfAServerThatCuts: where three connections in a row break over their first chunk, DATA is used, also
-// by a server that took chunks before; one that breaks later counts for nothing.
+// TestChunksOfAServerThatCuts checks that DATA is used after three consecutive connections broke at their first chunk,
+// even if the server accepted chunks before. A connection that breaks later doesn't count.
 func TestChunksOfAServerThatCuts(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{Chunking: true, On: func(e mailtest.Event) mailtest.Action {
 		return mailtest.Action{Close: e.Verb == "DOT" && e.N > 3}
@@ -262,8 +266,8 @@ func TestChunksOfAServerThatCuts(t *testing.T) {
 	}
 }
 
-// TestAfterAnIdleTimeTheWriteFails: what was announced on a connection that is gone is sent on a new one, whole and
-// once; a recipient that is refused there leaves the replies in step.
+// TestAfterAnIdleTimeTheWriteFails checks that a message announced on a closed connection is sent completely and once
+// on a new one. If its recipient is refused there, replies still match the commands.
 func TestAfterAnIdleTimeTheWriteFails(t *testing.T) {
 	for name, a := range map[string]mailtest.Action{"accepted": {}, "refused": {Reply: "550 5.1.1 no"}} {
 		s := mailtest.Start(t, mailtest.Script{Chunking: true, On: mailtest.At("RCPT", 2, a)})
@@ -275,7 +279,7 @@ func TestAfterAnIdleTimeTheWriteFails(t *testing.T) {
 		n, results := 0, ""
 		err := (&Client{Addr: s.Addr(), Dial: dial}).Deliver(t.Context(), &Source{
 			Next: func(_ context.Context, wait bool) (*Envelope, bool) {
-				if n == 1 { // the connection is idle, and gone when it is used again
+				if n == 1 { // the connection is idle, and closed when it is used again
 					if !wait {
 						return nil, false
 					}
@@ -294,7 +298,7 @@ func TestAfterAnIdleTimeTheWriteFails(t *testing.T) {
 	}
 }
 
-// onceBroken fails one write, once broken is set.
+// onceBroken fails one write after broken is set.
 type onceBroken struct {
 	net.Conn
 	broken *atomic.Bool
@@ -307,7 +311,8 @@ func (b *onceBroken) Write(data []byte) (int, error) {
 	return b.Conn.Write(data)
 }
 
-// TestChunksAfterALongWaitForASlot: a connection that has waited so long may be closed, and begins as after an idle time.
+// TestChunksAfterALongWaitForASlot checks that a connection that waited long for a slot is treated like an idle one,
+// because it may be closed.
 func TestChunksAfterALongWaitForASlot(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{Chunking: true})
 	synctest.Test(t, func(t *testing.T) {
@@ -331,8 +336,8 @@ func TestChunksAfterALongWaitForASlot(t *testing.T) {
 	})
 }
 
-// TestChunksWithAReplyTooMuch: what nothing was asked for puts a connection out of step. It is given up with a fault, so
-// that the relay is left alone for a while.
+// TestChunksWithAReplyTooMuch checks that an unsolicited reply ends the connection with a fault, because later replies
+// would not match the commands. The relay then gets no connections for a while.
 func TestChunksWithAReplyTooMuch(t *testing.T) {
 	for more, fault := range map[string]Fault{
 		"250 2.0.0 and more\r\n": FaultProtocol, "554 5.5.1 what?\r\n": FaultProtocol, "421 4.7.0 slow down\r\n": FaultRefused,
@@ -352,7 +357,7 @@ func TestChunksWithAReplyTooMuch(t *testing.T) {
 	}
 }
 
-// talkative says something more after the first message that the server takes.
+// talkative adds an unsolicited reply after the first accepted message.
 type talkative struct {
 	net.Conn
 	more string
@@ -367,7 +372,7 @@ func (c *talkative) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestTryByDATA: the one mail of a test finds out what a relay says, also one that announces CHUNKING and takes none.
+// TestTryByDATA checks that Try gets the relay's reply even if the relay announces CHUNKING but accepts no chunks.
 func TestTryByDATA(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{Chunking: true})
 	e := &Envelope{From: "b@x.example", To: to(1), Data: []byte("Subject: x\r\n\r\n")}
@@ -376,7 +381,7 @@ func TestTryByDATA(t *testing.T) {
 	}
 }
 
-// TestAloneByDATA: what goes alone follows no other message and is followed by none.
+// TestAloneByDATA checks that a message with Alone shares no write with other messages.
 func TestAloneByDATA(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{Chunking: true})
 	n := 0
@@ -403,7 +408,8 @@ func TestAloneByDATA(t *testing.T) {
 	}
 }
 
-// TestChunksAfterAnIdleTime: what may be closed by now gets no content before a reply, so that nothing is ambiguous.
+// TestChunksAfterAnIdleTime checks that no content is written to an idle connection before a reply, so that no outcome
+// is ambiguous if it was closed.
 func TestChunksAfterAnIdleTime(t *testing.T) {
 	for name, a := range map[string]mailtest.Action{
 		"cut": {Close: true},
@@ -418,8 +424,8 @@ func TestChunksAfterAnIdleTime(t *testing.T) {
 	}
 }
 
-// TestChunksThatAreNotWritten: where the connection breaks while a group is written, those that had not left whole are
-// untouched, and only the first of them is lost.
+// TestChunksThatAreNotWritten checks that, if the connection breaks while a group is written, the messages that were
+// not written completely are untouched, and only the first of them is lost.
 func TestChunksThatAreNotWritten(t *testing.T) {
 	s := mailtest.Start(t, mailtest.Script{Chunking: true})
 	var first atomic.Bool
@@ -434,12 +440,12 @@ func TestChunksThatAreNotWritten(t *testing.T) {
 	for i := 1; i <= 5; i++ {
 		got += letter(p.outcomes[to(i)])
 	}
-	if got != "ssL--" { // the reply to what had left is there
+	if got != "ssL--" { // the reply to the written messages was received
 		t.Errorf("outcomes %q: %v", got, p.outcomes)
 	}
 }
 
-// halfWritten writes three quarters of what is to be written, and breaks, once broken is set.
+// halfWritten writes three quarters of a write and breaks, after broken is set.
 type halfWritten struct {
 	net.Conn
 	broken *atomic.Bool
@@ -453,7 +459,7 @@ func (h *halfWritten) Write(b []byte) (int, error) {
 	return n, net.ErrClosed
 }
 
-// TestChunksAtADrain: a group whose replies do not come is ambiguous when the drain is over.
+// TestChunksAtADrain checks that a group without replies is ambiguous when the drain ends.
 func TestChunksAtADrain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var once sync.Once

@@ -2,8 +2,8 @@ package smtp
 
 import "context"
 
-// Try sends one message with DATA and returns its outcome. An error is a *RelayError: the relay is at fault, and not
-// a recipient.
+// Try sends one message with DATA and returns its outcome. An error is a *RelayError, which means that the relay is at
+// fault and not a recipient.
 func Try(ctx context.Context, s Sender, e *Envelope) (o Outcome, err error) {
 	alone := *e
 	alone.Alone = true // detecting a relay without chunk support costs a message a second try

@@ -24,7 +24,8 @@ var (
 	tooOften   = regexp.MustCompile(`(?i)\bat a rate\b|too (?:quickly|many|much|fast)|rate.?limit|exceeded .*\brate\b`)
 	policy     = regexp.MustCompile(`(?i)spam|\bblock(?:ed|ing|.?list)|black.?list|\bpolic(?:y|ies)\b|\bspf\b|\bdkim\b|\bdmarc\b|` +
 		`reputation|authenticat|sender|mail from|virus|malware|\bbanned\b|\bcontent\b|relay|grey.?list|\brbl\b|unsolicited`)
-	// relayTable matches Postfix's phrase for a relay's list of recipients. It does not refuse to relay.
+	// relayTable matches Postfix's phrase for a relay's list of recipients. A reply with this phrase is not a refusal
+	// to relay.
 	relayTable = regexp.MustCompile(`(?i)in relay recipient table`)
 	// noSuchUser matches phrases for unknown mailboxes, in the languages observed in practice.
 	noSuchUser = regexp.MustCompile(`(?i)(?:unknown|no such|invalid|non-?existent|bad|inactive|disabled|closed) ` +

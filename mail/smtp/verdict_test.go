@@ -67,7 +67,7 @@ func TestRefusalsAtRcpt(t *testing.T) {
 	}
 }
 
-// FuzzVerdict: whatever a server writes, a policy or a temporary reply removes no one.
+// FuzzVerdict checks that no policy refusal or temporary reply counts against the address.
 func FuzzVerdict(f *testing.F) {
 	f.Add("5.1.1", "smtp; 550 5.7.1 x")
 	f.Add("5.0.0", "smtp; 450 No such user")

@@ -83,8 +83,8 @@ func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	})
 }
 
-// deadline sets a socket deadline to d from now, but at most to the limit. has is the current deadline. If it is
-// early by less than a sixteenth of d, it stays, because setting a deadline costs a tenth of a write.
+// deadline sets a socket deadline to d from now, but not after the limit. has is the current deadline. If it is early
+// by less than a sixteenth of d, it stays unchanged, because setting a deadline costs a tenth of a write.
 func (c *wire) deadline(set func(time.Time) error, has *time.Time, d time.Duration) {
 	at := time.Now().Add(d)
 	limit := c.limit.Load()

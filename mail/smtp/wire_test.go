@@ -83,7 +83,8 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// A server that repeats the password doesn't bring it into logs, the database or a page.
+// TestRepliesDoNotRepeatThePassword checks that the password is removed from replies, so that it doesn't reach logs,
+// the database or a page.
 func TestRepliesDoNotRepeatThePassword(t *testing.T) {
 	c := &Client{Username: "news", Password: "hunter2-secret"}
 	for _, form := range c.secrets() {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestWorkOfReplies measures replies of SMTP servers, of 128 lines of 4 KiB at most, hundreds of each: one alone is too
-// short to be measured.
+// TestWorkOfReplies measures the replies of SMTP servers with at most 128 lines of 4 KiB. It reads hundreds of each,
+// because a single one is too fast to measure.
 func TestWorkOfReplies(t *testing.T) {
 	const replies = 200
 	for name, line := range map[string]func(n int) string{

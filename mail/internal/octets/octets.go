@@ -19,7 +19,7 @@ func Eight[T string | []byte](s T) uint64 {
 // out of range borrows from the next one.
 func Graphic(w, first uint64) bool { return (w|(w-first*each)|(w+each))&(0x80*each) == 0 }
 
-// Without reports whether none of the eight octets of w, which must all be ASCII, is c.
+// Without reports whether c is not among the eight octets of w, which must all be ASCII.
 func Without(w, c uint64) bool { return (w^c*each+0x7f*each)&(0x80*each) == 0x80*each }
 
 // Plain reports whether s is printable ASCII.

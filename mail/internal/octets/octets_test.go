@@ -2,7 +2,7 @@ package octets
 
 import "testing"
 
-// Eight octets are judged together as they are one by one.
+// TestEight checks that functions on eight octets give the same result as checking each octet.
 func TestEight(t *testing.T) {
 	for at := range 8 {
 		for c := range 256 {

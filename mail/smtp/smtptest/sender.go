@@ -1,5 +1,5 @@
-// Package smtptest provides a Sender that delivers nothing. It answers as a test decides, without delay and also in
-// fake time. Tests that need a network use the servers of mail/mailtest.
+// Package smtptest provides a Sender that delivers no emails. It answers as a test specifies, without delay, and also
+// works in fake time. Tests that need a network use the servers of mail/mailtest.
 package smtptest
 
 import (
