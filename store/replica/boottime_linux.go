@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootTime is a clock that no one sets and that goes on while the machine is suspended (CLOCK_BOOTTIME).
+// bootTime returns the time since boot by CLOCK_BOOTTIME, which no one can set and which also advances while the
+// machine is suspended.
 func bootTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

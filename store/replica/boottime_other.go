@@ -4,7 +4,7 @@ package replica
 
 import "time"
 
-// bootTime is a clock that no one sets. It may stand still while the machine is suspended.
+// bootTime returns the time since the process started. It can stand still while the machine is suspended.
 func bootTime() time.Duration { return time.Since(started) }
 
 var started = time.Now()

@@ -15,38 +15,39 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// How the log is kept short, so that a restore reads few files.
+// Limits that keep the log short, because a restore should read few files.
 const (
-	// readMost is how long a restore may take to read files of level 0, each twice and fetchAtOnce at the same time: so
-	// many are compacted before their time. They are compactMany at least, and compactMost at the most.
+	// readMost is the target time for a restore to read the files of level 0, each of them twice and fetchAtOnce at a
+	// time. The number of files that this allows, at least compactMany and at most compactMost, triggers an early
+	// compaction.
 	readMost    = 2 * time.Second
 	compactMany = 1024
 	compactMost = 8192
-	// keepShipped is how long files of level 0 stay after they were compacted: a restore may be reading them.
+	// keepShipped is how long files of level 0 stay after compaction, because a restore may be reading them.
 	keepShipped = 5 * time.Minute
-	// compactAtOnce bounds the files that one compaction reads.
+	// compactAtOnce is the maximum number of files that one compaction reads.
 	compactAtOnce = 1024
-	// compactBytes bounds what it has in memory of them.
+	// compactBytes is the maximum size of these files in memory.
 	compactBytes = 16 << 20
 )
 
-// compactEvery is how often each level is made of the one below it.
+// compactEvery is how often each level is compacted from the one below.
 var compactEvery = [levels]time.Duration{1: 30 * time.Second, 2: 5 * time.Minute, 3: time.Hour}
 
 const (
-	// busyBytes is how much is shipped between two looks where the daemon has better to do than to compact, which takes
-	// about as much CPU as shipping does.
+	// busyBytes is the amount shipped between two checks from which the daemon counts as busy. A busy daemon postpones
+	// compaction, which takes about as much CPU as shipping.
 	busyBytes = 8 << 20
-	// busyPeriods is how many of its periods a level waits then, at the most.
+	// busyPeriods is the maximum number of its periods that a level is postponed.
 	busyPeriods = 4
 )
 
-// snapshotEvery is how often the whole database is written, so that what is older need not be kept.
+// snapshotEvery is how often the whole database is written. Older files can then be removed.
 const snapshotEvery = 24 * time.Hour
 
-// compact makes one file of a level of those of the level below that it does not cover yet, up to the transaction
-// through: of what comes after, the next holder of the lease might not know. It returns the file; the zero value where
-// there was nothing to do. recent returns the content of a file of level 0 that was shipped just now, or nil.
+// compact makes one file of a level from the files of the level below that it does not cover yet. It stops at the
+// transaction through, because the next holder of the lease might not know later ones. It returns the file, or the zero
+// value if there was nothing to do. recent returns the content of a recently shipped file of level 0, or nil.
 func (l logFiles) compact(
 	ctx context.Context, level int, through uint64, recent func(txid uint64) []byte,
 ) (made logFile, err error) {
@@ -109,8 +110,8 @@ func (l logFiles) compact(
 	return whole, nil
 }
 
-// fetchAll opens files of the log, several at once, but for those of which known has the content. The caller closes the
-// readers that are closers, also after an error, when some are nil.
+// fetchAll opens files of the log, several at once, except those whose content known returns. The caller closes the
+// readers that implement io.Closer, also after an error; some readers are nil then.
 func (l logFiles) fetchAll(
 	ctx context.Context, files []logFile, known func(logFile) []byte,
 ) (readers []io.Reader, err error) {
@@ -133,7 +134,7 @@ func (l logFiles) fetchAll(
 	return readers, group.Wait()
 }
 
-// findDamaged returns a damagedError of the first of the files that can't be read as one; nil: there is none.
+// findDamaged returns a damagedError for the first unreadable file, or nil if all are readable.
 func (l logFiles) findDamaged(ctx context.Context, files []logFile) error {
 	for _, f := range files {
 		r, err := l.fetch(ctx, f)
@@ -150,13 +151,13 @@ func (l logFiles) findDamaged(ctx context.Context, files []logFile) error {
 	return nil
 }
 
-// following returns the files that go on from the transaction end without a gap, up to through, or some of them where
-// they are many or large. A listing that is late may lack the first of them; then there are none: what is never
-// compacted would be removed.
+// following returns the files that continue from the transaction end without a gap, up to through, or only some of them
+// if they are many or large. It returns none if the first one is missing, which a late listing can cause: files that
+// are skipped by compaction would be removed.
 func following(files []logFile, end, through uint64, level int) (from []logFile) {
 	size, most := int64(0), int64(compactBytes)
 	if level > 1 {
-		most *= 16 // of large files only a part is in memory
+		most *= 16 // large files are only partly in memory
 	}
 	for len(from) < compactAtOnce && (len(from) < 2 || size < most) {
 		best := -1
@@ -178,8 +179,8 @@ func following(files []logFile, end, through uint64, level int) (from []logFile)
 	return from
 }
 
-// beforeHole returns the file that from has where the next one is missing: no other will ever be compacted with it.
-// Else it returns none.
+// beforeHole returns from, which has one file, if the file after it is missing: no other file will ever be compacted
+// with it. Otherwise it returns none.
 func (l logFiles) beforeHole(
 	ctx context.Context, level int, below, from []logFile, through uint64,
 ) ([]logFile, error) {
@@ -187,7 +188,7 @@ func (l logFiles) beforeHole(
 	if end >= through {
 		return nil, nil
 	}
-	if level == 1 { // a listing may be late
+	if level == 1 { // a listing can be outdated
 		if _, there, err := l.exists(ctx, end+1); there || err != nil {
 			return nil, err
 		}
@@ -201,16 +202,16 @@ func (l logFiles) beforeHole(
 	return from, nil
 }
 
-// lateListing is longer than any listing is late.
+// lateListing is longer than any delay of a listing.
 const lateListing = time.Hour
 
-// followingGap returns the files that go on from a whole copy after the transaction end, where the one after end is
-// missing. It returns ErrGap where it is missing at level 0, and there is no whole copy after it.
+// followingGap returns the files that continue from a whole copy after the transaction end, for a level in which the
+// file after end is missing. It returns ErrGap if that file is missing at level 0 and there is no later whole copy.
 func (l logFiles) followingGap(
 	ctx context.Context, level int, below []logFile, end, through uint64,
 ) (from []logFile, err error) {
 	if level == 1 {
-		if _, there, err := l.exists(ctx, end+1); there || err != nil { // the listing is late
+		if _, there, err := l.exists(ctx, end+1); there || err != nil { // the listing is outdated
 			return nil, err
 		}
 	} else if !slices.ContainsFunc(below, func(f logFile) bool { return f.min > end+1 }) {
@@ -236,14 +237,14 @@ func (l logFiles) followingGap(
 	return nil, nil
 }
 
-// sweep removes files of the log that a restore of now or of an instant after keep does not need: those of level 0 that
-// level 1 covers, and all that is older than the snapshot that keep needs. The newest file of each level stays.
+// sweep removes files of the log that no restore to a time between keep and now needs: files of level 0 that level 1
+// covers, and everything older than the snapshot that keep needs. The newest file of each level stays.
 func (l logFiles) sweep(ctx context.Context, now, keep time.Time) error {
 	snapshots, err := l.list(ctx, snapshotLevel)
 	if err != nil {
 		return err
 	}
-	needed := uint64(0) // the last transaction of the newest snapshot before keep
+	needed := uint64(0) // last transaction of the newest snapshot before keep
 	for _, f := range snapshots {
 		if f.modified.Before(keep) {
 			needed = max(needed, f.max)
@@ -275,8 +276,8 @@ func (l logFiles) sweep(ctx context.Context, now, keep time.Time) error {
 	return nil
 }
 
-// remove removes those of a level's files that are not needed, from the oldest on, so that no gap comes about. The
-// newest stays.
+// remove removes the files of a level that gone selects, oldest first, which leaves no gap if it is interrupted. The
+// newest file stays.
 func (l logFiles) remove(ctx context.Context, files []logFile, gone func(logFile) bool) error {
 	var keys []string
 	for i, f := range files {
@@ -291,9 +292,8 @@ func (l logFiles) remove(ctx context.Context, files []logFile, gone func(logFile
 	return l.bucket.Delete(ctx, keys...)
 }
 
-// keepShort compacts the log from time to time, writes whole databases, and removes what neither they nor a restore
-// need. Faults are said and tried again; none keeps anyone waiting. A machine that may have lost the lease does none of
-// it.
+// keepShort regularly compacts the log, writes whole copies, and removes files that are no longer needed. It logs
+// errors and tries again; no caller waits for it. A machine that may have lost the lease does none of this.
 func (r *Replica) keepShort() {
 	var last [levels]time.Time
 	for level := 1; level < levels; level++ {
@@ -310,7 +310,7 @@ func (r *Replica) keepShort() {
 	}
 }
 
-// newest is when the last file of a level was written; the zero time where that is not known.
+// newest returns the time at which the last file of a level was written; the zero time if unknown.
 func (r *Replica) newest(level int) (at time.Time) {
 	files, err := r.log.list(r.ctx, level)
 	if err == nil && len(files) > 0 {
@@ -319,8 +319,8 @@ func (r *Replica) newest(level int) (at time.Time) {
 	return at
 }
 
-// lastWhole is when the whole database was written last; the zero time where that is not known. Where it never was
-// since, the log begins with it.
+// lastWhole returns the time of the last whole copy, or the zero time if unknown. Without a copy it returns the start
+// of the log, because the log starts with the whole database.
 func (r *Replica) lastWhole() (at time.Time) {
 	if at = r.newest(snapshotLevel); !at.IsZero() {
 		return at
@@ -335,7 +335,7 @@ func (r *Replica) lastWhole() (at time.Time) {
 		}
 	}
 	if at.IsZero() {
-		at = time.Now() // it is about to begin
+		at = time.Now() // the log is about to start
 	}
 	return at
 }
@@ -348,7 +348,7 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	r.ship.bytes = 0
 	r.ship.mu.Unlock()
 	broken, _ := r.Broken()
-	if err := r.lease.check(); err != nil { // after arrived was read: it was fresh after they arrived
+	if err := r.lease.check(); err != nil { // after reading arrived: those files arrived under a fresh lease
 		return err
 	}
 	unverified := r.verify(r.ctx)
@@ -379,7 +379,7 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 			r.compacted = arrived
 		}
 	}
-	if broken, _ := r.Broken(); unverified != nil || broken != nil { // what a restore could do with is not removed
+	if broken, _ := r.Broken(); unverified != nil || broken != nil { // keep files that a restore could use
 		return unverified
 	}
 	if now.Sub(*snapshot) >= snapshotEvery && r.copies.due() {
@@ -391,29 +391,29 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	if !tidied {
 		return nil
 	}
-	// Before files are removed, the lock object must say how far the log goes. The next holder may get an outdated
-	// listing of level 1, and then doesn't take the log for shorter.
+	// Before files are removed, the lock object must record how far the log reaches. Otherwise the next holder might
+	// get an outdated listing of level 1 and take the log to be shorter.
 	if err := r.lease.renew(r.ctx); err != nil {
 		return err
 	}
 	return r.log.sweep(r.ctx, now, now.Add(-r.opts.Keep))
 }
 
-// manyFiles is how many files of level 0 are compacted before their time, where reading one takes about latency.
+// manyFiles returns the number of files of level 0 that triggers an early compaction if reading a file takes latency.
 func manyFiles(latency time.Duration) uint64 {
 	read := readMost * fetchAtOnce / 2 / max(latency, 1)
 	return uint64(min(max(read, compactMany), compactMost))
 }
 
-// compactLevel makes a level of the one below it, up to the transaction through, and mends the log where a file is
-// damaged or missing. whole is false where that has to wait.
+// compactLevel compacts a level from the one below it, up to the transaction through, and repairs the log if a file is
+// damaged or missing. whole is false if the repair has to wait.
 func (r *Replica) compactLevel(level int, through uint64) (whole bool, err error) {
 	for {
 		l := r.log
 		l.bad = r.bad
 		made, err := l.compact(r.ctx, level, through, r.ship.recentBody)
 		again := made.max > 0
-		if again { // what was damaged under its name is replaced
+		if again { // the new file replaces damaged ones of the same name
 			r.bad = slices.DeleteFunc(r.bad, made.same)
 		}
 		if bad := (*damagedError)(nil); errors.As(err, &bad) {
@@ -444,8 +444,8 @@ func (s *shipper) recentBody(txid uint64) []byte {
 	return nil
 }
 
-// snapshot writes the whole database as it is after the last file that was made. No checkpoint runs meanwhile, so the
-// -wal grows; no one waits. endCopies ends it.
+// snapshot writes the whole database as it is after the last file. It blocks checkpoints, which makes the -wal grow,
+// but no callers. endCopies ends it.
 func (s *shipper) snapshot(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -476,8 +476,8 @@ func (s *shipper) snapshot(ctx context.Context) error {
 	return s.log.putWhole(ctx, w, txid, s.lease.generation())
 }
 
-// wholeAt returns the database as it was at the end of the last file. What a checkpoint has moved into the database
-// file is read there, for the -wal may begin anew at any time.
+// wholeAt returns the database as of the end of the last file. Pages that a checkpoint has moved into the database file
+// are read from there, because the -wal can restart at any time.
 func (s *shipper) wholeAt(files *walFiles, end walEnd) (w whole, err error) {
 	if end == s.sealed {
 		now, err := readIndex(s.path)

@@ -10,40 +10,39 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// CopyOptions say what Copy restores. URL and To are needed.
+// CopyOptions configures Copy. URL and To are required.
 type CopyOptions struct {
 	URL string
-	Env func(string) string // is asked for the keys to the bucket
-	To  string              // the file to write, which must not exist
-	At  time.Time           // restores what was there just before this instant; zero: the newest
-	// ToGap restores what comes before a gap in the log, or a file of it that is damaged. Without it a gap is an error,
-	// ErrGap.
+	Env func(string) string // looks up the keys to the bucket
+	To  string              // file to write, which must not exist
+	At  time.Time           // restores the state just before this time; zero: the newest
+	// ToGap restores the part before a gap in the log or before a damaged file. Without it, Copy returns ErrGap.
 	ToGap bool
 }
 
-// Copied is what Copy has restored.
+// Copied describes what Copy has restored.
 type Copied struct {
 	TXID uint64
-	At   time.Time // of the last transaction in it, by the clock of the machine that wrote it
-	Gap  error     // ErrGap: what comes after was left out; nil: nothing was
-	// Damaged is an ErrGap that says which file is damaged; where Gap is nil, others have what it should have.
+	At   time.Time // time of its last transaction, by the clock of the machine that wrote it
+	Gap  error     // an ErrGap if everything after the gap was left out, otherwise nil
+	// Damaged is an ErrGap that names a damaged file. If Gap is nil, other files hold the same changes.
 	Damaged error
 }
 
-// Copy restores the database into a new file of mode 0600. It needs no lease and changes nothing in the bucket. It
-// returns ErrNothing where the bucket has no database, or none as old as At, and ErrGap.
+// Copy restores the database to a new file of mode 0600. It needs no lease and changes nothing in the bucket. It
+// returns ErrNothing if the bucket has no database, or none as old as At, and ErrGap if the log has a gap.
 func Copy(ctx context.Context, o CopyOptions) (c Copied, err error) {
 	bucket, err := objects.Open(o.URL, o.Env)
 	if err != nil {
 		return c, err
 	}
 	l := logFiles{bucket: bucket}
-	if _, least, err := holderOf(ctx, bucket); err == nil { // a lock object that can't be read says nothing
+	if _, least, err := holderOf(ctx, bucket); err == nil { // ignore an unreadable lock object
 		l.least = least
 	}
 	for try := 0; ; try++ {
 		c, err = l.copyOnce(ctx, o)
-		// The log was compacted, and what it was made of removed, while it was read.
+		// The log was compacted and the source files were removed while Copy read them.
 		if !errors.Is(err, fs.ErrNotExist) || try == 2 {
 			return c, err
 		}

@@ -7,18 +7,18 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// Stats are figures of a replica that runs.
+// Stats holds figures of a running replica.
 type Stats struct {
 	Generation uint64
-	TXID       uint64        // the last transaction up to which the bucket has all
-	Lag        time.Duration // for how long the oldest commit that the bucket lacks has waited; 0: it lacks none
-	Put        time.Duration // what writing a file of the log took lately; 0: not known yet
-	InFlight   int           // files of the log on their way
-	Waiting    int           // callers that wait for the bucket
-	Lease      error         // nil, ErrStale or ErrLost, as Check returns it
+	TXID       uint64        // last transaction up to which the bucket has everything
+	Lag        time.Duration // age of the oldest commit that the bucket lacks; 0: it lacks none
+	Put        time.Duration // recent duration of writing a file of the log; 0: unknown
+	InFlight   int           // number of files of the log being uploaded
+	Waiting    int           // number of callers that wait for the bucket
+	Lease      error         // nil, ErrStale or ErrLost, as returned by Check
 }
 
-// Stats returns the figures of now. Those of the log are zero before Start.
+// Stats returns the current figures. Those about the log are zero before Start.
 func (r *Replica) Stats() Stats {
 	st := Stats{Generation: r.lease.generation(), Lease: r.lease.check()}
 	s := r.shipper()
@@ -42,18 +42,18 @@ func (r *Replica) Stats() Stats {
 	return st
 }
 
-// Progress returns what a store asks of Stats: Lag, Put and TXID.
+// Progress returns the fields Lag, Put and TXID of Stats.
 func (r *Replica) Progress() (lag, latency time.Duration, txid uint64) {
 	st := r.Stats()
 	return st.Lag, st.Put, st.TXID
 }
 
-// lagPause is how long Lag waits before it looks again.
+// lagPause is the interval at which Lag checks the bucket.
 const lagPause = 20 * time.Millisecond
 
-// Lag returns how long it took until the bucket had what was committed to the database file at path before the call; 0
-// where it had all. It waits for that until ctx is done, and then returns the cause of that; where level 0 lacks the
-// last file of the log, until the next one is there. Another process has the file open and ships it.
+// Lag measures how long the bucket takes to get everything committed to the database at path before the call; it
+// returns 0 if the bucket has it already. It waits until ctx is done, and then returns the cause. If level 0 lacks the
+// last file of the log, it waits for the next one. Another process must have the file open and ship it.
 func Lag(ctx context.Context, url string, env func(string) string, path string) (time.Duration, error) {
 	bucket, err := objects.Open(url, env)
 	if err != nil {
@@ -76,7 +76,7 @@ func Lag(ctx context.Context, url string, env func(string) string, path string) 
 		}
 	}
 	last := logFile{max: s.head()}
-	var has walEnd // the zero value: not known
+	var has walEnd // zero: unknown
 	if len(s.files) > 0 {
 		last = s.files[len(s.files)-1]
 	}

@@ -19,62 +19,62 @@ import (
 
 const lockKey = "lock.json"
 
-// ErrLost is returned once another machine holds the lease: this one must not answer, send or write any more.
+// ErrLost is returned after another machine has taken the lease. This machine must not answer, send or write any more.
 var ErrLost = errors.New("the lease is lost")
 
-// ErrStale is returned while the lease could not be renewed for so long that another machine may take it.
+// ErrStale is returned if the lease was not renewed for so long that another machine may take it.
 var ErrStale = errors.New("the lease couldn't be renewed in time")
 
-// holder is the content of the lock object: who may write to the replica.
+// holder is the content of the lock object. It names the machine that may write to the replica.
 type holder struct {
-	Generation uint64 `json:"generation"` // grows with each taking
-	Node       string `json:"node"`       // which database file, of which machine
-	Place      string `json:"place"`      // where the file lies, since which start of the machine
-	Host       string `json:"host"`       // for people
-	Renewal    uint64 `json:"renewal"`    // another one for each try, so that the ETag changes
+	Generation uint64 `json:"generation"` // grows each time the lease is taken
+	Node       string `json:"node"`       // identifies the database file and its machine
+	Place      string `json:"place"`      // identifies the path of the file and the current boot of the machine
+	Host       string `json:"host"`       // host name, only for display
+	Renewal    uint64 `json:"renewal"`    // changes with each attempt, which changes the ETag
 	TTL        int64  `json:"ttl_ms"`
-	TXID       uint64 `json:"txid"`           // the log goes to there at least
-	Log        string `json:"log"`            // a name of the log, from its beginning on
-	Made       string `json:"made,omitempty"` // when the database was made; empty: not known
+	TXID       uint64 `json:"txid"`           // the log reaches at least this transaction
+	Log        string `json:"log"`            // name of the log, which never changes
+	Made       string `json:"made,omitempty"` // creation time of the database; empty: unknown
 	Released   bool   `json:"released,omitempty"`
-	At         string `json:"at"` // RFC 3339, for people: no machine believes another's clock
+	At         string `json:"at"` // RFC 3339, only for display: no machine trusts another's clock
 }
 
-// same reports whether two contents are of one try to write them.
+// same reports whether both contents come from the same attempt to write them.
 func (h holder) same(o holder) bool {
 	return h.of(o) && h.Renewal == o.Renewal && h.Released == o.Released
 }
 
-// of reports whether two contents are of one taking of the lease.
+// of reports whether both contents belong to the same taking of the lease.
 func (h holder) of(o holder) bool {
 	return h.Generation == o.Generation && h.Node == o.Node && h.Place == o.Place
 }
 
-// lease is the right to write to the replica. It is renewed by conditional writes of the lock object, so that of two
-// machines that try only one succeeds. It is fresh for four fifths of the TTL after the start of the last renewal that
-// succeeded; another machine takes it only after the object stood still for a whole TTL of that machine's clock.
+// lease is the right to write to the replica. It is renewed by conditional writes of the lock object: if two machines
+// try, only one succeeds. It stays fresh for four fifths of the TTL after the start of the last successful renewal.
+// Another machine takes it only if the object did not change for a whole TTL by that machine's clock.
 type lease struct {
 	bucket objects.Bucket
 	node   string
-	place  string // two copies of a disk have the same node, and differ in this
+	place  string // differs between two copies of a disk, which have the same node
 	host   string
 	ttl    time.Duration
 	clock  func() time.Duration
 	log    *slog.Logger
 
-	until atomic.Int64 // of clock, in nanoseconds: the end of freshness
+	until atomic.Int64 // end of freshness by clock, in nanoseconds
 	lost  atomic.Bool
-	taken atomic.Uint64 // the generation of mine, which a renewal under way keeps no one from reading
-	txid  atomic.Uint64 // the last transaction that the log has
+	taken atomic.Uint64 // generation of mine, readable during a renewal
+	txid  atomic.Uint64 // last transaction in the log
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // guards the fields below
 	mine  holder
 	etag  string
-	tries uint64 // writes of the lock object
+	tries uint64 // number of writes of the lock object
 }
 
-// check returns nil while no other machine can hold the lease, else ErrStale or ErrLost. It costs an atomic load and a
-// look at the clock.
+// check returns nil as long as no other machine can hold the lease, otherwise ErrStale or ErrLost. It costs an atomic
+// load and a read of the clock.
 func (l *lease) check() error {
 	switch {
 	case l.lost.Load():
@@ -85,9 +85,9 @@ func (l *lease) check() error {
 	return nil
 }
 
-// read returns the lock object; fs.ErrNotExist where there is none.
+// read returns the lock object and its ETag. It returns fs.ErrNotExist if there is no lock object.
 func (l *lease) read(ctx context.Context) (h holder, etag string, err error) {
-	// Head before Get: content that is newer than its ETag only makes the next conditional write fail.
+	// Head comes before Get: if the content is newer than the ETag, only the next conditional write fails.
 	info, err := l.bucket.Head(ctx, lockKey)
 	if err != nil {
 		return h, "", err
@@ -109,12 +109,14 @@ func (l *lease) read(ctx context.Context) (h holder, etag string, err error) {
 	return h, info.ETag, nil
 }
 
-// errEarlier says that an earlier try to write the lock object, whose answer was lost, had its effect: the next write
-// goes on from there. It is no renewal: others have seen the object stand still since that try, not since this one.
+// errEarlier means that an earlier attempt to write the lock object succeeded although its answer was lost. The next
+// write continues from there. It does not count as a renewal, because other machines have seen the object unchanged
+// since that attempt.
 var errEarlier = errors.New("an earlier attempt to renew the lease succeeded after all")
 
-// write puts the lock object. After a refusal or a lost answer it reads what is there: its own content is success, that
-// of an earlier try errEarlier, any other one ErrLost, and the one before it the error as it was.
+// write puts the lock object. After a refusal or a lost answer it reads the object. It returns no error if the object
+// has the content just written, errEarlier if it comes from an earlier attempt, the original error if it is unchanged,
+// and ErrLost otherwise.
 func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition) (etag string, err error) {
 	l.tries++
 	next.Renewal, next.At = l.tries, time.Now().UTC().Format(time.RFC3339)
@@ -143,26 +145,26 @@ func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition)
 	return "", err
 }
 
-// sight is what a wait for the lease has seen so far.
+// sight records what a wait for the lease has seen so far.
 type sight struct {
-	etag   string        // of the lock object; empty: none was there at the last look
-	since  time.Duration // when that was seen first
-	holder holder        // the last one that was seen; the zero value: none was
-	log    bool          // no lock object was there, but a log
-	warned bool          // the log of the daemon says that what was seen is gone
+	etag   string        // of the lock object; empty: there was none at the last look
+	since  time.Duration // time at which etag was first seen
+	holder holder        // last holder seen; zero: none
+	log    bool          // there was a log, but no lock object
+	warned bool          // the daemon's log already reports that the lock object is gone
 }
 
-// warnEvery is how often the log says that the lease still can't be read.
+// warnEvery is the interval of warnings about a lease that can't be read.
 const warnEvery = time.Minute
 
-// take waits until the lease is this node's, and returns the holder before it; the zero value where there was none.
-// waiting is called with the holder that was seen last each time that it has to wait, and whether it has renewed the
-// lease meanwhile. The caller must hold the lock of the database file: a lease of the same node at the same place is
-// taken at once, for its process can't run any more.
+// take waits until this node has the lease, and returns the previous holder; the zero value if there was none. While it
+// waits it calls waiting with the last holder seen, and with alive if that holder has renewed the lease meanwhile. The
+// caller must hold the lock of the database file. take takes a lease of the same node at the same place immediately,
+// because its process can't be running any more.
 func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) error) (before holder, err error) {
 	var seen sight
-	var first holder         // that was waited for
-	var warned time.Duration // of clock: when the log said last that the bucket can't be reached
+	var first holder         // first holder that this call waited for
+	var warned time.Duration // clock time of the last warning that the bucket can't be reached
 	for failed := false; ; {
 		l.mu.Lock()
 		before, taken, err := l.tryTake(ctx, &seen)
@@ -192,7 +194,7 @@ func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) err
 	}
 }
 
-// tryTake looks at the lock object once and takes it where it may. l.mu is held.
+// tryTake looks at the lock object once and takes the lease if it may. l.mu is held.
 func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl)
 	defer cancel()
@@ -222,7 +224,7 @@ func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken 
 	}
 	start := l.clock()
 	if etag, err = l.write(ctx, &next, cond); err != nil {
-		if errors.Is(err, ErrLost) || errors.Is(err, objects.ErrPrecondition) { // another one was quicker
+		if errors.Is(err, ErrLost) || errors.Is(err, objects.ErrPrecondition) { // another machine was faster
 			seen.etag, seen.since, err = "", l.clock(), nil
 		}
 		return before, false, err
@@ -234,10 +236,10 @@ func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken 
 	return before, true, nil
 }
 
-// absent reports whether the lease may be taken where there is no lock object: at once in a bucket that was never used;
-// after a TTL where a log is there, for its holder may not have noticed yet that the object was removed. What this wait
-// has seen and is gone was removed under a machine that may serve, whose database is newer than what this one has: it
-// waits until the lock object is back.
+// absent reports whether the lease may be taken if there is no lock object. In a bucket that was never used it may be
+// taken immediately. If there is a log, it may be taken after a TTL, because the holder may not have noticed yet that
+// the object was removed. If this wait has seen the object before, someone removed it while a machine may still be
+// serving a newer database than this one has; then absent waits until the object is back.
 func (l *lease) absent(ctx context.Context, seen *sight) (free bool, err error) {
 	seen.etag = ""
 	unused, err := logFiles{bucket: l.bucket}.unused(ctx)
@@ -262,8 +264,8 @@ func (l *lease) absent(ctx context.Context, seen *sight) (free bool, err error) 
 	return l.clock()-seen.since >= l.ttl, nil
 }
 
-// renew renews the lease once. An error of the bucket leaves it fresh as long as it was. After ErrLost it is not fresh
-// any more, for good.
+// renew renews the lease once. After an error of the bucket the lease stays fresh as long as before. After ErrLost it
+// never becomes fresh again.
 func (l *lease) renew(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -290,7 +292,8 @@ func (l *lease) renew(ctx context.Context) error {
 	return err
 }
 
-// raise makes the generation one that no file of the log has: it began anew where the lock object was removed by hand.
+// raise sets the generation to a number that no file of the log has. Generations start over if someone deletes the lock
+// object.
 func (l *lease) raise(ctx context.Context, generation uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -308,7 +311,7 @@ func (l *lease) raise(ctx context.Context, generation uint64) error {
 	return err
 }
 
-// release gives the lease up, so that another machine need not wait. The object stays: removing it would forget the
+// release gives up the lease, which saves another machine the wait. The lock object stays, because it stores the
 // generation.
 func (l *lease) release(ctx context.Context) error {
 	l.mu.Lock()
@@ -329,17 +332,17 @@ func (l *lease) release(ctx context.Context) error {
 	return err
 }
 
-// setMade has the lock object say when the database was made, from its next renewal on.
+// setMade sets the creation time of the database, which the lock object has from the next renewal on.
 func (l *lease) setMade(made string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mine.Made = made
 }
 
-// generation is the number of this taking.
+// generation returns the generation of this taking of the lease.
 func (l *lease) generation() uint64 { return l.taken.Load() }
 
-// logName is the name of the log, once the lease was taken.
+// logName returns the name of the log. It is empty until the lease is taken.
 func (l *lease) logName() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,14 +18,14 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// Levels of the log, as Litestream 0.5 has them: 0 is what was shipped, each further one what was compacted of the one
-// before, and the last one whole databases.
+// Levels of the log, as in Litestream 0.5: level 0 holds shipped files, each further level is compacted from the one
+// before, and the last one holds whole copies.
 const (
 	levels        = 4 // 0 to 3
 	snapshotLevel = 9
 )
 
-// logFile is one file of the log in the bucket: the changes of the transactions min to max.
+// logFile is one file of the log in the bucket. It holds the changes of the transactions min to max.
 type logFile struct {
 	level    int
 	min, max uint64
@@ -33,18 +33,18 @@ type logFile struct {
 	modified time.Time
 }
 
-// same reports whether another file has the same name.
+// same reports whether both files have the same name.
 func (f logFile) same(o logFile) bool { return f.level == o.level && f.min == o.min && f.max == o.max }
 
-// logFiles reads and writes the log in a bucket, under the names that Litestream 0.5 gives its files.
+// logFiles reads and writes the log in a bucket, with the file names of Litestream 0.5.
 type logFiles struct {
 	bucket objects.Bucket
-	bad    []logFile // are damaged, and taken for missing
-	known  *shipped  // what shipped returned, where nothing has changed since; nil: it has to look
-	least  uint64    // a transaction that the log goes to at least; 0: not known
+	bad    []logFile // damaged files, which are treated as missing
+	known  *shipped  // result of shipped while it is still valid; nil: unknown
+	least  uint64    // transaction that the log reaches at least; 0: unknown
 }
 
-// damagedError says that a file of the log is there and can't be read as one. It is an ErrGap.
+// damagedError means that a file of the log exists but is unreadable. It is an ErrGap.
 type damagedError struct {
 	file  logFile
 	key   string
@@ -56,14 +56,14 @@ func (e *damagedError) Error() string {
 	return fmt.Sprintf("%s: %s is damaged: %s", ErrGap, e.key, e.cause)
 }
 
-// Unwrap returns what errors.Is looks for.
+// Unwrap returns ErrGap and the cause.
 func (e *damagedError) Unwrap() []error { return []error{ErrGap, e.cause} }
 
 func (l logFiles) damaged(f logFile, cause error) error {
 	return &damagedError{f, l.key(f.level, f.min, f.max), cause}
 }
 
-// isBad reports whether a file is one of those that are damaged.
+// isBad reports whether a file is known to be damaged.
 func (l logFiles) isBad(level int, from, to uint64) bool {
 	return slices.ContainsFunc(l.bad, logFile{level: level, min: from, max: to}.same)
 }
@@ -79,8 +79,8 @@ func (l logFiles) key(level int, from, to uint64) string {
 	return l.folder(level) + "/" + ltx.FormatFilename(ltx.TXID(from), ltx.TXID(to))
 }
 
-// list returns the files of a level by their first transactions. Of a level 0 that is not whole the result is what the
-// bucket lists.
+// list returns the files of a level, sorted by their first transaction. If level 0 is incomplete, the result is the
+// listing of the bucket.
 func (l logFiles) list(ctx context.Context, level int) (files []logFile, err error) {
 	for info, err := range l.bucket.List(ctx, l.folder(level)+"/", "") {
 		if err != nil {
@@ -95,12 +95,12 @@ func (l logFiles) list(ctx context.Context, level int) (files []logFile, err err
 	return files, nil
 }
 
-// open reads a file of the log, at most size bytes of it; 0: all.
+// open reads the first size bytes of a file of the log; 0 means all of it.
 func (l logFiles) open(ctx context.Context, f logFile, size int64) (io.ReadCloser, error) {
 	return l.bucket.Get(ctx, l.key(f.level, f.min, f.max), 0, size)
 }
 
-// header reads the header of a file of the log. It returns a damagedError where there is none.
+// header reads the header of a file of the log. It returns a damagedError if there is none.
 func (l logFiles) header(ctx context.Context, f logFile) (h ltx.Header, err error) {
 	r, err := l.open(ctx, f, ltx.HeaderSize)
 	if err != nil {
@@ -121,7 +121,7 @@ func (l logFiles) header(ctx context.Context, f logFile) (h ltx.Header, err erro
 	return h, nil
 }
 
-// exists asks for a file of level 0 by its name, which is sure also where a listing is late.
+// exists looks up a file of level 0 by name, which is reliable even if listings are outdated.
 func (l logFiles) exists(ctx context.Context, txid uint64) (logFile, bool, error) {
 	info, err := l.bucket.Head(ctx, l.key(0, txid, txid))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && l.isBad(0, txid, txid) {
@@ -132,14 +132,14 @@ func (l logFiles) exists(ctx context.Context, txid uint64) (logFile, bool, error
 
 // shipped is the part of the log at level 0 that can be restored.
 type shipped struct {
-	covered    uint64    // the last transaction of level 1, or of a whole copy
-	older      []logFile // before that; some may be missing
-	files      []logFile // without a gap, from the last one that level 1 covers on
-	strays     []logFile // of Puts that overtook one that failed, or that came too late. No one was told of what they hold
-	generation uint64    // the latest of the files that were looked at: of the end of the log, and of strays
+	covered    uint64    // last transaction of level 1 or of a whole copy
+	older      []logFile // files before that; some can be missing
+	files      []logFile // files without a gap, starting with the last one that level 1 covers
+	strays     []logFile // files of Puts that overtook a failed one or came too late; never acknowledged
+	generation uint64    // latest generation of the files examined: those at the end of the log, and strays
 }
 
-// head is the last transaction; 0 where there is none.
+// head returns the last transaction; 0 if there is none.
 func (s shipped) head() uint64 {
 	if len(s.files) == 0 {
 		return s.covered
@@ -147,12 +147,12 @@ func (s shipped) head() uint64 {
 	return s.files[len(s.files)-1].max
 }
 
-// shipped finds the end of the log. It does not trust the listing alone: what is missing in it, and what may come after
-// its end, is asked for by name. Strays are what comes after a gap: at most depth files, or the parts of a whole
-// database whose first file is missing, or files of an earlier holder of the lease; and what such a holder has put
-// right after the end of the log, which a file of a later holder makes. Any other file after a gap is one of a log that
-// was damaged, and the error is ErrGap. A file that can't be read as one is taken for missing where level 1 or a whole
-// copy has what it has.
+// shipped finds the end of the log. It does not trust the listing: it looks up by name the files that are missing from
+// the listing or might follow the end. Strays are at most depth files after a gap, the parts of a whole copy whose
+// first file is missing, files of an earlier holder of the lease after a gap, and files of an earlier holder right
+// after the end of the log, if a later holder wrote that end. Any other file after a gap means that the log is damaged,
+// and shipped returns ErrGap. An unreadable file is treated as missing if level 1 or a whole copy holds the same
+// changes.
 func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
 	if l.known != nil {
 		return *l.known, nil
@@ -189,7 +189,7 @@ func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
 			s.files = append(s.files, f)
 			continue
 		}
-		if next > s.covered { // else what level 1 ends with was removed by hand
+		if next > s.covered { // otherwise someone deleted the last file that level 1 covers
 			break
 		}
 	}
@@ -197,13 +197,13 @@ func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
 	return s, err
 }
 
-// findStrays finds the strays among the files after those of level 1, and those that were listed after a gap.
+// findStrays finds the strays among the files that level 1 does not cover, and among those listed after a gap.
 func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) error {
 	headers, damaged, err := l.headers(ctx, s.files)
 	if err != nil {
 		return err
 	}
-	if len(s.files) > 0 && damaged[0] != nil && s.files[0].max <= s.covered { // others have the same
+	if len(s.files) > 0 && damaged[0] != nil && s.files[0].max <= s.covered { // other files hold the same changes
 		s.files, headers, damaged = s.files[1:], headers[1:], damaged[1:]
 	}
 	generation := uint64(0) // of the end of the log
@@ -238,11 +238,11 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 	if headers, damaged, err = l.headers(ctx, after); err != nil {
 		return err
 	}
-	part := uint64(0) // the file after a part of a whole database is one, too
+	part := uint64(0) // the file after a part of a whole copy is a part too
 	for i, f := range after {
 		s.generation = max(s.generation, headers[i].NodeID)
 		switch {
-		case damaged[i] != nil && f.min > head+depth && f.min != part: // it may be of any holder
+		case damaged[i] != nil && f.min > head+depth && f.min != part: // its holder is unknown
 			return damaged[i]
 		case damaged[i] == nil && headers[i].WALOffset == 0:
 			part = f.max + 1
@@ -259,8 +259,8 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 	return nil
 }
 
-// headers reads the headers of files, several at once. One that was removed meanwhile has the zero value, and so has
-// one that is damaged, for which damaged has the error.
+// headers reads the headers of files, several at once. A file that was removed meanwhile or is damaged has the zero
+// value; for a damaged file, damaged has the error.
 func (l logFiles) headers(ctx context.Context, files []logFile) (all []ltx.Header, damaged []error, err error) {
 	all, damaged = make([]ltx.Header, len(files)), make([]error, len(files))
 	group, ctx := errgroup.WithContext(ctx)
@@ -279,16 +279,16 @@ func (l logFiles) headers(ctx context.Context, files []logFile) (all []ltx.Heade
 	return all, damaged, group.Wait()
 }
 
-// ErrGap is returned where the log in the bucket is damaged: a file in the middle of it is missing.
+// ErrGap is returned if the log in the bucket is damaged: a file in the middle is missing.
 var ErrGap = errors.New("the replica's log has a gap")
 
-// ErrNothing is returned where the replica holds no database.
+// ErrNothing is returned if the replica holds no database.
 var ErrNothing = errors.New("the replica has no database")
 
-// plan returns the files from which the database is restored as it was after the transaction through, or before the
-// instant at; zero values mean as it is now. It returns ErrNothing, or ErrGap, together with the files before the gap.
+// plan returns the files needed to restore the database after the transaction through, or before the time at; zero
+// values mean the newest state. It returns ErrNothing, or ErrGap together with the files before the gap.
 func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files []logFile, err error) {
-	var damage error // of a file that may be of before the instant
+	var damage error // error of a file that may be from before at
 	usable := func(f logFile) (bool, error) {
 		if through != 0 && f.max > through {
 			return false, nil
@@ -307,7 +307,7 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	if err != nil {
 		return nil, err
 	}
-	for i := len(snapshots) - 1; i >= 0 && len(files) == 0; i-- { // newest of those that begin with 1: by max
+	for i := len(snapshots) - 1; i >= 0 && len(files) == 0; i-- { // highest max first
 		ok, err := usable(snapshots[i])
 		if err != nil {
 			return nil, err
@@ -367,7 +367,7 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	return files, gap
 }
 
-// beginsLate returns ErrGap for files of a log of which a restore can begin with none; nil where there are no files.
+// beginsLate returns ErrGap for files of a log if a restore can start from none of them; nil if there are no files.
 func beginsLate(all []logFile) error {
 	if len(all) == 0 {
 		return nil
@@ -376,7 +376,7 @@ func beginsLate(all []logFile) error {
 	return fmt.Errorf("%w: it starts at %d", ErrGap, first.min)
 }
 
-// compacted returns the files of the levels above 0, but for whole databases, the highest level first.
+// compacted returns the files of the levels above 0 except whole copies, highest level first.
 func (l logFiles) compacted(ctx context.Context) (all []logFile, err error) {
 	for level := levels - 1; level > 0; level-- {
 		more, err := l.list(ctx, level)
@@ -388,9 +388,9 @@ func (l logFiles) compacted(ctx context.Context) (all []logFile, err error) {
 	return all, nil
 }
 
-// gapBefore returns ErrGap where nothing goes on from the transaction end, but the log has a later file that is no
-// stray: whether the one that is missing was made before the instant at is not known. Where end is 0 the later file must
-// be of before that: else the log does not go back so far.
+// gapBefore returns ErrGap if no file continues from the transaction end but the log has a later file that is not a
+// stray. In that case the missing file may have been from before the time at. If end is 0, the later file must be from
+// before at; otherwise the log simply doesn't go back that far.
 func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time, strays []logFile) error {
 	var later []logFile
 	for level := range levels {
@@ -405,7 +405,7 @@ func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time, stray
 			stray := level == 0 && slices.ContainsFunc(strays, func(o logFile) bool { return o.min == f.min })
 			if f.min > end+1 && !stray {
 				later = append(later, f)
-				break // those after it are newer
+				break // the files after it are newer
 			}
 		}
 	}
@@ -414,7 +414,7 @@ func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time, stray
 		if err == nil && (end > 0 || h.Timestamp < at.UnixMilli()) {
 			return fmt.Errorf("%w: it can be restored up to %d and goes on at %d", ErrGap, end, f.min)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // not there: compacted and removed meanwhile
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a missing file was compacted and removed meanwhile
 			return err
 		}
 	}

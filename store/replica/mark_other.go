@@ -12,5 +12,5 @@ func markOf(path string) (m mark, err error) {
 	return mark{Size: fi.Size(), Changed: fi.ModTime().UnixNano()}, nil
 }
 
-// folderOf returns what tells a folder from its copies: nothing here.
+// folderOf returns an empty string: this system has nothing that tells a folder from its copies.
 func folderOf(string) string { return "" }

@@ -18,7 +18,7 @@ func markOf(path string) (m mark, err error) {
 	return mark{Size: st.Size, Inode: st.Ino, Changed: st.Ctim.Nano()}, nil
 }
 
-// folderOf returns what tells a folder from its copies.
+// folderOf returns an identifier that differs between a folder and its copies.
 func folderOf(path string) string {
 	var st unix.Stat_t
 	if unix.Stat(filepath.Dir(path), &st) != nil {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// What mends a log of which a part is missing or damaged: a whole copy of the database after it, with which a restore
-// begins then. What was there before stays, for it can still be restored as of earlier times.
+// The code below repairs a log that has a missing or damaged part: it adds a whole copy of the database, and a restore
+// starts from that copy. Everything before the copy stays, because earlier states can still be restored from it.
 
-// trouble is what was found wrong with the log since the start; the zero value: nothing.
+// trouble holds the problems found in the log since the start; the zero value means none.
 type trouble struct {
-	broken error // why the log can't be restored now; nil: nothing is known
-	mended error // what a whole copy has mended last
+	broken error // reason why the log can't be restored now; nil: none known
+	mended error // last problem that a whole copy has repaired
 }
 
-// Broken returns why the replica can't be restored, as far as is known, and what was mended last since the start.
+// Broken returns the known reason why the replica can't be restored, and the last problem repaired since the start.
 func (r *Replica) Broken() (broken, mended error) {
 	if t := r.trouble.Load(); t != nil {
 		return t.broken, t.mended
@@ -27,9 +27,9 @@ func (r *Replica) Broken() (broken, mended error) {
 	return nil, nil
 }
 
-// Mend ships a whole copy of the database, after which a restore does not need what found says is missing. Until that
-// is there, Broken returns found; where Mend fails, keepShort tries it again after a while. It returns ErrStale or
-// ErrLost without the lease, and errors of the bucket.
+// Mend ships a whole copy of the database; a restore then doesn't need the part that found reports as missing. Until
+// the copy is there, Broken returns found. If Mend fails, keepShort tries again later. It returns ErrStale or ErrLost
+// without the lease, and errors of the bucket.
 func (r *Replica) Mend(ctx context.Context, found error) error {
 	r.mending.Lock()
 	defer r.mending.Unlock()
@@ -54,26 +54,26 @@ func (r *Replica) mended(found error) {
 	r.slog.Warn("replica: repaired by a full copy of the database", slog.Any("found", found))
 }
 
-// verifyEvery is how often a daemon looks whether all files are there that a restore needs.
+// verifyEvery is how often a daemon checks that all files needed for a restore exist.
 const verifyEvery = time.Hour
 
-// copyAgain is how long a whole copy is left alone after it has failed: each reads and ships all of the database, and
-// keeps checkpoints waiting. It doubles with each failure, up to copyAgainMost.
+// copyAgain is the wait after a whole copy failed. Each copy reads and ships the entire database and delays
+// checkpoints. The wait doubles with each failure, up to copyAgainMost.
 const (
 	copyAgain     = time.Minute
 	copyAgainMost = time.Hour
 )
 
-// backoff spaces out what fails. The zero value is due.
+// backoff spaces out attempts that fail. The zero value is due.
 type backoff struct {
-	wait  time.Duration // after the last failure
-	after time.Time     // it is due
+	wait  time.Duration // wait after the last failure
+	after time.Time     // time at which the next attempt is due
 }
 
-// due reports whether it may be tried.
+// due reports whether the next attempt may start.
 func (b *backoff) due() bool { return !time.Now().Before(b.after) }
 
-// tried notes how a try has ended.
+// tried records the result of an attempt and returns err.
 func (b *backoff) tried(err error) error {
 	if err == nil {
 		*b = backoff{}
@@ -84,8 +84,8 @@ func (b *backoff) tried(err error) error {
 	return fmt.Errorf("%w; retrying in %s", err, b.wait)
 }
 
-// mendNow is Mend, unless a whole copy has failed just now: then verify does it later. It reports whether the log was
-// mended.
+// mendNow calls Mend, unless a whole copy has failed recently: then verify repairs the log later. It reports whether
+// the log was repaired.
 func (r *Replica) mendNow(ctx context.Context, found error) (bool, error) {
 	if !r.copies.due() {
 		if broken, mended := r.Broken(); broken == nil {
@@ -97,7 +97,7 @@ func (r *Replica) mendNow(ctx context.Context, found error) (bool, error) {
 	return err == nil, err
 }
 
-// verify mends the log where a file is missing in it, or what was found before is not mended yet.
+// verify repairs the log if a file is missing or an earlier problem is not repaired yet.
 func (r *Replica) verify(ctx context.Context) error {
 	if broken, _ := r.Broken(); broken != nil {
 		_, err := r.mendNow(ctx, broken)
@@ -116,14 +116,13 @@ func (r *Replica) verify(ctx context.Context) error {
 	return err
 }
 
-// gap returns what a restore lacks, an ErrGap; nil: nothing. A listing may be late, so it looks several times before it
-// says so.
+// gap returns an ErrGap that names what a restore lacks, or nil. A listing can be outdated, so it checks several times.
 func (r *Replica) gap(ctx context.Context) (found, err error) {
 	for range 3 {
 		least := r.lease.txid.Load()
 		err = r.log.reaches(ctx, least)
 		if errors.Is(err, ErrNothing) && least == 0 {
-			return nil, nil // nothing has arrived yet
+			return nil, nil // no file has arrived yet
 		}
 		if !errors.Is(err, ErrGap) {
 			return nil, err
@@ -135,14 +134,14 @@ func (r *Replica) gap(ctx context.Context) (found, err error) {
 	return err, nil
 }
 
-// reaches returns ErrGap where the log can't be restored, or not up to the transaction least, which it is known to have
-// had; ErrNothing where it holds no database, and least is 0.
+// reaches returns ErrGap if the log can't be restored, or only up to a transaction before least, which it is known to
+// have had. It returns ErrNothing if the log holds no database and least is 0.
 func (l logFiles) reaches(ctx context.Context, least uint64) error {
 	files, err := l.plan(ctx, 0, zeroTime)
 	return reached(files, err, least)
 }
 
-// reached is reaches for what plan has returned.
+// reached is reaches for the results of plan.
 func reached(files []logFile, err error, least uint64) error {
 	switch {
 	case errors.Is(err, ErrNothing) && least > 0:
@@ -153,8 +152,9 @@ func reached(files []logFile, err error, least uint64) error {
 	return err
 }
 
-// settleDamaged is settle for a log that is damaged, as found says: the database file takes its place where it has all
-// that was in the log, or Options say so. Else it returns found, and changes nothing.
+// settleDamaged is settle for a log that is damaged; found describes the damage. The database file replaces the log if
+// it has everything that was in the log, or if Options allow it. Otherwise settleDamaged returns found and changes
+// nothing.
 func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at position, err error) {
 	advice := fmt.Errorf("%w. Start the machine that served last; it repairs the replica. If its disk is lost, "+
 		"newsletterd replica restore --to-last-contiguous restores what comes before, and newsletterd replica begin "+
@@ -174,13 +174,13 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 		advice = fmt.Errorf("%w; it was reset to an earlier state. To replace the replica with this machine's "+
 			"database, run newsletterd replica begin. To keep the replica, delete %s; the next start keeps this "+
 			"database under another name", found, notePath(r.path))
-		if !r.last && !instead { // another machine may have gone on from there
+		if !r.last && !instead { // another machine may have continued from there
 			return at, advice
 		}
 		s.covered = n.Confirmed
 	}
 	if last.max == s.covered && last.max > 0 && !instead {
-		s.files = []logFile{last} // else the note alone can know the file
+		s.files = []logFile{last} // otherwise only the note can identify the file
 	}
 	if generation >= r.lease.generation() {
 		if err := r.lease.raise(ctx, generation+1); err != nil {
@@ -209,9 +209,9 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 	return at, nil
 }
 
-// lastFile returns the last file of level 0 of the latest holder that has any, whatever is missing before it, and the
-// last transaction that the log had, which may be a later one: of a damaged file, or of a level above. What an earlier
-// holder has sent too late is neither. last is the zero value where there is none.
+// lastFile returns the last file of level 0 by the latest holder that has any, even if files before it are missing.
+// newest is the last transaction that the log had, which can be later: in a damaged file or at a higher level. Both
+// ignore files that an earlier holder sent too late. last is the zero value if there is no file.
 func (r *Replica) lastFile(ctx context.Context) (last logFile, generation, newest uint64, err error) {
 	listed, err := r.log.list(ctx, 0)
 	if err != nil {
@@ -258,7 +258,7 @@ func (r *Replica) lastFile(ctx context.Context) (last logFile, generation, newes
 	return last, generation, newest, nil
 }
 
-// copyWhole writes the database file, which has no -wal, as a whole copy of the transaction that the log ends with.
+// copyWhole writes the database file, which has no -wal, as a whole copy at the last transaction of the log.
 func (r *Replica) copyWhole(ctx context.Context, at position) error {
 	main, err := os.Open(r.path)
 	if err != nil {
@@ -271,7 +271,7 @@ func (r *Replica) copyWhole(ctx context.Context, at position) error {
 	return r.log.putWhole(ctx, whole{main: main, end: walEnd{pages: at.pages}}, at.txid, r.lease.generation())
 }
 
-// putWhole writes a whole copy of the database as it is after a transaction that the log has.
+// putWhole writes a whole copy of the database at a transaction that the log has.
 func (l logFiles) putWhole(ctx context.Context, w whole, txid, generation uint64) error {
 	c := changed{to: w.end}
 	h := c.header(txid, generation)

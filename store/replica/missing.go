@@ -9,12 +9,14 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// ErrMissing is returned where a bucket is empty in which the database was kept before: a disk that is not mounted, or
-// another bucket than before. What would be kept there meanwhile would give way to what it had.
+// ErrMissing is returned if the bucket is empty although the database was kept in it before: the disk is not mounted,
+// or the address points to a different bucket. Anything written there meanwhile would be lost when the old contents
+// come back.
 var ErrMissing = errors.New("it is empty, but this database was kept there before. Mount its disk or correct the " +
 	"address. If it is lost, newsletterd replica begin starts it again from this machine's database")
 
-// Name returns what tells the replica at an address from others: the address without what only says how it is reached.
+// Name returns the identity of the replica at an address: the address without user and options, but with the endpoint.
+// It returns an empty string if the address is invalid.
 func Name(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -28,10 +30,10 @@ func Name(address string) string {
 	return u.String()
 }
 
-// Name returns what tells this replica from others.
+// Name returns the identity of this replica.
 func (r *Replica) Name() string { return Name(r.opts.URL) }
 
-// missing returns ErrMissing where the note or the database knows of a log that is not there, and else whether a
+// missing returns ErrMissing if the note or the database records a log that is not there. used reports whether a
 // machine has kept a database in the bucket.
 func (r *Replica) missing(ctx context.Context, n note) (used bool, err error) {
 	unused, err := r.log.unused(ctx)
@@ -50,8 +52,8 @@ func (r *Replica) missing(ctx context.Context, n note) (used bool, err error) {
 	return false, nil
 }
 
-// remember notes that a database is kept in the bucket, though perhaps not the one of this machine, so that the next
-// start refuses to begin anew where it is empty; and which generation h has, where h is another machine.
+// remember records in the note that the bucket is in use, even if the database in it is not this machine's: the next
+// start then refuses to start over in an empty bucket. If h is another machine, remember records its generation too.
 func (r *Replica) remember(n *note, h holder) error {
 	before := *n
 	if n.URL != r.Name() {
@@ -66,8 +68,8 @@ func (r *Replica) remember(n *note, h holder) error {
 	return writeNote(r.path, *n)
 }
 
-// Missing returns ErrMissing where the note next to the database file at path, or knows, which is what Options.Knows
-// would report, says that it was kept at url, and nothing is there. It writes nothing.
+// Missing returns ErrMissing if nothing is kept at address although the note next to the database at path, or knows,
+// says that the database was kept there. knows is the result of Options.Knows. Missing writes nothing.
 func Missing(ctx context.Context, address string, env func(string) string, path string, knows bool) error {
 	r, err := New(Options{
 		URL: address, Env: env, Path: path, Knows: func(context.Context) (bool, error) { return knows, nil },
@@ -83,7 +85,7 @@ func Missing(ctx context.Context, address string, env func(string) string, path 
 	return err
 }
 
-// Used reports whether something is kept in the bucket at address, or was. It writes nothing.
+// Used reports whether the bucket at address holds, or held, a database. It writes nothing.
 func Used(ctx context.Context, address string, env func(string) string) (bool, error) {
 	bucket, err := objects.Open(address, env)
 	if err != nil {
@@ -93,16 +95,16 @@ func Used(ctx context.Context, address string, env func(string) string) (bool, e
 	return !unused, err
 }
 
-// Lacks reports whether the replica at address, which holds s, lacks something that it had while the machine of the
-// database file at path served: it was brought back to an earlier state.
+// Lacks reports whether the replica at address, with state s, lacks transactions that it had while the machine of the
+// database at path served. That happens if the bucket was restored to an earlier state.
 func Lacks(address, path string, s State) (bool, error) {
 	n, err := readNote(path)
 	return err == nil && s.Holder != nil && n.URL == Name(address) && n.Log == s.Holder.Log && n.Confirmed > s.TXID, err
 }
 
-// ServedLast reports whether the machine of the database file at path has served last of those that kept it in the
-// replica that s is of, as far as it knows: where there is no lock object it knows of those that it has waited for. One
-// that has no note does not know.
+// ServedLast reports whether the machine of the database at path was the last one to serve from the replica with state
+// s, as far as it knows. Without a lock object it knows only the machines it has waited for. It returns false if there
+// is no note.
 func ServedLast(path string, s State) (bool, error) {
 	n, err := readNote(path)
 	if h := s.Holder; h != nil && (n.Node != h.Node || n.Generation < h.Generation || n.Confirmed == 0) {
@@ -111,7 +113,7 @@ func ServedLast(path string, s State) (bool, error) {
 	return err == nil && n.Generation > 0 && n.Others <= n.Generation, err
 }
 
-// unused reports whether no machine has kept a database in the bucket: there is no lock object, and no log.
+// unused reports whether no machine has kept a database in the bucket: it has neither a lock object nor a log.
 func (l logFiles) unused(ctx context.Context) (bool, error) {
 	switch _, err := l.bucket.Head(ctx, lockKey); {
 	case err == nil:

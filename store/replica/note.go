@@ -10,44 +10,45 @@ import (
 	"path/filepath"
 )
 
-// note is what a machine keeps in a file next to the database: its name, where the database was kept last, and of which
-// transaction the database file is when there is no -wal, as long as the file is the same and no one has written to it.
+// note is stored in a file next to the database. It holds the name of this machine, the last place where the database
+// was kept, and the transaction that the database file is at if there is no -wal. The transaction is valid as long as
+// no one has replaced or changed the file.
 type note struct {
 	Node       string `json:"node"`
 	Generation uint64 `json:"generation"`
 	TXID       uint64 `json:"txid"`
 	Pages      uint32 `json:"pages"`
 	File       mark   `json:"file"`
-	URL        string `json:"url"`              // Name of the replica that this is about
+	URL        string `json:"url"`              // name of the replica that the note is about
 	Log        string `json:"log"`              // name of its log
-	Confirmed  uint64 `json:"confirmed"`        // the log had this transaction while this machine held the lease
-	Seen       string `json:"seen,omitempty"`   // Name of one in which something was kept when this machine waited for it
-	Others     uint64 `json:"others,omitempty"` // the latest generation of another machine that this one has waited for
+	Confirmed  uint64 `json:"confirmed"`        // last transaction that the log had while this machine held the lease
+	Seen       string `json:"seen,omitempty"`   // name of a replica that was in use when this machine waited for it
+	Others     uint64 `json:"others,omitempty"` // latest generation of another machine that this one has waited for
 }
 
-// served reports whether no machine can have served after the one of the note did: before is the holder of the lease
-// before it was taken again.
+// served reports whether no other machine can have served after the machine of the note. before is the previous holder
+// of the lease.
 func (n note) served(before holder) bool {
 	return before.Node == n.Node && before.Generation <= n.Generation
 }
 
-// mark tells a file from each other one and from what it was before: any write to it moves Changed.
+// mark identifies a file and its content: any write to the file changes Changed.
 type mark struct {
 	Size    int64  `json:"size"`
 	Inode   uint64 `json:"inode"`
-	Changed int64  `json:"changed"` // status change, in nanoseconds
+	Changed int64  `json:"changed"` // time of the last status change, in nanoseconds
 }
 
 func notePath(path string) string { return path + ".replica" }
 
-// Noted reports whether this machine has a note next to a database path: it kept the file in a replica, or waited for
-// one.
+// Noted reports whether there is a note next to the database at path. A note means that this machine kept the file in a
+// replica or waited for one.
 func Noted(path string) bool {
 	_, err := os.Stat(notePath(path))
 	return err == nil
 }
 
-// readNote returns the zero value where there is none.
+// readNote returns the note, or the zero value if there is none.
 func readNote(path string) (n note, err error) {
 	b, err := os.ReadFile(notePath(path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -62,7 +63,7 @@ func readNote(path string) (n note, err error) {
 	return n, nil
 }
 
-// writeNote replaces the note, so that a kill leaves the old one or the new one.
+// writeNote replaces the note atomically: a kill leaves the old one or the new one.
 func writeNote(path string, n note) error {
 	b, err := json.Marshal(n)
 	if err != nil {
@@ -86,8 +87,8 @@ func writeNote(path string, n note) error {
 	return err
 }
 
-// placeOf returns a name of where the database file lies, on the machine as it has been running since its last start. A
-// copy of a disk, or of a whole machine, has another one, while the note next to the file is the same.
+// placeOf returns a name for the location of the database file during the current boot of the machine. A copy of a disk
+// or of a machine has a different place, but the same note next to the file.
 func placeOf(path string) string {
 	host, _ := os.Hostname()
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // only Linux has it

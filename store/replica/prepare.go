@@ -15,14 +15,14 @@ import (
 	"github.com/superfly/ltx"
 )
 
-// position is where the database file stands in the log while it has no -wal.
+// position is the place in the log that a database file without a -wal corresponds to.
 type position struct {
 	txid  uint64
 	pages uint32
 }
 
-// settleAgain is settle, tried for a TTL while the log seems to be damaged: a listing may be late, and the holder
-// before may be removing what it has compacted.
+// settleAgain retries settle for up to a TTL while the log seems damaged: a listing can be outdated, and the previous
+// holder may still be removing compacted files.
 func (r *Replica) settleAgain(ctx context.Context, n note) (at position, err error) {
 	for range 6 {
 		if at, err = r.settle(ctx, n); !errors.Is(err, ErrGap) {
@@ -39,9 +39,9 @@ func (r *Replica) settleAgain(ctx context.Context, n note) (at position, err err
 	return r.settleDamaged(ctx, n, err)
 }
 
-// settle makes the database file one that the log continues: as it is where it is what the log ends with, after its
-// -wal is shipped and moved into it; else it is moved aside, and what the bucket has is restored. An empty bucket gets
-// the file as it is. The lease is held, and the lock of the file.
+// settle makes the database file one that the log can continue from. If the file matches the log, settle ships its -wal
+// and moves it into the file. Otherwise it moves the file aside and restores the database from the bucket. An empty
+// bucket gets the file as it is. The lease and the lock of the file are held.
 func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 	s, err := r.log.shipped(ctx)
 	if err != nil {
@@ -111,8 +111,8 @@ func (r *Replica) empty(ctx context.Context, s shipped) (bool, error) {
 	return false, err
 }
 
-// fetch restores the database of the bucket, whose listing is s, and moves the file at the path aside. Before it is
-// called, the strays of s are removed and the lease is held, so s is still valid.
+// fetch moves the file at the path aside and restores the database from the bucket. s is the listing of the bucket. It
+// is still valid, because its strays are removed and the lease is held before the call.
 func (r *Replica) fetch(ctx context.Context, s shipped) (at position, err error) {
 	before := func() error {
 		aside, err := moveAside(r.path)
@@ -125,7 +125,7 @@ func (r *Replica) fetch(ctx context.Context, s shipped) (at position, err error)
 	l := r.log
 	s.strays, l.known = nil, &s
 	at.txid, err = l.restoreInPlace(ctx, r.path, before)
-	if errors.Is(err, fs.ErrNotExist) { // the holder before was just compacting
+	if errors.Is(err, fs.ErrNotExist) { // the previous holder was still compacting
 		l.known = nil
 		at.txid, err = l.restoreInPlace(ctx, r.path, before)
 	}
@@ -138,12 +138,12 @@ func (r *Replica) fetch(ctx context.Context, s shipped) (at position, err error)
 	return at, err
 }
 
-// adopt ships the whole database file as the next of the log after head.
+// adopt ships the whole database file as the next file of the log after head.
 func (r *Replica) adopt(ctx context.Context, head uint64) (at position, err error) {
 	if err := withDatabase(ctx, r.path, func(c *sql.Conn) error { return fold(ctx, c) }); err != nil {
 		return at, err
 	}
-	if at.pages, err = pagesOf(r.path); err != nil || at.pages == 0 && head == 0 { // a kill had cut a first start short
+	if at.pages, err = pagesOf(r.path); err != nil || at.pages == 0 && head == 0 { // a kill interrupted a first start
 		return at, err
 	}
 	at.txid, err = r.shipWith(ctx, head, walEnd{pages: at.pages}, func(s *shipper) error {
@@ -152,8 +152,8 @@ func (r *Replica) adopt(ctx context.Context, head uint64) (at position, err erro
 	return at, err
 }
 
-// continues reports whether the database file is what the log ends with, or goes on from there with frames of its -wal,
-// which are then shipped and moved into it.
+// continues reports whether the database file matches the end of the log, or continues it with frames in its -wal. It
+// ships those frames and moves them into the file.
 func (r *Replica) continues(ctx context.Context, n note, s shipped) (at position, fits bool, err error) {
 	m, err := markOf(r.path)
 	if err != nil {
@@ -170,7 +170,7 @@ func (r *Replica) continues(ctx context.Context, n note, s shipped) (at position
 	}
 	last := logFile{max: s.head()}
 	var h ltx.Header
-	if len(s.files) > 0 { // else the log ends with a whole copy
+	if len(s.files) > 0 { // otherwise the log ends with a whole copy
 		last = s.files[len(s.files)-1]
 		if h, err = r.log.header(ctx, last); err != nil {
 			return at, false, err
@@ -186,10 +186,10 @@ func (r *Replica) continues(ctx context.Context, n note, s shipped) (at position
 		case h.WALOffset != 0 && now.salt == from.salt && now.frames >= from.frames:
 			fits, err = r.samePage(ctx, last, from)
 		case h.WALOffset != 0 && now.salt[0] == from.salt[0]+1:
-			// A checkpoint ran after the last file was shipped, and the -wal was begun anew.
+			// A checkpoint ran after the last file was shipped, and the -wal restarted.
 			from, fits = walEnd{salt: now.salt, pages: h.Commit}, true
 		case unchanged && n.TXID == last.max:
-			// The process before this one shipped nothing of what it wrote.
+			// The previous process shipped none of its commits.
 			from, fits = walEnd{salt: now.salt, pages: n.Pages}, true
 		}
 		if err != nil || !fits {
@@ -206,8 +206,8 @@ func (r *Replica) continues(ctx context.Context, n note, s shipped) (at position
 	return at, fits, err
 }
 
-// samePage reports whether the frame of the -wal that the last file of the log ends with is in that file: else a file
-// of another history has the same salts.
+// samePage reports whether the last file of the log has the same page content as the -wal frame before end. If not, the
+// -wal has the right salts but belongs to a different history.
 func (r *Replica) samePage(ctx context.Context, last logFile, end walEnd) (bool, error) {
 	wal, err := os.Open(r.path + "-wal")
 	if err != nil {
@@ -244,7 +244,7 @@ func (r *Replica) samePage(ctx context.Context, last logFile, end walEnd) (bool,
 	}
 }
 
-// shipRest ships the frames of the -wal after from and returns the last transaction then.
+// shipRest ships the frames of the -wal after from, and returns the last transaction afterwards.
 func (r *Replica) shipRest(ctx context.Context, txid uint64, from walEnd) (uint64, error) {
 	return r.shipWith(ctx, txid, from, func(s *shipper) error {
 		s.end = from
@@ -252,7 +252,7 @@ func (r *Replica) shipRest(ctx context.Context, txid uint64, from walEnd) (uint6
 	})
 }
 
-// shipWith ships before the database is open, and returns the last transaction then.
+// shipWith ships with the function ship before the database is open, and returns the last transaction afterwards.
 func (r *Replica) shipWith(ctx context.Context, txid uint64, from walEnd, ship func(*shipper) error) (uint64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := newShipper(r.path, r.log, r.lease, r.slog, cancel)
@@ -270,7 +270,8 @@ func (r *Replica) shipWith(ctx context.Context, txid uint64, from walEnd, ship f
 	return txid, err
 }
 
-// withDatabase opens the database file by itself. SQLite makes the index of a -wal that a kill has left.
+// withDatabase opens the database file and calls fn with a connection. SQLite rebuilds the index of a -wal that a kill
+// has left.
 func withDatabase(ctx context.Context, path string, fn func(*sql.Conn) error) error {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
 		"?_pragma=busy_timeout(5000)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(FULL)")

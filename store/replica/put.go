@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// send puts a file of the log on its way. captureMu is held.
+// send starts uploading a file of the log. captureMu is held.
 func (s *shipper) send(p *parcel) {
 	s.txid++
 	p.txid = s.txid
@@ -36,16 +36,16 @@ func (s *shipper) send(p *parcel) {
 	})
 }
 
-// staleLook is how often a file that waits for a fresh lease looks for it.
+// staleLook is how often a waiting file checks whether the lease is fresh.
 const staleLook = 20 * time.Millisecond
 
-// put writes a file of the log until the bucket has it. It fails where its context ends or the lease is lost.
+// put writes a file of the log, and retries until the bucket has it. It fails if its context ends or the lease is lost.
 func (s *shipper) put(p *parcel) error {
 	key := s.log.key(0, p.txid, p.txid)
 	cond := objects.Condition{Absent: true}
 	for try := 0; ; try++ {
-		err := s.lease.check()                                  // what another machine may be writing by now is left alone
-		for ; errors.Is(err, ErrStale); err = s.lease.check() { // a look costs nothing, and it may be fresh for short
+		err := s.lease.check()                                  // another machine may be writing the file by now
+		for ; errors.Is(err, ErrStale); err = s.lease.check() { // a check is cheap
 			if err := pause(p.context, staleLook); err != nil {
 				return err
 			}
@@ -79,10 +79,10 @@ func (s *shipper) put(p *parcel) error {
 	}
 }
 
-// taken finds out why there is a file of that name. It is ours, and its answer was lost; or it is a stray of a holder
-// before, or of a copy of the whole that this process gave up: then it is to be replaced, with the condition that it is
-// still what it was; or another machine has taken over. One that is damaged does not say whose it is: where the lease
-// could be renewed after it was there, it is of no later holder.
+// taken finds out why a file with that name exists. There are three cases. The file is ours, and the answer to our Put
+// was lost. Or it is a stray, from an earlier holder or from a whole copy that this process gave up: then it may be
+// replaced as long as it is unchanged, which cond requires. Or another machine has taken over. A damaged file doesn't
+// show whose it is; if the lease can be renewed after it appeared, it is not from a later holder.
 func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition, err error) {
 	cond.Absent = true
 	own, err = objects.Owns(p.context, s.log.bucket, key, p.body)
@@ -112,8 +112,8 @@ func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition
 	return false, objects.Condition{Match: etag}, nil
 }
 
-// stray reads the ETag and then the header of a file of the log. It returns a damagedError, with the ETag, where it has
-// none.
+// stray reads the ETag of a file of the log, then its header. It returns a damagedError with the ETag if the header is
+// unreadable.
 func (l logFiles) stray(ctx context.Context, f logFile) (etag string, h ltx.Header, err error) {
 	info, err := l.bucket.Head(ctx, l.key(f.level, f.min, f.max))
 	if err != nil {
@@ -123,9 +123,9 @@ func (l logFiles) stray(ctx context.Context, f logFile) (etag string, h ltx.Head
 	return info.ETag, h, err
 }
 
-// removeStray removes a file that comes after the end of the log, unless it is one of this holder of the lease or of a
-// later one. The ETag and the look at the lease keep a request that is late from removing what has taken its place. One
-// that is damaged is of no later holder where the lease could be renewed after it was there.
+// removeStray removes a file after the end of the log, unless it comes from this holder of the lease or a later one.
+// The ETag and the check of the lease keep a late request from removing a newer file of the same name. A damaged file
+// is not from a later holder if the lease can be renewed after it appeared.
 func (r *Replica) removeStray(ctx context.Context, f logFile) error {
 	key := r.log.key(f.level, f.min, f.max)
 	etag, h, err := r.log.stray(ctx, f)
@@ -150,7 +150,7 @@ func (r *Replica) removeStray(ctx context.Context, f logFile) error {
 	return err
 }
 
-// done notes that a file has arrived.
+// done records that a file has arrived.
 func (s *shipper) done(p *parcel) {
 	s.mu.Lock()
 	p.done = true
@@ -171,7 +171,7 @@ func (s *shipper) done(p *parcel) {
 	s.tell()
 }
 
-// tell wakes those who wait for files that have arrived.
+// tell wakes the callers that wait for files to arrive.
 func (s *shipper) tell() {
 	s.mu.Lock()
 	s.lease.txid.Store(max(s.lease.txid.Load(), s.arrived))
@@ -182,7 +182,7 @@ func (s *shipper) tell() {
 	s.poke()
 }
 
-// keep holds a file that has arrived for the next compaction. mu is held.
+// keep keeps a file that has arrived in memory for the next compaction. mu is held.
 func (s *shipper) keep(p *parcel) {
 	s.recent = append(s.recent, p)
 	s.kept += len(p.body)

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver of the connection that keeps other writers out
+	_ "modernc.org/sqlite" // driver for gate, the connection that keeps other writers out
 
 	"newsletterd/core"
 	"newsletterd/store/replica/objects"
@@ -20,35 +20,36 @@ import (
 
 var zeroTime time.Time
 
-// Options of New. URL and Path are needed.
+// Options configures New. URL and Path are required.
 type Options struct {
-	URL string // of the bucket, as objects.Open takes it
-	// Env is asked for the keys to the bucket; nil is os.Getenv.
+	URL string // address of the bucket, in the form that objects.Open takes
+	// Env looks up the keys to the bucket; nil means os.Getenv.
 	Env  func(string) string
-	Path string // of the database file
-	// TTL is how long the lease of a machine that has died is waited for; 0 is 10 s.
+	Path string // path of the database file
+	// TTL is the time after which another machine may take the lease of a machine that died; 0 means 10 s.
 	TTL time.Duration
-	// Keep is for how long the database can be restored as it was before: after each commit of the last minutes, further
-	// back about every half minute. 0 is 72 h.
+	// Keep is how far back the database can be restored: to each commit of the last minutes, before that to about every
+	// half minute. 0 means 72 h.
 	Keep time.Duration
 	Log  *slog.Logger
-	// Supersede lets the database file take the place of what the bucket has, which stays restorable as it was before.
+	// Supersede lets the database file replace the contents of the bucket. Earlier states can still be restored.
 	Supersede bool
-	// Begin lets the replica begin anew where the bucket is empty, though the database was kept in it before.
+	// Begin lets the replica start over if the bucket is empty, even if the database was kept in it before.
 	Begin bool
-	// Knows reports whether the database file says that it was kept at this URL before; nil: it says nothing.
+	// Knows reports whether the database file records that it was kept at this URL before. nil means false.
 	Knows func(ctx context.Context) (bool, error)
-	// Made returns when the database was made that is at Path, which tells it from others; the zero time where there is
-	// none. A machine takes over nothing that its own database is no copy of. nil: nothing tells them apart.
+	// Made returns the creation time of the database at Path, which identifies it; the zero time if there is no
+	// database. A machine takes over a replica only if its own database is a copy of the replica's. nil skips this
+	// check.
 	Made func(ctx context.Context) (time.Time, error)
-	// Waiting is called about every second while another machine holds the lease; host is its name, and alive whether it
-	// has renewed the lease meanwhile. Prepare returns its error.
+	// Waiting is called about every second while another machine holds the lease. host is the name of that machine;
+	// alive reports whether it has renewed the lease during the wait. If Waiting returns an error, Prepare returns it.
 	Waiting func(host string, alive bool) error
-	// Failed is called once when this machine must stop at once, with an error that is ErrLost.
+	// Failed is called once if this machine must stop immediately, with an error that wraps ErrLost.
 	Failed func(error)
 }
 
-// Replica keeps the database in a bucket. Its methods may be called from any goroutine, once Prepare has returned.
+// Replica keeps the database in a bucket. After Prepare returns, its methods are safe for concurrent use.
 type Replica struct {
 	path  string
 	log   logFiles
@@ -57,29 +58,29 @@ type Replica struct {
 	opts  Options
 
 	restored  bool
-	tidyEvery time.Duration // how often keepShort looks what is due
-	compacted uint64        // of keepShort: the last transaction that level 1 has
+	tidyEvery time.Duration // interval at which keepShort checks what is due
+	compacted uint64        // last transaction in level 1; used by keepShort
 	at        position
 	note      note
-	last      bool                    // no machine has served after this one did
-	trouble   atomic.Pointer[trouble] // what was found wrong with the log
+	last      bool                    // no machine served after this one did
+	trouble   atomic.Pointer[trouble] // problems found in the log
 	mending   sync.Mutex
-	bad       []logFile               // of keepShort: files of the log that are damaged
-	copies    backoff                 // of keepShort: whole copies
-	verified  time.Time               // of keepShort: when all of the log was there
-	ship      *shipper                // since Start
-	running   atomic.Pointer[shipper] // the same, for keepLease
+	bad       []logFile               // damaged files of the log; used by keepShort
+	copies    backoff                 // spaces out whole copies; used by keepShort
+	verified  time.Time               // time at which the log was last complete; used by keepShort
+	ship      *shipper                // set by Start
+	running   atomic.Pointer[shipper] // same as ship, for keepLease
 	gate      *sql.DB                 // its only connection takes the write lock
-	reader    *sql.DB                 // since Stop, where something was not shipped
-	shipped   bool                    // of Stop: the log has all that the database file and its -wal have
+	reader    *sql.DB                 // set by Stop if some commits were not shipped
+	shipped   bool                    // set by Stop: the log has everything in the database file and its -wal
 
 	cancel context.CancelCauseFunc
 	ctx    context.Context
 	loops  sync.WaitGroup
-	once   sync.Once // of Failed
+	once   sync.Once // guards Options.Failed
 }
 
-// New returns a replica that has done nothing yet. Errors are those of the address.
+// New returns a replica. It fails if the address is invalid. The bucket is not contacted before Prepare.
 func New(o Options) (*Replica, error) {
 	if o.Env == nil {
 		o.Env = os.Getenv
@@ -110,16 +111,16 @@ func New(o Options) (*Replica, error) {
 	return r, nil
 }
 
-// Prepare takes the lease, for which it may have to wait, and makes the database file the newest that the replica has.
-// The caller holds the lock of the file, so that no other process of this machine serves it, and has not opened it. It
-// returns ErrMissing where the bucket has lost what it had, ErrAnother where what is kept there is another database than
-// that of the file, ErrGap where the log is damaged, and errors of the bucket and of the file system.
+// Prepare takes the lease, waiting for it if necessary, and brings the database file up to the newest state in the
+// replica. The caller must hold the lock of the file, which keeps other processes of this machine from serving it, and
+// must not have opened it. Prepare returns ErrMissing if the bucket has lost its contents, ErrAnother if the bucket
+// holds a different database, ErrGap if the log is damaged, and errors of the bucket and of the file system.
 func (r *Replica) Prepare(ctx context.Context) error {
 	n, err := readNote(r.path)
 	if err != nil {
 		return err
 	}
-	used, err := r.missing(ctx, n) // before anything is written to what may be another folder
+	used, err := r.missing(ctx, n) // before anything is written, because the folder may be the wrong one
 	if err == nil && used {
 		err = r.another(ctx, n)
 	}
@@ -141,14 +142,14 @@ func (r *Replica) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.URL != "" && n.URL != r.Name() { // it says nothing of the log that is there
+	if n.URL != "" && n.URL != r.Name() { // the note says nothing about the log at this URL
 		n.TXID, n.File = 0, mark{}
 	}
 	r.loops.Go(r.keepLease)
-	if n.URL != r.Name() || n.Log != r.lease.logName() { // what it had begun is not there any more
+	if n.URL != r.Name() || n.Log != r.lease.logName() { // the log that the note describes no longer exists
 		n.Confirmed = 0
 	}
-	if r.last = n.served(before); r.last && n.Confirmed > 0 { // also where this start is cut short
+	if r.last = n.served(before); r.last && n.Confirmed > 0 { // written now in case this start is interrupted
 		n.Generation = r.lease.generation()
 		if err := writeNote(r.path, n); err != nil {
 			return err
@@ -161,7 +162,7 @@ func (r *Replica) Prepare(ctx context.Context) error {
 	return r.keepNote(n.Node)
 }
 
-// takeLease waits for the lease, and remembers what it waits for.
+// takeLease waits for the lease and records each holder that it waits for in the note.
 func (r *Replica) takeLease(ctx context.Context, n *note) (before holder, err error) {
 	return r.lease.take(ctx, func(h holder, alive bool) error {
 		if err := r.remember(n, h); err != nil {
@@ -171,10 +172,11 @@ func (r *Replica) takeLease(ctx context.Context, n *note) (before holder, err er
 	})
 }
 
-// ErrAnother is returned where the bucket has another database than this machine.
+// ErrAnother is returned if the bucket holds a different database than this machine.
 var ErrAnother = errors.New("it contains a different database")
 
-// another is fits of the holder of the lease. Where there is none, or it can't be read, the wait for the lease says so.
+// another calls fits with the holder of the lease. It returns nil if there is no holder or the lock object can't be
+// read; the wait for the lease reports those cases.
 func (r *Replica) another(ctx context.Context, n note) error {
 	h, _, err := r.lease.read(ctx)
 	if err != nil {
@@ -183,8 +185,8 @@ func (r *Replica) another(ctx context.Context, n note) error {
 	return r.fits(ctx, n, h)
 }
 
-// fits returns ErrAnother where the holder of the lease keeps a database that the file of this machine is no copy of. A
-// machine that has kept what is there, or has waited for it, may have any other file: that was put there since.
+// fits returns ErrAnother if the holder of the lease keeps a database of which this machine's file is not a copy. A
+// machine that has used this replica or waited for it before may have any file, because the file was put there later.
 func (r *Replica) fits(ctx context.Context, n note, h holder) error {
 	if r.opts.Supersede || r.opts.Begin || r.opts.Made == nil || h.Made == "" || n.URL == r.Name() || n.Seen == r.Name() ||
 		n.Log != "" && n.Log == h.Log {
@@ -200,7 +202,7 @@ func (r *Replica) fits(ctx context.Context, n note, h holder) error {
 		"NEWSLETTERD_REPLICA_URL to an empty value", ErrAnother, h.Made, r.path, here)
 }
 
-// madeText is how the lock object has a time; empty for the zero time.
+// madeText formats a time for the lock object; the zero time is the empty string.
 func madeText(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -211,7 +213,7 @@ func madeText(t time.Time) string {
 // keepNote records that the database file, without its -wal, matches the end of the log.
 func (r *Replica) keepNote(node string) error {
 	confirmed := r.note.Confirmed
-	if r.lease.check() == nil { // after all of it has arrived: the next holder finds it
+	if r.lease.check() == nil { // checked after everything has arrived, so the next holder finds it
 		confirmed = r.at.txid
 	}
 	r.note = note{
@@ -226,13 +228,13 @@ func (r *Replica) keepNote(node string) error {
 	return writeNote(r.path, r.note)
 }
 
-// Restored reports whether Prepare has brought the database from the bucket.
+// Restored reports whether Prepare restored the database from the bucket.
 func (r *Replica) Restored() bool { return r.restored }
 
-// Generation grows each time that a machine takes the lease.
+// Generation returns the generation of the lease, which grows each time a machine takes it.
 func (r *Replica) Generation() uint64 { return r.lease.generation() }
 
-// keepLease renews the lease three times in a TTL, and tries again after a twelfth of one where that failed.
+// keepLease renews the lease three times per TTL. After a failure it tries again after a twelfth of the TTL.
 func (r *Replica) keepLease() {
 	failed := 0
 	for wait := r.opts.TTL / 3; pause(r.ctx, wait) == nil; {
@@ -260,7 +262,7 @@ func (r *Replica) keepLease() {
 
 func (r *Replica) shipper() *shipper { return r.running.Load() }
 
-// fail ends everything after the lease is lost.
+// fail stops this machine after it has lost the lease.
 func (r *Replica) fail(err error) {
 	r.lease.lost.Store(true)
 	r.once.Do(func() {
@@ -272,12 +274,12 @@ func (r *Replica) fail(err error) {
 	})
 }
 
-// Start ships what is committed from now on. The database is open, and may have been written to since Prepare.
+// Start starts shipping commits. The database must be open; it may have been written to since Prepare.
 func (r *Replica) Start(ctx context.Context) (err error) {
 	if m, err := markOf(r.path); err != nil {
 		return err
 	} else if r.at.txid > 0 && m != r.note.File {
-		r.at.pages, r.note.File = 0, mark{} // a migration: the whole is copied
+		r.at.pages, r.note.File = 0, mark{} // a migration changed the file: copy the whole database
 	}
 	if r.opts.Made != nil {
 		made, err := r.opts.Made(ctx)
@@ -312,15 +314,15 @@ func (r *Replica) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// Committed says that something was committed. It costs next to nothing.
+// Committed reports a commit to the replica. It is cheap.
 func (r *Replica) Committed() { r.ship.note() }
 
-// After calls fn once all that was committed so far is in the bucket and the lease was held after that; with ErrLost
-// once another machine has taken over. fn must not block; it may be called before After returns.
+// After calls fn when everything committed so far is in the bucket and the lease was still held afterwards. It calls fn
+// with ErrLost if another machine has taken over. fn must not block; it can be called before After returns.
 func (r *Replica) After(fn func(error)) { r.ship.after(fn) }
 
-// Wait returns when After would call its function, or ctx is done. The lease is looked at by the goroutine that waits,
-// too: a machine that is frozen just when that would go on does not find out before.
+// Wait returns when After would call its function, or when ctx is done. The waiting goroutine also checks the lease,
+// because the machine can freeze just before the goroutine continues.
 func (r *Replica) Wait(ctx context.Context) error {
 	done := make(chan error, 1)
 	for {
@@ -339,12 +341,12 @@ func (r *Replica) Wait(ctx context.Context) error {
 	}
 }
 
-// Check returns nil while no other machine can have taken over, else ErrStale or ErrLost: then nothing may be answered
-// or sent. It costs an atomic load and a look at the clock.
+// Check returns nil as long as no other machine can have taken over. Otherwise it returns ErrStale or ErrLost, and the
+// caller must not answer or send anything. It costs an atomic load and a read of the clock.
 func (r *Replica) Check() error { return r.lease.check() }
 
-// Checkpoint runs a checkpoint so that the replica loses nothing by it; run must be a PASSIVE one. It fails without
-// having called run while the bucket lacks a part or another process holds the write lock.
+// Checkpoint runs a checkpoint without losing data for the replica. run must do a PASSIVE checkpoint. Checkpoint fails
+// without calling run if the bucket lacks some commits or another process holds the write lock.
 func (r *Replica) Checkpoint(ctx context.Context, run func() error) error {
 	return r.ship.checkpoint(ctx, func() (func(), error) {
 		c, err := r.gate.Conn(ctx)
@@ -361,8 +363,8 @@ func (r *Replica) Checkpoint(ctx context.Context, run func() error) error {
 	}, run)
 }
 
-// Stop ends shipping. What was not shipped stays in the -wal, beyond the closing of the file, and is shipped at the
-// next start.
+// Stop ends shipping. Commits that were not shipped stay in the -wal after the database is closed, and are shipped at
+// the next start.
 func (r *Replica) Stop() error {
 	if r.gate == nil {
 		return nil
@@ -389,8 +391,8 @@ func (r *Replica) Stop() error {
 	return r.gate.Close()
 }
 
-// keepWAL keeps SQLite from moving the -wal into the database file when the last connection is closed: one that can't
-// write is the last.
+// keepWAL stops SQLite from moving the -wal into the database file when the last connection closes. It opens a
+// read-only connection that is closed last: such a connection can't checkpoint.
 func (r *Replica) keepWAL() {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: r.path}).EscapedPath()+"?mode=ro")
 	if err == nil {
@@ -403,8 +405,8 @@ func (r *Replica) keepWAL() {
 	}
 }
 
-// Close releases the lease after the database was closed. Where there is no -wal any more, and all was shipped, the
-// file is noted to be what the log ends with, so that the next start need not copy anything.
+// Close releases the lease. The database must be closed. If everything was shipped and there is no -wal, Close records
+// that the file matches the end of the log, which saves the next start a copy.
 func (r *Replica) Close(ctx context.Context) error {
 	var err error
 	if r.reader != nil {

@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	fetchAtOnce = 64       // files of the log that are read at the same time: a far bucket takes long for each
-	fetchWhole  = 8 << 20  // bytes up to which a file is read into memory
-	fetchMemory = 64 << 20 // bytes of files that a restore has in memory
+	fetchAtOnce = 64       // number of files of the log read at once, because each takes long from a remote bucket
+	fetchWhole  = 8 << 20  // maximum size in bytes of a file that is read into memory
+	fetchMemory = 64 << 20 // maximum number of bytes of files that a restore holds in memory
 )
 
-// restore writes the database into a new file, which is on the disk when it returns the last transaction in it. The
-// file has mode 0600.
+// restore writes the database to a new file of mode 0600, and returns its last transaction after the file is synced to
+// the disk.
 func (l logFiles) restore(ctx context.Context, to string, through uint64, at time.Time) (end uint64, err error) {
 	got, err := l.restoreAround(ctx, to, through, at, false)
 	return got.end.max, err
 }
 
-// restored is what a restore has brought.
+// restored describes the result of a restore.
 type restored struct {
-	end     logFile // the last one
-	gap     error   // ErrGap: what comes after was left out; nil: nothing was
-	damaged error   // a file that was found to be damaged; where gap is nil, others have what it should have
+	end     logFile // last file that was applied
+	gap     error   // an ErrGap if everything after the gap was left out, otherwise nil
+	damaged error   // a file found to be damaged; if gap is nil, other files hold the same changes
 }
 
-// restoreAround writes the database into a new file. Files that turn out to be damaged are taken for missing: others
-// may have the same. With toGap it brings what comes before a gap; without it, it returns ErrGap.
+// restoreAround writes the database to a new file. It treats files that turn out to be damaged as missing, because
+// other files may hold the same changes. With toGap it restores the part before a gap; without it, a gap is an ErrGap.
 func (l logFiles) restoreAround(
 	ctx context.Context, to string, through uint64, at time.Time, toGap bool,
 ) (got restored, err error) {
@@ -76,7 +76,7 @@ func (l logFiles) restoreAround(
 	}
 }
 
-// restoreFiles writes the database that files of the log make into a new file of mode 0600, and syncs it.
+// restoreFiles writes the database in these files of the log to a new file of mode 0600, and syncs it.
 func (l logFiles) restoreFiles(ctx context.Context, to string, files []logFile) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -93,7 +93,7 @@ func (l logFiles) restoreFiles(ctx context.Context, to string, files []logFile) 
 	return syncFolder(filepath.Dir(to))
 }
 
-// apply writes the pages of the files into f, in their order, and reads some files ahead.
+// apply writes the pages of the files into f in order, and reads some files ahead.
 func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error {
 	group, ctx := errgroup.WithContext(ctx)
 	type next struct {
@@ -106,7 +106,7 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 	group.Go(func() error {
 		defer close(queue)
 		for _, file := range files {
-			// In their order, so that the one that is applied next always has its share.
+			// Acquired in order: the file that is applied next always gets its share.
 			if err := memory.Acquire(ctx, size(file)); err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 			select {
 			case n, ok := <-one:
 				if !ok {
-					return nil // fetch has failed
+					return nil // fetch failed
 				}
 				source := &sourceReader{r: n.r}
 				err := applyOne(f, source)
@@ -152,7 +152,7 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 	return group.Wait()
 }
 
-// sourceReader remembers the error of the reader that it reads.
+// sourceReader remembers the error of the underlying reader.
 type sourceReader struct {
 	r   io.Reader
 	err error
@@ -167,10 +167,10 @@ func (s *sourceReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errWrite says that a restored file could not be written.
+// errWrite means that a restored file could not be written.
 var errWrite = errors.New("write")
 
-// fetch opens a file of the log, or reads it whole where it is small.
+// fetch opens a file of the log. It reads small files into memory.
 func (l logFiles) fetch(ctx context.Context, file logFile) (io.ReadCloser, error) {
 	r, err := l.open(ctx, file, 0)
 	if err != nil || file.size > fetchWhole {
@@ -195,7 +195,7 @@ func decode(fn func() error) (err error) {
 	return fn()
 }
 
-// applyOne writes the pages of one file of the log, whose checksum must hold.
+// applyOne writes the pages of one file of the log, and verifies its checksum.
 func applyOne(f *os.File, r io.Reader) error {
 	dec := ltx.NewDecoder(r)
 	if err := dec.DecodeHeader(); err != nil {
@@ -233,8 +233,7 @@ func applyOne(f *os.File, r io.Reader) error {
 	return nil
 }
 
-// restoreInPlace restores into a folder of its own next to path, which no one else may look into, calls before, and
-// moves the file to path.
+// restoreInPlace restores into a private folder next to path, calls before, and then moves the file to path.
 func (l logFiles) restoreInPlace(ctx context.Context, path string, before func() error) (end uint64, err error) {
 	folder, err := os.MkdirTemp(filepath.Dir(path), ".restore-")
 	if err != nil {

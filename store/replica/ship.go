@@ -13,90 +13,90 @@ import (
 )
 
 const (
-	// depth is how many files of the log may be on their way at once.
+	// depth is the maximum number of files of the log that are uploaded at once.
 	depth = 8
-	// overtake is how long a Put must take, at least, before the next one does not wait for it.
+	// overtake is the minimum duration of a Put at which the next one starts without waiting for it.
 	overtake = 3 * time.Millisecond
-	// lazy is how long a commit that no one waits for may wait for others.
+	// lazy is how long a commit that no one waits for can wait for others.
 	lazy = time.Second
-	// memory is how many bytes of shipped files are kept for compaction, so that they need not be read back.
+	// memory is the number of bytes of shipped files that are kept for compaction, which then needn't read them back.
 	memory = 16 << 20
-	// paceMost bounds how long making a file of the log counts.
+	// paceMost caps the time for making one file that share takes into account.
 	paceMost = 20 * time.Millisecond
-	// share bounds the time spent on making files of the log to 1/share of all time. What is committed in between goes
-	// into one file, with a page that was changed several times only once.
+	// share limits the time spent making files of the log to 1/share. Commits made in between share one file, which has
+	// each changed page only once.
 	share = 2
 )
 
-// shipper copies what is committed from the -wal into the log of the bucket, and tells those who wait for it. While no
-// file is on its way the next one leaves at once; else as soon as one arrives, or, where that takes long, after a part
-// of that time: so a near bucket gets few files and a far one does not slow down those who wait.
+// shipper copies commits from the -wal to the log in the bucket, and wakes the callers that wait for them. If no file
+// is being uploaded, the next one leaves immediately. Otherwise it leaves when one arrives or, if uploads take long,
+// after a fraction of that time. A nearby bucket thus gets few files, and a remote one doesn't delay callers.
 type shipper struct {
 	log     logFiles
 	lease   *lease
 	slog    *slog.Logger
 	path    string
-	failed  func(error) // what ends the daemon
+	failed  func(error) // stops the daemon
 	context context.Context
 	loops   sync.WaitGroup
 	wake    chan struct{}
 
-	copies    context.Context // of the copies of the whole database
+	copies    context.Context // context for copies of the whole database
 	endCopies context.CancelFunc
 
-	committed atomic.Uint64 // notes of commits
-	firstNote atomic.Int64  // of lease.clock: the first note that no file has yet; 0: none
-	copySince atomic.Int64  // of lease.clock: the first note that a copy of the whole under way brings; 0: none
-	urgent    atomic.Uint64 // the note that someone waits for
+	committed atomic.Uint64 // number of notes, one per commit
+	firstNote atomic.Int64  // by lease.clock: time of the first note that no file covers; 0: none
+	copySince atomic.Int64  // by lease.clock: time of the first note that the running whole copy covers; 0: none
+	urgent    atomic.Uint64 // latest note that someone waits for
 
-	still     sync.Mutex  // held while no checkpoint may run; before captureMu
-	copying   atomic.Bool // the whole database is being copied, with captureMu held
-	captureMu turn        // of the -wal: held while it is read, and while a checkpoint runs
+	still     sync.Mutex  // held while no checkpoint may run; locked before captureMu
+	copying   atomic.Bool // a whole copy is running and holds captureMu
+	captureMu turn        // guards the -wal: held while it is read and during a checkpoint
 	files     *walFiles
-	end       walEnd // what was read of the -wal
-	sealed    walEnd // what a checkpoint may have moved away
-	txid      uint64 // of the last file of the log
-	whole     bool   // the whole database is copied next
-	begun     int    // parts of a copy of the whole that was given up: no next one may have fewer
-	alone     int    // so many files more go one by one: a Put of the holder before may still arrive
+	end       walEnd // end of what was read from the -wal
+	sealed    walEnd // a checkpoint may have moved the -wal up to here
+	txid      uint64 // transaction of the last file of the log
+	whole     bool   // the next capture copies the whole database
+	begun     int    // number of parts of a whole copy that was given up; the next copy must not have fewer
+	alone     int    // number of further files to send one by one: a late Put of the previous holder can still arrive
 	buffer    []byte
-	encoded   bytes.Buffer  // reused
-	pace      time.Duration // of lease.clock: before that nothing is captured
+	encoded   bytes.Buffer  // reused between files
+	pace      time.Duration // by lease.clock: nothing is captured before this time
 
 	mu        sync.Mutex
 	inFlight  map[uint64]*parcel
-	arrived   uint64 // the last transaction up to which all files have arrived
-	confirmed uint64 // the note that they cover
+	arrived   uint64 // last transaction up to which all files have arrived
+	confirmed uint64 // note that the arrived files cover
 	waiting   []waiter
-	latency   time.Duration // of a Put, as a moving average
-	lastStart time.Duration // of lease.clock
-	changed   chan struct{} // closed and made anew when a file has arrived
-	recent    []*parcel     // arrived, the oldest first; see memory
-	kept      int           // bytes of recent
-	puts      uint64        // that arrived since level 1 was made
-	bytes     int           // that arrived since keepShort has looked
-	wholes    int           // copies of the whole database; of captureMu
+	latency   time.Duration // moving average of the duration of a Put
+	lastStart time.Duration // start of the last Put, by lease.clock
+	changed   chan struct{} // closed and replaced when a file has arrived
+	recent    []*parcel     // arrived files, oldest first; see memory
+	kept      int           // total size of recent
+	puts      uint64        // number of files that arrived since level 1 was made
+	bytes     int           // number of bytes that arrived since keepShort last checked
+	wholes    int           // number of whole copies; guarded by captureMu
 }
 
-// errSnapshot says that a checkpoint has to wait.
+// errSnapshot means that a checkpoint has to wait.
 var errSnapshot = errors.New("a full copy is being uploaded to the replica")
 
-// walFiles are the database file and its -wal, open as long as the shipper runs.
+// walFiles holds the database file and its -wal. They stay open as long as the shipper runs.
 type walFiles struct{ main, wal *os.File }
 
 // parcel is one file of the log.
 type parcel struct {
 	txid  uint64
-	note  uint64 // of the commits that it covers
+	note  uint64 // latest note of the commits that it covers
 	body  []byte
-	start time.Duration // of lease.clock
+	start time.Duration // start of its Put, by lease.clock
 	done  bool
 
-	context context.Context // of its Put
-	part    bool            // of a whole database: it may replace one that this process has given up
+	context context.Context // for its Put
+	part    bool            // part of a whole copy; it may replace a part that this process gave up
 }
 
-// turn is a lock that can be waited for until a context ends.
+// turn is a lock whose wait can be ended by a context.
 type turn chan struct{}
 
 // Lock implements sync.Locker.
@@ -140,7 +140,7 @@ func (s *shipper) start(ctx context.Context, txid uint64, pages uint32) error {
 	return nil
 }
 
-// note says that something was committed, and returns the number to wait for.
+// note records that something was committed, and returns its number, which callers can wait for.
 func (s *shipper) note() uint64 {
 	n := s.committed.Add(1)
 	s.firstNote.CompareAndSwap(0, int64(s.lease.clock()))
@@ -155,8 +155,8 @@ func (s *shipper) poke() {
 	}
 }
 
-// after calls fn once everything that was noted so far is in the bucket and the lease was held after that; with an
-// error where it is lost. fn must not block.
+// after calls fn when all notes so far are in the bucket and the lease was still held afterwards, or with an error if
+// the lease is lost. fn must not block.
 func (s *shipper) after(fn func(error)) {
 	s.mu.Lock()
 	note := s.committed.Load()
@@ -176,7 +176,8 @@ func (s *shipper) after(fn func(error)) {
 	s.poke()
 }
 
-// release answers those who wait for what has arrived, while the lease is fresh; all of them once it is lost.
+// release answers the callers that wait for files that have arrived, as long as the lease is fresh. After the lease is
+// lost, it answers all callers.
 func (s *shipper) release() {
 	s.mu.Lock()
 	err := s.lease.check()
@@ -213,7 +214,7 @@ func (s *shipper) run() {
 	}
 }
 
-// pump ships what is due and returns when to look again.
+// pump ships what is due and returns the time until the next check.
 func (s *shipper) pump() time.Duration {
 	s.captureMu.Lock()
 	defer s.captureMu.Unlock()
@@ -246,8 +247,8 @@ func (s *shipper) pump() time.Duration {
 	return time.Hour
 }
 
-// busy returns how long the next file has to wait for those on their way; 0: it may leave. An hour means until one has
-// arrived. mu is held.
+// busy returns how long the next file must wait for the files being uploaded; 0 means it can leave now, an hour means
+// it waits until one has arrived. mu is held.
 func (s *shipper) busy() time.Duration {
 	n := len(s.inFlight)
 	if rest := s.pace - s.lease.clock(); rest > 0 {
@@ -262,8 +263,8 @@ func (s *shipper) busy() time.Duration {
 	return max(0, s.lastStart+max(overtake/4, s.latency/6)-s.lease.clock())
 }
 
-// capture makes one file of the log of what is new in the -wal, and sends it on its way. It fails with errBroken where
-// the whole database has to be copied. captureMu is held.
+// capture makes one file of the log from the new frames in the -wal, and sends it. It returns errBroken if the whole
+// database has to be copied. captureMu is held.
 func (s *shipper) capture() (err error) {
 	if s.whole {
 		return errBroken
@@ -291,7 +292,7 @@ func (s *shipper) capture() (err error) {
 	if err := s.captureFrames(p, now); err != nil {
 		return err
 	}
-	if s.end != now { // there are more frames than one file takes
+	if s.end != now { // one file does not hold all new frames
 		s.firstNote.CompareAndSwap(0, int64(s.lease.clock()))
 		s.mu.Lock()
 		p.note = s.lastNote()
@@ -301,7 +302,7 @@ func (s *shipper) capture() (err error) {
 	return nil
 }
 
-// upTo reports whether the log goes up to now. A -wal without a frame has no pages either: it was all moved into the
+// upTo reports whether the log reaches now. A -wal without frames also has 0 pages: either all of it was moved into the
 // file, or a kill came between its header and the first commit. captureMu is held.
 func (s *shipper) upTo(now walEnd) bool {
 	return now.salt == s.end.salt && now.frames == s.end.frames || now.frames == 0 && s.end == s.sealed
@@ -314,7 +315,7 @@ func (s *shipper) captureWhole() error {
 	defer s.copySince.Store(0)
 	now, err := readIndex(s.path)
 	if err == nil && now.pages == 0 {
-		return nil // nothing was written yet
+		return nil // the database is still empty
 	}
 	if s.wholes > 0 || s.txid > 0 {
 		s.slog.Warn("replica: the log doesn't continue from the database file; uploading a full copy")
@@ -328,7 +329,7 @@ func (s *shipper) captureWhole() error {
 	return err
 }
 
-// lastNote is that of the file before, for one that does not cover all commits that were noted. mu is held.
+// lastNote returns the note of the previous file, for a file that does not cover all recorded commits. mu is held.
 func (s *shipper) lastNote() uint64 {
 	note := s.confirmed
 	for _, p := range s.inFlight {
@@ -337,7 +338,7 @@ func (s *shipper) lastNote() uint64 {
 	return note
 }
 
-// covered notes that the files up to the last one hold all commits up to note: nothing was new.
+// covered records that the files up to the last one hold all commits up to note; there was nothing new to ship.
 func (s *shipper) covered(note uint64) {
 	s.mu.Lock()
 	if last := s.inFlight[s.txid]; last != nil {
@@ -349,7 +350,7 @@ func (s *shipper) covered(note uint64) {
 	s.release()
 }
 
-// captureFrames fills a file with the frames after those that were read.
+// captureFrames fills p with the frames after those already read.
 func (s *shipper) captureFrames(p *parcel, now walEnd) error {
 	from := s.end
 	if now.salt != from.salt || now.frames < from.frames {
@@ -358,7 +359,7 @@ func (s *shipper) captureFrames(p *parcel, now walEnd) error {
 		}
 		from = walEnd{salt: now.salt, pages: from.pages}
 	}
-	if from.frames == 0 || s.files.wal == nil { // the -wal may be another file
+	if from.frames == 0 || s.files.wal == nil { // the -wal can be a different file now
 		if err := s.files.reopen(s.path); err != nil {
 			return err
 		}
@@ -371,12 +372,12 @@ func (s *shipper) captureFrames(p *parcel, now walEnd) error {
 	if err := c.encode(&s.encoded, s.files.main, s.txid+1, s.lease.generation()); err != nil {
 		return err
 	}
-	p.body = bytes.Clone(s.encoded.Bytes()) // it is kept for a while, and should not be larger than it is
+	p.body = bytes.Clone(s.encoded.Bytes()) // recent keeps it for a while, so it must not hold spare capacity
 	s.end = c.to
 	return nil
 }
 
-// reopen opens the -wal that is there now.
+// reopen opens the current -wal.
 func (f *walFiles) reopen(path string) error {
 	wal, err := os.Open(path + "-wal")
 	if err != nil {
@@ -389,8 +390,8 @@ func (f *walFiles) reopen(path string) error {
 	return nil
 }
 
-// hasMore reports whether something was written to the -wal after end, which may have been removed since: a frame that
-// goes on from there, or a -wal that was begun anew.
+// hasMore reports whether something was written to the -wal after end: another frame, or a restarted -wal. The -wal may
+// have been removed since.
 func (f *walFiles) hasMore(end walEnd) (bool, error) {
 	if f.wal == nil {
 		return end.frames > 0, nil
@@ -421,7 +422,7 @@ func (f *walFiles) close() {
 	}
 }
 
-// flush ships all that is committed, and waits until it has arrived. captureMu is held.
+// flush ships everything that is committed and waits until it has arrived. captureMu is held.
 func (s *shipper) flush(ctx context.Context) error {
 	for {
 		before := s.txid
@@ -437,17 +438,17 @@ func (s *shipper) flush(ctx context.Context) error {
 	}
 }
 
-// settle waits until all that was sent has arrived and the lease was held after that.
+// settle waits until all files sent have arrived and the lease was still held afterwards.
 func (s *shipper) settle(ctx context.Context) error {
 	return s.until(ctx, func() bool { return s.arrived == s.txid })
 }
 
-// room waits until one more file may leave.
+// room waits until one more file can be sent.
 func (s *shipper) room(ctx context.Context) error {
 	return s.until(ctx, func() bool { return len(s.inFlight) < depth && (s.alone == 0 || len(s.inFlight) == 0) })
 }
 
-// emptied waits until no file is on its way, with or without the lease.
+// emptied waits until no file is being uploaded, with or without the lease.
 func (s *shipper) emptied(ctx context.Context) error {
 	err := s.until(ctx, func() bool { return s.arrived == s.txid })
 	if errors.Is(err, ErrStale) {
@@ -474,9 +475,9 @@ func (s *shipper) until(ctx context.Context, reached func() bool) error {
 	}
 }
 
-// checkpoint runs a checkpoint of the -wal that loses the replica nothing: lock keeps all writers out, then all that is
-// committed is shipped, and only then run may move it into the database file, after which the -wal may begin anew. It
-// fails without having called run where the bucket lacks a part, or a whole database is being copied.
+// checkpoint runs a checkpoint of the -wal without losing data for the replica. lock keeps all writers out; then
+// everything committed is shipped, and only then does run move it into the database file. After that the -wal can
+// restart. checkpoint fails without calling run if the bucket lacks some commits or a whole copy is running.
 func (s *shipper) checkpoint(ctx context.Context, lock func() (unlock func(), err error), run func() error) error {
 	if !s.still.TryLock() {
 		return errSnapshot
@@ -489,7 +490,7 @@ func (s *shipper) checkpoint(ctx context.Context, lock func() (unlock func(), er
 		return err
 	}
 	defer s.captureMu.Unlock()
-	if err := s.flush(ctx); err != nil { // most of it while others may write
+	if err := s.flush(ctx); err != nil { // ships most of it while others can still write
 		return err
 	}
 	unlock, err := lock()

@@ -11,46 +11,46 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// State is what a bucket holds. Times are by the clock of the storage, but for Oldest.
+// State describes the contents of a bucket. All times except Oldest use the clock of the storage.
 type State struct {
-	Holder    *Holder   // nil: no machine has taken the lease yet
-	TXID      uint64    // the last transaction that can be restored; 0: none
-	Newest    time.Time // when its file was written
-	Oldest    time.Time // the earliest instant that can be restored, by the clock of the machine that wrote it
-	Files     int       // of the log, snapshots among them
-	Snapshots int       // whole databases among them
-	Bytes     int64     // of all files
-	Gap       error     // ErrGap: a part of the log is missing, or all of it; nil: none is
-	Holes     []Hole    // times after Oldest that can't be restored, for what was missing was mended by a whole copy
+	Holder    *Holder   // nil: no machine has taken the lease
+	TXID      uint64    // last transaction that can be restored; 0: none
+	Newest    time.Time // time at which the file of TXID was written
+	Oldest    time.Time // earliest time that can be restored, by the clock of the machine that wrote it
+	Files     int       // number of files of the log, including snapshots
+	Snapshots int       // number of whole copies
+	Bytes     int64     // total size of all files
+	Gap       error     // an ErrGap if some or all of the log is missing, otherwise nil
+	Holes     []Hole    // times after Oldest that can't be restored; a whole copy repaired the log after each
 }
 
-// Hole is a part of the time that can't be restored, by the clock of the machine that wrote it.
+// Hole is a span of time that can't be restored, by the clock of the machine that wrote it.
 type Hole struct {
-	From, To time.Time // From itself can be restored, and what comes after To
+	From, To time.Time // From itself and times after To can be restored
 }
 
-// Holder is the machine that has, or had, the lease.
+// Holder is the machine that holds or held the lease.
 type Holder struct {
 	Host       string
-	Node       string // of its database file
-	Generation uint64 // grows with each taking
-	Log        string // name of the log, from its beginning on
-	Made       string // when the database was made; empty: not known
+	Node       string // identifies its database file
+	Generation uint64 // grows each time the lease is taken
+	Log        string // name of the log, which never changes
+	Made       string // creation time of the database; empty: unknown
 	Renewed    time.Time
 	TTL        time.Duration
-	Released   bool // it was given up, as at a stop
+	Released   bool // the machine gave up the lease, as it does when it stops
 }
 
-// Lapses returns when another machine may take the lease, unless it is renewed.
+// Lapses returns the time at which another machine can take the lease unless it is renewed.
 func (h *Holder) Lapses() time.Time { return h.Renewed.Add(h.TTL) }
 
-// Look returns what the bucket at url holds. It needs no lease and writes nothing; env is asked for the keys.
+// Look returns the state of the bucket at url. It needs no lease and writes nothing. env looks up the keys.
 func Look(ctx context.Context, url string, env func(string) string) (s State, err error) {
 	bucket, err := objects.Open(url, env)
 	if err != nil {
 		return s, err
 	}
-	var least uint64 // the log goes to there, as the holder of the lease says
+	var least uint64 // transaction that the log reaches according to the holder of the lease
 	if s.Holder, least, err = holderOf(ctx, bucket); err != nil {
 		return s, err
 	}
@@ -83,7 +83,7 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	case err != nil:
 		return s, err
 	}
-	if len(files) == 0 { // what the log begins with is missing
+	if len(files) == 0 { // the start of the log is missing
 		return s, nil
 	}
 	last := files[len(files)-1]
@@ -91,23 +91,23 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	err = l.past(ctx, all, &s)
 	if errors.Is(err, ErrGap) {
 		s.Gap, err = cmp.Or(s.Gap, err), nil
-	} else if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+	} else if errors.Is(err, fs.ErrNotExist) { // removed in the meantime
 		err = nil
 	}
 	return s, err
 }
 
-// past finds out which times can be restored from files of a log.
+// past sets the times in s that can be restored from all files of the log.
 func (l logFiles) past(ctx context.Context, all []logFile, s *State) error {
 	slices.SortFunc(all, func(a, b logFile) int { return cmp.Or(cmp.Compare(a.min, b.min), cmp.Compare(a.max, b.max)) })
-	end := all[0] // of what can be restored without a hole: the first that a restore can begin with
+	end := all[0] // last file of the chain without a hole; starts with the first file that a restore can start from
 	h, err := l.header(ctx, end)
 	if err != nil {
 		return err
 	}
 	s.Oldest = time.UnixMilli(h.Timestamp)
 	for _, next := range chain(all) {
-		if next.min == 1 && next.max > end.max { // a whole copy, for nothing else goes on from there
+		if next.min == 1 && next.max > end.max { // a whole copy, because no other file continues from end
 			from, err := l.header(ctx, end)
 			if err != nil {
 				return err
@@ -123,8 +123,8 @@ func (l logFiles) past(ctx context.Context, all []logFile, s *State) error {
 	return nil
 }
 
-// chain returns files of a log, each of which goes on from the one before; or where none does, it begins anew with the
-// next whole copy. all is sorted by where the files begin and end, and begins with one that a restore can begin with.
+// chain returns files of a log that each continue from the one before. At a gap, it continues with the next whole copy.
+// all is sorted by start and end, and its first file is one that a restore can start from.
 func chain(all []logFile) (files []logFile) {
 	var whole, rest []logFile
 	for _, f := range all[1:] {
@@ -155,7 +155,7 @@ func chain(all []logFile) (files []logFile) {
 	}
 }
 
-// Reach returns an error where the bucket at url can't be read.
+// Reach returns an error if the bucket at url can't be read.
 func Reach(ctx context.Context, url string, env func(string) string) error {
 	bucket, err := objects.Open(url, env)
 	if err == nil {
@@ -167,8 +167,8 @@ func Reach(ctx context.Context, url string, env func(string) string) error {
 	return err
 }
 
-// holderOf returns who holds the lease, and a transaction that the log goes to at least; nil where there is no lock
-// object.
+// holderOf returns the holder of the lease and a transaction that the log reaches at least. The holder is nil if there
+// is no lock object.
 func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, uint64, error) {
 	info, err := bucket.Head(ctx, lockKey)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -187,8 +187,8 @@ func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, uint64, erro
 	}, h.TXID, nil
 }
 
-// Fits returns ErrAnother where the machine of the database file at path would not take over what address has; made is as
-// Options.Made returns it. It writes nothing.
+// Fits returns ErrAnother if the machine of the database file at path would refuse to take over the replica at address.
+// made is the function in Options.Made. Fits writes nothing.
 func Fits(ctx context.Context, address, path string, made func(context.Context) (time.Time, error), s State) error {
 	n, err := readNote(path)
 	if err != nil || s.Holder == nil {
@@ -198,8 +198,8 @@ func Fits(ctx context.Context, address, path string, made func(context.Context) 
 	return r.fits(ctx, n, holder{Node: s.Holder.Node, Log: s.Holder.Log, Made: s.Holder.Made})
 }
 
-// Node returns the name of the machine that the database file at path is of, as Holder has it; empty where no replica
-// was kept of it.
+// Node returns the name of the machine of the database file at path, as in Holder.Node; empty if the file was not kept
+// in a replica.
 func Node(path string) (string, error) {
 	n, err := readNote(path)
 	return n.Node, err

@@ -14,40 +14,41 @@ import (
 	"github.com/superfly/ltx"
 )
 
-// The -wal and its index, https://www.sqlite.org/walformat.html and https://www.sqlite.org/fileformat2.html#walformat.
+// Sizes in the -wal and its index, https://www.sqlite.org/walformat.html and
+// https://www.sqlite.org/fileformat2.html#walformat.
 const (
 	walHeader   = 32
 	frameHeader = 24
-	indexHeader = 48 // of the -shm, where it stands twice
+	indexHeader = 48 // in the -shm, which has two copies
 	pageSize    = 4096
 	frameSize   = frameHeader + pageSize
-	// fileFrames is how many frames go into one file of the log, unless one transaction has more.
+	// fileFrames is the maximum number of frames in one file of the log, unless a single transaction has more.
 	fileFrames = 4096
 )
 
-// errBroken says that the -wal is not the one that was read before: another program has run a checkpoint.
+// errBroken means that the -wal is not the one read before: another program ran a checkpoint.
 var errBroken = errors.New("another program restarted the -wal file")
 
-// walEnd is how far a -wal goes: the salts of its header, the frames that are committed, and the pages of the database
-// with them. The zero value is a -wal without any frame.
+// walEnd is a position in a -wal: the salts of its header, the number of committed frames, and the size of the database
+// in pages at that point. The zero value is a -wal without frames.
 type walEnd struct {
 	salt   [2]uint32
 	frames uint32
 	pages  uint32
 }
 
-// offset is where the frame after the last one begins in the file.
+// offset returns the file offset of the frame after the last one.
 func (e walEnd) offset() int64 { return walHeader + int64(e.frames)*frameSize }
 
-// indexes are the -shm files that this process has read, by name. None is ever closed: the locks of the -wal are POSIX
-// locks on the -shm (those of the database file alone are not), and a process that closes any descriptor of a file
-// loses all its POSIX locks on it. SQLite would go on writing, and let other processes write at the same time.
+// indexes holds the -shm files that this process has read, by name. They are never closed: the locks of the -wal are
+// POSIX locks on the -shm, unlike those of the database file, and a process that closes any descriptor of a file loses
+// all its POSIX locks on it. SQLite would keep writing while other processes could write too.
 var indexes struct {
 	mu   sync.Mutex
 	open map[string][]*os.File
 }
 
-// openIndex returns the -shm that is there now. The caller must not close it.
+// openIndex returns the current -shm. The caller must not close it.
 func openIndex(path string) (*os.File, error) {
 	name := path + "-shm"
 	now, err := os.Stat(name)
@@ -72,8 +73,8 @@ func openIndex(path string) (*os.File, error) {
 	return f, nil
 }
 
-// readIndex returns the end of the -wal as the index of it says, which SQLite keeps in the -shm and changes with each
-// commit. A missing -shm is a -wal without a frame.
+// readIndex returns the end of the -wal according to its index in the -shm, which SQLite updates with each commit. A
+// missing -shm means a -wal without frames.
 func readIndex(path string) (end walEnd, err error) {
 	f, err := openIndex(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -83,7 +84,7 @@ func readIndex(path string) (end walEnd, err error) {
 		return end, err
 	}
 	var b [2 * indexHeader]byte
-	for range 100 { // the two copies differ while a commit writes them
+	for range 100 { // the two copies differ during a commit
 		n, err := f.ReadAt(b[:], 0)
 		if errors.Is(err, io.EOF) && n == 0 {
 			return end, nil
@@ -100,7 +101,7 @@ func readIndex(path string) (end walEnd, err error) {
 	return end, errors.New("the index of the -wal file keeps changing")
 }
 
-// readBackfill returns how many frames of the -wal are in the database file, as its index says.
+// readBackfill returns how many frames of the -wal have been moved into the database file, according to its index.
 func readBackfill(path string) (uint32, error) {
 	f, err := openIndex(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -116,7 +117,7 @@ func readBackfill(path string) (uint32, error) {
 	return binary.NativeEndian.Uint32(b[:]), nil
 }
 
-// parseIndex reads a WalIndexHdr: numbers in the machine's order, the salts as the bytes of the -wal's header.
+// parseIndex reads a WalIndexHdr. Numbers are in native byte order; the salts are copied from the header of the -wal.
 func parseIndex(b []byte) (end walEnd, err error) {
 	if b[12] == 0 { // isInit
 		return end, nil
@@ -131,14 +132,14 @@ func parseIndex(b []byte) (end walEnd, err error) {
 	return end, nil
 }
 
-// changed are the pages that a part of the -wal holds, each as it is at the end of the part.
+// changed holds the pages in a section of the -wal, each as it is at the end of the section.
 type changed struct {
 	from, to walEnd
 	pages    map[uint32][]byte
 }
 
-// readWAL reads the frames after from up to to, or to an earlier commit when they are many. Both are ends of commits of
-// the same -wal; the slices of the result are valid until the next call with the same buffer.
+// readWAL reads the frames from from to to, or only to an earlier commit if there are many. Both positions are ends of
+// commits in the same -wal. The slices of the result are valid until the next call with the same buffer.
 func readWAL(f io.ReaderAt, from, to walEnd, buffer *[]byte) (c changed, err error) {
 	c = changed{from: from, pages: map[uint32][]byte{}}
 	for at := from.frames; ; {
@@ -155,7 +156,7 @@ func readWAL(f io.ReaderAt, from, to walEnd, buffer *[]byte) (c changed, err err
 			return c, err
 		}
 		if end == 0 && at < to.frames {
-			continue // one transaction with more frames than that
+			continue // one transaction has more frames than that
 		}
 		if end == 0 {
 			return c, errBroken
@@ -171,8 +172,8 @@ func readWAL(f io.ReaderAt, from, to walEnd, buffer *[]byte) (c changed, err err
 	return c, nil
 }
 
-// lastCommit returns how many frames the last commit among them ends with, and the pages of the database then; 0 where
-// there is no commit.
+// lastCommit returns the number of frames up to the last commit and the size of the database in pages at that commit; 0
+// if there is no commit.
 func lastCommit(frames []byte, salt [2]uint32) (n int, pages uint32, err error) {
 	for i := range len(frames) / frameSize {
 		h := frames[i*frameSize:]
@@ -191,7 +192,7 @@ func saltOf(b []byte) [2]uint32 {
 	return [2]uint32{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
 }
 
-// header is that of a file of the log; generation says which taking of the lease it comes from.
+// header returns the header of a file of the log. generation is the generation of the lease that writes the file.
 func (c *changed) header(txid, generation uint64) ltx.Header {
 	return ltx.Header{
 		Version: ltx.Version, Flags: ltx.HeaderFlagNoChecksum, PageSize: pageSize, Commit: c.to.pages,
@@ -201,7 +202,7 @@ func (c *changed) header(txid, generation uint64) ltx.Header {
 	}
 }
 
-// walEndOf returns the end of the -wal that a file of the log goes to; without frames where it is of a whole database.
+// walEndOf returns the end of the -wal that a file of the log reaches. It has no frames for a whole copy.
 func walEndOf(h ltx.Header) walEnd {
 	end := walEnd{salt: [2]uint32{h.WALSalt1, h.WALSalt2}, pages: h.Commit}
 	if h.WALOffset > 0 {
@@ -210,8 +211,8 @@ func walEndOf(h ltx.Header) walEnd {
 	return end
 }
 
-// encode writes a file of the log. A page by which the database has grown and that no frame holds was never written
-// by SQLite either: it comes from main, the database file, or is empty.
+// encode writes a file of the log. If the database has grown by a page that is in no frame, SQLite never wrote that
+// page: encode reads it from main, the database file, or leaves it empty.
 func (c *changed) encode(w io.Writer, main io.ReaderAt, txid, generation uint64) error {
 	enc, err := ltx.NewEncoder(w)
 	if err != nil {
@@ -242,7 +243,7 @@ func (c *changed) encode(w io.Writer, main io.ReaderAt, txid, generation uint64)
 	return enc.Close()
 }
 
-// readPage reads a page of the database file; one beyond its end is empty.
+// readPage reads a page of the database file. A page beyond the end of the file is empty.
 func readPage(main io.ReaderAt, no uint32, page []byte) ([]byte, error) {
 	n, err := main.ReadAt(page, int64(no-1)*pageSize)
 	if err != nil && !errors.Is(err, io.EOF) {

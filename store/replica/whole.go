@@ -16,24 +16,25 @@ import (
 )
 
 const (
-	// partPages is how many pages go into one part of a whole database.
+	// partPages is the number of pages in one part of a whole copy.
 	partPages = 1024
-	// partsAtOnce is how many parts are in memory and on their way.
+	// partsAtOnce is the number of parts held in memory and uploaded at once.
 	partsAtOnce = 4
 )
 
-// errMoved says that a checkpoint of another program ran while the whole database was copied.
+// errMoved means that another program ran a checkpoint during a whole copy.
 var errMoved = errors.New("another program checkpointed the -wal file meanwhile")
 
-// whole is a database as it is at one instant: the pages of the database file, or those of the -wal where it has them.
+// whole is the database at one point in time. Pages come from the -wal if it has them, otherwise from the database
+// file.
 type whole struct {
 	main, wal io.ReaderAt
-	newest    map[uint32]uint32 // frames of the -wal by their pages, counted from 0
+	newest    map[uint32]uint32 // newest frame of each page in the -wal, counted from 0
 	end       walEnd
 }
 
-// readWhole returns the database as it is at end, of whose frames backfilled are in the database file. Where that is all
-// of them, the -wal may be written anew, and is not looked at.
+// readWhole returns the database at end. backfilled is the number of its frames that are in the database file. If all
+// of them are, readWhole doesn't read the -wal, which may be restarted.
 func readWhole(files *walFiles, end walEnd, backfilled uint32) (w whole, err error) {
 	w = whole{main: files.main, wal: files.wal, end: end}
 	if backfilled < end.frames {
@@ -52,7 +53,7 @@ func (w whole) page(no uint32, buf []byte) ([]byte, error) {
 	return buf, err
 }
 
-// encode writes the pages into a file of the log.
+// encode writes the pages as a file of the log.
 func (w whole) encode(to io.Writer, h ltx.Header, pages iter.Seq[uint32]) error {
 	enc, err := ltx.NewEncoder(to)
 	if err != nil {
@@ -74,7 +75,7 @@ func (w whole) encode(to io.Writer, h ltx.Header, pages iter.Seq[uint32]) error 
 	return enc.Close()
 }
 
-// pagesFrom yields the pages from one to another, without the one that SQLite never writes.
+// pagesFrom yields the pages first to last, except the lock page, which SQLite never writes.
 func pagesFrom(first, last uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for no := first; no <= last; no++ {
@@ -85,9 +86,9 @@ func pagesFrom(first, last uint32) iter.Seq[uint32] {
 	}
 }
 
-// sendWhole ships the whole database as it is at now, and covers the commits up to note. A large one goes in several
-// files, with the same time. The first of them has one page and leaves last: until then there is a gap, after which no
-// one looks, so that either all of them are in the log or none. captureMu is held.
+// sendWhole ships the whole database at now, and covers the commits up to note. A large database is split into several
+// files with the same time. The first file has one page and leaves last. Until it arrives there is a gap, and
+// everything after it is ignored: either all files are in the log or none. captureMu is held.
 func (s *shipper) sendWhole(note uint64, now walEnd) error {
 	s.copying.Store(true)
 	defer s.copying.Store(false)
@@ -131,7 +132,7 @@ func (s *shipper) sendWhole(note uint64, now walEnd) error {
 	switch {
 	case n == 1:
 		err = s.sendPart(s.copies, w, h, pagesFrom(1, now.pages), new(bytes.Buffer))
-	case h.MinTXID == 1: // a file that begins a log must have all pages
+	case h.MinTXID == 1: // a file that starts a log must have all pages
 		h.Commit = 1
 		fallthrough
 	default:
@@ -143,7 +144,7 @@ func (s *shipper) sendWhole(note uint64, now walEnd) error {
 	s.begun, s.whole, s.end = 0, false, now
 	s.wholes++
 	if backfilled == now.frames {
-		s.sealed = now // the -wal may have begun anew
+		s.sealed = now // the -wal may have restarted
 	}
 	s.txid += uint64(n)
 	s.mu.Lock()
@@ -154,8 +155,8 @@ func (s *shipper) sendWhole(note uint64, now walEnd) error {
 	return nil
 }
 
-// sendParts ships the parts of a whole database after the first of n. The last one has the place in the -wal that the
-// log goes on from, and the page of the last frame before it, by which that place is known again.
+// sendParts ships the parts of a whole copy after the first of n. The last part records the position in the -wal from
+// which the log continues, and contains the page of the last frame before it, which identifies that position later.
 func (s *shipper) sendParts(w whole, h ltx.Header, n int, last uint32) error {
 	group, ctx := errgroup.WithContext(s.copies)
 	group.SetLimit(partsAtOnce)
@@ -179,7 +180,7 @@ func (s *shipper) sendParts(w whole, h ltx.Header, n int, last uint32) error {
 			pages = append(pages, last)
 			slices.Sort(pages)
 		}
-		if len(pages) == 0 { // a copy that was given up had more
+		if len(pages) == 0 { // the copy that was given up had more parts
 			pages = append(pages, 1)
 		}
 		group.Go(func() error {
@@ -188,10 +189,10 @@ func (s *shipper) sendParts(w whole, h ltx.Header, n int, last uint32) error {
 			return s.sendPart(ctx, w, h, slices.Values(pages), b)
 		})
 	}
-	return cmp.Or(group.Wait(), s.copies.Err()) // a stop between two parts leaves some out
+	return cmp.Or(group.Wait(), s.copies.Err()) // a stop between two parts leaves some out, although all Puts succeeded
 }
 
-// sendPart ships some pages; b is memory for them.
+// sendPart ships some pages. b is a buffer for them.
 func (s *shipper) sendPart(
 	ctx context.Context, w whole, h ltx.Header, pages iter.Seq[uint32], b *bytes.Buffer,
 ) error {
@@ -206,8 +207,7 @@ func (s *shipper) sendPart(
 	return err
 }
 
-// stayed returns errMoved where a checkpoint ran since the -wal was at an end, of whose frames backfilled were in the
-// database file.
+// stayed returns errMoved if a checkpoint ran after the -wal was at end with backfilled frames in the database file.
 func (s *shipper) stayed(end walEnd, backfilled uint32) error {
 	now, err := readIndex(s.path)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *shipper) stayed(end walEnd, backfilled uint32) error {
 	case err != nil:
 		return err
 	case now.salt == end.salt && after == backfilled, now.frames == 0 && end.frames == 0,
-		backfilled == end.frames && after == 0: // it has begun anew
+		backfilled == end.frames && after == 0: // the -wal has restarted
 		return nil
 	}
 	return errMoved

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPut puts objects as the log of a replica does: to a storage in this process over
-// loopback, whose work is counted too; into a folder; and with no network, which is what the client costs alone.
+// BenchmarkPut puts objects like the log of a replica: to a storage in this process over loopback, including the
+// storage's own work; into a folder; and without a network, which shows the cost of the client.
 func BenchmarkPut(b *testing.B) {
 	for _, size := range []int{4 << 10, 1 << 20} {
 		body := bytes.Repeat([]byte("0123456789abcdef"), size/16)
@@ -39,7 +39,7 @@ func benchmarkPut(b *testing.B, kind string, writers int, body []byte) {
 	var nth atomic.Int64
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			// Keys come back, so that a storage in memory stays small.
+			// Keys repeat, which keeps a storage in memory small.
 			key := fmt.Sprintf("ltx/0/%016x", nth.Add(1)%256)
 			if _, err := bucket.Put(b.Context(), key, body, Condition{}); err != nil {
 				b.Fatal(err)
@@ -48,7 +48,7 @@ func benchmarkPut(b *testing.B, kind string, writers int, body []byte) {
 	})
 }
 
-// swallowing reads requests and answers them.
+// swallowing is a transport that reads requests and answers them.
 type swallowing struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -59,7 +59,7 @@ func (swallowing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
-// BenchmarkGet reads objects whole.
+// BenchmarkGet reads whole objects.
 func BenchmarkGet(b *testing.B) {
 	for _, size := range []int{4 << 10, 1 << 20} {
 		for _, kind := range []string{"s3", "file"} {

@@ -19,7 +19,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// storage returns a bucket in a storage for tests, which waits for nothing and uploads in parts of 1 KiB.
+// storage returns a bucket in a test storage. It doesn't wait before retries and uploads parts of 1 KiB.
 func storage(t testing.TB) (*s3, *objectstest.Server) {
 	t.Helper()
 	server := objectstest.New(t)
@@ -34,7 +34,7 @@ func storage(t testing.TB) (*s3, *objectstest.Server) {
 	return bucket, server
 }
 
-// inFolder returns a bucket that is a folder.
+// inFolder returns a bucket in a folder.
 func inFolder(t testing.TB) *folder {
 	t.Helper()
 	name, err := os.MkdirTemp(t.TempDir(), "")
@@ -48,7 +48,7 @@ func inFolder(t testing.TB) *folder {
 	return b.(*mount).here
 }
 
-// onBoth runs a test over both kinds of buckets.
+// onBoth runs a test with both kinds of buckets.
 func onBoth(t *testing.T, test func(t *testing.T, b Bucket)) {
 	t.Run("s3", func(t *testing.T) {
 		b, _ := storage(t)
@@ -66,7 +66,7 @@ func put(t testing.TB, b Bucket, key, body string) string {
 	return etag
 }
 
-// get returns what a bucket gives of an object.
+// get returns the content of an object from offset, up to size bytes.
 func get(t testing.TB, b Bucket, key string, offset, size int64) string {
 	t.Helper()
 	r, err := b.Get(t.Context(), key, offset, size)
@@ -127,7 +127,7 @@ func TestConditionsHold(t *testing.T) {
 	})
 }
 
-// Of all that write at once, one wins.
+// If several writers put the same key at once, one of them wins.
 func TestOneWriterWins(t *testing.T) {
 	onBoth(t, func(t *testing.T, b Bucket) {
 		etag := put(t, b, "match", "first")
@@ -206,7 +206,7 @@ func TestWhatIsNotThere(t *testing.T) {
 }
 
 func TestListings(t *testing.T) {
-	// In the order of bytes a folder's slash comes after - and . and before digits.
+	// In byte order the slash of a folder sorts after - and . and before digits.
 	all := []string{
 		"a", "b-c", "b.txt", "b/1", "b/1.x", "b/10/x", "b/2", "b/é ü+%&?#=<>\"'", "b0", "c/d/e/f", "ltx/0000.ltx", "z~",
 	}
@@ -235,7 +235,7 @@ func TestListings(t *testing.T) {
 				t.Errorf("%s has %q", info.Key, got)
 			}
 			if info.Key == "b/2" {
-				break // a listing may be left
+				break // breaking out of a listing is allowed
 			}
 		}
 		if err := b.Delete(t.Context(), append([]string{"none"}, all[:11]...)...); err != nil {
@@ -347,7 +347,7 @@ func TestContextsEnd(t *testing.T) {
 		}
 		ctx, cancel = context.WithCancel(t.Context())
 		source := io.MultiReader(strings.NewReader(strings.Repeat("2", 5000)), readerFunc(func(p []byte) (int, error) {
-			cancel() // while the stream has no end
+			cancel() // in the middle of the endless stream
 			return len(p), nil
 		}))
 		if _, err := b.PutStream(ctx, "key", source); !errors.Is(err, context.Canceled) {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Owns reports whether the object holds just these bytes, so that a Put of them that was refused or had no answer was
-// done all the same. An object that is not there holds other bytes.
+// Owns reports whether the object has exactly this content. The caller uses it to find out whether a Put that was
+// refused or not answered has succeeded. It returns false if there is no object.
 func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) {
 	info, err := b.Head(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -28,7 +28,7 @@ func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) 
 	if sum := md5.Sum(body); info.ETag == hex.EncodeToString(sum[:]) {
 		return true, nil
 	}
-	// An ETag may be any text, and looks like an MD5 of the content without being one where the storage encrypts.
+	// An ETag can be any text. If the storage encrypts, it looks like the MD5 of the content but isn't.
 	r, err := b.Get(ctx, key, 0, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -41,8 +41,8 @@ func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) 
 	return err == nil && bytes.Equal(got, body), err
 }
 
-// Own reports whether the object holds just these bytes, as Owns does. While the bucket gives no answer it asks again
-// until ctx is done, and then reports false: the caller looks at ctx before it believes that.
+// Own is Owns, but while the bucket doesn't answer it retries until ctx is done. It then returns false, so the caller
+// must check ctx before it relies on false.
 func Own(ctx context.Context, b Bucket, key string, body []byte) bool {
 	for try := 0; ; try++ {
 		own, err := Owns(ctx, b, key, body)
@@ -52,8 +52,8 @@ func Own(ctx context.Context, b Bucket, key string, body []byte) bool {
 	}
 }
 
-// Probe writes to the bucket and removes what it wrote, and returns an error where the bucket can't be reached, may not
-// be written, or does not keep the conditions of Put, on which a lease stands.
+// Probe writes an object to the bucket and removes it. It returns an error if the bucket can't be reached or written,
+// or ignores the conditions of Put, which the lease depends on.
 func Probe(ctx context.Context, b Bucket) (err error) {
 	key := "probe-" + strings.ToLower(rand.Text())
 	defer func() {
@@ -106,14 +106,14 @@ func Probe(ctx context.Context, b Bucket) (err error) {
 	return nil
 }
 
-// probePut puts an object of this process alone, until an answer says that it is there.
+// probePut puts an object that only this process uses, and retries until the storage confirms it.
 func probePut(ctx context.Context, b Bucket, key string, body []byte, cond Condition) (string, error) {
 	for try := 0; ; try++ {
 		etag, err := b.Put(ctx, key, body, cond)
 		switch {
 		case err == nil:
 			return etag, nil
-		case errors.Is(err, ErrPrecondition) && try > 0: // an earlier try may have done it
+		case errors.Is(err, ErrPrecondition) && try > 0: // an earlier attempt may have written it
 			if own, headErr := Owns(ctx, b, key, body); headErr == nil && own {
 				info, headErr := b.Head(ctx, key)
 				return info.ETag, headErr

@@ -18,22 +18,23 @@ import (
 )
 
 const (
-	// privateFolder has files that are being written, and the lock: no key leads into it.
+	// privateFolder holds the lock and files that are being written. No key leads into it.
 	privateFolder = ".newsletterd"
 	lockFile      = privateFolder + "/lock"
-	// staleAfter is when a file that was being written is given up. It is written to all the time until then.
+	// staleAfter is the age at which an unfinished file is removed. A file that is still being written is never that
+	// old.
 	staleAfter = time.Hour
 )
 
-// folder is a bucket that is a folder: each object is a file of its name. Other processes may use it at the same time,
-// on a file system of this machine.
+// folder is a bucket in a folder. Each object is a file named after its key. Other processes can use the folder at the
+// same time if it is on a local file system.
 type folder struct {
 	root *os.Root
 	now  func() time.Time
 }
 
-// openFolder opens a folder, which must be there: one that is made where a disk isn't mounted looks like a good one. It
-// writes nothing, so that commands that only look leave the folder as it is.
+// openFolder opens a folder. The folder must exist: a new folder in place of a missing disk would look valid.
+// openFolder creates nothing, so read-only commands leave the folder unchanged.
 func openFolder(name string) (*folder, error) {
 	root, err := os.OpenRoot(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,10 +53,10 @@ func openFolder(name string) (*folder, error) {
 	return b, nil
 }
 
-// sweep removes what processes that have ended were writing.
+// sweep removes unfinished files of processes that have ended.
 func (b *folder) sweep() error {
 	entries, err := b.entries(privateFolder)
-	if errors.Is(err, fs.ErrNotExist) { // nothing was written yet
+	if errors.Is(err, fs.ErrNotExist) { // no object was written yet
 		return nil
 	}
 	if err != nil {
@@ -65,7 +66,7 @@ func (b *folder) sweep() error {
 		name := privateFolder + "/" + e.Name()
 		info, err := b.root.Lstat(name)
 		if err == nil && name != lockFile && b.now().Sub(info.ModTime()) > staleAfter {
-			_ = b.root.Remove(name) // another process may have been first
+			_ = b.root.Remove(name) // another process may have removed it first
 		}
 	}
 	return nil
@@ -101,7 +102,7 @@ func (b *folder) write(ctx context.Context, key string, r io.Reader, cond Condit
 	}
 	defer func() {
 		if cond.Absent || err != nil { // otherwise it has been renamed
-			_ = b.root.Remove(temp) // what is left is swept
+			_ = b.root.Remove(temp) // sweep removes it later
 		}
 	}()
 	sum := sha256.New()
@@ -125,7 +126,7 @@ func (b *folder) write(ctx context.Context, key string, r io.Reader, cond Condit
 	return info, err
 }
 
-// openPrivate makes a file in the private folder, and that folder where it is missing.
+// openPrivate creates a file in the private folder, and the folder if it is missing.
 func (b *folder) openPrivate(name string, flag int) (*os.File, error) {
 	f, err := b.root.OpenFile(name, flag, 0o600)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +138,7 @@ func (b *folder) openPrivate(name string, flag int) (*os.File, error) {
 	return b.root.OpenFile(name, flag, 0o600)
 }
 
-// fillFile writes r to the disk.
+// fillFile writes r to the file and syncs it to the disk.
 func fillFile(f *os.File, r io.Reader, sum hash.Hash) (Info, error) {
 	size, err := io.Copy(io.MultiWriter(f, sum), r)
 	if err != nil {
@@ -153,14 +154,14 @@ func fillFile(f *os.File, r io.Reader, sum hash.Hash) (Info, error) {
 	return Info{Size: size, ETag: hex.EncodeToString(sum.Sum(nil)), Modified: st.ModTime()}, nil
 }
 
-// place gives a file that is written its name, if the condition holds.
+// place renames a finished file to its key if the condition holds.
 func (b *folder) place(ctx context.Context, temp, key string, cond Condition) error {
 	if cond.Absent && cond.Match == "" {
-		err := b.root.Link(temp, key) // one step, with no lock
+		err := b.root.Link(temp, key) // atomic, needs no lock
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		// What stands there may be our own, from a Put that failed after this step: it must be on the disk, too.
+		// The file there may be our own, from a Put that failed after the link. Sync the folder for that case too.
 		return cmp.Or(b.syncFolder(path.Dir(key)), ErrPrecondition)
 	}
 	unlock, err := b.lock(ctx)
@@ -180,7 +181,7 @@ func (b *folder) place(ctx context.Context, temp, key string, cond Condition) er
 	return b.root.Rename(temp, key)
 }
 
-// makeFolders makes a folder and those above it, so that they outlast a power failure.
+// makeFolders creates a folder and its parents, and syncs them to survive a power failure.
 func (b *folder) makeFolders(name string) error {
 	if st, err := b.root.Lstat(name); err == nil && st.IsDir() {
 		return nil
@@ -204,7 +205,7 @@ func (b *folder) syncFolder(name string) error {
 	return f.Sync()
 }
 
-// lock keeps other writers out, of this process and others, until unlock is called.
+// lock keeps out other writers of this and other processes until unlock is called.
 func (b *folder) lock(ctx context.Context) (unlock func(), err error) {
 	f, err := b.openPrivate(lockFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -235,7 +236,7 @@ func (b *folder) open(key string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() { // a folder is no object
+	if err == nil && !st.Mode().IsRegular() { // a folder is not an object
 		err = &fs.PathError{Op: "open", Path: key, Err: fs.ErrNotExist}
 	}
 	if err != nil {
@@ -245,7 +246,7 @@ func (b *folder) open(key string) (*os.File, fs.FileInfo, error) {
 	return f, st, nil
 }
 
-// Head implements Bucket. It reads the file.
+// Head implements Bucket. It reads the whole file for the ETag.
 func (b *folder) Head(ctx context.Context, key string) (Info, error) {
 	f, st, err := b.open(key)
 	if err != nil {
@@ -288,7 +289,7 @@ func (b *folder) Delete(ctx context.Context, keys ...string) error {
 			return err
 		}
 		st, err := b.root.Lstat(key)
-		if err == nil && !st.Mode().IsRegular() { // a folder is no object
+		if err == nil && !st.Mode().IsRegular() { // a folder is not an object
 			continue
 		}
 		if err == nil {
@@ -329,7 +330,7 @@ func (b *folder) Remove(ctx context.Context, key, etag string) error {
 	return cmp.Or(err, b.syncFolder(path.Dir(key)))
 }
 
-// fileRange is a part of a file that is open.
+// fileRange is a section of an open file.
 type fileRange struct {
 	contextReader
 	f *os.File

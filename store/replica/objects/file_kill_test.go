@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestMain is also the process that TestKilledWriters kills.
+// TestMain also serves as the process that TestKilledWriters kills.
 func TestMain(m *testing.M) {
 	if address := os.Getenv("OBJECTS_TEST_WRITER"); address != "" {
 		writeUntilKilled(address)
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bodyOf returns what the nth object has: more than one write to a file takes.
+// bodyOf returns the content of the nth object, which takes more than one write.
 func bodyOf(n int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%d ", n), 5000) }
 
 func writeUntilKilled(address string) {
@@ -41,7 +41,8 @@ func writeUntilKilled(address string) {
 	os.Exit(1)
 }
 
-// Of a process that is killed, what it has put is there, and what it was putting is there whole or not at all.
+// When a process is killed, the objects that it has put are there, and an unfinished one is there completely or not at
+// all.
 func TestKilledWriters(t *testing.T) {
 	rounds := 5
 	if testing.Short() {
@@ -62,7 +63,7 @@ func TestKilledWriters(t *testing.T) {
 		written := 0
 		for lines := bufio.NewScanner(out); lines.Scan(); written++ {
 			if written == 20+7*round {
-				_ = writer.Process.Kill() // the lines that it has written are read to their end
+				_ = writer.Process.Kill() // the lines already written are still read to the end
 			}
 		}
 		_ = writer.Wait()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// List implements Bucket. It leaves out what is no regular file.
+// List implements Bucket. It skips everything except regular files.
 func (b *folder) List(ctx context.Context, prefix, after string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		_, err := b.walk(ctx, "", prefix, after, func(info Info) bool { return yield(info, nil) })
@@ -20,20 +20,20 @@ func (b *folder) List(ctx context.Context, prefix, after string) iter.Seq2[Info,
 	}
 }
 
-// walk yields what is in a folder, whose name is empty or ends in a slash, and in those below it. It reports whether to
-// go on.
+// walk yields the objects in a folder and its subfolders. name is empty or ends in a slash. walk reports whether to
+// continue.
 func (b *folder) walk(ctx context.Context, name, prefix, after string, yield func(Info) bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	entries, err := b.entries(strings.TrimSuffix("./"+name, "/"))
-	if errors.Is(err, fs.ErrNotExist) { // it may go while we look
+	if errors.Is(err, fs.ErrNotExist) { // it may disappear during the walk
 		return true, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	keys := make([]string, 0, len(entries)) // those of folders with a slash, which is what they are sorted by
+	keys := make([]string, 0, len(entries)) // folders end in a slash, which affects the order
 	for _, e := range entries {
 		key := name + e.Name()
 		switch {
@@ -69,7 +69,7 @@ func (b *folder) walk(ctx context.Context, name, prefix, after string, yield fun
 	return true, nil
 }
 
-// entries returns what is in a folder, in no order.
+// entries returns the entries of a folder, unsorted.
 func (b *folder) entries(name string) ([]fs.DirEntry, error) {
 	f, err := b.root.Open(name)
 	if err != nil {

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// tryLock returns an error: there are no locks that end with their process.
+// tryLock always fails: this system has no locks that are released when their process ends.
 func tryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// tryLock reports whether the file could be locked, which lasts until it is closed.
+// tryLock tries to lock the file and reports whether it succeeded. The lock lasts until the file is closed.
 func tryLock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {

@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// mount is a bucket that is the folder of a name: when its disk is unmounted and mounted again, it goes on with what is
-// there then. Meanwhile each operation fails, and none writes to the disk below or says that an object is not there.
+// mount is a bucket in the folder of a given path. If its disk is unmounted and mounted again, mount continues with the
+// new contents. In between every operation fails: mount neither writes to the underlying disk nor reports that an
+// object doesn't exist.
 type mount struct {
 	name string
 
@@ -26,15 +27,15 @@ func openMount(name string) (Bucket, error) {
 	return &mount{name: name, here: f}, nil
 }
 
-// folder returns the folder that is there now. Another one than before must have been written to by this program: the
-// folder below a disk that is not mounted was not.
+// folder returns the folder currently at the path. If it is not the same folder as before, it must contain a file
+// written by newsletterd; the empty folder below an unmounted disk doesn't.
 func (m *mount) folder() (*folder, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now, err := os.Stat(m.name)
 	if err != nil {
 		return nil, fmt.Errorf("the folder is missing; check that its disk is mounted "+
-			"(%v)", err) // not fs.ErrNotExist: of an object
+			"(%v)", err) // not fs.ErrNotExist, which would mean a missing object
 	}
 	then, err := m.here.root.Stat(".")
 	if err == nil && os.SameFile(now, then) {
@@ -48,7 +49,7 @@ func (m *mount) folder() (*folder, error) {
 		next.root.Close()
 		return nil, fmt.Errorf("the folder %s has changed and is empty; check that its disk is mounted", m.name)
 	}
-	m.here = next // what goes on in the one before is left to end there
+	m.here = next // operations in the previous folder can finish there
 	return next, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// No one else can read what is kept, whatever the umask.
+// Only the owner can read stored files, whatever the umask.
 func TestFilesAreOfTheirOwner(t *testing.T) {
 	b := inFolder(t)
 	put(t, b, "ltx/0/file", "1")
@@ -37,7 +37,7 @@ func TestFilesAreOfTheirOwner(t *testing.T) {
 	}
 }
 
-// What was being written when a process died goes when the folder is opened again, and nothing else.
+// Opening a folder removes only the unfinished files of dead processes.
 func TestWhatWasBeingWrittenIsSwept(t *testing.T) {
 	b := inFolder(t)
 	put(t, b, "file", "1")
@@ -65,7 +65,7 @@ func TestWhatWasBeingWrittenIsSwept(t *testing.T) {
 	}
 }
 
-// A Put leaves its object and nothing else, whether it is done, refused or fails.
+// A Put leaves only its object, whether it succeeds, is refused or fails.
 func TestPutsLeaveNothingElse(t *testing.T) {
 	b := inFolder(t)
 	etag := put(t, b, "file", "1")
@@ -91,7 +91,7 @@ func TestPutsLeaveNothingElse(t *testing.T) {
 	}
 }
 
-// A Put with Match waits for who holds the lock, and not longer than it may.
+// A Put with Match waits for the holder of the lock, but not beyond its deadline.
 func TestLocksAreWaitedFor(t *testing.T) {
 	b := inFolder(t)
 	etag := put(t, b, "file", "1")
@@ -115,7 +115,7 @@ func TestLocksAreWaitedFor(t *testing.T) {
 	}
 }
 
-// Links lead nowhere out of the folder, and are no objects.
+// Links can't lead out of the folder, and are not objects.
 func TestLinksAreNotFollowedOut(t *testing.T) {
 	b := inFolder(t)
 	outside := filepath.Join(t.TempDir(), "secret")
@@ -133,7 +133,7 @@ func TestLinksAreNotFollowedOut(t *testing.T) {
 	}
 }
 
-// A folder that is missing is not made, and looking at one that is there leaves it as it is.
+// Opening creates no folder, and reading leaves an existing folder unchanged.
 func TestFoldersAreNotMade(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "replica")
 	if _, err := Open("file://"+name, nil); err == nil || !strings.Contains(err.Error(), "Mount its disk, or create") {
@@ -157,8 +157,8 @@ func TestFoldersAreNotMade(t *testing.T) {
 	}
 }
 
-// While the disk of a folder is not mounted each operation fails, with no word of what objects there are; then it goes
-// on.
+// While the disk of a folder is not mounted, every operation fails and says nothing about objects. Afterwards the
+// bucket works again.
 func TestFoldersThatAreUnmounted(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "replica")
 	if err := os.Mkdir(name, 0o700); err != nil {

@@ -15,12 +15,12 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// Writers that add a line to one object, each by what it has read, lose none and add none twice: not when answers are
-// lost, and not when two of them ask at once.
+// Several writers append lines to one object, each based on the content it has read. No line is lost or added twice,
+// even if answers are lost or two writers write at once.
 func TestEachWriteCountsOnce(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		b := inFolder(t)
-		other, err := Open("file://"+b.root.Name(), nil) // as another process has it
+		other, err := Open("file://"+b.root.Name(), nil) // what another process would open
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func checkHistory(t *testing.T, buckets ...Bucket) {
 	}
 	wg.Wait()
 	text, _, err := readLines(ctx, buckets[0])
-	for err != nil && ctx.Err() == nil { // the storage may fail four times in a row
+	for err != nil && ctx.Err() == nil { // the storage can fail four times in a row
 		text, _, err = readLines(ctx, buckets[0])
 	}
 	if err != nil {
@@ -83,7 +83,7 @@ func checkHistory(t *testing.T, buckets ...Bucket) {
 	}
 }
 
-// addLine adds a line once.
+// addLine adds a line exactly once.
 func addLine(ctx context.Context, b Bucket, line string) error {
 	for {
 		text, cond, err := readLines(ctx, b)
@@ -106,7 +106,7 @@ func addLine(ctx context.Context, b Bucket, line string) error {
 				return err
 			}
 		}
-		// The line is there where an earlier try put it, and others may have added theirs since.
+		// An earlier attempt may have added the line, and others may have added theirs since.
 		for {
 			there, _, err := readLines(ctx, b)
 			if ctx.Err() != nil {
@@ -123,7 +123,7 @@ func addLine(ctx context.Context, b Bucket, line string) error {
 	}
 }
 
-// readLines returns the object and the condition of its ETag.
+// readLines returns the object and a condition with its ETag.
 func readLines(ctx context.Context, b Bucket) (text string, cond Condition, err error) {
 	info, err := b.Head(ctx, "lines")
 	if err != nil {

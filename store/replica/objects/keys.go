@@ -20,30 +20,31 @@ import (
 	"time"
 )
 
-// credentials are what a storage gives to those who may use it.
+// credentials holds keys to a storage.
 type credentials struct {
 	id, secret, session string
-	expires             time.Time // zero: never
+	expires             time.Time // zero: they don't expire
 }
 
 const (
-	renewBefore  = 5 * time.Minute  // of their end, keys that end are asked for again
-	renewPause   = 30 * time.Second // after keys could not be renewed, while the old ones are still good
-	keysTimeout  = 5 * time.Second  // of a question for keys
-	maxKeyAnswer = 64 << 10         // bytes of what answers it, and of a token's file
+	renewBefore  = 5 * time.Minute  // renew keys this long before they expire
+	renewPause   = 30 * time.Second // pause after a failed renewal, while the old keys are still valid
+	keysTimeout  = 5 * time.Second  // timeout of a request for keys
+	maxKeyAnswer = 64 << 10         // maximum size in bytes of its answer, and of a token file
 )
 
-// keyring holds the keys of a storage and renews those that end. It is safe for concurrent use: one asks, others wait.
+// keyring holds the keys of a storage and renews them before they expire. It is safe for concurrent use: one caller
+// requests new keys, the others wait.
 type keyring struct {
-	fetch func(context.Context) (credentials, error) // nil: held stays for good
+	fetch func(context.Context) (credentials, error) // nil: held never changes
 
 	mu     sync.Mutex
 	held   credentials
-	asked  time.Time // for keys, at last
-	hidden []string  // secrets of the keys before these, which answers may still name
+	asked  time.Time // time of the last request for keys
+	hidden []string  // secrets of earlier keys, which answers can still contain
 }
 
-// get returns keys that are good at now. Its error names no secret.
+// get returns keys that are valid at now. Its error contains no secret.
 func (k *keyring) get(ctx context.Context, now time.Time) (credentials, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -70,7 +71,8 @@ func (k *keyring) get(ctx context.Context, now time.Time) (credentials, error) {
 	return k.held, nil
 }
 
-// forget has the next get ask for keys, for the storage takes these for expired. It reports whether that may help.
+// forget makes the next get request new keys, because the storage considers the current ones expired. It reports
+// whether that can help.
 func (k *keyring) forget() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -81,7 +83,7 @@ func (k *keyring) forget() bool {
 	return true
 }
 
-// secrets returns what no text may have.
+// secrets returns the strings that must not appear in any text.
 func (k *keyring) secrets() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,7 +96,7 @@ func (c *credentials) secrets() []string {
 	return slices.DeleteFunc([]string{c.secret, c.session, c.id}, func(s string) bool { return s == "" })
 }
 
-// check returns what can't be right about keys.
+// check returns an error if the keys are obviously invalid.
 func (c *credentials) check() error {
 	if c.id == "" || c.secret == "" ||
 		strings.ContainsFunc(c.id+c.secret+c.session, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -103,8 +105,8 @@ func (c *credentials) check() error {
 	return nil
 }
 
-// ringFrom returns where keys come from: with instance, from the role of the machine; else the environment has them or
-// says who gives them.
+// ringFrom returns a keyring. If instance is true, the keys come from the role of the machine. Otherwise the
+// environment has them or names their source.
 func ringFrom(env func(string) string, region string, instance bool) (*keyring, error) {
 	web := env("AWS_WEB_IDENTITY_TOKEN_FILE")
 	keys, given, err := keysFrom(env)
@@ -131,8 +133,8 @@ func ringFrom(env func(string) string, region string, instance bool) (*keyring, 
 	return nil, fmt.Errorf("%s and %s are missing in the environment", EnvKeyID, EnvSecretKey)
 }
 
-// checkGiver refuses an address to which tokens for keys would go without TLS, other than this machine and the hosts
-// that a cloud has for that.
+// checkGiver refuses an address that would receive tokens without TLS, unless it is this machine or one of hosts, which
+// a cloud provides for this purpose.
 func checkGiver(address string, hosts ...string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
@@ -143,7 +145,7 @@ func checkGiver(address string, hosts ...string) error {
 	return nil
 }
 
-// instanceRole asks the metadata service of EC2, in its second version
+// instanceRole requests keys from version 2 of the EC2 metadata service
 // (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-metadata-security-credentials.html).
 func instanceRole(base string) func(context.Context) (credentials, error) {
 	client := giverClient(base)
@@ -170,7 +172,7 @@ func instanceRole(base string) func(context.Context) (credentials, error) {
 	}
 }
 
-// roleKeys reads the JSON that the metadata service answers with.
+// roleKeys parses the JSON answer of the metadata service.
 func roleKeys(text []byte) (credentials, error) {
 	var a struct {
 		AccessKeyID     string `json:"AccessKeyId"`
@@ -185,7 +187,7 @@ func roleKeys(text []byte) (credentials, error) {
 	return c, c.check()
 }
 
-// webIdentity trades the token in a file, which Kubernetes renews, for keys of a role
+// webIdentity exchanges the token in a file, which Kubernetes renews, for keys of a role
 // (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html).
 func webIdentity(base, role, session, tokenFile string) func(context.Context) (credentials, error) {
 	client := giverClient(base)
@@ -217,7 +219,7 @@ func webIdentity(base, role, session, tokenFile string) func(context.Context) (c
 	}
 }
 
-// readToken returns what is in a token's file.
+// readToken returns the content of a token file.
 func readToken(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -231,7 +233,7 @@ func readToken(path string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// giverClient returns what asks for keys. Without TLS it goes through no proxy.
+// giverClient returns a client for requesting keys. Without TLS it uses no proxy.
 func giverClient(address string) *http.Client {
 	t := &http.Transport{
 		DialContext: (&net.Dialer{Timeout: keysTimeout}).DialContext, TLSHandshakeTimeout: keysTimeout,
@@ -245,11 +247,11 @@ func giverClient(address string) *http.Client {
 	}
 }
 
-// knownCode is the code of a refusal that an error may have.
+// knownCode matches the error codes that an error may quote.
 var knownCode = regexp.MustCompile(`^[A-Za-z.]{1,64}$`)
 
-// askGiver asks with one header. Its error has the status and the code of a refusal, and nothing else that was sent or
-// answered.
+// askGiver sends a request with one header. Its error contains only the status and the code of a refusal, nothing else
+// that was sent or received.
 func askGiver(ctx context.Context, client *http.Client, method, address, body, name, value string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
@@ -270,7 +272,7 @@ func askGiver(ctx context.Context, client *http.Client, method, address, body, n
 			Code string `xml:"Error>Code"`
 		}
 		if xml.Unmarshal(text, &said) != nil {
-			_ = json.Unmarshal(text, &said) // the status is enough
+			_ = json.Unmarshal(text, &said) // the status is enough if this fails
 		}
 		if knownCode.MatchString(said.Code) {
 			return nil, fmt.Errorf("response %d %s", resp.StatusCode, said.Code)
@@ -286,7 +288,7 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// keysFrom returns the keys that the environment has, and whether it has any.
+// keysFrom returns the keys in the environment, and whether there are any.
 func keysFrom(env func(string) string) (keys credentials, given bool, err error) {
 	const ours, theirs = "NEWSLETTERD_REPLICA_", "AWS_"
 	for _, prefix := range []string{ours, theirs} {

@@ -16,14 +16,14 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// giver gives keys for the storage of these tests, as the services of a cloud do, each time under another id.
+// giver issues keys for the test storage like the services of a cloud, each time with a new id.
 type giver struct {
 	server *httptest.Server
 	secret string
-	token  atomic.Value // what a workload must show
+	token  atomic.Value // token that a workload must present
 	given  atomic.Int64
 	broken atomic.Bool
-	ends   atomic.Int64 // seconds from now at which keys end
+	ends   atomic.Int64 // validity of issued keys in seconds
 }
 
 func newGiver(t *testing.T) *giver {
@@ -75,7 +75,7 @@ func (g *giver) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// each opens the bucket with keys of each kind of role.
+// each runs the test with a bucket for each kind of role.
 func (g *giver) each(t *testing.T, test func(t *testing.T, b *s3)) {
 	file := filepath.Join(t.TempDir(), "token")
 	for name, c := range map[string]struct{ env, query string }{
@@ -104,7 +104,7 @@ func (g *giver) show(t *testing.T, file, token string) {
 	}
 }
 
-// Keys of a role are asked for once, renewed before they end, and used while they can't be renewed.
+// Keys of a role are requested once, renewed before they expire, and used while the renewal fails.
 func TestKeysOfARole(t *testing.T) {
 	g := newGiver(t)
 	g.each(t, func(t *testing.T, b *s3) {
@@ -136,7 +136,7 @@ func TestKeysOfARole(t *testing.T) {
 	})
 }
 
-// Keys that end soon are asked for once in a while, and those that have ended already are none.
+// Keys that expire soon are renewed at intervals, and expired keys are rejected.
 func TestKeysThatEndSoon(t *testing.T) {
 	g := newGiver(t)
 	g.each(t, func(t *testing.T, b *s3) {
@@ -157,7 +157,7 @@ func TestKeysThatEndSoon(t *testing.T) {
 	})
 }
 
-// What gives no keys is named, with the code of the refusal and no secret.
+// Errors name the service that issues no keys and the code of the refusal, but no secret.
 func TestRolesThatAreRefused(t *testing.T) {
 	g := newGiver(t)
 	g.each(t, func(t *testing.T, b *s3) {
@@ -193,7 +193,7 @@ func TestRolesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A storage that takes keys for expired gets others at once.
+// If the storage considers keys expired, new ones are requested immediately.
 func TestExpiredKeysAreReplaced(t *testing.T) {
 	g := newGiver(t)
 	g.each(t, func(t *testing.T, b *s3) {

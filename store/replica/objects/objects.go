@@ -11,58 +11,59 @@ import (
 	"unicode/utf8"
 )
 
-// Info is what a bucket knows of an object.
+// Info describes an object.
 type Info struct {
 	Key  string
 	Size int64
-	// ETag changes with the content. A listing of a folder leaves it empty, for it would have to read each file.
+	// ETag changes with the content. It is empty in the listing of a folder, because computing it would read every
+	// file.
 	ETag string
-	// Modified is when the object was written, by the clock of the storage.
+	// Modified is the time when the object was written, by the clock of the storage.
 	Modified time.Time
 }
 
-// Condition is what must hold for a Put to have an effect. The zero value always holds.
+// Condition must hold for a Put to have an effect. The zero value always holds.
 type Condition struct {
-	Absent bool   // there is no object with the key (If-None-Match: *)
+	Absent bool   // no object has the key (If-None-Match: *)
 	Match  string // the object has this ETag (If-Match)
 }
 
-// Bucket holds objects by their keys. All methods are safe for concurrent use. Keys are paths without a leading slash,
-// in UTF-8, of 512 bytes at most; an invalid one is an error of every method.
+// Bucket stores objects by key. All methods are safe for concurrent use. Keys are UTF-8 paths without a leading slash,
+// at most 512 bytes long; every method returns an error for an invalid key.
 type Bucket interface {
-	// Put writes an object whole and returns its ETag. It fails with ErrPrecondition where the condition does not hold,
-	// and with ErrAmbiguous where the object may or may not have been written.
+	// Put writes a whole object and returns its ETag. It returns ErrPrecondition if the condition does not hold, and
+	// ErrAmbiguous if the object may or may not have been written.
 	Put(ctx context.Context, key string, body []byte, cond Condition) (etag string, err error)
-	// PutStream writes what is read from r, of any size. Nothing is seen of it before it is whole.
+	// PutStream writes the content of r, which can have any size. The object becomes visible only when it is complete.
 	PutStream(ctx context.Context, key string, r io.Reader) (Info, error)
-	// Get reads size bytes from offset on, or fewer where the object ends before; size 0 means to its end. The error is
-	// fs.ErrNotExist where there is no such object. The caller closes the reader.
+	// Get reads size bytes starting at offset, or fewer if the object ends earlier; size 0 means to the end. It returns
+	// fs.ErrNotExist if there is no such object. The caller closes the reader.
 	Get(ctx context.Context, key string, offset, size int64) (io.ReadCloser, error)
-	// Head returns fs.ErrNotExist where there is no such object.
+	// Head returns the Info of an object, or fs.ErrNotExist if there is no such object.
 	Head(ctx context.Context, key string) (Info, error)
-	// List yields the objects whose keys begin with prefix and come after the key after, in ascending order of their
-	// bytes. It ends with the first error.
+	// List yields the objects whose keys start with prefix and sort after the key after, in ascending byte order. It
+	// stops at the first error.
 	List(ctx context.Context, prefix, after string) iter.Seq2[Info, error]
-	// Delete removes objects. What isn't there is no error.
+	// Delete removes objects. A missing object is not an error.
 	Delete(ctx context.Context, keys ...string) error
-	// Remove removes an object if it has this ETag, and returns ErrPrecondition where it has another one. Storages that
-	// know no condition for that remove it in any case. What isn't there is no error.
+	// Remove removes an object if it has this ETag, and returns ErrPrecondition if it has a different one. Storages
+	// without conditional deletes remove it in any case. A missing object is not an error.
 	Remove(ctx context.Context, key, etag string) error
 	// Type returns "s3" or "file".
 	Type() string
 }
 
-// ErrPrecondition is returned by Put where its condition did not hold, so that it had no effect; an earlier Put of the
-// same caller, whose answer was lost, may be why (Own).
+// ErrPrecondition is returned by Put if its condition did not hold and nothing was written. The reason can be an
+// earlier Put of the same caller whose answer was lost; Own finds that out.
 var ErrPrecondition = errors.New("the object was changed by someone else")
 
-// ErrAmbiguous is returned by a conditional Put of which no answer says whether it had an effect: the caller may put the
-// same again.
+// ErrAmbiguous is returned by a conditional Put if no answer shows whether it had an effect. The caller can repeat the
+// same Put.
 var ErrAmbiguous = errors.New("the write may or may not have succeeded")
 
-const maxKey = 512 // S3 allows 1,024 bytes with the path of the bucket's address in front
+const maxKey = 512 // S3 allows 1,024 bytes, including the path in the address of the bucket
 
-// checkKey refuses keys that one kind of bucket can't hold or that would leave its folder.
+// checkKey refuses keys that one kind of bucket can't store or that lead out of its folder.
 func checkKey(key string) error {
 	switch {
 	case key == "" || len(key) > maxKey:

@@ -37,10 +37,10 @@ func Open(rawURL string, env func(string) string) (Bucket, error) {
 	return openMount(filepath.Clean(u.Path))
 }
 
-// parse checks what is common to the addresses of all buckets, and all of a folder's.
+// parse checks the parts common to all addresses, and for a folder the whole address.
 func parse(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
-	if err != nil { // its error has the address
+	if err != nil { // the original error contains the address
 		return nil, errors.New("is not an address. Use a form such as s3://bucket/path or file:///path")
 	}
 	if u.User != nil {
@@ -61,7 +61,7 @@ func parse(rawURL string) (*url.URL, error) {
 	return nil, errors.New("must start with s3:// or file:///")
 }
 
-// CheckURL returns what Open would find wrong with an address, whatever the environment has. It touches nothing.
+// CheckURL returns the error that Open would return for an address, without using the environment. It contacts nothing.
 func CheckURL(rawURL string) error {
 	u, err := parse(rawURL)
 	if err == nil && u.Scheme == "s3" {
@@ -72,18 +72,18 @@ func CheckURL(rawURL string) error {
 	return err
 }
 
-// The variables of the environment that hold the keys to a storage, before Amazon's own are looked at.
+// Names of the environment variables with the keys to a storage, which take precedence over Amazon's own.
 const (
 	EnvKeyID     = "NEWSLETTERD_REPLICA_ACCESS_KEY_ID"
 	EnvSecretKey = "NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY"
 )
 
-// bucketName is what S3 allows, with the capitals and underscores of older buckets.
+// bucketName matches the bucket names that S3 allows, including uppercase letters and underscores in older ones.
 var bucketName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$`)
 
 var regionName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// parameterName is what an error tells of a name that is unknown.
+// parameterName matches the unknown parameter names that an error may quote.
 var parameterName = regexp.MustCompile(`^[a-z_-]{1,12}$`)
 
 func openS3(u *url.URL, env func(string) string) (Bucket, error) {
@@ -106,7 +106,7 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 	}
 	for name, values := range query {
 		if name != "endpoint" && name != "region" && name != "path-style" && name != "keys" {
-			if !parameterName.MatchString(name) { // it may be a key that was put into the wrong place
+			if !parameterName.MatchString(name) { // it may be a misplaced key
 				return nil, errors.New("one of the names after ? is unknown: it may have endpoint, region, path-style and keys=instance; " +
 					"other keys come from the environment")
 			}
@@ -127,7 +127,7 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 		region = env("AWS_REGION")
 	}
 	if region == "" && endpoint != "" {
-		region = "us-east-1" // what storages other than Amazon's call theirs, or don't look at
+		region = "us-east-1" // most other storages use this name or ignore the region
 	}
 	if !regionName.MatchString(region) {
 		return nil, errors.New("needs the region of the bucket, for example region=eu-central-1")
@@ -143,7 +143,7 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 	return b, b.at(endpoint, pathStyle)
 }
 
-// at sets where requests go.
+// at sets the endpoint for requests.
 func (b *s3) at(endpoint string, pathStyle bool) error {
 	if b.scheme, b.host = "https", "s3."+b.signer.region+".amazonaws.com"; endpoint != "" {
 		u, err := url.Parse(endpoint)
@@ -157,7 +157,7 @@ func (b *s3) at(endpoint string, pathStyle bool) error {
 		}
 		b.scheme, b.host = u.Scheme, u.Host
 		if port := u.Port(); port == "443" && u.Scheme == "https" || port == "80" && u.Scheme == "http" {
-			b.host = strings.TrimSuffix(u.Host, ":"+port) // signed as it is sent by most
+			b.host = strings.TrimSuffix(u.Host, ":"+port) // most clients sign the host without the default port
 		}
 	}
 	if pathStyle {
@@ -172,8 +172,8 @@ func (b *s3) at(endpoint string, pathStyle bool) error {
 	return nil
 }
 
-// transport returns what keeps connections to the storage. Without TLS they stay on this machine, whatever its name
-// resolves to.
+// transport returns a transport that keeps connections to the storage open. Without TLS it connects only to this
+// machine, whatever the host name resolves to.
 func transport(scheme string) *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	t := &http.Transport{
@@ -181,10 +181,10 @@ func transport(scheme string) *http.Transport {
 		IdleConnTimeout:        30 * time.Second,
 		MaxIdleConnsPerHost:    128,
 		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true, // ranges are of what is stored
+		DisableCompression:     true, // ranges refer to the stored bytes
 		Protocols:              new(http.Protocols),
 	}
-	t.Protocols.SetHTTP1(true) // a connection that is lost takes one request with it
+	t.Protocols.SetHTTP1(true) // a lost connection then affects only one request
 	if scheme == "https" {
 		t.Proxy = http.ProxyFromEnvironment
 	} else {

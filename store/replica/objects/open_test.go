@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// environ returns an environment of NAME=VALUE.
+// environ returns a lookup function for variables given as NAME=VALUE.
 func environ(all ...string) func(string) string {
 	return func(name string) string {
 		for _, e := range all {
@@ -54,7 +54,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Errors say what is wrong, and nothing of what may be secret.
+// Errors name the problem and contain no possible secret.
 func TestAddressesThatAreRefused(t *testing.T) {
 	env := environ("AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=hunter2")
 	for address, want := range map[string]string{
@@ -140,7 +140,7 @@ func TestKeysOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// A name that is called loopback is connected with only where it is.
+// A host name that stands for loopback is used only if it resolves to loopback.
 func TestHTTPStaysOnThisMachine(t *testing.T) {
 	tr := transport("http")
 	if _, err := tr.DialContext(t.Context(), "tcp", "192.0.2.1:80"); err == nil ||
@@ -168,7 +168,7 @@ func FuzzOpen(f *testing.F) {
 	env := objectstest.Env("a")
 	f.Fuzz(func(t *testing.T, address, key string) {
 		if u, err := url.Parse(address); err == nil && u.Scheme == "file" {
-			return // it would look at folders of this machine
+			return // would access folders of this machine
 		}
 		opened, err := Open(address, env)
 		if err != nil || checkKey(key) != nil {
@@ -180,7 +180,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		req, err := b.build(t.Context(), &request{method: "PUT", key: key, body: []byte("1")}, b.keys.held, &payload{})
 		if err != nil {
-			return // no host
+			return // has no host
 		}
 		if got, err := url.PathUnescape(req.URL.EscapedPath()); err != nil || got != b.path+b.prefix+key ||
 			req.URL.EscapedPath() != escape(got, true) {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// s3 is a bucket of an object storage, or a path in it.
+// s3 is a bucket of an object storage, or a path in a bucket.
 type s3 struct {
 	scheme, host string
-	path         string // of each address, before the key: /, or /bucket/
-	prefix       string // of each key: empty, or ends in a slash
+	path         string // start of each URL path, before the key: /, or /bucket/
+	prefix       string // start of each key: empty, or ends in a slash
 	bucket       string
 	keys         *keyring
 	signer       signer
@@ -21,15 +21,16 @@ type s3 struct {
 
 	now      func() time.Time
 	wait     func(context.Context, time.Duration) error
-	timeout  time.Duration // of a request without a body
-	idle     time.Duration // between two reads of an object
+	timeout  time.Duration // for a request without a body
+	idle     time.Duration // maximum time between two reads of an object
 	partSize int
 }
 
 // Type implements Bucket.
 func (b *s3) Type() string { return "s3" }
 
-// Put implements Bucket. A Put without a condition is tried again, and may so replace what another has put since.
+// Put implements Bucket. A Put without a condition is retried, and can overwrite an object that someone else wrote in
+// between.
 func (b *s3) Put(ctx context.Context, key string, body []byte, cond Condition) (string, error) {
 	r := &request{op: "put", method: http.MethodPut, key: key, body: body, cond: cond}
 	a, err := b.do(ctx, r)
@@ -64,7 +65,7 @@ func unquote(etag string) string {
 	return etag
 }
 
-// quote returns an ETag as headers have it.
+// quote returns an ETag in the form used in headers.
 func quote(etag string) string {
 	if strings.HasPrefix(etag, "W/") {
 		return etag

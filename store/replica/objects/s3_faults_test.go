@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// first returns what decides the faults of the first n requests of an operation.
+// first returns a Decide function that makes the first n requests of an operation fail.
 func first(n int, op string, kind objectstest.Kind) func(objectstest.Request) objectstest.Fault {
 	left := make(chan struct{}, n)
 	for range n {
@@ -37,7 +37,7 @@ func first(n int, op string, kind objectstest.Kind) func(objectstest.Request) ob
 	}
 }
 
-// What changes nothing when it is done twice is tried again, three times.
+// Idempotent requests are retried three times.
 func TestRequestsAreTriedAgain(t *testing.T) {
 	do := map[string]func(b Bucket) error{
 		"PUT": func(b Bucket) error {
@@ -80,14 +80,14 @@ func TestRequestsAreTriedAgain(t *testing.T) {
 			if err == nil || errors.Is(err, ErrAmbiguous) || errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s with faults %d only: %v", op, kind, err)
 			}
-			if n := server.Counts()[op] - before; n < 4 || n > 8 { // the transport may repeat a GET on a used connection
+			if n := server.Counts()[op] - before; n < 4 || n > 8 { // the transport can repeat a GET on a used connection
 				t.Errorf("%s with faults %d only: %d requests", op, kind, n)
 			}
 		}
 	}
 }
 
-// A conditional Put is asked once, and an answer that is missing is said to be.
+// A conditional Put is sent once, and a missing answer is reported as ErrAmbiguous.
 func TestConditionalPutsAreAmbiguous(t *testing.T) {
 	for _, kind := range []objectstest.Kind{
 		objectstest.Error500, objectstest.Error503, objectstest.Cut, objectstest.LostAnswer,
@@ -112,7 +112,7 @@ func TestConditionalPutsAreAmbiguous(t *testing.T) {
 	}
 }
 
-// A conflict is no answer to the condition: another write is under way.
+// A conflict doesn't answer the condition: it means that another write is in progress.
 func TestConflictsAreTriedAgain(t *testing.T) {
 	b, server := storage(t)
 	server.Set(objectstest.Faults{Decide: first(3, "PUT", objectstest.Conflict)})
@@ -126,7 +126,7 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Own goes on until it knows.
+// Own retries until it gets an answer.
 func TestOwnOutlastsFaults(t *testing.T) {
 	b, server := storage(t)
 	put(t, b, "key", "12")
@@ -167,7 +167,7 @@ func TestBucketsThatKeepAllAreRefused(t *testing.T) {
 	}
 }
 
-// Some storages know nothing of conditions, and say so.
+// Some storages don't support conditions and report that.
 func TestBucketsThatKnowNoConditionsAreRefused(t *testing.T) {
 	b, _ := storage(t)
 	b.client.Transport = statusOf{answering(func(*http.Request) io.Reader {
@@ -180,7 +180,7 @@ func TestBucketsThatKnowNoConditionsAreRefused(t *testing.T) {
 	}
 }
 
-// A probe says what is wrong with the bucket, not with the network.
+// Probe reports problems of the bucket, and retries problems of the network.
 func TestProbeOutlastsFaults(t *testing.T) {
 	for _, kind := range []objectstest.Kind{objectstest.LostAnswer, objectstest.Error503} {
 		b, server := storage(t)
@@ -260,7 +260,7 @@ func TestPartsOfUploads(t *testing.T) {
 	}
 }
 
-// Uploads in parts outlast faults, or leave nothing.
+// Uploads in parts survive faults or leave nothing behind.
 func TestUploadsWithFaults(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 300) // five parts
 	for _, op := range []string{"BEGIN", "PART", "COMPLETE"} {
@@ -285,7 +285,7 @@ func TestUploadsWithFaults(t *testing.T) {
 	}
 }
 
-// What the storage says is explained in words, and names no secret.
+// Errors explain the storage's answer in words and contain no secret.
 func TestRefusalsAreExplained(t *testing.T) {
 	b, server := storage(t)
 	say := func(what, want string, is error) {
@@ -332,7 +332,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 func TestTLS(t *testing.T) {
 	plain, server := storage(t)
 	secure := httptest.NewUnstartedServer(server)
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of a client that does not trust it
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the server logs that a client doesn't trust it
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	address := strings.Replace(server.URL(), "endpoint=http", "endpoint=https", 1)

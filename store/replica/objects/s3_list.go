@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// maxDeleted is how many objects one request removes.
+// maxDeleted is the maximum number of objects that one request removes.
 const maxDeleted = 1000
 
-// listing is an answer to ListObjectsV2.
+// listing is the answer to ListObjectsV2.
 type listing struct {
 	IsTruncated           bool
 	NextContinuationToken string
@@ -28,7 +28,7 @@ type listing struct {
 	}
 }
 
-// List implements Bucket. A page has 1,000 keys and is fetched when it is wanted.
+// List implements Bucket. It fetches each page of 1,000 keys when it is needed.
 func (b *s3) List(ctx context.Context, prefix, after string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		params := map[string]string{"list-type": "2", "encoding-type": "url", "prefix": b.prefix + prefix}
@@ -59,7 +59,7 @@ func (b *s3) List(ctx context.Context, prefix, after string) iter.Seq2[Info, err
 	}
 }
 
-// page fetches a page of a listing, whose keys come after last.
+// page fetches one page of a listing. Its keys come after last.
 func (b *s3) page(ctx context.Context, params map[string]string, prefix, last string) (*listing, []Info, error) {
 	a, err := b.do(ctx, &request{op: "list", method: http.MethodGet, whole: true, params: params})
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *s3) page(ctx context.Context, params map[string]string, prefix, last st
 		switch {
 		case !ok || !strings.HasPrefix(key, prefix):
 			return nil, nil, errors.New("list: the storage returned keys outside the requested prefix")
-		case checkKey(key) != nil: // another's, as the folder objects that consoles of storages make
+		case checkKey(key) != nil: // not ours, such as the folder objects that storage consoles create
 			continue
 		case key <= last && last != "":
 			return nil, nil, errors.New("list: the storage didn't return keys in order")
@@ -86,7 +86,7 @@ func (b *s3) page(ctx context.Context, params map[string]string, prefix, last st
 	return page, infos, nil
 }
 
-// parseListing reads an answer to ListObjectsV2, with its keys decoded.
+// parseListing parses an answer to ListObjectsV2 and decodes its keys.
 func parseListing(text []byte) (*listing, error) {
 	var page struct {
 		XMLName xml.Name `xml:"ListBucketResult"`
@@ -118,7 +118,7 @@ func (b *s3) Delete(ctx context.Context, keys ...string) error {
 		n := min(len(keys), maxDeleted)
 		err := b.deleteMany(ctx, keys[:n])
 		if f := new(failure); errors.As(err, &f) && f.status == http.StatusNotImplemented {
-			break // some storages remove objects one at a time
+			break // some storages can remove only one object per request
 		}
 		if err != nil {
 			return err

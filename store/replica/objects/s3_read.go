@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Get implements Bucket. A connection that is lost while the object is read is made again, and goes on where it was,
-// unless the object has changed.
+// Get implements Bucket. If the connection is lost while the object is read, the reader reconnects and continues where
+// it was, unless the object has changed.
 func (b *s3) Get(ctx context.Context, key string, offset, size int64) (io.ReadCloser, error) {
 	if offset < 0 || size < 0 {
 		return nil, fmt.Errorf("get %s: no range from %d of %d bytes", key, offset, size)
@@ -31,14 +31,14 @@ type objectReader struct {
 	b       *s3
 	ctx     context.Context
 	key     string
-	at, end int64  // what is to be read; end 0: to the end
-	etag    string // of what has been read, and quoted
+	at, end int64  // range to read; end 0: to the end
+	etag    string // quoted ETag of the object being read
 	body    io.ReadCloser
-	losses  int   // in a row
-	failed  error // what reading has ended with
+	losses  int   // consecutive lost connections
+	failed  error // error that ended the reading
 }
 
-// open asks for what is to be read.
+// open requests the rest of the range.
 func (r *objectReader) open() error {
 	q := &request{op: "get", method: http.MethodGet, key: r.key, stream: true, header: map[string]string{}}
 	from := strconv.FormatInt(r.at, 10) + "-"
@@ -57,7 +57,7 @@ func (r *objectReader) open() error {
 	}
 	r.body, r.etag = a.body, a.header.Get("ETag")
 	switch {
-	case a.status == http.StatusRequestedRangeNotSatisfiable: // it begins at the end of the object or after it
+	case a.status == http.StatusRequestedRangeNotSatisfiable: // the offset is at or after the end of the object
 		a.body.Close()
 		r.body = io.NopCloser(bytes.NewReader(nil))
 	case q.header["Range"] == "", a.header.Get("Content-Length") == "0":
@@ -81,7 +81,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 		case err == nil || err == io.EOF:
 			return n, err
 		case n > 0:
-			return n, nil // the next Read finds the error again
+			return n, nil // the next Read returns the error again
 		}
 		r.body.Close()
 		r.losses++

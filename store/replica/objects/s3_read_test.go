@@ -10,12 +10,12 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// lost returns faults that end the connection in the middle of the first n answers with an object.
+// lost returns faults that cut the connection in the middle of the first n answers that contain an object.
 func lost(n int) objectstest.Faults {
 	return objectstest.Faults{Decide: first(n, "GET", objectstest.HalfAnswer)}
 }
 
-// A lost connection is made again, and the object goes on where it was.
+// After a lost connection the reader reconnects and continues where it was.
 func TestReadingGoesOn(t *testing.T) {
 	b, server := storage(t)
 	body := make([]byte, 300_000)
@@ -41,7 +41,7 @@ func TestReadingGoesOn(t *testing.T) {
 	}
 }
 
-// An object that is read is whole, and one: neither half of it nor two halves.
+// A reader returns one complete object: never a part of it, and never parts of two objects.
 func TestReadingEnds(t *testing.T) {
 	b, server := storage(t)
 	read := func(change func()) (int, error) {

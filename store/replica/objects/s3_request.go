@@ -23,31 +23,31 @@ import (
 
 const (
 	maxTries    = 4
-	maxAnswer   = 8 << 20          // bytes: a page of a listing has 1,000 keys
-	maxFault    = 64 << 10         // bytes of an answer that refuses
-	baseTimeout = 10 * time.Second // of a request without a body
-	slowest     = 256 << 10        // bytes a second that a body must make
-	idleTimeout = 30 * time.Second // between two reads of an object
+	maxAnswer   = 8 << 20          // maximum bytes of an answer: a page of a listing has 1,000 keys
+	maxFault    = 64 << 10         // maximum bytes of an error answer
+	baseTimeout = 10 * time.Second // for a request without a body
+	slowest     = 256 << 10        // minimum bytes per second for a body
+	idleTimeout = 30 * time.Second // maximum time between two reads of an object
 )
 
-// errLate is why a request was given up that took longer than it may.
+// errLate is the cause of requests that took too long and were given up.
 var errLate = errors.New("no response in time")
 
-// request is what the storage is asked.
+// request is a request to the storage.
 type request struct {
-	op      string // for errors
+	op      string // operation, for errors
 	method  string
 	key     string
-	whole   bool              // about the bucket, without a key
-	params  map[string]string // of the query
+	whole   bool              // about the bucket itself, without a key
+	params  map[string]string // query parameters
 	header  map[string]string
 	body    []byte
 	cond    Condition
-	timeout time.Duration // 0: by the length of the body
+	timeout time.Duration // 0: depends on the length of the body
 	stream  bool          // the caller reads the answer
 }
 
-// answer is what the storage says to a request: the text, or for a stream the body.
+// answer is the storage's response to a request. It has the text or, for a stream, the body.
 type answer struct {
 	status int
 	header http.Header
@@ -55,9 +55,9 @@ type answer struct {
 	body   io.ReadCloser
 }
 
-// do asks the storage, and again where that is safe and may help.
+// do sends a request to the storage, and retries it if that is safe and can help.
 func (b *s3) do(ctx context.Context, r *request) (*answer, error) {
-	if !r.whole { // without a key it would mean the bucket
+	if !r.whole { // without a key the request would affect the bucket
 		if err := checkKey(r.key); err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (b *s3) do(ctx context.Context, r *request) (*answer, error) {
 	}
 }
 
-// ask asks the storage once.
+// ask sends a request once.
 func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 	ctx, cancel := context.WithCancelCause(parent)
 	timeout := r.timeout
@@ -84,7 +84,7 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 	sent := &payload{data: r.body}
 	defer sent.detach()
 	keys, err := b.keys.get(ctx, b.now())
-	if err != nil { // nothing was sent
+	if err != nil { // the request was not sent
 		body.Close()
 		return nil, &failure{op: r.op, key: r.key, cause: err, again: parent.Err() == nil}
 	}
@@ -103,7 +103,7 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 	a := &answer{status: resp.StatusCode, header: resp.Header, body: body}
 	switch {
 	case a.status/100 != 2 && !(r.stream && a.status == http.StatusRequestedRangeNotSatisfiable):
-		a.text, _ = io.ReadAll(io.LimitReader(body, maxFault)) // the status says enough, if this fails
+		a.text, _ = io.ReadAll(io.LimitReader(body, maxFault)) // if this fails, the status is enough
 		body.Close()
 		return nil, b.refusal(r, a)
 	case r.stream:
@@ -113,7 +113,7 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 	a.text, err = io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	body.Close()
 	switch {
-	case r.method == http.MethodPut: // its status and headers are the answer
+	case r.method == http.MethodPut: // the status and headers are enough
 	case err != nil:
 		return nil, b.noAnswer(parent, r, err)
 	case len(a.text) > maxAnswer:
@@ -122,7 +122,7 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 	return a, nil
 }
 
-// build makes the signed request.
+// build creates the signed request.
 func (b *s3) build(ctx context.Context, r *request, keys credentials, sent *payload) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, b.scheme+"://"+b.host, nil)
 	if err != nil {
@@ -146,7 +146,7 @@ func (b *s3) build(ctx context.Context, r *request, keys credentials, sent *payl
 		req.Header.Set("If-Match", quote(r.cond.Match))
 	}
 	if len(r.body) > 0 {
-		if b.scheme == "https" || r.method == http.MethodPost { // else the hash is signed; a removal of several asks for it
+		if b.scheme == "https" || r.method == http.MethodPost { // otherwise the hash is signed; removing several objects requires it
 			sum := md5.Sum(r.body)
 			req.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
 		}
@@ -163,15 +163,15 @@ func (b *s3) build(ctx context.Context, r *request, keys credentials, sent *payl
 	return req, nil
 }
 
-// failure is why a request had not the effect that it was to have.
+// failure describes why a request failed.
 type failure struct {
 	op, key string
-	status  int    // 0: there was no answer
-	code    string // as the storage names it
-	text    string // what it says of it, or what we know better
+	status  int    // 0: no answer
+	code    string // error code of the storage
+	text    string // message of the storage, or a better one
 	kind    error  // ErrPrecondition, ErrAmbiguous, fs.ErrNotExist, fs.ErrPermission, or nil
 	cause   error
-	again   bool // a second try may help, and does no harm
+	again   bool // a retry is safe and can help
 }
 
 // Error implements error.
@@ -198,13 +198,13 @@ func (f *failure) Error() string {
 	return b.String()
 }
 
-// Unwrap returns what errors.Is looks for.
+// Unwrap returns the kind and the cause.
 func (f *failure) Unwrap() []error { return []error{f.kind, f.cause} }
 
-// noAnswer returns what it means that no answer came.
+// noAnswer returns the failure of a request that got no answer.
 func (b *s3) noAnswer(ctx context.Context, r *request, err error) *failure {
 	if in := new(url.Error); errors.As(err, &in) {
-		err = in.Err // without the address, which the operation and the key say
+		err = in.Err // without the URL, because the operation and the key are enough
 	}
 	if text := b.mask(err.Error()); text != err.Error() {
 		err = errors.New(text)
@@ -218,19 +218,20 @@ func (b *s3) noAnswer(ctx context.Context, r *request, err error) *failure {
 	return f
 }
 
-// doubt makes a failure that may have had an effect ambiguous, where it is not safe to try again.
+// doubt marks a failure of a conditional request as ambiguous, because the request may have succeeded and a retry is
+// not safe.
 func (f *failure) doubt(cond Condition) {
 	if cond != (Condition{}) {
 		f.again, f.kind = false, ErrAmbiguous
 	}
 }
 
-// refusal returns what an answer means that is not a success.
+// refusal returns the failure for an answer that is not a success.
 func (b *s3) refusal(r *request, a *answer) *failure {
 	var said struct {
 		Code, Message, Region string
 	}
-	_ = xml.Unmarshal(a.text, &said) // what refuses need not be the storage: the status is enough
+	_ = xml.Unmarshal(a.text, &said) // a proxy may have answered instead of the storage: the status is enough
 	f := &failure{op: r.op, key: r.key, status: a.status, code: b.clean(said.Code), text: b.clean(said.Message)}
 	if region := a.header.Get("X-Amz-Bucket-Region"); region != "" {
 		said.Region = region
@@ -242,7 +243,8 @@ func (b *s3) refusal(r *request, a *answer) *failure {
 	case a.status == http.StatusPreconditionFailed:
 		f.kind, f.text = ErrPrecondition, ""
 	case a.status == http.StatusConflict:
-		// Another write to the key is under way. It had no effect, and what the condition meets is known soon.
+		// Another write to the key is in progress. This one had no effect, and a retry will soon show whether the
+		// condition holds.
 		f.doubt(r.cond)
 		f.again = true
 	case a.status == http.StatusNotFound && f.code == "NoSuchBucket":
@@ -272,7 +274,8 @@ func (b *s3) refusal(r *request, a *answer) *failure {
 	return f
 }
 
-// skew returns how far the clock of this machine is off, or nothing. Storages refuse signatures after 15 minutes.
+// skew describes how far the clock of this machine is off, or returns an empty string. Storages refuse signatures that
+// differ by more than 15 minutes.
 func (b *s3) skew(h http.Header) string {
 	theirs, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -288,10 +291,10 @@ func (b *s3) skew(h http.Header) string {
 	return ""
 }
 
-// signatures are those of requests, in any text.
+// signatures matches request signatures in any text.
 var signatures = regexp.MustCompile(`(?i)signature["' ]*[=:>]+["' ]*[0-9a-f%+/=]*|[0-9a-f]{64}`)
 
-// mask returns a text without the keys, and without signatures: some storages answer with what they were asked.
+// mask removes the keys and signatures from a text, because some storages echo the request in their answer.
 func (b *s3) mask(s string) string {
 	for _, secret := range b.keys.secrets() {
 		const masked = "(secret)"
@@ -300,7 +303,7 @@ func (b *s3) mask(s string) string {
 	return signatures.ReplaceAllString(s, "(signature)")
 }
 
-// clean returns a text of the storage as an error may have it: short, printable, and without what is secret.
+// clean prepares a text of the storage for an error: short, printable and without secrets.
 func (b *s3) clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\ufffd' {
@@ -311,13 +314,13 @@ func (b *s3) clean(s string) string {
 	return strings.TrimSpace(fmt.Sprintf("%.200s", s))
 }
 
-// answerBody is the body of an answer, with the time that it may take.
+// answerBody is the body of an answer with a time limit.
 type answerBody struct {
 	from   io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	late   *time.Timer
-	idle   time.Duration // 0: the whole answer has one deadline
+	idle   time.Duration // 0: one deadline for the whole answer
 }
 
 // Read implements io.Reader.
@@ -342,7 +345,7 @@ func (b *answerBody) Close() error {
 	return b.from.Close()
 }
 
-// why returns errLate for an error that comes of a request having been given up.
+// why returns errLate if err occurred because the request was given up.
 func (b *answerBody) why(err error) error {
 	if context.Cause(b.ctx) == errLate {
 		return errLate
@@ -350,8 +353,8 @@ func (b *answerBody) why(err error) error {
 	return err
 }
 
-// payload is the body of a request. A transport may read it after the request has failed; then it must not see what its
-// owner does with it next.
+// payload is the body of a request. A transport can still read it after the request has failed, and must not see what
+// its owner then does with the memory.
 type payload struct {
 	mu   sync.Mutex
 	data []byte
@@ -389,7 +392,7 @@ func (r *payloadReader) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (r *payloadReader) Close() error { return nil }
 
-// backoff returns how long to wait after a try, counted from 0: about 0.1 s doubled each time, 5 s at most.
+// backoff returns the wait after an attempt, counted from 0: about 0.1 s, doubled each time, at most 5 s.
 func backoff(try int) time.Duration {
 	d := min(100*time.Millisecond<<min(try, 10), 5*time.Second)
 	return d/2 + rand.N(d/2)

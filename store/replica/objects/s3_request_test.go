@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// answering is a transport that gives a body to each request.
+// answering is a transport whose function returns the body for each request.
 type answering func(*http.Request) io.Reader
 
 // RoundTrip implements http.RoundTripper.
@@ -25,7 +25,7 @@ func (f answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// listed returns what List yields of a storage that gives these texts, the last of them again and again.
+// listed returns the keys that List yields if the storage answers with these texts. The last text repeats.
 func listed(t testing.TB, prefix, after string, texts ...string) (keys []string, err error) {
 	b, _ := storage(t)
 	b.client.Transport = answering(func(*http.Request) io.Reader {
@@ -55,7 +55,7 @@ func page(next string, keys ...string) string {
 	return text + "</ListBucketResult>"
 }
 
-// A replica is restored from listings: what is no listing, or out of order, must not look like one.
+// A replica is restored from listings, so an invalid or unsorted answer must not pass as a listing.
 func TestListingsThatAreRefused(t *testing.T) {
 	for want, texts := range map[string][]string{
 		"the response isn't a listing":            {"<html></html>"},
@@ -111,7 +111,7 @@ func FuzzListing(f *testing.F) {
 	})
 }
 
-// FuzzAnswers reads all that a storage may say in XML.
+// FuzzAnswers parses all XML answers that a storage can send.
 func FuzzAnswers(f *testing.F) {
 	for _, s := range []string{
 		`<DeleteResult><Error><Key>replica/a</Key><Code>AccessDenied</Code></Error></DeleteResult>`,
@@ -168,13 +168,13 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// zeros has no end.
+// zeros is an endless reader.
 type zeros struct{}
 
 // Read implements io.Reader.
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// A storage that says nothing is given up.
+// A request to a storage that doesn't answer is given up.
 func TestStoragesThatHang(t *testing.T) {
 	b, server := storage(t)
 	put(t, b, "key", "1")
@@ -199,7 +199,7 @@ func TestStoragesThatHang(t *testing.T) {
 	}
 }
 
-// An object whose storage falls silent is given up, too; one that is long is not.
+// A read is given up if the storage stops sending; a long object is not.
 func TestObjectsThatHang(t *testing.T) {
 	b, _ := storage(t)
 	b.timeout, b.idle = time.Hour, 20*time.Millisecond
@@ -220,7 +220,7 @@ func TestObjectsThatHang(t *testing.T) {
 	}
 }
 
-// What a transport still reads of a request that has failed is not what its owner does with the memory next.
+// A transport that still reads the body of a failed request doesn't see later changes to its memory.
 func TestBodiesOfFailedRequests(t *testing.T) {
 	b, _ := storage(t)
 	var late io.Reader
@@ -243,7 +243,7 @@ func (f failingWith) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("fails")
 }
 
-// Faults can be those of one machine of several.
+// Faults can be limited to one of several clients.
 func TestClientsAreToldApart(t *testing.T) {
 	a, server := storage(t)
 	b, err := Open(server.URL(), objectstest.Env("machine-b"))

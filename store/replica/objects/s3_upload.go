@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	defaultPartSize = 16 << 20 // bytes; 10,000 parts of equal size are allowed: objects of 156 GiB
+	defaultPartSize = 16 << 20 // in bytes; S3 allows 10,000 parts of equal size, which gives objects of 156 GiB
 	maxParts        = 10_000
 )
 
-// part is a part of an upload that the storage has.
+// part is a part of an upload that the storage has received.
 type part struct {
 	PartNumber int
 	ETag       string
 }
 
-// PutStream implements Bucket. It holds one part in memory. What fits into one is put as other objects are; more is an
-// upload in parts, which is given up if one of them fails.
+// PutStream implements Bucket. It holds one part in memory. Content that fits in one part is put like other objects.
+// Larger content is uploaded in parts; if a part fails, the upload is aborted.
 func (b *s3) PutStream(ctx context.Context, key string, r io.Reader) (Info, error) {
 	buf, last, err := fill(r, nil, b.partSize)
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *s3) PutStream(ctx context.Context, key string, r io.Reader) (Info, erro
 	}
 	size, err := b.upload(ctx, key, id, buf, r, old.ETag)
 	if err != nil {
-		// Parts of an upload that is not ended are paid for until then.
+		// Parts of an unfinished upload cost money until it is aborted.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
 		_, _ = b.do(ctx, &request{
@@ -71,7 +71,7 @@ func (b *s3) begin(ctx context.Context, key string) (string, error) {
 	}
 	var begun struct {
 		XMLName  xml.Name `xml:"InitiateMultipartUploadResult"`
-		UploadId string   // as S3 writes it
+		UploadId string   // spelled as in S3
 	}
 	if err := xml.Unmarshal(a.text, &begun); err != nil || begun.UploadId == "" {
 		return "", fmt.Errorf("start upload %s: the storage returned no upload ID", key)
@@ -79,8 +79,8 @@ func (b *s3) begin(ctx context.Context, key string) (string, error) {
 	return begun.UploadId, nil
 }
 
-// upload puts a first part and the rest of r, and makes one object of them. It returns the size of it. before is the
-// ETag of what stands there now.
+// upload uploads buf as the first part, then the rest of r, and completes the object. It returns the object's size.
+// before is the ETag of the current object.
 func (b *s3) upload(ctx context.Context, key, id string, buf []byte, r io.Reader, before string) (int64, error) {
 	var (
 		parts []part
@@ -115,7 +115,7 @@ func (b *s3) upload(ctx context.Context, key, id string, buf []byte, r io.Reader
 		return size, nil
 	}
 	if f := new(failure); errors.As(err, &f) && f.status == http.StatusNotFound {
-		// An earlier try has completed it, and its answer was lost.
+		// An earlier attempt has completed the upload, but its answer was lost.
 		if info, headErr := b.Head(ctx, key); headErr == nil && info.Size == size && info.ETag != before {
 			return size, nil
 		}
@@ -123,7 +123,7 @@ func (b *s3) upload(ctx context.Context, key, id string, buf []byte, r io.Reader
 	return 0, err
 }
 
-// complete makes an object of its parts. The storage may begin its answer before it knows whether it can.
+// complete combines the parts into an object. The storage can start its answer before it knows the result.
 func (b *s3) complete(ctx context.Context, key, id string, parts []part) error {
 	text, err := xml.Marshal(struct {
 		XMLName xml.Name `xml:"CompleteMultipartUpload"`
@@ -158,7 +158,7 @@ func (b *s3) complete(ctx context.Context, key, id string, parts []part) error {
 	}
 }
 
-// fill reads until size bytes are there or r ends, into the memory of buf, and reports whether r has ended.
+// fill reads from r into the memory of buf until it holds size bytes or r ends, and reports whether r has ended.
 func fill(r io.Reader, buf []byte, size int) (full []byte, last bool, err error) {
 	buf = buf[:0]
 	for len(buf) < size {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// The keys of these tests, and what is made of them.
+// Keys used in these tests.
 const (
 	shownID     = "AKIDNEVERSHOWN"
 	shownSecret = "never/shown+secret="
@@ -26,7 +26,7 @@ const (
 
 var signatureText = regexp.MustCompile(`(?i)signature=|[0-9a-f]{64}`)
 
-// tellsSecrets returns what of the keys is in a text; empty: nothing.
+// tellsSecrets returns the first secret found in a text, or an empty string.
 func tellsSecrets(text string) string {
 	for _, secret := range []string{shownID, shownSecret, url.QueryEscape(shownSecret), shownToken} {
 		if strings.Contains(text, secret) {
@@ -42,7 +42,7 @@ func shownEnv(name string) string {
 	}[name]
 }
 
-// echoes are storages that answer with what they were asked, and with what only they and the client know.
+// echoes returns storages that answer with the request and the secret.
 func echoes() map[string]http.HandlerFunc {
 	asked := func(r *http.Request) string {
 		var b bytes.Buffer
@@ -89,7 +89,7 @@ func echoes() map[string]http.HandlerFunc {
 	}
 }
 
-// failures are the errors of all operations, as text.
+// failures returns the errors of all operations as text.
 func failures(t *testing.T, b Bucket) (all []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -122,7 +122,7 @@ func failures(t *testing.T, b Bucket) (all []string) {
 	return all
 }
 
-// No error tells a key, a secret or a signature, whatever the storage answers.
+// No error contains a key, a secret or a signature, whatever the storage answers.
 func TestErrorsTellNoSecrets(t *testing.T) {
 	t.Parallel()
 	at := func(endpoint string) *s3 {
@@ -179,7 +179,7 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 	_ = plain.Close()
 }
 
-// An address with keys in it is refused, and they are not told.
+// An address that contains keys is refused, and the error doesn't show them.
 func TestAddressesTellNoSecrets(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// unsignedPayload stands for the hash of a body that TLS alone protects.
+// unsignedPayload replaces the hash of a body that only TLS protects.
 const unsignedPayload = "UNSIGNED-PAYLOAD"
 
 // signer signs requests in the form of AWS Signature Version 4, for the service s3
@@ -20,13 +20,13 @@ const unsignedPayload = "UNSIGNED-PAYLOAD"
 type signer struct {
 	region string
 
-	mu      sync.Mutex // guards what follows
-	of, day string     // the secret and the day that key is made of, with the region
+	mu      sync.Mutex // guards the fields below
+	of, day string     // secret and day (with the region) that key was made from
 	key     []byte
 }
 
-// sign adds the headers that authorize the request, and signs all that it has. The query of the address must be as
-// canonicalQuery returns it. payload is the SHA-256 of the body in hex, or unsignedPayload.
+// sign adds the headers that authorize the request, and signs all of its headers. The query of the URL must be in the
+// form that canonicalQuery returns. payload is the hex SHA-256 of the body, or unsignedPayload.
 func (s *signer) sign(req *http.Request, keys credentials, payload string, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")
 	req.Header.Set("X-Amz-Date", stamp)
@@ -59,7 +59,7 @@ func (s *signer) sign(req *http.Request, keys credentials, payload string, now t
 		",SignedHeaders="+signed+",Signature="+signature)
 }
 
-// keyOf returns the signing key of a secret and a day, as 20060102.
+// keyOf returns the signing key for a secret and a day in the form 20060102.
 func (s *signer) keyOf(secret, day string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +79,8 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// escape encodes all but the unreserved characters of RFC 3986, and slashes where they are kept, as the canonical
-// request has it.
+// escape percent-encodes all characters except the unreserved ones of RFC 3986 and, if keepSlash is set, slashes, as
+// the canonical request requires.
 func escape(s string, keepSlash bool) string {
 	const upper = "0123456789ABCDEF"
 	var b strings.Builder
@@ -99,7 +99,7 @@ func escape(s string, keepSlash bool) string {
 	return b.String()
 }
 
-// canonicalQuery returns the parameters in the form in which they are signed and sent.
+// canonicalQuery returns the parameters in the form that is signed and sent.
 func canonicalQuery(params map[string]string) string {
 	pairs := make([]string, 0, len(params))
 	for _, name := range slices.Sorted(maps.Keys(params)) {

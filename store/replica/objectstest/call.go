@@ -24,16 +24,16 @@ type call struct {
 	faults  Faults
 	kind    Kind
 	body    []byte
-	sum     [md5.Size]byte // of the body
+	sum     [md5.Size]byte // MD5 of the body
 	client  string
 	op, key string
 }
 
-// read reads the request, and reports whether it may be served.
+// read reads the request and reports whether it can be served.
 func (c *call) read() bool {
 	c.body = make([]byte, max(c.r.ContentLength, 0))
 	if _, err := io.ReadFull(c.r.Body, c.body); err != nil {
-		return false // its client is gone
+		return false // the client is gone
 	}
 	c.sum = md5.Sum(c.body)
 	path, ok := strings.CutPrefix(c.r.URL.Path, "/"+bucket)
@@ -68,7 +68,7 @@ func (c *call) read() bool {
 	return true
 }
 
-// operation returns the name of what is asked, or nothing.
+// operation returns the name of the requested operation, or an empty string.
 func (c *call) operation(ofBucket bool) string {
 	method := c.r.Method
 	switch {
@@ -92,7 +92,7 @@ func (c *call) operation(ofBucket bool) string {
 	return ""
 }
 
-// serve does what is asked.
+// serve carries out the request.
 func (c *call) serve() {
 	switch c.op {
 	case "PUT":
@@ -142,7 +142,7 @@ func (c *call) put() {
 	c.answer(status, nil)
 }
 
-// remove removes an object, with If-Match only where it has that ETag.
+// remove removes an object. With If-Match it must have that ETag.
 func (c *call) remove() {
 	c.s.mu.Lock()
 	match := c.r.Header.Get("If-Match")
@@ -172,7 +172,7 @@ func (s *Server) remove(key string) {
 	delete(s.objects, key)
 }
 
-// changed remembers what stands at a key, for listings that show what was.
+// changed records the current object of a key, for listings that are outdated.
 func (s *Server) changed(key string) {
 	now := time.Now()
 	if s.faults.Stale == 0 {
@@ -205,7 +205,7 @@ func (c *call) get() {
 	http.ServeContent(w, c.r, "", o.modified, bytes.NewReader(o.body))
 }
 
-// halfWriter ends the connection in the middle of the body.
+// halfWriter cuts the connection in the middle of the body.
 type halfWriter struct {
 	http.ResponseWriter
 	left int
@@ -230,7 +230,7 @@ func (w *halfWriter) Write(p []byte) (int, error) {
 	panic(http.ErrAbortHandler)
 }
 
-// deletes removes what the body names.
+// deletes removes the objects named in the body.
 func (c *call) deletes() {
 	var named struct {
 		Object []struct{ Key string }
@@ -250,7 +250,7 @@ func (c *call) deletes() {
 	}
 }
 
-// answer writes an answer of XML, unless it is to be lost.
+// answer sends an XML answer, unless a fault loses it.
 func (c *call) answer(status int, body any) {
 	if c.kind == LostAnswer {
 		panic(http.ErrAbortHandler)
@@ -281,7 +281,7 @@ type fault struct {
 	Code, Message string
 }
 
-// refuse answers with an error.
+// refuse sends an error.
 func (c *call) refuse(status int, code string) {
 	if c.r.Method == http.MethodHead {
 		c.w.WriteHeader(status)

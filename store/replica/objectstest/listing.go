@@ -27,7 +27,7 @@ type listed struct {
 	Size         int
 }
 
-// list answers to ListObjectsV2.
+// list answers a ListObjectsV2 request.
 func (c *call) list() {
 	prefix, after := c.query.Get("prefix"), c.query.Get("start-after")
 	most := 1000
@@ -59,11 +59,11 @@ func (c *call) list() {
 	c.answer(http.StatusOK, page)
 }
 
-// shown returns what a listing shows now, in order.
+// shown returns the objects that a listing currently shows, in order.
 func (s *Server) shown(prefix, after string) (all []listed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := map[string]change{} // the first change of a key that is not shown yet
+	old := map[string]change{} // first change of each key that is not shown yet
 	now := time.Now()
 	for _, c := range s.changes {
 		if _, earlier := old[c.key]; !earlier && now.Sub(c.at) < s.faults.Stale {

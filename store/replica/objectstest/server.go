@@ -20,50 +20,50 @@ const (
 	secret = "a-secret-of-tests"
 )
 
-// Kind is what becomes of a request.
+// Kind is the kind of fault that a request meets.
 type Kind int
 
-// What becomes of requests. After all but LostAnswer, HalfAnswer and Late nothing has changed.
+// Kinds of faults. Only LostAnswer, HalfAnswer and Late let the request have its effect.
 const (
 	None        Kind = iota
 	Error500         // InternalError
 	Error503         // SlowDown
 	Conflict         // 409 ConditionalRequestConflict
-	Cut              // the connection ends before the request has an effect
-	LostAnswer       // the request has its effect, and the connection ends
-	HalfAnswer       // the connection ends in the middle of the answer's body
+	Cut              // the connection is cut before the request has an effect
+	LostAnswer       // the request has its effect, then the connection is cut
+	HalfAnswer       // the connection is cut in the middle of the answer's body
 	ErrorInside      // an upload is completed with status 200 and an error in the body
-	Hang             // nothing, until the client gives up or the server is closed
-	Late             // the connection ends at once, and the request has its effect after the delay
+	Hang             // no answer until the client gives up or the server is closed
+	Late             // the connection is cut immediately, and the request has its effect after the delay
 )
 
-// Request is what a fault is decided by.
+// Request describes a request to Faults.Decide.
 type Request struct {
-	Client string // the name that the client's keys were made for (Environ)
+	Client string // client name passed to Environ
 	Op     string // PUT, GET, HEAD, LIST, DELETE, DELETES, BEGIN, PART, COMPLETE or ABORT
-	Key    string // as in Keys; of a LIST the prefix
-	Nth    int    // of all requests, counted from 1
+	Key    string // as in Keys; the prefix for LIST
+	Nth    int    // number of the request, counted from 1
 }
 
-// Fault is what becomes of a request, and how long it waits before.
+// Fault is the fault that a request meets, and the delay before it.
 type Fault struct {
 	Kind  Kind
 	Delay time.Duration
 }
 
-// Faults are the ways in which the storage differs from a good one. The zero value is a good one.
+// Faults describes how the storage misbehaves. The zero value means no faults.
 type Faults struct {
-	// Latency passes before each request is looked at.
+	// Latency is the delay before each request is handled.
 	Latency time.Duration
-	// Stale is how long listings show a key as it was before it was written or removed.
+	// Stale is how long listings still show the old state of a key after it was written or removed.
 	Stale time.Duration
 	// IgnoresAbsent and IgnoresMatch make PUT ignore If-None-Match and If-Match.
 	IgnoresAbsent, IgnoresMatch bool
-	// Ahead is how far the clock of the storage is ahead.
+	// Ahead is how far the clock of the storage is fast.
 	Ahead time.Duration
-	// NoDeletes makes it refuse to remove several objects with one request, as some storages do.
+	// NoDeletes refuses requests that remove several objects, as some storages do.
 	NoDeletes bool
-	// Decide is asked about each request, by several goroutines at once.
+	// Decide returns the fault for each request. It is called from several goroutines at once.
 	Decide func(Request) Fault
 }
 
@@ -72,23 +72,23 @@ type Server struct {
 	http   *httptest.Server
 	closed chan struct{}
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	faults  Faults
-	objects map[string]object // by the key in the bucket
+	objects map[string]object // by key in the bucket
 	changes []change
 	uploads map[string]*upload
 	nth     int
 	counts  map[string]int
 }
 
-// object is what the bucket has of a key.
+// object is an object in the bucket.
 type object struct {
 	body     []byte
 	etag     string
 	modified time.Time
 }
 
-// change is what a listing that shows what was leaves out.
+// change is a change that outdated listings don't show yet.
 type change struct {
 	key    string
 	at     time.Time
@@ -96,7 +96,7 @@ type change struct {
 	was    bool
 }
 
-// New starts a storage that ends with the test.
+// New starts a storage that is closed when the test ends.
 func New(t testing.TB) *Server {
 	s := &Server{
 		objects: map[string]object{}, uploads: map[string]*upload{}, counts: map[string]int{},
@@ -111,7 +111,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// URL returns the address of the bucket's path replica, for objects.Open.
+// URL returns the address of the path replica in the bucket, for objects.Open.
 func (s *Server) URL() string { return s.At("replica") }
 
 // At returns the address of a path in the bucket.
@@ -120,7 +120,8 @@ func (s *Server) At(path string) string {
 	return "s3://" + bucket + "/" + path + "?" + q.Encode()
 }
 
-// Environ returns the variables with the keys of a client, as NAME=VALUE. Faults can be decided by its name.
+// Environ returns environment variables with the keys of a client, as NAME=VALUE. Faults can depend on the client's
+// name.
 func Environ(client string) []string {
 	return []string{
 		"NEWSLETTERD_REPLICA_ACCESS_KEY_ID=" + client,
@@ -128,7 +129,7 @@ func Environ(client string) []string {
 	}
 }
 
-// Env returns the keys of a client, as os.Getenv would, for objects.Open.
+// Env returns a lookup function for the keys of a client, for objects.Open.
 func Env(client string) func(string) string {
 	return func(name string) string {
 		for _, e := range Environ(client) {
@@ -140,17 +141,17 @@ func Env(client string) func(string) string {
 	}
 }
 
-// Set changes how the storage fails, for requests that begin from now on.
+// Set changes the faults of the storage for requests that start from now on.
 func (s *Server) Set(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = f
 }
 
-// CutConnections ends all connections, with the requests that are on them.
+// CutConnections closes all connections and aborts their requests.
 func (s *Server) CutConnections() { s.http.CloseClientConnections() }
 
-// Keys returns the keys of all objects in the bucket, with the path of the address, in order.
+// Keys returns the keys of all objects in the bucket, including the path of the address, in order.
 func (s *Server) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +163,7 @@ func (s *Server) Keys() []string {
 	return keys
 }
 
-// Object returns the content of an object, by a key of Keys, and whether there is one.
+// Object returns the content of an object and whether it exists. key is one of Keys.
 func (s *Server) Object(key string) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,28 +171,28 @@ func (s *Server) Object(key string) ([]byte, bool) {
 	return slices.Clone(o.body), ok
 }
 
-// Store writes an object, by a key as in Keys, with no request.
+// Store writes an object without a request. key has the form of Keys.
 func (s *Server) Store(key string, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(key, slices.Clone(body), etagOf(md5.Sum(body)))
 }
 
-// Remove removes an object, by a key of Keys, with no request.
+// Remove removes an object without a request. key is one of Keys.
 func (s *Server) Remove(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(key)
 }
 
-// Uploads returns how many uploads in parts were begun, and neither completed nor aborted.
+// Uploads returns the number of unfinished uploads in parts.
 func (s *Server) Uploads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.uploads)
 }
 
-// Counts returns how many requests there were, by Request.Op.
+// Counts returns the number of requests by Request.Op.
 func (s *Server) Counts() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +220,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault = c.faults.Decide(asked)
 	}
 	if fault.Kind == Late {
-		c.w = httptest.NewRecorder() // no one hears the answer
+		c.w = httptest.NewRecorder() // the answer is discarded
 		time.AfterFunc(fault.Delay, c.serve)
 		panic(http.ErrAbortHandler)
 	}
@@ -247,7 +248,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait lets time pass, and reports whether the client still waits.
+// wait waits for d and reports whether the client is still there.
 func (c *call) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true

@@ -17,7 +17,7 @@ type part struct {
 	sum  [md5.Size]byte
 }
 
-// upload is an object that comes in parts.
+// upload is an object being uploaded in parts.
 type upload struct {
 	key   string
 	parts map[int]part
@@ -104,5 +104,5 @@ func (c *call) complete() {
 	}{Key: c.key})
 }
 
-// etagOf returns the ETag of a content with this MD5.
+// etagOf returns the ETag for content with this MD5.
 func etagOf(sum [md5.Size]byte) string { return `"` + hex.EncodeToString(sum[:]) + `"` }

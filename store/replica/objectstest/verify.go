@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// verify returns the client that has signed a request, or the code of the error. It works on the request as it came, so
-// it also finds addresses that were signed in another form than they were sent.
+// verify returns the client that signed the request, or an error code. It checks the request as received, so it also
+// detects URLs that were signed in a different form than they were sent.
 func verify(r *http.Request, body []byte, now time.Time) (client, code string) {
 	text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ")
 	if !ok {
@@ -59,7 +59,7 @@ func verify(r *http.Request, body []byte, now time.Time) (client, code string) {
 	for name := range r.Header {
 		name = strings.ToLower(name)
 		if (strings.HasPrefix(name, "x-amz-") || name == "content-md5") && !slices.Contains(names, name) {
-			return "", "AccessDenied" // a header that must be signed
+			return "", "AccessDenied" // this header must be signed
 		}
 	}
 	lines = append(lines, "", given["SignedHeaders"], hashed)
