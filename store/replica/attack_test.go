@@ -20,7 +20,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// newLease returns a lease of a client of the storage, with a clock that the test sets.
+// newLease returns a lease of a client of the storage. The test sets its clock.
 func newLease(t *testing.T, s *objectstest.Server, client string, clock *atomic.Int64) *lease {
 	t.Helper()
 	bucket, err := objects.Open(s.URL(), objectstest.Env(client))
@@ -31,7 +31,7 @@ func newLease(t *testing.T, s *objectstest.Server, client string, clock *atomic.
 	}
 }
 
-// A machine that can't reach the bucket goes on trying, and its log says so once a minute.
+// A machine that can't reach the bucket keeps trying, and logs that once a minute.
 func TestLogSaysOnceAMinuteThatTheBucketIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
@@ -54,8 +54,8 @@ func TestLogSaysOnceAMinuteThatTheBucketIsOutOfReach(t *testing.T) {
 	}
 }
 
-// A renewal is done and its answer is lost, as is the answer of what is there then. The one after it finds that; but
-// another machine has seen the lock stand still since the first.
+// A renewal succeeds, but its answer is lost, and reading the lock object fails too. The next renewal notices that. The
+// lease counts from the first renewal, because another machine has seen the lock unchanged since then.
 func TestRenewalWithALostAnswerIsAsOldAsItIs(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -76,7 +76,7 @@ func TestRenewalWithALostAnswerIsAsOldAsItIs(t *testing.T) {
 		t.Fatalf("the first renewal: %v", err)
 	}
 	clock.Store(int64(700 * time.Millisecond))
-	// The second one is refused, sees what the first has written, and can't write again.
+	// The second renewal is refused, sees the result of the first, and can't write again.
 	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
 		if puts++; q.Op == "PUT" && puts > 2 {
 			return objectstest.Fault{Kind: objectstest.Error500}
@@ -86,7 +86,7 @@ func TestRenewalWithALostAnswerIsAsOldAsItIs(t *testing.T) {
 	if err := l.renew(ctx); err == nil {
 		t.Error("the second renewal succeeded")
 	}
-	clock.Store(int64(time.Second)) // another machine may have it
+	clock.Store(int64(time.Second)) // another machine can have taken it
 	if err := l.check(); !errors.Is(err, ErrStale) {
 		t.Errorf("check: %v", err)
 	}
@@ -95,13 +95,13 @@ func TestRenewalWithALostAnswerIsAsOldAsItIs(t *testing.T) {
 	must(t, l.check())
 }
 
-// A machine and a copy of it with the same disk run at the same time.
+// A machine and a copy with the same disk run at the same time.
 func TestCopyOfAMachineWaitsForTheLease(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := objectstest.New(t)
 	path, copied := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "a.db")
-	const ttl = 3 * time.Second // a computer that has much to do must not lose it
+	const ttl = 3 * time.Second // a busy computer must not lose it
 	a, err := start(ctx, s.URL(), path, ttl)
 	must(t, err)
 	t.Cleanup(a.die)
@@ -121,7 +121,7 @@ func TestCopyOfAMachineWaitsForTheLease(t *testing.T) {
 	must(t, a.add(t.Context(), 1))
 }
 
-// A machine that was frozen puts a file after what the next holder has written, and that one dies before it has more.
+// A machine that was frozen puts a file after those of the next holder, which then dies before it writes more.
 func TestStrayAfterAFileOfALaterHolderIsNoPartOfTheLog(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -139,10 +139,10 @@ func TestStrayAfterAFileOfALaterHolderIsNoPartOfTheLog(t *testing.T) {
 		_, err = b.log.bucket.Put(ctx, b.log.key(0, head+3, head+3), stray, objects.Condition{Absent: true})
 		must(t, err)
 		must(t, b.add(ctx, 10))
-		must(t, b.add(ctx, 11)) // perhaps in one file with the one before
+		must(t, b.add(ctx, 11)) // may share a file with the previous number
 		end := b.ship.txid
 		if end > head+3 {
-			t.Skip("the holder had more to write") // start and two numbers: three files at most
+			t.Skip("the holder had more to write") // a start and two numbers make at most three files
 		}
 		b.die()
 		if end < head+2 {
@@ -157,7 +157,7 @@ func TestStrayAfterAFileOfALaterHolderIsNoPartOfTheLog(t *testing.T) {
 	})
 }
 
-// A late request to remove a stray must not remove what has taken its place.
+// A late request to remove a stray must not remove the file that has replaced it.
 func TestOnlyTheStrayThatWasSeenIsRemoved(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -181,7 +181,7 @@ func TestOnlyTheStrayThatWasSeenIsRemoved(t *testing.T) {
 	})
 }
 
-// A stop while the bucket does not answer, or the log lacks something for another reason.
+// A machine stops while the bucket doesn't answer, or while the log lacks something for another reason.
 func TestWhatAStopCouldNotShipIsShippedLater(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -191,7 +191,7 @@ func TestWhatAStopCouldNotShipIsShippedLater(t *testing.T) {
 	must(t, a.add(ctx, 0))
 	must(t, a.checkpointAfterCopy(ctx))
 	must(t, a.add(ctx, 1))
-	// Nothing is on its way, and the log lacks this.
+	// Nothing is being uploaded, and the log lacks this number.
 	a.ship.captureMu.Lock()
 	_, err := a.db.ExecContext(ctx, "INSERT INTO number VALUES (2, NULL)")
 	must(t, err)
@@ -204,7 +204,7 @@ func TestWhatAStopCouldNotShipIsShippedLater(t *testing.T) {
 		t.Errorf("numbers %v, set aside %v", got, aside(t, path))
 	}
 	must(t, b.add(ctx, 3))
-	// Cut off: what is on its way does not arrive.
+	// The network is cut: uploads don't arrive.
 	s.Set(objectstest.Faults{Decide: func(objectstest.Request) objectstest.Fault {
 		return objectstest.Fault{Kind: objectstest.Cut}
 	}})
@@ -227,7 +227,7 @@ func TestWhatAStopCouldNotShipIsShippedLater(t *testing.T) {
 	wants(t, d.numbers(t), upTo(6))
 }
 
-// Another program commits between the last look of a stop and the closing of the file.
+// Another program commits between the last check of a stop and the closing of the file.
 func TestCommitAfterAStopIsSeen(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -253,7 +253,7 @@ func TestCommitAfterAStopIsSeen(t *testing.T) {
 	})
 }
 
-// A kill just after SQLite has written the header of a new -wal, and before the first commit in it.
+// A kill comes just after SQLite has written the header of a new -wal, before its first commit.
 func TestKilledBetweenTheHeaderOfTheWALAndItsFirstCommit(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -264,7 +264,7 @@ func TestKilledBetweenTheHeaderOfTheWALAndItsFirstCommit(t *testing.T) {
 		must(t, a.checkpointAfterCopy(ctx))
 		old, err := os.ReadFile(a.path + "-wal")
 		must(t, err)
-		a.ship.captureMu.Lock() // of what is written now nothing is shipped
+		a.ship.captureMu.Lock() // nothing written from now on is shipped
 		_, err = a.db.ExecContext(ctx, "INSERT INTO number VALUES (9, NULL)")
 		must(t, err)
 		anew, err := os.ReadFile(a.path + "-wal")
@@ -293,7 +293,7 @@ func other(t *testing.T, m *machine) (filler string) {
 	return filler
 }
 
-// The -wal begins anew while a whole database is written that was all in the database file.
+// The -wal restarts during a whole copy of a database that was entirely in the database file.
 func TestSnapshotWhileTheWALBeginsAnew(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -326,7 +326,7 @@ func TestSnapshotWhileTheWALBeginsAnew(t *testing.T) {
 	wants(t, numbers(t, db), upTo(40))
 }
 
-// A listing is late: what it does not show yet must not be left out of a compaction, and then be removed.
+// Compaction must not skip files that an outdated listing doesn't show, because they would be removed later.
 func TestCompactionWithALateListing(t *testing.T) {
 	t.Parallel()
 	files := func(ranges ...uint64) (all []logFile) {
@@ -352,7 +352,7 @@ func TestCompactionWithALateListing(t *testing.T) {
 	}
 }
 
-// A listing does not show what was compacted, and what it was made of is gone: the log seems to end early, or to be
+// A listing doesn't show the compacted file, and its source files are gone. The log then seems to end early or to be
 // empty.
 func TestLateListingIsNoShorterLog(t *testing.T) {
 	t.Parallel()
@@ -388,7 +388,7 @@ func TestLateListingIsNoShorterLog(t *testing.T) {
 	}
 }
 
-// The lock object is removed by hand, and with it the generation.
+// Someone deletes the lock object, and with it the generation.
 func TestLockThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -411,7 +411,7 @@ func TestLockThatWasRemoved(t *testing.T) {
 	wants(t, c.numbers(t), upTo(4))
 }
 
-// A stop need not wait until a whole database is copied.
+// A stop doesn't wait for the end of a whole copy.
 func TestStopInTheMiddleOfAWholeCopy(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -445,7 +445,7 @@ func TestStopInTheMiddleOfAWholeCopy(t *testing.T) {
 	}
 	s.Set(objectstest.Faults{})
 	c := boot(t, s.URL(), path)
-	if len(aside(t, path)) != 1 { // the log does not know what the migration has changed
+	if len(aside(t, path)) != 1 { // the log lacks the changes of the migration
 		t.Errorf("set aside: %v", aside(t, path))
 	}
 	if got := c.numbers(t); !slices.Equal(got, upTo(11)) || sumOfLarge(t, path) == want {
@@ -459,7 +459,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// A stop need not wait for a copy of the whole database that waits for what is on its way.
+// A stop doesn't wait for a whole copy that is waiting for uploads.
 func TestStopWhileACopyWaits(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -479,7 +479,7 @@ func TestStopWhileACopyWaits(t *testing.T) {
 		a.ship.still.Unlock()
 		must(t, pause(ctx, time.Millisecond))
 	}
-	must(t, pause(ctx, 50*time.Millisecond)) // it waits, and holds the lock of the -wal
+	must(t, pause(ctx, 50*time.Millisecond)) // it waits and holds the lock of the -wal
 	go func() { stopped <- a.Stop() }()
 	select {
 	case err := <-stopped:
@@ -499,14 +499,14 @@ func TestStopWhileACopyWaits(t *testing.T) {
 	}
 }
 
-// hangsFiles has no file of the log arrive from now on, and tells of each that is tried.
+// hangsFiles makes all uploads of log files hang from now on, and reports each attempt on the channel.
 func hangsFiles(s *objectstest.Server) (reached <-chan struct{}) {
 	tried := make(chan struct{}, 8)
 	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
 		if q.Op == "PUT" && strings.Contains(q.Key, "/0000/") {
 			select {
 			case tried <- struct{}{}:
-			default: // tried again
+			default: // a retry
 			}
 			return objectstest.Fault{Kind: objectstest.Hang}
 		}

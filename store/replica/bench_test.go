@@ -18,8 +18,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// ways are how a store is kept in the benchmarks: alone, shipped with no one waiting, and acknowledged by a storage in
-// this process that takes so long for each request, beyond what it takes anyway.
+// ways lists the configurations of the benchmarks: without a replica, with a replica that no one waits for, and with
+// waiting for a storage in this process that adds a latency to each request.
 var ways = []struct {
 	name    string
 	replica bool
@@ -33,7 +33,8 @@ var ways = []struct {
 	{"acknowledged=30ms", true, true, 30 * time.Millisecond},
 }
 
-// benchStore opens a store that is kept in one of the ways, and returns what an operation waits with.
+// benchStore opens a store in one of the configurations. It also returns the replica and its storage, which are nil if
+// replica is false.
 func benchStore(b *testing.B, replica, waits bool, latency time.Duration) (
 	s *store.Store, r *Replica, server *objectstest.Server,
 ) {
@@ -60,8 +61,9 @@ func benchStore(b *testing.B, replica, waits bool, latency time.Duration) (
 	return s, r, server
 }
 
-// BenchmarkAcknowledgedSubscribe asks for new addresses, from 64 and 512 callers, each of which waits until its request
-// is in the replica. By Little's law no way can do more than callers by the time of an acknowledgement.
+// BenchmarkAcknowledgedSubscribe subscribes new addresses from 64 and 512 callers. Each caller waits until its request
+// is in the replica. By Little's law the rate is at most the number of callers divided by the duration of an
+// acknowledgement.
 func BenchmarkAcknowledgedSubscribe(b *testing.B) {
 	for _, callers := range []int{64, 512} {
 		for _, w := range ways {
@@ -103,8 +105,9 @@ func BenchmarkAcknowledgedSubscribe(b *testing.B) {
 	}
 }
 
-// BenchmarkAcknowledgedOutcomes records mails as sent, at most 256 in a commit, with so many under way or not yet
-// acknowledged as the window is large: what the replica lets a campaign do that costs nothing else.
+// BenchmarkAcknowledgedOutcomes records emails as sent, at most 256 in a commit. The window limits the number of emails
+// that are being sent or not yet acknowledged. The result is the rate that the replica allows for a campaign without
+// other costs.
 func BenchmarkAcknowledgedOutcomes(b *testing.B) {
 	for _, window := range []int{64, 256, 1024} {
 		for _, w := range ways {
@@ -192,8 +195,8 @@ func counts(server *objectstest.Server) map[string]int {
 	return server.Counts()
 }
 
-// report writes the rate, how long an acknowledgement took, the ceiling that follows of it, and how many operations
-// came to a file of the log.
+// report reports the rate, the duration of an acknowledgement, the resulting maximum rate, and the number of operations
+// per file of the log.
 func report(
 	b *testing.B, r *Replica, server *objectstest.Server, before map[string]int, inFlight float64, waited time.Duration,
 ) {
@@ -203,7 +206,7 @@ func report(
 		return
 	}
 	b.ReportMetric(r.Stats().Put.Seconds()*1000, "ms-put")
-	if mean := waited.Seconds() / float64(b.N); mean > 1e-6 { // else no one waits
+	if mean := waited.Seconds() / float64(b.N); mean > 1e-6 { // otherwise no one waits
 		b.ReportMetric(mean*1000, "ms-acknowledged")
 		b.ReportMetric(inFlight/mean, "ceiling/s")
 	}

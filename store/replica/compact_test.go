@@ -132,7 +132,7 @@ func TestCompactionWaitsWhileMuchIsShipped(t *testing.T) {
 	})
 }
 
-// A compacted file that was found to be damaged is made anew of what it was made of, once.
+// A compacted file that turns out to be damaged is made again from its source files, once.
 func TestADamagedFileIsCompactedAnew(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -156,7 +156,7 @@ func TestADamagedFileIsCompactedAnew(t *testing.T) {
 		spoil(t, a, bad, -1)
 		tidy := func() {
 			t.Helper()
-			a.compacted = 0 // it looks again
+			a.compacted = 0 // makes it check again
 			done := make(chan error, 1)
 			go func() {
 				snapshot := time.Now()
@@ -186,7 +186,7 @@ func TestADamagedFileIsCompactedAnew(t *testing.T) {
 	})
 }
 
-// A file that stands alone before a hole is compacted, too, so that what comes after the hole is.
+// A single file before a gap is compacted too; otherwise the files after the gap never would be.
 func TestCompactionOfOneFileBeforeAHole(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -210,7 +210,7 @@ func TestCompactionOfOneFileBeforeAHole(t *testing.T) {
 		end := tidy()
 		more()
 		lose(t, a, end+2)
-		tidy() // which finds it
+		tidy() // finds the gap
 		if _, mended := a.Broken(); mended == nil {
 			t.Error("the hole was not found")
 		}
@@ -227,7 +227,7 @@ func TestCompactionOfOneFileBeforeAHole(t *testing.T) {
 	})
 }
 
-// What is not due asks the bucket for nothing: each listing is paid for.
+// If nothing is due, upkeep sends no requests, because each listing costs money.
 func TestUpkeepOfNothingListsNothing(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -246,7 +246,7 @@ func TestUpkeepOfNothingListsNothing(t *testing.T) {
 	}
 }
 
-// A log begins with the whole database, so that a first copy of it is due a day later, and not at once.
+// A log starts with the whole database, so the first copy is due a day later.
 func TestTheFirstCopyIsDueAfterADay(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -272,7 +272,7 @@ func TestTheFirstCopyIsDueAfterADay(t *testing.T) {
 	})
 }
 
-// Files wait to be compacted as long as a restore reads them in a short time.
+// Files wait for compaction as long as a restore can read them quickly.
 func TestFilesOfANearBucketAreCompactedLater(t *testing.T) {
 	for latency, want := range map[time.Duration]uint64{
 		0: compactMost, 8 * time.Millisecond: 8000, 32 * time.Millisecond: 2000, time.Second: compactMany,
@@ -283,13 +283,13 @@ func TestFilesOfANearBucketAreCompactedLater(t *testing.T) {
 	}
 }
 
-// What level 0 loses is known to have been there, by the lock object: a listing may show an earlier level 1 to the next
-// holder, which would take the log for shorter.
+// Before level 0 loses files, the lock object records that they existed. Otherwise the next holder might see an
+// outdated listing of level 1 and take the log to be shorter.
 func TestNothingIsRemovedThatTheLockObjectDoesNotKnowOf(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := objectstest.New(t)
-	var fail, late atomic.Value // endings of keys that are not written, and of folders whose listing is late
+	var fail, late atomic.Value // suffixes of keys whose writes fail, and of folders whose listing is outdated
 	fail.Store("-")
 	late.Store("-")
 	old := objectstest.Faults{Ahead: -2 * keepShipped}

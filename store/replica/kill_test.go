@@ -18,10 +18,10 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// machineOfSchedule is serveSchedule, where there is a clock for it.
+// machineOfSchedule is serveSchedule on systems that have the clock for it.
 var machineOfSchedule func(url, path string)
 
-// TestMain runs the machine that TestKill kills, in a process of its own.
+// TestMain also runs the machine that TestKill kills, in a separate process.
 func TestMain(m *testing.M) {
 	if err := db.PrepareProcess(); err != nil { // before the first test opens a database
 		panic(err)
@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve writes numbers from five callers at once, one of them through a connection of its own as a command does, runs
-// checkpoints, and prints each number once it is acknowledged.
+// serve writes numbers from five callers at once, one of them through a separate connection like a command. It runs
+// checkpoints, and prints each number when it is acknowledged.
 func serve(url, path string) {
 	ctx := context.Background()
 	a, err := start(ctx, url, path, time.Second)
@@ -91,7 +91,7 @@ func serve(url, path string) {
 	}
 }
 
-// killed runs a machine until it has acknowledged so many numbers, kills it, and returns them.
+// killed runs a machine until it has acknowledged count numbers, kills it, and returns the numbers.
 func killed(t *testing.T, url, path string, count int) (acknowledged []int) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0])
@@ -116,8 +116,7 @@ func killed(t *testing.T, url, path string, count int) (acknowledged []int) {
 	return acknowledged
 }
 
-// TestKill kills a machine in the middle of its work, again and again: its disk is kept or thrown away, and nothing
-// that it has acknowledged is lost.
+// TestKill repeatedly kills a working machine, and then keeps or discards its disk. No acknowledged number may be lost.
 func TestKill(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		rounds := 8

@@ -13,8 +13,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// standBy has a machine wait for the lease until ctx ends, and returns once it does. The error of its Prepare comes
-// from the channel.
+// standBy makes a machine wait for the lease until ctx ends, and returns when it waits. The channel receives the error
+// of Prepare.
 func standBy(ctx context.Context, t *testing.T, url, path string) <-chan error {
 	t.Helper()
 	waits, ended := make(chan struct{}, 1), make(chan error, 1)
@@ -42,7 +42,7 @@ func standBy(ctx context.Context, t *testing.T, url, path string) <-chan error {
 	return ended
 }
 
-// removeAll empties a bucket, but for what is not below a folder.
+// removeAll removes the lock object and all files of the log from the bucket.
 func removeAll(t *testing.T, bucket objects.Bucket) {
 	t.Helper()
 	ctx := t.Context()
@@ -58,8 +58,8 @@ func removeAll(t *testing.T, bucket objects.Bucket) {
 	must(t, bucket.Delete(ctx, keys...))
 }
 
-// A bucket is emptied while one machine serves and another one stands by: what the standby has, an old file or none,
-// must not become the database.
+// A bucket is emptied while one machine serves and another stands by. The standby's file, old or missing, must not
+// become the database.
 func TestAStandbyOfAnEmptiedBucketBeginsNothing(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -105,7 +105,8 @@ func TestAStandbyOfAnEmptiedBucketBeginsNothing(t *testing.T) {
 	})
 }
 
-// Only the lock object is removed: the standby leaves it to the machine that has served, which has the newest file.
+// Someone deletes only the lock object. The standby leaves it to the machine that served, because that one has the
+// newest file.
 func TestAStandbyWaitsForALockThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -134,7 +135,7 @@ func TestAStandbyWaitsForALockThatWasRemoved(t *testing.T) {
 	must(t, again.Check())
 }
 
-// Where a log is there without a lock, a machine may be serving that has not noticed yet.
+// If there is a log without a lock, a machine may be serving that has not noticed yet.
 func TestALogWithoutALockIsTakenAfterATTL(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

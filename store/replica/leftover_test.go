@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// cutShort returns what a kill leaves of another database: the file and what SQLite keeps next to it, by their endings.
-// journal is whether the kill comes in the first transaction, which still has a rollback journal.
+// cutShort returns the files that a kill leaves of another database, by suffix. If journal is true, the kill comes
+// during the first transaction, which still uses a rollback journal.
 func cutShort(t *testing.T, journal bool) map[string][]byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "other.db")
@@ -46,13 +46,13 @@ func cutShort(t *testing.T, journal bool) map[string][]byte {
 	return files
 }
 
-// A -wal or a journal of another file would change what is restored when SQLite opens it.
+// SQLite would apply a -wal or journal of another file to the restored database when it opens it.
 func TestNothingOfAnotherFileGetsIntoWhatIsRestored(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		journal bool
-		main    string // none, empty, or whole
+		main    string // missing, empty or whole
 	}{
 		{"a journal of the first start, without its file", true, "none"},
 		{"a journal of the first start, next to an empty file", true, "empty"},
@@ -110,7 +110,7 @@ func TestNothingOfAnotherFileGetsIntoWhatIsRestored(t *testing.T) {
 	}
 }
 
-// The first start is tried again on the same disk, and nothing was kept in the bucket yet.
+// The first start is repeated on the same disk, before anything was kept in the bucket.
 func TestAFirstStartThatWasCutShortIsBegunAgain(t *testing.T) {
 	t.Parallel()
 	s := objectstest.New(t)

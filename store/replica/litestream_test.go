@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// dump returns all that a database has, and whether it is whole.
+// dump returns the whole content of a database, and fails if it is corrupt.
 func dump(t *testing.T, path string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
@@ -43,9 +43,8 @@ func dump(t *testing.T, path string) string {
 	return b.String()
 }
 
-// TestStockLitestreamRestoresTheSame restores with the program LITESTREAM (make litestream sets it): a log as it is
-// shipped, with a whole database in parts, compacted to each level, and with a snapshot; and the database as it was at
-// an instant.
+// TestStockLitestreamRestoresTheSame restores with the program in LITESTREAM, which make litestream sets. It restores a
+// log as shipped, with a whole database in parts, compacted to each level, with a snapshot, and at a point in time.
 func TestStockLitestreamRestoresTheSame(t *testing.T) {
 	program := os.Getenv("LITESTREAM")
 	if program == "" {
@@ -81,7 +80,7 @@ func stockRestores(t *testing.T, program, url, theirs string) {
 		return dump(t, to)
 	}
 	path := filepath.Join(t.TempDir(), "a.db")
-	largeFile(t, path, 12) // goes in parts
+	largeFile(t, path, 12) // is split into parts
 	a := boot(t, url, path)
 	n := 10
 	check := func(what string) {
@@ -103,7 +102,7 @@ func stockRestores(t *testing.T, program, url, theirs string) {
 	}
 	var instants []instant
 	remember := func() {
-		pass(t, ctx) // times of the storage are whole seconds
+		pass(t, ctx) // the storage has times in whole seconds
 		instants = append(instants, instant{time.Now(), dump(t, path)})
 		pass(t, ctx)
 	}
@@ -142,7 +141,7 @@ func stockRestores(t *testing.T, program, url, theirs string) {
 	wants(t, a.numbers(t), upTo(n))
 }
 
-// pass waits until the clock of the storage says another second.
+// pass waits until the clock of the storage shows the next second.
 func pass(t *testing.T, ctx context.Context) {
 	t.Helper()
 	must(t, pause(ctx, time.Until(time.Now().Truncate(time.Second).Add(1100*time.Millisecond))))

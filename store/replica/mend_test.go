@@ -22,15 +22,15 @@ func lose(t *testing.T, m *machine, txid uint64) {
 	must(t, m.log.bucket.Delete(t.Context(), m.log.key(0, txid, txid)))
 }
 
-// elsewhere is what a machine with an empty disk has.
+// elsewhere returns the numbers that a machine with an empty disk restores.
 func elsewhere(t *testing.T, url string) []int {
 	t.Helper()
 	b := boot(t, url, filepath.Join(t.TempDir(), "elsewhere.db"))
 	return b.numbers(t)
 }
 
-// The machine that serves finds that a file of its log is missing, of level 0 and of what was compacted, and what it
-// has acknowledged is there on an empty disk all the same.
+// The serving machine finds that a file of its log is missing, at level 0 or at a compacted level. An empty disk still
+// gets everything acknowledged.
 func TestHolesAreMendedWhileTheMachineServes(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -43,7 +43,7 @@ func TestHolesAreMendedWhileTheMachineServes(t *testing.T) {
 			}
 		}
 		var last [levels]time.Time
-		snapshot := time.Now() // none is due
+		snapshot := time.Now() // not due
 		tidy := func() {
 			t.Helper()
 			last = [levels]time.Time{}
@@ -64,7 +64,7 @@ func TestHolesAreMendedWhileTheMachineServes(t *testing.T) {
 		tidy()
 		whole("level 0")
 		more()
-		tidy() // what comes after the copy is compacted
+		tidy() // compacts what comes after the copy
 		files, err := a.log.list(ctx, 1)
 		must(t, err)
 		if end := files[len(files)-1].max; end != a.ship.txid {
@@ -89,8 +89,8 @@ func TestHolesAreMendedWhileTheMachineServes(t *testing.T) {
 	})
 }
 
-// A machine that starts with a file that is whole mends the log: after a kill and after a stop, with files missing in
-// the middle and at the end.
+// A machine that starts with an intact file repairs the log: after a kill or a stop, with files missing in the middle
+// or at the end.
 func TestHolesAreMendedAtTheStart(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -98,7 +98,7 @@ func TestHolesAreMendedAtTheStart(t *testing.T) {
 		n := 0
 		for _, c := range []struct {
 			what string
-			back []uint64 // which files are missing, counted from the last one
+			back []uint64 // numbers of the missing files, counted from the last one
 			stop bool
 		}{
 			{"in the middle", []uint64{15}, false},
@@ -114,12 +114,12 @@ func TestHolesAreMendedAtTheStart(t *testing.T) {
 				must(t, a.add(ctx, n))
 				n++
 			}
-			must(t, a.lease.renew(ctx)) // it says how far the log goes
+			must(t, a.lease.renew(ctx)) // records the end of the log
 			end := a.ship.txid
 			if c.stop {
 				a.stop(t)
 			} else {
-				a.keepWAL() // as a kill does
+				a.keepWAL() // has the effect of a kill
 				a.die()
 				must(t, a.reader.Close())
 			}
@@ -139,8 +139,8 @@ func TestHolesAreMendedAtTheStart(t *testing.T) {
 	})
 }
 
-// A file that lacks what was acknowledged elsewhere never takes the place of a damaged log, unless a person says so; it
-// stays where it is.
+// A file that lacks changes acknowledged by another machine replaces a damaged log only if the user requests it. It
+// stays in place.
 func TestAnOldFileDoesNotMendTheLog(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -172,7 +172,7 @@ func TestAnOldFileDoesNotMendTheLog(t *testing.T) {
 	wants(t, elsewhere(t, url), upTo(10))
 }
 
-// spoil changes a file of the log so that it can't be read, or cuts it off where size is not negative.
+// spoil damages a file of the log, or truncates it to size bytes if size is not negative.
 func spoil(t *testing.T, m *machine, f logFile, size int) {
 	t.Helper()
 	ctx := t.Context()
@@ -189,8 +189,8 @@ func spoil(t *testing.T, m *machine, f logFile, size int) {
 	must(t, err)
 }
 
-// A copy comes up to a file of the log that is damaged, cut off or empty, as to one that is missing, and says so; where
-// other files have the same it has all.
+// A copy stops at a file of the log that is damaged, truncated or empty, as at a missing one, and reports it. If other
+// files hold the same changes, the copy is complete.
 func TestCopyUpToADamagedFile(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -226,7 +226,8 @@ func TestCopyUpToADamagedFile(t *testing.T) {
 	})
 }
 
-// What is compacted is restored from where it is whole, and the machine mends what it finds when it compacts.
+// If a compacted file is damaged, a restore uses other files with the same changes. The machine repairs the damage that
+// it finds during compaction.
 func TestDamagedFilesOfWhatOthersHave(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -265,7 +266,7 @@ func TestDamagedFilesOfWhatOthersHave(t *testing.T) {
 	})
 }
 
-// A machine that no one writes to looks at the log all the same.
+// A machine also checks the log if no one writes to it.
 func TestHolesAreMendedWhileTheMachineRests(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -290,7 +291,7 @@ func TestHolesAreMendedWhileTheMachineRests(t *testing.T) {
 	wants(t, elsewhere(t, s.URL()), upTo(5))
 }
 
-// A lock object that is none is told with what to do, and doing that leads back to all that was kept.
+// An invalid lock object is reported with instructions, and following them recovers everything.
 func TestALockThatIsNone(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -311,20 +312,20 @@ func TestALockThatIsNone(t *testing.T) {
 	wants(t, elsewhere(t, s.URL()), upTo(5))
 }
 
-// An expiry rule of the bucket has removed all of the log but its newest files, or all of it, while a machine serves: a
-// look at the bucket says so, and the machine mends the log.
+// A lifecycle rule of the bucket has removed all of the log, or all but its newest files, while a machine serves. Look
+// reports that, and the machine repairs the log.
 func TestALogThatHasExpired(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
 		n := 0
-		snapshot := time.Now() // none is due
+		snapshot := time.Now() // not due
 		for _, left := range []int{12, 3, 0, 1, 0} {
 			for range 30 {
 				must(t, a.add(ctx, n))
 				n++
 			}
-			must(t, a.lease.renew(ctx)) // it says how far the log goes
+			must(t, a.lease.renew(ctx)) // records the end of the log
 			for _, level := range []int{snapshotLevel, 3, 2, 1, 0} {
 				files, err := a.log.list(ctx, level)
 				must(t, err)
@@ -356,7 +357,7 @@ func TestALogThatHasExpired(t *testing.T) {
 	})
 }
 
-// The newest files of the log are missing while a machine serves: what is left can be restored, and is not all.
+// The newest files of the log are missing while a machine serves. The rest can be restored, but is incomplete.
 func TestALogWithoutItsEnd(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -381,8 +382,8 @@ func TestALogWithoutItsEnd(t *testing.T) {
 	})
 }
 
-// While a whole copy can't be shipped, the log is compacted all the same, nothing of it is removed, and the copy is
-// tried again after a while that grows.
+// While a whole copy can't be shipped, the log is still compacted but no file is removed. The copy is retried at
+// growing intervals.
 func TestAWholeCopyThatFails(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -400,7 +401,7 @@ func TestAWholeCopyThatFails(t *testing.T) {
 		}
 		return f
 	}})
-	snapshot := zeroTime // one is due
+	snapshot := zeroTime // due
 	tidy := func() error { return a.upkeep(&[levels]time.Time{}, &snapshot) }
 	if err := tidy(); err == nil || !strings.Contains(err.Error(), "in 1m0s") {
 		t.Errorf("%v", err)
@@ -438,8 +439,8 @@ func TestAWholeCopyThatFails(t *testing.T) {
 	wants(t, elsewhere(t, s.URL()), upTo(30))
 }
 
-// A late file of an earlier holder after what a later one has acknowledged does not make the file of the earlier one
-// the newest: the later one mends the log.
+// A late file of an earlier holder, after files acknowledged by a later one, does not make the earlier holder's
+// database file the newest. The later holder repairs the log.
 func TestALateFileOfAnEarlierHolderDoesNotMendTheLog(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -459,7 +460,7 @@ func TestALateFileOfAnEarlierHolderDoesNotMendTheLog(t *testing.T) {
 	a.die()
 	must(t, a.reader.Close())
 	late, _ := s.Object("replica/" + a.log.key(0, head+3, head+3))
-	for txid := head + 1; txid <= head+3; txid++ { // they were on their way, and no one was told of them
+	for txid := head + 1; txid <= head+3; txid++ { // uploads in progress that were never acknowledged
 		lose(t, a, txid)
 	}
 	s.Store("replica/"+lockKey, lock)
@@ -493,7 +494,7 @@ func TestALateFileOfAnEarlierHolderDoesNotMendTheLog(t *testing.T) {
 	}
 }
 
-// bucketState is what a bucket holds, to bring it back later.
+// bucketState returns the contents of a bucket, which a test can restore later.
 func bucketState(s *objectstest.Server) map[string][]byte {
 	all := map[string][]byte{}
 	for _, key := range s.Keys() {
@@ -511,8 +512,8 @@ func bringBack(s *objectstest.Server, state map[string][]byte) {
 	}
 }
 
-// A bucket is brought back to an earlier state. The machine that has served last mends it; where another one has gone
-// on from there, it refuses until a person has decided.
+// A bucket is restored to an earlier state. The machine that served last repairs it. If another machine has continued
+// from there, it refuses until the user decides.
 func TestABucketThatWasBroughtBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []string{"last", "begin", "without the note", "begun elsewhere"} {

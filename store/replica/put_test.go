@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// A file of level 0 without a header that can be read, which level 1 or a whole copy has too, is in no one's way: not
-// at a start with the database file, nor elsewhere, nor when a whole copy mends what was damaged.
+// A file of level 0 with an unreadable header, whose changes are also in level 1 or a whole copy, causes no errors: not
+// when a machine starts with the database file or with an empty disk, nor when a whole copy repairs the log.
 func TestADamagedHeaderOfWhatOthersHave(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -50,8 +50,7 @@ func TestADamagedHeaderOfWhatOthersHave(t *testing.T) {
 	})
 }
 
-// A file after the end of the log that can't be read as one gives way: to a start, and to what is shipped under its
-// name.
+// An unreadable file after the end of the log is replaced, at a start or when a file of the same name is shipped.
 func TestADamagedStrayGivesWay(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()

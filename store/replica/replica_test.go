@@ -22,22 +22,22 @@ type machine struct {
 	*Replica
 	db   *sql.DB
 	lost chan error
-	lane sync.Mutex // of what writes
+	lane sync.Mutex // serializes writers
 }
 
-// testTTL is short, and yet long enough for a slow computer.
+// testTTL is short, but long enough for a slow computer.
 const testTTL = 2 * time.Second
 
 func start(ctx context.Context, url, path string, ttl time.Duration) (*machine, error) {
 	return startAfter(ctx, url, path, ttl, func() error { return nil })
 }
 
-// startAfter calls before between the lease and the opening of the database.
+// startAfter calls before after taking the lease and before opening the database.
 func startAfter(ctx context.Context, url, path string, ttl time.Duration, before func() error) (*machine, error) {
 	return startAs(ctx, "test", url, path, ttl, before)
 }
 
-// startAs is startAfter for a client of the storage.
+// startAs is startAfter with the keys of a given client of the storage.
 func startAs(
 	ctx context.Context, client, url, path string, ttl time.Duration, before func() error,
 ) (*machine, error) {
@@ -50,7 +50,7 @@ func startAs(
 		return nil, err
 	}
 	m.Replica = r
-	r.tidyEvery = time.Hour // a test says itself when
+	r.tidyEvery = time.Hour // tests call upkeep themselves
 	if err := r.Prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func boot(t *testing.T, url, path string) *machine {
 	return m
 }
 
-// wants compares the numbers that a database holds.
+// wants compares the numbers in a database with those expected.
 func wants(t *testing.T, got, want []int) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -92,7 +92,7 @@ func wants(t *testing.T, got, want []int) {
 	}
 }
 
-// cutOff has no request of a client arrive, as when its network is cut.
+// cutOff makes all requests of a client fail, as if its network were cut.
 func cutOff(s *objectstest.Server, client string) {
 	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
 		if q.Client == client {
@@ -102,7 +102,7 @@ func cutOff(s *objectstest.Server, client string) {
 	}})
 }
 
-// die lets go of everything without a word to the bucket, as a machine does that loses its power.
+// die ends the machine without telling the bucket, like a power failure.
 func (m *machine) die() {
 	m.cancel(errors.New("dead"))
 	m.loops.Wait()
@@ -111,7 +111,7 @@ func (m *machine) die() {
 	_ = m.db.Close()
 }
 
-// add writes a number and returns once it is in the replica.
+// add writes a number and returns when it is in the replica.
 func (m *machine) add(ctx context.Context, n int) error {
 	m.lane.Lock()
 	_, err := m.db.ExecContext(ctx, "INSERT INTO number VALUES (?, randomblob(500))", n)
@@ -123,7 +123,7 @@ func (m *machine) add(ctx context.Context, n int) error {
 	return m.Wait(ctx)
 }
 
-// checkpoint moves the -wal into the file, as the store's writer does.
+// checkpoint moves the -wal into the file, like the store's writer.
 func (m *machine) checkpoint(ctx context.Context) error {
 	m.lane.Lock()
 	defer m.lane.Unlock()
@@ -133,7 +133,7 @@ func (m *machine) checkpoint(ctx context.Context) error {
 	})
 }
 
-// checkpointAfterCopy is checkpoint once no whole database is being copied any more.
+// checkpointAfterCopy runs a checkpoint when no whole copy is in progress.
 func (m *machine) checkpointAfterCopy(ctx context.Context) error {
 	for {
 		err := m.checkpoint(ctx)
@@ -146,7 +146,7 @@ func (m *machine) checkpointAfterCopy(ctx context.Context) error {
 	}
 }
 
-// stop ends a machine as it should.
+// stop shuts a machine down properly.
 func (m *machine) stop(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
@@ -187,7 +187,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// each runs a test over both kinds of bucket.
+// each runs a test with both kinds of buckets.
 func each(t *testing.T, test func(t *testing.T, url string)) {
 	t.Parallel()
 	t.Run("s3", func(t *testing.T) { t.Parallel(); test(t, objectstest.New(t).URL()) })
@@ -212,7 +212,7 @@ func TestEmptyDiskGetsAllThatWasAcknowledged(t *testing.T) {
 			}
 		}
 		a.die()
-		if a.ship.wholes != 1 { // the first
+		if a.ship.wholes != 1 { // the initial one
 			t.Errorf("the whole database was copied %d times", a.ship.wholes)
 		}
 		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
@@ -312,7 +312,7 @@ func TestFileThatStoodAloneIsAdopted(t *testing.T) {
 	})
 }
 
-// Another program runs a checkpoint of its own, and the -wal begins anew without the replica's knowing.
+// Another program runs its own checkpoint, and the -wal restarts without the replica noticing.
 func TestForeignCheckpointLosesNothing(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -337,7 +337,7 @@ func TestForeignCheckpointLosesNothing(t *testing.T) {
 	})
 }
 
-// A command commits just before the checkpoint keeps it out.
+// A command commits just before the checkpoint locks out writers.
 func TestCommitBeforeACheckpointIsNotLost(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -363,8 +363,8 @@ func TestCommitBeforeACheckpointIsNotLost(t *testing.T) {
 	})
 }
 
-// A disk was copied while its machine ran, and the copy was written to without the replica: its -wal has the salts of
-// the log's last file, and is of another history.
+// A disk was copied while its machine ran, and the copy was written to without the replica. Its -wal has the salts of
+// the last file of the log but a different history.
 func TestCopiedDiskIsSetAside(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -435,7 +435,7 @@ func TestWhoLosesTheLeaseAnswersNothingMore(t *testing.T) {
 		t.Fatalf("answered: %v", err)
 	default:
 	}
-	s.Set(objectstest.Faults{}) // its network is back
+	s.Set(objectstest.Faults{}) // the network is back
 	if err := <-a.lost; !errors.Is(err, ErrLost) {
 		t.Errorf("failed: %v", err)
 	}
@@ -451,7 +451,8 @@ func TestWhoLosesTheLeaseAnswersNothingMore(t *testing.T) {
 func TestFaultsOfTheBucket(t *testing.T) {
 	t.Parallel()
 	for name, faults := range map[string]objectstest.Faults{
-		// Without a period: a renewal asks the same number of questions at each try, and would meet the same errors.
+		// The faults have no period: each attempt of a renewal sends the same number of requests, and would get the
+		// same errors.
 		"errors": {Decide: func(q objectstest.Request) objectstest.Fault {
 			return objectstest.Fault{Kind: []objectstest.Kind{
 				0, objectstest.Error500, 0, objectstest.Cut, 0, 0, objectstest.Error503,
@@ -487,7 +488,7 @@ func TestFaultsOfTheBucket(t *testing.T) {
 	}
 }
 
-// What a machine sent too late, and no one was told of, gives way to what the next holder writes.
+// Files that a machine sent too late, and never acknowledged, are replaced by those of the next holder.
 func TestStraysOfTheHolderBefore(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -16,8 +16,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// A file of the log that is cut off anywhere, or has a page beyond the end of the database, is damaged: to a restore
-// and to a compaction.
+// A file of the log that is truncated anywhere, or has a page beyond the end of the database, counts as damaged in a
+// restore and in a compaction.
 func TestFilesCutOffAreDamaged(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -35,7 +35,7 @@ func TestFilesCutOffAreDamaged(t *testing.T) {
 	must(t, err)
 	defer to.Close()
 	far := bytes.Clone(body)
-	binary.BigEndian.PutUint32(far[100:], 1<<32-1) // of its first page, after the header
+	binary.BigEndian.PutUint32(far[100:], 1<<32-1) // number of its first page, after the header
 	if err := applyOne(to, bytes.NewReader(far)); err == nil || errors.Is(err, errWrite) {
 		t.Errorf("a page beyond the end: %v", err)
 	}
@@ -57,8 +57,8 @@ func TestFilesCutOffAreDamaged(t *testing.T) {
 	}
 }
 
-// A machine that starts on an empty disk reads many files of the log at once, for a bucket may be far, and each at most
-// twice: its header, and all of it.
+// A machine that starts on an empty disk reads many files of the log at once, because a bucket can be remote. It reads
+// each file at most twice: the header and the whole file.
 func TestRestoreReadsManyAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -108,8 +108,8 @@ func TestRestoreReadsManyAtOnce(t *testing.T) {
 	}
 }
 
-// A log that ends before the place that its holder has named misses its end: a copy of the newest says so, and one of an
-// earlier time does not need it.
+// A log that ends before the position recorded by its holder lacks its end. A copy of the newest state reports that,
+// and a copy of an earlier state doesn't need it.
 func TestCopyOfALogWithoutItsEnd(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -117,7 +117,7 @@ func TestCopyOfALogWithoutItsEnd(t *testing.T) {
 		for i := range 5 {
 			must(t, a.add(ctx, i))
 		}
-		must(t, a.lease.renew(ctx)) // it names the end
+		must(t, a.lease.renew(ctx)) // records the end
 		a.die()
 		last := a.ship.txid
 		must(t, a.log.bucket.Delete(ctx, a.log.key(0, last, last)))

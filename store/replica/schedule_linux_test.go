@@ -20,15 +20,15 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// history is what the machines of a schedule have printed.
+// history holds the output of the machines of a schedule.
 type history struct {
 	mu           sync.Mutex
-	tried        int          // the last number that a machine was given
-	acknowledged map[int]bool // numbers
+	tried        int          // last number given to a machine
+	acknowledged map[int]bool // acknowledged numbers
 	firstAct     map[uint64]int64
-	lastAct      map[uint64]int64 // generation → the latest instant before a look at the lease that let it act
+	lastAct      map[uint64]int64 // generation → latest time before a check of the lease that allowed it to act
 	generations  int
-	damaged      int // starts that found a gap in the log, which was none later
+	damaged      int // number of starts that found a gap in the log that was later gone
 	faults       []string
 	log          []string
 	began        time.Time
@@ -40,7 +40,7 @@ func (h *history) note(format string, args ...any) {
 	h.log = append(h.log, fmt.Sprintf("%6d ms  ", time.Since(h.began).Milliseconds())+fmt.Sprintf(format, args...))
 }
 
-// read takes a line of a machine.
+// read parses a line from a machine.
 func (h *history) read(client, line string, lost *bool) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
@@ -80,7 +80,7 @@ func (h *history) read(client, line string, lost *bool) {
 	}
 }
 
-// check returns what the history tells of two that acted at once.
+// check returns descriptions of cases in which two machines acted at once.
 func (h *history) check() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +96,7 @@ func (h *history) check() []string {
 	return faults
 }
 
-// actor is a computer of a schedule: its disk outlasts its processes.
+// actor is a computer in a schedule. Its disk survives its processes.
 type actor struct {
 	h       *history
 	name    string
@@ -106,7 +106,7 @@ type actor struct {
 	ended   chan struct{}
 }
 
-// start starts the machine, unless it runs.
+// start starts the machine if it isn't running.
 func (a *actor) start(t *testing.T) {
 	if a.running() {
 		return
@@ -150,7 +150,7 @@ func (a *actor) signal(s syscall.Signal) {
 	}
 }
 
-// kill ends the machine at once.
+// kill kills the machine.
 func (a *actor) kill() {
 	a.signal(syscall.SIGKILL)
 	if a.process != nil {
@@ -158,7 +158,7 @@ func (a *actor) kill() {
 	}
 }
 
-// copyDisk copies the files of one disk to another.
+// copyDisk copies the files of a disk to another one.
 func copyDisk(t *testing.T, from, to string) {
 	for _, ending := range []string{"", "-wal", "-journal", ".replica"} {
 		b, err := os.ReadFile(from + ending)
@@ -172,7 +172,7 @@ func copyDisk(t *testing.T, from, to string) {
 	_ = os.Remove(to + "-shm")
 }
 
-// faultsOfSchedule makes a storage fail in a way that the random numbers choose, for one client, some, or all.
+// faultsOfSchedule returns random faults of a storage, for one, some or all clients.
 func faultsOfSchedule(rnd *rand.Rand) (name string, f objectstest.Faults) {
 	const ttl = scheduleTTL
 	who := []string{"m0", "m1", "m2", "m0 m1", "m0 m1 m2", "m0 m1 m2", "m0 m1 m2"}[rnd.IntN(7)]
@@ -243,10 +243,11 @@ func some(r *rand.Rand, percent int, f objectstest.Fault) objectstest.Fault {
 	return objectstest.Fault{}
 }
 
-// TestSchedules runs machines through random schedules of kills, freezes, disks that are lost, copied or come back, and
-// faults of the storage, and checks the history: what was acknowledged is in the survivor, whole; no holder of the lease
-// acts after a later one did; and none acknowledges anything after it has lost it. SCHEDULES is how many there are, and
-// SCHEDULE_SEED the seed of the first, which a failure prints. What machines do between the steps is their own.
+// TestSchedules runs machines through random schedules of kills, freezes, disks that are lost, copied or restored, and
+// faults of the storage. It checks that the survivor has all acknowledged numbers and is intact, that no holder of the
+// lease acts after a later one did, and that none acknowledges anything after losing the lease. SCHEDULES is the number
+// of schedules, and SCHEDULE_SEED the seed of the first, which a failure prints. The seed does not determine what
+// machines do between steps.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	count, seed := 8, uint64(time.Now().UnixNano())
@@ -309,7 +310,7 @@ func schedule(t *testing.T, seed uint64) *history {
 	for range steps {
 		time.Sleep(time.Duration(rnd.Int64N(int64(scheduleTTL * 3 / 4))))
 		step(t, rnd, s, actors)
-		for _, a := range actors { // what supervises them starts those again that have ended
+		for _, a := range actors { // a supervisor would restart the machines that have ended
 			if rnd.IntN(3) == 0 {
 				a.start(t)
 			}
@@ -327,7 +328,7 @@ func schedule(t *testing.T, seed uint64) *history {
 	for _, a := range actors {
 		a.kill()
 	}
-	time.Sleep(3 * scheduleTTL) // what is late arrives
+	time.Sleep(3 * scheduleTTL) // late requests arrive
 	faults := append(h.check(), survivor(t, s, h)...)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -337,7 +338,7 @@ func schedule(t *testing.T, seed uint64) *history {
 	return h
 }
 
-// step does one thing to a machine or to the storage.
+// step performs one random action on a machine or the storage.
 func step(t *testing.T, rnd *rand.Rand, s *objectstest.Server, actors []*actor) {
 	a, o := actors[rnd.IntN(3)], actors[rnd.IntN(3)]
 	h := a.h
@@ -395,11 +396,11 @@ func step(t *testing.T, rnd *rand.Rand, s *objectstest.Server, actors []*actor) 
 	}
 }
 
-// survivor restores what the storage has, and returns what is wrong with it.
+// survivor restores the database from the storage and returns the problems found.
 func survivor(t *testing.T, s *objectstest.Server, h *history) (faults []string) {
 	path := filepath.Join(t.TempDir(), "survivor.db")
 	m, err := start(t.Context(), s.URL(), path, scheduleTTL)
-	for try := 0; errors.Is(err, ErrStale) && try < 10; try++ { // a slow computer; the machine would be started again
+	for try := 0; errors.Is(err, ErrStale) && try < 10; try++ { // slow computer
 		m, err = start(t.Context(), s.URL(), path, scheduleTTL)
 	}
 	if err != nil {

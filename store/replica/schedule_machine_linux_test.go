@@ -19,10 +19,10 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// scheduleTTL is short, so that leases change hands many times in a schedule.
+// scheduleTTL is short, which makes leases change hands many times in a schedule.
 const scheduleTTL = 500 * time.Millisecond
 
-// monotonic is a clock that all processes of the computer share.
+// monotonic returns the time of a clock that all processes of the computer share.
 func monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
@@ -33,7 +33,7 @@ func monotonic() int64 {
 
 func init() { machineOfSchedule = serveSchedule }
 
-// fillerOf is what stands next to a number in the database.
+// fillerOf returns the filler stored with a number.
 func fillerOf(n int) []byte {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(n)))
 	b := make([]byte, 0, 600)
@@ -43,16 +43,16 @@ func fillerOf(n int) []byte {
 	return b
 }
 
-// serveSchedule is a machine of a schedule. It prints what it does:
+// serveSchedule runs a machine of a schedule. It prints its actions:
 //
 //	hold GENERATION           it has the lease
-//	act GENERATION FROM TO    it was allowed to act at an instant between those two
+//	act GENERATION FROM TO    it was allowed to act at a time between FROM and TO
 //	ack NUMBER                the number is acknowledged
-//	lost                      it has lost the lease, and ends
-//	failed TEXT               it could not start, or go on
-//	damaged TEXT              the log is
+//	lost                      it has lost the lease and exits
+//	failed TEXT               it could not start or continue
+//	damaged TEXT              the log is damaged
 //
-// It ends by itself when it has lost the lease, and stops as it should when it gets SIGTERM.
+// It exits after losing the lease, and shuts down properly on SIGTERM.
 func serveSchedule(url, path string) {
 	client, first := os.Getenv("REPLICA_CLIENT"), os.Getenv("REPLICA_FIRST")
 	next, err := strconv.Atoi(first)
@@ -114,11 +114,11 @@ func serveSchedule(url, path string) {
 	os.Exit(0)
 }
 
-// addSum is add with a filler by which damage is found.
+// addSum is add with a filler that reveals damage.
 func (m *machine) addSum(ctx context.Context, n int) error {
 	m.lane.Lock()
 	_, err := m.db.ExecContext(ctx, "INSERT INTO number VALUES (?, ?)", n, fillerOf(n))
-	if err == nil && n%5 == 0 { // pages that come and go
+	if err == nil && n%5 == 0 { // makes pages come and go
 		_, err = m.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS large (n INTEGER PRIMARY KEY, filler BLOB); "+
 			"DELETE FROM large WHERE n % 7 = ?1 % 7; INSERT INTO large VALUES (?1, randomblob(9000))", n)
 	}
@@ -130,7 +130,7 @@ func (m *machine) addSum(ctx context.Context, n int) error {
 	return m.Wait(ctx)
 }
 
-// tidy does what the store's writer and keepShort do, much more often.
+// tidy does the work of the store's writer and keepShort, but much more often.
 func (m *machine) tidy(ctx context.Context) {
 	for i := 1; ; i++ {
 		time.Sleep(time.Duration(10+rand.IntN(40)) * time.Millisecond)
@@ -149,14 +149,14 @@ func (m *machine) tidy(ctx context.Context) {
 		if i%8 == 0 && m.Check() == nil {
 			_ = m.ship.snapshot(short)
 		}
-		if i%6 == 0 && m.Check() == nil && m.lease.renew(short) == nil { // as if all of it were old
+		if i%6 == 0 && m.Check() == nil && m.lease.renew(short) == nil { // treats everything as old
 			_ = m.log.sweep(short, time.Now().Add(time.Hour), time.Now().Add(time.Hour))
 		}
 		cancel()
 	}
 }
 
-// environOfSchedule is what a machine of a schedule is started with.
+// environOfSchedule returns the environment for a machine of a schedule.
 func environOfSchedule(client, url, path string, first int) []string {
 	return append(append(os.Environ(), "REPLICA_MACHINE="+url, "REPLICA_PATH="+path, "REPLICA_CLIENT="+client,
 		fmt.Sprint("REPLICA_FIRST=", first)), objectstest.Environ(client)...)

@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// soak is a machine at work for long, and what it has acknowledged.
+// soak is a machine that works for a long time, and the numbers it has acknowledged.
 type soak struct {
 	t      *testing.T
 	server *objectstest.Server
@@ -33,11 +33,11 @@ type soak struct {
 	restores, backups, checkpoints, machines, migrations int
 }
 
-// TestSoak lets a machine work for SOAK (30 s in make torture): four callers and a command next to it write, checkpoints
-// run every few hundred pages, backups are made next to them, the log is compacted and swept, whole databases are
-// written, the storage fails now and then; meanwhile the log is restored, again and again, as is each backup opened: both
-// are whole and have all that was acknowledged before. Now and then the machine dies and another one goes on, or it
-// stops and starts with a migration.
+// TestSoak runs a machine for the duration SOAK, which is 30 s in make torture. Four callers and a command write,
+// checkpoints run every few hundred pages, backups are made, the log is compacted and swept, whole copies are written,
+// and the storage fails occasionally. Meanwhile the log is restored and each backup is opened: both must be intact and
+// have everything acknowledged before. Sometimes the machine dies and another one continues, or it stops and starts
+// with a migration.
 func TestSoak(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("SOAK"))
 	if err != nil && os.Getenv("NEWSLETTERD_TORTURE") == "" {
@@ -63,7 +63,7 @@ func TestSoak(t *testing.T) {
 		len(s.acknowledged), s.checkpoints, s.restores, s.backups, s.machines, s.migrations)
 }
 
-// work lets the machine work for some time, and restores and makes backups meanwhile.
+// work lets the machine work for the given time, and makes restores and backups meanwhile.
 func (s *soak) work(length time.Duration) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), length)
 	defer cancel()
@@ -110,7 +110,7 @@ func (s *soak) write(ctx context.Context, m *machine) {
 			s.mu.Lock()
 			s.acknowledged = append(s.acknowledged, n)
 			s.mu.Unlock()
-		case strings.Contains(err.Error(), "SQLITE_BUSY"): // its turn did not come in time, and nothing was acknowledged
+		case strings.Contains(err.Error(), "SQLITE_BUSY"): // it timed out while waiting, and nothing was acknowledged
 		case ctx.Err() == nil:
 			s.t.Errorf("write %d: %v", n, err)
 			return
@@ -119,13 +119,13 @@ func (s *soak) write(ctx context.Context, m *machine) {
 	}
 }
 
-// sumFiller is what stands next to a number.
+// sumFiller returns the filler stored with a number.
 func sumFiller(n int) []byte {
 	return bytes.Repeat(fmt.Appendf(nil, "%08d", n), 20+n%60)
 }
 
 func (s *soak) checkpointOften(ctx context.Context) {
-	most := uint32(200 + rand.IntN(400)) // frames
+	most := uint32(200 + rand.IntN(400)) // in frames
 	for pause(ctx, 5*time.Millisecond) == nil {
 		if now, err := readIndex(s.path); err != nil || now.frames < most {
 			continue
@@ -169,7 +169,7 @@ func (s *soak) restore(ctx context.Context) {
 	s.restores++
 }
 
-// backup copies the database as SQLite does it, next to the machine.
+// backup copies the database with SQLite's backup while the machine works.
 func (s *soak) backup(ctx context.Context) {
 	s.mu.Lock()
 	want := slices.Clone(s.acknowledged)
@@ -189,7 +189,7 @@ func (s *soak) backup(ctx context.Context) {
 	s.backups++
 }
 
-// compare fails where the database at path is not whole, or lacks a number.
+// compare fails if the database at path is corrupt or lacks a number.
 func (s *soak) compare(what, path string, want []int) {
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
 	must(s.t, err)
@@ -227,7 +227,7 @@ func (s *soak) compare(what, path string, want []int) {
 	}
 }
 
-// fail makes the storage fail in another way, or be well.
+// fail sets other random faults of the storage, or none.
 func (s *soak) fail() {
 	kinds := []objectstest.Kind{objectstest.Error500, objectstest.Cut, objectstest.LostAnswer, objectstest.HalfAnswer}
 	kind, share := kinds[rand.IntN(len(kinds))], rand.IntN(8)-3
@@ -242,7 +242,7 @@ func (s *soak) fail() {
 	})
 }
 
-// change ends the machine, in one way or another, and goes on with another one.
+// change ends the machine in a random way and continues with another one.
 func (s *soak) change() {
 	ctx := s.t.Context()
 	switch rand.IntN(4) {

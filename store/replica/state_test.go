@@ -21,7 +21,7 @@ func look(t *testing.T, url string) State {
 	return s
 }
 
-// copied returns the numbers in what Copy restores.
+// copied returns the numbers in a database restored by Copy.
 func copied(t *testing.T, o CopyOptions) (all []int, c Copied) {
 	t.Helper()
 	o.Env, o.To = objectstest.Env("copy"), filepath.Join(t.TempDir(), "copy.db")
@@ -42,7 +42,7 @@ func TestStateOfABucket(t *testing.T) {
 		if s := look(t, url); s.Holder != nil || s.TXID != 0 || s.Files != 0 {
 			t.Errorf("an empty bucket: %+v", s)
 		}
-		begin := time.Now().Add(-2 * time.Second) // storages keep seconds
+		begin := time.Now().Add(-2 * time.Second) // storages have times in seconds
 		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
 		for i := range 10 {
 			must(t, a.add(ctx, i))
@@ -78,7 +78,7 @@ func TestCopyAsItWasAtATime(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
-		var after [5]time.Time // of each number, an instant when it was there and the next was not
+		var after [5]time.Time // for each number, a time when it was there and the next one was not
 		for i := range after {
 			must(t, a.add(ctx, i))
 			time.Sleep(3 * time.Millisecond)
@@ -110,7 +110,7 @@ func TestCopyAsItWasAtATime(t *testing.T) {
 	})
 }
 
-// A copy never passes over a gap in silence, whichever way it is asked for, and a person may have what comes before.
+// A copy never skips a gap silently, whatever its options. With ToGap it returns the part before the gap.
 func TestCopyOfADamagedLog(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -152,8 +152,8 @@ func TestCopyOfADamagedLog(t *testing.T) {
 	}
 }
 
-// Of a log that was mended by a whole copy, the times before the hole and after the copy can be restored, and Look says
-// which can't be.
+// If a whole copy has repaired a log, the times before the hole and after the copy can be restored, and Look reports
+// the others.
 func TestTimesOfAMendedLog(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -202,7 +202,7 @@ func TestTimesOfAMendedLog(t *testing.T) {
 	})
 }
 
-// While the bucket takes nothing, the lag grows and another process can measure it; then both are gone.
+// While the bucket accepts nothing, the lag grows and another process can measure it. Afterwards the lag is gone.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -247,7 +247,7 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// A log whose first files are missing can be looked at, and the lag of one of which level 0 has nothing measured.
+// Look works on a log whose first files are missing, and Lag on a log without files at level 0.
 func TestLookAtALogWithoutItsBeginning(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()

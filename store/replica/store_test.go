@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// open opens the store of a machine, which serves the database of the replica at url.
+// open opens the store of a machine that serves the database of the replica at url.
 func open(t *testing.T, url, path string) (*store.Store, *Replica) {
 	t.Helper()
 	r, err := New(Options{
@@ -34,7 +34,7 @@ func open(t *testing.T, url, path string) (*store.Store, *Replica) {
 	return s, r
 }
 
-// kept counts the subscriptions that the replica would bring to another machine now.
+// kept returns the number of subscriptions that another machine would restore from the replica now.
 func kept(t *testing.T, r *Replica) (n int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "restored.db")
@@ -73,7 +73,7 @@ func subscribers(t *testing.T, s *store.Store, listID string, want int) {
 	}
 }
 
-// TestStoreGoesFromMachineToMachine stops a machine as it should, and goes on with its disk and without.
+// TestStoreGoesFromMachineToMachine shuts a machine down properly, and continues with and without its disk.
 func TestStoreGoesFromMachineToMachine(t *testing.T) {
 	t.Parallel()
 	url := objectstest.New(t).URL()

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// writeAtOnce is another process that writes to the database at path, and does not wait for its turn.
+// writeAtOnce runs as a separate process: it writes to the database at path without waiting for other writers.
 func writeAtOnce(path string) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(0)&_pragma=wal_autocheckpoint(0)&_txlock=immediate")
 	if err == nil {
@@ -22,8 +22,8 @@ func writeAtOnce(path string) {
 	os.Exit(0)
 }
 
-// The locks of the -wal are POSIX locks on the -shm, which a process loses with any descriptor of it that it closes:
-// looking at the -shm must leave them alone, or two processes write at the same time.
+// The locks of the -wal are POSIX locks on the -shm. A process loses them when it closes any descriptor of the -shm.
+// Reading the -shm must keep them, or two processes could write at the same time.
 func TestLookingAtTheIndexKeepsOtherProcessesOut(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

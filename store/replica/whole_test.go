@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// largeFile writes a database with so many MiB that can't be compressed, and the numbers below ten.
+// largeFile writes a database with size MiB of incompressible data, and the numbers below ten.
 func largeFile(t *testing.T, path string, size int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
@@ -37,8 +37,8 @@ func largeFile(t *testing.T, path string, size int) {
 	}
 }
 
-// startMigrated starts a machine that changes every page of the large table before, and leaves no -wal, as the store
-// does that brings a database to a new schema.
+// startMigrated starts a machine after changing every page of the large table, and leaves no -wal, like a store that
+// migrates the schema.
 func startMigrated(ctx context.Context, url, path string) (*machine, error) {
 	return startAfter(ctx, url, path, testTTL, func() error {
 		db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(OFF)")
@@ -52,7 +52,7 @@ func startMigrated(ctx context.Context, url, path string) (*machine, error) {
 	})
 }
 
-// serveMigrated does that, and ends when it is killed.
+// serveMigrated runs startMigrated and serves until it is killed.
 func serveMigrated(url, path string) {
 	ctx := context.Background()
 	m, err := startMigrated(ctx, url, path)
@@ -63,7 +63,7 @@ func serveMigrated(url, path string) {
 	os.Exit(1)
 }
 
-// sumOfLarge tells one content of the large table from another.
+// sumOfLarge returns a checksum of the large table.
 func sumOfLarge(t *testing.T, path string) (sum string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -74,7 +74,7 @@ func sumOfLarge(t *testing.T, path string) (sum string) {
 	return sum
 }
 
-// heapPeak runs fn, and returns by how many MiB the heap has grown meanwhile.
+// heapPeak runs fn, and returns the growth of the heap in MiB.
 func heapPeak(fn func()) int {
 	var m runtime.MemStats
 	runtime.GC()
@@ -99,8 +99,8 @@ func heapPeak(fn func()) int {
 	return int((peak - before) >> 20)
 }
 
-// TestLargeDatabaseIsShippedInLittleMemory ships a database for the first time, and again after a migration. It runs
-// alone, for the sake of the heap.
+// TestLargeDatabaseIsShippedInLittleMemory ships a database for the first time and again after a migration. It doesn't
+// run in parallel with other tests, because it measures the heap.
 func TestLargeDatabaseIsShippedInLittleMemory(t *testing.T) {
 	size := 100
 	if testing.Short() {
@@ -139,13 +139,13 @@ func TestLargeDatabaseIsShippedInLittleMemory(t *testing.T) {
 	}
 }
 
-// TestKilledInTheMiddleOfAWholeCopy kills a machine that copies a whole database, at its first start and after a
-// migration, and goes on with its disk and without.
+// TestKilledInTheMiddleOfAWholeCopy kills a machine during a whole copy, at its first start and after a migration, and
+// continues with and without its disk.
 func TestKilledInTheMiddleOfAWholeCopy(t *testing.T) {
 	t.Parallel()
 	for _, migrated := range []bool{false, true} {
 		for _, disk := range []bool{true, false} {
-			for _, last := range []bool{false, true} { // the file that makes the others count is on its way
+			for _, last := range []bool{false, true} { // the file that makes the others count is being uploaded
 				t.Run(fmt.Sprintf("migrated=%v/disk=%v/last=%v", migrated, disk, last), func(t *testing.T) {
 					t.Parallel()
 					killedInACopy(t, migrated, disk, last)
@@ -176,7 +176,7 @@ func killedInACopy(t *testing.T, migrated, disk, last bool) {
 		if q.Op == "PUT" && (q.Key == first || q.Key == third && !last) {
 			select {
 			case reached <- struct{}{}:
-			default: // tried again
+			default: // a retry
 			}
 			return objectstest.Fault{Kind: objectstest.Hang}
 		}
@@ -206,7 +206,7 @@ func killedInACopy(t *testing.T, migrated, disk, last bool) {
 	}
 	b := boot(t, s.URL(), path)
 	switch _, err := os.Stat(path); {
-	case !disk && !migrated: // nothing was ever there
+	case !disk && !migrated: // the bucket never had anything
 		must(t, b.add(t.Context(), 0))
 		wants(t, b.numbers(t), upTo(1))
 		return
