@@ -87,7 +87,7 @@ func TestRestoreVerifiesAndMovesAside(t *testing.T) {
 	if used, err := inUse(path); !used || err != nil {
 		t.Errorf("an open database is not seen: %v, %v", used, err)
 	}
-	dead := crash(t, path) // killed: a -wal is left
+	dead := crash(t, path) // a kill leaves a -wal
 	bad := filepath.Join(dir, "bad.db")
 	b, _ := os.ReadFile(backup)
 	for i := 8192; i < 12288; i++ {
@@ -114,7 +114,8 @@ func TestRestoreVerifiesAndMovesAside(t *testing.T) {
 	}
 }
 
-// leaveJournal leaves the rollback journal of another database at path, as a kill in its first transaction does.
+// leaveJournal leaves the rollback journal of another database at path, as if a kill had interrupted its first
+// transaction.
 func leaveJournal(t *testing.T, path string) {
 	t.Helper()
 	other := filepath.Join(t.TempDir(), "other.db")
@@ -166,8 +167,8 @@ func TestNoJournalGetsIntoACopy(t *testing.T) {
 	}
 }
 
-// TestWhatRootRestoresBelongsToTheDaemon: the unit runs the daemon as a user of its own, and restore and migrate are
-// run by root.
+// TestWhatRootRestoresBelongsToTheDaemon checks file owners: the systemd unit runs the daemon as its own user, but root
+// runs restore and migrate.
 func TestWhatRootRestoresBelongsToTheDaemon(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives files away")
@@ -199,7 +200,8 @@ func TestWhatRootRestoresBelongsToTheDaemon(t *testing.T) {
 	}
 }
 
-// TestRestoreTwiceInOneSecond: what was moved aside first is not overwritten by what is moved aside then.
+// TestRestoreTwiceInOneSecond checks that the files moved aside by the second restore don't overwrite those of the
+// first.
 func TestRestoreTwiceInOneSecond(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCheckpointAmongFaults lets each call of a checkpoint fail: what comes then is committed, and what a kill leaves
-// opens.
+// TestCheckpointAmongFaults makes each driver call of a checkpoint fail. Later operations must commit, and the files
+// left by a kill must open.
 func TestCheckpointAmongFaults(t *testing.T) {
 	for _, undo := range []bool{false, true} {
 		calls := driverCalls()

@@ -13,7 +13,7 @@ import (
 
 func (s *DB) checkpointNow(t *testing.T) (busy bool) {
 	t.Helper()
-	err := s.Update(t.Context(), func(*Tx) error { return errUndo }) // the writer is idle after this
+	err := s.Update(t.Context(), func(*Tx) error { return errUndo }) // afterwards the writer is idle
 	if !errors.Is(err, errUndo) {
 		t.Fatal(err)
 	}
@@ -32,8 +32,8 @@ func (s *DB) checkpointNow(t *testing.T) (busy bool) {
 	return busy
 }
 
-// announceNow ends where a kill in the middle of a checkpoint may have left it: the mark is in the -wal, and not yet in
-// the file.
+// announceNow leaves the state of a kill in the middle of a checkpoint: the mark is in the -wal, but not in the file
+// yet.
 func (s *DB) announceNow(t *testing.T) {
 	t.Helper()
 	done := make(chan error)
@@ -43,8 +43,8 @@ func (s *DB) announceNow(t *testing.T) {
 	}
 }
 
-// TestKilledInTheMiddleOfACheckpoint kills, starts and kills again, with the mark of a checkpoint in the -wal alone and
-// a command that writes next to the daemon.
+// TestKilledInTheMiddleOfACheckpoint kills, starts and kills again, while the mark of a checkpoint is only in the -wal
+// and a command writes next to the daemon.
 func TestKilledInTheMiddleOfACheckpoint(t *testing.T) {
 	for _, withCommand := range []bool{false, true} {
 		t.Run(fmt.Sprint("with a command: ", withCommand), func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestKilledInTheMiddleOfACheckpoint(t *testing.T) {
 				if withCommand {
 					write(early, "c")
 				}
-				if round%4 != 0 { // else the checkpoint was complete, and the -wal is still there
+				if round%4 != 0 { // otherwise the checkpoint was complete, and the -wal still exists
 					s.announceNow(t)
 				}
 				if withCommand {
@@ -92,7 +92,7 @@ func TestAnyCrashImageOfOurOwnOpens(t *testing.T) {
 		if err := c.Get(t.Context(), &n, "SELECT count(*) FROM mark WHERE value = 'row'"); err != nil || n != wrote {
 			t.Errorf("%s: %d rows after the crash, %v; want %d", step, n, err, wrote)
 		}
-		for i := range 3 { // a second crash, with what the restarted one wrote
+		for i := range 3 { // a second crash, after writes by the restarted daemon
 			if err := put(c, fmt.Sprint("again", i), "again"); err != nil {
 				t.Fatal(err)
 			}
@@ -159,12 +159,12 @@ func TestAnOldCopyWithANewerWALIsRefused(t *testing.T) {
 	if err := put(s, "c", "1"); err != nil {
 		t.Fatal(err)
 	}
-	testOpen(t, crash(t, path), Daemon) // as it was left, it opens
+	testOpen(t, crash(t, path), Daemon) // unchanged, it opens
 	victim := crash(t, path)
 	if err := os.WriteFile(victim, old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sqlite, err := sql.Open("sqlite", "file:"+crash(t, victim)) // SQLite alone: it knows nothing of marks
+	sqlite, err := sql.Open("sqlite", "file:"+crash(t, victim)) // plain SQLite, which ignores the marks
 	must(t, err)
 	defer sqlite.Close()
 	var found string
@@ -191,7 +191,7 @@ func TestAnOldCopyWithANewerWALIsRefused(t *testing.T) {
 	}
 }
 
-// refused puts a file in the place of the main file of a crash image, and wants that to be noticed.
+// refused replaces the main file of a crash image, and fails unless the replacement is detected.
 func refused(t *testing.T, victim string, main []byte) {
 	t.Helper()
 	if err := os.WriteFile(victim, main, 0o600); err != nil {
@@ -202,8 +202,8 @@ func refused(t *testing.T, victim string, main []byte) {
 	}
 }
 
-// TestACopyFromWithinACheckpointIsRefused copies the file while a reader keeps a checkpoint from its end: next to the
-// -wal that came after that end the copy is old.
+// TestACopyFromWithinACheckpointIsRefused copies the file while a reader keeps a checkpoint from finishing. Next to the
+// -wal written after the checkpoint, the copy is old.
 func TestACopyFromWithinACheckpointIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -215,7 +215,7 @@ func TestACopyFromWithinACheckpointIsRefused(t *testing.T) {
 	must(t, err)
 	var res checkpointResult
 	must(t, held.Get(&res.Busy, "SELECT count(*) FROM mark"))
-	must(t, onlyErr(command.Throttle(t.Context(), "c", 1, day, now0))) // a page that the marks do not stand on
+	must(t, onlyErr(command.Throttle(t.Context(), "c", 1, day, now0))) // a page without marks
 	done := make(chan error)
 	s.writer.checkpointRequests <- func() { done <- s.writer.tx.Get(&res, "PRAGMA wal_checkpoint(PASSIVE)") }
 	if err := <-done; err != nil || res.Log == res.Checkpointed {
@@ -223,7 +223,7 @@ func TestACopyFromWithinACheckpointIsRefused(t *testing.T) {
 	}
 	within, err := os.ReadFile(path)
 	must(t, err)
-	testOpen(t, crash(t, path), Daemon) // it belongs to the -wal of that moment
+	testOpen(t, crash(t, path), Daemon) // the file matches the -wal of that moment
 	must(t, held.Rollback())
 	if s.checkpointNow(t) {
 		t.Fatal("the checkpoint did not come to its end")
@@ -233,7 +233,7 @@ func TestACopyFromWithinACheckpointIsRefused(t *testing.T) {
 	refused(t, crash(t, path), within)
 }
 
-// TestAnOldCopyWithTheWALOfACommandIsRefused lets a command be the first to write after a checkpoint.
+// TestAnOldCopyWithTheWALOfACommandIsRefused makes a command the first writer after a checkpoint.
 func TestAnOldCopyWithTheWALOfACommandIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -248,7 +248,7 @@ func TestAnOldCopyWithTheWALOfACommandIsRefused(t *testing.T) {
 	refused(t, crash(t, path), old)
 }
 
-// TestACommandThatMissedADaemon begins to write when a daemon has come and gone since it opened the file.
+// TestACommandThatMissedADaemon starts to write after a daemon has come and gone since the command opened the file.
 func TestACommandThatMissedADaemon(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	write := func(s *DB, name string) {
@@ -259,7 +259,7 @@ func TestACommandThatMissedADaemon(t *testing.T) {
 	write(testOpen(t, path, Daemon), "a")
 	command := testOpen(t, path, Command)
 	write(testOpen(t, path, Daemon), "b")
-	command.daemonSeen.Store(time.Now().Add(time.Hour).UnixMilli()) // it has looked just before
+	command.daemonSeen.Store(time.Now().Add(time.Hour).UnixMilli()) // pretend that it has just checked
 	must(t, put(command, "c", "1"))
 	testOpen(t, crash(t, path), Daemon)
 }
@@ -282,7 +282,7 @@ func TestTheDaemonCheckpointsByItself(t *testing.T) {
 	}
 }
 
-// Bulk work writes much at once: its -wal is looked at after each operation.
+// Bulk work writes a lot at once, so the size of the -wal is checked after each bulk operation.
 func TestACheckpointFollowsBulkWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -297,7 +297,7 @@ func TestACheckpointFollowsBulkWork(t *testing.T) {
 	}
 }
 
-// The further away a replica is, the rarer are the checkpoints, which wait for it with everyone who writes.
+// With a remote replica checkpoints run less often, because all writers wait for the replica during each.
 func TestCheckpointsAreRarerWithAFarReplica(t *testing.T) {
 	for latency, want := range map[time.Duration]int64{
 		0: CheckpointAt, 5 * time.Millisecond: CheckpointAt * 3 / 2, 30 * time.Millisecond: 4 * CheckpointAt,
@@ -312,12 +312,12 @@ func TestCheckpointsAreRarerWithAFarReplica(t *testing.T) {
 	}
 }
 
-// A -wal that grows gets room beforehand; the zeros in it are no part of the database, after a kill either.
+// A growing -wal is extended in advance. The added zeros don't become part of the database, even after a kill.
 func TestAGrowingWALIsGivenRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
 	const commits = 100
-	grown := 0 // by commits that found no room: until the next look at it at most
+	grown := 0 // commits that found no room; ends at the next check of the size
 	for i, size := 0, int64(0); i < commits; i++ {
 		if err := put(s, fmt.Sprint(i), string(bytes.Repeat([]byte("x"), 100<<10))); err != nil {
 			t.Fatal(err)
@@ -342,7 +342,7 @@ func TestAGrowingWALIsGivenRoom(t *testing.T) {
 	}
 }
 
-// After it was cut off, a -wal is given room again.
+// A -wal that was truncated is extended again.
 func TestACutWALIsGivenRoomAgain(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	fill := func(name string) (size int64) {
@@ -372,7 +372,7 @@ func TestACutWALIsGivenRoomAgain(t *testing.T) {
 	}
 }
 
-// A -wal that was moved into the file keeps its size: that alone must not make every further commit a checkpoint.
+// A -wal that was moved into the file keeps its size. The size must not cause a checkpoint at every further commit.
 func TestALargeWALIsNotMovedAgainAndAgain(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	write := func(name string, size int) {

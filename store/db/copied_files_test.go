@@ -13,9 +13,9 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestCopiesByCp copies with cp, as docs/backup.md allows it: the snapshot at any moment, under full write load and
-// while it is renewed again and again, and the database itself after a stop. Every copy is whole, and holds what was
-// acknowledged before the snapshot began.
+// TestCopiesByCp copies with cp, as docs/backup.md allows: the snapshot at any time, even under full write load and
+// during its replacement, and the database after a stop. Every copy must be intact and contain everything acknowledged
+// before the snapshot began.
 func TestCopiesByCp(t *testing.T) {
 	copies := 5
 	if os.Getenv("NEWSLETTERD_TORTURE") != "" {
@@ -25,7 +25,7 @@ func TestCopiesByCp(t *testing.T) {
 	db, snapshot := filepath.Join(dir, "a.db"), filepath.Join(dir, "backup", "a.db")
 	s := testOpen(t, db, Daemon)
 	ctx, stop := context.WithCancel(t.Context())
-	var acked, held atomic.Int64 // acknowledged in all; before the snapshot that is there began
+	var acked, held atomic.Int64 // acknowledged in total; acknowledged before the current snapshot began
 	var wg sync.WaitGroup
 	for p := range 8 {
 		wg.Go(func() {

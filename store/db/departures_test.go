@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A departure moves the number of its tenant, and one of all tenants moves every number. An operation that fails moves
-// none.
+// A departure changes the number of its tenant, and a departure for all tenants changes every number. A failed
+// operation changes none.
 func TestDeparturesAreCountedByTenant(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	other := ""

@@ -18,7 +18,7 @@ const (
 	day               = 24 * time.Hour
 )
 
-// open opens a file in which no room keeps anything.
+// open opens a file without keepers.
 func open(ctx context.Context, o Options) (*DB, error) {
 	s := New(o)
 	return s, s.Open(ctx, func(context.Context) error { return nil })
@@ -39,7 +39,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// onlyErr is the error of an operation that answers with more.
+// onlyErr returns the error of a call with two results.
 func onlyErr[T any](_ T, err error) error { return err }
 
 func put(s *DB, name, value string) error {
@@ -49,7 +49,7 @@ func put(s *DB, name, value string) error {
 	})
 }
 
-// SQL runs a statement in a transaction of its own. It panics where the statement fails.
+// SQL runs a statement in its own transaction. It panics if the statement fails.
 func (s *DB) SQL(query string, args ...any) {
 	err := s.Update(context.Background(), func(tx *Tx) error {
 		_, err := tx.Exec(query, args...)
@@ -60,7 +60,7 @@ func (s *DB) SQL(query string, args ...any) {
 	}
 }
 
-// Count returns the one number that a query reads; it panics where there is none.
+// Count returns the number that a query reads. It panics if there is none.
 func (s *DB) Count(query string, args ...any) (n int) {
 	if err := s.Get(context.Background(), &n, query, args...); err != nil {
 		panic(err)
@@ -68,8 +68,8 @@ func (s *DB) Count(query string, args ...any) (n int) {
 	return n
 }
 
-// crash copies the files of a database as a kill -9 would leave them, and returns the path of the copy: nothing of the
-// process's clean stop is in it.
+// crash copies the files of a database as a kill -9 would leave them, without a clean stop, and returns the path of the
+// copy.
 func crash(t *testing.T, path string) (image string) {
 	t.Helper()
 	image = filepath.Join(t.TempDir(), "newsletterd.db")
@@ -84,7 +84,7 @@ func crash(t *testing.T, path string) (image string) {
 	return image
 }
 
-// countMarks counts what put has written, in a file that is whole.
+// countMarks returns the number of rows written by put, in a file that must be intact.
 func countMarks(t *testing.T, path string) (n int) {
 	t.Helper()
 	s := testOpen(t, path, Daemon)
@@ -96,7 +96,7 @@ func countMarks(t *testing.T, path string) (n int) {
 	return n
 }
 
-// driverCalls are the calls of the driver sqlite-faults.
+// driverCalls returns the call counter of the driver sqlite-faults.
 var driverCalls = sync.OnceValue(func() *faults.Calls {
 	if err := PrepareProcess(); err != nil {
 		panic(err)

@@ -10,9 +10,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// A foreign program is locked out of a served database, also after this process has opened and closed the file by
-// itself: closing any descriptor would have cost POSIX locks, and the foreign write would have been lost without a
-// word.
+// A foreign program is locked out of a served database, even after this process has opened and closed the file
+// directly. Closing any descriptor would release POSIX locks, and the foreign write would then be lost silently.
 func TestLocksSurviveAForeignLookAtTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -35,7 +34,8 @@ func TestLocksSurviveAForeignLookAtTheFile(t *testing.T) {
 	}
 }
 
-// TestForeignProgram is the child: another SQLite program, with SQLite's own locks, that tries to take the file over.
+// TestForeignProgram runs in the child process as another SQLite program that uses SQLite's own locks and tries to take
+// over the file.
 func TestForeignProgram(t *testing.T) {
 	path := os.Getenv("STORE_FOREIGN_CHILD")
 	if path == "" {

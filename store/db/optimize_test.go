@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestOptimize: where one of two indexes tells rows apart and the other doesn't, SQLite chooses the one that does once
-// it has looked at them, for the writer and for each connection that reads. It looks at each index in an operation of
-// its own, keeps no samples, and does nothing where nothing has changed.
+// TestOptimize uses two indexes of which only one is selective. After Optimize, SQLite chooses that one in the writer
+// and in each reading connection. Optimize handles each index in its own operation, stores no samples, and does nothing
+// if nothing has changed.
 func TestOptimize(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	for _, q := range []string{
@@ -45,7 +45,7 @@ func TestOptimize(t *testing.T) {
 	}
 }
 
-// plansOf returns the plan of a query by the writer, then by each connection that reads.
+// plansOf returns the plan of a query in the writer, then in each reading connection.
 func plansOf(t *testing.T, s *DB) (plans []string) {
 	t.Helper()
 	const query = "EXPLAIN QUERY PLAN SELECT rowid FROM t WHERE same = ? AND own = ?"

@@ -16,7 +16,8 @@ func (a *pageArena) used() int {
 	return int(a.next-a.begin)/arenaSlot - len(a.free)
 }
 
-// Pages of a cache lie in the arena, in slots that fit them: another SQLite may make its pages' heads larger.
+// Cached pages are in the arena, and its slots have the right size. A different SQLite version can have larger page
+// headers.
 func TestPagesLieInTheArena(t *testing.T) {
 	if err := PrepareProcess(); err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func TestPagesLieInTheArena(t *testing.T) {
 	}
 }
 
-// Whatever has the size of a page comes here, also what grows afterwards.
+// The arena serves every block of the size of a page, including blocks that grow to that size.
 func TestArenaGrowsOut(t *testing.T) {
 	if err := PrepareProcess(); err != nil {
 		t.Fatal(err)

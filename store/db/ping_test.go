@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// A file that small writes still fit into, and larger ones don't, isn't well, until there is room again.
+// If small writes still fit into a file but larger ones don't, Ping reports an error until there is space again.
 func TestPingOnANearlyFullDisk(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon)
 	limit := func(query string) {
@@ -19,7 +19,7 @@ func TestPingOnANearlyFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit("PRAGMA max_page_count = 1") // which SQLite takes for as many as there are
+	limit("PRAGMA max_page_count = 1") // SQLite raises it to the current number of pages
 	large, small := strings.Repeat("x", 200_000), "x"
 	if err := put(s, "large", large); !errors.Is(err, core.ErrUnavailable) {
 		t.Fatalf("nothing is full: %v", err)

@@ -11,15 +11,15 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// sectorSize is the least that a disk writes as a whole.
+// sectorSize is the smallest unit that a disk writes atomically.
 const sectorSize = 512
 
-// recorded writes operations of several rows and pages, one after the other. It returns the database as a crash leaves
-// it, and how much was in the -wal when each operation was acknowledged.
+// recorded runs operations that each write several rows and pages. It returns the database as a crash would leave it,
+// and the used size of the -wal at each acknowledgement.
 func recorded(t *testing.T, operations int) (file, wal []byte, acked []int64) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.db")
-	must(t, testOpen(t, path, Daemon).Close()) // the schema is in the file, the -wal begins anew
+	must(t, testOpen(t, path, Daemon).Close()) // the schema is in the file, and the -wal restarts
 	s := testOpen(t, path, Daemon)
 	for i := range operations {
 		must(t, s.Update(t.Context(), func(tx *Tx) error {
@@ -31,7 +31,7 @@ func recorded(t *testing.T, operations int) (file, wal []byte, acked []int64) {
 			}
 			return nil
 		}))
-		index, err := os.ReadFile(path + "-shm") // the -wal itself may be longer than what is in it
+		index, err := os.ReadFile(path + "-shm") // the -wal file can be longer than its used part
 		must(t, err)
 		// mxFrame of the WAL-index header, sqlite.org/walformat.html section 2.1
 		frames := binary.NativeEndian.Uint32(index[16:])
@@ -44,10 +44,10 @@ func recorded(t *testing.T, operations int) (file, wal []byte, acked []int64) {
 	return file, wal[:acked[operations-1]], acked
 }
 
-// TestPowerLossSurvives has the -wal end at each sector, cut off there, zero from there on, or with a sector of rubbish
-// there: what was acknowledged up to there is whole, what came later is absent as a whole, and the file is sound.
+// TestPowerLossSurvives ends the -wal at each sector: truncated, followed by zeros, or followed by a corrupt sector.
+// Operations acknowledged up to there must be complete, later ones completely absent, and the file intact.
 func TestPowerLossSurvives(t *testing.T) {
-	step := 24 // sectors
+	step := 24 // in sectors
 	if os.Getenv("NEWSLETTERD_TORTURE") != "" {
 		step = 1
 	}
@@ -77,7 +77,7 @@ func TestPowerLossSurvives(t *testing.T) {
 	}
 }
 
-// holds: the image has the operations that were acknowledged, and nothing by halves.
+// holds fails unless the image has exactly the acknowledged operations, each complete.
 func holds(t *testing.T, path string, want int, how string) {
 	t.Helper()
 	defer removeDatabase(path)
@@ -91,7 +91,7 @@ func holds(t *testing.T, path string, want int, how string) {
 	must(t, s.All(t.Context(), &names,
 		"SELECT name FROM mark WHERE name LIKE 'op%' AND length(value) = 3000 ORDER BY name"))
 	if n := len(names); n%3 != 0 || n < 3*want || n > 0 && names[n-1] != fmt.Sprintf("op%03d-2",
-		n/3-1) { // more, where zeros were before
+		n/3-1) { // more because zeros were overwritten
 		t.Errorf("%s: %d rows, want the %d of %d operations", how, n, 3*want, want)
 	}
 	if found, err := s.CheckFile(t.Context(), nil); err != nil || len(found) > 0 {

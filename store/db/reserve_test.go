@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// A measurement serves the writes of one second, as far as the room that it found goes.
+// One measurement of free space serves the writes of one second, up to the space that it found.
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,12 +34,12 @@ func TestReserve(t *testing.T) {
 			}
 		}
 		take(10, 10, 0, 1)
-		room = 50 // what was written is there
+		room = 50 // the write was counted
 		take(5, 10, 0, 1)
 		room = 5
 		take(1, 10, 1, 1)
-		take(100, 10, 100, 0) // no room is found without a look for it
-		take(1, 2, 0, 1)      // a smaller write may fit
+		take(100, 10, 100, 0) // refused without a new measurement
+		take(1, 2, 0, 1)      // a smaller write can fit
 		if len(low) != 1 || !low[0] {
 			t.Errorf("the log says %v, want once that the disk is low", low)
 		}

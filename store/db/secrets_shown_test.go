@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// shownColumns says of each watched table which columns the audit trail shows as they are. The others are masked: they
-// are BLOBs or stand in maskedColumns. A new column belongs into one of the two.
+// shownColumns lists, for each watched table, the columns that the audit log shows unmasked. All other columns are
+// BLOBs or listed in maskedColumns. Add each new column to one of the two.
 var shownColumns = map[string]string{
 	"client": "tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
 		"token_endpoint_auth_method id_token_signed_response_alg id_token_claims first_party " +
@@ -52,8 +52,8 @@ var shownColumns = map[string]string{
 	"webhook_endpoint": "tenant_id list_id name url events old_until failing_since disabled_at disabled_reason created_by",
 }
 
-// TestTheTrailShowsNoSecrets: of each column of a watched table it is said whether it is shown, and what is not shown
-// stands nowhere in the entry of a change that fills every column.
+// TestTheTrailShowsNoSecrets checks that each column of a watched table is classified as shown or masked. It fills
+// every column, and no masked value may appear in the audit entry of that change.
 func TestTheTrailShowsNoSecrets(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	for table, shown := range shownColumns {

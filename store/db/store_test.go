@@ -88,7 +88,7 @@ func TestErrorsAreTranslatedByCode(t *testing.T) {
 func TestASecondDaemonIsRefusedAndACommandIsNot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
-	if err := put(s, "first", "1"); err != nil { // so that there is a -wal
+	if err := put(s, "first", "1"); err != nil { // creates a -wal
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
@@ -119,7 +119,7 @@ func TestASecondDaemonIsRefusedAndACommandIsNot(t *testing.T) {
 	}
 }
 
-// Anyone who is told that a command is done may rely on it at once: the daemon holds nothing of before.
+// When a command ends, the daemon no longer uses data from before its change.
 func TestACommandEndsWhenTheDaemonHasSeenItsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -241,7 +241,8 @@ func TestSecretsAtRest(t *testing.T) {
 	}
 }
 
-// An operation without a savepoint that fails takes no one along: its batch is run once more, each for itself.
+// If an operation without a savepoint fails, the other operations don't fail: the batch runs again, one operation at a
+// time.
 func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	var runs [6]atomic.Int32
@@ -257,7 +258,7 @@ func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 		}
 	}
 	var wg sync.WaitGroup
-	err := s.Update(t.Context(), func(*Tx) error { // holds the writer until all the others wait
+	err := s.Update(t.Context(), func(*Tx) error { // holds the writer until all other operations wait
 		for i := range runs {
 			do := s.UpdateRepeatable
 			if i%2 == 1 {
@@ -292,7 +293,7 @@ func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	}
 }
 
-// Of what no one waits for, one operation goes into a commit.
+// A commit includes only one bulk operation.
 func TestACommitTakesOneBulkOperation(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	before := s.Stats().Batches
@@ -316,8 +317,7 @@ func TestACommitTakesOneBulkOperation(t *testing.T) {
 	}
 }
 
-// What comes while a bulk operation runs goes into its commit, unless the bulk operation has failed: nothing of that
-// stays.
+// Operations that arrive during a bulk operation join its commit, unless the bulk operation fails and is rolled back.
 func TestOperationsJoinABulkOne(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	for _, want := range []error{nil, core.ErrConflict} {
@@ -373,7 +373,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pages(1) // SQLite takes the present size instead: full
+	pages(1) // SQLite uses the current size instead, so the database is full
 	big := make([]byte, 100<<10)
 	var wg sync.WaitGroup
 	for i := range 20 {
