@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// added adds a subscription as an operator does.
+// added adds a subscription as an operator.
 func added(n *storetest.Seeder, email core.Email, status string, at core.Instant) (core.Subscription, bool, error) {
 	n.Helper()
 	return n.AddSubscription(n.Context(),
@@ -32,7 +32,7 @@ func TestAddedByAnOperator(t *testing.T) {
 		n.Audited("subscription.create") != 1 {
 		t.Errorf("events %v, or a mail, or no audit", got)
 	}
-	for _, status := range []string{"active", "pending"} { // again: nothing
+	for _, status := range []string{"active", "pending"} { // adding again changes nothing
 		if sub, changed, err := added(n, "ann@example.org", status,
 			now0+5); err != nil || changed || sub.Status != "active" {
 			t.Errorf("%s again: %+v, %v, %v", status, sub, changed, err)
@@ -56,7 +56,7 @@ func TestAddedByAnOperator(t *testing.T) {
 	}
 }
 
-// Preferences come with an address that is new to the list, and change nothing of one that is on it.
+// Preferences are stored for an address that is new to the list. They change nothing for an existing subscriber.
 func TestAddedWithPreferences(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	add := func(p core.Preferences) (core.Subscription, bool) {
@@ -134,8 +134,8 @@ func TestUnsubscribedByAnOperator(t *testing.T) {
 	}
 }
 
-// Who was erased and confirms on one list has come back to that list alone: files and operators add them to no other
-// one.
+// A person who was erased and then confirms on one list is back on that list only: files and operators don't add them
+// to another.
 func TestErasedReturnToOneList(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	n := storetest.SeedList(t, now0)
@@ -145,7 +145,7 @@ func TestErasedReturnToOneList(t *testing.T) {
 	n.Must(err)
 	n = n.At(now0 + 1000)
 	token := n.Pending(other.ID, bob)
-	there := *n // the other list
+	there := *n // the same seeder for the other list
 	there.ListID = other.ID
 	imported(&there, now0+2000, joins(bob))
 	if got := statusOf(&there, bob); got != core.SubscriptionPending {
@@ -177,15 +177,16 @@ func TestErasedReturnToOneList(t *testing.T) {
 	consistent(n)
 }
 
-// An operator who adds someone whom a file has brought stands for them: the record says so, no undo of that file
-// removes them, and what a file without a time says of a leaving counts less. No operator adds who left by a file.
+// An operator can add a person whom a file has imported. The ledger records that, undoing the file doesn't remove them,
+// and a file that says they left without a time doesn't unsubscribe them. An operator can't add a person who left
+// according to a file.
 func TestAddedAfterAFile(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	n := storetest.SeedList(t, now0)
 	join := joins(bob)
 	join.Evidence = "opted in 2021-05-01T00:00:00Z"
 	first := imported(n, now0, join)
-	over := imported(n, now0+1000, leaves(bob, inMarch)) // overruled: they joined in May
+	over := imported(n, now0+1000, leaves(bob, inMarch)) // has no effect: they joined in May
 	if sub, changed, err := added(n, bob, core.SubscriptionPending, now0+1500); err != nil || changed {
 		t.Errorf("to be confirmed: %+v, %v, %v", sub, changed, err)
 	}

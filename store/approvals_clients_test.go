@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// robot adds a client that some actors keep: the first has created it, the others have given it another secret.
+// robot adds a client. The first keeper creates it, and the others rotate its secret.
 func (a *approvals) robot(keepers ...string) core.Client {
 	a.Helper()
 	client, _, err := core.NewClient(core.ClientInput{
@@ -29,7 +29,7 @@ func (a *approvals) robot(keepers ...string) core.Client {
 	return client
 }
 
-// through is a context in which a user acts through a client.
+// through returns a context in which a user acts through a client.
 func (a *approvals) through(c *core.Client) context.Context {
 	return context.WithValue(a.Context(), db.ClientKey{}, c.ID)
 }
@@ -44,8 +44,8 @@ func (a *approvals) approveIn(ctx context.Context, c *core.Campaign, by string) 
 	return err
 }
 
-// What a user's token at a client writes is written by the user and by those who keep the client, also by those who
-// keep the client that created it: none of them is a second person, and neither is who approves through a client of
+// Changes made with a user's token at a client count as made by the user, the keepers of the client, and the keepers of
+// the client that created it. None of them counts as a second person, nor does anyone who approves through a client of
 // theirs.
 func TestActsThroughAClientAreItsKeepersToo(t *testing.T) {
 	a := newApprovals(t)
@@ -90,7 +90,7 @@ func TestActsThroughAClientAreItsKeepersToo(t *testing.T) {
 	}
 }
 
-// The client is known of a version that is restored, of a campaign that is begun, and of a layout that is changed.
+// The client is recorded when a version is restored, a campaign is created, or a layout is changed.
 func TestTheClientOfAWriterIsKept(t *testing.T) {
 	a := newApprovals(t)
 	robot := a.robot("user:eve")
@@ -128,8 +128,8 @@ func TestTheClientOfAWriterIsKept(t *testing.T) {
 	}
 }
 
-// An approval through a writer's client that was given while one person was enough is none once the tenant asks for a
-// second one.
+// An approval through a client of the writer, given while one person was enough, becomes invalid when the tenant starts
+// to require a second person.
 func TestAnApprovalThroughAClientStaysTheWriters(t *testing.T) {
 	a := newApprovals(t)
 	robot := a.robot("user:eve")
@@ -145,8 +145,8 @@ func TestAnApprovalThroughAClientStaysTheWriters(t *testing.T) {
 	}
 }
 
-// A user who has renamed an attachment since the campaign was begun has written what readers see; another alt text, and
-// a name that stays, are no such thing.
+// A user who has renamed an attachment after the campaign was created counts as a writer, because recipients see the
+// name. A changed alt text or an unchanged name doesn't count.
 func TestWhoNamesAnAttachmentIsAWriter(t *testing.T) {
 	a := newApprovals(t)
 	a.setMedia(&a.paper, core.MediaInput{Name: new(a.paper.Name)})
@@ -163,7 +163,7 @@ func TestWhoNamesAnAttachmentIsAWriter(t *testing.T) {
 	rename(t.Context(), "user:fay", "Free money.pdf")
 	rename(a.through(&robot), "user:alice", "Prices.pdf")
 	for _, by := range []string{"user:fay", "user:alice", "user:eve", "user:bob"} {
-		refused := by != "user:bob" // the last one, who approves
+		refused := by != "user:bob" // the last user, who approves
 		if err := a.approveIn(t.Context(), &a.looks, by); core.KindOf(err) == core.Forbidden != refused ||
 			!refused && err != nil {
 			t.Errorf("%s: %v", by, err)
@@ -171,9 +171,9 @@ func TestWhoNamesAnAttachmentIsAWriter(t *testing.T) {
 	}
 }
 
-// Who has changed the secret, the addresses or the rights of a client, or the address or secret of an endpoint, keeps
-// it as its creator does, also through a client; who has renamed or disabled it doesn't. The migration takes the same
-// from the audit log.
+// A user who changes the secret, addresses or rights of a client, or the address or secret of an endpoint, becomes its
+// keeper like its creator, also through a client. Renaming or disabling it doesn't count. The migration derives the
+// same from the audit log.
 func TestWhoKeepsAClientOrAnEndpoint(t *testing.T) {
 	a := newApprovals(t)
 	robot := a.robot("user:ann")

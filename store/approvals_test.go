@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// approvals is a tenant that asks for a second person, with a campaign in its own theme and one in a layout.
+// approvals is a tenant that requires a second person. It has a campaign in its own theme and one in a layout.
 type approvals struct {
 	*storetest.Seeder
 	tenant        core.Tenant
@@ -21,7 +21,7 @@ type approvals struct {
 	theme         core.Theme
 	frame, around core.Template
 	paper, boot   core.Media
-	looks, words  core.Campaign // of Markdown in the theme; of text in the layout
+	looks, words  core.Campaign // Markdown in the theme; text in the layout
 }
 
 func newApprovals(t *testing.T) *approvals {
@@ -62,7 +62,7 @@ func (a *approvals) draft(c *core.Campaign) campaigns.Draft {
 	return d
 }
 
-// approve approves what a draft would send, as it was seen before.
+// approve approves what a draft would send, if it still has the digest seen.
 func (a *approvals) approve(d *campaigns.Draft, seen core.Digest, by string) (core.Campaign, error) {
 	now := a.draft(&d.Campaign)
 	return a.ApproveCampaign(a.Context(), campaigns.CampaignSending{
@@ -91,9 +91,9 @@ func (a *approvals) setMedia(m *core.Media, in core.MediaInput) {
 	a.Must(err)
 }
 
-// Whatever changes what would be sent, or to whom, changes the digest, and says which part it is; once it is taken
-// back, the digest is the one from before. A save without a change, and a change that is in no mail, leave it alone.
-// What changes between the look, or the compiling, and the commit is refused there.
+// Every change to the content or the recipients changes the digest, and the part that changed is named. Reverting the
+// change restores the digest. Saving without changes, or changing something that no email contains, keeps the digest. A
+// change between review or compilation and the commit is refused at the commit.
 func TestAnApprovalIsOfWhatWasSeen(t *testing.T) {
 	a := newApprovals(t)
 	title := func(color string) core.ThemeInput {
@@ -115,7 +115,7 @@ func TestAnApprovalIsOfWhatWasSeen(t *testing.T) {
 	for _, change := range []struct {
 		name     string
 		of       *core.Campaign
-		part     string // empty: it changes nothing
+		part     string // empty: the digest stays the same
 		do, undo func()
 	}{
 		{
@@ -201,9 +201,9 @@ func TestAnApprovalIsOfWhatWasSeen(t *testing.T) {
 	}
 }
 
-// Those who have made or changed the layout, what stands around it, or the theme, also before a campaign was begun, are
-// no second person until someone else has approved a campaign in it; another name of a theme, and a save without a
-// change, make no one a writer.
+// Users who have created or changed the layout, its surrounding template or the theme, even before the campaign was
+// created, don't count as a second person until someone else has approved a campaign in it. Renaming a theme and saving
+// without changes make no one a writer.
 func TestWhoeverDesignsIsAWriter(t *testing.T) {
 	a := newApprovals(t)
 	a.setTemplate(&a.frame, "user:fay", "Dear readers\n{{content}}")
@@ -250,34 +250,35 @@ func TestWhoeverDesignsIsAWriter(t *testing.T) {
 		a.Must(err)
 	}
 	check(&a.words, "user:fay", "user:ada")
-	check(&a.looks, "user:cy", "user:tom")                             // cy has made the theme
-	later := []*core.Campaign{letter("Frame", ""), letter("", "Mine")} // begun after the changes
+	check(&a.looks, "user:cy", "user:tom")                             // cy created the theme
+	later := []*core.Campaign{letter("Frame", ""), letter("", "Mine")} // created after the changes
 	check(later[0], "user:fay", "user:ada")
 	check(later[1], "user:cy", "user:tom")
 	approve(&a.words, "user:cy")
 	approve(&a.looks, "user:bo")
-	check(later[0]) // others have approved campaigns in these
+	check(later[0]) // others have approved campaigns in them
 	check(later[1])
 	edit(&a.words, func(f *core.CampaignFields) { f.Subject = "June" })
 	check(&a.words)
 	a.setTemplate(&a.frame, "user:ada", "Dear all\n{{content}}")
 	check(&a.words, "user:ada")
 	check(letter("Frame", ""), "user:ada")
-	check(letter("Around", "")) // her older change of this was approved
-	// A campaign that was approved before counts those who have designed what it turns to.
+	check(letter("Around", "")) // her earlier change to it was approved
+	// If an approved campaign switches to another layout, that layout's designers count.
 	a.setTemplate(&a.around, "user:fay", "Buy\n{{content}}")
 	approve(later[1], "user:ren")
 	edit(later[1], func(f *core.CampaignFields) {
 		f.Content, f.Theme = core.CampaignContent{Kind: core.ContentText, Source: "Hello", Layout: "Around"}, ""
 	})
 	check(later[1], "user:fay")
-	// Where one person is enough, an own approval vouches for nothing, and neither does a command.
+	// While one person is enough, approving one's own campaign does not approve the layout for others. Neither does a
+	// command.
 	a.ChangeTenant(a.tenant.ID, core.TenantInput{Approval: new(core.ApprovalNone)})
 	approve(letter("Around", ""), "user:fay")
 	approve(letter("Around", ""), "command:root")
 	a.ChangeTenant(a.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
 	check(later[1], "user:fay")
-	// The built-in default comes back where the tenant's own is taken away.
+	// If the tenant's own default template is deleted, the built-in one applies again.
 	own := a.NewTemplate(core.TemplateInput{Name: new(core.DefaultTemplate), BodyText: new("Acme\n{{content}}")})
 	c := letter(core.DefaultTemplate, "")
 	check(c)
@@ -285,7 +286,8 @@ func TestWhoeverDesignsIsAWriter(t *testing.T) {
 	check(c, "user:fay")
 }
 
-// The migration lets what was approved before it vouch for templates and themes as they were then.
+// The migration treats the templates and themes of campaigns approved before it as approved in their state at that
+// time.
 func TestDesignsAfterAnUpgrade(t *testing.T) {
 	a := newApprovals(t)
 	before := a.draft(&a.looks)
@@ -311,8 +313,8 @@ func TestDesignsAfterAnUpgrade(t *testing.T) {
 	check(&c, "user:tom")
 }
 
-// What was approved is sent as it was frozen, whatever becomes of its records; undoing the send, or canceling it before
-// it begins, leaves it approved, and what is sent then is the same.
+// An approved campaign is sent as it was frozen, whatever happens to its records. Undoing the send, or canceling it
+// before it starts, keeps the approval, and the next send has the same content.
 func TestAnApprovalOutlivesAnUndo(t *testing.T) {
 	a := newApprovals(t)
 	a.Readers(a.list, 1)
@@ -351,7 +353,7 @@ func TestAnApprovalOutlivesAnUndo(t *testing.T) {
 			t.Errorf("%d: %s, approved by %q, %v", i, now.State, now.ApprovedBy, err)
 		}
 	}
-	// Sent back, its canceled job can't be retried in place of an approval.
+	// After changes are requested, the canceled job can't be retried instead of getting an approval.
 	j, err := a.SendJobByNo(t.Context(), mustCampaign(a, c.ID).JobNo)
 	a.Must(err)
 	_, err = a.StartDueJobs(t.Context(), a.Now.Add(time.Hour))
@@ -375,7 +377,7 @@ func mustCampaign(a *approvals, id string) core.Campaign {
 	return c
 }
 
-// Where no one was asked, undoing the send takes back the approval that it had given along the way.
+// If no approval was required, undoing the send removes the approval that the send gave implicitly.
 func TestAnUndoTakesBackItsOwnApproval(t *testing.T) {
 	a := newApprovals(t)
 	a.ChangeTenant(a.tenant.ID, core.TenantInput{Approval: new(core.ApprovalNone)})
@@ -387,7 +389,8 @@ func TestAnUndoTakesBackItsOwnApproval(t *testing.T) {
 	}
 }
 
-// A correction is compiled in the theme as it is now: one who has changed that can't publish it alone.
+// A correction is compiled in the current theme. A user who has changed that theme can't publish the correction without
+// a second person.
 func TestACorrectionIsOfASecondPersonToo(t *testing.T) {
 	a := newApprovals(t)
 	a.Readers(a.list, 1)
@@ -409,8 +412,8 @@ func TestACorrectionIsOfASecondPersonToo(t *testing.T) {
 	}
 }
 
-// The migration asks those for a new look who have looked before it, holds those for writers who have changed the
-// layout since the approval or the beginning, and lets the undo of what was sent without an approval make a draft.
+// After the migration, reviewers from before it must review again, users who changed the layout after the approval or
+// the creation count as writers, and undoing a send without an approval makes the campaign a draft.
 func TestApprovalsAfterAnUpgrade(t *testing.T) {
 	a := newApprovals(t)
 	d := a.draft(&a.looks)
@@ -444,7 +447,8 @@ func TestApprovalsAfterAnUpgrade(t *testing.T) {
 	}
 }
 
-// What was approved while the tenant tracked nothing is sent without tracking, whatever the tenant says later.
+// A campaign approved while the tenant tracked nothing is sent without tracking, even if the tenant enables tracking
+// later.
 func TestAnApprovalWithoutTrackingStaysSo(t *testing.T) {
 	a := newApprovals(t)
 	a.ChangeTenant(a.tenant.ID, core.TenantInput{NoTracking: new(true)})
@@ -458,7 +462,7 @@ func TestAnApprovalWithoutTrackingStaysSo(t *testing.T) {
 	}
 }
 
-// What a program writes is written by those who keep its client: they may hold the secret.
+// Changes by an API client count as made by its keepers, because they may know its secret.
 func TestWhoKeepsAProgramIsAWriter(t *testing.T) {
 	a := newApprovals(t)
 	client, _, err := core.NewClient(core.ClientInput{

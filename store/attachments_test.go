@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// What a campaign brings along stays as it was approved, whatever becomes of the media, and goes with what was
-// approved.
+// The attachments of a campaign stay as approved, whatever happens to the media, and are removed with the approved
+// content.
 func TestAttachmentsStayAsTheyWereApproved(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -62,7 +62,7 @@ func TestAttachmentsStayAsTheyWereApproved(t *testing.T) {
 	}
 }
 
-// Attachments are the tenant's, and not too large together.
+// Attachments must belong to the tenant, and their total size is limited.
 func TestAttachmentsAreBounded(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

@@ -12,7 +12,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// TestBy: what a person does to another's account is written down with who did it; what users do for themselves is not.
+// TestBy checks that changes to another user's account are recorded with their actor, and that users' own changes are
+// not recorded.
 func TestBy(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	u := core.NewUser("ann@example.org", 1)
@@ -48,7 +49,8 @@ func TestBy(t *testing.T) {
 	}
 }
 
-// TestTheDaemonLogsWhatCommandsChange: a command has no log of its own, so its changes stand in the daemon's, once.
+// TestTheDaemonLogsWhatCommandsChange checks that the daemon logs the changes of commands once, because commands have
+// no log of their own.
 func TestTheDaemonLogsWhatCommandsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	before := testOpen(t, path, db.Daemon)
@@ -64,7 +66,7 @@ func TestTheDaemonLogsWhatCommandsChange(t *testing.T) {
 	must(t, s.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "two", Status: core.TenantActive}, "user:bob"))
 	must(t, c.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "three", Status: core.TenantActive},
 		"command:ann"))
-	must(t, put(s, "a", "1")) // the daemon looks for others' commits before its own
+	must(t, put(s, "a", "1")) // the daemon checks for foreign commits before its own
 	must(t, s.Close())
 	log := said.String()
 	for text, n := range map[string]int{

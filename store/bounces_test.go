@@ -7,8 +7,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// TestCampaignBounces: refusals of a campaign and what came back of it are summed up by class and domain, each mail
-// once.
+// TestCampaignBounces checks that refusals and bounces of a campaign are summed by class and domain, each email once.
 func TestCampaignBounces(t *testing.T) {
 	w := newProviderWorld(t)
 	l := w.NewList()

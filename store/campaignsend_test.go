@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Three guards keep a campaign from being sent twice, each of which would do alone: the key of the request, the
-// revision that was looked at, and the state of the campaign.
+// Three independent guards keep a campaign from being sent twice: the key of the request, the reviewed revision, and
+// the state of the campaign. Each is sufficient.
 func TestGuardsOfSending(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

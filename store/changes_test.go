@@ -18,8 +18,8 @@ import (
 	"newsletterd/store/people"
 )
 
-// TestTheTrailTellsWhatChanged: an entry has the values before and after, where the request came from, and the cut
-// beginning of a long text.
+// TestTheTrailTellsWhatChanged checks that an audit entry has the values before and after, the origin of the request,
+// and only the start of a long text.
 func TestTheTrailTellsWhatChanged(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	from := netip.MustParseAddr("192.0.2.7")
@@ -77,7 +77,8 @@ func TestTheTrailTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// TestAuditReadsABoundedNumberOfEntries: a filter that matches nothing recent answers a short page and where to go on.
+// TestAuditReadsABoundedNumberOfEntries checks that a filter that matches nothing recent returns a short page and the
+// position to continue from.
 func TestAuditReadsABoundedNumberOfEntries(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	n.SQL("DELETE FROM audit")
@@ -118,13 +119,13 @@ func TestAuditReadsABoundedNumberOfEntries(t *testing.T) {
 	}
 }
 
-// auditors are the functions that write an entry of the audit trail, and which of their arguments is the action.
+// auditors maps each function that writes an audit entry to the index of its action argument.
 var auditors = map[string]int{
 	"Audit": 2, "AuditUpdate": 2, "AuditBy": 1, "ByActor": 1, "ChangeRecord": 3, "TouchRecord": 3, "RemoveRecord": 3,
 	"changeImport": 3, "changeCampaign": 2, "factorChanged": 3, "AuditBlocks": 3, "AuditEnded": 3,
 }
 
-// calledBy is the name of the function that a call calls.
+// calledBy returns the name of the function in a call.
 func calledBy(call *ast.CallExpr) string {
 	switch fun := call.Fun.(type) {
 	case *ast.SelectorExpr:
@@ -135,8 +136,8 @@ func calledBy(call *ast.CallExpr) string {
 	return ""
 }
 
-// actionsOfTheTrail returns the actions of the audit trail that the source of this package names; one with a dot at its
-// end goes on with the name of a role or state.
+// actionsOfTheTrail returns the audit actions named in the source of this package. An action that ends in a dot is
+// continued with the name of a role or state.
 func actionsOfTheTrail(t *testing.T) (actions []string) {
 	t.Helper()
 	var names []string
@@ -164,7 +165,7 @@ func actionsOfTheTrail(t *testing.T) (actions []string) {
 				}
 				name := calledBy(call)
 				place, ok := auditors[name]
-				if !ok || helper || len(call.Args) <= place || name == "Audit" && len(call.Args) < 5 { // that reads the trail
+				if !ok || helper || len(call.Args) <= place || name == "Audit" && len(call.Args) < 5 { // reads the log
 					return true
 				}
 				arg := call.Args[place]
@@ -186,14 +187,13 @@ func actionsOfTheTrail(t *testing.T) (actions []string) {
 	return actions
 }
 
-// changesNoRecord are the actions whose entries tell no values, and why.
+// changesNoRecord lists the actions whose entries have no values, and the reason.
 var changesNoRecord = map[string]string{
 	"subscription.export": "it reads", "person.export": "it reads", "recipient.export": "it reads",
 	"user.passkey.copied": "the sign-in is refused",
 }
 
-// TestTheTrailTellsEveryChange: an entry of each action that the program can write tells what has changed, from what to
-// what.
+// TestTheTrailTellsEveryChange checks that an entry of each possible action has the values before and after.
 func TestTheTrailTellsEveryChange(t *testing.T) {
 	s := newStory(t, false, false)
 	s.faultless = true

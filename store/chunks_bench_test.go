@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// BenchmarkUpload and BenchmarkDownload move 64 MiB each time, without HTTP.
+// BenchmarkUpload uploads 64 MiB per iteration, without HTTP.
 func BenchmarkUpload(b *testing.B) {
 	s := storetest.Seed(b, nil).At(10)
 	owner := s.NewCaller("o@a.co")
@@ -32,7 +32,7 @@ func BenchmarkUpload(b *testing.B) {
 	}
 }
 
-// BenchmarkDownload reads one file again and again.
+// BenchmarkDownload reads the same file repeatedly.
 func BenchmarkDownload(b *testing.B) {
 	s := storetest.Seed(b, nil).At(10)
 	file := noise(64 << 20)
@@ -49,7 +49,7 @@ func BenchmarkDownload(b *testing.B) {
 	}
 }
 
-// BenchmarkDownloadEight reads eight files at once, one each.
+// BenchmarkDownloadEight reads eight files concurrently.
 func BenchmarkDownloadEight(b *testing.B) {
 	s := storetest.Seed(b, nil).At(10)
 	owner, file := s.NewCaller("o@a.co"), noise(16<<20)

@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// countsAreScanned compares the counts of every list with a scan of its records, as Check does.
+// countsAreScanned compares the counts of every list with a scan of its records, like Check.
 func countsAreScanned(n *storetest.Seeder, after string) {
 	n.Helper()
 	var rows []struct {
@@ -37,7 +37,7 @@ func countsAreScanned(n *storetest.Seeder, after string) {
 	}
 }
 
-// Whatever happens to subscriptions and subscribers, in whatever order, the counts are those that a scan finds.
+// After any sequence of changes to subscriptions and subscribers, the counts match a scan.
 func TestCountsAreThoseOfAScan(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 					n.Must(err)
 					tokens = append(tokens, n.Token(row, means))
 				case "confirm":
-					if len(tokens) > 0 { // some are of no use any more
+					if len(tokens) > 0 { // some are no longer valid
 						_, _ = n.Confirm(t.Context(), tokens[random.IntN(len(tokens))], core.Origin{}, at)
 					}
 				case "leave":
@@ -117,8 +117,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 	}
 }
 
-// A whole batch of an import writes the row of its list once, and what an operation of a batch has changed does not
-// count where it fails.
+// A batch of an import updates the row of its list once. The changes of a failed operation in a batch don't count.
 func TestCountsCostOneRowACommit(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	rows := make([]imports.ImportRow, imports.ImportBatch)
@@ -142,7 +141,7 @@ func TestCountsCostOneRowACommit(t *testing.T) {
 	}
 }
 
-// A migration counts what is there.
+// A migration counts the existing rows.
 func TestMigrationCounts(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	for i, status := range []string{"active", "active", "pending", "unsubscribed"} {
@@ -177,7 +176,8 @@ func TestMigrationCounts(t *testing.T) {
 	}
 }
 
-// What stands in a row about other rows is counted again by the check, which is whole before, and names the kind after.
+// Check recounts the numbers that rows store about other rows. It finds nothing first, and names the kind after a
+// number was changed.
 func TestCheckCountsAgain(t *testing.T) {
 	s := storetest.Seed(t, storetest.Open(t))
 	l := s.NewList()

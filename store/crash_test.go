@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestMain lets the test binary be the victim: a process that writes, says what was acknowledged, and is killed.
+// TestMain also runs the victim process, which writes, prints what was acknowledged, and is killed.
 func TestMain(m *testing.M) {
 	path := os.Getenv("STORE_CRASH_CHILD")
 	if path == "" {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	var mu sync.Mutex // one line at a time
+	var mu sync.Mutex // prevents interleaved lines
 	for p := range 8 {
 		go func() {
 			for i := 0; ; i++ {
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// child starts this program as another, which a variable of the environment tells it, and reads what that one says.
+// child starts this test binary in the role given by an environment variable, and scans its output.
 func child(t *testing.T, env string, args ...string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
@@ -63,7 +63,7 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 	var acked []string
 	for round := range 5 {
 		cmd, lines := child(t, "STORE_CRASH_CHILD="+path)
-		for n := 0; lines.Scan(); n++ { // what it said before it died counts, also after the kill
+		for n := 0; lines.Scan(); n++ { // lines printed before the kill still count
 			acked = append(acked, lines.Text())
 			if n == 300+100*round {
 				_ = cmd.Process.Signal(syscall.SIGKILL)
@@ -72,7 +72,7 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 		_ = cmd.Wait()
 	}
 	s := storetest.OpenAt(t, path)
-	for _, key := range acked[:len(acked)-1] { // the last line may have been cut
+	for _, key := range acked[:len(acked)-1] { // the last line may be incomplete
 		if _, err := s.ACMEData(t.Context(), key); err != nil {
 			t.Fatalf("%s was acknowledged and is lost: %v", key, err)
 		}

@@ -36,7 +36,7 @@ func TestOneOfManyRegistersADevice(t *testing.T) {
 	}
 }
 
-// TestRegistrationInTheFileIsTheRule holds the conditional UPDATE against the rule, state by state.
+// TestRegistrationInTheFileIsTheRule compares the conditional UPDATE with the rule, for each state.
 func TestRegistrationInTheFileIsTheRule(t *testing.T) {
 	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
 	yes := true

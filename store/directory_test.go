@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// matching reads all pages of a search, and how many there were.
+// matching returns all results of a search, and the number of pages.
 func matching(n *storetest.Seeder, f people.SubscriptionFilter, limit int) (emails []string, pages int) {
 	n.Helper()
 	for next := ""; ; pages++ {

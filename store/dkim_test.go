@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// keyOf is a new key of a tenant, which nothing keeps yet.
+// keyOf returns a new key of a tenant that is not stored yet.
 func keyOf(s *storetest.Seeder, tenantID, domain, selector string, at core.Instant) core.DKIMKey {
 	s.Helper()
 	k, err := core.NewDKIMKey(core.DKIMKey{TenantID: tenantID, Domain: domain, Selector: selector, Public: "p"}, at)
@@ -19,8 +19,8 @@ func keyOf(s *storetest.Seeder, tenantID, domain, selector string, at core.Insta
 	return k
 }
 
-// TestKeysAreBounded: of twenty who make keys at once, ten may in an hour, whatever was deleted meanwhile; what is
-// refused for another reason isn't counted; and a tenant has a hundred at most.
+// TestKeysAreBounded checks the limits: if twenty callers create keys at once, ten succeed within an hour, whatever is
+// deleted in between. Keys refused for other reasons don't count. A tenant has at most 100 keys.
 func TestKeysAreBounded(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	tenant := s.NewTenant(func(in *core.TenantInput) { in.Domains = &[]string{"acme.example"} }).ID
@@ -68,8 +68,8 @@ func TestKeysAreBounded(t *testing.T) {
 	}
 }
 
-// TestKeysSignForTheirDomain: a tenant's key signs while the domain is the tenant's, and is gone once it is another's,
-// whose key may have its selector.
+// TestKeysSignForTheirDomain checks that a tenant's key signs while the tenant has the domain. When another tenant gets
+// the domain, the key is deleted, and the new tenant's key can use the same selector.
 func TestKeysSignForTheirDomain(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	domains := func(names ...string) core.TenantInput { return core.TenantInput{Domains: &names} }

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// An address that probably does not exist is bounced by the second mail that says so, in every list, however often one
-// mail is reported.
+// An address that probably doesn't exist bounces in every list after a second email says so. Repeated reports about one
+// email don't count.
 func TestDoubtfulBounces(t *testing.T) {
 	w := newProviderWorld(t)
 	status := func(email core.Email, want core.Status) {
@@ -39,7 +39,7 @@ func TestDoubtfulBounces(t *testing.T) {
 	}
 }
 
-// What is refused for the sender's sake counts for the mail, and never against the address.
+// A refusal caused by the sender counts for the email, but never against the address.
 func TestSendersFaultIsNotTheAddresss(t *testing.T) {
 	w := newProviderWorld(t)
 	for day := range 9 {
@@ -55,7 +55,7 @@ func TestSendersFaultIsNotTheAddresss(t *testing.T) {
 	}
 }
 
-// Two mails that the relay refuses at RCPT as for an unknown user are two events.
+// If the relay refuses two emails at RCPT as for an unknown user, these are two events.
 func TestDoubtfulRefusals(t *testing.T) {
 	w := newProviderWorld(t)
 	for i, want := range []core.Status{core.StatusActive, core.StatusBounced} {

@@ -52,7 +52,7 @@ func TestDrift(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	// A full sync puts all of it right.
+	// A full sync corrects everything.
 	n.At(now0 + 6).Deliver()
 	at := n.At(now0 + 9)
 	y := at.Plan(n.ListID)
@@ -70,8 +70,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// A full sync of the daemon's own ends no one whom another member service has announced, and is not sent at all; that
-// service's own still does.
+// A full sync by the daemon ends no subscriptions that another member service announced, and is not sent at all. That
+// service's own full sync still does.
 func TestForeignFedLists(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	l := core.List{ID: n.ListID, TenantID: n.TenantID}
@@ -96,7 +96,7 @@ func TestForeignFedLists(t *testing.T) {
 	if word(a.Email) != "active" || word(b.Email) != "unsubscribed" {
 		t.Errorf("their own: a %s, b %s", word(a.Email), word(b.Email))
 	}
-	n.At(now0+25).Synced(l, "third", b) // who speaks last feeds the list, but ends no one of another's by that
+	n.At(now0+25).Synced(l, "third", b) // third feeds the list now, but ends no subscriptions of others
 	if word(a.Email) != "active" {
 		t.Error("a stranger's first sync has ended another service's subscriber")
 	}

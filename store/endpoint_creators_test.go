@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// The migration takes from the audit log who has created an endpoint.
+// The migration reads the creators of endpoints from the audit log.
 func TestEndpointsHaveCreatorsAfterAnUpgrade(t *testing.T) {
 	n := storetest.Seed(t, nil)
 	e := n.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/")})

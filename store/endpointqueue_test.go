@@ -19,7 +19,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// queued reads what waits for an endpoint, in the order of the outbox.
+// queued returns the events that wait for an endpoint, in the order of the outbox.
 func queued(s *storetest.Seeder, endpointID string) []core.OutboxEvent {
 	s.Helper()
 	rows, err := s.OutboxEvents(
@@ -45,8 +45,8 @@ func summaryOf(s *storetest.Seeder, e *core.OutboxEvent) (body core.SummaryEvent
 	return body
 }
 
-// Beyond the bound events are dropped, for this endpoint alone, and one event tells so: it is extended until it is
-// about to be posted. What is dropped later is told by another one.
+// Events beyond the limit are dropped, only for this endpoint. One event reports them; it is extended until it is about
+// to be posted. Later drops are reported by a new event.
 func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: 5}))
 	l := s.NewList()
@@ -64,7 +64,7 @@ func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	if got := typesOf(queued(s, left.ID)); !slices.Equal(got, []string{core.EventUnsubscribed}) {
 		t.Errorf("another endpoint: %v", got)
 	}
-	if n := len(queued(s, "")); n != 8+5+1 { // those of the send service are not counted
+	if n := len(queued(s, "")); n != 8+5+1 { // events of the send service don't count
 		t.Errorf("%d events wait in all", n)
 	}
 	told := waits[4]
@@ -82,7 +82,7 @@ func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	fixed, err := s.SendDropped(t.Context(), &told)
 	s.Must(err)
 	s.Leave(l.ID, storetest.Reader(1))
-	// The event that is due last makes place.
+	// The event that is due last is dropped.
 	if waits = queued(s, full.ID); len(waits) != 5 || waits[3].Body != fixed || fixed != told.Body {
 		t.Fatalf("it changes on its way: %v", typesOf(waits))
 	}
@@ -100,8 +100,8 @@ func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	}
 }
 
-// Events are bounded by their bytes too: what has no room is told as dropped, what is smaller may wait, and what was
-// delivered makes room.
+// Events are also limited by their size: an event that doesn't fit is reported as dropped, a smaller one may still
+// wait, and delivered events free space.
 func TestEndpointDropsEventsBeyondTheBytes(t *testing.T) {
 	const most = 10_000
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointBytes: most}))
@@ -146,7 +146,7 @@ func TestEndpointDropsEventsBeyondTheBytes(t *testing.T) {
 	}
 }
 
-// What is left of an endpoint that was deleted counts no more, before it is swept.
+// The remaining events of a deleted endpoint no longer count, even before they are swept.
 func TestEventsOfDeletedEndpointsAreNotCounted(t *testing.T) {
 	s := storetest.Seed(t, storetest.Open(t))
 	l := s.NewList()
@@ -172,8 +172,8 @@ func TestEventsOfDeletedEndpointsAreNotCounted(t *testing.T) {
 	}
 }
 
-// What waits for an endpoint about a list that was deleted goes when it would be a dead letter, also where the endpoint
-// is switched off, and makes room. What waits about other lists and for the send service stays.
+// Events about a deleted list that wait for an endpoint are removed when they would become dead letters, also if the
+// endpoint is disabled. That frees space. Events about other lists and for the send service stay.
 func TestEventsOfDeletedListsGo(t *testing.T) {
 	s := storetest.Seed(t, storetest.Open(t))
 	gone := s.NewList()
@@ -205,7 +205,7 @@ func TestEventsOfDeletedListsGo(t *testing.T) {
 	}
 }
 
-// A dead letter waits again only where there is room, and the others are not held up by one that finds none.
+// A dead letter is retried only if there is space. One that doesn't fit doesn't delay the others.
 func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: 4}))
 	l := s.NewList()
@@ -226,7 +226,7 @@ func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
 	kill(other.ID)
 	s.Leave(l.ID, storetest.Reader(1))
 	if n, err := s.RetryDead(t.Context(), tenants.OutboxFilter{}, 3, "test", s.Time()); err != nil || n != 2 {
-		t.Errorf("%d, %v", n, err) // one more for full, and that of other
+		t.Errorf("%d, %v", n, err) // one for full, because there is space for one more, and the one of other
 	}
 	dead, err := s.OutboxEvents(t.Context(), tenants.OutboxFilter{EndpointID: full.ID, State: core.EventDead}, 0, 10)
 	if err != nil || len(dead) != 2 || len(queued(s, full.ID)) != 3 {
@@ -240,7 +240,7 @@ func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
 	}
 }
 
-// The row of an endpoint counts the events that wait for it, whatever happens to them, and never more than may wait.
+// The row of an endpoint counts the waiting events correctly after any changes, and never exceeds the limit.
 func TestWaitingEventsAreCounted(t *testing.T) {
 	const most = 8
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: most}))
@@ -320,7 +320,7 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 				e, err := s.Endpoint(t.Context(), id)
 				s.Must(err)
 				rows := queued(s, id)
-				bytes, told := int64(0), int64(0) // on its way, or not
+				bytes, told := int64(0), int64(0) // being sent or not
 				for _, row := range rows {
 					if bytes += int64(len(row.Body)); row.EventType == core.EventDropped {
 						told++
@@ -336,7 +336,7 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 		},
 	}
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("25") // each waits for the disk some hundred times
+		_ = f.Value.Set("25") // each check waits for the disk a few hundred times
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		endpoints = []string{
@@ -350,7 +350,7 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 	})
 }
 
-// An operation writes the row of an endpoint once, however many events it puts into the outbox.
+// An operation updates the row of an endpoint once, however many events it adds to the outbox.
 func TestEndpointQueueWritesOneRow(t *testing.T) {
 	f := storetest.NewFaults(t)
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}))

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// What is erased is not in free room of the file either, once the -wal is moved into it.
+// Erased data is not in unused space of the file either, after the -wal is moved into it.
 func TestErasedBytesAreGone(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const email = "vanishing-person@acme.example"

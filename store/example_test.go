@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// Each operation is one transaction, on the disk when it returns.
+// Each operation is one transaction, which is on the disk when the operation returns.
 func Example() {
 	dir, err := os.MkdirTemp("", "store")
 	if err != nil {
@@ -45,7 +45,7 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println(sub.Status)
-	token, err := s.ConfirmToken(ctx, row, core.ProofMailed) // of the confirmation mail
+	token, err := s.ConfirmToken(ctx, row, core.ProofMailed) // token in the confirmation email
 	if err != nil {
 		panic(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// What the tests outside of the package count with.
+// Names that tests outside this package use.
 const (
 	UploadDead           = files.UploadDead
 	ConfirmsPerListEmail = tenants.ConfirmsPerListEmail
@@ -22,25 +22,24 @@ const (
 	UndosPerListEmail    = tenants.UndosPerListEmail
 )
 
-// SQL runs a statement in a transaction of its own, after which no cache holds what was. It panics where the statement
-// fails.
+// SQL runs a statement in its own transaction and then empties all caches. It panics if the statement fails.
 func (s *Store) SQL(query string, args ...any) {
 	dbtest.SQL(s.DB, query, args...)
 }
 
-// Count returns the one number that a query reads; it panics where there is none.
+// Count returns the number that a query reads. It panics if there is none.
 func (s *Store) Count(query string, args ...any) (n int) {
 	return dbtest.Count(s.DB, query, args...)
 }
 
-// AllRows reads rows into a slice; it panics where that fails.
+// AllRows reads rows into a slice. It panics if that fails.
 func (s *Store) AllRows(rows any, query string, args ...any) {
 	if err := s.All(context.Background(), rows, query, args...); err != nil {
 		panic(err)
 	}
 }
 
-// Columns returns the columns of each table; what SQLite makes by itself is left out.
+// Columns returns the columns of each table, except tables that SQLite creates.
 func (s *Store) Columns() map[string][]string {
 	var rows []struct{ Table, Column string }
 	s.AllRows(&rows, `SELECT s.name AS "table", c.name AS "column" FROM sqlite_schema AS s,
@@ -53,7 +52,7 @@ func (s *Store) Columns() map[string][]string {
 	return columns
 }
 
-// CountFaults says which counts of lists differ from their records.
+// CountFaults returns the counts of lists that differ from their records.
 func (s *Store) CountFaults() []string {
 	wrong, err := s.WrongCounts(context.Background())
 	if err != nil {
@@ -62,12 +61,12 @@ func (s *Store) CountFaults() []string {
 	return wrong
 }
 
-// SkewStatistics has SQLite believe that each table has a million rows, all of one tenant and one list.
+// SkewStatistics makes SQLite believe that each table has a million rows, all of one tenant and one list.
 func (s *Store) SkewStatistics() {
 	dbtest.SkewStatistics(s.DB)
 }
 
-// SetMaxReplacedBytes changes how much is kept of what an import has replaced, and returns what undoes that.
+// SetMaxReplacedBytes changes the maximum size of the values kept that an import has replaced. undo restores it.
 func SetMaxReplacedBytes(n int64) (undo func()) {
 	was := imports.MaxReplacedBytes
 	imports.MaxReplacedBytes = n

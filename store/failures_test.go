@@ -8,7 +8,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Failures are summed up by the code of the reply, else by our own words; who was sent the mail in the end is none.
+// Failures are summed by reply code, or by our own text if there is none. Recipients who got the email in the end don't
+// count.
 func TestFailures(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

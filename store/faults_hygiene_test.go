@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// suppressed imports addresses that no campaign may go to.
+// suppressed imports addresses to which no campaign may be sent.
 func (s *story) suppressed() {
 	ctx := s.Context()
 	row := imports.ImportRow{
@@ -27,7 +27,7 @@ func (s *story) suppressed() {
 	im.Close()
 }
 
-// hygiene asks a person once more who has not confirmed, and imports blocked addresses.
+// hygiene asks an unconfirmed person once more, and imports blocked addresses.
 func (s *story) hygiene() {
 	s.suppressed()
 	ctx := s.Context()

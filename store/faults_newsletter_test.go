@@ -91,7 +91,7 @@ func (s *story) subscriptions() {
 	undo := people.UndoRequest{ListID: s.list, SubscriptionID: left.ID, LeftAt: left.ChangedAt}
 	s.op("CanUndo", func() error { return onlyErr(s.CanUndo(ctx, undo, now0+40)) })
 	s.op("Undo", func() error { return onlyErr(s.Undo(ctx, undo, now0+40)) })
-	s.op("Unsubscribe", func() error { // of no one
+	s.op("Unsubscribe", func() error { // a token of nobody
 		_, err := s.Unsubscribe(ctx, leaving("nobody@example.org", core.ProofResponse), now0+30)
 		if errors.Is(err, core.ErrSubscriptionNotFound) {
 			err = nil
@@ -123,7 +123,7 @@ func (s *story) subscriptions() {
 	s.importJobs()
 }
 
-// mailsAndEvents goes on with what the subscriptions have put into the queue of mails and into the outbox.
+// mailsAndEvents continues with the emails and events that the subscriptions have queued.
 func (s *story) mailsAndEvents() {
 	ctx := s.Context()
 	mails, err := s.DueMails(ctx, now0.Add(day), 100)
@@ -307,7 +307,7 @@ func (s *story) jobs() {
 	}))
 	s.op("SkipFirst", func() error { return onlyErr(s.SkipFirst(ctx, j.No)) })
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, now0+320)) })
-	r.DuplicateGuard = 0 // the same again
+	r.DuplicateGuard = 0 // repeats the request
 	s.op("AddSendJob", func() error { _, _, err := s.AddSendJob(ctx, r, now0+300); return err })
 	s.op("KeepLinks", func() error {
 		return onlyErr(s.KeepLinks(ctx, j.No, []string{"https://a.example/", "https://b.example/"}))
@@ -401,7 +401,7 @@ func (s *story) jobs() {
 	s.job = again
 }
 
-// mends asks for the first link of a campaign to lead elsewhere, drops that, and mends it.
+// mends requests a new target for the first link of a campaign, discards that, and then fixes the link.
 func (s *story) mends(e campaigns.CampaignEdit) {
 	ctx := s.Context()
 	s.op("ProposeTarget", func() error {
@@ -412,7 +412,7 @@ func (s *story) mends(e campaigns.CampaignEdit) {
 	s.op("MendLink", func() error { return onlyErr(s.MendLink(ctx, e, 1, "https://c.example/", false)) })
 }
 
-// campaigns are written, approved, sent and taken back.
+// campaigns creates, approves, sends and undoes campaigns.
 func (s *story) campaigns() {
 	ctx := s.Context()
 	f := core.CampaignFields{
@@ -529,8 +529,8 @@ func (s *story) ends() {
 	})
 }
 
-// reads calls each method that the story has not told of with a fault at each of its calls. Those that write have to be
-// told of.
+// reads calls each method that the story hasn't covered, with a fault at each driver call. Methods that write must be
+// covered by the story.
 func (s *story) reads() {
 	v := reflect.ValueOf(s.Store)
 	words := []string{s.list, s.tenant, s.user, s.job.ID, s.job.CampaignID, s.endpoint, "ann@example.org", "f1", "p"}

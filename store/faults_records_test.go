@@ -390,7 +390,7 @@ func (s *story) signIns(u core.User) {
 	}
 	rotate := func() error { _, _, err := s.RotateRefresh(ctx, r, now0); return err }
 	s.op("RotateRefresh", rotate)
-	s.op("RotateRefresh", rotate) // within the grace
+	s.op("RotateRefresh", rotate) // within the grace period
 	s.op("RefreshState", func() error { return onlyErr(s.RefreshState(ctx, hash("2"), now0)) })
 	s.op("RefreshLife", func() error { return onlyErr(s.RefreshLife(ctx, hash("2"), now0)) })
 	s.op("RevokeRefresh", func() error { return s.RevokeRefresh(ctx, hash("2"), u.ID, now0) })
@@ -427,7 +427,7 @@ func (s *story) signIns(u core.User) {
 		return identity.Redemption{Family: f, RefreshHash: hash("4"), RefreshExpires: now0.Add(day)}, nil
 	}
 	s.op("RedeemCode", func() error { return onlyErr(s.RedeemCode(ctx, code.Hash, "c1", now0, rule)) })
-	s.op("RedeemCode", func() error { // a replay: it ends what the first one began
+	s.op("RedeemCode", func() error { // a replay, which revokes what the first one started
 		_, err := s.RedeemCode(ctx, code.Hash, "c1", now0, rule)
 		if errors.Is(err, identity.ErrCode) && !errors.Is(err, core.ErrUnavailable) {
 			err = nil
@@ -510,7 +510,7 @@ func (s *story) devices() {
 	s.op("DeleteModel", func() error { return s.DeleteModel(ctx, m.ID, s.user, "test", now0) })
 }
 
-// whole tells of all operations.
+// whole runs all operations.
 func (s *story) whole() {
 	s.records()
 	s.accounts()
@@ -523,7 +523,7 @@ func (s *story) whole() {
 	s.ends()
 }
 
-// TestAmongFaults runs the story of all operations with a fault at every call of the driver.
+// TestAmongFaults runs all operations with a fault at every driver call.
 func TestAmongFaults(t *testing.T) {
 	tries := 0
 	defer coretest.Held(t, 12, &tries, "operations with a fault at one call of the driver")

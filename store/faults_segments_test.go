@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/imports"
 )
 
-// segments are written, asked about, sent to and deleted.
+// segments creates, queries, sends to and deletes segments.
 func (s *story) segments() {
 	ctx := s.Context()
 	add := func(name, rule string) core.Segment {
@@ -62,7 +62,7 @@ func (s *story) segments() {
 	s.op("DeleteSegment", func() error { return s.DeleteSegment(ctx, g.ID, "test", now0+2) })
 }
 
-// tags are created, given to a person, renamed and deleted.
+// tags creates tags, gives them to a person, renames and deletes them.
 func (s *story) tags() {
 	ctx := s.Context()
 	for _, name := range []string{"VIP", "Press"} {
@@ -86,7 +86,7 @@ func (s *story) tags() {
 	s.op("TagsAt", func() error { return onlyErr(s.TagsAt(ctx, s.tenant, "nobody@example.org")) })
 }
 
-// bulk actions are started, performed, canceled and undone.
+// bulk starts, runs, cancels and undoes bulk actions.
 func (s *story) bulk(rule *core.Rule, at core.Instant) {
 	ctx := s.Context()
 	sub, _, err := s.AddSubscription(ctx, imports.SubscriptionInput{

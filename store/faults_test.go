@@ -23,7 +23,7 @@ import (
 	"newsletterd/store/storetest/faults"
 )
 
-// driverCalls are the calls of the driver sqlite-faults.
+// driverCalls returns the call counter of the driver sqlite-faults.
 var driverCalls = sync.OnceValue(func() *faults.Calls {
 	if err := db.PrepareProcess(); err != nil {
 		panic(err)
@@ -44,29 +44,29 @@ var ofTheCrowd = []string{
 	insertOfCrowd,
 }
 
-// story is a run of operations, each tried with a fault at its first call of the driver, its second, and so on, until
-// it gets through without one. What was refused has left no trace in the file; what was acknowledged stands there.
+// story runs operations. It repeats each with a fault at its first driver call, its second, and so on, until it
+// succeeds. A refused operation must leave no trace in the file, and an acknowledged one must be stored.
 type story struct {
 	*testing.T
 	*Store
 	calls                        *faults.Calls
 	tenant, list, user, endpoint string
 	job                          core.SendJob
-	clean                        *sqlx.DB // looks at the file without faults
-	crowd                        bool     // each operation shares its transaction with two others
-	faultless                    bool     // each operation is done once, without a fault
+	clean                        *sqlx.DB // connection without faults, for checking the file
+	crowd                        bool     // run each operation in one transaction with two others
+	faultless                    bool     // run each operation once, without a fault
 	tries                        int
 	told                         map[string]bool
 }
 
-// Context returns the context of an administrator's doings, so that the audit trail has an entry of each.
+// Context returns a context with an administrator as the actor, which gives every change an audit entry.
 func (s *story) Context() context.Context { return db.By(s.T.Context(), "command:story", now0) }
 
 func newStory(t *testing.T, undo, crowd bool) *story {
 	calls := driverCalls()
 	calls.Undo = undo
 	path := filepath.Join(t.TempDir(), "story.db")
-	// Without checkpoints: no fault is to hit what the writer does after an operation.
+	// Without checkpoints: faults must not hit the writer's work after an operation.
 	s, err := Open(t.Context(),
 		db.Options{Path: path, Migrate: true, WatchEvery: 1 << 40, ExternalCheckpoints: true, Driver: "sqlite-faults"})
 	must(t, err)
@@ -81,20 +81,20 @@ func newStory(t *testing.T, undo, crowd bool) *story {
 	}
 }
 
-// version moves with every commit of the store.
+// version returns a number that changes with every commit of the store.
 func (s *story) version() (v int64) {
 	s.Helper()
 	must(s.T, s.clean.Get(&v, "PRAGMA data_version"))
 	return v
 }
 
-// severalSteps are the operations that are several transactions: what one did before a fault stays.
+// severalSteps lists the operations that consist of several transactions. Transactions completed before a fault stay.
 var severalSteps = []string{
 	"AddMedia", "AddShare", "AnsweredToken", "BulkStep", "ConfirmToken", "Housekeeping", "NewFaultWriter",
 	"NewImportUpload", "NewUpload", "Optimize", "Ping", "PlanSync", "PurposeKey",
 }
 
-// op tells of an operation, which is one transaction at most unless it is one of severalSteps.
+// op runs an operation. It must be at most one transaction unless it is in severalSteps.
 func (s *story) op(name string, fn func() error) {
 	several := slices.Contains(severalSteps, name)
 	s.Helper()
@@ -105,13 +105,13 @@ func (s *story) op(name string, fn func() error) {
 	}
 	step := 1
 	if s.crowd && os.Getenv("NEWSLETTERD_TORTURE") == "" {
-		step = 5 // enough for a day's work: each takes a dozen goroutines
+		step = 5 // enough for a daily run: each takes a dozen goroutines
 	}
 	for n := 1; ; n += step {
 		must(
 			s.T,
 			s.Update(s.T.Context(), func(tx *db.Tx) error { tx.Kick(db.TopicRecords); return nil }),
-		) // no cache spares a read
+		) // disables caches that would save reads
 		before := s.version()
 		var skip []string
 		if s.crowd {
@@ -130,8 +130,7 @@ func (s *story) op(name string, fn func() error) {
 		case at == "":
 			return
 		case strings.HasSuffix(at, " ROLLBACK") && (err == nil || s.crowd || several || s.version() == before):
-			// It was refused for a reason of its own, or meant to leave nothing; what follows has to find no
-			// transaction open.
+			// It failed for its own reason, or was meant to leave nothing. No transaction may be open afterwards.
 			if err == nil {
 				return
 			}
@@ -155,8 +154,8 @@ func (s *story) op(name string, fn func() error) {
 	}
 }
 
-// try runs an operation, in a crowd together with two others in one transaction: theirs is kept if, and only if, they
-// are told so.
+// try runs an operation. In a crowd, it shares a transaction with two others, whose data must be stored if and only if
+// they succeeded.
 func (s *story) try(fn func() error) (err error) {
 	s.Helper()
 	if !s.crowd {
@@ -167,7 +166,7 @@ func (s *story) try(fn func() error) (err error) {
 	wg.Go(func() {
 		_ = s.Update(context.Background(), func(*db.Tx) error { close(held); <-release; return errBack })
 	})
-	<-held // the writer waits for the others
+	<-held // makes the writer wait for the others
 	wg.Go(func() { defer close(over); err = fn() })
 	s.queued(1, over)
 	var errs [2]error
@@ -195,7 +194,7 @@ func (s *story) try(fn func() error) (err error) {
 	return err
 }
 
-// queued returns when n operations wait for the writer, or one has come to its end without.
+// queued returns when n operations wait for the writer, or when one has ended without waiting.
 func (s *story) queued(n int, over <-chan struct{}) {
 	for ; s.Stats().Waiting < n; runtime.Gosched() {
 		select {
@@ -206,7 +205,7 @@ func (s *story) queued(n int, over <-chan struct{}) {
 	}
 }
 
-// ask calls a method with arguments of no meaning.
+// ask calls a method with arbitrary arguments.
 func (s *story) ask(m reflect.Value, word string) []reflect.Value {
 	if m.Type().IsVariadic() {
 		return m.CallSlice(s.arguments(m.Type(), word))
@@ -214,8 +213,8 @@ func (s *story) ask(m reflect.Value, word string) []reflect.Value {
 	return m.Call(s.arguments(m.Type(), word))
 }
 
-// ofEngine reports whether a method is one that operations are made of: they take functions, statements or a place for
-// what is read.
+// ofEngine reports whether a method is a building block of operations: it takes functions, statements or a destination
+// for rows.
 func ofEngine(name string, m reflect.Type) bool {
 	_, engine := reflect.TypeFor[*db.DB]().MethodByName(name)
 	made := engine && (m.IsVariadic() || name == "TouchRecord" || name == "RemoveRecord")
@@ -225,13 +224,13 @@ func ofEngine(name string, m reflect.Type) bool {
 	return made
 }
 
-// elsewhere are the methods that no fault of a statement is for, and where they are tried.
+// elsewhere lists the methods to which statement faults don't apply, and the place of their tests.
 var elsewhere = []string{
-	"Close", "DiskState", // no statement
-	"Backup", "Snapshot", // connections of their own: backup_test.go
+	"Close", "DiskState", // runs no statement
+	"Backup", "Snapshot", // use their own connections: backup_test.go
 	"QuickCheckInBackground",
 	"RemoveFiles", "RemoveMedia", "SyncList", // steps of Housekeeping and RequestSync
-	"MendReplica", // no statement: store/replica
+	"MendReplica", // runs no statement: store/replica
 }
 
 func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// springJob makes a job that sends the template spring.
+// springJob creates a job that sends the template spring.
 func springJob(n *storetest.Seeder, at core.Instant) core.SendJob {
 	n.Helper()
 	return n.NewJob(n.ListID, func(r *campaigns.JobRequest) {
@@ -25,7 +25,7 @@ func frozen(n *storetest.Seeder, j core.SendJob) string {
 	return c.Template.BodyText
 }
 
-// A large template that many jobs send is stored once.
+// A large template that many jobs send is stored only once.
 func TestAFrozenBodyIsStoredOnce(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.NewTemplate(core.TemplateInput{Name: new("spring"), BodyText: new(strings.Repeat("long ", 100_000))})
@@ -40,7 +40,8 @@ func TestAFrozenBodyIsStoredOnce(t *testing.T) {
 	}
 }
 
-// A template that did not exist when its job was made is the one that exists at the start, and frozen then.
+// If a template didn't exist when its job was created, the job uses the template that exists at its start, and freezes
+// it then.
 func TestAMissingTemplateIsFrozenAtTheStart(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	j, never := springJob(n, now0+1000), springJob(n, now0+500)
@@ -71,7 +72,7 @@ func TestAMissingTemplateIsFrozenAtTheStart(t *testing.T) {
 	}
 }
 
-// A job of an older version has nothing frozen: it follows its template until it starts.
+// A job from an older version has no frozen template. It follows its template until it starts.
 func TestAJobOfAnOlderVersionIsFrozenAtTheStart(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	spring := n.NewTemplate(core.TemplateInput{Name: new("spring"), BodyText: new("first")})

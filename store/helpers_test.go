@@ -38,8 +38,8 @@ func put(s *Store, name, value string) error {
 	})
 }
 
-// crash copies the files of a database as a kill -9 would leave them, and returns the path of the copy: nothing of the
-// process's clean stop is in it.
+// crash copies the files of a database as a kill -9 would leave them, without a clean stop, and returns the path of the
+// copy.
 func crash(t *testing.T, path string) (image string) {
 	t.Helper()
 	image = filepath.Join(t.TempDir(), "newsletterd.db")
@@ -54,7 +54,7 @@ func crash(t *testing.T, path string) (image string) {
 	return image
 }
 
-// onlyErr is the error of an operation that answers with more.
+// onlyErr returns the error of a call with two results.
 func onlyErr[T any](_ T, err error) error { return err }
 
 func onlyErr2[T, U any](_ T, _ U, err error) error { return err }

@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// The history of an address has each mail to it once, the newest first, page by page, whatever jobs to others lie
-// between them, and those of the asked tenants alone.
+// The history of an address has each email to it once, newest first, in pages, whatever jobs to others came in between,
+// and only for the requested tenants.
 func TestHistoryOfAnAddress(t *testing.T) {
 	s := storetest.Seed(t, storetest.Open(t))
 	email := storetest.Reader(7)

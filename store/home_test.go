@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// homed opens a file as serve does and reports whether it is away from home.
+// homed opens a file like serve, and reports whether it is away from home.
 func homed(t *testing.T, path string, takeOver bool) (*storetest.Seeder, bool) {
 	t.Helper()
 	n := storetest.Seed(t, storetest.OpenAt(t, path)).At(now0)
@@ -23,7 +23,7 @@ func homed(t *testing.T, path string, takeOver bool) (*storetest.Seeder, bool) {
 	return n, away
 }
 
-// wait compares what the jobs wait for, by their numbers.
+// wait compares the reasons for which the jobs wait, in the order of their numbers.
 func wait(n *storetest.Seeder, want ...string) {
 	n.Helper()
 	var got []string
@@ -33,8 +33,8 @@ func wait(n *storetest.Seeder, want ...string) {
 	}
 }
 
-// fourJobs makes a closed file with four jobs: one runs, one is pending, one was paused, one has ended. Next to it are
-// a backup and a snapshot.
+// fourJobs creates a closed file with four jobs: one running, one pending, one paused and one ended. Next to it are a
+// backup and a snapshot.
 func fourJobs(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "n.db")
 	n, _ := homed(t, path, false)
@@ -52,7 +52,7 @@ func fourJobs(t *testing.T) string {
 	return path
 }
 
-// cp copies a file by the command, without or with what it is known by.
+// cp copies a file with the command cp, with or without the attributes that identify it.
 func cp(t *testing.T, args ...string) {
 	t.Helper()
 	if out, err := exec.Command("cp", args...).CombinedOutput(); err != nil {
@@ -62,7 +62,7 @@ func cp(t *testing.T, args ...string) {
 
 const pausedBefore = core.PauseRestored + "; before: too many complaints"
 
-// A copy of the file, however made and wherever put, holds what has not ended.
+// A copy of the file holds all unfinished jobs, whatever tool made it and wherever it is.
 func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("copies are told from their originals by statx")
@@ -111,7 +111,7 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 			}
 			path := n.Path()
 			n.Must(n.Close())
-			n, away = homed(t, path, false) // it lives here now, and its jobs are still held
+			n, away = homed(t, path, false) // it is at home here now, and its jobs are still held
 			if away {
 				t.Error("it is away at the second start, too")
 			}

@@ -55,8 +55,8 @@ func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestHousekeepingGivesPagesBack: a file that has lost most of what was in it becomes smaller, in steps, and one with
-// little unused room stays as it is.
+// TestHousekeepingGivesPagesBack checks that a file shrinks in steps after most of its content was deleted, and that a
+// file with little unused space keeps its size.
 func TestHousekeepingGivesPagesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, db.Daemon)

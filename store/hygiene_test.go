@@ -12,8 +12,9 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// silentList is a list of ten readers a year and more ago, to whom four measured mails went since. Reader 0 has
-// followed a link, 1 has opened one, of 2 a proxy and of 3 a scanner has; nothing was heard of the others.
+// silentList is a list of ten subscribers who joined more than a year ago and have since got four tracked emails.
+// Subscriber 0 clicked a link and subscriber 1 opened an email. A proxy opened for subscriber 2, and a scanner for
+// subscriber 3. The others showed no activity.
 func silentList(t *testing.T) (n *storetest.Seeder, now core.Instant) {
 	n = storetest.SeedList(t, now0)
 	for k := range 10 {
@@ -55,7 +56,7 @@ func silentList(t *testing.T) (n *storetest.Seeder, now core.Instant) {
 	return n, now
 }
 
-// asked returns the addresses of mails of a kind, sorted.
+// askedBy returns the addresses of the emails of a kind, sorted.
 func askedBy(n *storetest.Seeder, kind string) (to []string) {
 	n.Helper()
 	mails, err := n.DueMails(n.Context(), n.Time().Add(time.Hour), 1000)
@@ -69,8 +70,8 @@ func askedBy(n *storetest.Seeder, kind string) (to []string) {
 	return to
 }
 
-// TestSilentAreAskedOnce: those of whom nothing was heard in a year are asked once; who answers, or is heard of, stays,
-// and the others can be unsubscribed two weeks later.
+// TestSilentAreAskedOnce checks that subscribers without activity for a year are asked once. Those who answer or show
+// activity stay, and the others can be unsubscribed two weeks later.
 func TestSilentAreAskedOnce(t *testing.T) {
 	n, now := silentList(t)
 	n.Leave(n.ListID, storetest.Reader(9))
@@ -101,7 +102,7 @@ func TestSilentAreAskedOnce(t *testing.T) {
 
 	mails, err := n.DueMails(t.Context(), now.Add(time.Hour), 100)
 	n.Must(err)
-	for _, m := range mails { // reader 4 answers
+	for _, m := range mails { // subscriber 4 answers
 		if m.Kind == core.MailAskAgain && m.Email == storetest.Reader(4) {
 			_, err := n.Confirm(t.Context(), n.Token(m.TokenID, core.ProofMailed), core.Origin{}, now.Add(time.Hour))
 			n.Must(err)
@@ -111,14 +112,14 @@ func TestSilentAreAskedOnce(t *testing.T) {
 	n.Now = later
 	j := n.Finish(n.NewJob(n.ListID, func(r *campaigns.JobRequest) { r.TrackClick = true }))
 	all, err := n.Recipients(t.Context(), &j, campaigns.RecipientFilter{Email: storetest.Reader(5)}, core.Page{Limit: 1})
-	n.Must(err) // reader 5 follows a link of the next mail
+	n.Must(err) // subscriber 5 clicks a link in the next email
 	_, err = n.KeepLinks(t.Context(), j.No, []string{"https://example.org/"})
 	n.Must(err)
 	_, err = n.AddEngagements(t.Context(), []core.Engagement{{
 		JobNo: j.No, Seq: all[0].Seq, LinkNo: 1, At: later.Add(time.Hour), Last: later.Add(time.Hour), Times: 1,
 	}})
 	n.Must(err)
-	n.Leave(n.ListID, storetest.Reader(6)) // and 6 leaves
+	n.Leave(n.ListID, storetest.Reader(6)) // subscriber 6 unsubscribes
 	n.Deliver()
 
 	if left, more, err := n.UnsubscribeSilent(t.Context(), n.ListID, "user:ann", 0, later); left != 0 ||
@@ -155,8 +156,8 @@ func TestSilentAreAskedOnce(t *testing.T) {
 	}
 }
 
-// TestUnconfirmedAreAskedOnce: who has never confirmed gets one more mail, whose link confirms, but not on the day of
-// the request, and none who has left before.
+// TestUnconfirmedAreAskedOnce checks that people who have never confirmed get one more email with a confirmation link,
+// but not on the day of the request and not if they unsubscribed before.
 func TestUnconfirmedAreAskedOnce(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	for k := range 3 {
@@ -164,7 +165,7 @@ func TestUnconfirmedAreAskedOnce(t *testing.T) {
 	}
 	n.Active(n.ListID, "back@example.org")
 	n.Leave(n.ListID, "back@example.org")
-	n.Request(n.ListID, "back@example.org", "") // anyone may have
+	n.Request(n.ListID, "back@example.org", "") // anyone can have requested this
 	ask := people.AskAgain{ListID: n.ListID, Who: core.AskUnconfirmed, Actor: "user:ann"}
 	if asked, _, err := n.AskAgain(t.Context(), ask, now0.Add(time.Hour)); asked != 0 || err != nil {
 		t.Errorf("asked %d on the same day, %v", asked, err)
@@ -199,8 +200,8 @@ func TestUnconfirmedAreAskedOnce(t *testing.T) {
 	}
 }
 
-// TestAskingGoesOnWhereItEnded: of many who have not confirmed some are asked by a call, and the next goes on after the
-// last of them, also where that one has confirmed meanwhile.
+// TestAskingGoesOnWhereItEnded checks that each call asks some of many unconfirmed people, and that the next call
+// continues after the last of them, even if that person has confirmed meanwhile.
 func TestAskingGoesOnWhereItEnded(t *testing.T) {
 	const n, step = 1003, 500
 	for _, gone := range []bool{false, true} {
@@ -224,7 +225,8 @@ func TestAskingGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
-// TestNoOneIsAskedWhoHasLeft: the mail that asks waits for its turn, and who has left by then gets none.
+// TestNoOneIsAskedWhoHasLeft checks that a queued request email is not sent to a person who unsubscribes before its
+// turn.
 func TestNoOneIsAskedWhoHasLeft(t *testing.T) {
 	n, now := silentList(t)
 	ask := people.AskAgain{ListID: n.ListID, Who: core.AskSilent, Months: 12, Actor: "user:ann"}
@@ -241,8 +243,8 @@ func TestNoOneIsAskedWhoHasLeft(t *testing.T) {
 	}
 }
 
-// TestUnconfirmedAreRemoved: who has never confirmed is removed once no link is valid; who asked again, was asked once
-// more, or had left before stays.
+// TestUnconfirmedAreRemoved checks that people who never confirmed are removed when no link is valid any more. Those
+// who asked again, were asked once more, or had unsubscribed before stay.
 func TestUnconfirmedAreRemoved(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const many = 1200

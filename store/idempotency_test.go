@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Twenty callers at once with one Idempotency-Key and one body make one job, and each of them learns which.
+// Twenty concurrent calls with the same Idempotency-Key and body create one job, and each call returns it.
 func TestOneKeyManyCallers(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-const announced = 30 // changes of an import, in these tests
+const announced = 30 // number of announced changes per import in these tests
 
 type announcing struct {
 	*storetest.Seeder
@@ -34,8 +34,8 @@ func seedAnnouncing(t *testing.T) announcing {
 	return a
 }
 
-// expect looks at what waits for the endpoints: so many events of a type, and then, where counts is not empty, one of
-// the other type, with these counts.
+// expect checks the events that wait for an endpoint: n events of a type and, if counts is not empty, one summary event
+// with these counts.
 func (a announcing) expect(endpoint core.Endpoint, eventType string, n int, summary, counts string) core.SummaryEvent {
 	a.Helper()
 	waits := queued(a.Seeder, endpoint.ID)
@@ -70,7 +70,7 @@ func readers(from, n int) (rows []imports.ImportRow) {
 	return rows
 }
 
-// Endpoints hear of the first changes of an import one by one, and of the others by one event at its end.
+// Endpoints get the first changes of an import one by one, and the others in one event at its end.
 func TestImportAnnouncesItsEnd(t *testing.T) {
 	a := seedAnnouncing(t)
 	a.Import(a.list.ID, core.SubscriptionActive, readers(0, announced)...)
@@ -80,11 +80,11 @@ func TestImportAnnouncesItsEnd(t *testing.T) {
 	}
 	a.Import(a.list.ID, core.SubscriptionActive, readers(100, announced+1)...)
 	a.expect(a.all, core.EventActivated, announced, core.EventImported, addedCounts(announced+1))
-	a.expect(a.left, "", 0, "", "") // it wants other events
+	a.expect(a.left, "", 0, "", "") // it subscribes to other events
 	a.expect(a.far, "", 0, "", "")
 }
 
-// An import that no record is kept of tells what has become of it although its process is killed.
+// An import without a record announces its result even if its process is killed.
 func TestImportOfACommandThatIsKilled(t *testing.T) {
 	a := seedAnnouncing(t)
 	im, err := a.NewImport(t.Context(), a.list.ID, core.SubscriptionActive, "file.csv")
@@ -101,7 +101,7 @@ func TestImportOfACommandThatIsKilled(t *testing.T) {
 	if due, err = a.DueEvents(t.Context(), a.all.ID, now0.Add(time.Minute), 100); err != nil || len(due) != announced+1 {
 		t.Errorf("later %d are due, %v", len(due), err)
 	}
-	a.Must(im.End(t.Context(), now0)) // it was not killed
+	a.Must(im.End(t.Context(), now0)) // the process was still alive
 	if e = a.expect(a.all, core.EventActivated, announced, core.EventImported,
 		addedCounts(60)); e.Status != core.ImportCompleted {
 		t.Errorf("%+v", e)
@@ -134,7 +134,8 @@ func (a announcing) asked() core.ImportJob {
 	return j
 }
 
-// A run that is cut and goes on counts on: so many changes are announced in all, and one end.
+// An import that is interrupted and resumed continues its count: the total number of announced changes is limited, and
+// its end is announced once.
 func TestImportThatIsResumedAnnouncesOneEnd(t *testing.T) {
 	a := seedAnnouncing(t)
 	j, im := a.start(a.asked())
@@ -156,7 +157,7 @@ func TestImportThatIsResumedAnnouncesOneEnd(t *testing.T) {
 	a.expect(a.left, "", 0, "", "")
 }
 
-// An import that is cancelled, or ends since a person in its file is erased, tells how far it has come.
+// An import that is canceled, or ends because a person in its file is erased, announces its progress up to then.
 func TestImportThatIsCancelledAnnouncesItsEnd(t *testing.T) {
 	for name, end := range map[string]func(announcing, core.ImportJob) error{
 		"cancelled": func(a announcing, j core.ImportJob) error {
@@ -183,7 +184,7 @@ func TestImportThatIsCancelledAnnouncesItsEnd(t *testing.T) {
 	}
 }
 
-// Undoing an import announces as many changes one by one, and its end.
+// Undoing an import announces the same number of changes one by one, and its end.
 func TestUndoAnnouncesItsEnd(t *testing.T) {
 	a := seedAnnouncing(t)
 	j, im := a.start(a.asked())

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// ownWords are the ways in which someone leaves a list, or is made to.
+// ownWords lists the ways in which people leave a list or are removed from it.
 var ownWords = map[string]func(n *storetest.Seeder, email core.Email, now core.Instant){
 	"mailed": func(n *storetest.Seeder, email core.Email, now core.Instant) {
 		leavesBy(n, email, core.ProofMailed, now)
@@ -43,13 +43,13 @@ func leavesBy(n *storetest.Seeder, email core.Email, proof string, now core.Inst
 	n.Must(err)
 }
 
-// TestOwnLeavingOutlivesTheImport: who leaves by whatever way after a file has called them unsubscribed stays so when
-// that import is undone, and no later file makes them active.
+// TestOwnLeavingOutlivesTheImport checks people who leave in any way after a file has marked them as unsubscribed. They
+// stay unsubscribed when that import is undone, and later files don't make them active.
 func TestOwnLeavingOutlivesTheImport(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	for name, leave := range ownWords {
 		for _, known := range []bool{true, false} {
-			for _, later := range []core.Instant{0, 1000} { // also in the millisecond of the import
+			for _, later := range []core.Instant{0, 1000} { // 0: in the same millisecond as the import
 				n := storetest.SeedList(t, now0)
 				if known {
 					imported(n, now0, joins(bob))
@@ -57,7 +57,7 @@ func TestOwnLeavingOutlivesTheImport(t *testing.T) {
 				j := imported(n, now0+1000, leaves(bob, 0))
 				events := n.Count("SELECT count(*) FROM outbox")
 				leave(n, bob, now0+1000+later)
-				leave(n, bob, now0+2000+later) // again: nothing more
+				leave(n, bob, now0+2000+later) // a repetition changes nothing
 				if got := n.Count("SELECT count(*) FROM outbox"); got != events {
 					t.Errorf("%s, %t: %d more events", name, known, got-events)
 				}
@@ -79,12 +79,12 @@ func TestOwnLeavingOutlivesTheImport(t *testing.T) {
 	}
 }
 
-// TestOwnConfirmationOutlivesTheImport: who confirms what a file has made active stays when that import is undone,
-// whichever token it was.
+// TestOwnConfirmationOutlivesTheImport checks that people who confirm after a file has made them active stay when that
+// import is undone, whatever the token.
 func TestOwnConfirmationOutlivesTheImport(t *testing.T) {
 	const ann = core.Email("ann@example.org")
 	for _, proof := range []string{core.ProofResponse, core.ProofMailed} {
-		for _, first := range []bool{true, false} { // the import, or the request
+		for _, first := range []bool{true, false} { // whether the import comes first, or the request
 			n := storetest.SeedList(t, now0)
 			var j core.ImportJob
 			if first {
@@ -110,8 +110,8 @@ func TestOwnConfirmationOutlivesTheImport(t *testing.T) {
 	}
 }
 
-// TestUndoBringsBackNoUndoneState: a file ends those whom an import has brought that is undone then. Undoing the file
-// makes no one active.
+// TestUndoBringsBackNoUndoneState checks a file that unsubscribes people added by an earlier import, which is then
+// undone. Undoing the file makes no one active.
 func TestUndoBringsBackNoUndoneState(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	for want, asked := range map[string]bool{"": false, core.SubscriptionPending: true} {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// runImport imports rows, or tries to, and returns the counts.
+// runImport imports rows, or does a dry run, and returns the counts.
 func runImport(s *storetest.Seeder, l core.List, dry bool, rows []imports.ImportRow) core.ImportCounts {
 	s.Helper()
 	im, err := s.NewImport(s.Context(), l.ID, core.SubscriptionActive, "file.csv")
@@ -29,21 +29,21 @@ func runImport(s *storetest.Seeder, l core.List, dry bool, rows []imports.Import
 	return im.Counts
 }
 
-// A dry run writes nothing, also where endpoints and consents would be told of, and runs no more statements than the
-// import does.
+// A dry run writes nothing, even if the import would notify endpoints and record consents, and runs no more statements
+// than the import.
 func TestDryRunWritesNothing(t *testing.T) {
 	f := storetest.NewFaults(t)
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver, WatchEvery: 1 << 40}))
 	l := s.NewList()
 	s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
 	s.Import(l.ID, core.SubscriptionActive, readers(0, 300)...)
-	rows := readers(200, 2000) // some are there
+	rows := readers(200, 2000) // some already exist
 	for i := range rows {
 		rows[i].Preferences, rows[i].Evidence = `{"a":1}`, "2020-01-01"
 	}
 	cost := func(dry bool) (counts core.ImportCounts, statements int64, writes []string) {
 		f.FailWhen(func(query string) bool {
-			// The store's own rounds may begin something meanwhile.
+			// The store's background loops can start their own work meanwhile.
 			if verb, _, _ := strings.Cut(query, " "); slices.Contains([]string{"INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"},
 				verb) {
 				writes = append(writes, query)
@@ -70,11 +70,12 @@ func TestDryRunWritesNothing(t *testing.T) {
 	}
 }
 
-// A dry run says what the import does then, also of subscribers who are on the list or have several rows in the file.
+// A dry run counts the same as the following import, including existing subscribers and subscribers with several rows
+// in the file.
 func TestDryRunCountsAsTheImport(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("25") // each waits for the disk some dozen times
+		_ = f.Value.Set("25") // each check waits for the disk a few dozen times
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		l := s.NewList()
@@ -103,7 +104,7 @@ func TestDryRunCountsAsTheImport(t *testing.T) {
 				Left:        rapid.IntRange(0, 9).Draw(rt, "left") == 0,
 				Line:        i + 2,
 			}
-			if !seen[rows[i].Email] { // the first row of a subscriber proves
+			if !seen[rows[i].Email] { // only the first row of a subscriber has proof
 				rows[i].Evidence = rapid.SampledFrom([]string{"", "2020-01-01"}).Draw(rt, "evidence")
 			}
 			seen[rows[i].Email] = true

@@ -16,12 +16,12 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// people is the import of a file for the list of n.
+// newcomers returns the import of a file into the list of n.
 func newcomers(n *storetest.Seeder) core.ImportJob {
 	return core.ImportJob{ID: core.NewID(), ListID: n.ListID, Name: "people.csv", CreatedBy: "user:1", CreatedAt: now0}
 }
 
-// A file is kept in parts that end with a line, so that no address is cut.
+// A file is split at line ends, which keeps every address in one part.
 func TestPartsOfAnUploadedFileEndWithALine(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	file := "email\n" + strings.Repeat("somebody@example.org\n", 2*files.ChunkSize/21) + strings.Repeat("x",
@@ -36,7 +36,7 @@ func TestPartsOfAnUploadedFileEndWithALine(t *testing.T) {
 	}
 }
 
-// What a file may have is bounded, and so is how many files wait.
+// The size of a file and the number of waiting files are limited.
 func TestUploadsOfFilesAreBounded(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	u, err := n.NewImportUpload(t.Context(), newcomers(n), 10)
@@ -64,7 +64,7 @@ func TestUploadsOfFilesAreBounded(t *testing.T) {
 	}
 }
 
-// An upload that stands still counts among the open imports, so it is shown, and can be cancelled and deleted.
+// A stalled upload counts as an open import. It is therefore listed, and can be canceled and deleted.
 func TestStalledUploadsCanBeEnded(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	now := func() core.Instant { return now0 }
@@ -100,8 +100,8 @@ func TestStalledUploadsCanBeEnded(t *testing.T) {
 	}
 }
 
-// A run that is killed after any batch goes on where it was: in the end the counts, the records and the lines that are
-// reported are those of a run that was not.
+// An import that is killed after any batch continues from there. The counts, the records and the reported lines must
+// match those of an uninterrupted import.
 func TestImportsGoOnWhereTheyWere(t *testing.T) {
 	const sameList = "00000000-0000-0000-0000-000000000001"
 	rows := rowsOf(3000)
@@ -121,7 +121,7 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 	}
 	run := func(t *testing.T, kills int) result {
 		n := storetest.SeedList(t, now0)
-		// the order is that of the other run, whose list has the same id
+		// the same list id gives the same order as in the other run
 		n.SQL("UPDATE list SET id = ?", sameList)
 		n.ListID = sameList
 		j := n.NewImportJob(n.ListID, "email\n")
@@ -145,7 +145,7 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 				r.reported = append(r.reported, fmt.Sprint(line, " ", left))
 				return nil
 			}
-			im.Counts.Failed = 2 // lines that were read
+			im.Counts.Failed = 2 // number of lines read
 			for _, row := range rows {
 				n.Must(im.Put(row))
 			}
@@ -189,7 +189,7 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 	}
 }
 
-// Who cancels an import ends it at the next operation: what it has done stays.
+// Canceling an import ends it before its next operation. Its changes stay.
 func TestACancelledImportEnds(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	j := n.NewImportJob(n.ListID, "email\n")
@@ -219,7 +219,7 @@ func TestACancelledImportEnds(t *testing.T) {
 	}
 }
 
-// Erasing a person removes the files of the tenant that hold the address, and ends their imports; others stay.
+// Erasing a person removes the tenant's files that contain the address, and ends their imports. Other imports continue.
 func TestErasingRemovesUploadedFiles(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "ann@example.org")
@@ -251,7 +251,7 @@ func TestErasingRemovesUploadedFiles(t *testing.T) {
 	}
 }
 
-// Addresses that have bounced at the tenant, or are switched off, are on no list by an import.
+// Imports add no addresses that bounced at the tenant or are blocked.
 func TestImportsLeaveOutWhoGetsNoMail(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.SQL("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'bounced@example.org', "+

@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestLeaversAreImportedByIndex: the statements that import people who left, and that take them back, read no table
-// from one end to the other, without statistics and where all rows belong to one tenant and one list.
+// TestLeaversAreImportedByIndex checks that the statements that import unsubscribed people, and undo that, scan no
+// table: neither without statistics nor if all rows belong to one tenant and one list.
 func TestLeaversAreImportedByIndex(t *testing.T) {
 	for _, statistics := range []bool{false, true} {
 		f := storetest.NewFaults(t)
@@ -66,7 +66,7 @@ func TestLeaversAreImportedByIndex(t *testing.T) {
 	}
 }
 
-// anyBarred asks whether there is any row: it reads the first.
+// anyBarred checks whether there is any row, and reads only the first.
 const anyBarred = "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?)"
 
 var (

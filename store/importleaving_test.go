@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// imported runs an import of rows, as an uploaded file is run, by someone who may do all.
+// imported imports rows like an uploaded file, for a user with all rights.
 func imported(n *storetest.Seeder, now core.Instant, rows ...imports.ImportRow) core.ImportJob {
 	n.Helper()
 	return importedBy(n, core.ImportInput{MayEnd: true, MaySuppress: true}, now, rows...)
@@ -37,7 +37,7 @@ func importedBy(n *storetest.Seeder, in core.ImportInput, now core.Instant, rows
 	return j
 }
 
-// undone takes an import back, in steps as a worker does.
+// undone undoes an import in steps, like a worker.
 func undone(n *storetest.Seeder, id string, now core.Instant) core.ImportJob {
 	n.Helper()
 	ctx := n.Context()
@@ -62,7 +62,7 @@ func blocks(email core.Email, kind core.Status) imports.ImportRow {
 	return imports.ImportRow{Email: email, Left: true, Departure: imports.Departure{Block: kind}}
 }
 
-// statusOf is the status of an address on the list of n; empty: none.
+// statusOf returns the status of an address on the list of n, or an empty string if it is not on the list.
 func statusOf(n *storetest.Seeder, email core.Email) string {
 	n.Helper()
 	sub, err := n.Subscription(n.Context(), n.ListID, email)
@@ -83,8 +83,8 @@ func blockOf(n *storetest.Seeder, email core.Email) (kind string) {
 	return kind
 }
 
-// TestImportedLeaversStay: whom a file calls unsubscribed, bounced or complained is imported as such, without an event,
-// and a second file without a status makes none of them a subscriber.
+// TestImportedLeaversStay checks that people marked as unsubscribed, bounced or complained in a file get that status
+// without an event, and that a second file without a status doesn't make them subscribers.
 func TestImportedLeaversStay(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	j := imported(
@@ -132,15 +132,15 @@ func TestImportedLeaversStay(t *testing.T) {
 	consistent(n)
 }
 
-// TestImportedLeaverComesBackByThemselves: in every order of a file that calls someone unsubscribed, one without a
-// status, their own confirmation, and taking the first back, they are active only after their confirmation, and then
-// stay so.
+// TestImportedLeaverComesBackByThemselves tries all orders of a file that marks a person as unsubscribed, a file
+// without a status, their own confirmation, and undoing the first file. They become active only by their confirmation,
+// and then stay active.
 func TestImportedLeaverComesBackByThemselves(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	type state struct {
 		n     *storetest.Seeder
 		now   core.Instant
-		first string // the import that calls them unsubscribed
+		first string // id of the import that marks them as unsubscribed
 		token string
 	}
 	steps := map[byte]func(*state){
@@ -183,8 +183,8 @@ func consistent(n *storetest.Seeder) {
 	}
 }
 
-// TestWhoMayImportLeavers: without the rights for more, a file adds people who unsubscribed and are new, and the result
-// says how many rows were left out.
+// TestWhoMayImportLeavers checks that, without further rights, a file adds only unsubscribed people who are new, and
+// that the result has the number of rows left out.
 func TestWhoMayImportLeavers(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	imported(n, now0, joins("ann@example.org"))
@@ -208,8 +208,8 @@ func TestWhoMayImportLeavers(t *testing.T) {
 	consistent(n)
 }
 
-// TestImportedLeavingEndsWhoJoinedBefore: a file ends someone whom another file has brought, unless that gave a later
-// time; and someone who has joined here only where it gives a later time itself.
+// TestImportedLeavingEndsWhoJoinedBefore checks that a file unsubscribes a person imported by another file, unless that
+// file has a later time. A person who subscribed here is unsubscribed only if the file has a later time.
 func TestImportedLeavingEndsWhoJoinedBefore(t *testing.T) {
 	const day = 24 * 3600 * 1000
 	for _, c := range []struct {
@@ -267,8 +267,8 @@ func TestImportedLeavingEndsWhoJoinedBefore(t *testing.T) {
 	}
 }
 
-// TestUndoneLeaversLeaveNoRow: taking an import back removes all that it has added, and what it has made stronger is as
-// it was before.
+// TestUndoneLeaversLeaveNoRow checks that undoing an import removes everything it has added, and restores everything it
+// has strengthened.
 func TestUndoneLeaversLeaveNoRow(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "own@example.org")
@@ -307,8 +307,8 @@ func TestUndoneLeaversLeaveNoRow(t *testing.T) {
 	consistent(n)
 }
 
-// TestImportedBounceEndsWithAConfirmation: a mailbox that has bounced elsewhere, and answers here, is emailed; a
-// complaint stands until it is lifted.
+// TestImportedBounceEndsWithAConfirmation checks that an address imported as bounced gets emails after it confirms
+// here. A complaint stays until it is lifted.
 func TestImportedBounceEndsWithAConfirmation(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	imported(n, now0, blocks("cid@example.org", core.StatusBounced), blocks("dan@example.org", core.StatusComplaint))
@@ -319,8 +319,8 @@ func TestImportedBounceEndsWithAConfirmation(t *testing.T) {
 	}
 }
 
-// TestImportedLeaversAreNeverMailed: neither an import nor a full sync makes anyone a recipient whom a file calls
-// unsubscribed or suppressed.
+// TestImportedLeaversAreNeverMailed checks that neither an import nor a full sync makes people recipients whom a file
+// marks as unsubscribed or suppressed.
 func TestImportedLeaversAreNeverMailed(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "dan@example.org")
@@ -351,13 +351,13 @@ func TestImportedLeaversAreNeverMailed(t *testing.T) {
 	}
 }
 
-// TestImportedBounceOfSubscriberEndsWithTheirConfirmation: someone on the list whom a file calls bounced subscribes
-// once more. They are asked to confirm, and are emailed then; nothing else of theirs changes.
+// TestImportedBounceOfSubscriberEndsWithTheirConfirmation checks a subscriber whom a file marks as bounced and who
+// subscribes again. They must confirm and then get emails. Nothing else about them changes.
 func TestImportedBounceOfSubscriberEndsWithTheirConfirmation(t *testing.T) {
 	const cid, dan = core.Email("cid@example.org"), core.Email("dan@example.org")
 	for _, own := range []bool{false, true} {
 		n := storetest.SeedList(t, now0)
-		if own { // and a file gives a later time
+		if own { // the file also has a later time
 			n.Active(n.ListID, cid)
 		} else {
 			imported(n, now0, joins(cid), joins(dan))

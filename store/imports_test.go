@@ -51,7 +51,7 @@ func TestImportIsIdempotent(t *testing.T) {
 	}
 }
 
-// The ledger keeps what another system knows of a consent; an import that is run again adds it where none is kept yet.
+// The ledger keeps evidence of consent from another system. Repeating an import adds evidence where there is none yet.
 func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const evidence = "confirmed 2019-05-01 10:00:00 from 203.0.113.7"
@@ -90,8 +90,8 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 	}
 }
 
-// Evidence of a subscriber who is asked to confirm is evidence of the sign-up: it enters the ledger with the request,
-// once that is confirmed.
+// Evidence for a subscriber who must confirm is evidence of the signup. It enters the ledger with the request, after
+// the confirmation.
 func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const evidence = "opted in 2019-05-01 09:58:00 from 203.0.113.9"
@@ -118,7 +118,7 @@ func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 	}
 }
 
-// Evidence counts for nothing where the subscriber has left.
+// Evidence is ignored if the subscriber has unsubscribed.
 func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	left := imports.ImportRow{Email: "bob@example.org", Evidence: "confirmed 2019-05-01", Left: true}
@@ -130,7 +130,7 @@ func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
 	}
 }
 
-// Anyone who has left in one line of a file is not brought in by another one, before it or after.
+// If one line of a file marks a person as unsubscribed, no other line before or after it adds them.
 func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	im, err := n.NewImport(t.Context(), n.ListID, core.SubscriptionActive, "file.csv")
@@ -179,7 +179,7 @@ func TestImportBringsNobodyBack(t *testing.T) {
 	}
 	n.Request(n.ListID, "pending@example.org", "")
 	n.Active(n.ListID, "active@example.org")
-	n.Active(n.ListID, "again@example.org") // has left, and then a person typed the address into a form
+	n.Active(n.ListID, "again@example.org") // unsubscribed, then someone entered the address in a form
 	n.Leave(n.ListID, "again@example.org")
 	n.At(now0+1).Request(n.ListID, "again@example.org", "")
 	got := n.Import(n.ListID, "active", imports.ImportRow{Email: "Left@example.org"},
@@ -232,7 +232,7 @@ func TestLargeImportAsksForOneSync(t *testing.T) {
 	}
 }
 
-// An import takes as many rows into a commit as are ready, up to a number, while no other operation waits.
+// An import commits all rows that are ready, up to a limit, as long as no other operation waits.
 func TestAnImportTakesWhatIsReady(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	im, err := n.NewImport(t.Context(), n.ListID, "active", "test")
@@ -255,7 +255,7 @@ func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	if y.BatchTotal != 3 {
 		t.Fatalf("%d batches", y.BatchTotal)
 	}
-	n.At(now0+20).Active(n.ListID, "late@example.org") // has an event of its own
+	n.At(now0+20).Active(n.ListID, "late@example.org") // has its own event
 	seen := map[core.Email]string{}
 	batches, err := n.OpenBatches(t.Context(), y.ID, 0, 10)
 	if err != nil || len(batches) != 3 {
@@ -291,8 +291,8 @@ func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	}
 }
 
-// A request that was on its way while a sync was planned, or that comes after the clock was set back, is later than
-// the sync all the same.
+// A request that was in progress while a sync was planned, or that comes after the clock was set back, still gets a
+// later time than the sync.
 func TestChangesAfterASyncAreStampedLater(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "leaves@example.org")

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestNotDeletedWhileTakenBack: what an import has noted stays until it is taken back.
+// TestNotDeletedWhileTakenBack checks that the records of an import stay until it is undone.
 func TestNotDeletedWhileTakenBack(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	ctx := t.Context()
@@ -35,7 +35,7 @@ func TestNotDeletedWhileTakenBack(t *testing.T) {
 	n.Must(n.DeleteImport(ctx, j.ID, "user:1", now0))
 }
 
-// replaced runs an import of readers that replaces the city of each, in steps as a worker does, and ends it.
+// replaced imports subscribers with a new value for the field city, in steps like a worker, and ends the import.
 func replaced(n *storetest.Seeder, city string, readers int, now core.Instant) core.ImportJob {
 	n.Helper()
 	ctx := n.Context()
@@ -60,7 +60,7 @@ func replaced(n *storetest.Seeder, city string, readers int, now core.Instant) c
 	return j
 }
 
-// TestReplacedFieldsGoInTime: what an import has replaced is kept as long as the import can be taken back, and goes
+// TestReplacedFieldsGoInTime checks that replaced values are kept as long as the import can be undone, and are removed
 // with its record.
 func TestReplacedFieldsGoInTime(t *testing.T) {
 	n := storetest.SeedList(t, now0)
@@ -99,7 +99,7 @@ func TestReplacedFieldsGoInTime(t *testing.T) {
 	j = replaced(n, "Mainz", readers, now0)
 	_, err := n.UndoImport(ctx, j.ID, "user:1", now0)
 	n.Must(err)
-	sweep(now0.Add(imports.FaultsKept) + 1) // it is needed still
+	sweep(now0.Add(imports.FaultsKept) + 1) // it is still needed
 	kept(readers)
 	steps := 0
 	for more := true; more; steps++ {
@@ -113,7 +113,8 @@ func TestReplacedFieldsGoInTime(t *testing.T) {
 	}
 }
 
-// TestReplacedFieldsAreBounded: where an import has replaced too much, the rest is not kept, and counted.
+// TestReplacedFieldsAreBounded checks that an import that replaces too many values keeps only some of them, and counts
+// the others.
 func TestReplacedFieldsAreBounded(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const readers = 3

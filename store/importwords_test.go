@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// fileRows are what a file may say of an address, by a letter.
+// fileRows maps a letter to the row that a file has for an address.
 var fileRows = map[byte]func(core.Email) imports.ImportRow{
 	'F': joins,
 	'L': func(email core.Email) imports.ImportRow { return leaves(email, 0) },
@@ -22,7 +22,7 @@ var fileRows = map[byte]func(core.Email) imports.ImportRow{
 	'C': func(email core.Email) imports.ImportRow { return blocks(email, core.StatusComplaint) },
 }
 
-// beforeFiles are what someone may be before the files, by name.
+// beforeFiles maps a name to the state of a person before the files.
 var beforeFiles = map[string]func(n *storetest.Seeder, email core.Email){
 	"":             func(*storetest.Seeder, core.Email) {},
 	"pending":      func(n *storetest.Seeder, email core.Email) { n.Pending(n.ListID, email) },
@@ -31,8 +31,9 @@ var beforeFiles = map[string]func(n *storetest.Seeder, email core.Email){
 	"unsubscribed": func(n *storetest.Seeder, email core.Email) { n.Active(n.ListID, email); n.Leave(n.ListID, email) },
 }
 
-// TestUndoTakesBackOneFile: files say of people that they joined, unsubscribed, bounced or complained. However many say
-// so, and in whatever order they are undone, what the others say stands, and in the end all is as before the first.
+// TestUndoTakesBackOneFile imports files that mark people as joined, unsubscribed, bounced or complained. However many
+// files there are, and in whatever order they are undone, the remaining files still apply. After the last undo,
+// everything is as before the first file.
 func TestUndoTakesBackOneFile(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	for no, files := range fileOrders() {
@@ -78,14 +79,14 @@ func TestUndoTakesBackOneFile(t *testing.T) {
 	consistent(n)
 }
 
-// wantStanding looks at what files that were not undone say of someone.
+// wantStanding checks that the files that were not undone still apply to a person.
 func wantStanding(n *storetest.Seeder, what, left, was string, email core.Email) {
 	n.Helper()
 	block := ""
 	switch {
 	case strings.Contains(left, "C"):
 		block = "complaint"
-	case strings.Contains(left, "B") && was != "active": // their mailbox was there
+	case strings.Contains(left, "B") && was != "active": // the mailbox existed
 		block = "bounced"
 	}
 	if got := blockOf(n, email); got != block {
@@ -99,8 +100,8 @@ func wantStanding(n *storetest.Seeder, what, left, was string, email core.Email)
 	}
 }
 
-// fileOrders are files that say something: one or two, and of three those that repeat a word; all of three in the long
-// tests.
+// fileOrders returns sequences of files: all of length one and two, and those of length three that repeat a letter. The
+// long tests use all of length three.
 func fileOrders() (all []string) {
 	if os.Getenv("NEWSLETTERD_TORTURE") == "" {
 		all = strings.Fields("LLL FLL LFL LLF BBC BCB CBB BCC CBC")
@@ -119,7 +120,7 @@ func fileOrders() (all []string) {
 	return all
 }
 
-// orders are the orders of n things.
+// orders returns the permutations of n things.
 func orders(n int) (all [][]int) {
 	if n == 0 {
 		return [][]int{nil}
@@ -132,7 +133,7 @@ func orders(n int) (all [][]int) {
 	return all
 }
 
-// TestWordsOfCommandsAndDeletedImports: a file that can't be undone says so too. What it says stays.
+// TestWordsOfCommandsAndDeletedImports checks files that can't be undone: their rows still apply.
 func TestWordsOfCommandsAndDeletedImports(t *testing.T) {
 	const bob, cid, pia = core.Email("bob@example.org"), core.Email("cid@example.org"), core.Email("pia@example.org")
 	rows := []imports.ImportRow{leaves(bob, 0), blocks(cid, core.StatusBounced), leaves(pia, 0)}
@@ -167,8 +168,8 @@ func TestWordsOfCommandsAndDeletedImports(t *testing.T) {
 	}
 }
 
-// TestOwnWordBeatsWordsOfFiles: who confirms after two files have called them unsubscribed stays, whichever is undone;
-// and words are kept no longer than imports can be undone.
+// TestOwnWordBeatsWordsOfFiles checks that a person who confirms after two files have marked them as unsubscribed stays
+// active, whichever file is undone. Rows of files are kept only as long as imports can be undone.
 func TestOwnWordBeatsWordsOfFiles(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	n := storetest.SeedList(t, now0)
@@ -188,7 +189,7 @@ func TestOwnWordBeatsWordsOfFiles(t *testing.T) {
 	}
 }
 
-// TestRepeatedFileKeepsNoWords: where no other import can be undone, what a file says again is not kept.
+// TestRepeatedFileKeepsNoWords checks that repeated rows are not kept if no other import can be undone.
 func TestRepeatedFileKeepsNoWords(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	rows := []imports.ImportRow{leaves("bob@example.org", 0), blocks("cid@example.org", core.StatusBounced)}
@@ -200,14 +201,15 @@ func TestRepeatedFileKeepsNoWords(t *testing.T) {
 	}
 }
 
-// Files of people with a time: they joined in May, or left in March or in June.
+// Times at which people left according to the files. They joined in May.
 const (
 	inMarch = core.Instant(1_614_556_800_000)
 	inJune  = core.Instant(1_622_505_600_000)
 )
 
-// datedFile imports a file by its letter: J joined in May, F joined, M left in March, N left in June, K as M by a
-// command, P as M by a publisher. It returns the import, if it is one.
+// datedFile imports the file for a letter: J joined in May, F joined without a time, M left in March, N left in June, K
+// like M but by a command, P like M but by a publisher. It returns the id of the import, or an empty string for a
+// command.
 func datedFile(n *storetest.Seeder, file byte, email core.Email) (id string) {
 	n.Helper()
 	join := joins(email)
@@ -232,8 +234,8 @@ func datedFile(n *storetest.Seeder, file byte, email core.Email) (id string) {
 	return ""
 }
 
-// TestOverruledWordsAreKept: files say when people joined and left, and the later time counts. Once the file is undone
-// that says that they joined, those that say that they left count again, whatever comes then.
+// TestOverruledWordsAreKept imports files with the times when people joined and left; the latest time applies. If the
+// file with the joining is undone, those with the leaving apply again, and later files don't change that.
 func TestOverruledWordsAreKept(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	no := 0
@@ -271,9 +273,9 @@ func TestOverruledWordsAreKept(t *testing.T) {
 	consistent(n)
 }
 
-// TestNobodyIsRevived runs short lives of one person, a letter for each step: the files of datedFile, L a file without
-// a time that they left, 1 to 9 the undo of the step of that number, S they ask, C they confirm, X they leave, E they
-// are erased, A an operator adds them. No one is active by a plain file whose last word is that they left.
+// TestNobodyIsRevived runs sequences of steps for one person, one letter per step: the files of datedFile, L a file
+// without a time that they left, 1 to 9 undo of the step with that number, S subscribe, C confirm, X unsubscribe, E
+// erase, A added by an operator. If the last known state is unsubscribed, a plain file must not make the person active.
 func TestNobodyIsRevived(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	for life, want := range map[string]string{

@@ -13,20 +13,20 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// plainParts is a core.CampaignCompiler.
+// plainParts implements core.CampaignCompiler.
 func plainParts(f *core.CampaignFields, _ *core.Theme, _ *core.List, _ *core.Tenant) (html, text string, err error) {
 	return "", f.Content.Source, nil
 }
 
-// manyLists are lists of a tenant, who is on them, and a job to all of them.
+// manyLists holds lists of a tenant, their subscribers, and a job to all of them.
 type manyLists struct {
 	*storetest.Seeder
 	file    string
 	lists   []core.List
-	on      []map[core.Email]bool // of each list, who may be mailed by it
-	without map[core.Email]bool   // whom the job leaves out
-	touched map[core.Email]bool   // whose state has changed since the job began
-	barred  map[core.Email]bool   // who was suppressed
+	on      []map[core.Email]bool // for each list, the subscribers who can get emails through it
+	without map[core.Email]bool   // people that the job excludes
+	touched map[core.Email]bool   // people whose state has changed since the job started
+	barred  map[core.Email]bool   // people who were suppressed
 	job     core.SendJob
 	random  *rand.Rand
 }
@@ -62,8 +62,8 @@ func newManyLists(t *testing.T, seed uint64) *manyLists {
 	return m
 }
 
-// exclusions sends a campaign to some of the lists, makes a list of some readers, and leaves out who was sent the one
-// or is on the other; one time in three neither.
+// exclusions sends a campaign to some of the lists and creates a list of some subscribers. It returns a narrowing that
+// excludes the recipients of the campaign or the subscribers of that list, or in one of three cases neither.
 func (m *manyLists) exclusions(t *testing.T, ids []string) (n core.Narrowing) {
 	m.without = map[core.Email]bool{}
 	if m.random.IntN(3) == 0 {
@@ -94,7 +94,7 @@ func (m *manyLists) exclusions(t *testing.T, ids []string) (n core.Narrowing) {
 	return core.Narrowing{ExcludeListIDs: []string{l.ID}, ExcludeCampaignIDs: []string{c.ID}}
 }
 
-// change lets someone join a list, leave one, be erased or suppressed.
+// change makes a random person join a list, leave one, be erased or be suppressed.
 func (m *manyLists) change() {
 	who, i := storetest.Reader(m.random.IntN(1200)), m.random.IntN(len(m.lists))
 	if m.barred[who] {
@@ -122,7 +122,7 @@ func (m *manyLists) change() {
 	}
 }
 
-// reached returns who is a recipient of a job, and by which list.
+// reached returns the recipients of a job, each with the list that includes them.
 func (m *manyLists) reached(j core.SendJob) map[core.Email]string {
 	rows, err := m.Recipients(m.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 10_000})
 	m.Must(err)
@@ -141,8 +141,9 @@ func (m *manyLists) reached(j core.SendJob) map[core.Email]string {
 	return by
 }
 
-// A job to several lists reaches everyone once, by the first list on which they may be mailed, whatever happens to the
-// lists and the daemon while its recipients are made; and so does a retry of it. Each of them is claimed by that list.
+// A job to several lists, and a retry of it, reaches every person once, through the first list on which they can get
+// emails. That holds whatever happens to the lists and the daemon while the recipients are created. Each recipient is
+// claimed through that list.
 func TestAJobToSeveralListsReachesEachReaderOnce(t *testing.T) {
 	seeds := uint64(10)
 	if testing.Short() {
@@ -172,7 +173,7 @@ func TestAJobToSeveralListsReachesEachReaderOnce(t *testing.T) {
 				if m.random.IntN(4) == 0 {
 					claim(m.job)
 				}
-				if m.random.IntN(6) == 0 { // as after a kill: what is kept is the file
+				if m.random.IntN(6) == 0 { // like a kill, after which only the file remains
 					m.Must(m.Store.Close())
 					m.Store = storetest.OpenAt(t, m.file)
 				}
@@ -227,7 +228,7 @@ func TestAJobToSeveralListsReachesEachReaderOnce(t *testing.T) {
 	}
 }
 
-// against holds who was reached, by which list, against who was on the lists when the job began.
+// against compares the recipients and their lists with the subscribers at the start of the job.
 func (m *manyLists) against(before []map[core.Email]bool, by map[core.Email]string) {
 	for i := range before {
 		for who := range before[i] {
@@ -248,7 +249,7 @@ func (m *manyLists) against(before []map[core.Email]bool, by map[core.Email]stri
 	}
 }
 
-// countedRight holds the sum of the job's audience against who is on the lists.
+// countedRight compares the audience size of the job with the subscribers of the lists.
 func (m *manyLists) countedRight() {
 	c, err := m.Campaign(m.Context(), m.job.CampaignID)
 	m.Must(err)
@@ -279,7 +280,8 @@ func (m *manyLists) countedRight() {
 	}
 }
 
-// claimer returns a function that claims what is queued of a job and records it as sent, noting who got a mail.
+// claimer returns a function that claims the queued recipients of a job, records them as sent, and counts their emails
+// in got.
 func (m *manyLists) claimer(t *testing.T, got map[core.Email]int) func(core.SendJob) {
 	var after int64
 	var key campaigns.ClaimKey
@@ -316,8 +318,8 @@ func (m *manyLists) claimer(t *testing.T, got map[core.Email]int) func(core.Send
 	}
 }
 
-// A campaign that follows another goes to whom that was sent to, to who has joined since, or once to those of whom no
-// opening is known: not to who was seen to open or click, nor to whom that can't be told of.
+// A follow-up campaign goes to the recipients of an earlier one, to people who have joined since, or once to recipients
+// with no known open. It doesn't go to people who opened or clicked, or whose opens can't be known.
 func TestCampaignsThatFollowAnother(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -404,7 +406,7 @@ func TestCampaignsThatFollowAnother(t *testing.T) {
 	}
 }
 
-// Of a long list the sum is that of the counts which the list keeps.
+// For a long list, the audience size uses the counts that the list keeps.
 func TestTheSumOfALongList(t *testing.T) {
 	const readers = 20_010
 	s := storetest.Seed(t, nil).At(sendNow)
@@ -428,7 +430,7 @@ func TestTheSumOfALongList(t *testing.T) {
 	}
 }
 
-// Whom a campaign was sent to that is left out must still be known: rather no one gets the mail than one of them.
+// If the recipients of an excluded campaign are no longer known, no one gets the email: otherwise one of them might.
 func TestRecipientsThatAreForgottenAreNotLeftOut(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -457,7 +459,7 @@ func TestRecipientsThatAreForgottenAreNotLeftOut(t *testing.T) {
 	}
 }
 
-// What is usual is told by mailings that went out, not by those that were cancelled.
+// Usual figures come from campaigns that were sent, not from canceled ones.
 func TestCancelledMailingsAreNotUsual(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -480,7 +482,7 @@ func TestCancelledMailingsAreNotUsual(t *testing.T) {
 	}
 }
 
-// A sum that would take too long ends with what was counted, and says so.
+// Counting an audience stops after a time limit, and the result says that it is incomplete.
 func TestTheSumEndsInTime(t *testing.T) {
 	const readers = 2500
 	s := storetest.Seed(t, nil).At(sendNow)

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestJobViewsPages: jobs come newest first, page by page, those of one tenant, of several and of all.
+// TestJobViewsPages checks that jobs are listed newest first, in pages, for one tenant, several or all.
 func TestJobViewsPages(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -70,7 +70,7 @@ func TestJobViewsPages(t *testing.T) {
 	}
 }
 
-// TestJobViewsReadNoBodies: the list of jobs takes the heads of campaigns alone from the disk.
+// TestJobViewsReadNoBodies checks that the list of jobs reads only the headers of campaigns from the disk.
 func TestJobViewsReadNoBodies(t *testing.T) {
 	const jobs, size = 20, 300_000
 	s := storetest.Seed(t, nil).At(sendNow)
@@ -94,7 +94,7 @@ func TestJobViewsReadNoBodies(t *testing.T) {
 	}
 }
 
-// readByThread is how much this thread has read, in bytes.
+// readByThread returns the number of bytes that this thread has read.
 func readByThread(t *testing.T) int {
 	b, err := os.ReadFile("/proc/thread-self/io")
 	if err != nil {
@@ -107,8 +107,8 @@ func readByThread(t *testing.T) int {
 	return n
 }
 
-// TestDeferredAreCounted: the counter of a job is what a count of its deferred recipients says, whatever becomes of
-// them.
+// TestDeferredAreCounted checks that the counter of a job matches the number of its deferred recipients after any
+// changes.
 func TestDeferredAreCounted(t *testing.T) {
 	const recipients = 200
 	s := storetest.Seed(t, nil).At(sendNow)

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// watched is a file with two running jobs, of a list each, and the watch of a sender.
+// watched holds a store with two running jobs, each for its own list, and the JobWatch of a sender.
 type watched struct {
 	*storetest.Seeder
 	lists []core.List
@@ -42,7 +42,7 @@ func newWatched(t *testing.T) *watched {
 	return w
 }
 
-// Everything that stops a job is in the next Read, also if another process did it.
+// The next Read returns everything that stops a job, even if another process did it.
 func TestJobWatch(t *testing.T) {
 	pause := func(w *watched, s *store.Store) {
 		_, err := s.PauseSendJobBy(w.Context(), w.jobs[0].ID, "test", sendNow)
@@ -52,11 +52,11 @@ func TestJobWatch(t *testing.T) {
 		c := storetest.OpenWith(w, db.Options{Path: w.Path(), Mode: db.Command})
 		do(c)
 		w.Must(c.Close())
-		w.Must(w.Update(w.Context(), func(*db.Tx) error { return nil })) // the writer looks before it writes
+		w.Must(w.Update(w.Context(), func(*db.Tx) error { return nil })) // makes the writer check for foreign commits
 	}
 	for name, c := range map[string]struct {
 		do    func(*watched)
-		ended []bool // which of the jobs
+		ended []bool // which of the jobs ended
 	}{
 		"nothing": {func(*watched) {}, []bool{false, false}},
 		"paused":  {func(w *watched) { pause(w, w.Store) }, []bool{true, false}},
@@ -103,7 +103,7 @@ func TestJobWatch(t *testing.T) {
 	}
 }
 
-// Jobs that start and resume are read, and no others.
+// Read returns jobs that start or resume, and no others.
 func TestJobWatchReadsWhatHasChanged(t *testing.T) {
 	w := newWatched(t)
 	w.read()
@@ -124,7 +124,7 @@ func TestJobWatchReadsWhatHasChanged(t *testing.T) {
 	}
 }
 
-// A Read that fails loses no change, and an operation that fails makes none.
+// A failed Read loses no change, and a failed operation causes none.
 func TestJobWatchAfterErrors(t *testing.T) {
 	w := newWatched(t)
 	watch := w.WatchJobs(true, func() {})

@@ -23,7 +23,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// unordered are parts of statements that may sort what they read, or read a whole table, and why.
+// unordered maps parts of statements that may sort or scan a whole table to the reason.
 var unordered = map[string]string{
 	"SELECT id FROM list INDEXED BY list_tenant":  "the lists of a search are found by tenant, and sorted",
 	"AND +send_job.tenant_id IN (SELECT":          "the jobs of several tenants are found among all",
@@ -38,10 +38,9 @@ var unordered = map[string]string{
 	"INDEXED BY tenant_deleted":                   "few tenants were deleted in the last 30 days",
 }
 
-// Every list of the store is read by an index that has its order: no statement reads a table from one end to the other
-// or sorts, nor does the list of a tenant read the rows of others. That holds for a new database, and where SQLite has
-// noted that all rows belong to one tenant and one list, as in most installations: then it takes another index than
-// without statistics.
+// Every list of the store is read through an index in its order. No statement scans a table or sorts, and the list of a
+// tenant reads no rows of other tenants. This holds for a new database, and if SQLite's statistics say that all rows
+// belong to one tenant and one list, as in most installations, where it chooses other indexes.
 func TestListsAreReadByIndex(t *testing.T) {
 	f := storetest.NewFaults(t)
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}))
@@ -54,7 +53,7 @@ func TestListsAreReadByIndex(t *testing.T) {
 	methods := reflect.TypeFor[*store.Store]()
 	for i := range methods.NumMethod() {
 		m := methods.Method(i)
-		if isList(m.Type) && lists[m.Name] == nil && m.Name != "LargestLists" { // it looks at all of them
+		if isList(m.Type) && lists[m.Name] == nil && m.Name != "LargestLists" { // it reads all rows on purpose
 			t.Errorf("%s is a list that isn't looked at: add it to lists", m.Name)
 		}
 	}
@@ -63,7 +62,7 @@ func TestListsAreReadByIndex(t *testing.T) {
 			s.SkewStatistics()
 		}
 		for _, name := range slices.Sorted(maps.Keys(lists)) {
-			queries := map[string]bool{} // true: for tenants
+			queries := map[string]bool{} // true: lists of one tenant
 			for _, args := range lists[name] {
 				ofTenant := strings.Contains(fmt.Sprint(args), l.TenantID)
 				f.FailWhen(func(query string) bool {
@@ -86,8 +85,7 @@ func TestListsAreReadByIndex(t *testing.T) {
 	}
 }
 
-// everyList returns what each list of the store is called with between the context and the page, or the number of
-// records.
+// everyList returns the arguments of each list method, without the context and the page or limit.
 func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Instant) map[string][][]any {
 	none := []string(nil)
 	among := [][]any{{[]string{l.TenantID}, false}, {[]string{l.TenantID, "t"}, false}, {none, true}}
@@ -205,7 +203,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 	}
 }
 
-// isList reports whether a method of the store reads a page, or up to a number of records.
+// isList reports whether a method of the store reads a page or a limited number of records.
 func isList(m reflect.Type) bool {
 	if m.NumOut() == 0 || m.Out(0).Kind() != reflect.Slice {
 		return false
@@ -218,7 +216,7 @@ func isList(m reflect.Type) bool {
 	return false
 }
 
-// callList calls a list with these arguments, for up to 50 records.
+// callList calls a list method with the arguments, for up to 50 records.
 func callList(t *testing.T, s *store.Store, name string, args []any) {
 	t.Helper()
 	m := reflect.ValueOf(s).MethodByName(name)
@@ -241,11 +239,11 @@ func callList(t *testing.T, s *store.Store, name string, args []any) {
 	}
 }
 
-// ofOthers is a step that goes through the rows of all tenants.
+// ofOthers matches a step that reads the rows of all tenants.
 var ofOthers = regexp.MustCompile(`USING .*\((id|no|rowid)[<>]`)
 
-// slow returns the step of a statement's plan that takes the longer the more rows there are, or, of a list of tenants,
-// the more rows others have; or nothing.
+// slow returns the first step of a statement's plan whose duration grows with the number of rows or, for the list of a
+// tenant, with the rows of other tenants. It returns an empty string if there is none.
 func slow(s *store.Store, query string, ofTenant bool) string {
 	if !strings.HasPrefix(query, "SELECT") && !strings.HasPrefix(query, "WITH") {
 		return ""
@@ -271,8 +269,8 @@ func slow(s *store.Store, query string, ofTenant bool) string {
 	return ""
 }
 
-// A bound LIMIT is written +?. SQLite looks into a bare one when it plans, and so plans the statement anew each time
-// that a value is bound to it, which costs more than to read a page.
+// A LIMIT with a parameter is written +?. SQLite uses the value of a plain LIMIT ? for planning, and would plan the
+// statement again for each new value, which costs more than reading a page.
 func TestStatementsAreNotPlannedAnew(t *testing.T) {
 	bare := regexp.MustCompile(`LIMIT\s+\?`)
 	var files []string
@@ -294,8 +292,8 @@ func TestStatementsAreNotPlannedAnew(t *testing.T) {
 	}
 }
 
-// A statement that writes rows of subscribers by the thousand makes no table of its own for each of them, as SQLite
-// does for a CHECK with IN and three values.
+// Statements that write thousands of subscriber rows must not build a temporary table for each row. SQLite does that
+// for a CHECK with IN and three values.
 func TestRowsAreWrittenWithoutTablesOfTheirOwn(t *testing.T) {
 	f := storetest.NewFaults(t)
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}))

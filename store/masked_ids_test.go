@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestMaskedSubscriptionIDs: a masked id stands for one id, in the same form, and is not that id.
+// TestMaskedSubscriptionIDs checks that a masked id maps to exactly one id, has the same form, and differs from it.
 func TestMaskedSubscriptionIDs(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	seen := map[string]bool{}

@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// kept is how many files there are, and chunks.
+// kept returns the numbers of files and chunks.
 func kept(t *testing.T, s *storetest.Seeder) [2]int {
 	t.Helper()
 	s.Clean(people.Retention{})
@@ -40,7 +40,7 @@ func TestPicturesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// The same picture twice is there once, also where both come at the same time, and goes with the last.
+// The same image is stored once, even if it is uploaded twice at the same time, and is removed with its last use.
 func TestTheSamePictureIsKeptOnce(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	s.NewTenant()
@@ -102,7 +102,7 @@ func TestPicturesHaveAQuota(t *testing.T) {
 		!strings.Contains(err.Error(), "20 bytes are allowed and 15 bytes are used") {
 		t.Error(err)
 	}
-	if err := add("1234567890"); err != nil { // it is there
+	if err := add("1234567890"); err != nil { // it exists already
 		t.Error(err)
 	}
 	if err := add("54321"); err != nil {
@@ -125,7 +125,7 @@ func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
 		!strings.Contains(err.Error(), `"letter"`) {
 		t.Error(err)
 	}
-	s.NewMedia("t2.png", []string{"another", "the same, larger"}) // which keeps the file there
+	s.NewMedia("t2.png", []string{"another", "the same, larger"}) // keeps the file
 	s.Must(in(template))
 
 	job := s.NewMedia("j.png", []string{"of a job"})
@@ -136,7 +136,7 @@ func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
 	}
 	s.Must(s.DeleteMedia(t.Context(), job.ID, true, "test", s.Time()))
 
-	// A job shows its template as it was when it was made.
+	// A job shows its template in the state when the job was created.
 	frozen := s.NewMedia("f.png", []string{"of a frozen template"})
 	tm := s.NewTemplate(core.TemplateInput{Name: new("frozen"), BodyHTML: image(frozen.Mail)})
 	s.NewJob(l.ID, func(r *campaigns.JobRequest) {
@@ -167,7 +167,7 @@ func TestPicturesGoWithTheirTenant(t *testing.T) {
 	}
 }
 
-// What a process left behind that died while it wrote a picture goes after a while.
+// Unfinished images of a process that died are removed after some time.
 func TestUploadsOfPicturesThatDiedAreRemoved(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	s.NewMedia("a", []string{"a"})

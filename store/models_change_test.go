@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A model gets another name for its owner alone, and is found by it; and the library is narrowed to what is shared with
-// one, or public.
+// Only the owner can rename a model, which is then found by its new name. The library can be filtered to models shared
+// with the caller, or to public ones.
 func TestChangesOfAModel(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	ann, bob := s.NewUser("ann@owner.example", ""), s.NewUser("bob@owner.example", "")

@@ -23,7 +23,7 @@ import (
 
 var roomy = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 40}
 
-// walk reads the library to its end in pages.
+// walk reads all pages of the library.
 func walk(s *store.Store, who core.Caller, p devices.LibraryPage) (ids []string, err error) {
 	for {
 		page, err := s.Library(context.Background(), who, p)
@@ -37,8 +37,8 @@ func walk(s *store.Store, who core.Caller, p devices.LibraryPage) (ids []string,
 	}
 }
 
-// TestAccessIsOneRule holds core.Model.CanView, which decides, against the SQL of profile, library and search, which
-// read: random models, shares and callers.
+// TestAccessIsOneRule compares core.Model.CanView, which decides on access, with the SQL of profile, library and
+// search, for random models, shares and callers.
 func TestAccessIsOneRule(t *testing.T) {
 	s := storetest.Seed(t, nil).At(10)
 	callers := []core.Caller{{}, {ClientID: "c"}}
@@ -50,7 +50,7 @@ func TestAccessIsOneRule(t *testing.T) {
 	owners := slices.Clone(callers[2:])
 	callers = append(callers, unverified)
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("25") // each waits for the disk some hundred times
+		_ = f.Value.Set("25") // each check waits for the disk a few hundred times
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		defer func() {
@@ -124,7 +124,7 @@ func randomModels(rt *rapid.T, s *storetest.Seeder, owners []core.Caller) (model
 				err = s.AddShare(s.Context(), sh, "command")
 			}
 			if err != nil {
-				continue // the owner, or shared already
+				continue // the owner, or already shared with
 			}
 			if rapid.IntRange(0, 3).Draw(rt, "ended") == 0 {
 				if err := s.DeleteShare(s.Context(), m.ID, sh.ID, "command", 12); err != nil {
@@ -139,7 +139,8 @@ func randomModels(rt *rapid.T, s *storetest.Seeder, owners []core.Caller) (model
 	return models, shares
 }
 
-// TestLibraryHoldsStill walks the library while models come and go: what was there throughout is told once.
+// TestLibraryHoldsStill walks the library while models are added and deleted. Each model that exists throughout must be
+// listed once.
 func TestLibraryHoldsStill(t *testing.T) {
 	s := storetest.Seed(t, nil).At(10)
 	owner, reader := s.NewCaller("o@a.co"), s.NewCaller("r@a.co")
@@ -156,7 +157,7 @@ func TestLibraryHoldsStill(t *testing.T) {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for i := 0; i < 1000 && !stop.Load(); i++ { // on one processor a writer may well be faster than a reader
+		for i := 0; i < 1000 && !stop.Load(); i++ { // on a single processor a writer can be faster than a reader
 			if _, err := s.TryModel(owner.UserID,
 				core.ModelInput{Name: "model new", Visibility: "public"}, strings.NewReader("x"), roomy); err != nil {
 				t.Error(err)
@@ -285,7 +286,7 @@ func TestSharesOfAModel(t *testing.T) {
 	drained(s)
 }
 
-// drained lets housekeeping work and fails unless nothing of any file is left and the counts add up.
+// drained runs housekeeping, and fails if anything of a file remains or the counts are wrong.
 func drained(s *storetest.Seeder) {
 	s.Helper()
 	s.Clean(people.Retention{})

@@ -8,11 +8,11 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// personColumns says of each column whether it holds anything of a person. A new one belongs here, and where it does,
-// into ExportPerson and ErasePerson, and into fillPerson, which shows that it does.
+// personColumns classifies each column by whether it holds personal data. Add each new column here. If it holds
+// personal data, add it to ExportPerson, ErasePerson and fillPerson too; fillPerson proves that the others handle it.
 var personColumns = map[string]struct {
-	person string // an address, words, an account's id, or the place that a person came from: gone with the person
-	stays  string // ids that lead nowhere any more, keyed hashes, and the bytes of models, which go in steps
+	person string // addresses, texts, account ids and origins of a person; removed with the person
+	stays  string // ids that lead to no person now, keyed hashes, bytes of models (removed in steps)
 	other  string
 }{
 	"acme_cache":     {other: "name data updated_at"},

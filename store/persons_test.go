@@ -142,7 +142,7 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 	return u.ID
 }
 
-// find names the columns, of all tables, in which a text occurs.
+// find returns the columns of all tables that contain a text.
 func find(n *storetest.Seeder, text string) (found []string) {
 	n.Helper()
 	for table, columns := range n.Columns() {
@@ -215,7 +215,8 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 			t.Errorf("%q is still in %v", word, found)
 		}
 	}
-	// What a person did stays in the log, by an id that leads nowhere any more; a model's bytes are removed in steps.
+	// A person's actions stay in the audit log, under an id that no longer leads to a person. A model's bytes are
+	// removed in steps.
 	if found := find(n, ann); !slices.Equal(found, []string{"audit.actor", "model_file.owner_id"}) {
 		t.Errorf("the user's id is in %v", found)
 	}
@@ -236,7 +237,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 	}
 }
 
-// What stood against an address holds on after it was erased, and is lifted as before.
+// A block of an address remains after the address is erased, and can be lifted as before.
 func TestErasedAddressStaysBlocked(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	ctx := t.Context()
@@ -264,7 +265,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 	if c := imported(); c.Kept != 1 || n.Count("SELECT count(*) FROM subscription") != 0 {
 		t.Errorf("an import brought the person back: %+v", c)
 	}
-	n.At(now0+1000).Active(n.ListID, email) // by the person's own wish it works again, for good, on this list
+	n.At(now0+1000).Active(n.ListID, email) // after the person's own request it works again permanently, on this list
 	if imported().Unchanged != 1 {
 		t.Error("who has come back is still gone")
 	}
@@ -307,7 +308,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 	}
 }
 
-// What one tenant erases is no other's loss.
+// An erasure by one tenant removes nothing of other tenants.
 func TestErasedOfOneTenant(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	other := storetest.Seed(t, n.Store).At(now0)
@@ -330,8 +331,7 @@ func TestErasedOfOneTenant(t *testing.T) {
 	}
 }
 
-// What an endpoint answers may repeat the address; the log of attempts, which no erasing looks through, holds it
-// masked.
+// An endpoint's answer can repeat the address. The log of attempts, which erasing doesn't search, masks it.
 func TestEndpointLogHoldsNoAddress(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	e := n.NewEndpoint(core.EndpointInput{URL: new("https://crm.example/hook")})
@@ -351,15 +351,15 @@ func TestEndpointLogHoldsNoAddress(t *testing.T) {
 	}
 }
 
-// A tenant's receivers hear that an erased address has left, also where they had not heard of it before; others hear
-// nothing.
+// A tenant's endpoints get an event that an erased address has unsubscribed, even if they had no event about it before.
+// Endpoints of other tenants get none.
 func TestErasedIsToldToEndpoints(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	hook := core.EndpointInput{URL: new("https://crm.example/hook")}
 	mine := n.NewEndpoint(hook).ID
-	storetest.Seed(t, n.Store).NewEndpoint(hook) // of another tenant
+	storetest.Seed(t, n.Store).NewEndpoint(hook) // an endpoint of another tenant
 	n.Active(n.ListID, annKey)
-	for i := range 2 { // once more ends nothing of what is still to be told
+	for i := range 2 { // repeating it keeps the pending events
 		if _, err := n.ErasePerson(t.Context(), core.Person{Email: annKey}, "command", now0+core.Instant(1+i)); err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +373,8 @@ func TestErasedIsToldToEndpoints(t *testing.T) {
 	}
 }
 
-// Who comes back is told after the leaving that an erasing told, also where the clock went back between them.
+// If a person comes back, the event comes after the unsubscribe event of the erasure, even if the clock went back in
+// between.
 func TestErasedComesBackBehindItsLeaving(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	e := n.NewEndpoint(core.EndpointInput{URL: new("https://crm.example/hook")})

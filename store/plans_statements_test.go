@@ -14,14 +14,14 @@ import (
 	"newsletterd/store/db"
 )
 
-// growing are the tables that hold a row for each person, mail or event, and those that workers look into all the time.
+// growing lists the tables with a row for each person, email or event, and those that workers query all the time.
 var growing = strings.Fields(`attempt bulk_person confirm_token consent disable_request disabled endpoint_attempt
 	engagement further_list import_before import_chunk import_job import_word list_count mail outbox provider_event
 	queue_id received_sync recipient recipient_word seen_batch seen_event seen_nonce send_job subscriber subscription suppression sync
 	sync_batch tagged webhook_endpoint`)
 
-// dependent are parts of statements on these tables whose plans depend on statistics, and why they may. No one waits
-// for them: each is a page of the console, or work that a person asks for once.
+// dependent maps parts of statements whose plans may depend on statistics to the reason. No one waits for them: each is
+// for a page of the console, or for work that a user requests once.
 var dependent = map[string]string{
 	"JOIN disabled d ON d.email_key = s.email_key":          "the check of the whole database, at night",
 	"SELECT r.list_id, coalesce(c.active, 0) AS active":     "the check of the counts, at night",
@@ -39,7 +39,7 @@ var dependent = map[string]string{
 	"UPDATE send_job SET status = 'cancelled', finished_at": "a list or a tenant is deleted",
 }
 
-// scanned are parts of statements that read such a table from one end to the other, and why they may.
+// scanned maps parts of statements that may scan such a table to the reason.
 var scanned = map[string]string{
 	"ORDER BY id LIMIT +?2) WHERE":                          "the first few rows",
 	"ORDER BY id DESC LIMIT":                                "the last few rows",
@@ -67,14 +67,14 @@ var scanned = map[string]string{
 	"disable_request WHERE lower(email) = ?1":               "requests that wait for the member service",
 }
 
-// queried are the kinds of statements that have a plan.
+// queried matches the kinds of statements that have a plan.
 var queried = regexp.MustCompile(`(?i)^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b`)
 
-// of finds the tables of a statement, and their other names there.
+// of matches the tables of a statement and their aliases.
 var of = regexp.MustCompile(`(?:FROM|JOIN|INTO|UPDATE|,)\s+([a-z_]+)(?:\s+(?:AS )?([a-z])\b)?`)
 
-// TestPlansDependOnNoStatistics runs every operation of the store and looks at the plan of each statement that ran: on
-// a table that grows it is the same whatever SQLite has noted of the tables, and reads none from one end to the other.
+// TestPlansDependOnNoStatistics runs every operation of the store and checks the plan of each statement. On a growing
+// table, the plan must not depend on SQLite's statistics and must not scan a table.
 func TestPlansDependOnNoStatistics(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: nothing for the race detector")
@@ -105,7 +105,7 @@ func TestPlansDependOnNoStatistics(t *testing.T) {
 		defer db.Close()
 		db.SetMaxOpenConns(1)
 		must(t, states[i].note(db))
-		if states[i].db = db; i > 0 { // a connection reads statistics when it begins
+		if states[i].db = db; i > 0 { // a connection reads the statistics when it opens
 			db.SetMaxIdleConns(0)
 		}
 	}
@@ -159,7 +159,7 @@ func TestPlansDependOnNoStatistics(t *testing.T) {
 	}
 }
 
-// tablesOf are the growing tables of a statement, by the names that they have in it.
+// tablesOf returns the growing tables of a statement, by their names or aliases in it.
 func tablesOf(query string) map[string]bool {
 	names := map[string]bool{}
 	for _, m := range of.FindAllStringSubmatch(query, -1) {
@@ -172,15 +172,15 @@ func tablesOf(query string) map[string]bool {
 	return names
 }
 
-// What plans may differ in: a bound on an index besides the values that it is searched by, whether the index has all
-// columns, filters before a search.
+// Permitted differences between plans: a bound on an index in addition to the searched values, whether the index is
+// covering, and filters before a search.
 var (
 	bounds     = regexp.MustCompile(`( AND )?[a-z_]+[<>]=?\?`)
 	emptyRange = regexp.MustCompile(` ?\( ?\)`)
 	subqueryNo = regexp.MustCompile(`(SUBQUERY|INDEX) [0-9]+$`)
 )
 
-// explain returns the steps of a plan without what plans may differ in.
+// explain returns the steps of a plan without the permitted differences.
 func explain(t *testing.T, db *sqlx.DB, query string, args []any) string {
 	t.Helper()
 	var plan []struct {
@@ -198,7 +198,8 @@ func explain(t *testing.T, db *sqlx.DB, query string, args []any) string {
 	return strings.Join(steps, "\n")
 }
 
-// noteStatistics has SQLite believe that each table has so many rows, and each value of an index so many of them.
+// noteStatistics makes SQLite believe that each table has that many rows, with each value of an index occurring that
+// many times.
 func noteStatistics(rows, each string) func(*sqlx.DB) error {
 	return func(db *sqlx.DB) error {
 		_, err := db.Exec(`ANALYZE; DELETE FROM sqlite_stat1;
@@ -209,8 +210,8 @@ func noteStatistics(rows, each string) func(*sqlx.DB) error {
 	}
 }
 
-// fillTables gives the outbox 100,000 events and each other table 500 rows: the last column of a key differs, and all
-// others hold their default, or one value. Then it has SQLite look at them all.
+// fillTables fills the outbox with 100,000 events and each other table with 500 rows. Only the last column of a key
+// differs; all others have their default or one value. Then it runs ANALYZE.
 func fillTables(db *sqlx.DB) error {
 	if _, err := db.Exec(`PRAGMA foreign_keys = 0; PRAGMA ignore_check_constraints = 1; PRAGMA synchronous =
 		0`); err != nil {

@@ -8,8 +8,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A form that is saved while another change of the preferences is on its way changes its own fields of them, and
-// nothing else: what was read when the form was shown, or shortly before the write, is no longer what stands there.
+// A form saved during another change of the preferences changes only its own fields. The values read when the form was
+// shown, or shortly before the write, are outdated by then.
 func TestSetFieldsDuringAnotherChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := storetest.SeedList(t, now0)
@@ -20,7 +20,7 @@ func TestSetFieldsDuringAnotherChange(t *testing.T) {
 		}
 		hold, failed := make(chan struct{}), make(chan error, 3)
 		for _, change := range []func() error{
-			// the others queue up after it
+			// the others wait behind it
 			func() error {
 				_, err := n.UpdateTenant(t.Context(), n.TenantID, "test",
 					func(*core.Tenant) error { <-hold; return nil })

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// providerWorld is a tenant with two lists, whose subscribers have been sent one job.
+// providerWorld is a tenant with two lists and a job that was sent to their subscribers.
 type providerWorld struct {
 	*storetest.Seeder
 	lists [2]core.List
@@ -29,7 +29,8 @@ func newProviderWorld(t *testing.T) *providerWorld {
 	return w
 }
 
-// seq is the place of an address among the recipients, whose order is that of their derived ids: another in each file.
+// seq returns the position of an address among the recipients. They are sorted by their derived ids, which differ in
+// each database.
 func (w *providerWorld) seq(email string) int64 {
 	rows, err := w.Recipients(w.Context(), &w.job, campaigns.RecipientFilter{}, core.Page{Limit: 10})
 	w.Must(err)
@@ -93,8 +94,8 @@ func TestProviderEventsOnTheAddress(t *testing.T) {
 	}
 }
 
-// A list that the address joins later is not mailed either after a complaint or a suppression; a bounce may be over by
-// then.
+// After a complaint or a suppression, an address gets no emails from lists that it joins later either. After a bounce
+// it can, because the bounce may be over.
 func TestProviderEventsOnLaterLists(t *testing.T) {
 	for event, want := range map[string]int64{
 		core.ProviderComplaint: 1, core.ProviderSuppression: 1,
@@ -160,9 +161,9 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 	first := of(core.ProviderOpen, 1, "ann@example.org")
 	first.Key = core.ProviderKey("once")
 	for range 3 {
-		w.report(first) // the same event
+		w.report(first) // the same event again
 	}
-	w.report(of(core.ProviderOpen, 1, "ann@example.org")) // another of the same recipient
+	w.report(of(core.ProviderOpen, 1, "ann@example.org")) // another event for the same recipient
 	w.report(of(core.ProviderOpen, 2, "bob@example.org"))
 	w.report(of(core.ProviderClick, 2, "bob@example.org"))
 	w.report(of(core.ProviderDelivery, 2, "bob@example.org"))
@@ -189,7 +190,8 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 	}
 }
 
-// Whose an event is: the tenant that is named, the mail's, the newest mail's, or the only one that knows the address.
+// An event belongs to the tenant that it names, else to that of its email, else to that of the latest email, else to
+// the only tenant that knows the address.
 func TestWhoseAProviderEventIs(t *testing.T) {
 	w := newProviderWorld(t)
 	other := w.NewTenant().ID
@@ -222,12 +224,12 @@ func TestWhoseAProviderEventIs(t *testing.T) {
 	}
 }
 
-// A provider that names its mails itself is understood by the name that it gave in its reply, within the tenant and for
-// a while.
+// If a provider assigns its own message ids, its events are matched by the id in its reply, within the tenant and for a
+// limited time.
 func TestMailsByTheirProvidersNames(t *testing.T) {
 	w := newProviderWorld(t)
 	seq := w.seq("bob@example.org")
-	// A second outcome changes nothing of the recipient, and the name is kept all the same.
+	// A second outcome doesn't change the recipient, but the id is still stored.
 	w.Must(w.FinishRecipients(t.Context(), []core.Outcome{{
 		JobNo: w.job.No, Seq: seq, State: core.RecipientSent,
 		QueueID: "0100018f-named-by-ses",
@@ -255,7 +257,7 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 	}
 }
 
-// Only a complaint of a person that the tenant knows goes to the member service.
+// Only complaints of people whom the tenant knows are passed to the member service.
 func TestComplaintsAskToDisable(t *testing.T) {
 	w := newProviderWorld(t)
 	w.report(core.ProviderReport{Event: w.event(core.ProviderComplaint, "stranger@example.org")})
@@ -296,7 +298,7 @@ func TestProviderRecords(t *testing.T) {
 		w.Now); core.KindOf(err) != core.Conflict {
 		t.Errorf("a name that is taken: %v", err)
 	}
-	if _, err := w.ProviderSecrets(ctx, "one"); err != nil { // it is cached now
+	if _, err := w.ProviderSecrets(ctx, "one"); err != nil { // fills the cache
 		t.Fatal(err)
 	}
 	_, err := w.UpdateProvider(ctx, "one",

@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestRecipientFilter: recipients are chosen by status, code and address, alone and together, page by page, as they are
-// now.
+// TestRecipientFilter checks that recipients are filtered by status, code and address, separately and combined, in
+// pages, in their current state.
 func TestRecipientFilter(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -36,15 +36,15 @@ func TestRecipientFilter(t *testing.T) {
 		batch = append(batch, o)
 	}
 	s.Must(s.FinishRecipients(t.Context(), batch, sendNow))
-	again := batch[:12] // those of them that were deferred, seq 1 and 7: one is sent, one refused
+	again := batch[:12] // the deferred ones among them, seq 1 and 7: one is sent, one refused
 	again = []core.Outcome{again[0], again[6]}
 	again[0].State, again[1].State, again[1].Reason = core.RecipientSent, core.RecipientFailed,
 		"550 5.1.1 no such user"
 	s.Must(s.FinishRecipients(t.Context(), again, sendNow))
 	later := sendNow.Add(time.Hour)
 	for _, g := range []core.Engagement{
-		{Seq: 6}, {Seq: 6, LinkNo: 1}, {Seq: 12}, // a person opens two, and follows a link of one of them
-		{Seq: 18, LinkNo: 1, Program: core.ProgramScanner}, // a scanner follows that of another
+		{Seq: 6}, {Seq: 6, LinkNo: 1}, {Seq: 12}, // a person opens two emails and clicks a link in one of them
+		{Seq: 18, LinkNo: 1, Program: core.ProgramScanner}, // a scanner clicks that link in another email
 	} {
 		g.JobNo, g.At, g.Last, g.Times = j.No, later, later, 1
 		_, err := s.AddEngagements(t.Context(), []core.Engagement{g})
@@ -74,7 +74,7 @@ func TestRecipientFilter(t *testing.T) {
 		{campaigns.RecipientFilter{Email: core.Email(all[6].Email), Code: "5.1.1"}, 1},
 		{campaigns.RecipientFilter{Email: "stranger@example.org"}, 0},
 		{campaigns.RecipientFilter{Search: "R00000"}, 10},
-		{campaigns.RecipientFilter{Search: " r1"}, 11}, // R1, R10 to R19
+		{campaigns.RecipientFilter{Search: " r1"}, 11}, // R1 and R10 to R19
 		{campaigns.RecipientFilter{Search: "00000"}, 0},
 		{campaigns.RecipientFilter{Search: "r000099@"}, 1},
 		{campaigns.RecipientFilter{Search: "r1@"}, 0},
@@ -102,7 +102,7 @@ func TestRecipientFilter(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if tt.f.Search != "" { // the same, and where it goes on
+				if tt.f.Search != "" { // the same in pages, each continuing after the previous one
 					found, next, err := s.FindRecipients(t.Context(), &j, tt.f, page)
 					if err != nil || !reflect.DeepEqual(found, rs) || next == "" && len(rs) == page.Limit && rs[6].Seq != all[99].Seq {
 						t.Fatalf("%v, next %q: %v", found, next, err)
@@ -136,8 +136,8 @@ func TestRecipientFilter(t *testing.T) {
 	}
 }
 
-// A search looks at a bounded number of recipients, and names the place where it goes on: among all, and among those
-// whom an index finds.
+// A search reads a limited number of recipients and returns the position to continue from, both among all recipients
+// and among those that an index finds.
 func TestFindRecipientsIsBounded(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -175,7 +175,7 @@ func TestFindRecipientsIsBounded(t *testing.T) {
 	}
 }
 
-// Recipients have the names that are known of them.
+// Recipients are shown with their known names.
 func TestRecipientNames(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestRecordsComeBackAsTheyWereKept keeps a tenant, a list and a client, reads, changes and deletes them.
+// TestRecordsComeBackAsTheyWereKept stores a tenant, a list and a client, and reads, changes and deletes them.
 func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 	s, ctx := storetest.Open(t), t.Context()
 	tenant, err := core.NewTenant(core.TenantInput{
@@ -80,7 +80,7 @@ func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 	}
 }
 
-// TestPagesOfRecords walks over tenants page by page, seen by everyone and by some.
+// TestPagesOfRecords reads tenants in pages, for callers that see all of them or some.
 func TestPagesOfRecords(t *testing.T) {
 	s, ctx := storetest.Open(t), t.Context()
 	var ids []string

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Every noun has a query, and its records are found by the beginning of their ids.
+// Every noun has a query that finds its records by a prefix of their id.
 func TestReferencesOfEveryNoun(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	fillPerson(n, annKey)
@@ -16,7 +16,7 @@ func TestReferencesOfEveryNoun(t *testing.T) {
 		all, err := n.References(t.Context(), noun, "", "", 10)
 		n.Must(err)
 		for _, r := range all {
-			if len(r.ID) != 36 { // made up by fillPerson
+			if len(r.ID) != 36 { // invented by fillPerson
 				continue
 			}
 			found, err := n.References(t.Context(), noun, r.ID[:12], "", 10)

@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A restored list has its subscribers back, but for those who unsubscribed, were erased or blocked while it was
-// deleted; what was canceled stays canceled.
+// A restored list has its subscribers again, except those who unsubscribed, were erased or were blocked while it was
+// deleted. Canceled jobs stay canceled.
 func TestRestoreAList(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	ctx := t.Context()
@@ -38,7 +38,7 @@ func TestRestoreAList(t *testing.T) {
 	if err != nil || len(r.LeftOut) != 0 {
 		t.Fatalf("restored: %+v, %v", r, err)
 	}
-	n.Plan(n.ListID) // the send side hears what it has missed
+	n.Plan(n.ListID) // the send service gets the changes that it missed
 	for email, want := range map[core.Email]string{
 		"ann@example.org": core.SubscriptionActive, "left@example.org": core.SubscriptionUnsubscribed,
 		"off@example.org": core.SubscriptionUnsubscribed,
@@ -64,7 +64,7 @@ func TestRestoreAList(t *testing.T) {
 	}
 }
 
-// What housekeeping may remove can't be restored.
+// Records that housekeeping may remove can't be restored.
 func TestRestoreEndsAfter30Days(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	ctx := t.Context()
@@ -87,8 +87,8 @@ func TestRestoreEndsAfter30Days(t *testing.T) {
 	}
 }
 
-// A restored tenant has back what was deleted with it: clients and endpoints disabled, and nothing that another tenant
-// has by now.
+// A restored tenant gets back the records deleted with it. Clients and endpoints are disabled, and names or domains
+// that another tenant has taken are left out.
 func TestRestoreATenant(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	ctx := t.Context()
@@ -168,7 +168,7 @@ func TestRestoreATenant(t *testing.T) {
 	n.Clean(people.Retention{})
 }
 
-// Two lists at one host never have the same slug.
+// Two lists on the same host never have the same slug.
 func TestRestoreWithoutATakenSlug(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	slug := func(in *core.ListInput) { in.Slug = new("news") }
@@ -184,7 +184,7 @@ func TestRestoreWithoutATakenSlug(t *testing.T) {
 	}
 }
 
-// Who leaves all lists of a tenant leaves its deleted lists, too.
+// Unsubscribing from all lists of a tenant includes its deleted lists.
 func TestUnsubscribeAllWithADeletedList(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	second := n.NewList()

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A job that was ended while its recipients were still sought is retried for those whom it had found and not mailed,
-// and for the rest of the list.
+// If a job ended while its recipients were still being created, a retry sends to the recipients who got no email, and
+// to the rest of the list.
 func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 	for _, steps := range []int{0, 1, 2} {
 		s := storetest.Seed(t, nil).At(sendNow)
@@ -61,8 +61,8 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 	}
 }
 
-// What was sent stays sent, though a retry is cancelled before it has a recipient. Where no one was a recipient, the
-// campaign is a draft again, and a retry is refused once that is written on.
+// A campaign that was sent stays sent, even if a retry is canceled before it has recipients. If the job had no
+// recipients, the campaign becomes a draft again, and a retry is refused after the draft was edited.
 func TestRetriesAndTheirCampaigns(t *testing.T) {
 	for _, found := range []bool{true, false} {
 		s := storetest.Seed(t, nil).At(sendNow)
@@ -111,7 +111,7 @@ func TestRetriesAndTheirCampaigns(t *testing.T) {
 	}
 }
 
-// A retry that can reach no one is refused, with the reason.
+// A retry that can reach nobody is refused with the reason.
 func TestRetriesOfNobodyAreRefused(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

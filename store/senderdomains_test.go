@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// proposed is a domain that a new tenant has proposed.
+// proposed returns a domain proposed by a new tenant.
 func proposed(s *storetest.Seeder, domain string) core.SenderDomain {
 	s.Helper()
 	d, err := core.ProposeDomain(s.NewTenant().ID, domain, now0)
@@ -22,8 +22,8 @@ func proposed(s *storetest.Seeder, domain string) core.SenderDomain {
 	return d
 }
 
-// TestAVerifiedDomainIsTheTenants: what is proposed is no domain of the tenant; what is verified is, is in the audit
-// trail, and goes as one.
+// TestAVerifiedDomainIsTheTenants checks that only a verified domain counts as the tenant's. It appears in the audit
+// log, and is removed from the tenant when it is deleted.
 func TestAVerifiedDomainIsTheTenants(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	d := proposed(s, "Bücher.example")
@@ -77,8 +77,8 @@ func TestAVerifiedDomainIsTheTenants(t *testing.T) {
 	}
 }
 
-// TestADomainIsOneTenants: a verified domain, and what lies below it, is refused to others, who keep their proposals.
-// An operator may give what lies below, not the domain itself.
+// TestADomainIsOneTenants checks that other tenants can't verify a tenant's verified domain or a subdomain of it; their
+// proposals stay. An operator can assign a subdomain to another tenant, but not the domain itself.
 func TestADomainIsOneTenants(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	first, same, below := proposed(s, "acme.example"), proposed(s, "acme.example"), proposed(s, "news.acme.example")
@@ -106,7 +106,7 @@ func TestADomainIsOneTenants(t *testing.T) {
 		d.VerifiedBy != core.VerifiedByOperator {
 		t.Errorf("%+v, %v", d, err)
 	}
-	// who has the domain above may prove it, whatever an operator gave to others below it
+	// the tenant of the parent domain can verify it, even if an operator assigned subdomains to others
 	s.ChangeTenant(first.TenantID, core.TenantInput{Domains: &[]string{"acme.example", "deep.example.org"}})
 	if d := find(above); !d.Verified() {
 		t.Errorf("%+v", d)
@@ -117,7 +117,7 @@ func TestADomainIsOneTenants(t *testing.T) {
 	}
 }
 
-// TestTwoTenantsVerifyADomainAtOnce: one of them gets it.
+// TestTwoTenantsVerifyADomainAtOnce checks that only one of two tenants gets a domain.
 func TestTwoTenantsVerifyADomainAtOnce(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	var found [8]core.SenderDomain
@@ -148,8 +148,8 @@ func TestTwoTenantsVerifyADomainAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnOperatorsDomains: domains that an operator sets are verified by that word, those left out are no more, and
-// another tenant's are refused.
+// TestAnOperatorsDomains checks that domains set by an operator count as verified, that domains left out lose that, and
+// that another tenant's domains are refused.
 func TestAnOperatorsDomains(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	d := proposed(s, "acme.example")
@@ -181,7 +181,7 @@ func TestAnOperatorsDomains(t *testing.T) {
 	}
 }
 
-// TestADomainThatIsUsedStays: neither mail_from nor a job that has not ended loses its domain.
+// TestADomainThatIsUsedStays checks that a domain can't be removed while mail_from or an unfinished job uses it.
 func TestADomainThatIsUsedStays(t *testing.T) {
 	s := storetest.SeedList(t, now0)
 	ds, err := s.SenderDomains(t.Context(), nil, true, core.Page{Limit: 9})
@@ -205,7 +205,7 @@ func TestADomainThatIsUsedStays(t *testing.T) {
 	}
 }
 
-// TestChecksOfDomainsAreCounted: a tenant has its domains looked at 20 times in a minute, and again after it.
+// TestChecksOfDomainsAreCounted checks that a tenant can have its domains checked 20 times a minute.
 func TestChecksOfDomainsAreCounted(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	d := proposed(s, "acme.example")
@@ -220,7 +220,7 @@ func TestChecksOfDomainsAreCounted(t *testing.T) {
 	}
 }
 
-// TestDomainsOfATenantAreBounded counts those that are proposed, too.
+// TestDomainsOfATenantAreBounded checks that proposed domains count toward the limit.
 func TestDomainsOfATenantAreBounded(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	d := proposed(s, "acme.example")
@@ -233,7 +233,7 @@ func TestDomainsOfATenantAreBounded(t *testing.T) {
 	}
 }
 
-// TestWhatStandsIsVerified runs the migration on tenants that have domains already, two of them the same.
+// TestWhatStandsIsVerified runs the migration on tenants with existing domains, two of which are the same.
 func TestWhatStandsIsVerified(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	for i, domains := range []string{`["a.example","b.example"]`, `[]`, `["b.example"]`, `["c.example"]`} {

@@ -105,7 +105,7 @@ func TestFullSyncRemovesThoseItDoesNotName(t *testing.T) {
 	ctx, sync := t.Context(), core.NewID()
 	start := sendNow.Add(time.Hour)
 	s.Tell(l, "active", "kept@example.org", "gone@example.org")
-	s.Readers(l, 1200) // none of them is named either: more than one step
+	s.Readers(l, 1200) // not named either: this takes more than one step
 	s.At(start+1).Tell(l, "active", "late@example.org")
 	first := s.At(start).Batch(l, sync, 1, 2, "kept@example.org", "new@example.org")
 	s.Must(s.ApplyBatch(ctx, s.Nonce(), first, start))
@@ -200,7 +200,7 @@ func TestSendJobChecks(t *testing.T) {
 	}
 }
 
-// The first answer to an Idempotency-Key holds for longer than the window of the job.
+// The first answer to an Idempotency-Key is valid for longer than the window of the job.
 func TestIdempotencyKeyBehindTheWindow(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -222,7 +222,7 @@ func TestIdempotencyKeyBehindTheWindow(t *testing.T) {
 	}
 }
 
-// A job from its start to its end through every outcome; the figures must add up.
+// A job runs from start to end with every outcome, and its figures must add up.
 func TestAJobsRecipientsAddUp(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -273,7 +273,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 		batch = append(batch, o)
 	}
 	s.Must(s.FinishRecipients(ctx, batch, sendNow))
-	s.Must(s.FinishRecipients(ctx, batch[:20], sendNow)) // recorded again: nothing changes
+	s.Must(s.FinishRecipients(ctx, batch[:20], sendNow)) // recording again changes nothing
 	if j = s.Reload(j); j.Sent != 1198 || j.Skipped != 1 || j.Failed != 1 || j.Bounced != 1 || j.Ambiguous != 1 ||
 		j.Deferred != 1 || j.Status != core.JobRunning {
 		t.Fatalf("%+v", j)
@@ -349,7 +349,7 @@ func TestCancelledAndFailedJobsAreSettled(t *testing.T) {
 	}
 }
 
-// The subscription of our own member side has the last word, whatever id a stranger's event brought.
+// The subscription on our own member side decides, whatever id is in an event from elsewhere.
 func TestClaimsAreCheckedAgainstEverything(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
@@ -436,8 +436,8 @@ func TestDeletedListsCancelTheirJobs(t *testing.T) {
 	}
 }
 
-// TestClockJumps: whatever the clock shows, and whatever housekeeping has deleted by it, an event that was accepted is
-// not accepted again, and no nonce is good twice while its signature could be.
+// TestClockJumps checks that, whatever the clock shows and whatever housekeeping deletes because of it, an accepted
+// event is not accepted again, and a nonce is not accepted twice while its signature could be valid.
 func TestClockJumps(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// asks sends n requests for an address, each different, and returns their answered tokens.
+// asks sends n different requests for an address and returns the tokens from the answers.
 func asks(n *storetest.Seeder, email core.Email, times int, at core.Instant) (tokens []string) {
 	n.Helper()
 	for i := range times {
@@ -37,8 +37,8 @@ func asks(n *storetest.Seeder, email core.Email, times int, at core.Instant) (to
 	return tokens
 }
 
-// Repeated requests for one address leave as many rows as a day has mails, and one more, whatever is known of the
-// address.
+// Repeated requests for an address create at most as many rows as emails are allowed per day, plus one, whatever is
+// known of the address.
 func TestRepeatedRequestsShareARow(t *testing.T) {
 	const address core.Email = "a@example.org"
 	for name, before := range map[string]func(*storetest.Seeder){
@@ -75,15 +75,15 @@ func TestRepeatedRequestsShareARow(t *testing.T) {
 	}
 }
 
-// Each answered token of a generation confirms, and tells nothing that its own request has not said; the ledger says
-// where that request came from, or nothing.
+// Each returned token of a generation confirms the subscription, and reveals only data of its own request. The ledger
+// has the origin of that request or none.
 func TestSharedRowsKeepRequestsApart(t *testing.T) {
 	for i := range 9 {
 		n := storetest.SeedList(t, now0)
 		tokens := asks(n, "Ann@Example.org", 8, now0)
 		last := asks(n, "ann@example.org", 1, now0+8)
 		token := append(tokens, last...)[i]
-		own := i < store.RequestsApart-1 // the others share a row
+		own := i < store.RequestsApart-1 // the other requests share a row
 		want := core.Subscription{Email: "ann@example.org", Preferences: "{}", CreatedAt: now0 + core.Instant(i)}
 		origin := core.Origin{}
 		version := ""
@@ -109,7 +109,7 @@ func TestSharedRowsKeepRequestsApart(t *testing.T) {
 			ledger[0].TextVersion != version {
 			t.Errorf("request %d: ledger %+v, %v; want %+v %s", i, ledger, err, origin, version)
 		}
-		for k, other := range tokens { // each confirms the same subscription, and speaks of its own request
+		for k, other := range tokens { // each token is for the same subscription, but shows only its own request
 			sub, err := n.Confirm(t.Context(), other, core.Origin{}, now0+30)
 			if err != nil || sub.CreatedAt != now0+core.Instant(k) || sub.Preferences != "{}" &&
 				sub.Preferences != core.Preferences(fmt.Sprintf(`{"n":%d}`, k)) {
@@ -119,7 +119,7 @@ func TestSharedRowsKeepRequestsApart(t *testing.T) {
 	}
 }
 
-// The mail that was confirmed decides what the ledger says, however many requests came after the one that it answers.
+// The ledger describes the request whose email was confirmed, however many requests came after it.
 func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	asks(n, "a@example.org", 20, now0)
@@ -139,7 +139,7 @@ func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
 	}
 }
 
-// A shared row belongs to one generation, and its tokens end each in its own time.
+// A shared row belongs to one generation, and each of its tokens expires at its own time.
 func TestTokensOfSharedRowsEnd(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	old := asks(n, "a@example.org", 10, now0)
@@ -168,7 +168,8 @@ func TestTokensOfSharedRowsEnd(t *testing.T) {
 	}
 }
 
-// What repeated requests for a link, or with a token that anyone may ask for, leave out is not one row each either.
+// Repeated requests for a link, or with a token that anyone can request, don't create a row each for the emails left
+// out.
 func TestMailsLeftOutAreFew(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "a@example.org")

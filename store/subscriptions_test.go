@@ -53,13 +53,12 @@ func TestSubscribeAndConfirm(t *testing.T) {
 	}
 }
 
-// Whatever is known of an address, subscribe answers the same, and the token does what the state of the address lets
-// it.
+// Subscribe returns the same answer for every address, and the token does what the state of the address allows.
 func TestSubscribeTellsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		before  func(*storetest.Seeder)
-		mails   int // queued by this request
+		mails   int // number of emails queued by this request
 		kind    string
 		confirm error
 		after   string
@@ -350,8 +349,8 @@ func TestSubscriptionsInPages(t *testing.T) {
 	}
 }
 
-// An event that is refused for good is a dead letter, unless its list has been deleted: then no one could deliver it
-// ever.
+// An event that is refused permanently becomes a dead letter, unless its list was deleted, because then no one could
+// ever deliver it.
 func TestRefusedEventsOfADeletedList(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "a@example.org")
@@ -400,7 +399,7 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	}, now0+100); err != nil {
 		t.Fatal(err)
 	}
-	n.At(now0+200).Active(n.ListID, "a@example.org") // a third event of a: it may not overtake
+	n.At(now0+200).Active(n.ListID, "a@example.org") // a third event for a, which must not overtake the others
 	if got := due(now0 + 4000); len(got) != 0 {
 		t.Errorf("due while the first one waits: %+v", got)
 	}

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// kinds returns what stands against an address.
+// kinds returns the kinds of blocks of an address.
 func kinds(n *storetest.Seeder, email core.Email, tenantID string) (kinds []string) {
 	n.Helper()
 	found, err := n.Suppressions(n.Context(), email, tenantID)
@@ -34,13 +34,13 @@ func TestSuppressAndLift(t *testing.T) {
 				Email: "ann@EXAMPLE.org", TenantID: n.TenantID, Reason: "asked", DisabledBy: "desk",
 				OccurredAt: now0 + 5,
 			}
-			want := []string{"disabled", "suppressed", "suppressed"} // of the tenant, and of the list's subscriber
+			want := []string{"disabled", "suppressed", "suppressed"} // one from the tenant, one from the list's subscriber
 			if everywhere {
 				d.TenantID, want = "", []string{"disabled", "suppressed"}
 			}
 			entries := 1
 			if everywhere {
-				entries = 2 // the tenant whose subscription ends is told, too
+				entries = 2 // the tenant whose subscription ends gets an event too
 			}
 			departures := n.Departures(n.TenantID)
 			if ended, err := n.Suppress(t.Context(), d, "test", now0+5); err != nil || ended != 1 {
@@ -75,7 +75,7 @@ func TestSuppressAndLift(t *testing.T) {
 	}
 }
 
-// One tenant's complaint is lifted with the request to disable that it has on its way; the word for everywhere stays.
+// Lifting one tenant's complaint also removes its pending disable request. The block for all tenants stays.
 func TestLiftForOneTenant(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "ann@example.org")
@@ -104,7 +104,7 @@ func TestLiftForOneTenant(t *testing.T) {
 	}
 }
 
-// Pages lose no one, also where one address has rows of several tenants at the edge of a page.
+// Pages skip nobody, even if an address has rows of several tenants at the end of a page.
 func TestSuppressedPages(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	for i := range 5 {
@@ -208,7 +208,7 @@ func TestSetSuppressionReason(t *testing.T) {
 		want   []string
 		rows   int
 	}{
-		{n.TenantID, []string{"first", "1", "1"}, 2}, // disabled everywhere, disabled and suppressed for the tenant
+		{n.TenantID, []string{"first", "1", "1"}, 2}, // disabled for all tenants, disabled and suppressed for this tenant
 		{"", []string{"2", "2", "2"}, 3},
 	} {
 		reason := c.want[2]

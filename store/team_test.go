@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/identity"
 )
 
-// TestATeamRoleStaysPending: another role doesn't take effect before the address is verified, and roles in other
-// tenants stay as they are.
+// TestATeamRoleStaysPending checks that a changed role doesn't take effect before the address is verified, and that
+// roles in other tenants stay unchanged.
 func TestATeamRoleStaysPending(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	home := core.Tenant{ID: core.NewID(), Name: "home", Status: core.TenantActive}
@@ -44,8 +44,8 @@ func TestATeamRoleStaysPending(t *testing.T) {
 	}
 }
 
-// With the last role in a tenant the open invitations there end that a person made, or that are to the address; those
-// of other tenants and people stay.
+// When users lose their last role in a tenant, the open invitations there that they created, or that are addressed to
+// them, end. Those of other tenants and users stay.
 func TestInvitationsEndWithTheLastRole(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	home := core.Tenant{ID: core.NewID(), Name: "home", Status: core.TenantActive}

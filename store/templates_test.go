@@ -10,18 +10,18 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A template that something would lack stays, unless that is wanted: another template, a campaign that is written on,
-// or a job that has not frozen it. What has frozen it, and the name of the built-in default, hold nothing.
+// A template that is in use can be deleted only on request. Other templates, draft campaigns and jobs that have not
+// frozen it use it. Jobs that have frozen it, and a template with the name of the built-in default, don't keep it.
 func TestUsesOfATemplate(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
 	later := func(r *campaigns.JobRequest) {
 		r.Template, r.ScheduledAt = []byte(`{"mailer_template_name":"spring"}`), sendNow.Add(time.Hour)
 	}
-	waits, err := s.TryJob(l.ID, later) // there is no template of the name yet
+	waits, err := s.TryJob(l.ID, later) // no template has the name yet
 	s.Must(err)
 	spring := s.NewTemplate(core.TemplateInput{Name: new("spring"), BodyText: new("Hello. {{content}}")})
-	_, err = s.TryJob(l.ID, later) // freezes it
+	_, err = s.TryJob(l.ID, later) // freezes the template
 	s.Must(err)
 	within := s.NewTemplate(core.TemplateInput{Name: new("within"), Layout: new("spring"), BodyText: new("x")})
 	draft := s.NewCampaign(l, func(f *core.CampaignFields) {

@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestThemesOfATenant: names are one's own, the number is bounded, what a draft has stays, and a
-// campaign keeps its theme when that gets another name.
+// TestThemesOfATenant checks that theme names are per tenant, their number is limited, a draft's theme can't be
+// deleted, and a campaign keeps its theme when the theme is renamed.
 func TestThemesOfATenant(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	l := s.NewList()

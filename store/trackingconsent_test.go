@@ -12,7 +12,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// The ledger says when, where and to which text a subscriber has agreed to be named, and when that was withdrawn.
+// The ledger records when, where and to which text a subscriber agreed to personal tracking, and when the consent was
+// withdrawn.
 func TestConsentToTrackingInTheLedger(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	version, err := n.KeepConsentText(t.Context(), n.ListID, "I agree.", now0)
@@ -57,7 +58,7 @@ func TestConsentToTrackingInTheLedger(t *testing.T) {
 		}, at)
 		n.Must(err)
 	}
-	set(true, now0+15) // known
+	set(true, now0+15) // no change
 	set(false, now0+20)
 	set(false, now0+21)
 	set(true, now0+30)
@@ -89,7 +90,8 @@ func TestConsentToTrackingInTheLedger(t *testing.T) {
 	}
 }
 
-// An operator's file may say who has agreed elsewhere, which the ledger says; run again it changes nothing.
+// An operator's file can say who has given consent elsewhere, and the ledger records that. Importing it again changes
+// nothing.
 func TestConsentToTrackingInFiles(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	rows := []imports.ImportRow{
@@ -118,8 +120,8 @@ func TestConsentToTrackingInFiles(t *testing.T) {
 	}
 }
 
-// What a provider reports of openings names no reader who has not agreed either: neither in the recipient's marks nor
-// in what is kept of the report.
+// Opens reported by a provider don't identify subscribers without consent either: neither in the recipient's record nor
+// in the stored report.
 func TestReportsOfOpeningsNameNoReader(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.ChangeTenant(n.TenantID, core.TenantInput{TrackingConsent: new(true)})
@@ -138,7 +140,7 @@ func TestReportsOfOpeningsNameNoReader(t *testing.T) {
 			Provider: "own", Key: []byte(fmt.Sprint(seq)), JobNo: j.No, Seq: seq,
 			Event: core.ProviderEvent{TenantID: n.TenantID, Type: "open", OccurredAt: n.Time()},
 		}
-		if seq == 0 { // its mail is not known
+		if seq == 0 { // unknown email
 			r.JobNo, r.Event.Email = 0, storetest.Reader(0)
 		}
 		n.Must(n.ApplyReports(t.Context(), []core.ProviderReport{r}, n.Time()))

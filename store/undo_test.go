@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// leaver makes an address that was active on a list and has left it, and returns what its undo token says.
+// leaver creates an address that was active on a list and has unsubscribed. It returns the content of its undo token.
 func leaver(n *storetest.Seeder, email core.Email, proof string, at core.Instant) people.UndoRequest {
 	n.Helper()
 	n.At(at).Active(n.ListID, email)
@@ -28,7 +28,7 @@ func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 	if _, err := n.CanUndo(t.Context(), u, now0+20); err != nil {
 		t.Error(err)
 	}
-	for range 2 { // the second time changes nothing
+	for range 2 { // the second call changes nothing
 		sub, err := n.Undo(t.Context(), u, now0+20)
 		if err != nil || sub.Status != core.SubscriptionActive || sub.Proof != core.ProofMailed || sub.Generation != 1 {
 			t.Errorf("%+v, %v", sub, err)
@@ -50,7 +50,7 @@ func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 	}
 }
 
-// An unsubscribe that is taken back leaves the count of the job by whose mail it came, and of no other.
+// Undoing an unsubscribe reduces the count of the job whose email led to it, and of no other job.
 func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.SQL("INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.TenantID)
@@ -81,7 +81,7 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 		n.Active(n.ListID, email)
 		leave(email, 1, now0+10)
 	}
-	ann := leave("ann@example.org", 2, now0+12) // by the link of a later mail: nothing changes
+	ann := leave("ann@example.org", 2, now0+12) // through the link in a later email, which changes nothing
 	counted(2, 0)
 	for range 2 {
 		if _, err := n.Undo(t.Context(), people.UndoRequest{ListID: n.ListID, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt},
@@ -92,11 +92,11 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	}
 	leave("ann@example.org", 2, now0+30)
 	counted(1, 1)
-	n.At(now0+40).Active(n.ListID, "bob@example.org") // subscribing anew takes nothing back
+	n.At(now0+40).Active(n.ListID, "bob@example.org") // subscribing again undoes nothing
 	counted(1, 1)
 }
 
-// Nothing brings back who was switched off, complained, is suppressed, left again or asked anew.
+// An undo restores nobody who was blocked, complained, was suppressed, unsubscribed again or requested again.
 func TestUndoResurrectsNobody(t *testing.T) {
 	suppress := func(kind string) func(*storetest.Seeder, people.UndoRequest) {
 		return func(n *storetest.Seeder, _ people.UndoRequest) {
@@ -170,7 +170,8 @@ func TestUndoResurrectsNobody(t *testing.T) {
 	}
 }
 
-// Who was switched off has no way back by an undo once that is lifted: the last word was not the reader's.
+// If a block is lifted later, an earlier undo link still doesn't work, because the block came after the subscriber's
+// own action.
 func TestUndoOfADisablingThatWasLifted(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "ann@example.org")
@@ -189,7 +190,8 @@ func TestUndoOfADisablingThatWasLifted(t *testing.T) {
 	}
 }
 
-// A token that anyone may ask for leads to a notice with a way back, where it ended something; a row is written always.
+// An unsubscribe with a token that anyone can request sends a notice with an undo link if it ended a subscription. It
+// always writes a row.
 func TestNoticeOfAnUnsubscribing(t *testing.T) {
 	for _, c := range []struct {
 		name, means  string
@@ -233,8 +235,8 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 	}
 }
 
-// Rounds of subscribing, confirming by the answer and leaving send no more undo links than there are confirmations; the
-// rounds go on, and add no more rows than one a list.
+// Repeated rounds of subscribing, confirming with the token in the answer and unsubscribing send at most as many undo
+// links as there are confirmations. The rounds continue to work, and add at most one row per list.
 func TestUndoLinksAreThrottled(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	at := now0
@@ -254,7 +256,7 @@ func TestUndoLinksAreThrottled(t *testing.T) {
 	if count(store.MailQueued) != store.UndosPerListEmail || count(store.MailLeftOut) != 1 {
 		t.Errorf("one list: %d queued, %d left out", count(store.MailQueued), count(store.MailLeftOut))
 	}
-	for range store.UndosPerEmail { // each list could send one
+	for range store.UndosPerEmail { // each list could send one link
 		round(n.NewList().ID)
 	}
 	if count(store.MailQueued) != store.UndosPerEmail || count(store.MailLeftOut) != 1+store.UndosPerListEmail {

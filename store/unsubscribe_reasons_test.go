@@ -11,12 +11,12 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Who has left by one click may say why afterwards, once, by the same kind of token.
+// After a one-click unsubscribe, the person can give a reason later, once, with the same kind of token.
 func TestUnsubscribeReasonComesLater(t *testing.T) {
 	for name, c := range map[string]struct {
-		left        string // the means
-		first, then string // the reasons
-		by          string // the means of the second
+		left        string // proof of the first request
+		first, then string // reasons of both requests
+		by          string // proof of the second request
 		want        string
 	}{
 		"later":                    {core.ProofMailed, "", "too_many", core.ProofMailed, "too_many"},
@@ -43,7 +43,7 @@ func TestUnsubscribeReasonComesLater(t *testing.T) {
 	}
 }
 
-// A reason that comes after a person was switched off belongs to no earlier unsubscribe.
+// A reason given after the person was blocked is not added to an earlier unsubscribe.
 func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	u := leaver(n, "ann@example.org", core.ProofMailed, now0)
@@ -59,7 +59,7 @@ func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 	}
 }
 
-// An unsubscribe that was taken back counts for no reason; the next one does.
+// An unsubscribe that was undone doesn't count in the reasons; the next one does.
 func TestReasonsLeaveOutWhoTookItBack(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "ann@example.org")
@@ -84,7 +84,7 @@ func TestReasonsLeaveOutWhoTookItBack(t *testing.T) {
 	}
 }
 
-// Reasons with words of a leaver's own are one with those without: the newest words are shown.
+// A reason with a comment is grouped with the same reason without one, and the latest comment is shown.
 func TestReasonsHaveTheNewestWords(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	for i, reason := range []string{"other: too long", "content", "other", "", "other: no roses", "content", "other"} {

@@ -22,11 +22,11 @@ import (
 	"newsletterd/store/db"
 )
 
-// firstVersion is a database that the first version wrote, with rows in every table: unpacked into a folder of its own.
-// Passwords: "the password of ann", "the password of bob", "an operators password".
+// firstVersion returns the path of a database written by the first version, with rows in every table, unpacked into its
+// own folder. Passwords: "the password of ann", "the password of bob", "an operators password".
 func firstVersion(t *testing.T) string {
 	t.Helper()
-	must(t, db.PrepareProcess()) // before anyone opens it
+	must(t, db.PrepareProcess()) // before any other use of SQLite
 	in, err := os.Open(filepath.Join("..", "testdata", "upgrade", "v1.db.gz"))
 	must(t, err)
 	defer in.Close()
@@ -40,7 +40,7 @@ func firstVersion(t *testing.T) string {
 	return path
 }
 
-// tables reads every row of every table as text, column by column.
+// tables returns every row of every table as text, by column.
 func tables(t *testing.T, path string) map[string][]map[string]string {
 	t.Helper()
 	db, err := sqlx.Open("sqlite", "file:"+path+"?mode=ro")
@@ -68,18 +68,19 @@ func tables(t *testing.T, path string) map[string][]map[string]string {
 	return all
 }
 
-// changedByUpgrade are the tables whose old rows a migration rewrites, with what it does to them.
+// changedByUpgrade lists the tables whose existing rows a migration rewrites, with the change or the test that checks
+// it.
 var changedByUpgrade = map[string]string{
 	"schema_migration": "a row for each migration",
 	"client":           "TestScopesAfterAnUpgrade",
 	"family":           "TestScopesAfterAnUpgrade",
 }
 
-// renamedByUpgrade are the tables that a migration has given another name.
+// renamedByUpgrade maps tables that a migration renames to their new names.
 var renamedByUpgrade = map[string]string{"campaign": "campaign_copy"}
 
-// TestUpgradeFromTheFirstVersion: no row and no value of the first version is lost, the copy from before is kept, and
-// the schema is that of a fresh database.
+// TestUpgradeFromTheFirstVersion checks that no row or value of the first version is lost, that the copy from before
+// the upgrade is kept, and that the schema equals that of a new database.
 func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	path := firstVersion(t)
 	before := tables(t, path)
@@ -122,7 +123,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		if fi.Mode().Perm() != 0o600 || !strings.HasSuffix(done.Copy, filepath.Join("backup", "newsletterd.db.before-0008")) {
 			t.Errorf("%s has mode %s", done.Copy, fi.Mode())
 		}
-		if !reflect.DeepEqual(tables(t, done.Copy), before) { // a program of the first version could open it
+		if !reflect.DeepEqual(tables(t, done.Copy), before) { // the first version could still open it
 			t.Error("the copy is not what was there")
 		}
 	}
@@ -135,7 +136,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	must(t, s.Close())
 }
 
-// statements takes a migration apart. A trigger ends with END;.
+// statements splits a migration into statements. A trigger ends with END;.
 func statements(text string) (all []string) {
 	var part strings.Builder
 	for line := range strings.Lines(text) {
@@ -152,8 +153,8 @@ func statements(text string) (all []string) {
 	return all
 }
 
-// TestCrashInsideAMigration leaves the files as a kill after each statement of each migration would leave them. The
-// next start finds the old schema, never something between, and brings it to the new one.
+// TestCrashInsideAMigration leaves the files as a kill after each statement of each migration would. The next start
+// must find the old schema, never a state in between, and migrate it.
 func TestCrashInsideAMigration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: nothing for the race detector")
@@ -161,7 +162,7 @@ func TestCrashInsideAMigration(t *testing.T) {
 	must(t, db.PrepareProcess())
 	images, path := 0, filepath.Join(t.TempDir(), "fresh.db")
 	for _, m := range schema.Migrations() {
-		if m.Number == 8 { // from here on with data
+		if m.Number == 8 { // from here on, migrations have data
 			path = firstVersion(t)
 		}
 		images += crashImages(t, path, m)
@@ -171,8 +172,8 @@ func TestCrashInsideAMigration(t *testing.T) {
 	coretest.Promise(t, 17, images, 0, "stops inside migrations")
 }
 
-// crashImages runs the statements of one migration in a transaction that never commits, in small pages of cache so that
-// they reach the -wal, and opens a copy of the files after each.
+// crashImages runs the statements of one migration in a transaction that never commits, with a small page cache, which
+// forces pages into the -wal. After each statement it opens a copy of the files.
 func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 	t.Helper()
 	scratch := filepath.Join(t.TempDir(), "scratch.db")
@@ -208,7 +209,7 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 		if len(pending) == 0 || pending[0].Number != m.Number {
 			t.Errorf("inside %04d the file says that it needs %v", m.Number, pending)
 		}
-		to := m.Number // all that follow are run from there once, by the caller
+		to := m.Number // the caller runs all later migrations once
 		if os.Getenv("NEWSLETTERD_TORTURE") != "" {
 			to = 0
 		}
@@ -220,8 +221,8 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 	return n
 }
 
-// TestScopesAfterAnUpgrade: clients that stood at the default of before have today's, others keep what they have.
-// Sign-ins keep their scopes, but for those by password that no third party holds.
+// TestScopesAfterAnUpgrade checks that clients with the old default scopes get the current default, and that others
+// keep their scopes. Sign-ins keep their scopes, except password sign-ins not held by a third party.
 func TestScopesAfterAnUpgrade(t *testing.T) {
 	const was, is = "openid profile email offline_access", "openid profile email offline_access devices models.read " +
 		"models.write"

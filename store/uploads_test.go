@@ -25,7 +25,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// noise is n bytes that no compression or reuse could pass off as others.
+// noise returns n bytes that can't be compressed or deduplicated.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{1})
@@ -104,7 +104,7 @@ func TestABrokenUploadLeavesNothing(t *testing.T) {
 	}
 }
 
-// An owner has so many models, empty ones too, and all files together have so many bytes.
+// The number of models per owner, including empty ones, and the total size of all files are limited.
 func TestModelsAreBounded(t *testing.T) {
 	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
 	owner, other := s.NewCaller("o@a.co"), s.NewCaller("p@a.co")
@@ -179,7 +179,7 @@ func TestAnUploadIsInvisibleUntilItIsWhole(t *testing.T) {
 	drained(s)
 }
 
-// TestUploadsAtOnceStayWithinTheOwnersRoom lets 8 uploads of 2 MiB race for 9 MiB.
+// TestUploadsAtOnceStayWithinTheOwnersRoom runs 8 concurrent uploads of 2 MiB with space for 9 MiB.
 func TestUploadsAtOnceStayWithinTheOwnersRoom(t *testing.T) {
 	s := storetest.Seed(t, nil).At(10)
 	owner := s.NewCaller("o@a.co")
@@ -224,8 +224,8 @@ func TestADownloadEndsWhenItsModelGoes(t *testing.T) {
 	}
 }
 
-// TestAnUploadThatItsProcessForgotGoes shows how the uploads of a process that is gone end: a daemon's with the
-// next start, a command's after a while.
+// TestAnUploadThatItsProcessForgotGoes checks how the uploads of a process that ended are removed: a daemon's at the
+// next start, a command's after some time.
 func TestAnUploadThatItsProcessForgotGoes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := storetest.Seed(t, storetest.OpenAt(t, path)).At(10)
@@ -254,14 +254,14 @@ func TestAnUploadThatItsProcessForgotGoes(t *testing.T) {
 	drained(s)
 }
 
-// TestUploadChild is no test but the victim of the next one.
+// TestUploadChild is not a test: it runs the process that the next test kills.
 func TestUploadChild(t *testing.T) {
 	path := os.Getenv("STORE_UPLOAD_CHILD")
 	if path == "" {
 		t.Skip("the victim of TestKillDuringAnUploadLeavesNothing")
 	}
 	file, in := io.Pipe()
-	go func() { // says when a chunk has gone
+	go func() { // reports each chunk that was sent
 		for chunk := make([]byte, files.ChunkSize); ; fmt.Println("chunk") {
 			if _, err := in.Write(chunk); err != nil {
 				return
@@ -301,7 +301,7 @@ func TestKillDuringAnUploadLeavesNothing(t *testing.T) {
 	}
 }
 
-// Files fill the -wal at once: it is moved into the file in smaller steps then, since everyone waits for each.
+// Uploads fill the -wal quickly. Checkpoints therefore run in smaller steps, because everyone waits for each.
 func TestUploadsMakeSmallCheckpoints(t *testing.T) {
 	s := storetest.Seed(t, nil).At(10)
 	if _, err := s.TryModel(s.NewCaller("o@a.co").UserID, core.ModelInput{Name: "m"},

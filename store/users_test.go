@@ -133,7 +133,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// Deleting a user leaves nothing, and nothing of others goes.
+// Deleting a user removes everything of that user and nothing of others.
 func TestDeleteUser(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	ctx := t.Context()
