@@ -34,7 +34,7 @@ func TestSuppressAndLift(t *testing.T) {
 				Email: "ann@EXAMPLE.org", TenantID: n.TenantID, Reason: "asked", DisabledBy: "desk",
 				OccurredAt: now0 + 5,
 			}
-			want := []string{"disabled", "suppressed", "suppressed"} // one from the tenant, one from the list's subscriber
+			want := []string{"disabled", "suppressed", "suppressed"} // one of the tenant, one of the list's subscriber
 			if everywhere {
 				d.TenantID, want = "", []string{"disabled", "suppressed"}
 			}
@@ -208,7 +208,7 @@ func TestSetSuppressionReason(t *testing.T) {
 		want   []string
 		rows   int
 	}{
-		{n.TenantID, []string{"first", "1", "1"}, 2}, // disabled for all tenants, disabled and suppressed for this tenant
+		{n.TenantID, []string{"first", "1", "1"}, 2}, // disabled for all tenants, disabled and suppressed for one
 		{"", []string{"2", "2", "2"}, 3},
 	} {
 		reason := c.want[2]

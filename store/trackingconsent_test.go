@@ -156,8 +156,8 @@ func TestReportsOfOpeningsNameNoReader(t *testing.T) {
 	}
 }
 
-// Who confirms one request agrees to nothing that only another one asks for, which a stranger may have sent since; nor
-// does an operator's file that makes a subscriber active.
+// Confirming one request doesn't give the consent of another request, which a stranger may have sent since. An
+// operator's file that activates a subscriber doesn't either.
 func TestOnlyWhatIsConfirmedAgrees(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	agrees := func(email core.Email) bool {
