@@ -91,7 +91,7 @@ func (s *story) subscriptions() {
 	undo := people.UndoRequest{ListID: s.list, SubscriptionID: left.ID, LeftAt: left.ChangedAt}
 	s.op("CanUndo", func() error { return onlyErr(s.CanUndo(ctx, undo, now0+40)) })
 	s.op("Undo", func() error { return onlyErr(s.Undo(ctx, undo, now0+40)) })
-	s.op("Unsubscribe", func() error { // a token of nobody
+	s.op("Unsubscribe", func() error { // a token of no one
 		_, err := s.Unsubscribe(ctx, leaving("nobody@example.org", core.ProofResponse), now0+30)
 		if errors.Is(err, core.ErrSubscriptionNotFound) {
 			err = nil

@@ -20,7 +20,7 @@ func TestSetFieldsDuringAnotherChange(t *testing.T) {
 		}
 		hold, failed := make(chan struct{}), make(chan error, 3)
 		for _, change := range []func() error{
-			// the others wait behind it
+			// the others wait for it
 			func() error {
 				_, err := n.UpdateTenant(t.Context(), n.TenantID, "test",
 					func(*core.Tenant) error { <-hold; return nil })

@@ -111,7 +111,7 @@ func TestRetriesAndTheirCampaigns(t *testing.T) {
 	}
 }
 
-// A retry that can reach nobody is refused with the reason.
+// A retry that can reach no one is refused with the reason.
 func TestRetriesOfNobodyAreRefused(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

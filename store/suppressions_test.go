@@ -104,7 +104,7 @@ func TestLiftForOneTenant(t *testing.T) {
 	}
 }
 
-// Pages skip nobody, even if an address has rows of several tenants at the end of a page.
+// Pages skip no one, even if an address has rows of several tenants at the end of a page.
 func TestSuppressedPages(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	for i := range 5 {

@@ -96,7 +96,7 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	counted(1, 1)
 }
 
-// An undo restores nobody who was blocked, complained, was suppressed, unsubscribed again or requested again.
+// An undo restores no one who was blocked, complained, was suppressed, unsubscribed again or requested again.
 func TestUndoResurrectsNobody(t *testing.T) {
 	suppress := func(kind string) func(*storetest.Seeder, people.UndoRequest) {
 		return func(n *storetest.Seeder, _ people.UndoRequest) {

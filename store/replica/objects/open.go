@@ -19,13 +19,12 @@ import (
 //	s3://bucket/path?endpoint=https://s3.example.org&region=eu-1&path-style=true&keys=instance
 //	file:///abs/path
 //
-// Without an endpoint it is at Amazon S3, where the region is needed. With keys=instance the keys are those of the role
-// of the EC2 instance. Else env is asked for them, in this order: NEWSLETTERD_REPLICA_ACCESS_KEY_ID and
-// NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the role of
-// AWS_ROLE_ARN for the token in AWS_WEB_IDENTITY_TOKEN_FILE. Keys of a role are renewed five minutes before they end.
-// env has AWS_REGION where the address has no region. A storage is not connected with yet; a folder must be there, and
-// is left as it is. Errors name what is wrong with the address, and no
-// secret.
+// Without an endpoint, the bucket is at Amazon S3, which requires the region. With keys=instance, Open uses the keys of
+// the role of the EC2 instance. Otherwise env looks up the keys, in this order: NEWSLETTERD_REPLICA_ACCESS_KEY_ID and
+// NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the role in
+// AWS_ROLE_ARN with the token in AWS_WEB_IDENTITY_TOKEN_FILE. Keys of a role are renewed five minutes before they
+// expire. If the address has no region, AWS_REGION applies. Open doesn't connect to a storage. A folder must exist, and
+// Open leaves it unchanged. Errors name the problem in the address, and contain no secret.
 func Open(rawURL string, env func(string) string) (Bucket, error) {
 	u, err := parse(rawURL)
 	if err != nil {
