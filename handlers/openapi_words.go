@@ -62,15 +62,14 @@ var sampleNumbers = map[string]int{
 
 // fieldWords say what a field means, by its name.
 var fieldWords = map[string]string{
-	"id":          "ID of the record",
-	"tenant_id":   "ID of the tenant",
-	"list_id":     "ID of the newsletter list",
-	"segment_id":  "ID of a segment of the tenant",
-	"email":       "Email address; case is kept but ignored when comparing",
-	"preferences": "Custom fields of the subscriber, available as placeholders",
-	"source":      "Where the subscription came from, for the consent history",
-	"confirm_token": "Token from the emailed link; whether it also confirms the subscription depends on the " +
-		"list's settings",
+	"id":                    "ID of the record",
+	"tenant_id":             "ID of the tenant",
+	"list_id":               "ID of the newsletter list",
+	"segment_id":            "ID of a segment of the tenant",
+	"email":                 "Email address; case is kept but ignored when comparing",
+	"preferences":           "Custom fields of the subscriber, available as placeholders",
+	"source":                "Where the subscription came from, for the consent history",
+	"confirm_token":         "Confirms the subscription if the list's confirm_token setting allows it",
 	"token":                 "Token from the emailed link",
 	"status":                "Status of the record",
 	"created_at":            "Creation time",
