@@ -14,7 +14,7 @@ import (
 	"newsletterd/store"
 )
 
-// advise logs what is allowed and rarely meant, once at the start.
+// advise logs warnings once at the start about settings that are allowed but rarely intended.
 func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.Logger) error {
 	if readableByOthers(cfg) {
 		log.Warn("others can read the configuration file, but it contains secrets; run chmod 600 on it",
@@ -52,7 +52,7 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 	return nil
 }
 
-// liveLists counts the lists whose token in the answer confirms, and names the first.
+// liveLists counts the lists that return a confirming token in the answer, and returns the names of the first ones.
 func liveLists(ctx context.Context, cfg *config.Config, s *store.Store) (live int, names []string, err error) {
 	lists, err := cli.Pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
 		return s.Lists(ctx, nil, true, page)
@@ -74,8 +74,8 @@ func public(cfg *config.Config) bool {
 	return !config.IsLoopback(host)
 }
 
-// unlistedProxy reports whether a proxy must stand in front of the daemon, for it listens on loopback or speaks no
-// https itself, and none is trusted.
+// unlistedProxy reports whether the daemon needs a proxy in front of it, because it listens on loopback or doesn't
+// speak https itself, but no proxy is trusted.
 func unlistedProxy(cfg *config.Config) bool {
 	if !public(cfg) || len(cfg.Server.TrustedProxies) > 0 {
 		return false
@@ -85,7 +85,7 @@ func unlistedProxy(cfg *config.Config) bool {
 	return config.IsLoopback(host) || scheme == "https" && !cfg.HTTPS()
 }
 
-// readableByOthers reports whether the configuration file holds a secret and others may read it.
+// readableByOthers reports whether the configuration file holds a secret and other users can read it.
 func readableByOthers(cfg *config.Config) bool {
 	if !cfg.SecretInFile() {
 		return false

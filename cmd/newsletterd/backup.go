@@ -79,8 +79,8 @@ another machine serves.
 	}
 }
 
-// checkBackup returns what is wrong with a backup that is to take the place of what a replica has. Without one Restore
-// finds it.
+// checkBackup returns an error if a backup that would replace the contents of a replica is damaged. Without a replica,
+// Restore checks the backup.
 func checkBackup(c *cli.Context, cfg *config.Config, log *slog.Logger) error {
 	if cfg.Replica.URL == "" {
 		return nil
@@ -92,8 +92,9 @@ func checkBackup(c *cli.Context, cfg *config.Config, log *slog.Logger) error {
 	return err
 }
 
-// mayRestore returns an error where there is no backup, or where it would take the place of what a replica has, though
-// --database names another file than the one that is kept there: who only looks at a backup does not mean that.
+// mayRestore returns an error if there is no backup. It also returns one if the backup would replace the contents of a
+// replica although --database names a different file than the one kept there: that caller only wants to look at a
+// backup.
 func mayRestore(c *cli.Context, cfg *config.Config) error {
 	if _, err := os.Stat(c.String("from")); err != nil {
 		return err
@@ -106,7 +107,7 @@ func mayRestore(c *cli.Context, cfg *config.Config) error {
 		cfg.Database.Path)
 }
 
-// settleHome holds the jobs of a file that is not where it was at the last start, and says so as long as any is held.
+// settleHome holds the jobs of a database file that has moved since the last start, and logs that while any are held.
 func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Logger) error {
 	away, err := s.SettleHome(ctx, takeOver, now())
 	if err != nil {
@@ -123,8 +124,8 @@ func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Lo
 	return err
 }
 
-// checkedFirst is the size in bytes of the largest database that is checked before the daemon listens, which takes a
-// few tenths of a second.
+// checkedFirst is the size in bytes of the largest database that is checked before the daemon listens. The check takes
+// a few tenths of a second.
 const checkedFirst = 32 << 20
 
 // checkAfterCrash looks for damage if the process before this one did not close the database. It refuses a damaged

@@ -18,9 +18,9 @@ import (
 	"newsletterd/worker"
 )
 
-// bounced is what a mail that came back was good for.
+// bounced is the result of processing a bounce message.
 type bounced struct {
-	Reports int `json:"reports"` // that were about a mail of ours
+	Reports int `json:"reports"` // about an email that we sent
 }
 
 func (p *program) bounceCommand() *cli.Command {
@@ -31,7 +31,7 @@ func (p *program) bounceCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		_, _ = io.Copy(io.Discard, p.In) // or the mail server takes the closed pipe for a failure
+		_, _ = io.Copy(io.Discard, p.In) // otherwise the mail server treats the closed pipe as a failure
 		keys, err := parts.NewMailKeys(c.Context, s)
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ In Postfix, for the domain of mail.bounce_domain:
 	return c
 }
 
-// bounceListener takes mails that come back by LMTP; nil where [bounce] listen is empty.
+// bounceListener receives bounce messages over LMTP. It is nil if [bounce] listen is empty.
 type bounceListener struct {
 	listener net.Listener
 	server   *report.BounceServer

@@ -30,12 +30,12 @@ import (
 	"newsletterd/worker"
 )
 
-// daemon is everything that serves, built and not yet running.
+// daemon holds everything that serves, after it is built and before it runs.
 type daemon struct {
 	cfg       *config.Config
 	log       *slog.Logger
 	store     *store.Store
-	standby   *standby // until the listener is the daemon's; nil: no replica
+	standby   *standby // until the daemon takes over the listener; nil: no replica
 	listener  net.Listener
 	clients   *connections
 	certs     *certificates // of the listener; nil: plain http
@@ -45,7 +45,7 @@ type daemon struct {
 	keys      parts.MailKeys
 	handler   *handlers.Handler
 	server    *http.Server
-	workers   *worker.Group // what claims and sends
+	workers   *worker.Group // loops that claim and send
 	keepers   *worker.Group // housekeeping, which stops last
 	tracker   *worker.Tracker
 	registry  *prometheus.Registry
@@ -53,8 +53,8 @@ type daemon struct {
 	bounces   *bounceListener // nil: off
 }
 
-// build opens and wires everything. Production and tests call it alike; a port 0 is possible everywhere. What was
-// opened is closed again if it fails.
+// build opens and wires everything, in production and in tests. Every port can be 0. If build fails, it closes what it
+// opened.
 func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon, err error) {
 	d := &daemon{cfg: cfg, log: log}
 	defer func() {
@@ -91,7 +91,7 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 		return nil, err
 	}
 	if cfg.Server.PublicURL == "" && strings.HasSuffix(cfg.Server.Listen, ":0") {
-		cfg.Server.Listen = d.listener.Addr().String() // the port that links must name
+		cfg.Server.Listen = d.listener.Addr().String() // links must name this port
 	}
 	d.registry = newRegistry(d.store, cfg)
 	if err := d.wire(ctx); err != nil {
@@ -112,7 +112,7 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 	return d, err
 }
 
-// wire makes handlers and workers over the store.
+// wire creates handlers and workers on top of the store.
 func (d *daemon) wire(ctx context.Context) (err error) {
 	if d.auth, err = auth.New(ctx, d.store, parts.AuthConfig(d.cfg), now()); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 	return d.wireWorkers(ctx)
 }
 
-// abandon closes what a failed build has opened.
+// abandon closes what a failed build opened.
 func (d *daemon) abandon() {
 	d.standby.abandon()
 	if d.listener != nil {
@@ -186,7 +186,8 @@ func storeOptions(cfg *config.Config, log *slog.Logger) (db.Options, error) {
 
 const masterKeyBytes = 32
 
-// masterKey reads the key that seals secrets at rest; nil where there is none. A file that others may read is refused.
+// masterKey reads the key that seals secrets at rest. It returns nil if no file is named and an error if other users
+// can read the file.
 func masterKey(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -236,7 +237,7 @@ func (d *daemon) listen() (err error) {
 	return err
 }
 
-// proxies turns addresses and ranges, which check has looked at, into ranges.
+// proxies parses addresses and ranges, which check has validated, into ranges.
 func proxies(words []string) []netip.Prefix {
 	var out []netip.Prefix
 	for _, w := range words {

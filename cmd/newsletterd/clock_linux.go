@@ -2,7 +2,7 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// clockSynced asks the kernel whether a time service keeps the clock (adjtimex(2)).
+// clockSynced asks the kernel whether a time service synchronizes the clock (adjtimex(2)).
 func clockSynced() (synced, known bool) {
 	var t unix.Timex
 	if _, err := unix.Adjtimex(&t); err != nil {

@@ -2,5 +2,5 @@
 
 package main
 
-// clockSynced knows nothing of time services here.
+// clockSynced can't detect time services on this system.
 func clockSynced() (synced, known bool) { return false, false }

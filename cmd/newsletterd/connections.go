@@ -16,27 +16,27 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ownFiles is how many files the daemon keeps for what is no connection of a client: the database, relays, receivers of
-// webhooks.
+// ownFiles is the number of open files that the daemon reserves for anything but client connections: the database,
+// relays, webhook endpoints.
 const ownFiles = 512
 
-// connections bounds how many clients are connected at once, so that a crowd costs neither memory without end nor the
-// files that the database and the relay need. Beyond the bound the one that has waited longest for a next request is
-// closed (as RFC 9112 section 9.3 allows at any time); where all are at work, new ones wait in the queue of the kernel.
-// Of one address there may be fewer, so that no client alone makes all others wait: beyond, a new one is refused before
-// anything is read.
+// connections limits how many clients are connected at the same time. So a crowd can't use unlimited memory, or the
+// files that the database and the relay need. Beyond the limit, the connection that has been idle longest is closed,
+// which RFC 9112 section 9.3 allows at any time. If all are busy, new ones wait in the kernel's queue. The limit per
+// address is lower, so one client can't make all others wait. A new connection beyond it is refused before anything is
+// read.
 type connections struct {
 	most    int
-	each    int              // of one address; 0: no bound
-	proxies []netip.Prefix   // whose connections are those of many
-	told    func(netip.Addr) // of an address that is refused
+	each    int              // per address; 0: no limit
+	proxies []netip.Prefix   // their connections belong to many clients
+	told    func(netip.Addr) // called with an address that is refused
 
 	mu      sync.Mutex
-	changed *sync.Cond // some connection ended or waits, or a listener was closed
+	changed *sync.Cond // a connection ended or became idle, or a listener was closed
 	open    int
-	idle    queue.List // of net.Conn, the one that waits longest first
+	idle    queue.List // of net.Conn, longest idle first
 	place   map[net.Conn]*queue.Element
-	closed  map[net.Conn]bool // by us, and no longer counted in open
+	closed  map[net.Conn]bool // closed by us, and no longer counted in open
 	of      map[netip.Addr]int
 	refused int
 	toldAt  time.Time
@@ -51,8 +51,8 @@ func newConnections(most int) *connections {
 	return c
 }
 
-// configuredConnections bounds connections as the configuration says, in proportion where the limit of open files
-// allows fewer.
+// configuredConnections limits connections as configured, or to proportionally fewer if the limit of open files
+// requires it.
 func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 	c := newConnections(mostConnections(cfg.MaxConnections, log))
 	c.proxies = proxies(cfg.TrustedProxies)
@@ -66,7 +66,7 @@ func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 	return c
 }
 
-// mostConnections is what is configured, or what the limit of open files leaves.
+// mostConnections returns the configured number, or fewer if the limit of open files requires it.
 func mostConnections(configured int, log *slog.Logger) int {
 	files := maxFiles()
 	if left := max(files-ownFiles, files/2); left < configured {
@@ -77,7 +77,7 @@ func mostConnections(configured int, log *slog.Logger) int {
 	return configured
 }
 
-// maxFiles is how many files this process may have open; the Go runtime has raised the soft limit to the hard one.
+// maxFiles returns how many files this process can open. The Go runtime has raised the soft limit to the hard one.
 func maxFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -111,7 +111,7 @@ func (c *connections) state(conn net.Conn, now http.ConnState) {
 	}
 }
 
-// count counts a connection in, or out by -1.
+// count adds n to the count of conn: 1 or -1.
 func (c *connections) count(conn net.Conn, n int) {
 	c.open += n
 	key := c.key(conn)
@@ -123,7 +123,7 @@ func (c *connections) count(conn net.Conn, n int) {
 	}
 }
 
-// key is what the connections of one address are counted under; invalid for those that have no bound.
+// key returns the address that a connection counts for. It is invalid if the connection has no limit per address.
 func (c *connections) key(conn net.Conn) netip.Addr {
 	peer, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if c.each == 0 || !ok {
@@ -138,10 +138,10 @@ func (c *connections) key(conn net.Conn) netip.Addr {
 	return web.AddressKey(a)
 }
 
-// toldEvery is how often the log tells of addresses that have too many connections.
+// toldEvery is the interval at which the log names addresses with too many connections.
 const toldEvery = time.Minute
 
-// admits reports whether the address of a new connection may have one more.
+// admits reports whether the address of a new connection can have one more.
 func (c *connections) admits(conn net.Conn) bool {
 	key := c.key(conn)
 	if !key.IsValid() {
@@ -162,7 +162,7 @@ func (c *connections) admits(conn net.Conn) bool {
 	return !full
 }
 
-// room returns when one more connection may come in, or done says that none will.
+// room waits until there is room for one more connection or done is true.
 func (c *connections) room(done *bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +178,7 @@ func (c *connections) room(done *bool) {
 		c.closed[conn] = true
 		c.count(conn, -1)
 		if under, ok := conn.(interface{ NetConn() net.Conn }); ok {
-			conn = under.NetConn() // a goodbye by TLS might have to wait for the client
+			conn = under.NetConn() // a TLS close could block on the client
 		}
 		_ = conn.Close()
 	}
@@ -209,7 +209,7 @@ func (c *connections) register(reg *prometheus.Registry) {
 	)
 }
 
-// boundedListener takes a connection when there is room for it. Its server's ConnState must be connections.state.
+// boundedListener accepts a connection when there is room for it. The server's ConnState must be connections.state.
 type boundedListener struct {
 	net.Listener
 	*connections
@@ -228,7 +228,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			return conn, err
 		}
 		if abrupt, ok := conn.(interface{ SetLinger(sec int) error }); ok {
-			_ = abrupt.SetLinger(0) // by a reset, which leaves nothing behind in the kernel
+			_ = abrupt.SetLinger(0) // close by a reset, which leaves no state in the kernel
 		}
 		_ = conn.Close()
 	}

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store"
 )
 
-// dnsRecord is a record that receivers of mail look for.
+// dnsRecord is a DNS record that receiving mail servers check.
 type dnsRecord struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"` // A, TXT, MX, PTR
@@ -22,7 +22,7 @@ type dnsRecord struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// records are those that a new installation needs.
+// records returns the DNS records that a new installation needs.
 func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store) ([]dnsRecord, error) {
 	keys, err := dkimRecords(ctx, db, s.Domain)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store
 	), nil
 }
 
-// domainDNS is how the records of sender domains are looked at.
+// domainDNS returns the options for looking up the records of sender domains.
 func domainDNS(cfg *config.Config) tenants.DNSOptions {
 	r := parts.Resolver(cfg.Mail.DNSServer)
 	o := tenants.DNSOptions{
@@ -65,7 +65,7 @@ func domainDNS(cfg *config.Config) tenants.DNSOptions {
 	}
 	if cfg.Mail.Transport == "smtp" {
 		m := core.SPFMechanism(cfg.Mail.SMTP.Host)
-		if _, host := config.SplitOrigin(cfg.Origin()); m == "" && public(cfg) { // by a relay on the same machine
+		if _, host := config.SplitOrigin(cfg.Origin()); m == "" && public(cfg) { // the relay is on the same machine
 			m = core.SPFMechanism(host)
 		}
 		if m != "" {
@@ -75,7 +75,7 @@ func domainDNS(cfg *config.Config) tenants.DNSOptions {
 	return o
 }
 
-// spfRecord names the machines that may send for the domain (RFC 7208).
+// spfRecord names the machines that are allowed to send for the domain (RFC 7208).
 func spfRecord(cfg *config.Config) string {
 	host := cfg.Mail.SMTP.Host
 	if cfg.Mail.Transport != "smtp" || config.IsLoopback(host) {
@@ -97,7 +97,7 @@ func spfWhy(cfg *config.Config) string {
 	return "the machines that send for the domain"
 }
 
-// dmarcRecord asks for reports where they can go: to an address below the same domain (RFC 7489 section 7.1).
+// dmarcRecord requests reports if they can be delivered: to an address in the same domain (RFC 7489 section 7.1).
 func dmarcRecord(domain string, reports core.Email) string {
 	at := reports.Domain()
 	if at == domain || strings.HasSuffix(domain, "."+at) {
@@ -106,7 +106,7 @@ func dmarcRecord(domain string, reports core.Email) string {
 	return "v=DMARC1; p=none"
 }
 
-// dkimRecords are those of the keys that sign mails from a domain.
+// dkimRecords returns the records of the keys that sign emails from a domain.
 func dkimRecords(ctx context.Context, db *store.Store, domain string) ([]dnsRecord, error) {
 	keys, err := cli.Pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
 		return db.DKIMKeys(ctx, nil, true, page)

@@ -28,10 +28,10 @@ type doctor struct {
 	ctx      context.Context
 	cfg      *config.Config
 	store    *store.Store
-	resolver *net.Resolver // nil: no look at DNS
+	resolver *net.Resolver // nil: DNS is not checked
 	runs     bool          // a daemon serves the database
-	daemon   bool          // it is this process
-	waits    bool          // it is a standby, or starts
+	daemon   bool          // this process is the daemon
+	waits    bool          // the daemon is a standby, or starting
 	env      func(string) string
 	all      []core.Finding
 }
@@ -76,7 +76,7 @@ func (d *doctor) fault(check, advice, format string, args ...any) {
 	d.add(check, core.LevelFault, advice, format, args...)
 }
 
-// examine looks at everything that can be looked at: without a usable configuration that is the configuration alone.
+// examine runs all checks. Without a usable configuration it only checks the configuration.
 func (d *doctor) examine(c *cli.Context) (err error) {
 	if d.cfg, err = d.p.Config(c); err != nil {
 		faults, ok := errors.AsType[config.Faults](err)
@@ -97,7 +97,7 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 	if err == nil {
 		o.Mode = db.Command
 		if d.cfg.Replica.URL != "" && (!db.DaemonRuns(o.Path) || db.DaemonWaits(o.Path)) {
-			o.ReadOnly = errLooks // else the replica would not know the file again that a kill has left
+			o.ReadOnly = errLooks // otherwise the replica would not recognize the file after a kill
 		}
 		d.waits = d.cfg.Replica.URL != "" && db.DaemonWaits(o.Path)
 		d.store, err = store.Open(d.ctx, o)
@@ -117,7 +117,7 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 	return nil
 }
 
-// look looks at all that a usable configuration leads to.
+// look runs all checks that need a usable configuration.
 func (d *doctor) look() {
 	d.permissions()
 	d.clock()
@@ -137,7 +137,7 @@ func (d *doctor) look() {
 	d.senderDomains()
 }
 
-// findings are what doctor says of the running daemon.
+// findings returns what doctor finds about the running daemon.
 func (d *daemon) findings(ctx context.Context, dns bool) []core.Finding {
 	look := &doctor{ctx: ctx, cfg: d.cfg, store: d.store, daemon: true, env: os.Getenv}
 	if dns {
@@ -189,5 +189,5 @@ func printFindings(w io.Writer, all []core.Finding) error {
 	return err
 }
 
-// timeLimit bounds each question to another machine.
+// timeLimit limits each request to another machine.
 const timeLimit = 10 * time.Second

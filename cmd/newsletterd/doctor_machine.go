@@ -24,7 +24,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// permissions looks at who may read the files that hold secrets or addresses.
+// permissions checks who can read the files that hold secrets or addresses.
 func (d *doctor) permissions() {
 	open := []string{}
 	for _, f := range []string{
@@ -53,7 +53,7 @@ func (d *doctor) permissions() {
 	}
 }
 
-// clock asks the kernel whether something keeps the time.
+// clock asks the kernel whether a time service synchronizes the clock.
 func (d *doctor) clock() {
 	switch synced, known := clockSynced(); {
 	case !known:
@@ -67,7 +67,7 @@ func (d *doctor) clock() {
 	}
 }
 
-// database looks at the file, its disk, the snapshot and the records in it.
+// database checks the file, its disk, the snapshot and the records in it.
 func (d *doctor) database() {
 	o, err := d.store.Overview(d.ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *doctor) database() {
 			"%d events could not be delivered to webhook endpoints", e.Dead)
 	}
 	if o.Mails.Failed > 0 {
-		last, _ := d.store.LastRefusal(d.ctx) // the count alone is worth the line
+		last, _ := d.store.LastRefusal(d.ctx) // the count is worth the line even without it
 		d.warn("mails", "newsletterd admin mail list --state failed; for one person: newsletterd why --email ADDRESS",
 			"%s failed in the last 30 days, most recently: %s", cli.Counted(o.Mails.Failed, "transactional email"), last)
 	}
@@ -118,7 +118,7 @@ func (d *doctor) database() {
 	d.origins()
 }
 
-// origins looks for a proxy that is not trusted, whose clients all count as one address.
+// origins looks for a proxy that is not trusted. All its clients count as one address.
 func (d *doctor) origins() {
 	if d.cfg.Limits.SubscribePerAddress == 0 {
 		return
@@ -166,7 +166,7 @@ func (d *doctor) disk(free, total, database int64, readOnly bool) {
 		d.cfg.Send.MaxUnrecorded, sendCeiling(d.cfg.Send.MaxUnrecorded, fsync))
 }
 
-// fsyncTime is the median of a few small synced writes in a folder.
+// fsyncTime returns the median time of a few small synced writes in a folder.
 func fsyncTime(folder string) (time.Duration, error) {
 	f, err := os.CreateTemp(folder, ".doctor.*")
 	if err != nil {
@@ -189,8 +189,9 @@ func fsyncTime(folder string) (time.Duration, error) {
 	return took[len(took)/2], nil
 }
 
-// sendCeiling is how many mails a second a window allows: it empties once in about 2.2 commits and the work on its
-// mails. The two figures fit what was measured with windows of 16, 64 and 256 at an fsync of 0.15, 1.15 and 4.15 ms.
+// sendCeiling returns how many emails a second a window allows. A window empties once per about 2.2 commits plus the
+// work on its emails. Both figures fit measurements with windows of 16, 64 and 256 at an fsync of 0.15, 1.15 and 4.15
+// ms.
 func sendCeiling(window int, fsync time.Duration) int {
 	const perMail = 17 * time.Microsecond
 	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail
@@ -215,7 +216,7 @@ func (d *doctor) snapshot() {
 	}
 }
 
-// changedSince reports whether the file was written to: an idle database needs no new snapshot.
+// changedSince reports whether the file was written to after an instant. An idle database needs no new snapshot.
 func (d *doctor) changedSince(at core.Instant) bool {
 	for _, end := range []string{"", "-wal"} {
 		if fi, err := os.Stat(d.store.Path() + end); err == nil && fi.ModTime().Sub(at.Time()) > time.Minute {
@@ -240,7 +241,7 @@ func (d *doctor) lists() {
 	}
 }
 
-// ports looks whether the daemon answers, or could listen.
+// ports checks that the daemon answers, or that it could listen.
 func (d *doctor) ports() {
 	for _, l := range []struct{ key, addr string }{
 		{"server.listen", d.cfg.Server.Listen},
@@ -295,7 +296,7 @@ func (d *doctor) listens(key, addr string) {
 	d.ok("ports", "%s: %s is free", key, addr)
 }
 
-// reachable is an address to connect to for one that is listened on.
+// reachable returns an address to connect to for one that the daemon listens on.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
@@ -304,11 +305,11 @@ func reachable(addr string) string {
 	return addr
 }
 
-// health asks the running daemon.
+// health checks the health report of the running daemon.
 func (d *doctor) health() {
 	h, err := askHealth(d.ctx, d.cfg)
 	switch status := fmt.Sprintf("%d %s", h.Code, http.StatusText(h.Code)); {
-	case err != nil: // answers said so
+	case err != nil: // answers has reported it
 	case d.waits && h.Code == http.StatusServiceUnavailable:
 		d.ok("health", "the daemon responds %s: it is a standby or starting", status)
 	case h.Code != http.StatusOK:
@@ -321,7 +322,7 @@ func (d *doctor) health() {
 	}
 }
 
-// certificate looks at the files of [server].
+// certificate checks the certificate files of [server].
 func (d *doctor) certificate() {
 	c := d.cfg.Server
 	if c.TLSCert == "" {
@@ -366,7 +367,7 @@ func (d *doctor) leaf(leaf *x509.Certificate) {
 	}
 }
 
-// passkeys looks for those that were made for another host than that of public_url: browsers don't offer them any more.
+// passkeys looks for passkeys that were created for a different host than public_url's. Browsers no longer offer them.
 func (d *doctor) passkeys() {
 	hosts, err := d.store.PasskeyHosts(d.ctx)
 	if err != nil {

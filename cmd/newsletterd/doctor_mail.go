@@ -18,7 +18,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// ownServer takes the mail server of the database for that of the configuration where that leaves it open.
+// ownServer uses the mail server from the database if the configuration leaves it open.
 func (d *doctor) ownServer() {
 	if d.store == nil || !d.cfg.ServerInDatabase() {
 		return
@@ -39,7 +39,7 @@ func (d *doctor) ownServer() {
 	d.cfg = &cfg
 }
 
-// relay signs in where mails go.
+// relay signs in to the mail server that emails are sent through.
 func (d *doctor) relay() {
 	c := d.cfg.Mail
 	if c.Transport == "directory" {
@@ -85,7 +85,7 @@ func relayAdvice(err error) string {
 	}
 }
 
-// sendingDomains are the domains that mails claim to come from.
+// sendingDomains returns the domains of the sender addresses.
 func (d *doctor) sendingDomains() (domains []string) {
 	add := func(address string) {
 		_, domain, _ := strings.Cut(address, "@")
@@ -100,7 +100,7 @@ func (d *doctor) sendingDomains() (domains []string) {
 	return domains
 }
 
-// tenants are all of them; check is what they are read for.
+// tenants returns all tenants. check names the check that reads them.
 func (d *doctor) tenants(check string) []core.Tenant {
 	if d.store == nil {
 		return nil
@@ -114,7 +114,7 @@ func (d *doctor) tenants(check string) []core.Tenant {
 	return tenants
 }
 
-// postal looks for tenants whose newsletters do not say where they come from.
+// postal looks for tenants whose newsletters don't state a postal address.
 func (d *doctor) postal() {
 	var without []string
 	for _, t := range d.tenants("postal address") {
@@ -129,8 +129,8 @@ func (d *doctor) postal() {
 	}
 }
 
-// senderDomains counts the domains of tenants and, where DNS is asked, looks for the records that verified them. A
-// record that is gone ends nothing.
+// senderDomains counts the sender domains of tenants. If DNS is checked, it also looks for the records that verified
+// them. A domain stays verified if its record is gone.
 func (d *doctor) senderDomains() {
 	if d.store == nil {
 		return
@@ -168,7 +168,7 @@ func (d *doctor) senderDomains() {
 	}
 }
 
-// proof looks for the record that has verified a domain.
+// proof looks for the record that verified a domain.
 func (d *doctor) proof(s core.SenderDomain) {
 	if d.resolver == nil || s.VerifiedBy != core.VerifiedByDNS {
 		return
@@ -183,7 +183,7 @@ func (d *doctor) proof(s core.SenderDomain) {
 	}
 }
 
-// dns looks at the records that receivers of mail judge by.
+// dns checks the records that receiving mail servers look at.
 func (d *doctor) dns() {
 	ctx, cancel := context.WithTimeout(d.ctx, 3*timeLimit)
 	defer cancel()
@@ -208,7 +208,7 @@ func (d *doctor) dns() {
 	d.ptr(ctx)
 }
 
-// texts are the TXT records of a name that begin with a word.
+// texts returns the TXT records of a name that start with begin.
 func (d *doctor) texts(ctx context.Context, name, begin string) ([]string, error) {
 	all, err := d.resolver.LookupTXT(ctx, name)
 	if notFound(err) {
@@ -254,7 +254,7 @@ func (d *doctor) dmarc(ctx context.Context, domain string) {
 		"%s has no DMARC record; Gmail and Yahoo require one", domain)
 }
 
-// dkim compares the keys that the database has with what DNS tells of them.
+// dkim compares the keys in the database with those in DNS.
 func (d *doctor) dkim(ctx context.Context, domain string) {
 	if d.store == nil {
 		return
@@ -298,7 +298,7 @@ func (d *doctor) mx(ctx context.Context, domain, check, advice string) {
 	}
 }
 
-// ptr looks whether the relay's addresses have names that lead back (RFC 1912 section 2.1).
+// ptr checks that the relay's addresses have names that resolve back to them (RFC 1912 section 2.1).
 func (d *doctor) ptr(ctx context.Context) {
 	host := d.cfg.Mail.SMTP.Host
 	if d.cfg.Mail.Transport != "smtp" || config.IsLoopback(host) {
@@ -340,7 +340,7 @@ func notFound(err error) bool {
 	return ok && fault.IsNotFound
 }
 
-// dnsError is the cause without the name, which stands before it.
+// dnsError returns the cause without the name, which the message already contains.
 func dnsError(err error) string {
 	if fault, ok := errors.AsType[*net.DNSError](err); ok {
 		return fault.Err

@@ -19,10 +19,10 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// drillEvery is how often the daemon tries to restore the replica.
+// drillEvery is the interval between the daemon's restore tests of the replica.
 const drillEvery = 7 * 24 * time.Hour
 
-// replica looks at the bucket, at what is in it, and at what it lets the daemon do.
+// replica checks the bucket, its contents, and what the daemon can do with it.
 func (d *doctor) replica() {
 	address := d.cfg.Replica.URL
 	if address == "" {
@@ -32,7 +32,7 @@ func (d *doctor) replica() {
 	defer cancel()
 	bucket, err := objects.Open(address, d.env)
 	if err == nil {
-		knows, _ := keptHere(ctx, d.cfg) // the database has told its error
+		knows, _ := keptHere(ctx, d.cfg) // database has reported its error
 		err = replica.Missing(ctx, address, d.env, d.cfg.Database.Path, knows)
 	}
 	if err == nil {
@@ -67,7 +67,7 @@ const (
 	sameDiskAdvice = "use a folder on another disk, or a bucket"
 )
 
-// sharesFolder reports whether the replica is a folder in that of the database.
+// sharesFolder reports whether the replica is a folder inside the database's folder.
 func sharesFolder(cfg *config.Config) bool {
 	u, err := url.Parse(cfg.Replica.URL)
 	if err != nil || u.Scheme != "file" {
@@ -81,7 +81,7 @@ func sharesFolder(cfg *config.Config) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// setAside names the database files that gave way to what the replica had. They stay until a person removes them.
+// setAside names the database files that the replica's contents replaced. They stay until a person removes them.
 func (d *doctor) setAside() {
 	files, bytes := filesSetAside(d.cfg.Database.Path)
 	if len(files) == 0 {
@@ -92,8 +92,8 @@ func (d *doctor) setAside() {
 		strings.Join(files, ", "), bytesText(bytes))
 }
 
-// filesSetAside returns the database files that the replica replaced, and the bytes that they, their -wal and their
-// -journal files take.
+// filesSetAside returns the database files that the replica replaced, and their total size in bytes including their
+// -wal and -journal files.
 func filesSetAside(path string) (files []string, bytes int64) {
 	all, err := filepath.Glob(path + ".superseded-*")
 	if err != nil {
@@ -111,7 +111,7 @@ func filesSetAside(path string) (files []string, bytes int64) {
 	return files, bytes
 }
 
-// replicaState says who holds the lease, and what can be restored.
+// replicaState reports who holds the lease and what can be restored.
 func (d *doctor) replicaState(s replica.State) {
 	now := time.Now()
 	row := replicaRowOf(d.cfg.Replica.URL, s, now)
@@ -142,12 +142,12 @@ func (d *doctor) replicaState(s replica.State) {
 }
 
 const (
-	// probedWrites is how many objects are written to measure the bucket, of probedSize bytes each.
+	// probedWrites is the number of objects of probedSize bytes that are written to measure the bucket.
 	probedWrites = 9
 	probedSize   = 4096
 )
 
-// replicaSpeed measures what a write takes, and says what follows.
+// replicaSpeed measures how long a write takes and reports the consequences.
 func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	put, err := writeTime(ctx, bucket)
 	if err != nil {
@@ -165,7 +165,7 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	}
 	fsync := time.Duration(0)
 	if d.store != nil {
-		fsync, _ = fsyncTime(filepath.Dir(d.store.Path())) // disk has told its error
+		fsync, _ = fsyncTime(filepath.Dir(d.store.Path())) // disk has reported its error
 	}
 	windows := []int{64, 256, 1024}
 	if own := d.cfg.Send.MaxUnrecorded; !slices.Contains(windows, own) {
@@ -187,7 +187,7 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	}
 }
 
-// writeTime is the median of some writes of the size that a commit has.
+// writeTime returns the median time of a few writes of the size of a commit.
 func writeTime(ctx context.Context, bucket objects.Bucket) (time.Duration, error) {
 	var keys []string
 	defer func() { _ = bucket.Delete(context.WithoutCancel(ctx), keys...) }()
@@ -206,22 +206,22 @@ func writeTime(ctx context.Context, bucket objects.Bucket) (time.Duration, error
 	return took[len(took)/2], nil
 }
 
-// campaignCeiling is how many mails a second a window allows by Little's law: as many as are in it, each time that it
-// has turned. One turn is that of the disk, as sendCeiling has it, and a write to the bucket.
+// campaignCeiling returns how many emails a second a window allows by Little's law: the size of the window divided by
+// the time of one turn. A turn takes the time on disk that sendCeiling uses and a write to the bucket.
 func campaignCeiling(window int, fsync, put time.Duration) int {
 	const perMail = 17 * time.Microsecond
 	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail + put
 	return hundreds(float64(window) / turn.Seconds())
 }
 
-// callersCeiling is how many operations a second so many callers get done that wait for each answer, by Little's law.
+// callersCeiling returns how many operations a second callers complete if each waits for its answer, by Little's law.
 func callersCeiling(callers int, fsync, put time.Duration) int {
 	const perOperation = 80 * time.Microsecond
 	turn := fsync + time.Duration(callers)*perOperation + put
 	return hundreds(float64(callers) / turn.Seconds())
 }
 
-// hundreds rounds down, and small figures to tens.
+// hundreds rounds down to hundreds, and small figures to tens.
 func hundreds(rate float64) int {
 	if rate < 1000 {
 		return int(rate/10) * 10
@@ -229,16 +229,16 @@ func hundreds(rate float64) int {
 	return int(rate/100) * 100
 }
 
-// idleRequests are the writes of a month by which a daemon that does nothing keeps its lease.
+// idleRequests returns the number of writes a month with which an idle daemon keeps its lease.
 func idleRequests(ttl time.Duration) int64 {
 	const month = 30 * 24 * time.Hour
 	return int64(month / (ttl / 3))
 }
 
-// lagLimit is how long the replica may lack what was committed.
+// lagLimit is how far the replica can lag behind the database before doctor reports it.
 const lagLimit = 5 * time.Second
 
-// replicaLag looks how far the replica is from the database that is served here.
+// replicaLag checks how far the replica lags behind the database that is served here.
 func (d *doctor) replicaLag(ctx context.Context) {
 	if d.store == nil || !d.runs {
 		return
@@ -265,7 +265,7 @@ func (d *doctor) replicaLag(ctx context.Context) {
 	}
 }
 
-// lastDrill says when the replica was restored last to see whether it can be.
+// lastDrill reports the time and result of the last restore test.
 func (d *doctor) lastDrill() {
 	const check, advice = "restore test", "newsletterd replica drill"
 	if d.store == nil {
@@ -291,7 +291,7 @@ func (d *doctor) lastDrill() {
 	}
 }
 
-// tookText is how long a drill took.
+// tookText formats the duration of a restore test.
 func tookText(d *core.Drill) string {
 	return (time.Duration(d.TookMS) * time.Millisecond).Round(10 * time.Millisecond).String()
 }

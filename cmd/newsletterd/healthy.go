@@ -14,10 +14,10 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// healthTimeout bounds the question: the daemon answers within a second, whatever hangs.
+// healthTimeout limits the request. The daemon answers within a second, even if a part of it hangs.
 const healthTimeout = 5 * time.Second
 
-// health is what a daemon answers at /healthz.
+// health is the answer of a daemon at /healthz.
 type health struct {
 	Code     int      `json:"-"`
 	Status   string   `json:"status"`
@@ -79,14 +79,14 @@ func (h health) String() string {
 	return line
 }
 
-// askHealth asks the daemon that runs with a configuration.
+// askHealth requests the health of the daemon that runs with a configuration.
 func askHealth(ctx context.Context, cfg *config.Config) (h health, err error) {
 	scheme := "http://"
 	if cfg.HTTPS() {
 		scheme = "https://"
 	}
 	client := http.Client{Timeout: healthTimeout, Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: loopName}, // doctor looks at the certificate
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: loopName}, // doctor checks the certificate
 	}}
 	defer client.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+reachable(cfg.Server.Listen)+"/healthz", http.NoBody)
@@ -100,7 +100,7 @@ func askHealth(ctx context.Context, cfg *config.Config) (h health, err error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	if err == nil {
-		_ = json.Unmarshal(body, &h) // another program may answer there: the status says enough
+		_ = json.Unmarshal(body, &h) // another program may answer there; then the status is enough
 	}
 	h.Code = res.StatusCode
 	return h, err

@@ -16,27 +16,28 @@ import (
 	"newsletterd/store/replica"
 )
 
-// setup is what init was told, and where it puts what.
+// setup holds the answers given to init, and the paths of the files it writes.
 type setup struct {
 	Domain string // "localhost": for a trial on one machine
 	Relay  config.SMTP
-	Email  core.Email // of the first operator; empty: the account is made in the browser
+	Email  core.Email // of the first operator; empty: the account is created in the browser
 	ACME   bool
-	// ACMEEmail is told to the certificate authority; empty: none.
+	// ACMEEmail is the contact address for the certificate authority; empty: none.
 	ACMEEmail core.Email
 	Listen    string
-	// Test is what became of the test email; nil: none was sent.
+	// Test is the result of the test email; nil: none was sent.
 	Test *core.RelayTest
-	// Registration says who may make an account: "open" for anyone, "closed" for operators alone.
+	// Registration says who can create an account: "open" for anyone, "closed" for operators only.
 	Registration string
-	// SecondFactor says who must have a second factor to sign in in a browser: "off", "operators", "staff" or "all".
+	// SecondFactor says who needs a second factor to sign in in a browser: "off", "operators", "staff" or "all".
 	SecondFactor string
-	// Replica is where the environment has the database kept, and the configuration then, too; empty: nowhere.
+	// Replica is the address of the replica that the environment names, which also goes into the configuration; empty:
+	// none.
 	Replica string
 
-	// Paths, all absolute. Unit is the file to write; empty: Packaged is used.
+	// Config and the others are absolute paths. Unit is the file to write; empty: Packaged is used.
 	Config, Database, Key, Unit, Mail string
-	// Packaged is the unit that a package has installed for this configuration; nil: there is none.
+	// Packaged is the unit that a package installed for this configuration; nil: none.
 	Packaged *packagedUnit
 }
 
@@ -108,7 +109,7 @@ func (p *program) init(c *cli.Context) error {
 	return printSetup(p.Out, s, made)
 }
 
-// replicaUnused fails where the replica at url has a database: a new one would be set aside for that.
+// replicaUnused returns an error if the replica at url has a database: it would replace a new one.
 func (p *program) replicaUnused(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
@@ -124,7 +125,7 @@ func (p *program) replicaUnused(ctx context.Context, url string) error {
 	return nil
 }
 
-// setup gathers the answers, by flags or by asking.
+// setup collects the answers, from flags or by asking.
 func (p *program) setup(c *cli.Context) (*setup, error) {
 	s := &setup{
 		ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed", SecondFactor: "staff",
@@ -148,7 +149,7 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 	return s, ask.all(s)
 }
 
-// place decides where the files go. unit is the file where a package puts its unit.
+// place decides where the files go. unit is the path where a package installs its unit.
 func (s *setup) place(c *cli.Context, unit string) (err error) {
 	packaged, err := readPackagedUnit(unit)
 	if err != nil {
@@ -169,7 +170,7 @@ func (s *setup) place(c *cli.Context, unit string) (err error) {
 		}
 	}
 	s.Key, s.Mail = filepath.Join(folder, "newsletterd.key"), filepath.Join(filepath.Dir(s.Database), "mail")
-	// The unit of the package writes to its own folder alone, and knows no keys of a replica.
+	// The package's unit only writes to its own folder and has no keys for a replica.
 	if packaged != nil && packaged.Config == s.Config && filepath.Dir(s.Database) == folder && s.Replica == "" {
 		if c.IsSet("user") || c.IsSet("binary") {
 			return cli.UsageErrorf(c, "--user and --binary are only for a new unit, but %s is installed. Leave them out",
@@ -182,8 +183,8 @@ func (s *setup) place(c *cli.Context, unit string) (err error) {
 	return nil
 }
 
-// defaultPlace is the configuration file where no flag names one: that of the package, that of an installation that is
-// there already, else one in this folder.
+// defaultPlace returns the path of the configuration file if no flag names one: that of the package, that of an
+// existing installation, or one in this folder.
 func defaultPlace(packaged *packagedUnit) string {
 	if packaged != nil {
 		return packaged.Config
@@ -204,7 +205,7 @@ func (s *setup) files() []string {
 	return files
 }
 
-// free fails if anything that would be written is there already.
+// free returns an error if a file that init would write exists already.
 func (s *setup) free() error {
 	var there []string
 	for _, f := range s.files() {
@@ -239,7 +240,7 @@ func (s *setup) readDomain(word string) error {
 	return nil
 }
 
-// noEmail is the answer of people who give no address.
+// noEmail is the answer of people who don't give an address.
 const noEmail = "none"
 
 func (s *setup) readEmail(word string) (err error) {
@@ -279,14 +280,14 @@ func (s *setup) readSecondFactor(word string) error {
 	return fmt.Errorf("%q is not allowed. Use off, operators, staff or all", word)
 }
 
-// asker asks for what init has to know.
+// asker asks for what init needs.
 type asker struct {
 	*cli.Asker
 	p *program
 	c *cli.Context
 }
 
-// all asks for everything that flags don't say.
+// all asks for everything that flags don't set.
 func (a *asker) all(s *setup) error {
 	err := a.Answer("domain", "Public host name of your newsletters, for example news.example.org (localhost to try "+
 		"newsletterd)",
@@ -309,7 +310,7 @@ func (a *asker) account(s *setup) error {
 		s.readEmail)
 }
 
-// https asks where the certificate comes from, and decides on what to listen.
+// https asks where the certificate comes from, and decides which address to listen on.
 func (a *asker) https(s *setup) (err error) {
 	switch {
 	case s.ACME && s.Domain == "localhost":
@@ -337,15 +338,16 @@ func (a *asker) https(s *setup) (err error) {
 		s.readACMEEmail)
 }
 
-// localNames are the last labels of names that no public authority certifies (RFC 6761, 6762, 8375 and 9476, and lan).
+// localNames are the top-level labels of names that no public authority certifies (RFC 6761, 6762, 8375 and 9476, and
+// lan).
 var localNames = []string{"localhost", "local", "internal", "lan", "arpa", "test", "invalid", "example", "alt", "onion"}
 
-// certifiable reports whether a public authority may give a certificate for a host name.
+// certifiable reports whether a public authority can issue a certificate for a host name.
 func certifiable(domain string) bool {
 	return !slices.Contains(localNames, domain[strings.LastIndexByte(domain, '.')+1:])
 }
 
-// rules asks who may have an account, and how people sign in.
+// rules asks who can have an account, and how people sign in.
 func (a *asker) rules(s *setup) error {
 	err := a.Answer("registration", "Who can create an account: anyone (open) or only people you invite (closed)? "+
 		"[closed]",
@@ -353,7 +355,7 @@ func (a *asker) rules(s *setup) error {
 	if err != nil {
 		return err
 	}
-	if s.Domain == "localhost" && !a.c.IsSet("second-factor") { // a first look
+	if s.Domain == "localhost" && !a.c.IsSet("second-factor") { // a trial installation
 		s.SecondFactor = "off"
 		return nil
 	}

@@ -29,15 +29,15 @@ var initText string
 
 var initTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"q": config.Quote}).Parse(initText))
 
-// setupResult is what init has made, as it prints it.
+// setupResult is the result of init, in the form that it prints.
 type setupResult struct {
 	Config   string      `json:"config"`
 	Database string      `json:"database"`
 	KeyFile  string      `json:"key_file"`
 	Unit     string      `json:"unit"` // the systemd unit: written here, or installed by a package
 	Operator *core.User  `json:"operator,omitempty"`
-	Link     string      `json:"setup_link,omitempty"` // by which the first operator makes an account; nil Operator
-	Password string      `json:"password,omitempty"`   // only where it was made here
+	Link     string      `json:"setup_link,omitempty"` // for the first operator to create an account; nil Operator
+	Password string      `json:"password,omitempty"`   // only if it was generated here
 	DNS      []dnsRecord `json:"dns"`
 
 	RelayTest *core.RelayTest `json:"relay_test,omitempty"` // nil: no test email was sent
@@ -45,7 +45,7 @@ type setupResult struct {
 	Steps []string `json:"install"`
 }
 
-// Origin is public_url.
+// Origin returns the public_url.
 func (s *setup) Origin() string {
 	if s.Domain == "localhost" {
 		return "http://" + s.Listen
@@ -53,17 +53,17 @@ func (s *setup) Origin() string {
 	return "https://" + s.Domain
 }
 
-// From is the daemon's own sender.
+// From returns the daemon's own sender address.
 func (s *setup) From() string { return "newsletter@" + s.Domain }
 
-// Bounces is a domain for mails that come back, as an example.
+// Bounces returns an example of a domain for bounce messages.
 func (s *setup) Bounces() string { return "bounces." + s.Domain }
 
-// Password is the relay's, for the configuration file alone.
+// Password returns the relay's password. Only the configuration file contains it.
 func (s *setup) Password() string { return s.Relay.Password.Reveal() }
 
-// makeSetup writes everything, or nothing: what was written here is removed again when a later part fails. A file that
-// another process has created since free looked is left alone.
+// makeSetup writes all files or none: if a later part fails, it removes what it has written. It leaves a file alone
+// that another process created after free checked.
 func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error) {
 	var written []string
 	defer func() {
@@ -121,7 +121,7 @@ func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error
 	return made, s.handOver(unitUser(c.String("user")))
 }
 
-// fillSetup makes the database with the first operator.
+// fillSetup creates the database with the first operator.
 func (p *program) fillSetup(c *cli.Context, s *setup, cfg *config.Config, made *setupResult) error {
 	o, err := storeOptions(cfg, newLog(config.Log{Level: "warn", Format: "text"}, p.Err))
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db
 	return err
 }
 
-// makeDKIM makes the key that signs the mails of the domain.
+// makeDKIM creates the key that signs the emails of the domain.
 func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
 	k, err := core.NewDKIMKey(core.DKIMKey{Domain: domain}, now())
 	if err != nil {
@@ -189,14 +189,14 @@ func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
 	return db.AddDKIMKey(c.Context, k, private, cli.Actor())
 }
 
-// handOver gives the files to the user of the unit where root has made them and that user exists.
+// handOver gives the files to the unit's user if root created them and that user exists.
 func (s *setup) handOver(name string) error {
 	if os.Geteuid() != 0 || name == "root" {
 		return nil
 	}
 	u, err := user.Lookup(name)
 	if err != nil {
-		return nil // installSteps tells how to make the user
+		return nil // installSteps shows how to create the user
 	}
 	uid, errU := strconv.Atoi(u.Uid)
 	gid, errG := strconv.Atoi(u.Gid)
@@ -211,7 +211,7 @@ func (s *setup) handOver(name string) error {
 	return nil
 }
 
-// writeNew writes a file that must not exist.
+// writeNew writes a file. It returns an error if the file exists.
 func writeNew(name string, text []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -221,7 +221,7 @@ func writeNew(name string, text []byte, mode os.FileMode) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// printSetup tells a person what was made and what comes next.
+// printSetup prints what init created and what to do next.
 func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Created:\n  %s\n  %s\n  %s   keep a copy, apart from the backups\n", made.Config, made.Database,
@@ -267,7 +267,7 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	return err
 }
 
-// firstSteps says where the first operator makes an account; empty where there is one.
+// firstSteps returns the text that says where the first operator creates an account; empty if one exists.
 func firstSteps(ctx context.Context, cfg *config.Config, s *store.Store) string {
 	link, err := parts.SetupLink(ctx, cfg, s, now())
 	if err != nil {

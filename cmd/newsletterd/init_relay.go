@@ -13,14 +13,14 @@ import (
 	"newsletterd/handlers/tenants"
 )
 
-// noRelay is the answer of people who set up the mail server later.
+// noRelay is the answer of people who want to set up the mail server later.
 const noRelay = "none"
 
-// mailServerLater says how to set up a mail server that init has left out.
+// mailServerLater explains how to set up a mail server after init.
 const mailServerLater = "Set up a mail server in the console under Server, or in %s with transport = \"smtp\" and [mail.smtp]. " +
 	"Until then, emails are saved to %s."
 
-// parseRelay reads [smtp://|smtps://][USER@]HOST[:PORT], or none, whose result has no host.
+// parseRelay parses [smtp://|smtps://][USER@]HOST[:PORT] or none. For none the result has no host.
 func parseRelay(word string) (config.SMTP, error) {
 	c := config.SMTP{TLS: "starttls", Port: 587}
 	if word == noRelay {
@@ -59,7 +59,7 @@ func parseRelay(word string) (config.SMTP, error) {
 	return c, nil
 }
 
-// relayWord writes a relay as parseRelay reads it.
+// relayWord formats a relay in the form that parseRelay reads.
 func relayWord(c *config.SMTP) string {
 	word := net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
 	if c.Username != "" {
@@ -71,7 +71,7 @@ func relayWord(c *config.SMTP) string {
 	return word
 }
 
-// relay asks for the mail server, and tries it.
+// relay asks for the mail server and tests it.
 func (a *asker) relay(s *setup) error {
 	err := a.Answer("relay", "Mail server that sends your emails, for example user@smtp.example.org:587 [none: set it up later]",
 		noRelay, func(word string) (err error) {
@@ -113,8 +113,8 @@ func (a *asker) relay(s *setup) error {
 	return err
 }
 
-// testAddress asks where the test email goes; empty: there is no test. A script has one only where its flag asks for
-// it.
+// testAddress asks for the recipient of the test email; empty: no test. A script only gets a test if its flag asks for
+// one.
 func (a *asker) testAddress(s *setup) (to string, err error) {
 	if !a.c.IsSet("test-email") && !a.Person() {
 		return "", nil
@@ -137,7 +137,7 @@ func (a *asker) testAddress(s *setup) (to string, err error) {
 	return to, err
 }
 
-// afterFault asks what becomes of a mail server that failed. It reports whether the settings stay as they are.
+// afterFault asks what to do about a mail server that failed. It reports whether the settings stay the same.
 func (a *asker) afterFault(s *setup) (kept bool, err error) {
 	next := ""
 	err = a.Ask("Correct the mail server (c), keep it (k), or leave it out and set it up later (n)? [c]", "c", func(word string) error {
@@ -163,13 +163,13 @@ func (a *asker) afterFault(s *setup) (kept bool, err error) {
 		return false, err
 	}
 	if r := &s.Relay; r.Username == before.Username && r.Host == before.Host && r.Port == before.Port &&
-		(r.TLS == before.TLS || r.TLS != "none") { // a password goes to no other server
+		(r.TLS == before.TLS || r.TLS != "none") { // never send a password to a different server
 		r.Password = before.Password
 	}
 	return false, a.askRelayPassword(s)
 }
 
-// relayPassword gets the password where the relay has a user.
+// relayPassword gets the password if the relay has a user.
 func (a *asker) relayPassword(s *setup) error {
 	if s.Relay.Username == "" {
 		return nil
@@ -184,7 +184,7 @@ func (a *asker) relayPassword(s *setup) error {
 	return a.askRelayPassword(s)
 }
 
-// askRelayPassword asks for the password where the relay has a user. An empty answer keeps the one that is known.
+// askRelayPassword asks for the password if the relay has a user. An empty answer keeps the current one.
 func (a *asker) askRelayPassword(s *setup) error {
 	if s.Relay.Username == "" {
 		return nil
@@ -208,7 +208,7 @@ func (a *asker) askRelayPassword(s *setup) error {
 	}
 }
 
-// testRelay sends an email by the mail server of a setup, as the daemon will.
+// testRelay sends an email through the mail server of a setup, the same way the daemon will.
 func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
 	cfg := config.Default()
 	cfg.Server.PublicURL, cfg.Mail.Transport, cfg.Mail.From = s.Origin(), "smtp", s.From()
@@ -221,7 +221,7 @@ func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
 	return &t
 }
 
-// relayFault says why a mail server didn't take the test email, in its own words, and what to check.
+// relayFault explains why a mail server refused the test email, in the server's own words, and what to check.
 func relayFault(t *core.RelayTest, r *config.SMTP, to string) string {
 	addr, said := net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), t.Answer
 	if t.Code != 0 {

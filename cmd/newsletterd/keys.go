@@ -49,12 +49,12 @@ newsletterd config.`
 		"tokens", Subcommands: []*cli.Command{show, rotate}}
 }
 
-// keyRow is a key as `keys` prints it.
+// keyRow is a key in the form that `keys` prints.
 type keyRow struct {
 	KID       string       `json:"kid"`
 	Alg       string       `json:"alg"`
 	State     string       `json:"state"`              // next, signs, retired
-	ServedBy  core.Instant `json:"served_by,omitzero"` // by then a running daemon has them in its key set; of new ones
+	ServedBy  core.Instant `json:"served_by,omitzero"` // only new keys: when a running daemon has them in its key set
 	ActiveAt  core.Instant `json:"active_at"`
 	RetiredAt core.Instant `json:"retired_at"`
 	ExpiresAt core.Instant `json:"expires_at"`
@@ -71,7 +71,7 @@ func keyRows(keys []core.SigningKey, now core.Instant) []keyRow {
 	return rows
 }
 
-// keysLoop rotates the keys in time, and takes out those whose last token has expired.
+// keysLoop rotates the keys on schedule, and removes those whose last token has expired.
 func keysLoop(p *auth.Provider, every time.Duration, log *slog.Logger) *worker.Loop {
 	return &worker.Loop{Name: "keys", Step: func(ctx context.Context, at time.Time) time.Time {
 		next, err := p.TendKeys(ctx, every, core.At(at))

@@ -15,7 +15,8 @@ var logLevels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// newLog makes the logger that [log] describes: text on a terminal, JSON else, unless a form is set.
+// newLog creates the logger that [log] describes. Without a configured format it writes text to a terminal and JSON
+// elsewhere.
 func newLog(c config.Log, w io.Writer) *slog.Logger {
 	mask := masker{pii: c.PII}
 	o := &slog.HandlerOptions{Level: logLevels[c.Level], ReplaceAttr: mask.attr}
@@ -25,8 +26,8 @@ func newLog(c config.Log, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, o))
 }
 
-// masker is the last look at what goes into a log line. The program doesn't log tokens, passwords or secrets; this
-// keeps what slips into an error's text out of the log as well.
+// masker filters every log line. The program doesn't log tokens, passwords or secrets; masker also catches those that
+// slip into the text of an error.
 type masker struct{ pii bool }
 
 var secretNames = map[string]bool{

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	_ "time/tzdata" // where the machine, or the image, has no database of time zones
+	_ "time/tzdata" // for machines and images without a time zone database
 
 	"newsletterd/cmd/newsletterd/cli"
 	"newsletterd/cmd/newsletterd/config"
@@ -14,8 +14,8 @@ import (
 )
 
 func main() {
-	// Before anything can open the database: SQLite's default locks vanish when the process closes any descriptor
-	// of the file.
+	// This must come before anything opens the database: SQLite's default locks vanish when the process closes any
+	// descriptor of the file.
 	if err := db.PrepareProcess(); err != nil {
 		fmt.Fprintln(os.Stderr, "newsletterd:", err)
 		os.Exit(cli.ExitFailed)
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(p.run(context.Background(), os.Args))
 }
 
-// program is one run of the command line, with the commands that are about this machine.
+// program is one run of the command line, with the commands that work on this machine.
 type program struct {
 	*cli.Program
 	unit string // the unit file of the package; empty: packagedUnitFile

@@ -19,7 +19,7 @@ import (
 	"newsletterd/worker"
 )
 
-// newRegistry makes the registry that everything registers in, with the figures of the process and of the database.
+// newRegistry creates the registry for all metrics, with those of the process and of the database.
 func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	v := versionOf()
@@ -60,7 +60,7 @@ func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 	return reg
 }
 
-// registerSelfCheck adds the figures of the comparison of both sides of the lists.
+// registerSelfCheck adds the metrics of the self-check, which compares both sides of the lists.
 func registerSelfCheck(reg *prometheus.Registry, c *worker.SelfCheck) {
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -77,7 +77,7 @@ func registerSelfCheck(reg *prometheus.Registry, c *worker.SelfCheck) {
 	)
 }
 
-// metricsServer is the second listener; nil where it is off.
+// metricsServer is the second listener; nil if it is off.
 type metricsServer struct {
 	listener net.Listener
 	server   *http.Server
@@ -107,7 +107,7 @@ func newMetricsServer(c config.Metrics, metrics http.Handler, log *slog.Logger) 
 	}}, nil
 }
 
-// onlyLoopback answers 403 to callers on other machines: a profile shows what is in memory.
+// onlyLoopback answers 403 to callers on other machines, because a profile shows the contents of memory.
 func onlyLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		peer, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -125,7 +125,7 @@ func (m *metricsServer) start(log *slog.Logger) {
 	}
 }
 
-// serveSecond serves a listener other than the daemon's own, which goes on without it.
+// serveSecond serves a second listener. The daemon continues without it if it fails.
 func serveSecond(key string, s *http.Server, l net.Listener, log *slog.Logger) {
 	if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		log.Error("listener", slog.String("of", key), slog.Any("error", err))

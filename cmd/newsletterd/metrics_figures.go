@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// batchCollector tells how large and how slow the writer's transactions are.
+// batchCollector collects the size and duration of the writer's transactions.
 type batchCollector struct{ store *store.Store }
 
 var (
@@ -24,13 +24,13 @@ var (
 		nil, nil)
 )
 
-// Describe names the figures.
+// Describe implements prometheus.Collector.
 func (b batchCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- batchSize
 	ch <- batchTime
 }
 
-// Collect makes histograms of the store's counts.
+// Collect builds histograms from the store's counts.
 func (b batchCollector) Collect(ch chan<- prometheus.Metric) {
 	s := b.store.Stats()
 	ch <- histogramOf(batchSize, db.BatchSizes, s.Sizes, float64(s.Ops))
@@ -48,13 +48,13 @@ func histogramOf(desc *prometheus.Desc, bounds []float64, counts []int64, sum fl
 	return prometheus.MustNewConstHistogram(desc, all, sum, below)
 }
 
-// figuresCollector reads the database once for each scrape. What does not answer is left out.
+// figuresCollector reads the database once for each scrape. It leaves out what it can't read.
 type figuresCollector struct {
 	store *store.Store
 	cfg   *config.Config
 }
 
-// figureDescs are the figures by name. The counts of recipients are sums over the jobs that are kept.
+// figureDescs holds the metrics by name. The counts of recipients are sums over the jobs that are kept.
 var figureDescs = map[string]*prometheus.Desc{}
 
 func figure(name, help string, labels ...string) string {
@@ -87,14 +87,14 @@ var (
 	snapshotAt    = figure("newsletterd_snapshot_timestamp_seconds", "Time of the last backup in Unix time; 0: none.")
 )
 
-// Describe names the figures.
+// Describe implements prometheus.Collector.
 func (f figuresCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range figureDescs {
 		ch <- d
 	}
 }
 
-// Collect reads them, within a second.
+// Collect reads the metrics with a timeout of a second.
 func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -155,7 +155,7 @@ func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// secondsSince is 0 for an instant that never was.
+// secondsSince returns 0 for a zero instant.
 func secondsSince(at core.Instant) float64 {
 	if at == 0 {
 		return 0
@@ -163,7 +163,7 @@ func secondsSince(at core.Instant) float64 {
 	return max(0, now().Sub(at).Seconds())
 }
 
-// registerHashes adds how many passwords are hashed, and wait for it.
+// registerHashes adds the number of passwords that are being hashed and that wait to be hashed.
 func registerHashes(reg *prometheus.Registry, p *auth.Provider) {
 	reg.MustRegister(
 		prometheus.NewCounterFunc(prometheus.CounterOpts{

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store"
 )
 
-// replicaCollector tells how the replica is, and how the last drill has ended.
+// replicaCollector collects the state of the replica and the result of the last restore test.
 type replicaCollector struct{ store *store.Store }
 
 var (
@@ -31,7 +31,7 @@ var (
 		"1 if the last restore test succeeded; 0: it failed, or there was none.", nil, nil)
 )
 
-// Describe names the figures.
+// Describe implements prometheus.Collector.
 func (r replicaCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		replicaLag, replicaWrite, replicaFresh, replicaGeneration, replicaStandby, replicaBroken, drillAt, drillWhole,
@@ -40,7 +40,7 @@ func (r replicaCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads them, the drill within a second.
+// Collect reads the metrics, with a timeout of a second for the restore test.
 func (r replicaCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)

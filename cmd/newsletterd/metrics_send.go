@@ -9,8 +9,8 @@ import (
 	"newsletterd/worker"
 )
 
-// sendCollector tells how the sending of jobs is doing: by relay (route; tenant is empty for the daemon's own relay),
-// by what came of messages, and what waits.
+// sendCollector collects how jobs are sent: by relay (route; tenant is empty for the daemon's own relay), by the result
+// of messages, and what waits.
 type sendCollector struct{ sender *worker.Sender }
 
 var (
@@ -53,7 +53,7 @@ func (c sendCollector) Collect(ch chan<- prometheus.Metric) {
 	for i := range f.Relays {
 		r := &f.Relays[i]
 		key := [2]string{r.Tenant, r.Name}
-		if seen[key]++; seen[key] > 1 { // two relays of a tenant under one name
+		if seen[key]++; seen[key] > 1 { // two relays of a tenant have the same name
 			r.Name += "#" + strconv.Itoa(seen[key])
 		}
 		for k, n := range r.Outcomes {
@@ -70,7 +70,7 @@ func (c sendCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(sendDown, prometheus.GaugeValue, float64(r.Fails), r.Tenant, r.Name)
 		ch <- prometheus.MustNewConstMetric(sendRetry, prometheus.GaugeValue, retry, r.Tenant, r.Name)
 	}
-	f.Slowed[""] += 0 // always there
+	f.Slowed[""] += 0 // always exported
 	for tenant, n := range f.Slowed {
 		ch <- prometheus.MustNewConstMetric(sendSlowed, prometheus.GaugeValue, float64(n), tenant)
 	}

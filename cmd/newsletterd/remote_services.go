@@ -14,7 +14,7 @@ import (
 	"newsletterd/worker"
 )
 
-// poster posts events to the send service: to this daemon itself, or to one elsewhere.
+// poster posts events to the send service: this daemon or a remote one.
 func (d *daemon) poster() (*worker.Poster, error) {
 	hooks := &d.cfg.Webhooks
 	p := worker.NewPoster(d.store, d.sendURL(), d.loopTransport(hooks.SendURL == ""))
@@ -29,7 +29,7 @@ func (d *daemon) poster() (*worker.Poster, error) {
 	return p, nil
 }
 
-// disabler tells the member service of addresses: this daemon itself, or one elsewhere.
+// disabler reports addresses to the member service: this daemon or a remote one.
 func (d *daemon) disabler() worker.DisablerOptions {
 	o := worker.DisablerOptions{
 		Store: d.store, Base: d.ownURL(), Transport: d.loopTransport(true), Log: d.log,
@@ -45,10 +45,11 @@ func (d *daemon) disabler() worker.DisablerOptions {
 	return o
 }
 
-// memberTimeout bounds a request for a token.
+// memberTimeout limits a request for a token.
 const memberTimeout = 15 * time.Second
 
-// memberTokens asks a member service elsewhere for access tokens, each for as long as it lives.
+// memberTokens returns a function that requests access tokens from a remote member service and keeps each until it
+// expires.
 func memberTokens(send *config.Send) func(context.Context, string, core.Instant) (string, error) {
 	client := &http.Client{
 		Timeout:       memberTimeout,

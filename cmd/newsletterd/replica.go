@@ -83,7 +83,7 @@ func (p *program) replicaConfig(c *cli.Context) (*config.Config, error) {
 	return cfg, err
 }
 
-// replicaRow is the state of a replica as `replica status` prints it.
+// replicaRow is the state of a replica in the form that `replica status` prints.
 type replicaRow struct {
 	URL        string       `json:"url"`
 	State      string       `json:"state"` // held, lapsed, released, unused
@@ -102,13 +102,13 @@ type replicaRow struct {
 	Holes      []holeRow    `json:"holes,omitempty"` // times since then that can't be restored
 }
 
-// holeRow is a part of the time that can't be restored.
+// holeRow is a period that can't be restored.
 type holeRow struct {
 	From core.Instant `json:"from"`
 	To   core.Instant `json:"to"`
 }
 
-// replicaRowOf is what was found at an instant.
+// replicaRowOf converts the state of a replica, read at now.
 func replicaRowOf(url string, s replica.State, now time.Time) replicaRow {
 	r := replicaRow{
 		URL: url, State: "unused", TXID: s.TXID, NewestAt: instantOf(s.Newest), OldestAt: instantOf(s.Oldest),
@@ -135,7 +135,7 @@ func replicaRowOf(url string, s replica.State, now time.Time) replicaRow {
 	return r
 }
 
-// instantOf is 0 for the zero time.
+// instantOf converts t; the zero time becomes 0.
 func instantOf(t time.Time) core.Instant {
 	if t.IsZero() {
 		return 0
@@ -202,7 +202,7 @@ func printReplica(w io.Writer, r replicaRow, now time.Time) error {
 	return err
 }
 
-// leaseText says who may write to the replica.
+// leaseText describes who can write to the replica.
 func leaseText(r replicaRow, now time.Time) string {
 	who := fmt.Sprintf("%s (%s), generation %d", cli.Printable(r.Host), cli.Printable(nodeEnd(r.Node)), r.Generation)
 	switch r.State {
@@ -263,7 +263,7 @@ func (p *program) replicaRestore(c *cli.Context) error {
 	return err
 }
 
-// restoredRow is what `replica restore` has restored.
+// restoredRow is the result of `replica restore`.
 type restoredRow struct {
 	File string       `json:"file"`
 	TXID uint64       `json:"txid"`
@@ -271,7 +271,7 @@ type restoredRow struct {
 	Gap  string       `json:"gap,omitempty"`
 }
 
-// restoreAdvice adds to an error of Copy what can be done.
+// restoreAdvice adds advice to an error of Copy.
 func restoreAdvice(ctx context.Context, o replica.CopyOptions, err error) error {
 	switch {
 	case errors.Is(err, replica.ErrGap):
@@ -351,8 +351,8 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	return p.Done(c, "The replica now has this machine's database.")
 }
 
-// drillHere compares with the database and keeps the result where a daemon of this machine serves it. Elsewhere the
-// replica alone is looked at: that needs no lease.
+// drillHere compares the replica with the database and keeps the result if a daemon of this machine serves the
+// database. Otherwise it only checks the replica, which needs no lease.
 func (p *program) drillHere(c *cli.Context, cfg *config.Config) (d core.Drill, err error) {
 	r := &drill{cfg: cfg, env: p.Lookup}
 	if r.serves, err = servedHere(c.Context, cfg, p.Lookup); err != nil || !r.serves {
@@ -372,8 +372,8 @@ func (p *program) drillHere(c *cli.Context, cfg *config.Config) (d core.Drill, e
 // seenLimit is how long `status` waits for the bucket.
 const seenLimit = 5 * time.Second
 
-// replicaSeen is how the replica is, seen by another process than its daemon; nil where there is none. One that can't
-// be reached is not fresh.
+// replicaSeen returns the state of the replica as seen by a process other than its daemon; nil if there is no replica.
+// One that can't be reached is not fresh.
 func replicaSeen(
 	ctx context.Context, cfg *config.Config, env func(string) string, s *store.Store,
 ) (*handlers.ReplicaState, error) {
@@ -406,7 +406,7 @@ func replicaSeen(
 	return r, nil
 }
 
-// replicaText is how the replica is, in a line.
+// replicaText describes the state of the replica in one line.
 func replicaText(r *handlers.ReplicaState, now time.Time) string {
 	text := fmt.Sprintf("generation %d, up to transaction %d", r.Generation, r.TXID)
 	switch {
@@ -433,5 +433,6 @@ func replicaText(r *handlers.ReplicaState, now time.Time) string {
 	return text
 }
 
-// nodeEnd is the part of a node's name that tells it from others: the beginning is when it was made.
+// nodeEnd returns the last part of a node's name, which distinguishes it from others. The first part is its creation
+// time.
 func nodeEnd(node string) string { return node[max(0, len(node)-8):] }

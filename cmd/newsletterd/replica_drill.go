@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// drillReaches is how long a drill tries to reach the bucket.
+	// drillReaches is how long a restore test tries to reach the bucket.
 	drillReaches = 10 * time.Second
-	// drillArrives is how long a drill waits until the replica has what the drill has written.
+	// drillArrives is how long a restore test waits for its own writes to reach the replica.
 	drillArrives = 20 * time.Second
-	// drillRoom is what must stay free on the disk, besides the restored file.
+	// drillRoom is the number of bytes that must stay free on the disk besides the restored file.
 	drillRoom = 256 << 20
-	// drillLeft is after how long the folder of a drill that was killed is removed.
+	// drillLeft is the age at which the folder of a killed restore test is removed.
 	drillLeft = 24 * time.Hour
 )
 
@@ -34,13 +34,13 @@ const (
 type drill struct {
 	cfg     *config.Config
 	env     func(string) string
-	store   *store.Store                // of the database, where serves
-	serves  bool                        // it is what the replica is of: compare with it, and keep the result in it
-	arrived func(context.Context) error // returns when the replica has what was committed before; nil: it is asked
-	mends   bool                        // this process ships the database: it mends what is found
+	store   *store.Store                // the database, if serves is true
+	serves  bool                        // the replica is a copy of store: compare with it, and record the result in it
+	arrived func(context.Context) error // returns when earlier commits are in the replica; nil: asks the replica
+	mends   bool                        // this process ships the database, so it repairs what it finds
 }
 
-// servedHere reports whether a daemon of this machine serves the database, and no other machine does.
+// servedHere reports whether a daemon of this machine serves the database and no other machine does.
 func servedHere(ctx context.Context, cfg *config.Config, env func(string) string) (bool, error) {
 	if !db.DaemonRuns(cfg.Database.Path) {
 		return false, nil
@@ -53,8 +53,8 @@ func servedHere(ctx context.Context, cfg *config.Config, env func(string) string
 	return node != "" && node == s.Holder.Node, err
 }
 
-// run returns what was found, and has recorded it where the database is served here. Its error says that no drill could
-// be made, which is no finding.
+// run returns the findings, and records them if the database is served here. It returns an error if the test could not
+// run; that is not a finding.
 func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 	begin := time.Now()
 	d = core.Drill{At: core.At(begin), Findings: []string{}}
@@ -89,7 +89,7 @@ func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 	return d, err
 }
 
-// try restores once, and adds what it finds. Its error says that none could be made.
+// try restores once and adds its findings to d. It returns an error if the test could not run.
 func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 	path := filepath.Join(folder, "drill.db")
 	err := r.restoreInto(ctx, path, d)
@@ -105,10 +105,10 @@ func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 	return os.RemoveAll(path)
 }
 
-// errNotMade says that the replica could not be tried: that is no finding.
+// errNotMade says that the replica could not be tested. It is not a finding.
 var errNotMade = errors.New("the restore test could not run")
 
-// mend has the whole database shipped again where it is whole itself, and tries once more.
+// mend ships the whole database again if it is undamaged, and tries once more.
 func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 	faults, err := r.store.Check(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 	if err != nil {
 		return err
 	}
-	if got.Damaged != nil { // what others have now may go with the next compaction
+	if got.Damaged != nil { // the next compaction may remove other intact copies
 		d.Findings = append(d.Findings, got.Damaged.Error())
 	}
 	d.TXID = got.TXID
@@ -178,7 +178,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 	return errors.Join(err, s.Close())
 }
 
-// wait returns when the replica has what was committed before.
+// wait returns when the replica has everything committed before the call.
 func (r *drill) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, drillArrives)
 	defer cancel()
@@ -189,7 +189,7 @@ func (r *drill) wait(ctx context.Context) error {
 	return err
 }
 
-// compare looks at what was restored, and for what the daemon's database has.
+// compare checks the restored database and looks for what the daemon's database has.
 func (r *drill) compare(ctx context.Context, s *store.Store, text string, before core.DrillCounts) ([]string, error) {
 	findings, err := s.Check(ctx)
 	if err != nil || !r.serves {
@@ -210,7 +210,7 @@ func (r *drill) compare(ctx context.Context, s *store.Store, text string, before
 	return append(findings, counts.Differ(before, after)...), err
 }
 
-// replicaKeepers are what looks after the replica, where there is one.
+// replicaKeepers returns the loops that look after the replica; none if there is no replica.
 func (d *daemon) replicaKeepers() []*worker.Loop {
 	if d.cfg.Replica.URL == "" {
 		return nil
@@ -222,7 +222,7 @@ func (d *daemon) replicaKeepers() []*worker.Loop {
 
 const drillFolder = ".drill-"
 
-// removeOldDrills removes what drills have left that were killed.
+// removeOldDrills removes the files of killed restore tests.
 func removeOldDrills(folder string) {
 	left, err := filepath.Glob(filepath.Join(folder, drillFolder+"*"))
 	if err != nil {

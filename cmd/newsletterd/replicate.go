@@ -15,8 +15,8 @@ import (
 	"newsletterd/store/replica"
 )
 
-// replicate adds to the options of a store what keeps the database elsewhere, where the configuration says so. waiting
-// is called while another machine serves; its error ends the wait.
+// replicate sets the options of a store that keep the database in the configured replica, if there is one. It calls
+// waiting while another machine serves; an error of waiting ends the wait.
 func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func(host string, alive bool) error,
 	change ...func(*replica.Options),
 ) error {
@@ -28,7 +28,7 @@ func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func
 		Log: log, Waiting: waiting,
 		Knows: func(ctx context.Context) (bool, error) { return keptHere(ctx, cfg) },
 		Made:  madeAt(cfg.Database.Path),
-		// The other machine answers and sends already: what this one has not written is not worth a moment.
+		// The other machine answers and sends already, so don't lose time on what this one has not written.
 		Failed: func(error) { os.Exit(cli.ExitLost) },
 	}
 	for _, fn := range change {
@@ -42,7 +42,7 @@ func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func
 	return nil
 }
 
-// madeAt returns a function that returns when the database in a file was made; the zero time where there is none.
+// madeAt returns a function that returns when the database in a file was created; the zero time if there is none.
 func madeAt(path string) func(context.Context) (time.Time, error) {
 	return func(ctx context.Context) (at time.Time, err error) {
 		made, err := db.MadeAt(ctx, path)
@@ -53,20 +53,20 @@ func madeAt(path string) func(context.Context) (time.Time, error) {
 	}
 }
 
-// keptHere reports whether the database file says that it was kept in the replica of the configuration.
+// keptHere reports whether the database file says that it is kept in the configured replica.
 func keptHere(ctx context.Context, cfg *config.Config) (bool, error) {
 	name, err := db.KeptIn(ctx, cfg.Database.Path)
 	return name != "" && name == replica.Name(cfg.Replica.URL), err
 }
 
-// servedError says that the database is another machine's at the moment.
+// servedError says that another machine serves the database at the moment.
 type servedError struct{ host string }
 
 func (e servedError) Error() string {
 	return e.host + " serves this database. Run the command there, or stop newsletterd there first"
 }
 
-// unlessServed ends the wait for a lease that its holder renews. One that it doesn't ends.
+// unlessServed ends the wait for a lease that its holder renews. A lease that isn't renewed expires.
 func unlessServed(host string, alive bool) error {
 	if alive {
 		return servedError{host}
@@ -74,26 +74,26 @@ func unlessServed(host string, alive bool) error {
 	return nil
 }
 
-// errStandby says that the daemon of this machine does not serve the database.
+// errStandby says that this machine's daemon does not serve the database.
 var errStandby = errors.New("the daemon on this machine is a standby or starting. Run the command on the machine " +
 	"that serves the database")
 
 var errLooks = errors.New("this command can only read the database")
 
-// errNotKept says that a database file is perhaps a copy: the replica has a database, and this machine has kept none of
-// it in a file of this name.
+// errNotKept says that a database file may be a copy: the replica has a database, but this machine has never kept a
+// file of this name in it.
 var errNotKept = errors.New("this file was never kept in the replica, so it may be a copy and can't be changed. If " +
 	"the database is another file, pass --database. To change this file and leave the replica alone, set " +
 	"" + config.EnvPrefix + "REPLICA_URL to an empty value. newsletterd serve continues with the replica's " +
 	"database")
 
-// leaseWait is how long a command tries to reach the replica, and waits for the lease of a machine that has died.
+// leaseWait limits how long a command tries to reach the replica and waits for the lease of a machine that has died.
 const leaseWait = 90 * time.Second
 
-// openForCommand opens the database for a command. With a replica the command changes what the daemon of this machine
-// serves; or, where none runs, it takes the lease as a daemon would. Where another machine serves it only reads what
-// this one had, and a file that may be a copy it only reads, too. look: the command is about the file of this machine,
-// and changes nothing.
+// openForCommand opens the database for a command. With a replica, the command changes the database that this machine's
+// daemon serves. If no daemon runs, it takes the lease as a daemon would. If another machine serves, it only reads what
+// this machine had. It also only reads a file that may be a copy. look means that the command is about this machine's
+// file and changes nothing.
 func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, look bool) (*store.Store, error) {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
@@ -140,7 +140,7 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 const usedLimit = 10 * time.Second
 
 // mayBeCopy reports whether there is a database file that this machine has never kept in the replica, and the replica
-// has a database, or can't be asked: what a lease would bring would take the place of a copy.
+// has a database or can't be reached. With a lease, the replica's contents would replace such a copy.
 func mayBeCopy(ctx context.Context, cfg *config.Config) bool {
 	fi, err := os.Stat(cfg.Database.Path)
 	if err != nil || fi.Size() == 0 || replica.Noted(cfg.Database.Path) {
@@ -152,7 +152,7 @@ func mayBeCopy(ctx context.Context, cfg *config.Config) bool {
 	return used || err != nil
 }
 
-// openWithLease takes the lease and opens the database that the replica has. Where another machine serves the result
+// openWithLease takes the lease and opens the database that the replica has. If another machine serves, the result
 // reads what this one had.
 func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*store.Store, error) {
 	o, err := storeOptions(cfg, log)
@@ -179,11 +179,11 @@ func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*
 	return s, err
 }
 
-// bringNewest makes the database file what the replica has, so that a restore moves the newest aside. A replica that
-// can't be restored keeps no one from restoring a backup.
+// bringNewest replaces the database file with the replica's contents, so a restore moves the newest version aside. A
+// replica that can't be restored doesn't prevent the restore of a backup.
 func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	if cfg.Replica.URL == "" || db.DaemonRuns(cfg.Database.Path) {
-		return nil // Restore says that it runs
+		return nil // Restore reports that the daemon runs
 	}
 	s, err := openWithLease(ctx, cfg, log)
 	if err == nil {
@@ -203,8 +203,8 @@ func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 	return nil
 }
 
-// supersede gives the replica the database file that was put in its place, under the next generation, so that all
-// machines go on from there.
+// supersede ships the restored database file to the replica under the next generation, so all machines continue from
+// it.
 func supersede(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	err := giveReplica(ctx, cfg, log, func(r *replica.Options) { r.Supersede = true })
 	if err != nil {
@@ -213,7 +213,7 @@ func supersede(ctx context.Context, cfg *config.Config, log *slog.Logger) error 
 	return nil
 }
 
-// giveReplica ships the database file, as change lets it.
+// giveReplica ships the database file with the options that change sets.
 func giveReplica(ctx context.Context, cfg *config.Config, log *slog.Logger, change func(*replica.Options)) error {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
@@ -232,5 +232,5 @@ func giveReplica(ctx context.Context, cfg *config.Config, log *slog.Logger, chan
 	return s.Close()
 }
 
-// supersedeWait is how long the upload of a database may take.
+// supersedeWait limits the upload of a database.
 const supersedeWait = 6 * time.Hour

@@ -18,7 +18,7 @@ import (
 	"newsletterd/cmd/newsletterd/parts"
 )
 
-// How long each part of the stop may take; together below the 45 s after which an operator may kill.
+// These limit each part of the stop. Together they stay below the 45 s after which an operator may kill the daemon.
 const (
 	workersDrain = 30 * time.Second
 	httpDrain    = 10 * time.Second
@@ -53,7 +53,7 @@ prints a link to create the first account.
 			signals := make(chan os.Signal, 2)
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 			defer signal.Stop(signals)
-			// c.Context ends at the first signal too: the start must stop then, the running daemon must not be cut.
+			// The first signal also cancels c.Context. That must stop a start, but not interrupt a running daemon.
 			d, err := build(c.Context, cfg, log)
 			if cfg.Replica.URL != "" && errors.Is(err, context.Canceled) && c.Context.Err() != nil {
 				log.Info("stopped before this machine started serving")
@@ -62,7 +62,7 @@ prints a link to create the first account.
 			if err != nil {
 				return err
 			}
-			if cli.IsTerminal(p.Out) { // never into a log: who reads the link may become the operator
+			if cli.IsTerminal(p.Out) { // not in a log: anyone who reads the link can become the operator
 				if text := firstSteps(c.Context, cfg, d.store); text != "" {
 					_, _ = io.WriteString(p.Out, text)
 				}
@@ -87,11 +87,11 @@ prints a link to create the first account.
 	}
 }
 
-// sameSignal is within what a second signal is the first one again: timeout(1) and some supervisors send it to the
-// process and to its group.
+// sameSignal is the time within which a second signal counts as the first one: timeout(1) and some supervisors send it
+// to the process and to its group.
 const sameSignal = 500 * time.Millisecond
 
-// run starts what build made, serves until stop is closed and then stops in the written order.
+// run starts the daemon that build returned, serves until stop is closed, and then stops in the documented order.
 func (d *daemon) run(stop <-chan struct{}) error {
 	d.workers.Start()
 	d.keepers.Start()
@@ -113,7 +113,7 @@ func (d *daemon) run(stop <-chan struct{}) error {
 	return d.stop()
 }
 
-// reload reads the certificate again at each SIGHUP; nothing else of the configuration changes while the daemon runs.
+// reload reads the certificate again at each SIGHUP. Nothing else in the configuration changes while the daemon runs.
 func (d *daemon) reload(hangup <-chan os.Signal) {
 	for range hangup {
 		if d.certWatch == nil || d.certs.manager != nil {
@@ -125,8 +125,8 @@ func (d *daemon) reload(hangup <-chan os.Signal) {
 	}
 }
 
-// stop ends everything in the order of the architecture: nothing new comes in, what is claimed is finished, answers go
-// out, the database becomes one complete file.
+// stop stops everything in the order of the architecture: it refuses new requests, finishes claimed work, sends the
+// answers, and leaves the database as one complete file.
 func (d *daemon) stop() error {
 	_, _ = sd.SdNotify(false, sd.SdNotifyStopping)
 	begin := time.Now()
@@ -158,7 +158,7 @@ func (d *daemon) stop() error {
 	return failed
 }
 
-// closeListener refuses new connections; those that are open stay, and hear from the health check that the end is near.
+// closeListener refuses new connections. Open ones stay, and their health checks show that the daemon is stopping.
 func (d *daemon) closeListener() error {
 	d.handler.Drain()
 	if err := d.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -167,14 +167,14 @@ func (d *daemon) closeListener() error {
 	return nil
 }
 
-// drainClients lets requests and mails that come back finish, side by side, so that the time of one is not the other's.
+// drainClients lets requests and bounce messages finish in parallel, so each has its full time.
 func (d *daemon) drainClients() error {
 	bounces := make(chan error, 1)
 	go func() { bounces <- d.bounces.stop() }()
 	return errors.Join(d.drainHTTP(), <-bounces)
 }
 
-// drainHTTP lets the requests in flight finish. Those that take longer are cut: that is said, and no failure.
+// drainHTTP lets the requests in flight finish. It cuts those that take longer and logs that, without an error.
 func (d *daemon) drainHTTP() error {
 	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)
 	defer cancel()

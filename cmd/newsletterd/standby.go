@@ -20,8 +20,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// standby answers at the daemon's address until it can serve: /healthz and everything else with 503, so that a load
-// balancer leaves it out. Connections of that time end, and the listener is the daemon's then.
+// standby answers at the daemon's address until the daemon can serve. It answers /healthz and everything else with 503,
+// so a load balancer leaves it out. When it ends, it closes its connections and hands the listener to the daemon.
 type standby struct {
 	listener *net.TCPListener
 	server   *http.Server
@@ -33,7 +33,7 @@ type standby struct {
 	status string // starting, standby
 }
 
-// newStandby listens. Where certificates come from ACME it speaks plain http, for they are in the database.
+// newStandby listens. If certificates come from ACME, it speaks plain http because they are in the database.
 func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
 	certs := &certificates{cert: cfg.Server.TLSCert, key: cfg.Server.TLSKey, log: log}
 	if certs.cert != "" {
@@ -70,10 +70,10 @@ func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
 // kept is a listener that stays open when a server closes it.
 type kept struct{ *net.TCPListener }
 
-// Close only ends an Accept that waits.
+// Close only ends a waiting Accept.
 func (k kept) Close() error { return k.SetDeadline(time.Now()) }
 
-// waiting says that another machine serves.
+// waiting records that another machine serves.
 func (s *standby) waiting(host string, _ bool) error {
 	s.mu.Lock()
 	first := s.status != "standby"
@@ -87,7 +87,7 @@ func (s *standby) waiting(host string, _ bool) error {
 	return nil
 }
 
-// answer is that of every address.
+// answer handles requests to every path.
 func (s *standby) answer(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	status := s.status
@@ -106,7 +106,7 @@ func (s *standby) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// Describe names the figures of a machine that does not serve.
+// Describe implements prometheus.Collector with the metrics of a machine that does not serve.
 func (s *standby) Describe(ch chan<- *prometheus.Desc) {
 	ch <- replicaStandby
 	ch <- replicaFresh
@@ -121,7 +121,7 @@ func (s *standby) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(replicaFresh, prometheus.GaugeValue, 0)
 }
 
-// leave ends the answers and returns the listener.
+// leave stops answering and returns the listener.
 func (s *standby) leave() (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -133,7 +133,7 @@ func (s *standby) leave() (net.Listener, error) {
 	return s.listener, s.listener.SetDeadline(time.Time{})
 }
 
-// abandon closes the listener, too. A nil standby has none.
+// abandon also closes the listener. It does nothing for a nil standby.
 func (s *standby) abandon() {
 	if s == nil {
 		return

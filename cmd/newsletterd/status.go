@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// statusReport is what `status` prints.
+// statusReport is the output of `status`.
 type statusReport handlers.SystemStatus
 
 func (p *program) statusCommand() *cli.Command {
@@ -133,7 +133,7 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	return err
 }
 
-// unlisted is how many jobs that run or wait the report counts and doesn't list.
+// unlisted returns how many running or waiting jobs the report counts but doesn't list.
 func (r *statusReport) unlisted() int64 {
 	n := -int64(len(r.Jobs))
 	for _, c := range r.JobCounts {
@@ -162,7 +162,7 @@ func oldest(at core.Instant, now time.Time) string {
 	return fmt.Sprintf(" (the oldest for %s)", age(at, now))
 }
 
-// age is how long ago an instant was, to two units at most.
+// age formats how long ago an instant was, with at most two units.
 func age(at core.Instant, now time.Time) string {
 	d := max(0, now.Sub(at.Time()))
 	const day = 24 * time.Hour
@@ -178,7 +178,7 @@ func age(at core.Instant, now time.Time) string {
 	}
 }
 
-// bytesText is a size to three figures.
+// bytesText formats a size with three significant digits.
 func bytesText(n int64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB"}
 	v, i := float64(n), 0

@@ -27,22 +27,22 @@ import (
 	"newsletterd/worker"
 )
 
-// loopName is asked for by the daemon itself when it posts to its own https listener. No certificate authority would
-// give one for it, so it has one of its own, which it compares as a whole.
+// loopName is the server name that the daemon uses when it posts to its own https listener. No certificate authority
+// would certify it, so the daemon creates its own certificate and compares it byte for byte.
 const loopName = "loop.newsletterd.invalid"
 
-// certificates is where the listener's certificates come from: files that are read again when they change, or ACME.
+// certificates provides the listener's certificates: from files, which are read again when they change, or from ACME.
 type certificates struct {
 	cert, key string
 	loop      *tls.Certificate
 	files     atomic.Pointer[tls.Certificate]
-	read      time.Time         // newest change of the files that was read; used by the loop alone
-	again     atomic.Bool       // read them again, changed or not
+	read      time.Time         // newest modification time of the files that were read; only used by the loop
+	again     atomic.Bool       // read the files again even if unchanged
 	manager   *autocert.Manager // nil: files
 	log       *slog.Logger
 }
 
-// newCertificates reads the files, or prepares ACME; nil where the listener speaks plain http.
+// newCertificates reads the files or prepares ACME. It returns nil if the listener speaks plain http.
 func newCertificates(cfg *config.Config, s *store.Store, log *slog.Logger) (*certificates, error) {
 	if !cfg.HTTPS() {
 		return nil, nil
@@ -66,7 +66,7 @@ func newCertificates(cfg *config.Config, s *store.Store, log *slog.Logger) (*cer
 	return c, c.load()
 }
 
-// load reads the files. Those that can't be used leave the certificate as it was.
+// load reads the files. If they can't be used, the current certificate stays.
 func (c *certificates) load() error {
 	changed := c.changedAt()
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
@@ -78,7 +78,7 @@ func (c *certificates) load() error {
 	return nil
 }
 
-// changedAt is when the younger of the files was changed.
+// changedAt returns when the files were last changed.
 func (c *certificates) changedAt() (at time.Time) {
 	for _, name := range []string{c.cert, c.key} {
 		if fi, err := os.Stat(name); err == nil && fi.ModTime().After(at) {
@@ -88,10 +88,10 @@ func (c *certificates) changedAt() (at time.Time) {
 	return at
 }
 
-// certificateEvery is how often the files are looked at.
+// certificateEvery is the interval between checks of the files.
 const certificateEvery = time.Minute
 
-// watch reads the files again when they change, or are to be read again.
+// watch reads the files again when they change or a reload is requested.
 func (c *certificates) watch() *worker.Loop {
 	return &worker.Loop{Name: "certificate", Step: func(_ context.Context, at time.Time) time.Time {
 		if c.manager == nil && (c.again.Swap(false) || !c.changedAt().Equal(c.read)) {
@@ -127,7 +127,7 @@ func (c *certificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	return cert, err
 }
 
-// loopCertificate signs a certificate for the daemon's posts to itself, good while this process runs.
+// loopCertificate signs a certificate for the daemon's posts to itself. It is valid while this process runs.
 func loopCertificate() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -163,8 +163,8 @@ func (a acmeCache) Delete(ctx context.Context, name string) error {
 	return a.store.DeleteACMEData(ctx, name)
 }
 
-// redirector is the plain http listener that ACME needs: it answers http-01 challenges (RFC 8555 section 8.3) and
-// redirects all other requests to https. nil where it is off.
+// redirector is the plain http listener that ACME needs. It answers http-01 challenges (RFC 8555 section 8.3) and
+// redirects all other requests to https. It is nil if it is off.
 type redirector struct {
 	listener net.Listener
 	server   *http.Server
@@ -190,7 +190,7 @@ func newRedirector(cfg *config.Config, c *certificates, clients *connections, lo
 		ConnState: clients.state,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if host, _, err := net.SplitHostPort(r.Host); err == nil {
-				r.Host = host // an authority of one's own may come by another port than 80, and autocert compares the whole
+				r.Host = host // a private authority may use a port other than 80, and autocert compares the whole host
 			}
 			challenges.ServeHTTP(w, r)
 		}),

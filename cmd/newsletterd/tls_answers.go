@@ -6,14 +6,14 @@ import (
 	"net/http"
 )
 
-// maxACMEAnswer is how many bytes of an answer of a certificate authority are read. A chain of certificates has a few
+// maxACMEAnswer limits how many bytes of a certificate authority's answer are read. A certificate chain has a few
 // thousand.
 const maxACMEAnswer = 1 << 20
 
 var errLongAnswer = errors.New("the certificate authority's answer is too long")
 
-// shortAnswers ends answers that are longer than those of any certificate authority, which the client of ACME reads
-// whole.
+// shortAnswers cuts off answers that are longer than those of any certificate authority, because the ACME client reads
+// answers whole.
 type shortAnswers struct{ http.RoundTripper }
 
 func (s shortAnswers) RoundTrip(r *http.Request) (*http.Response, error) {

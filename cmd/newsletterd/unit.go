@@ -21,21 +21,21 @@ import (
 //go:embed unit.service.tmpl
 var unitText string
 
-// unitTemplate is the unit file; a test gives what it prints to systemd-analyze where there is one.
+// unitTemplate is the unit file. A test passes its output to systemd-analyze if that is installed.
 var unitTemplate = template.Must(template.New("unit").Parse(unitText))
 
-// stateRoot is where systemd's StateDirectory makes folders.
+// stateRoot is the folder in which systemd creates each StateDirectory.
 const stateRoot = "/var/lib/"
 
-// unit is what a unit file needs to know.
+// unit holds the values for a unit file.
 type unit struct {
 	Binary, Config, User string
 	WorkingDirectory     string
 	StateDirectory       string   // below stateRoot; empty: the files are elsewhere
-	Writable             []string // folders beyond the state directory
-	Home                 bool     // something lies below /home or /root
-	LowPort              bool     // a port below 1024 is listened on
-	Keys                 string   // the file with the keys to the replica; empty: it needs none
+	Writable             []string // folders outside the state directory
+	Home                 bool     // a path is below /home or /root
+	LowPort              bool     // the daemon listens on a port below 1024
+	Keys                 string   // file with the replica's keys; empty: not needed
 }
 
 func (p *program) systemdUnitCommand() *cli.Command {
@@ -70,7 +70,7 @@ func unitBinaryFlag() cli.Flag {
 	return cli.String("binary", "newsletterd program `FILE` (default: this one)")
 }
 
-// unitOf is the unit file for a configuration.
+// unitOf returns the unit file for a configuration.
 func unitOf(cfg *config.Config, name, binary string) ([]byte, error) {
 	u := unit{User: unitUser(name), Binary: binary}
 	var err error
@@ -119,7 +119,7 @@ func unitOf(cfg *config.Config, name, binary string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// acmeHTTP is the plain listener of ACME; empty where there is none.
+// acmeHTTP returns the address of ACME's plain http listener; empty if there is none.
 func acmeHTTP(cfg *config.Config) string {
 	if len(cfg.Server.ACMEDomains) == 0 {
 		return ""
@@ -127,7 +127,7 @@ func acmeHTTP(cfg *config.Config) string {
 	return cfg.Server.ACMEHTTP
 }
 
-// place tells the folders that systemd makes from those that must be there.
+// place separates the folders that systemd creates from those that must exist.
 func (u *unit) place(folders []string) {
 	for _, f := range folders {
 		under, ok := strings.CutPrefix(f, stateRoot)
@@ -142,7 +142,7 @@ func (u *unit) place(folders []string) {
 	}
 }
 
-// writableFolders are the folders that the daemon writes to, without those below another one.
+// writableFolders returns the folders that the daemon writes to, without subfolders of another one.
 func writableFolders(cfg *config.Config) ([]string, error) {
 	files := []string{filepath.Dir(cfg.Database.Path)}
 	if cfg.Backup.Every != 0 {
@@ -171,7 +171,7 @@ func writableFolders(cfg *config.Config) ([]string, error) {
 	return out, nil
 }
 
-// allAbsolute reports whether no path of the configuration depends on the working directory.
+// allAbsolute reports whether all paths in the configuration are absolute.
 func allAbsolute(cfg *config.Config) bool {
 	for _, p := range []string{
 		cfg.Database.Path, cfg.Backup.Path, cfg.Mail.Directory, cfg.Server.TLSCert,
@@ -184,7 +184,7 @@ func allAbsolute(cfg *config.Config) bool {
 	return true
 }
 
-// unitUser returns the user of the unit: the one named, or else the caller, or newsletterd where that is root.
+// unitUser returns the user of the unit: the one named, or else the caller, or newsletterd if the caller is root.
 func unitUser(name string) string {
 	if name != "" {
 		return name
@@ -204,7 +204,7 @@ func unitQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `$$`).Replace(s) + `"`
 }
 
-// Command is the line that systemd runs.
+// Command returns the command line that systemd runs.
 func (u unit) Command() string {
 	s := unitQuote(u.Binary) + " serve"
 	if u.Config != "" {
@@ -213,7 +213,7 @@ func (u unit) Command() string {
 	return s
 }
 
-// Paths are the folders beyond the state directory, as one line.
+// Paths returns the folders outside the state directory, in one line.
 func (u unit) Paths() string {
 	words := make([]string, len(u.Writable))
 	for i, w := range u.Writable {
@@ -222,10 +222,10 @@ func (u unit) Paths() string {
 	return strings.Join(words, " ")
 }
 
-// Folder is the working directory; a setting of one path takes no quotes.
+// Folder returns the working directory. A setting with a single path must not be quoted.
 func (u unit) Folder() string { return strings.ReplaceAll(u.WorkingDirectory, "%", "%%") }
 
-// installSteps are the commands that put a unit to work.
+// installSteps returns the commands that install and start a unit.
 func installSteps(unitFile, userName, folder string) []string {
 	var steps []string
 	sudo := "sudo "
@@ -235,7 +235,7 @@ func installSteps(unitFile, userName, folder string) []string {
 			steps = append(steps,
 				fmt.Sprintf("useradd --system --home-dir %s --shell /usr/sbin/nologin %s", folder, userName),
 				fmt.Sprintf("chown -R %s: %s", userName, folder))
-		} else if userName != "root" { // the files are the user's already (handOver); SQLite makes others next to them
+		} else if userName != "root" { // the user owns the files already (handOver); SQLite creates others next to them
 			steps = append(steps, fmt.Sprintf("chown %s: %s", userName, folder))
 		}
 	}
@@ -245,16 +245,16 @@ func installSteps(unitFile, userName, folder string) []string {
 		sudo+"systemctl enable --now newsletterd")
 }
 
-// packagedUnitFile is where the .deb and .rpm put their unit.
+// packagedUnitFile is the path where the .deb and .rpm install their unit.
 const packagedUnitFile = "/usr/lib/systemd/system/newsletterd.service"
 
-// packagedUnit is the unit that a package has installed.
+// packagedUnit is the unit that a package installed.
 type packagedUnit struct {
 	File         string
-	Config, User string // what it runs, and as whom
+	Config, User string // the configuration file and the user that it runs with
 }
 
-// start is the command that starts the unit, now and after a restart of the machine.
+// start returns the command that starts the unit now and after a reboot.
 func (u *packagedUnit) start() string {
 	if os.Geteuid() == 0 {
 		return "systemctl enable --now newsletterd"
@@ -262,8 +262,7 @@ func (u *packagedUnit) start() string {
 	return "sudo systemctl enable --now newsletterd"
 }
 
-// readPackagedUnit reads the unit of a package. It returns nil where there is no file, or one that names no
-// configuration.
+// readPackagedUnit reads the unit of a package. It returns nil if there is no file or it doesn't name a configuration.
 func readPackagedUnit(file string) (*packagedUnit, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -7,10 +7,10 @@ import (
 	"newsletterd/handlers"
 )
 
-// release is the version of a released binary, set by the linker; empty: a build out of a working copy.
+// release is the version of a released binary, set by the linker; empty: built from a working copy.
 var release string
 
-// versionInfo is what `newsletterd version` prints.
+// versionInfo is the output of `newsletterd version`.
 type versionInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -50,7 +50,7 @@ func versionOf() versionInfo {
 	return v
 }
 
-// versions are those that the console shows to operators.
+// versions returns the versions that the console shows to operators.
 func versions() handlers.Versions {
 	v := versionOf()
 	return handlers.Versions{Program: v.Version, Commit: v.Commit, Go: v.Go, SQLite: v.SQLite}

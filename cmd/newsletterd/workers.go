@@ -23,7 +23,7 @@ import (
 	"newsletterd/worker"
 )
 
-// wireWorkers makes everything that happens without a request.
+// wireWorkers creates the loops that run without a request.
 func (d *daemon) wireWorkers(ctx context.Context) error {
 	cfg, s, log := d.cfg, d.store, d.log
 	route, err := parts.Transport(cfg)
@@ -89,7 +89,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	return nil
 }
 
-// wireKeepers makes the loops that keep the installation in order.
+// wireKeepers creates the loops that keep the installation in order.
 func (d *daemon) wireKeepers() {
 	cfg, s, log := d.cfg, d.store, d.log
 	keepers := []*worker.Loop{
@@ -119,7 +119,7 @@ func relayLimits(c *config.SMTP) core.SendLimits {
 	return l
 }
 
-// relayProvider is the kind of the mail provider whose relay mails take; empty: none.
+// relayProvider returns the kind of mail provider whose relay sends the emails; empty: none.
 func relayProvider(cfg *config.Config) string {
 	switch c := cfg.Mail.SMTP; {
 	case cfg.Mail.Transport != "smtp" || c.Provider == "none":
@@ -131,7 +131,7 @@ func relayProvider(cfg *config.Config) string {
 	}
 }
 
-// sendURL is where events go: the configured service, or this daemon's own listener.
+// sendURL returns where events are posted: the configured service, or this daemon's own listener.
 func (d *daemon) sendURL() string {
 	if d.cfg.Webhooks.SendURL != "" {
 		return d.cfg.Webhooks.SendURL
@@ -153,8 +153,8 @@ func (d *daemon) ownURL() string {
 	return "http://" + addr
 }
 
-// loopTransport lets the daemon post to its own https listener: the address is not in the certificate's names, so it
-// asks for a certificate of its own and compares it as a whole.
+// loopTransport lets the daemon post to its own https listener. The certificate doesn't name that address, so the
+// transport requests a separate certificate and compares it byte for byte.
 func (d *daemon) loopTransport(own bool) http.RoundTripper {
 	if d.certs == nil || !own {
 		return nil
@@ -164,7 +164,7 @@ func (d *daemon) loopTransport(own bool) http.RoundTripper {
 		MaxIdleConns: 64, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true,
 		TLSClientConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12, ServerName: loopName,
-			InsecureSkipVerify: true, // VerifyPeerCertificate demands our very certificate
+			InsecureSkipVerify: true, // VerifyPeerCertificate requires our own certificate
 			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 				if len(raw) == 0 || !bytes.Equal(raw[0], ours) {
 					return errors.New("our own address responds with a certificate of another server")
