@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// newWebhookClient is a webhook client together with the secret that is shown once.
+// newWebhookClient is a webhook client with its secret, which is shown only once.
 type newWebhookClient struct {
 	core.WebhookClient
 	Secret string `json:"secret,omitempty"`
@@ -79,7 +79,7 @@ func (p commands) webhookClientCommands() *cli.Command {
 func (p commands) updateWebhookClient(c *cli.Context, _ *config.Config, s *store.Store) (err error) {
 	id, secret := c.String("id"), ""
 	if c.Bool("new-secret") {
-		if c.Bool("end-old-secret") { // one from before, which would stand in the way
+		if c.Bool("end-old-secret") { // an earlier old secret, which would block the rotation
 			if err := s.EndWebhookRotation(c.Context, id, cli.Actor(), now()); err != nil {
 				return cli.Missing(err, "webhook client", id)
 			}
@@ -123,7 +123,7 @@ func (p commands) printWebhookClient(c *cli.Context, s *store.Store, secret stri
 	return p.Printer(c).Record(newWebhookClient{w, secret})
 }
 
-// newToken is an access token for scripts; its id ends it.
+// newToken is an access token for scripts. Its id revokes it.
 type newToken struct {
 	ID          string       `json:"id"`
 	AccessToken string       `json:"access_token"`
@@ -147,7 +147,7 @@ func (p commands) tokenCommands() *cli.Command {
 		},
 	}, []string{"user"}, p.createToken)
 	write := create.Action
-	create.Action = func(c *cli.Context) error { // a mistake in a flag is one before the database is opened
+	create.Action = func(c *cli.Context) error { // reports a wrong flag before the database is opened
 		if _, err := ttlOf(c); err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (p commands) createToken(c *cli.Context, cfg *config.Config, s *store.Store
 	if out := p.Printer(c); out.JSON {
 		return out.Value(newToken{id, t.AccessToken, t.TokenType, t.Scope, at.Add(time.Duration(t.ExpiresIn) * time.Second)})
 	}
-	// The token alone on standard output, so that a shell can take it; the rest on standard error.
+	// Only the token goes to standard output, for use in a shell; the rest goes to standard error.
 	if _, err := p.Out.Write([]byte(t.AccessToken + "\n")); err != nil {
 		return err
 	}
@@ -202,8 +202,8 @@ func (p commands) createToken(c *cli.Context, cfg *config.Config, s *store.Store
 	return err
 }
 
-// daemonIssuer returns the issuer that the daemon runs with, or last ran with: it accepts tokens of no other. Before
-// its first start that is the command's own. A difference between the two is written to standard error.
+// daemonIssuer returns the issuer that the daemon runs with, or last ran with, because it accepts no other issuer's
+// tokens. Before the daemon's first start it returns own. If the two differ, it writes that to standard error.
 func (p commands) daemonIssuer(c *cli.Context, s *store.Store, own string) (string, error) {
 	issuer, err := s.Issuer(c.Context)
 	if err != nil || issuer == "" || issuer == own {

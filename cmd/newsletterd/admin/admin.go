@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// commands makes and runs the commands. Two areas have types of their own: accounts and belongings.
+// commands creates and runs the commands. Two areas have their own types: accounts and belongings.
 type commands struct{ *cli.Program }
 
 const adminHelp = `Works on the database with the same operations as the HTTP API, also while
@@ -18,7 +18,7 @@ Name a record by its ID, the first 4 or more characters of its ID, or its
 name. If several records match, the command lists them and changes nothing.
 If there is only one tenant, you can leave out --tenant.`
 
-// Commands returns the command admin, with all below it.
+// Commands returns the admin command with all its subcommands.
 func Commands(program *cli.Program) *cli.Command {
 	p := commands{program}
 	a, b := accounts{p}, belongings{p}

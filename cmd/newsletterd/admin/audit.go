@@ -9,7 +9,7 @@ import (
 	"newsletterd/store"
 )
 
-// mostAudited is how many entries one command lists at most; auditPage is how many of them are read at once.
+// mostAudited limits how many entries one command lists. auditPage is the number of entries per read.
 const (
 	mostAudited = 100000
 	auditPage   = 1000
@@ -46,7 +46,7 @@ are masked.
 	return &cli.Command{Name: "audit", Usage: "view the audit log", Subcommands: []*cli.Command{all}}
 }
 
-// auditFilter returns what the flags ask for.
+// auditFilter returns the filter that the flags describe.
 func auditFilter(c *cli.Context, s *store.Store) (f core.AuditFilter, err error) {
 	if n := c.Int("limit"); n < 1 || n > mostAudited {
 		return f, cli.UsageErrorf(c, "--limit must be from 1 to %d", mostAudited)
@@ -64,7 +64,7 @@ func auditFilter(c *cli.Context, s *store.Store) (f core.AuditFilter, err error)
 	return f, err
 }
 
-// auditEntries reads the newest entries, as many as --limit says, in their order.
+// auditEntries reads the newest entries in their order, up to --limit.
 func auditEntries(c *cli.Context, s *store.Store, f core.AuditFilter) (rows []core.AuditEntry, err error) {
 	page := core.Page{}
 	for {

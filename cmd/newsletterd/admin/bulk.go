@@ -81,7 +81,7 @@ Prints the ID; follow it with newsletterd admin bulk show --id ID.
 	}
 }
 
-// printBulk prints a bulk action, and says if it waits for the daemon.
+// printBulk prints a bulk action, and a note if it waits for the daemon.
 func (p commands) printBulk(c *cli.Context, s *store.Store, a core.BulkAction) error {
 	if a.Open() && !s.DaemonRuns() {
 		fmt.Fprintln(p.Err, "newsletterd isn't running. The bulk action waits until you start it.")
@@ -139,7 +139,8 @@ func startBulk(p commands, c *cli.Context, s *store.Store) error {
 	return p.printBulk(c, s, a)
 }
 
-// matchingOf sets the rule of a request, and how many people match it. about is "about " if that is an estimate.
+// matchingOf sets the rule of a request and the number of people who match it. about is "about " if the number is an
+// estimate.
 func matchingOf(p commands, c *cli.Context, s *store.Store, l *core.List, r *bulk.Request) (about string, err error) {
 	q, err := questionOf(p, c, s, l, c.String("segment"))
 	if err != nil {
@@ -157,7 +158,7 @@ func matchingOf(p commands, c *cli.Context, s *store.Store, l *core.List, r *bul
 	return "about ", nil
 }
 
-// bulkQuestion asks whether a bulk action is to start. about stands before the number of people.
+// bulkQuestion returns the question that confirms a bulk action. about goes before the number of people.
 func bulkQuestion(r *bulk.Request, about, list string) string {
 	many := about + "1 person"
 	if r.Of != 1 {
@@ -175,7 +176,7 @@ func bulkQuestion(r *bulk.Request, about, list string) string {
 	return "You can undo this for a week. " + question
 }
 
-// readIDs reads the IDs of subscribers from a file, and sets how many they are.
+// readIDs reads the IDs of subscribers from a file and sets their number.
 func readIDs(p commands, name string, r *bulk.Request) error {
 	in, err := p.openInput(name)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// campaignStates are the words of --state.
+// campaignStates are the values of --state.
 var campaignStates = []string{
 	string(core.CampaignDraft), string(core.CampaignInReview), string(core.CampaignApproved),
 	string(core.CampaignScheduled), string(core.CampaignSending), string(core.CampaignSent),
@@ -112,13 +112,13 @@ func (p commands) listCampaigns(c *cli.Context, _ *config.Config, s *store.Store
 	return cli.List(p.Printer(c), rows, campaignColumns...)
 }
 
-// campaignColumns are those of the list.
+// campaignColumns are the columns of the list.
 var campaignColumns = []string{"id", "state", "transport", "subject", "version", "updated_by", "updated_at"}
 
 // campaignRow is a campaign in the list.
 type campaignRow struct {
 	core.CampaignView
-	// Transport says where its emails went, as core.SendJob has it: those of a folder reached no one.
+	// Transport says where its emails went, as in core.SendJob. Emails in a folder reached no one.
 	Transport string `json:"transport,omitempty"`
 }
 
@@ -140,14 +140,13 @@ func campaignRowOf(ctx context.Context, s *store.Store, found *core.Campaign) (r
 	return row, err
 }
 
-// draftsOf tries campaigns as the API does.
+// draftsOf returns Drafts that check campaigns the same way as the API.
 func draftsOf(c *cli.Context, cfg *config.Config, s *store.Store) (drafts.Drafts, error) {
 	keys, err := parts.NewMailKeys(c.Context, s)
 	return drafts.Drafts{Store: s, Sealer: keys.Sealer, Origin: cfg.Origin(), Checks: parts.CampaignChecks(cfg)}, err
 }
 
-// compiled compiles the campaign of --id as it is written on by one of the ways of Drafts, and tells what is probably
-// not meant.
+// compiled compiles the campaign of --id with a method of Drafts, and prints warnings about probable mistakes.
 func (p commands) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(drafts.Drafts, context.Context,
 	*core.Campaign, int64, core.Instant) (campaigns.Draft, []string, error),
 ) (draft campaigns.Draft, err error) {
@@ -219,7 +218,7 @@ func (p commands) testCampaignCommand() *cli.Command {
 	})
 }
 
-// addresses reads a repeatable flag with e-mail addresses.
+// addresses reads a repeatable flag with email addresses.
 func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 	for _, address := range c.StringSlice(flag) {
 		email, err := cli.AddressIn(c, flag, address)
@@ -231,7 +230,7 @@ func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 	return to, nil
 }
 
-// queueTests queues tests of a draft, to its test group where no address is named, and returns where they go.
+// queueTests queues test emails of a draft and returns their addresses. Without an address they go to its test group.
 func queueTests(c *cli.Context, s *store.Store, draft *campaigns.Draft, to []core.Email) (_ []core.Email, err error) {
 	if len(to) == 0 {
 		d := drafts.Drafts{Store: s}
@@ -242,7 +241,7 @@ func queueTests(c *cli.Context, s *store.Store, draft *campaigns.Draft, to []cor
 	return to, s.AddCampaignTests(c.Context, draft, to, now())
 }
 
-// testsTo says how many tests go out, and where to.
+// testsTo describes the number of test emails and their addresses.
 func testsTo(to []core.Email) string {
 	words := make([]string, len(to))
 	for i, email := range to {
@@ -301,18 +300,18 @@ func (p commands) audienceCommand() *cli.Command {
 		})
 }
 
-// forceFlag lets a command go past the approval of a second person.
+// forceFlag skips the approval by a second person.
 func forceFlag() cli.Flag {
 	return cli.Bool("force", "send without the approval by a second person that the tenant requires")
 }
 
-// firstFewFlag has a campaign sent to some readers first.
+// firstFewFlag sends a campaign to the first recipients before the rest.
 func firstFewFlag() cli.Flag {
 	return cli.Bool("first-few", "send to 500 recipients first and to the rest 10 minutes later, if there are more "+
 		"than 2,000 (default: the tenant's setting)")
 }
 
-// sending asks for the approval or the sending of what was compiled.
+// sending returns the request to approve or send a compiled draft.
 func sending(c *cli.Context, draft *campaigns.Draft) campaigns.CampaignSending {
 	e := campaignEdit(c)
 	e.ID, e.Revision, e.Seen = draft.Campaign.ID, draft.Campaign.Revision, draft.Digest
@@ -363,12 +362,12 @@ func (p commands) sendCampaignCommand() *cli.Command {
 	return send
 }
 
-// testingFlag lets a campaign go to a folder.
+// testingFlag allows a campaign to be written to a folder.
 func testingFlag() cli.Flag {
 	return cli.Bool("testing", "send even if no mail server is set up; emails are saved to a folder")
 }
 
-// sendDraft makes the job of a draft, once a person at a terminal has agreed, and shows it.
+// sendDraft creates the job of a draft and prints it. At a terminal it asks for confirmation first.
 func (p commands) sendDraft(c *cli.Context, cfg *config.Config, s *store.Store, draft *campaigns.Draft,
 	at core.Instant,
 ) error {
@@ -396,14 +395,15 @@ func (p commands) sendDraft(c *cli.Context, cfg *config.Config, s *store.Store, 
 	return p.printJob(c, s, j.ID)
 }
 
-// timeZoneFlag names the zone of times without an offset.
+// timeZoneFlag sets the time zone for times without an offset.
 func timeZoneFlag() cli.Flag {
 	return cli.String("time-zone",
 		"time `ZONE` for times without an offset, for example Europe/Berlin (default: the "+
 			"tenant's, then this machine's)")
 }
 
-// notPast reads a flag with a time that is not over: in the named zone, else the tenant's, else this machine's.
+// notPast reads a flag with a time that is not in the past. The zone is the named one, else the tenant's, else this
+// machine's.
 func notPast(c *cli.Context, t *core.Tenant, flag, named string) (at core.Instant, err error) {
 	zone, err := t.ZoneOf(named)
 	if err == nil {

@@ -17,14 +17,14 @@ import (
 	"newsletterd/store/people"
 )
 
-// belongings has the commands on what users own: devices, agents and models.
+// belongings has the commands for what users own: devices, agents and models.
 type belongings struct{ commands }
 
 func ownerFlag() cli.Flag {
 	return cli.Reference("owner", people.NounUser, "owner: `USER` by email address, ID or name")
 }
 
-// ofOwner makes a command about the records of one user.
+// ofOwner returns a command about the records of one user.
 func (p belongings) ofOwner(name, usage string, flags []cli.Flag, needed []string,
 	do func(*cli.Context, *config.Config, *store.Store, core.User) error,
 ) *cli.Command {
@@ -38,7 +38,7 @@ func (p belongings) ofOwner(name, usage string, flags []cli.Flag, needed []strin
 		})
 }
 
-// owned makes a command about a device or a model of any owner.
+// owned returns a command about a device or model of any owner.
 func (p belongings) owned(name, usage, noun string, ownerOf func(*store.Store, context.Context, string) (string, error),
 	flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error,
 ) *cli.Command {
@@ -188,22 +188,22 @@ func (p belongings) agentCommands() *cli.Command {
 	}}
 }
 
-// modelRow is a model as commands print it, with its owner's name.
+// modelRow is a model in the form that commands print, with its owner's name.
 type modelRow struct {
 	core.Model
 	Owner string `json:"owner"`
 }
 
-// asOwner reads a model with its owner's eyes: a command may see everything.
+// asOwner reads a model with its owner's permissions, because a command can read everything.
 func asOwner(c *cli.Context, s *store.Store, id, owner string) (modelRow, error) {
 	m, err := s.Model(c.Context, core.Caller{UserID: owner}, id)
 	return modelRow{m.Model, m.OwnerName}, err
 }
 
-// visibilities are the words of --visibility.
+// visibilities are the values of --visibility.
 var visibilities = []string{string(core.Private), string(core.TenantVisible), string(core.PublicVisible)}
 
-// oneModel makes a command about one model.
+// oneModel returns a command about one model.
 func (p belongings) oneModel(name, usage string, flags []cli.Flag, needed []string,
 	do func(c *cli.Context, s *store.Store, id, owner string) error,
 ) *cli.Command {

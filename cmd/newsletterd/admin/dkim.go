@@ -9,12 +9,12 @@ import (
 	"newsletterd/store/people"
 )
 
-// dkimRow is a key as it is printed, with the record that the DNS must hold.
+// dkimRow is a key in the form that commands print, with the DNS record that it needs.
 type dkimRow struct {
 	core.DKIMKey
 	RecordName  string `json:"record_name"`
 	RecordValue string `json:"record_value"`
-	Zone        string `json:"zone"` // the record as a line of a zone file
+	Zone        string `json:"zone"` // the record in zone file format
 }
 
 func newDKIMRow(k core.DKIMKey) dkimRow {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/worker"
 )
 
-// endpointRow is an endpoint together with the secret that is shown once.
+// endpointRow is an endpoint with its secret, which is shown only once.
 type endpointRow struct {
 	core.Endpoint
 	Secret string `json:"secret,omitempty"`

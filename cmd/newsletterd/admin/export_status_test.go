@@ -14,7 +14,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// An export says of addresses that get nothing why, and no import makes them active.
+// TestExportSaysWhoGetsNothing checks that an export states why some addresses get no email, and that importing it does
+// not activate them.
 func TestExportSaysWhoGetsNothing(t *testing.T) {
 	s := storetest.Open(t)
 	at := now()

@@ -12,7 +12,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// The lists of jobs and of campaigns say which of them went to a folder, where they reached no one.
+// TestListsSayWhatWentToAFolder checks that the lists of jobs and campaigns mark those that were saved to a folder and
+// reached no one.
 func TestListsSayWhatWentToAFolder(t *testing.T) {
 	s := storetest.Open(t)
 	seed := storetest.Seed(t, s)

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store"
 )
 
-// mailedRecord is what became of the mail of one job to an address.
+// mailedRecord is the result of one job's email to an address.
 type mailedRecord struct {
 	JobID      string       `json:"job_id"`
 	TenantID   string       `json:"tenant_id"`
@@ -22,7 +22,7 @@ type mailedRecord struct {
 	Reason     string       `json:"reason,omitempty"`
 	Tries      int          `json:"tries"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
-	Events     string       `json:"events"` // what was reported of it since
+	Events     string       `json:"events"` // events reported since
 }
 
 func (p commands) subscriberHistory() *cli.Command {
@@ -50,10 +50,10 @@ func (p commands) subscriberHistory() *cli.Command {
 	return history
 }
 
-// mailColumns are what tables show of transactional emails.
+// mailColumns are the columns of transactional emails in tables.
 var mailColumns = []string{"created_at", "kind", "state", "tries", "due_at", "last_error"}
 
-// whyRecord is what why prints as JSON.
+// whyRecord is the JSON output of why.
 type whyRecord struct {
 	Email         core.Email             `json:"email"`
 	Subscriptions []core.WhySubscription `json:"subscriptions"`
@@ -62,7 +62,7 @@ type whyRecord struct {
 	Campaigns     []mailedRecord         `json:"campaigns"`
 }
 
-// Why returns the command that says why someone got no email.
+// Why returns the command that explains why someone got no email.
 func Why(program *cli.Program) *cli.Command {
 	p := commands{program}
 	why := p.Command("why", "show why an address got no email",

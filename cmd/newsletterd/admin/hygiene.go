@@ -8,12 +8,12 @@ import (
 	"newsletterd/store/people"
 )
 
-// monthsFlag is how long a silence is meant.
+// monthsFlag is the minimum length of the inactivity.
 func monthsFlag() cli.Flag {
 	return &cli.IntFlag{Name: "months", Value: core.MaxSilence, Usage: "inactive for this many `MONTHS`, 3 to 12"}
 }
 
-// monthsOf reads that flag.
+// monthsOf reads monthsFlag.
 func monthsOf(c *cli.Context) (int, error) {
 	n := c.Int("months")
 	if n < core.MinSilence || n > core.MaxSilence {

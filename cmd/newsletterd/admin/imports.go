@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// importCommands are those of files that were uploaded; `admin subscriber import` reads a file itself.
+// importCommands returns the commands for uploaded files. `admin subscriber import` reads a file itself.
 func (p commands) importCommands() *cli.Command {
 	id := cli.ID(people.NounImport)
 	all := p.Command("list", "list imports, newest first", []cli.Flag{
@@ -54,8 +54,8 @@ uploaded file is deleted.
 	}
 }
 
-// importJobRow is an import as it is printed.
+// importJobRow is an import in the form that commands print.
 type importJobRow struct {
 	core.ImportJob
-	Rows int64 `json:"rows"` // lines that were dealt with
+	Rows int64 `json:"rows"` // lines processed
 }

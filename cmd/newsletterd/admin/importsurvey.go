@@ -17,7 +17,7 @@ import (
 const mapUsage = "map a column: `NAME=FIELD`, where FIELD is email, status or a custom field (empty: skip the " +
 	"column; repeatable)"
 
-// surveyed opens the file of --file, looks through it, and returns it from its beginning.
+// surveyed opens the file of --file, scans it, and returns it rewound to its beginning.
 func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, survey *subscribercsv.Survey, err error) {
 	f, err := p.openTwice(c.String("file"), filepath.Dir(s.Path()))
 	if err != nil {
@@ -45,7 +45,8 @@ func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, su
 	}{r, f}, survey, nil
 }
 
-// openTwice opens a file that can be read again, or a copy of standard input or of what can be read only once, which has no name in dir.
+// openTwice opens a file that can be read twice. For standard input and other streams it returns a copy in dir that has
+// no name there.
 func (p commands) openTwice(name, dir string) (*os.File, error) {
 	in := p.In
 	if name != "-" {
@@ -80,7 +81,7 @@ func (p commands) openTwice(name, dir string) (*os.File, error) {
 	return f, nil
 }
 
-// unasked refuses an import while it is not declared what columns mean that may say who unsubscribed.
+// unasked returns the error of an import with undeclared columns that might say who unsubscribed.
 func unasked(questions []subscribercsv.Question) error {
 	return fmt.Errorf("nothing was imported: %s. If the column says who is subscribed, pass --map \"NAME=status\"; "+
 		"to keep it as a custom field, --map \"NAME=FIELD\"; to skip it, --map "+

@@ -198,7 +198,8 @@ func (p commands) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 	return p.printJob(c, s, j.ID)
 }
 
-// confirmJob asks a person at a terminal before a job to more than one reader, and fails where the answer is no.
+// confirmJob asks for confirmation at a terminal before a job to more than one recipient. It returns an error if the
+// answer is no.
 func (p commands) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) error {
 	l, err := s.CountedList(c.Context, n.ListID)
 	if core.KindOf(err) == core.NotFound {
@@ -220,7 +221,7 @@ func (p commands) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) err
 		n.Subject, cli.Counted(readers, "subscriber"), l.Name, whenSent(n)))
 }
 
-// confirmCampaign is confirmJob for a campaign, with the sum of its audience.
+// confirmCampaign is confirmJob for a campaign, with the total of its audience.
 func (p commands) confirmCampaign(c *cli.Context, s *store.Store, draft *campaigns.Draft, a *core.Audience,
 	n *core.NewJob,
 ) error {
@@ -231,7 +232,7 @@ func (p commands) confirmCampaign(c *cli.Context, s *store.Store, draft *campaig
 			return err
 		}
 		names[i] = strconv.Quote(l.Name)
-		if late := l.Counts.Active - a.Active; len(names) == 1 && late > 0 { // a job waits for the news of these
+		if late := l.Counts.Active - a.Active; len(names) == 1 && late > 0 { // the job waits for the sync of these
 			a.Active, a.Recipients = a.Active+late, a.Recipients+late
 		}
 	}
@@ -246,8 +247,8 @@ func (p commands) confirmCampaign(c *cli.Context, s *store.Store, draft *campaig
 		cli.Counted(a.Recipients, "recipient"), of, sum, whenSent(n)))
 }
 
-// confirm asks a person at a terminal a question before a mail to more than one reader, and fails where the answer is
-// no.
+// confirm asks for confirmation at a terminal before an email to more than one recipient. It returns an error if the
+// answer is no.
 func (p commands) confirm(c *cli.Context, readers int64, question string) error {
 	if readers <= 1 {
 		return nil
@@ -259,7 +260,7 @@ func (p commands) confirm(c *cli.Context, readers int64, question string) error 
 	return err
 }
 
-// whenSent says in words when a new job sends.
+// whenSent describes when a new job sends.
 func whenSent(n *core.NewJob) string {
 	when := "now"
 	if from := max(n.ScheduledAt, n.WindowStart); from != 0 {
@@ -302,7 +303,7 @@ func newJob(c *cli.Context) (n core.NewJob, err error) {
 	return n, err
 }
 
-// readBody reads a part of a mail from a file of a bearable size.
+// readBody reads a part of an email from a file with a limited size.
 func readBody(name string, to *string) error {
 	if name == "" {
 		return nil
@@ -319,7 +320,7 @@ func readBody(name string, to *string) error {
 	return err
 }
 
-// printJob shows a job as it is now.
+// printJob prints the current state of a job.
 func (p commands) printJob(c *cli.Context, s *store.Store, id string) error {
 	v, err := s.JobView(c.Context, id)
 	if err != nil {
@@ -349,7 +350,7 @@ func (p commands) listJobs(c *cli.Context, _ *config.Config, s *store.Store) err
 	return cli.List(p.Printer(c), jobs, jobColumns...)
 }
 
-// jobColumns are those of the list.
+// jobColumns are the columns of the list.
 var jobColumns = []string{
 	"id", "status", "transport", "subject", "recipients", "sent", "failed", "skipped", "deferred", "next_attempt_at",
 	"created_at",

@@ -46,7 +46,7 @@ func (p commands) listReasonsCommand() *cli.Command {
 	return c
 }
 
-// tenantEnds makes the commands that delete and restore a tenant.
+// tenantEnds returns the commands that delete and restore a tenant.
 func tenantEnds(p commands) (del, restore *cli.Command) {
 	del = p.Command("delete", "delete a tenant and all its data; asks first, can be undone for 30 days",
 		[]cli.Flag{cli.ID(people.NounTenant), cli.Yes()}, []string{"id"},
@@ -83,7 +83,7 @@ To see what can be restored:
 	return del, restore
 }
 
-// listEnds makes the commands that delete and restore a list.
+// listEnds returns the commands that delete and restore a list.
 func listEnds(p commands) (del, restore *cli.Command) {
 	del = p.Command("delete", "delete a list with its subscriptions and send jobs; asks first, can be undone for 30 "+
 		"days",
@@ -121,10 +121,11 @@ To see what can be restored:
 	return del, restore
 }
 
-// errNotDeleted is what ends a command whose question was not answered with yes.
+// errNotDeleted ends a command if the answer to its question was not yes.
 var errNotDeleted = errors.New("canceled; nothing was deleted")
 
-// confirmDelete asks whether a record is to be deleted, with what goes with it. end says whether it can come back.
+// confirmDelete asks for confirmation before a record is deleted, and lists what is deleted with it. end says whether
+// the record can be restored.
 func confirmDelete(p commands, c *cli.Context, s *store.Store, noun people.Noun, id, name, end string) error {
 	a, err := s.Affected(c.Context, noun, id, now())
 	if err != nil {
@@ -163,7 +164,7 @@ func confirmDelete(p commands, c *cli.Context, s *store.Store, noun people.Noun,
 // canRestore ends the question about a record that can be restored.
 const canRestore = "You can restore it for 30 days."
 
-// leftOutWords says what a restored record did not get back.
+// leftOutWords describes a part that a restored record did not get back.
 func leftOutWords(l core.LeftOut) string {
 	switch l.Kind {
 	case core.LeftOutDomain:
@@ -178,7 +179,7 @@ func leftOutWords(l core.LeftOut) string {
 	return "mail_from " + l.Name + ": its domain belongs to another tenant"
 }
 
-// printRestored says what came back, and what did not.
+// printRestored prints what was restored and what was not.
 func printRestored(p commands, c *cli.Context, noun people.Noun, r core.Restored) error {
 	if out := p.Printer(c); out.JSON {
 		return out.Value(r)

@@ -32,7 +32,7 @@ func mediaInput(c *cli.Context) core.MediaInput {
 	return in
 }
 
-// mediaOrigin returns where the pictures of a tenant are served.
+// mediaOrigin returns the origin that serves the images of a tenant.
 func mediaOrigin(c *cli.Context, cfg *config.Config, s *store.Store, tenantID string) (string, error) {
 	t, err := s.Tenant(c.Context, tenantID)
 	if err != nil {
@@ -124,7 +124,7 @@ wide. Use the printed URL in the email.
 	return add
 }
 
-// readMedia makes of the file of a picture or a document what is kept of it.
+// readMedia converts the file of an image or document to the form that is stored.
 func readMedia(ctx context.Context, path string, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -134,7 +134,7 @@ func readMedia(ctx context.Context, path string, limits core.MediaLimits) (full,
 	return mediaIn(ctx, file, limits)
 }
 
-// mediaIn is readMedia of a file that is open.
+// mediaIn is readMedia for an open file.
 func mediaIn(ctx context.Context, file *os.File, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
 	info, err := file.Stat()
 	if err == nil && info.Size() > limits.Bytes {

@@ -11,11 +11,11 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// outboxRow is an event of the outbox as it is printed.
+// outboxRow is an event of the outbox in the form that commands print.
 type outboxRow struct {
 	core.OutboxEvent
 	State string `json:"state"`
-	// Event is what is posted; for show alone.
+	// Event is the event that is posted; only for show.
 	Event json.RawMessage `json:"event,omitempty"`
 }
 
@@ -134,7 +134,7 @@ func (p commands) retryOutbox(c *cli.Context, _ *config.Config, s *store.Store) 
 	}
 }
 
-// retried is how many events go out again.
+// retried holds the number of events that are sent again.
 type retried struct {
 	Retried int64 `json:"retried"`
 }

@@ -11,13 +11,13 @@ import (
 	"newsletterd/store/people"
 )
 
-// personFlag names a person by address, or by the id of a user.
+// personFlag names a person by address or by the ID of a user.
 func personFlag() cli.Flag {
 	return cli.Reference("id", people.NounUser, "`PERSON`: any email address, or the ID or name of a user",
 		"user", "email")
 }
 
-// personOf is whom the flag means, with the account.
+// personOf returns the person that the flag names, with the account.
 func personOf(c *cli.Context, s *store.Store) (core.Person, error) {
 	if word := c.String("id"); strings.Contains(word, "@") {
 		email, err := core.ParseEmail(word)
@@ -27,7 +27,7 @@ func personOf(c *cli.Context, s *store.Store) (core.Person, error) {
 	return core.Person{Email: u.Email, Account: true}, err
 }
 
-// subscriberOf is whom --email means, as tenants' lists know them.
+// subscriberOf returns the person with the address of --email, as known to tenants' lists.
 func subscriberOf(c *cli.Context) (core.Person, error) {
 	email, err := cli.GivenEmail(c)
 	return core.Person{Email: email, TenantID: c.String("tenant")}, err
@@ -62,7 +62,7 @@ func (p commands) erasePerson(c *cli.Context, s *store.Store, who core.Person) e
 
 func nothingKnown(who core.Person) error { return fmt.Errorf("no data found for %s", who.Email) }
 
-// personCommands are those of admin user.
+// personCommands returns the subcommands of admin user about a person's data.
 func (p commands) personCommands() []*cli.Command {
 	export := p.Command("export", "export all data about a person, as JSON", []cli.Flag{personFlag()},
 		[]string{"id"},
@@ -88,7 +88,7 @@ history, sent emails, and reports from mail providers.
 			}
 			u, err := s.UserByEmail(c.Context, who.Email)
 			if err == nil {
-				err = p.endClients(c, s, u, "") // they forget who created them
+				err = p.endClients(c, s, u, "") // clients forget who created them
 			}
 			if err != nil && core.KindOf(err) != core.NotFound {
 				return err
@@ -104,7 +104,7 @@ snapshots contain the data until they are replaced.
 	return []*cli.Command{export, erase}
 }
 
-// eraseSubscriber is admin subscriber erase.
+// eraseSubscriber returns the command admin subscriber erase.
 func (p commands) eraseSubscriber() *cli.Command {
 	cmd := p.Command("erase", "erase an address from lists; a user account stays",
 		[]cli.Flag{cli.String("email", "email `ADDRESS`"), tenantOrAll()}, []string{"email"}, func(c *cli.Context,

@@ -68,7 +68,7 @@ func (p commands) testJobCommand() *cli.Command {
 	})
 }
 
-// trial tries jobs as the API does.
+// trial returns a Trial that tests jobs the same way as the API.
 func trial(c *cli.Context, cfg *config.Config, s *store.Store) (t drafts.Trial, err error) {
 	keys, err := parts.NewMailKeys(c.Context, s)
 	return drafts.Trial{Store: s, Sealer: keys.Sealer, Origin: cfg.Origin()}, err
@@ -100,7 +100,7 @@ func (p commands) previewTemplateCommand() *cli.Command {
 		})
 }
 
-// printPreview shows a mail as the flags of the command say.
+// printPreview shows an email in the form that the flags ask for.
 func (p commands) printPreview(c *cli.Context, bulk *mail.Bulk, r *mail.Recipient) error {
 	if c.Bool("open") {
 		return p.openPage(c, bulk, r)
@@ -130,8 +130,8 @@ func (p commands) printPreview(c *cli.Context, bulk *mail.Bulk, r *mail.Recipien
 	return err
 }
 
-// openPage writes a mail to a file for a browser, and opens it where there is one. The file stays: the browser reads it
-// after the command has ended.
+// openPage writes an email to a file and opens it in a browser if there is one. The file stays, because the browser
+// reads it after the command has ended.
 func (p commands) openPage(c *cli.Context, bulk *mail.Bulk, r *mail.Recipient) error {
 	page, err := bulk.Page(r)
 	if err != nil {
@@ -160,7 +160,7 @@ func (p commands) openPage(c *cli.Context, bulk *mail.Bulk, r *mail.Recipient) e
 	return err
 }
 
-// opener is the program that opens files in the browser, empty where there is none: on Linux it needs a screen.
+// opener returns the program that opens files in the browser; empty if there is none. On Linux it needs a display.
 func (p commands) opener() string {
 	name := "xdg-open"
 	if runtime.GOOS == "darwin" {

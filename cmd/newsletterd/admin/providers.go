@@ -17,7 +17,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// providerRow is a provider as it is printed. Its id is its name.
+// providerRow is a provider in the form that commands print. Its ID is its name.
 type providerRow struct {
 	ID string `json:"id"`
 	core.Provider
@@ -82,7 +82,7 @@ provider issues the secret: pass it on standard input.
 	return c
 }
 
-// providerSecret reads the secret from standard input, or makes one where the kind lets us.
+// providerSecret reads the secret from standard input, or generates one if the kind allows that.
 func (p commands) providerSecret(c *cli.Context, kind *report.Kind, given bool) (string, error) {
 	switch {
 	case given:
@@ -112,7 +112,7 @@ func (p commands) providerListCommand() *cli.Command {
 			for _, record := range kept {
 				byName[record.Name] = newProviderRow(cfg, record, "database")
 			}
-			for name, record := range parts.Providers(cfg) { // they come before those of the database
+			for name, record := range parts.Providers(cfg) { // they override those of the database
 				byName[name] = newProviderRow(cfg, record.Provider, "configuration")
 			}
 			rows := []providerRow{}
@@ -127,7 +127,7 @@ func newProviderRow(cfg *config.Config, p core.Provider, source string) provider
 	return providerRow{ID: p.Name, Provider: p, Source: source, URL: cfg.Origin() + "/webhooks/" + p.Name}
 }
 
-// oneProvider makes a command that takes a provider: --name and --id are the same, since the name is the id.
+// oneProvider returns a command that takes a provider. --name and --id are the same because the name is the ID.
 func (p commands) oneProvider(
 	name, usage string, flags []cli.Flag, run func(c *cli.Context, cfg *config.Config, s *store.Store, name string) error,
 ) *cli.Command {
@@ -146,8 +146,8 @@ func (p commands) oneProvider(
 	})
 }
 
-// findProvider returns the name of the provider that word names: by its name, in any case, or by the beginning of it.
-// Providers of the configuration count like those of the database.
+// findProvider returns the name of the provider that word names: its name in any case, or a prefix of it. It searches
+// the providers of the configuration and of the database.
 func findProvider(c *cli.Context, cfg *config.Config, s *store.Store, word string) (string, error) {
 	kept, err := cli.Pages(func(p core.Provider) string { return p.Name }, func(page core.Page) ([]core.Provider, error) {
 		return s.Providers(c.Context, page)
@@ -193,7 +193,7 @@ func (p commands) providerShowCommand() *cli.Command {
 		})
 }
 
-// printProvider prints the provider in force. secret: a new one, which is told this once.
+// printProvider prints the effective provider. secret is a new secret, which is shown only once.
 func (p commands) printProvider(c *cli.Context, cfg *config.Config, s *store.Store, name, secret string) error {
 	record, source := parts.Providers(cfg)[name], "configuration"
 	if record == nil {
@@ -242,7 +242,7 @@ func (p commands) providerUpdateCommand() *cli.Command {
 		if c.Bool("new-secret") || c.Bool("secret-stdin") {
 			secret, err := p.providerSecret(c, kind, c.Bool("secret-stdin"))
 			if err == nil {
-				err = kind.CheckSecrets([]string{secret}) // a kind may have none
+				err = kind.CheckSecrets([]string{secret}) // some kinds have none
 			}
 			if err != nil {
 				return err

@@ -78,7 +78,7 @@ list.`
 	return publish
 }
 
-// issueSegmentFlag names the segment of a file, or everyone.
+// issueSegmentFlag names the segment for a file, or everyone.
 func issueSegmentFlag() cli.Flag {
 	f := cli.Reference("segment", people.NounSegment,
 		"only send to subscribers in this segment (`ID` or name); everyone sends to the whole list again")
@@ -86,10 +86,10 @@ func issueSegmentFlag() cli.Flag {
 	return f
 }
 
-// listsOfHead is the key of the context under which it says that a file goes to the lists that its head names.
+// listsOfHead is the context key that marks a file whose lists come from its head.
 type listsOfHead struct{}
 
-// readIssue reads a file of a newsletter.
+// readIssue reads the file of a newsletter.
 func readIssue(name string) (m frontmatter.Matter, err error) {
 	var source string
 	if err := readBody(name, &source); err != nil {
@@ -191,8 +191,8 @@ func (p publisher) testIssue(c *cli.Context, s *store.Store, draft *campaigns.Dr
 		testsTo(to), draft.Campaign.ID)
 }
 
-// keptIssue returns the campaign that a file was kept as before; one without a number where another one is to be made,
-// with its id. It is an error where the file was sent already.
+// keptIssue returns the campaign that was saved from a file before. If a new one has to be created, it returns a
+// campaign with its id and without a number. It returns an error if the file was sent already.
 func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (core.Campaign, error) {
 	kept, err := s.Campaign(c.Context, issueID(l, file, id))
 	switch {
@@ -208,8 +208,8 @@ func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (c
 		kept.ID)
 }
 
-// saveIssue keeps a file as a campaign: the one that it was kept as before, or another one. A draft keeps its segment
-// unless the file names another one or everyone: the segment may have been named by a flag that is absent now.
+// saveIssue saves a file as a campaign: the same one as before, or a new one. A draft keeps its segment unless the file
+// names another one or everyone, because a flag that is now absent could have set the segment.
 func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, to readers, file string,
 	issue *frontmatter.Matter, source string, attachments []string,
 ) (core.Campaign, error) {
@@ -261,7 +261,7 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 	return made, inFile(file, issue, err)
 }
 
-// setZone takes over the time zone of the head where no flag names one.
+// setZone uses the time zone of the head if no flag names one.
 func setZone(c *cli.Context, file string, issue *frontmatter.Matter) error {
 	zone := issue.Values["time_zone"]
 	if zone == "" || c.IsSet("time-zone") {
@@ -273,18 +273,19 @@ func setZone(c *cli.Context, file string, issue *frontmatter.Matter) error {
 	return c.Set("time-zone", zone)
 }
 
-// readers are those whom a file goes to.
+// readers are the recipients of a file.
 type readers struct {
 	lists    []string
-	everyone bool // on the lists, even if the campaign has a segment
+	everyone bool // all subscribers of the lists, even if the campaign has a segment
 	core.Narrowing
 }
 
-// everyone as the segment of a file removes the segment of its campaign. An absent or empty one doesn't, because that
-// could be a mistake.
+// everyone removes the segment of a campaign if a file names it as its segment. An absent or empty segment doesn't,
+// because that could be a mistake.
 const everyone = "everyone"
 
-// noneIsEveryone returns an error if a segment of the tenant has that name, because the file or flag could mean it.
+// noneIsEveryone returns an error if a segment of the tenant has the name everyone, because the file or flag could mean
+// that segment.
 func noneIsEveryone(c *cli.Context, s *store.Store, tenantID string) error {
 	all, err := s.Segments(c.Context, tenantID, core.Page{Limit: core.MaxSegments})
 	for i := range all {
@@ -363,7 +364,8 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 	return r, err
 }
 
-// issueID returns the id of the campaign of a file: that of its head, or of its name, with its list.
+// issueID returns the ID of a file's campaign. It is derived from the ID in the head, or from the list and the file
+// name.
 func issueID(l *core.List, file, id string) string {
 	name := "file:" + l.ID + "/" + filepath.Base(file)
 	if id != "" {
@@ -372,7 +374,7 @@ func issueID(l *core.List, file, id string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("newsletterd:"+l.TenantID+":"+name)).String()
 }
 
-// inFile names the file in what is wrong with its content.
+// inFile adds the file name to an error about its content.
 func inFile(file string, issue *frontmatter.Matter, err error) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -391,7 +393,7 @@ func inFile(file string, issue *frontmatter.Matter, err error) error {
 	return err
 }
 
-// keyOf returns the key of a head that stands for a field of a campaign.
+// keyOf returns the key in a head that corresponds to a field of a campaign.
 func keyOf(issue *frontmatter.Matter, field string) string {
 	switch field {
 	case "list_ids":
@@ -415,7 +417,7 @@ func keyOf(issue *frontmatter.Matter, field string) string {
 	return strings.Replace(field, "utm.", "utm_", 1)
 }
 
-// message returns the words of an error without its code.
+// message returns the text of an error without its code.
 func message(err error) string {
 	if fault, ok := errors.AsType[*core.Error](err); ok {
 		return fault.Message

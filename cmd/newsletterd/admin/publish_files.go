@@ -19,7 +19,7 @@ import (
 	"newsletterd/store"
 )
 
-// keepPictures keeps the pictures that a source names by their paths, and returns it with their addresses.
+// keepPictures stores the images whose paths a source contains, and returns the source with their addresses instead.
 func (p publisher) keepPictures(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
 	issue *frontmatter.Matter,
 ) (source string, err error) {
@@ -49,8 +49,8 @@ func (p publisher) keepPictures(c *cli.Context, cfg *config.Config, s *store.Sto
 	return markup.PlacePictures(source, addresses), nil
 }
 
-// keepAttachments keeps the files that the head names to come with the mails, and returns their ids. Their paths are
-// those from the folder of the file on, as those of pictures.
+// keepAttachments stores the attachments that the head names, and returns their IDs. Like those of images, their paths
+// are relative to the folder of the file.
 func (p publisher) keepAttachments(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
 	issue *frontmatter.Matter,
 ) (ids []string, err error) {
@@ -64,7 +64,7 @@ func (p publisher) keepAttachments(c *cli.Context, cfg *config.Config, s *store.
 	return ids, nil
 }
 
-// keepPicture keeps the file of a picture.
+// keepPicture stores the file of an image.
 func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string, pic markup.Picture) (
 	m core.Media, err error,
 ) {
@@ -75,11 +75,11 @@ func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, f
 	return keepFile(c, cfg, s, tenantID, file, path, pic.Alt)
 }
 
-// errOutside is returned for what a newsletter names outside of its folder, also by a symbolic link: a file
-// from elsewhere could otherwise mail a private one.
+// errOutside is returned if a newsletter names a file outside of its folder, also through a symbolic link. Otherwise a
+// newsletter from someone else could send a private file.
 var errOutside = errors.New("it is outside the newsletter's folder. To allow this, pass --allow-outside")
 
-// openNextTo opens a file that the newsletter in file names by its path from there.
+// openNextTo opens a file that a newsletter names by a path relative to the newsletter's file.
 func openNextTo(c *cli.Context, file, name string) (*os.File, error) {
 	folder, name := filepath.Dir(file), filepath.Join(".", filepath.FromSlash(name))
 	if c.Bool("allow-outside") {
@@ -92,7 +92,7 @@ func openNextTo(c *cli.Context, file, name string) (*os.File, error) {
 	defer root.Close()
 	opened, err := root.Open(name)
 	if fault, ok := errors.AsType[*fs.PathError](err); ok {
-		if _, system := errors.AsType[syscall.Errno](fault.Err); !system { // it is the root that refuses
+		if _, system := errors.AsType[syscall.Errno](fault.Err); !system { // os.Root refused it
 			return nil, errOutside
 		}
 		fault.Path = filepath.Join(folder, name)
@@ -100,7 +100,7 @@ func openNextTo(c *cli.Context, file, name string) (*os.File, error) {
 	return opened, err
 }
 
-// keepFile keeps a file that a newsletter names as media, or finds that it is kept already.
+// keepFile stores a file that a newsletter names as media, or returns the stored one.
 func keepFile(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file, name, alt string) (m core.Media, err error) {
 	in := core.MediaInput{Name: new(filepath.Base(filepath.FromSlash(name))), Alt: &alt}
 	if m, err = core.NewMedia(tenantID, cli.Actor(), in, now()); err != nil {

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// recipientRecord is what became of one recipient of a job.
+// recipientRecord is the result for one recipient of a job.
 type recipientRecord struct {
 	Seq           int64        `json:"seq"`
 	Email         string       `json:"email"`
@@ -21,7 +21,7 @@ type recipientRecord struct {
 	Tries         int          `json:"tries"`
 	NextAttemptAt core.Instant `json:"next_try_at,omitzero"`
 	FinishedAt    core.Instant `json:"finished_at,omitzero"`
-	Events        string       `json:"events"` // what was reported of it since
+	Events        string       `json:"events"` // events reported since
 }
 
 func (p commands) recipientsCommand() *cli.Command {

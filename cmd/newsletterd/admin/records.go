@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// knownID lets a record have the id that a service elsewhere knows it by.
+// knownID sets the ID of a new record to the one that another service uses for it.
 func knownID() cli.Flag {
 	return cli.String("id", "`ID` that another service uses for this record (default: a new one)")
 }
@@ -157,7 +157,7 @@ func (p commands) tenantCommands() *cli.Command {
 	}
 }
 
-// listText is a list with its counts as a table shows it; in JSON they are a record of their own, as in the API.
+// listText is a list with its counts for a table. In JSON the counts are a separate record, as in the API.
 type listText struct {
 	core.List
 	core.ListCounts

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store"
 )
 
-// sourceFlags say what a mail is made of and how it looks.
+// sourceFlags set the source and theme of an email.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.String("markdown", "Markdown `FILE` to generate both parts from"),
@@ -29,7 +29,7 @@ func themeFlag() cli.Flag {
 		strings.Join(core.BuiltInThemes, ", ")+" or one of the tenant's themes")
 }
 
-// writtenContent makes the parts of a job of Markdown or blocks, with the names and the postal address of its tenant.
+// writtenContent creates the content of a job from Markdown or blocks, with the names and postal address of its tenant.
 func (p commands) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob) error {
 	if !c.IsSet("markdown") && !c.IsSet("blocks") {
 		if c.IsSet("theme") || c.IsSet("allow-html") {
@@ -62,7 +62,7 @@ func (p commands) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 	return nil
 }
 
-// looks returns what --theme says of the mails of a tenant.
+// looks returns the theme that --theme names for the emails of a tenant.
 func looks(c *cli.Context, s *store.Store, t *core.Tenant) (o markup.Options, err error) {
 	own, err := s.ThemeNamed(c.Context, t.ID, c.String("theme"))
 	if err != nil {
@@ -71,7 +71,7 @@ func looks(c *cli.Context, s *store.Store, t *core.Tenant) (o markup.Options, er
 	return markup.LooksOf(c.String("theme"), own, t)
 }
 
-// compile reads the file of --markdown or --blocks and tells what is probably not meant in it.
+// compile compiles the file of --markdown or --blocks and prints warnings about probable mistakes.
 func (p commands) compile(c *cli.Context, o markup.Options) (*markup.Result, error) {
 	kind, source, err := sourceOf(c)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p commands) compile(c *cli.Context, o markup.Options) (*markup.Result, err
 	return r, nil
 }
 
-// sourceOf reads the file of --markdown or --blocks, and says which of the two it is.
+// sourceOf reads the file of --markdown or --blocks, and returns its kind.
 func sourceOf(c *cli.Context) (kind, source string, err error) {
 	kind = markup.KindMarkdown
 	if c.IsSet("blocks") {
@@ -178,7 +178,7 @@ func (p commands) render(c *cli.Context) error {
 	return err
 }
 
-// renderLooks is looks for render, which opens the database for a theme of a tenant only.
+// renderLooks is looks for render. It only opens the database for a theme of a tenant.
 func (p commands) renderLooks(c *cli.Context) (o markup.Options, err error) {
 	theme := c.String("theme")
 	if core.IsBuiltInTheme(theme) {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// ruleFlag takes a rule as JSON, or the file that contains one. usage says whom it is for; it may be empty.
+// ruleFlag takes a rule as JSON, or the file that contains one. usage describes its purpose and can be empty.
 func ruleFlag(usage string) cli.Flag {
 	if usage != "" {
 		usage += ": "
@@ -114,10 +114,10 @@ func segmentCommands(p commands) *cli.Command {
 	}
 }
 
-// segmentListFlag names the list whose subscribers a segment is asked about.
+// segmentListFlag names the list whose subscribers are matched with a segment.
 func segmentListFlag() cli.Flag { return cli.Reference("list", people.NounList, "list (`ID` or name)") }
 
-// segmentQuestion asks about the segment of --id, or the rule of --rule, and the list of --list.
+// segmentQuestion returns the question about the segment of --id or the rule of --rule, and the list of --list.
 func segmentQuestion(p commands, c *cli.Context, s *store.Store) (q audience.Question, err error) {
 	l, err := s.List(c.Context, c.String("list"))
 	if err != nil {
@@ -126,7 +126,7 @@ func segmentQuestion(p commands, c *cli.Context, s *store.Store) (q audience.Que
 	return questionOf(p, c, s, &l, c.String("id"))
 }
 
-// matchingQuestion asks about the segment of --segment, or the rule of --rule, and a list.
+// matchingQuestion returns the question about the segment of --segment or the rule of --rule, and a list.
 func matchingQuestion(p commands, c *cli.Context, s *store.Store, l *core.List) (q audience.Question, err error) {
 	if c.IsSet("segment") && c.IsSet("rule") {
 		return q, cli.UsageError(c, "pass either --segment or --rule")
@@ -134,7 +134,7 @@ func matchingQuestion(p commands, c *cli.Context, s *store.Store, l *core.List) 
 	return questionOf(p, c, s, l, c.String("segment"))
 }
 
-// questionOf asks about a segment, or the rule of --rule, and a list.
+// questionOf returns the question about a segment or the rule of --rule, and a list.
 func questionOf(p commands, c *cli.Context, s *store.Store, l *core.List, id string) (q audience.Question, err error) {
 	q = audience.Question{TenantID: l.TenantID, ListIDs: []string{l.ID}, Exact: c.Bool("exact"), Now: now()}
 	if id == "" {
@@ -158,7 +158,7 @@ func questionOf(p commands, c *cli.Context, s *store.Store, l *core.List, id str
 	return q, err
 }
 
-// unsaved returns an error of the evaluation of a rule. That of --rule isn't a segment's.
+// unsaved rewrites an error in the evaluation of --rule, because that rule doesn't belong to a segment.
 func unsaved(c *cli.Context, err error) error {
 	if c.IsSet("rule") {
 		return core.UnsavedRule(err)
@@ -275,7 +275,7 @@ func segmentWhyCommand(p commands) *cli.Command {
 	})
 }
 
-// unreached says in words why campaigns don't reach someone with a status of core.SegmentMembership.
+// unreached explains why campaigns don't reach someone, by the status of core.SegmentMembership.
 var unreached = map[string]string{
 	string(core.StatusRemoved):   "isn't on this list",
 	core.SubscriptionPending:     "hasn't confirmed the subscription",

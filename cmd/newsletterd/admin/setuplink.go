@@ -7,7 +7,7 @@ import (
 	"newsletterd/store"
 )
 
-// setupLinkCommand prints the link by which the first operator makes an account in a browser.
+// setupLinkCommand prints a link with which the first operator creates an account in a browser.
 func (p commands) setupLinkCommand() *cli.Command {
 	cmd := p.Command("setup-link", "print a link to create the first server administrator's account",
 		nil, nil,

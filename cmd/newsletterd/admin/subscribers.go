@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	maxShownErrors = 10 // on a terminal; all are in the file of --errors
+	maxShownErrors = 10 // on a terminal; the file of --errors has all
 )
 
 func (p commands) subscriberCommands() *cli.Command {
@@ -101,7 +101,7 @@ type importing struct {
 	shown  int
 	err    io.Writer
 
-	terminal bool // err is one
+	terminal bool // err is a terminal
 }
 
 func (p commands) importSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -142,7 +142,7 @@ func (p commands) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 
 var errNobody = errors.New("no row was imported")
 
-// finish runs an import to its end, and prints what it has done.
+// finish runs an import to its end and prints the result.
 func (p commands) finish(c *cli.Context, run *importing) (err error) {
 	run.reader.Now = now()
 	if name := c.String("errors"); name != "" {
@@ -168,8 +168,8 @@ func (p commands) finish(c *cli.Context, run *importing) (err error) {
 	return nil
 }
 
-// openFaulty opens the file for lines with errors. One that an earlier run has written, a dry one say, is written anew;
-// no other file is.
+// openFaulty opens the file for lines with errors. It overwrites a file from an earlier run, such as a dry run, but no
+// other file.
 func openFaulty(name, source string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -201,14 +201,14 @@ func openFaulty(name, source string) (*os.File, error) {
 	return f, nil
 }
 
-// importRow is what an import prints.
+// importRow is the output of an import.
 type importRow struct {
 	Rows int64 `json:"rows"`
 	core.ImportCounts
 	Typos core.DomainTypos `json:"typos"`
 }
 
-// hintAtFile says what someone should look at in a file that was read.
+// hintAtFile prints what to check in a file that was read.
 func (p commands) hintAtFile(r *subscribercsv.Reader) {
 	for _, col := range r.TwoDays() {
 		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Dates such as %[2]s in column %[1]s are ambiguous, so the "+
@@ -223,8 +223,8 @@ func (p commands) hintAtFile(r *subscribercsv.Reader) {
 	}
 }
 
-// hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for
-// a name of its own.
+// hintAtFirstName explains how a column of names becomes the preference that templates use for the greeting, unless the
+// list has its own field for the name.
 func (p commands) hintAtFirstName(c *cli.Context, s *store.Store, r *subscribercsv.Reader) {
 	column, preference := r.NameColumn()
 	if column == "" {
@@ -232,7 +232,7 @@ func (p commands) hintAtFirstName(c *cli.Context, s *store.Store, r *subscriberc
 	}
 	list, err := s.List(c.Context, c.String("list"))
 	if err != nil || slices.ContainsFunc(list.Fields, func(f core.Field) bool { return f.Name == preference }) {
-		return // a hint is not worth a failure
+		return // don't fail because of a hint
 	}
 	fmt.Fprintf(p.Err,
 		"Column %[1]s becomes the custom field %[2]s. Templates usually greet with first_name: --map "+
@@ -252,7 +252,7 @@ func renames(c *cli.Context) (map[string]string, error) {
 	return m, nil
 }
 
-// openInput opens a file, or standard input, and shows on a terminal how far it is read.
+// openInput opens a file or standard input. On a terminal it shows the progress of reading.
 func (p commands) openInput(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(p.In), nil
@@ -273,7 +273,7 @@ func (p commands) openInput(name string) (io.ReadCloser, error) {
 	}{io.TeeReader(f, bar), f}, nil
 }
 
-// all reads the whole file, then writes it: sorted, for in the order of the file each row would touch pages of its own.
+// all reads the whole file and writes it sorted. In the order of the file, each row would touch different pages.
 func (run *importing) all(c *cli.Context) error {
 	defer run.Close()
 	if err := run.flushed(run.reader.Load(c.Context, run.Import, run.report)); err != nil {
@@ -288,7 +288,7 @@ func (run *importing) all(c *cli.Context) error {
 	return unfinished(run.flushed(run.Write(c.Context, now, func(rows int64) { _ = bar.Set64(rows) })))
 }
 
-// flushed returns an error together with that of writing the lines with errors, which are in their file then.
+// flushed writes the remaining lines with errors to their file. It joins that error with err.
 func (run *importing) flushed(err error) error {
 	if run.faulty == nil {
 		return err
@@ -296,7 +296,7 @@ func (run *importing) flushed(err error) error {
 	return errors.Join(err, run.faulty.Flush())
 }
 
-// unfinished tells what to do after a failure in the middle of writing.
+// unfinished adds what to do after an error in the middle of writing.
 func unfinished(err error) error {
 	if err == nil {
 		return nil

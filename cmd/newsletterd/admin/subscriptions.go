@@ -17,14 +17,14 @@ import (
 	"newsletterd/store/people"
 )
 
-// shownStatuses are the words for a subscription: its own states, and the reasons why an active subscriber gets
-// nothing.
+// shownStatuses are the words for a subscription: its own states, and the reasons why an active subscriber gets no
+// email.
 var shownStatuses = []string{
 	core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed,
 	string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed),
 }
 
-// subscriptionCommands are those of admin subscriber that work on the subscriptions of one address or of a list.
+// subscriptionCommands returns the subcommands of admin subscriber for the subscriptions of an address or a list.
 func (p commands) subscriptionCommands() []*cli.Command {
 	oneList := cli.Reference("list", people.NounList, "list (`ID` or name)")
 	email := cli.String("email", "email `ADDRESS`")
@@ -78,7 +78,7 @@ func matchingFlag() cli.Flag {
 	return cli.Reference("segment", people.NounSegment, "only subscribers in this segment (`ID` or name)")
 }
 
-// subscriptionReader calls take with subscriptions, page by page: a list may have millions.
+// subscriptionReader calls take with subscriptions, page by page, because a list can have millions.
 type subscriptionReader func(take func(*core.Subscription) error) error
 
 // subscriptionRows returns a reader of a list's subscriptions. --status, and either --segment or --rule, filter them.
@@ -149,7 +149,7 @@ func allSubscriptions(c *cli.Context, s *store.Store, listID, status string,
 	}
 }
 
-// listSubscribers prints the rows as they are read.
+// listSubscribers prints each row as soon as it is read.
 func (p commands) listSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
 	prefix := core.Email(strings.TrimSpace(c.String("email"))).Key()
 	rows, err := subscriptionRows(p, c, s, c.String("list"))
@@ -214,7 +214,7 @@ func (o *rowWriter) end() error {
 	return o.w.Flush()
 }
 
-// shownSubscriber is what admin subscriber show prints.
+// shownSubscriber is the output of admin subscriber show.
 type shownSubscriber struct {
 	Email         string                    `json:"email"`
 	Subscriptions []core.PersonSubscription `json:"subscriptions"`
@@ -222,7 +222,7 @@ type shownSubscriber struct {
 	Tags          []core.PersonTag          `json:"tags"`
 	Blocks        []core.PersonBlock        `json:"blocks"`
 	Mailings      []core.PersonMailing      `json:"mailings"`
-	Mails         []core.WhyMail            `json:"mails"` // transactional emails, the newest first
+	Mails         []core.WhyMail            `json:"mails"` // transactional emails, newest first
 }
 
 func (p commands) showSubscriber(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -267,7 +267,7 @@ func (p commands) showSubscriber(c *cli.Context, _ *config.Config, s *store.Stor
 	return shown.print(out)
 }
 
-// onList are the rows of a list; listID empty: all rows.
+// onList returns the rows of a list, or all rows if listID is empty.
 func onList[T any](rows []T, listID string, of func(*T) string) []T {
 	found := []T{}
 	for i := range rows {
@@ -278,7 +278,7 @@ func onList[T any](rows []T, listID string, of func(*T) string) []T {
 	return found
 }
 
-// print writes a table for each kind of rows that there are.
+// print writes a table for each kind of row that isn't empty.
 func (d *shownSubscriber) print(out cli.Printer) error {
 	var consents []core.Consent
 	for i := range d.Subscriptions {
@@ -297,7 +297,7 @@ func (d *shownSubscriber) print(out cli.Printer) error {
 		section(out, "transactional emails", d.Mails, mailColumns...))
 }
 
-// section writes a table under a title, and nothing where there are no rows.
+// section writes a table under a title. It writes nothing if there are no rows.
 func section[T any](out cli.Printer, title string, rows []T, columns ...string) error {
 	if len(rows) == 0 {
 		return nil

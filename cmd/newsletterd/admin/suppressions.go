@@ -14,7 +14,7 @@ import (
 
 var suppressionColumns = []string{"email", "kind", "tenant_id", "list_id", "reason", "disabled_by", "occurred_at"}
 
-// suppressionKinds are the words of the field kind.
+// suppressionKinds are the values of the field kind.
 var suppressionKinds = []string{
 	core.KindDisabled, string(core.StatusBounced), string(core.StatusComplaint),
 	string(core.StatusSuppressed),
@@ -74,7 +74,7 @@ consent history keeps the original reason.
 	}
 }
 
-// emailOf reads --email, and looks whether there is the tenant that --tenant names.
+// emailOf reads --email, and checks that the tenant of --tenant exists.
 func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
 	if _, _, err := cli.TenantOf(c, s); err != nil {
 		return "", err
@@ -129,7 +129,7 @@ func (p commands) addSuppression(c *cli.Context, _ *config.Config, s *store.Stor
 	return p.Printer(c).Record(suppressionRow{email, true, n})
 }
 
-// suppressionRow is the answer of the HTTP operation, too.
+// suppressionRow is also the answer of the HTTP operation.
 type suppressionRow struct {
 	Email         core.Email `json:"email"`
 	Disabled      bool       `json:"disabled"`

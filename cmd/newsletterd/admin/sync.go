@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// syncRow is a full sync that was asked for.
+// syncRow is a requested full sync.
 type syncRow struct {
 	SyncID string `json:"sync_id"`
 }
@@ -42,7 +42,7 @@ active there), unknown (active there, unconfirmed or gone here), different
 	return c
 }
 
-// syncState is a full sync as it is printed.
+// syncState is a full sync in the form that commands print.
 type syncState struct {
 	core.Sync
 	State string `json:"state"` // waiting, running, finished, failed

@@ -69,7 +69,7 @@ func tagCommands(p commands) *cli.Command {
 	}
 }
 
-// tagFlags are --id and --tenant of a command about one tag, and more flags.
+// tagFlags returns --id and --tenant of a command about one tag, followed by more.
 func tagFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		cli.ID(people.NounTag), cli.Tenant("tenant (`ID` or name), if several have a tag with this name"),

@@ -23,7 +23,7 @@ func userFlag() cli.Flag {
 		"user")
 }
 
-// userOf reads the user that a flag names.
+// userOf reads the user whom a flag names.
 func userOf(c *cli.Context, s *store.Store, flag string) (u core.User, err error) {
 	word := c.String(flag)
 	if !strings.Contains(word, "@") {
@@ -38,10 +38,10 @@ func userOf(c *cli.Context, s *store.Store, flag string) (u core.User, err error
 	return u, cli.Missing(err, "user", word)
 }
 
-// accounts has the commands on users.
+// accounts has the commands for users.
 type accounts struct{ commands }
 
-// passwordOf reads a password from standard input and hashes it; empty where --password-stdin was not given.
+// passwordOf reads a password from standard input and hashes it. It returns an empty string without --password-stdin.
 func (p accounts) passwordOf(c *cli.Context, cfg *config.Config, s *store.Store) (string, error) {
 	if !c.Bool("password-stdin") {
 		return "", nil
@@ -57,7 +57,7 @@ func (p accounts) passwordOf(c *cli.Context, cfg *config.Config, s *store.Store)
 	return provider.NewPassword(c.Context, "password", password)
 }
 
-// userCommand makes a command about one user.
+// userCommand returns a command about one user.
 func (p accounts) userCommand(name, usage string, flags []cli.Flag,
 	do func(*cli.Context, *config.Config, *store.Store, core.User) error,
 ) *cli.Command {
@@ -71,7 +71,7 @@ func (p accounts) userCommand(name, usage string, flags []cli.Flag,
 		})
 }
 
-// roleOf is the role that --role and --tenant describe.
+// roleOf returns the role that --role and --tenant describe.
 func roleOf(c *cli.Context) core.Role {
 	return core.Role{Role: c.String("role"), TenantID: c.String("tenant")}
 }
@@ -319,7 +319,7 @@ func (p accounts) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 	return p.printUser(c, u)
 }
 
-// tellUnproved says that a change has ended the password of a user, whose epoch was another before.
+// tellUnproved reports that a change has removed the password of a user, if the epoch differs from the one before.
 func (p accounts) tellUnproved(epoch int64, u core.User) {
 	if u.Epoch != epoch {
 		fmt.Fprintf(p.Err,
@@ -336,7 +336,7 @@ func (p accounts) reprintUser(c *cli.Context, s *store.Store, id string) error {
 	return p.printUser(c, u)
 }
 
-// userRow is a user with the roles as words, for tables.
+// userRow is a user with the roles in words, for tables.
 type userRow struct {
 	core.User
 	Words string `json:"role"`
@@ -374,14 +374,15 @@ func (p accounts) printUser(c *cli.Context, u core.User) error {
 	return out.Record(row)
 }
 
-// disableClients is the flag of commands that end the sessions of a user: clients and webhook endpoints outlive them.
+// disableClients is the flag of commands that end the sessions of a user. Clients and webhook endpoints otherwise
+// survive that.
 func disableClients() cli.Flag {
 	return cli.Bool("disable-clients", "also disable OAuth clients and webhook endpoints that the user created or "+
 		"changed")
 }
 
-// endClients disables the clients and endpoints that a user keeps in a tenant, or anywhere, if the flag says so, and
-// names those that stay active.
+// endClients disables the clients and endpoints that a user created or changed in a tenant; an empty
+// tenantID means all tenants. Without the flag, it prints those that stay active.
 func (p commands) endClients(c *cli.Context, s *store.Store, u core.User, tenantID string) error {
 	client := func(client *core.Client) bool { return tenantID == "" || client.TenantID == tenantID }
 	endpoint := func(e *core.Endpoint) bool { return tenantID == "" || e.TenantID == tenantID }

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	watchEvery = 500 * time.Millisecond // how often `admin job watch` looks
-	rateOver   = 10 * time.Second       // of which the speed is the mean
+	watchEvery = 500 * time.Millisecond // interval at which `admin job watch` reads the job
+	rateOver   = 10 * time.Second       // period over which the speed is averaged
 )
 
-// watchJob shows how a job gets on, until it has ended.
+// watchJob shows the progress of a job until it ends.
 func (p commands) watchJob(c *cli.Context, _ *config.Config, s *store.Store) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -62,8 +62,7 @@ func (p commands) watchJob(c *cli.Context, _ *config.Config, s *store.Store) err
 	}
 }
 
-// waitsForPerson reports whether a job is paused until a person resumes or cancels it. What it waits for otherwise ends
-// by itself.
+// waitsForPerson reports whether a job is paused until a person resumes or cancels it. Other waits end automatically.
 func waitsForPerson(j *core.JobView) bool { return !j.Status.Final() && j.PausedAt != 0 }
 
 func pausedError(j *core.JobView) error {
@@ -71,12 +70,12 @@ func pausedError(j *core.JobView) error {
 		"it", j.PauseReason)
 }
 
-// onlyDeferred reports whether every recipient of a running job has its outcome or waits for another try.
+// onlyDeferred reports whether every recipient of a running job has a result or waits for another try.
 func onlyDeferred(j *core.JobView) bool {
 	return j.Status == core.JobRunning && j.Expanded && j.Deferred > 0 && done(j)+j.Deferred == j.Recipients
 }
 
-// Deferral says how many recipients wait for another try, and until when.
+// Deferral describes how many recipients wait for another try, and until when.
 func Deferral(s *core.Stats) string {
 	line := fmt.Sprintf("%d deferred", s.Deferred)
 	if s.NextAttemptAt > 0 {
@@ -107,9 +106,9 @@ func unlessCompleted(j *core.JobView) error {
 	return fmt.Errorf("the job is %s: %s", j.Status, j.FailureReason)
 }
 
-// watch keeps what was seen lately, for the speed.
+// watch holds the recent progress to calculate the speed.
 type watch struct {
-	seen []progress // the oldest first
+	seen []progress // oldest first
 }
 
 type progress struct {
@@ -124,10 +123,10 @@ func (w *watch) look(j *core.JobView, at time.Time) {
 	}
 }
 
-// done counts the recipients with an outcome.
+// done counts the recipients with a result.
 func done(j *core.JobView) int64 { return j.Sent + j.Failed + j.Skipped }
 
-// rate is how many recipients a second came to an end.
+// rate returns the number of recipients a second that got a result.
 func (w *watch) rate() float64 {
 	first, last := w.seen[0], w.seen[len(w.seen)-1]
 	if span := last.at.Sub(first.at).Seconds(); span > 0 {
@@ -136,7 +135,7 @@ func (w *watch) rate() float64 {
 	return 0
 }
 
-// line is the progress of a job in one line.
+// line describes the progress of a job in one line.
 func (w *watch) line(j *core.JobView) string {
 	n := done(j)
 	line := string(j.Status) + "  " + cli.Grouped(n) + " of " + cli.Grouped(j.Recipients)

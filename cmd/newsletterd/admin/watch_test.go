@@ -34,7 +34,7 @@ func TestProgressOfAJob(t *testing.T) {
 	}
 }
 
-// TestWatchEndsWithAPause: nothing is to be seen of a job that only a person sets going.
+// TestWatchEndsWithAPause checks that watch ends if only a person can resume the job.
 func TestWatchEndsWithAPause(t *testing.T) {
 	for _, c := range []struct {
 		status core.JobStatus
