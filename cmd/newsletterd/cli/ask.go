@@ -11,23 +11,23 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 )
 
-// Asker takes an answer from a flag, or from a person.
+// Asker gets answers from flags or from a person.
 type Asker struct {
 	p     *Program
 	c     *Context
 	lines *bufio.Reader
 }
 
-// Asker returns an Asker for a command. Only one may read the streams of the program.
+// Asker returns an Asker for a command. There must be only one reader of the program's standard input.
 func (p *Program) Asker(c *Context) *Asker { return &Asker{p, c, bufio.NewReader(p.In)} }
 
-// Person reports whether a person can be asked: on a terminal, unless its first line is the password or JSON is wanted.
+// Person reports whether a person can be asked: at a terminal, unless the first line is a password or --json is set.
 func (a *Asker) Person() bool {
 	return a.p.atTerminal() && !a.c.Bool("password-stdin") && !JSONWanted(a.c)
 }
 
-// Answer gives read the value of the flag, or what a person answers. An empty answer means otherwise. Where no person
-// can be asked and otherwise is empty, the flag is needed.
+// Answer passes the value of the flag, or a person's answer, to read. It uses otherwise for an empty answer. If no
+// person can be asked and otherwise is empty, the flag is required.
 func (a *Asker) Answer(flag, question, otherwise string, read func(string) error) error {
 	switch {
 	case a.c.IsSet(flag):
@@ -43,7 +43,7 @@ func (a *Asker) Answer(flag, question, otherwise string, read func(string) error
 	return read(otherwise)
 }
 
-// Ask gives read what a person answers, until it is of use. An empty answer means otherwise.
+// Ask passes a person's answers to read until read accepts one. It uses otherwise for an empty answer.
 func (a *Asker) Ask(question, otherwise string, read func(string) error) error {
 	for {
 		fmt.Fprintf(a.p.Err, "%s: ", question)
@@ -64,7 +64,7 @@ func (a *Asker) Ask(question, otherwise string, read func(string) error) error {
 	}
 }
 
-// Yes asks a question whose answer is yes or no; empty: no.
+// Yes asks a yes-or-no question. An empty answer means no.
 func (a *Asker) Yes(question string) (yes bool, err error) {
 	err = a.Ask(question+" [y/N]", "n", func(word string) error {
 		switch strings.ToLower(word) {
@@ -80,10 +80,10 @@ func (a *Asker) Yes(question string) (yes bool, err error) {
 	return yes, err
 }
 
-// Yes is the flag that answers what Sure asks.
+// Yes returns the flag that skips the question of Sure.
 func Yes() Flag { return Bool("yes", "don't ask") }
 
-// Sure asks a person at a terminal a question. --yes counts as yes, and so does standard input that is no terminal.
+// Sure asks a person at a terminal a question. It returns true for --yes, and if standard input is not a terminal.
 func (p *Program) Sure(c *Context, question string) (yes bool, err error) {
 	if c.Bool("yes") || !p.atTerminal() {
 		return true, nil
@@ -91,19 +91,19 @@ func (p *Program) Sure(c *Context, question string) (yes bool, err error) {
 	return p.Asker(c).Yes(question)
 }
 
-// prompt asks the person at the terminal of the program.
+// prompt returns a Prompt for the program's terminal.
 func (p *Program) prompt() terminal.Prompt { return terminal.Prompt{In: p.In, Err: p.Err} }
 
 func (p *Program) atTerminal() bool { return p.prompt().File() != nil }
 
-// Hidden asks for a password at the terminal of the program, and shows nothing of the answer.
+// Hidden asks for a password at the program's terminal without showing the input.
 func (p *Program) Hidden(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(p.Err, question+": ")
 	b, err := p.prompt().Password(ctx)
 	return string(b), err
 }
 
-// Password reads a password from the first line of standard input; at a terminal it asks for what.
+// Password reads a password from the first line of standard input. At a terminal it asks for what.
 func (p *Program) Password(ctx context.Context, what string) (string, error) {
 	if !p.atTerminal() {
 		return oneLine(p.In)
@@ -111,7 +111,7 @@ func (p *Program) Password(ctx context.Context, what string) (string, error) {
 	return p.Hidden(ctx, what)
 }
 
-// oneLine reads one line, as a password that must not stand in a process list.
+// oneLine reads one line, for example a password, which must not appear in a process list.
 func oneLine(r io.Reader) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(r, 4096))
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	urfave "github.com/urfave/cli/v2"
 )
 
-// CommandPath is a command of the tree with what may follow it.
+// CommandPath is a command of the tree with its possible continuations.
 type CommandPath struct {
-	Path  string // as "newsletterd admin tenant"
-	Words []Word // commands below it
-	Flags []Word // without the dashes; File tells that a file follows
+	Path  string // such as "newsletterd admin tenant"
+	Words []Word // subcommands
+	Flags []Word // without the dashes; File means that a file follows
 }
 
-// Word is something to complete to.
+// Word is a possible completion.
 type Word struct {
 	Name, Usage string
-	File, Value bool // what follows is a file, is anything at all
+	File, Value bool // a file follows; any value follows
 }
 
 // CompletionCommand returns the command that prints a script for a shell. tree returns the tree of commands.
@@ -81,7 +81,7 @@ func flagWords(flags []Flag) []Word {
 	return append(out, Word{Name: "help", Usage: "show help"})
 }
 
-// unquoted takes the placeholder out of a usage text: the first word in backquotes.
+// unquoted removes the placeholder, the first word in backquotes, from a usage text.
 func unquoted(usage string) (placeholder, text string) {
 	before, rest, ok := strings.Cut(usage, "`")
 	if !ok {
@@ -101,7 +101,7 @@ func names(words []Word, prefix string, keep func(Word) bool) string {
 	return strings.Join(out, " ")
 }
 
-// fileFlags are the flags of all commands that a file follows, and those that anything else follows.
+// fileFlags returns the flags of all commands that take a file, and those that take any other value.
 func fileFlags(paths []CommandPath) (files, values []string) {
 	for _, p := range paths {
 		for _, f := range p.Flags {
@@ -188,7 +188,7 @@ _newsletterd "$@"
 	return b.String()
 }
 
-// described are words with what they mean, as zsh's _describe takes them.
+// described formats words with their descriptions for zsh's _describe.
 func described(words []Word, prefix string) string {
 	out := make([]string, len(words))
 	for i, w := range words {

@@ -17,18 +17,18 @@ import (
 	"newsletterd/store"
 )
 
-// String is a flag with one value.
+// String returns a flag with one value.
 func String(name, usage string) Flag { return &StringFlag{Name: name, Usage: usage} }
 
-// Strings is a flag that can be repeated.
+// Strings returns a flag that can be repeated.
 func Strings(name, usage string) Flag { return &urfave.StringSliceFlag{Name: name, Usage: usage} }
 
-// Bool is a switch that can be set to false too, as --first-party=false.
+// Bool returns a switch that can also be set to false, such as --first-party=false.
 func Bool(name, usage string) Flag {
 	return &urfave.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
 }
 
-// JSON is a flag that takes a value in the form of the API, or @FILE that holds one.
+// JSON returns a flag that takes a value in the API's format, or @FILE that contains one.
 func JSON(name, usage string) Flag {
 	return &StringFlag{Name: name, Usage: usage + ", as `JSON` in the API's format, or @FILE"}
 }
@@ -56,7 +56,7 @@ func GivenJSON[T any](c *Context, flag string) (*T, error) {
 	return v, nil
 }
 
-// jsonFault says what is wrong with a value, in no words of Go.
+// jsonFault describes an error in a value without Go's terms.
 func jsonFault(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("has a JSON %s where %s needs another type", wrong.Value, cmp.Or(wrong.Field, "the value"))
@@ -70,7 +70,7 @@ func jsonFault(err error) string {
 	return "is invalid JSON: " + err.Error()
 }
 
-// Given returns the value of a flag if it was given, else nil: nil leaves a field as it is.
+// Given returns the value of a flag, or nil if it wasn't given. Nil leaves a field unchanged.
 func Given(c *Context, flag string) *string {
 	if !c.IsSet(flag) {
 		return nil
@@ -100,7 +100,7 @@ func GivenBool(c *Context, flag string) *bool {
 	return &v
 }
 
-// GivenList is Given for a repeatable flag; an empty value alone empties the field.
+// GivenList is Given for a repeatable flag. A single empty value clears the field.
 func GivenList(c *Context, flag string) *[]string {
 	if !c.IsSet(flag) {
 		return nil
@@ -114,7 +114,7 @@ func GivenList(c *Context, flag string) *[]string {
 	return &v
 }
 
-// GivenWords is Given for a flag that holds words parted by spaces, as scopes are.
+// GivenWords is Given for a flag with words separated by spaces, such as scopes.
 func GivenWords(c *Context, flag string) *[]string {
 	if !c.IsSet(flag) {
 		return nil
@@ -123,7 +123,7 @@ func GivenWords(c *Context, flag string) *[]string {
 	return &v
 }
 
-// GivenInstant reads a flag that holds a time in the form of RFC 3339; 0: it is not set.
+// GivenInstant reads a flag with a time in RFC 3339 format; 0: not set.
 func GivenInstant(c *Context, flag string) (core.Instant, error) {
 	if c.String(flag) == "" {
 		return 0, nil
@@ -145,7 +145,7 @@ func JSONWanted(c *Context) bool {
 	return false
 }
 
-// Need fails unless all the flags were given, and names each that was not.
+// Need returns an error that names all the flags that weren't given.
 func Need(c *Context, flags ...string) error {
 	var missing []string
 	for _, f := range flags {
@@ -167,7 +167,7 @@ func areNeeded(flags ...string) string {
 	return strings.Join(flags, ", ") + verb
 }
 
-// Missing says which record isn't there.
+// Missing names the record in an error that says it doesn't exist.
 func Missing(err error, noun, id string) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return fmt.Errorf("%s %s not found", noun, id)
@@ -175,7 +175,7 @@ func Missing(err error, noun, id string) error {
 	return err
 }
 
-// TenantOf reads the tenant that --tenant names, so that a mistyped one is told from a record without one.
+// TenantOf reads the tenant that --tenant names. So a mistyped tenant differs from a record without one.
 func TenantOf(c *Context, s *store.Store) (ids []string, all bool, err error) {
 	id := c.String("tenant")
 	if id == "" {
@@ -187,7 +187,7 @@ func TenantOf(c *Context, s *store.Store) (ids []string, all bool, err error) {
 	return []string{id}, false, nil
 }
 
-// KnownList fails where a flag names a list that does not exist.
+// KnownList returns an error if a flag names a list that does not exist.
 func KnownList(c *Context, s *store.Store, flag string) error {
 	id := c.String(flag)
 	if id == "" {
@@ -197,7 +197,7 @@ func KnownList(c *Context, s *store.Store, flag string) error {
 	return Missing(err, "list", id)
 }
 
-// Limit is a flag that bounds how many records are listed; LimitOf reads it.
+// Limit returns a flag that limits how many records are listed. LimitOf reads it.
 func Limit(usage string, value int) Flag {
 	return &IntFlag{Name: "limit", Usage: usage, Value: value}
 }

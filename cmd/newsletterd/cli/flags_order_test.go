@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Flags may stand anywhere: before the command, before its file and after it.
+// TestFlagsStandAnywhere checks that flags work before the command, before its file and after it.
 func TestFlagsStandAnywhere(t *testing.T) {
 	for given, want := range map[string]string{
 		"publish issue.md --list Weekly":                           "publish --list Weekly issue.md",

@@ -14,7 +14,7 @@ const (
 	nameWidth  = 28 // columns of names next to their descriptions; the description of a longer name starts below it
 )
 
-// Groups of the top commands and of admin's, in the help. They appear in the order of their first command.
+// These groups of the top commands and of admin's commands appear in the help in the order of their first command.
 const (
 	GroupStart   = "Get started"
 	GroupLetters = "Newsletters"
@@ -35,8 +35,8 @@ func InGroup(name string, commands ...*Command) []*Command {
 	return commands
 }
 
-// PrintHelp prints the help of the program or of a command, in place of the library's templates: grouped, and wrapped
-// to helpWidth.
+// PrintHelp replaces the library's templates for the help of the program or of a command. It groups commands and wraps
+// lines to helpWidth.
 func PrintHelp(w io.Writer, _ string, data any) {
 	var b strings.Builder
 	switch c := data.(type) {
@@ -68,10 +68,10 @@ func PrintHelp(w io.Writer, _ string, data any) {
 		writeRows(&b, "Flags", own)
 		writeRows(&b, "Global flags", global)
 	}
-	_, _ = io.WriteString(w, b.String()) // as the library: who reads no help misses none
+	_, _ = io.WriteString(w, b.String()) // the library ignores this error, too
 }
 
-// writeCommands lists the visible commands by their groups.
+// writeCommands lists the visible commands by group.
 func writeCommands(b *strings.Builder, commands []*Command) {
 	var groups []string
 	rows := map[string][][2]string{}
@@ -93,7 +93,7 @@ func writeCommands(b *strings.Builder, commands []*Command) {
 	}
 }
 
-// writeRows writes names next to their descriptions, below a title; nothing without rows.
+// writeRows writes a title, and names next to their descriptions. It writes nothing without rows.
 func writeRows(b *strings.Builder, title string, rows [][2]string) {
 	if len(rows) == 0 {
 		return
@@ -121,7 +121,7 @@ func writeRows(b *strings.Builder, title string, rows [][2]string) {
 	}
 }
 
-// flowed wraps a description: lines that are indented stay as they are, others flow.
+// flowed wraps a description. Indented lines stay unchanged.
 func flowed(text string) string {
 	var out []string
 	var open []string // lines of a paragraph
@@ -143,7 +143,7 @@ func flowed(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// wrapped breaks a text at its spaces into lines of at most width columns; a longer word stands alone.
+// wrapped breaks a text at its spaces into lines of at most width columns. A longer word gets a line of its own.
 func wrapped(text string, width int) []string {
 	var lines []string
 	line := ""

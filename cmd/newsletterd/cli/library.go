@@ -6,7 +6,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 )
 
-// The types of the library that commands are made of. Only this package imports it.
+// These are the library types that commands consist of. Only this package imports the library.
 type (
 	App        = urfave.App
 	Command    = urfave.Command
@@ -16,8 +16,8 @@ type (
 	IntFlag    = urfave.IntFlag
 )
 
-// helpFlag is --help. All trees of commands of a process share it, so a run sets a copy: setting the library's own
-// writes to it.
+// helpFlag is --help. All command trees of a process share the library's flag, and setting it writes to it, so each run
+// sets a copy.
 type helpFlag struct{ *urfave.BoolFlag }
 
 func (f helpFlag) Apply(set *flag.FlagSet) error {

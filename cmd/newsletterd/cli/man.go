@@ -20,7 +20,7 @@ func (p *Program) ManCommand(tree func() *App) *Command {
 	}
 }
 
-// manual is the manual page, made of the same tree of commands that runs (man(7)).
+// manual returns the manual page, generated from the same command tree that runs (man(7)).
 func manual(a *App) string {
 	var b strings.Builder
 	b.WriteString(".TH NEWSLETTERD 1\n.SH NAME\nnewsletterd \\- " + roff(a.Usage) +
@@ -78,7 +78,7 @@ func manCommand(b *strings.Builder, parent string, c *Command) {
 	manFlags(b, c.Flags, commonFlags())
 }
 
-// manFlags lists flags, but for those that every command has.
+// manFlags lists flags except those that every command has.
 func manFlags(b *strings.Builder, flags, without []Flag) {
 	for _, f := range flags {
 		d, ok := f.(urfave.DocGenerationFlag)
@@ -97,9 +97,9 @@ func manFlags(b *strings.Builder, flags, without []Flag) {
 	}
 }
 
-// paragraphs writes a help text: lines that are indented stay as they are, others flow.
+// paragraphs writes a help text. Indented lines stay unchanged, others are wrapped.
 func paragraphs(b *strings.Builder, text string) {
-	literal, open := false, true // open: a paragraph has begun and is empty
+	literal, open := false, true // open: a paragraph has started and is empty
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		example := strings.HasPrefix(line, "   ")
 		switch {
@@ -123,7 +123,7 @@ func paragraphs(b *strings.Builder, text string) {
 	}
 }
 
-// roff escapes what the formatter would take for a request or an escape.
+// roff escapes characters that the formatter would read as a request or an escape.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "→", `\(->`, "…", "...").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

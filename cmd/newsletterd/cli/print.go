@@ -14,13 +14,13 @@ import (
 	"golang.org/x/term"
 )
 
-// Printer writes records: aligned for people, or JSON for programs.
+// Printer writes records: aligned text for people, or JSON for programs.
 type Printer struct {
 	Out  io.Writer
 	JSON bool
 }
 
-// Printer returns what prints the records of a command.
+// Printer returns a Printer for the records of a command.
 func (p *Program) Printer(c *Context) Printer { return Printer{Out: p.Out, JSON: JSONWanted(c)} }
 
 // Value writes one JSON value, indented.
@@ -36,7 +36,7 @@ func (p Printer) Value(v any) error {
 	return err
 }
 
-// Record writes one record: a line for each of its fields that has a value.
+// Record writes one record, with a line for each field that has a value.
 func (p Printer) Record(v any) error {
 	if p.JSON {
 		return p.Value(v)
@@ -55,7 +55,7 @@ func (p Printer) Record(v any) error {
 	return err
 }
 
-// Counted returns a number of things in words: 1 list, 2 lists.
+// Counted returns a number with its noun: 1 list, 2 lists.
 func Counted[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -63,8 +63,7 @@ func Counted[N int | int64](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// List writes many records: as JSON an array of all their fields, else a table of the columns that are named by the
-// JSON names of fields.
+// List writes records: as a JSON array with all fields, or as a table with columns that are named by JSON field names.
 func List[T any](p Printer, rows []T, columns ...string) error {
 	all := make([]any, len(rows))
 	for i := range rows {
@@ -102,7 +101,7 @@ func (p Printer) list(rows []any, columns []string) error {
 
 type column struct{ name, text string }
 
-// columnsOf returns the fields of a record by their JSON names, in their order. Embedded records are part of it.
+// columnsOf returns the fields of a record by JSON name, in their order. It includes those of embedded records.
 func columnsOf(v any) []column { return columnsOfValue(reflect.Indirect(reflect.ValueOf(v))) }
 
 func columnsOfValue(rv reflect.Value) []column {
@@ -114,7 +113,7 @@ func columnsOfValue(rv reflect.Value) []column {
 		f := rv.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case f.Anonymous: // in text also where JSON gives it a name
+		case f.Anonymous: // in text even if it has a name in JSON
 			out = append(out, columnsOfValue(rv.Field(i))...)
 		case f.IsExported() && name != "" && name != "-":
 			out = append(out, column{name, cell(rv.Field(i))})
@@ -123,7 +122,7 @@ func columnsOfValue(rv reflect.Value) []column {
 	return out
 }
 
-// cell is a value as one line: what its JSON would say, without quotes and brackets.
+// cell returns a value as one line: its JSON without quotes and brackets.
 func cell(v reflect.Value) string {
 	if w, ok := v.Interface().(interface{ Words() string }); ok {
 		if v.Kind() == reflect.Pointer && v.IsNil() {
@@ -149,7 +148,7 @@ func cell(v reflect.Value) string {
 	return Printable(string(b))
 }
 
-// Printable keeps control characters of records from reaching a terminal.
+// Printable replaces control characters, which must not reach a terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f || 0x80 <= r && r < 0xa0 {
@@ -159,7 +158,7 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Grouped writes a number with commas between thousands.
+// Grouped formats a number with commas between thousands.
 func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -168,7 +167,7 @@ func Grouped(n int64) string {
 	return s
 }
 
-// IsTerminal reports whether a person sees what is written to w.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

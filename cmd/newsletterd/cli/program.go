@@ -23,11 +23,12 @@ type Program struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      []string
-	// Open opens the database for a command. look: the command is about the file of this machine, and changes nothing.
+	// Open opens the database for a command. look means that the command is about this machine's file and changes
+	// nothing.
 	Open func(ctx context.Context, cfg *config.Config, look bool) (*store.Store, error)
 }
 
-// configFlags are the flags that set a key of the configuration, and so beat file and environment.
+// configFlags are the flags that set a configuration key. They override the file and the environment.
 var configFlags = map[string]string{
 	"database":   "database.path",
 	"listen":     "server.listen",
@@ -40,7 +41,7 @@ var configFlags = map[string]string{
 func (p *Program) Config(c *Context) (*config.Config, error) {
 	src := config.Sources{Env: p.Env, Flags: map[string]string{}}
 	src.File, _ = Nearest(c, "config")
-	if c.Command.Name != "serve" { // which would start what is installed, instead of a first look in this folder
+	if c.Command.Name != "serve" { // serve would start the installed daemon instead of a trial in this folder
 		src.Installed = config.InstalledFiles
 	}
 	for _, flag := range slices.Sorted(maps.Keys(configFlags)) {
@@ -51,7 +52,7 @@ func (p *Program) Config(c *Context) (*config.Config, error) {
 	return config.Load(src)
 }
 
-// Nearest returns the value of a flag that stands at several levels: the one given last wins.
+// Nearest returns the value of a flag that exists at several levels. The innermost one wins.
 func Nearest(c *Context, name string) (string, bool) {
 	for _, at := range c.Lineage() {
 		if at.Command != nil && slices.Contains(at.LocalFlagNames(), name) {
@@ -61,7 +62,7 @@ func Nearest(c *Context, name string) (string, bool) {
 	return "", false
 }
 
-// Lookup returns a variable of the environment.
+// Lookup returns the value of an environment variable.
 func (p *Program) Lookup(name string) string {
 	for i := len(p.Env) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(p.Env[i], name+"="); ok {
@@ -71,7 +72,7 @@ func (p *Program) Lookup(name string) string {
 	return ""
 }
 
-// WithStore opens the database as a command does, with or without a running daemon, and hands it to fn.
+// WithStore opens the database for a command, with or without a running daemon, and passes it to fn.
 func (p *Program) WithStore(c *Context, fn func(*config.Config, *store.Store) error) error {
 	cfg, err := p.Config(c)
 	if err != nil {
@@ -92,13 +93,13 @@ func (p *Program) WithStore(c *Context, fn func(*config.Config, *store.Store) er
 	if err == nil {
 		err = closed
 	}
-	if db.IsFull(err) { // SQLite does not say where
+	if db.IsFull(err) { // SQLite does not say which disk
 		err = fmt.Errorf("%s: %w", s.Path(), err)
 	}
 	return err
 }
 
-// Command makes a command that needs some flags and the store. What its flags refer to is resolved before it runs.
+// Command returns a command that requires some flags and the store. It resolves what its flags refer to before it runs.
 func (p *Program) Command(name, usage string, flags []Flag, needed []string,
 	do func(*Context, *config.Config, *store.Store) error,
 ) *Command {
@@ -121,7 +122,7 @@ func (p *Program) Command(name, usage string, flags []Flag, needed []string,
 	}
 }
 
-// Actor returns the name in the audit trail of the operator who runs a command.
+// Actor returns the name in the audit log of the operator who runs a command.
 func Actor() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return "command:" + u.Username
@@ -129,14 +130,14 @@ func Actor() string {
 	return "command"
 }
 
-// Once reminds that a secret can't be shown again.
+// Once prints a reminder that a secret can't be shown again.
 func (p *Program) Once(c *Context, what string) {
 	if !JSONWanted(c) {
 		fmt.Fprintf(p.Err, "Save the %s now. It is not shown again.\n", what)
 	}
 }
 
-// Done says what a command without a record has done.
+// Done reports the result of a command without a record.
 func (p *Program) Done(c *Context, format string, args ...any) error {
 	if JSONWanted(c) {
 		return p.Printer(c).Value(map[string]bool{"done": true})
@@ -145,7 +146,7 @@ func (p *Program) Done(c *Context, format string, args ...any) error {
 	return err
 }
 
-// PageSize is how many rows are read at once.
+// PageSize is the number of rows per read.
 const PageSize = 500
 
 // Pages reads all rows, page by page.

@@ -12,66 +12,67 @@ import (
 	"newsletterd/store/people"
 )
 
-// ReferenceFlag is a flag that names a record: by its id, by the beginning of an id, or by a name that no other record has.
-// Before a command runs, resolve replaces the value by the whole id.
+// ReferenceFlag is a flag that names a record by its ID, by a prefix of its ID, or by a unique name. Before a command
+// runs, Resolve replaces the value with the full ID.
 type ReferenceFlag struct {
 	*StringFlag
 	noun people.Noun
-	// byName: the command wants the name of the record, and takes one that does not exist yet.
+	// byName means that the command needs the name of the record and accepts one that does not exist yet.
 	byName bool
-	// Also is a word that stays as it is; no record is looked for. Empty: none.
+	// Also is a word that stays unchanged and doesn't refer to a record; empty: none.
 	Also string
-	// Whole reports whether the only tenant is meant where the flag is absent. Nil: where the command needs the flag.
+	// Whole reports whether an absent flag means the only tenant. If nil, that applies if the command requires the
+	// flag.
 	Whole func(*Context) bool
 }
 
-// Reference returns a ReferenceFlag. noun is its kind of record.
+// Reference returns a ReferenceFlag for a kind of record.
 func Reference(name string, noun people.Noun, usage string, aliases ...string) ReferenceFlag {
 	return ReferenceFlag{StringFlag: &StringFlag{Name: name, Aliases: aliases, Usage: usage}, noun: noun}
 }
 
-// Name returns a flag that takes the name of a record, also of one that doesn't exist yet.
+// Name returns a flag that takes the name of a record, even if the record doesn't exist yet.
 func Name(name string, noun people.Noun, usage string) Flag {
 	f := Reference(name, noun, usage)
 	f.byName = true
 	return f
 }
 
-// ID is the flag that names the record of a command.
+// ID returns the flag that names the record of a command.
 func ID(noun people.Noun) Flag {
 	return Reference("id", noun, "`ID` of the "+string(noun)+" (or its first characters), or its name")
 }
 
-// Tenant is the flag that names a tenant.
+// Tenant returns the flag that names a tenant.
 func Tenant(usage string) ReferenceFlag { return Reference("tenant", people.NounTenant, usage) }
 
-// ChoiceFlag is a flag that takes one of some words.
+// ChoiceFlag is a flag that accepts certain words.
 type ChoiceFlag struct {
 	*StringFlag
 	words []string
 }
 
-// OneOf returns a ChoiceFlag; an empty word among words allows the empty value.
+// OneOf returns a ChoiceFlag. An empty word among words allows the empty value.
 func OneOf(name, usage string, words ...string) ChoiceFlag {
 	return ChoiceFlag{&StringFlag{Name: name, Usage: usage}, words}
 }
 
-// ByDefault is the flag with a value where none is given.
+// ByDefault returns the flag with a default value.
 func (f ChoiceFlag) ByDefault(value string) ChoiceFlag {
 	f.Value = value
 	return f
 }
 
-// Optional returns words and the empty value.
+// Optional returns words with the empty value added.
 func Optional(words []string) []string { return append([]string{""}, words...) }
 
-// choiceListFlag is a repeatable flag that takes some words.
+// choiceListFlag is a repeatable flag that accepts certain words.
 type choiceListFlag struct {
 	*urfave.StringSliceFlag
 	words []string
 }
 
-// SomeOf returns a repeatable flag that takes some words.
+// SomeOf returns a repeatable flag that accepts certain words.
 func SomeOf(name, usage string, words ...string) Flag {
 	return choiceListFlag{&urfave.StringSliceFlag{Name: name, Usage: usage}, words}
 }
@@ -107,11 +108,11 @@ func CheckChoices(c *Context) error {
 	return nil
 }
 
-// maxCandidates bounds how many records are listed where a reference names several.
+// maxCandidates limits how many records are listed if a reference is ambiguous.
 const maxCandidates = 10
 
-// Resolve replaces what the flags of a command refer to by ids, and sets --tenant to the only tenant where the
-// command needs one and none is given. Tenants come first and lists second: they narrow what the other flags mean.
+// Resolve replaces the references in a command's flags with IDs. It sets --tenant to the only tenant if the command
+// needs one and none is given. It resolves tenants first and lists second, because they narrow the other flags.
 func Resolve(c *Context, s *store.Store, needed []string) error {
 	var flags []ReferenceFlag
 	for _, f := range c.Command.Flags {
@@ -155,7 +156,7 @@ func Resolve(c *Context, s *store.Store, needed []string) error {
 	return nil
 }
 
-// rank orders nouns by what they narrow.
+// rank orders nouns so that those that narrow others come first.
 func rank(noun people.Noun) int {
 	switch noun {
 	case people.NounTenant:
@@ -166,8 +167,8 @@ func rank(noun people.Noun) int {
 	return 2
 }
 
-// Find looks for the record that word names. A whole id is taken as it is, so that the command itself says whether
-// there is such a record.
+// Find looks for the record that word names. It returns a full ID unchanged, so the command itself reports whether the
+// record exists.
 func (f ReferenceFlag) Find(c *Context, s *store.Store, word, tenant string) (people.Reference, error) {
 	if id, ok := core.ParseID(word); ok && !f.byName {
 		ref := people.Reference{ID: id}
@@ -183,7 +184,7 @@ func (f ReferenceFlag) Find(c *Context, s *store.Store, word, tenant string) (pe
 	if f.noun == people.NounUser && strings.Contains(word, "@") {
 		return people.Reference{ID: word}, nil
 	}
-	if f.noun == people.NounEvent && onlyDigits(word) { // the number of a row of the outbox, as its list prints it
+	if f.noun == people.NounEvent && onlyDigits(word) { // the row number that the list of the outbox prints
 		return people.Reference{ID: word}, nil
 	}
 	found, err := s.References(c.Context, f.noun, word, tenant, maxCandidates+1)
@@ -201,7 +202,7 @@ func (f ReferenceFlag) Find(c *Context, s *store.Store, word, tenant string) (pe
 	return people.Reference{}, Missing(core.ErrNotFound, string(f.noun), word)
 }
 
-// onlyTenant returns the only tenant. Where there is another number of them, the flag is needed.
+// onlyTenant returns the only tenant. If there are none or several, the flag is required.
 func onlyTenant(c *Context, s *store.Store) (people.Reference, error) {
 	found, err := s.References(c.Context, people.NounTenant, "", "", maxCandidates+1)
 	switch {
@@ -216,7 +217,7 @@ func onlyTenant(c *Context, s *store.Store) (people.Reference, error) {
 		Candidates(people.NounTenant, found))
 }
 
-// Candidates lists records for a person to choose from, each in a line of its own.
+// Candidates lists records to choose from, one per line.
 func Candidates(noun people.Noun, found []people.Reference) string {
 	more := ""
 	if len(found) > maxCandidates {
@@ -240,7 +241,7 @@ func Candidates(noun people.Noun, found []people.Reference) string {
 	return b.String() + more
 }
 
-// withoutTenant are the flags of needed that resolve can't set.
+// withoutTenant returns the flags of needed that Resolve can't set.
 func withoutTenant(needed []string) []string {
 	return slices.DeleteFunc(slices.Clone(needed), func(name string) bool { return name == "tenant" })
 }

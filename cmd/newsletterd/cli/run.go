@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// Exit codes.
+// These are the exit codes.
 const (
 	ExitDone   = 0
 	ExitFailed = 1
@@ -53,15 +53,15 @@ func (p *Program) Run(ctx context.Context, app *App, args []string) int {
 	}
 }
 
-// usageError is a mistake in the command line itself.
+// usageError is a mistake in the command line.
 type usageError struct {
-	command string // whose help explains it
+	command string // the command whose help explains it
 	text    string
 }
 
 func (e usageError) Error() string { return e.text }
 
-// UsageError returns the error for a mistake in the flags of a command.
+// UsageError returns an error for a mistake in the flags of a command.
 func UsageError(c *Context, text string) error { return usageError{c.Command.HelpName, text} }
 
 // UsageErrorf is UsageError with arguments.
@@ -69,8 +69,8 @@ func UsageErrorf(c *Context, format string, args ...any) error {
 	return UsageError(c, fmt.Sprintf(format, args...))
 }
 
-// inOrder moves the files of a command after its flags, where the library of commands looks for them, wherever a person
-// has written them. What follows "--" is no flag.
+// inOrder moves the files of a command after its flags, where the library expects them. A word after "--" is not a
+// flag.
 func inOrder(app *App, args []string) []string {
 	commands, flags := app.Commands, app.Flags
 	for i := 1; i < len(args); i++ {
@@ -81,7 +81,7 @@ func inOrder(app *App, args []string) []string {
 				i++
 			}
 		case n < 0:
-			return args // the library says that there is no such command
+			return args // the library reports the unknown command
 		case len(commands[n].Subcommands) > 0:
 			commands, flags = commands[n].Subcommands, commands[n].Flags
 		default:
@@ -91,7 +91,7 @@ func inOrder(app *App, args []string) []string {
 	return args
 }
 
-// flagsFirst returns the words after a command, its flags before all others.
+// flagsFirst returns the words after a command, flags first.
 func flagsFirst(known []Flag, words []string) []string {
 	var flags, files []string
 	for i := 0; i < len(words); i++ {
@@ -110,10 +110,10 @@ func flagsFirst(known []Flag, words []string) []string {
 	return append(flags, files...)
 }
 
-// isFlag reports whether a word is one; a dash alone is a file, standard input.
+// isFlag reports whether a word is a flag. A single dash is a file: standard input.
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' && word != "--" }
 
-// takesValue reports whether the value of a flag is the word after it. Flags that are not known have none.
+// takesValue reports whether the next word is the value of a flag. Unknown flags have no value.
 func takesValue(known []Flag, word string) bool {
 	name := strings.TrimLeft(word, "-")
 	return slices.ContainsFunc(known, func(f Flag) bool {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 )
 
-// Tree gives the tree of commands what all have: the common flags, --version, our words for mistakes, and the streams of
-// the program.
+// Tree adds what all commands share to the command tree: the common flags, --version, our usage errors, and the
+// program's streams.
 func (p *Program) Tree(a *App, printVersion urfave.ActionFunc) *App {
 	a.HideVersion, a.HideHelpCommand = true, true
 	a.Writer, a.ErrWriter, a.Reader = p.Out, p.Err, p.In
@@ -37,7 +37,7 @@ func commonFlags() []Flag {
 	}
 }
 
-// finish gives a command and those below it what all have: the common flags, and the refusal of leftovers.
+// finish adds the common flags to a command and its subcommands, and rejects extra arguments.
 func finish(parent string, c *Command) {
 	full := parent + " " + c.Name
 	c.HideHelpCommand = true
@@ -64,7 +64,7 @@ func finish(parent string, c *Command) {
 	}
 }
 
-// groupAction runs where no command below was named, or none that exists.
+// groupAction runs if the subcommand is missing or unknown.
 func groupAction(full string, commands []*Command) urfave.ActionFunc {
 	return func(c *Context) error {
 		if !c.Args().Present() {
@@ -85,7 +85,7 @@ func groupAction(full string, commands []*Command) urfave.ActionFunc {
 	}
 }
 
-// usageFault turns what the library says about flags into our words.
+// usageFault replaces the library's errors about flags with ours.
 func usageFault(full string) urfave.OnUsageErrorFunc {
 	return func(c *Context, err error, _ bool) error {
 		text := err.Error()
