@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// MailKeys are what the names and links in mails are made with. A process makes them once.
+// MailKeys are the keys for the names and links in emails. A process creates them once.
 type MailKeys struct {
 	Sealer *auth.Sealer // unsubscribe tokens
 	Ident  *mail.Ident  // Message-IDs and return addresses

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store"
 )
 
-// AuthConfig returns what [auth] says.
+// AuthConfig returns the settings of [auth].
 func AuthConfig(cfg *config.Config) auth.Config {
 	return auth.Config{
 		Issuer: cfg.Origin() + "/api", AccessTTL: cfg.Auth.AccessTTL.Std(), RefreshIdle: cfg.Auth.RefreshIdle.Std(),
@@ -42,7 +42,7 @@ func MediaLimits(cfg *config.Config) core.MediaLimits {
 	}
 }
 
-// Providers returns the providers of the configuration as handlers use them.
+// Providers returns the providers of the configuration in the form that handlers use.
 func Providers(cfg *config.Config) map[string]*core.ProviderSecrets {
 	records := map[string]*core.ProviderSecrets{}
 	for name, p := range cfg.Providers {
@@ -58,7 +58,7 @@ func Providers(cfg *config.Config) map[string]*core.ProviderSecrets {
 	return records
 }
 
-// CampaignChecks returns what campaigns are checked with. Links are asked through the guard of webhooks.
+// CampaignChecks returns the checks for campaigns. Requests to links go through the guard for webhooks.
 func CampaignChecks(cfg *config.Config) *drafts.Checks {
 	return &drafts.Checks{
 		LookupTXT: Resolver(cfg.Mail.DNSServer).LookupTXT,
@@ -67,7 +67,7 @@ func CampaignChecks(cfg *config.Config) *drafts.Checks {
 	}
 }
 
-// Resolver returns a resolver that asks one server, or those that the machine is set to.
+// Resolver returns a resolver that asks one server, or the machine's name servers if server is empty.
 func Resolver(server string) *net.Resolver {
 	r := &net.Resolver{PreferGo: true}
 	if server != "" {
@@ -78,18 +78,18 @@ func Resolver(server string) *net.Resolver {
 	return r
 }
 
-// EndpointClient returns a client that posts to the receivers that tenants have named.
+// EndpointClient returns a client that posts to tenants' webhook endpoints.
 func EndpointClient(cfg *config.Config) *http.Client {
 	client := (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client()
 	client.Timeout = 0 // each attempt has its own
 	return client
 }
 
-// MayPost refuses, before the first attempt, what the guard would refuse at each.
+// MayPost returns an error for an address that the guard would refuse at each attempt.
 func MayPost(cfg *config.Config, text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil // the record's own check says it better
+		return nil // the record's own check has a better message
 	}
 	guard := netguard.Guard{Allow: cfg.Webhooks.Allow}
 	addr := netguard.HostPort(u)
@@ -103,7 +103,8 @@ func MayPost(cfg *config.Config, text string) error {
 	return nil
 }
 
-// SetupLink returns the link by which the first operator makes an account. It is an error if there is an operator.
+// SetupLink returns the link with which the first operator creates an account. It returns an error if there is an
+// operator.
 func SetupLink(ctx context.Context, cfg *config.Config, s *store.Store, at core.Instant) (string, error) {
 	token, err := auth.SetupToken(ctx, s, at)
 	return cfg.Origin() + identity.SetupPath(token), err

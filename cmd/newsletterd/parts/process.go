@@ -7,23 +7,23 @@ import (
 	"sync"
 )
 
-// What the Go runtime knows once for the whole process is set in this file alone. Packages that know when a setting
-// pays get it as a function.
+// Only this file changes settings of the Go runtime, because they apply to the whole process. Packages that know when a
+// setting is useful get it as a function.
 
-// smallHeapUse counts the work that leaves large garbage, and holds what the garbage collector was told before.
+// smallHeapUse counts the tasks that leave large garbage, and holds the previous setting of the garbage collector.
 var smallHeapUse struct {
 	sync.Mutex
 	n       int
 	percent int
 }
 
-// smallHeapPercent is by how much the heap may grow beyond what is in use meanwhile. Each hash of a password leaves its
-// 19 MiB behind as garbage: with Go's 100 % the heap of a daemon that does little else would be twice as large.
+// smallHeapPercent is the GOGC value for that time. Each password hash leaves 19 MiB of garbage. With Go's default of
+// 100% the heap of a daemon that does little else would be twice as large.
 const smallHeapPercent = 25
 
-// SmallHeap makes the garbage collector run more often until release is called: for work that leaves MiB behind, as
-// hashes and large request bodies do. It stops the world for a moment when the first begins and the last ends. An
-// operator's own GOGC stays where it is lower.
+// SmallHeap makes the garbage collector run more often until release is called. It is for work that leaves MiB of
+// garbage, such as password hashes and large request bodies. It stops the world briefly when the first task begins and
+// the last one ends. A lower GOGC that the operator has set stays.
 func SmallHeap() (release func()) {
 	smallHeapUse.Lock()
 	defer smallHeapUse.Unlock()
@@ -42,16 +42,15 @@ func SmallHeap() (release func()) {
 	}
 }
 
-// extraThreadUse counts those who send.
+// extraThreadUse counts the tasks that send.
 var extraThreadUse struct {
 	sync.Mutex
 	n int
 }
 
-// ExtraThread lets one more thread run Go code than there are CPUs, until release is called. Mails keep all CPUs busy,
-// and the writer syncs the disk for every few of them: its thread's place stays taken for as long as that takes, since
-// the scheduler notices late, and a CPU would idle meanwhile. Requests gain nothing from it. An operator's own
-// GOMAXPROCS stays.
+// ExtraThread lets one more thread than there are CPUs run Go code until release is called. Emails keep all CPUs busy,
+// and the writer syncs the disk once per few emails. The scheduler notices a blocked sync late, so a CPU would be idle
+// meanwhile. Requests gain nothing from it. A GOMAXPROCS that the operator has set stays.
 func ExtraThread() (release func()) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return func() {}
@@ -70,5 +69,5 @@ func ExtraThread() (release func()) {
 	}
 }
 
-// FreeMemory gives what only the start needed back to the system: an idle daemon is small. It doesn't wait.
+// FreeMemory returns memory that only the start needed to the system, so an idle daemon is small. It doesn't wait.
 func FreeMemory() { go debug.FreeOSMemory() }

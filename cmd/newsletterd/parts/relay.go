@@ -15,13 +15,13 @@ import (
 	"newsletterd/netguard"
 )
 
-// Times of a test mail: a page waits for it.
+// These are the times of a test email, for which a page waits.
 const (
 	relayTestTime = 10 * time.Second
-	relayTestStep = 6 * time.Second // of a command
+	relayTestStep = 6 * time.Second // for one SMTP command
 )
 
-// RelayOptions returns how mails leave, and how that is tried.
+// RelayOptions returns how emails are sent and how that is tested.
 func RelayOptions(cfg *config.Config) tenants.RelayOptions {
 	o := tenants.RelayOptions{
 		From: cfg.Mail.From, Kept: cfg.ServerInDatabase(), Locked: !cfg.Mail.Console,
@@ -53,7 +53,7 @@ func RelayOptions(cfg *config.Config) tenants.RelayOptions {
 	return o
 }
 
-// tryRelay sends a mail by a relay.
+// tryRelay sends an email through a relay.
 func tryRelay(ctx context.Context, sender smtp.Sender, m *core.RelayMail) (out core.RelayTest) {
 	out.Outcome = core.RelayWritten
 	if client, ok := sender.(*smtp.Client); ok {
@@ -93,7 +93,7 @@ var relayFaults = map[smtp.Fault]string{
 	smtp.FaultAuth: core.RelayAuth, smtp.FaultProtocol: core.RelayProtocol, smtp.FaultDisk: core.RelayDisk,
 }
 
-// Transport returns what mails are handed to.
+// Transport returns the sender for emails.
 func Transport(cfg *config.Config) (smtp.Sender, error) {
 	if cfg.Mail.Transport == "directory" {
 		return smtp.NewDirectory(cfg.Mail.Directory)
@@ -105,8 +105,8 @@ func Transport(cfg *config.Config) (smtp.Sender, error) {
 	}, nil
 }
 
-// TenantRelay makes senders for the relays of tenants. Their addresses pass the guard, since the operator has not
-// chosen them.
+// TenantRelay returns a function that creates senders for tenants' relays. Their addresses pass the guard because the
+// operator has not chosen them.
 func TenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 	guard := &netguard.Guard{Allow: cfg.Mail.PrivateRelays}
 	return func(r *core.Relay) smtp.Sender {
@@ -116,8 +116,8 @@ func TenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 	}
 }
 
-// OwnRelay makes senders for the daemon's own mail server in the database. An operator has chosen it, so its address
-// may be a private one.
+// OwnRelay returns a function that creates senders for the daemon's own mail server in the database. Its address can be
+// private because an operator has chosen it.
 func OwnRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 	return func(r *core.Relay) smtp.Sender { return client(cfg, r) }
 }
@@ -129,7 +129,7 @@ func client(cfg *config.Config, r *core.Relay) *smtp.Client {
 	}
 }
 
-// LocalName returns what EHLO says: the host of public_url where that is a name that others can look up.
+// LocalName returns the name for EHLO: the host of public_url if others can look it up.
 func LocalName(cfg *config.Config) string {
 	_, host := config.SplitOrigin(cfg.Origin())
 	if _, err := netip.ParseAddr(host); err == nil || host == "" {
