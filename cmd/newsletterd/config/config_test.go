@@ -15,7 +15,8 @@ import (
 
 const exampleFile = "../../../newsletterd.example.toml"
 
-// The example is the documentation of the keys: each stands in it, with its default, below a comment.
+// TestExampleIsTheDefaults checks that the example, which documents the keys, has each key with its default below a
+// comment.
 func TestExampleIsTheDefaults(t *testing.T) {
 	text, err := os.ReadFile(exampleFile)
 	if err != nil {
@@ -66,7 +67,7 @@ func TestConfigOrder(t *testing.T) {
 	}
 }
 
-// Every key can be set by its variable: the example's value is accepted for each.
+// TestEveryKeyHasAVariable sets every key to the example's value through its environment variable.
 func TestEveryKeyHasAVariable(t *testing.T) {
 	var env []string
 	walk(reflect.ValueOf(Default()).Elem(), "", func(path string, v reflect.Value) {
@@ -251,7 +252,8 @@ func TestSizeForms(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, reading it ends in a configuration or in faults, and what is printed reads back the same.
+// FuzzConfigFile checks that any file results in a configuration or in faults, and that the printed configuration reads
+// back the same.
 func FuzzConfigFile(f *testing.F) {
 	f.Add("[server]\nlisten = \":1\"\ntrusted_proxies = [\"::1\"]\n[newsletter]\npending_ttl = \"8d\"")
 	f.Add("[mail]\nfrom = \"a\\u0007@example.org\"\ndirectory = \"\\u0001\\\"\\\\\"")
@@ -299,8 +301,8 @@ func writeFile(t *testing.T, text string) string {
 	return name
 }
 
-// A command finds the installation: the flag, the environment, this folder, then the places of installations; where a
-// database is named, it is that one's own.
+// TestLoadFindsTheInstallation checks the order of sources: the flag, the environment, this folder, then the paths of
+// installations. If a database is named, only its own settings apply.
 func TestLoadFindsTheInstallation(t *testing.T) {
 	t.Chdir(t.TempDir())
 	place := t.TempDir()

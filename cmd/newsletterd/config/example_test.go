@@ -8,7 +8,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// A flag counts before a variable, a variable before the file, and the file before the default.
+// ExampleLoad shows that a flag overrides a variable, a variable the file, and the file the default.
 func ExampleLoad() {
 	dir, err := os.MkdirTemp("", "config")
 	if err != nil {
