@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// checks are the figures of the demo, each with the value that it must have.
+// checks are the figures of the demo, each with its expected value.
 type checks []check
 
 type check struct {
@@ -15,13 +15,13 @@ type check struct {
 	got, want int
 }
 
-// equal notes a figure. It replaces an earlier one of the same name and wanted value.
+// equal adds a figure. It replaces an earlier one with the same name and expected value.
 func (c *checks) equal(what string, got, want int) {
 	*c = append(slices.DeleteFunc(*c, func(old check) bool { return old.what == what && old.got == old.want }),
 		check{what, got, want})
 }
 
-// off returns the number of figures that differ from what they must be.
+// off returns the number of figures that differ from their expected value.
 func (c checks) off() (n int) {
 	for _, one := range c {
 		if one.got != one.want {

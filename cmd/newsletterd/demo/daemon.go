@@ -22,7 +22,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// daemon is `newsletterd serve` as a process of its own, with the ways to use it.
+// daemon runs `newsletterd serve` as a separate process.
 type daemon struct {
 	binary, config, database, log string
 	base, side                    string // origins of the daemon and of its metrics
@@ -52,7 +52,7 @@ func startDaemon(ctx context.Context, env []string, dir, relay string) (*daemon,
 		log: filepath.Join(dir, "newsletterd.log"), base: "http://" + ports[0], side: "http://" + ports[1],
 		ended: make(chan error, 1), client: &http.Client{Timeout: 30 * time.Second},
 	}
-	for _, kv := range env { // the caller's settings are for another daemon
+	for _, kv := range env { // the caller's settings are meant for another daemon
 		if !strings.HasPrefix(kv, config.EnvPrefix) {
 			d.env = append(d.env, kv)
 		}
@@ -66,7 +66,7 @@ func startDaemon(ctx context.Context, env []string, dir, relay string) (*daemon,
 	return d, d.start(ctx)
 }
 
-// freePorts returns addresses of loopback that are free.
+// freePorts returns free loopback addresses.
 func freePorts(n int) ([]string, error) {
 	var addrs []string
 	for range n {
@@ -74,7 +74,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // at the end, so that no port is given twice
+		defer l.Close() // at the end, so no port is returned twice
 		addrs = append(addrs, l.Addr().String())
 	}
 	return addrs, nil
@@ -93,7 +93,7 @@ func (d *daemon) start(ctx context.Context) error {
 		return err
 	}
 	d.cmd = d.run(context.WithoutCancel(ctx), "serve", "--config", d.config, "--log-format", "json")
-	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the demo, which then stops the daemon
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C only reaches the demo, which then stops the daemon
 	lines, err := d.cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (d *daemon) awaitReady(ctx context.Context, ready <-chan struct{}) error {
 	}
 }
 
-// stop ends the daemon as systemd does. It returns an error unless the exit code is 0.
+// stop ends the daemon the same way as systemd. It returns an error unless the exit code is 0.
 func (d *daemon) stop() error {
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -144,7 +144,7 @@ func (d *daemon) stop() error {
 	}
 }
 
-// command runs the command line on the same database and decodes what it prints.
+// command runs a command on the same database and decodes its output.
 func (d *daemon) command(ctx context.Context, out any, stdin string, args ...string) error {
 	cmd := d.run(ctx, append(args, "--config", d.config, "--json")...)
 	var stdout, stderr bytes.Buffer
@@ -187,7 +187,7 @@ func (d *daemon) do(req *http.Request, out any) error {
 	return json.Unmarshal(body, out)
 }
 
-// page fetches an address as a browser does, or posts a form to it, without token or cookie.
+// page fetches an address like a browser, or posts a form to it, without a token or cookie.
 func (d *daemon) page(ctx context.Context, link string, form url.Values) (string, error) {
 	method, body := http.MethodGet, ""
 	if form != nil {
@@ -218,7 +218,7 @@ func (d *daemon) answer(req *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// outboxGauge holds the numbers of events that wait and that could not be delivered.
+// outboxGauge holds the numbers of waiting and undeliverable events.
 type outboxGauge struct{ waiting, dead float64 }
 
 func (d *daemon) outbox(ctx context.Context) (g outboxGauge, err error) {

@@ -14,17 +14,17 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// Figures of the demo.
+// These are the figures of the demo.
 const (
 	imported   = 1000
 	subscribed = 5
-	timeout    = 2 * time.Minute // in all; it takes seconds
+	timeout    = 2 * time.Minute // for the whole run, which takes seconds
 )
 
 // Options are the settings of a run.
 type Options struct {
 	Out  io.Writer
-	Env  []string // of the daemon that the demo starts; its settings of newsletterd are left out
+	Env  []string // environment of the demo's daemon; settings of newsletterd are removed
 	Stay bool     // keep the daemon running until the context ends
 }
 
@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(err, d.close(), d.verdict(err))
 }
 
-// run is one run: a folder, a mail server, a daemon process, and the figures that were counted.
+// run is one run: a folder, a mail server, a daemon process, and the counted figures.
 type run struct {
 	out     io.Writer
 	env     []string
@@ -78,7 +78,7 @@ func newRun(o Options) (*run, error) {
 	return d, nil
 }
 
-// steps runs one step after the other. What they count goes to checks.
+// steps runs the steps in order. Their counts go to checks.
 func (d *run) steps(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		d.startDaemon, d.setUp, d.importReaders, d.subscribeReaders, d.firstJob, d.leave, d.secondJob, d.inspect,
@@ -168,7 +168,7 @@ func (d *run) importReaders(ctx context.Context) error {
 	return d.settle(ctx)
 }
 
-// writeReaders writes a file as a shop would export it.
+// writeReaders writes a file in the format of a shop's export.
 func writeReaders(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *run) inspect(ctx context.Context) error {
 	return nil
 }
 
-// invite prints how to use the daemon that stays.
+// invite prints how to use the daemon that keeps running.
 func (d *run) invite() {
 	fmt.Fprintf(d.out, `
 The daemon keeps running. Press Ctrl-C to stop it.
@@ -247,7 +247,7 @@ The daemon keeps running. Press Ctrl-C to stop it.
 		d.mailbox.dir, d.daemon.config, d.token)
 }
 
-// close stops the daemon as systemd does.
+// close stops the daemon the same way as systemd.
 func (d *run) close() error {
 	var err error
 	if d.daemon != nil {
@@ -261,7 +261,7 @@ func (d *run) close() error {
 	return errors.Join(err, d.keeper.Close())
 }
 
-// verdict prints the table and turns a figure that is off into a failure.
+// verdict prints the table, and returns an error if a figure is off.
 func (d *run) verdict(failed error) error {
 	d.checks.print(d.out)
 	fmt.Fprintf(d.out, "\n   emails    %s\n", d.mailbox.dir)
@@ -294,7 +294,7 @@ func until(ctx context.Context, try func() (ok bool, err error)) error {
 	}
 }
 
-// without returns a list of addresses less one.
+// without returns a list of addresses without one of them.
 func without(all []string, one string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == one })
 }

@@ -14,19 +14,19 @@ import (
 	"strings"
 )
 
-// mailbox is the folder of the mail server.
+// mailbox is the folder that the mail server writes to.
 type mailbox struct {
 	dir  string
 	read map[string]message // by file name: files don't change
 }
 
-// message is a mail as its reader sees it.
+// message is an email as its reader sees it.
 type message struct {
 	to, subject, text string
 	header            mail.Header
 }
 
-// all returns every mail that has arrived.
+// all returns every email that has arrived.
 func (b *mailbox) all() ([]message, error) {
 	files, err := filepath.Glob(filepath.Join(b.dir, "*.eml"))
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *mailbox) all() ([]message, error) {
 	return mails, nil
 }
 
-// of returns the mails to one address, in the order of their arrival.
+// of returns the emails to one address, in the order of arrival.
 func (b *mailbox) of(to string) ([]message, error) {
 	all, err := b.all()
 	var mine []message
@@ -117,7 +117,7 @@ func plainPart(contentType, encoding string, body io.Reader) (string, error) {
 	return strings.ReplaceAll(string(b), "\r\n", "\n"), err
 }
 
-// link returns the first URL of the text that begins with prefix, or nothing.
+// link returns the first URL in the text that begins with prefix, or an empty string.
 func (m message) link(prefix string) string {
 	_, rest, found := strings.Cut(m.text, prefix)
 	if !found {
@@ -129,7 +129,8 @@ func (m message) link(prefix string) string {
 	return prefix + rest
 }
 
-// oneClick returns the URL of one-click unsubscribing (RFC 8058). Empty: the mail lacks a part of it.
+// oneClick returns the URL for one-click unsubscribing (RFC 8058). It returns an empty string if the email lacks a part
+// of it.
 func (m message) oneClick() string {
 	if m.header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
 		return ""

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// subscribeReaders does what visitors of a web page do: the form, the mail, its link, the button.
+// subscribeReaders does what visitors of a web page do: it sends the form, and follows the link in the email to the
+// button.
 func (d *run) subscribeReaders(ctx context.Context) error {
 	d.head(fmt.Sprintf("%d visitors sign up over HTTP and confirm with the link in their email", subscribed))
 	pending, active := 0, 0
@@ -47,7 +48,7 @@ func (d *run) subscribeReaders(ctx context.Context) error {
 	return d.settle(ctx)
 }
 
-// confirmLink waits for the confirmation mail of an address and takes the link out of it.
+// confirmLink waits for the confirmation email to an address and returns its link.
 func (d *run) confirmLink(ctx context.Context, to string) (link string, err error) {
 	err = until(ctx, func() (bool, error) {
 		mails, err := d.mailbox.of(to)
@@ -81,7 +82,7 @@ func (d *run) press(ctx context.Context, link string) (ok bool, err error) {
 	return err == nil, err
 }
 
-// subscribers returns all addresses that the next job must reach.
+// subscribers returns all addresses that must receive the next job.
 func (d *run) subscribers() []string {
 	var all []string
 	for i := range imported {
@@ -98,7 +99,7 @@ func (d *run) firstJob(ctx context.Context) error {
 	return d.sendJob(ctx, "First issue", d.subscribers())
 }
 
-// leave unsubscribes one reader by one click in a mail program (RFC 8058).
+// leave unsubscribes one reader with the one-click link of a mail program (RFC 8058).
 func (d *run) leave(ctx context.Context) error {
 	reader := importedReader(7)
 	d.head("A subscriber unsubscribes with one click")
@@ -126,7 +127,7 @@ func (d *run) secondJob(ctx context.Context) error {
 	return d.sendJob(ctx, "Second issue", without(d.subscribers(), importedReader(7)))
 }
 
-// sendJob creates a job, waits for its end, and compares its mails with the addresses that must get one.
+// sendJob creates a job, waits for its end, and compares its emails with the addresses that must get one.
 func (d *run) sendJob(ctx context.Context, subject string, want []string) error {
 	var job struct {
 		ID string `json:"send_job_id"`
@@ -166,7 +167,7 @@ type jobState struct {
 	Stats         struct{ Recipients, Sent, Skipped, Failed int }
 }
 
-// compare reads every mail of a job as its reader does, and notes how many are as they must be.
+// compare reads every email of a job like its reader, and records how many are correct.
 func (d *run) compare(subject string, want []string) error {
 	mails, err := d.mailbox.all()
 	if err != nil {
