@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// Listen listens on the address that a setting names. Where a program has the port already, the error says which, if
-// that can be found out.
+// Listen listens on the address of a setting. If another program uses the port, the error names it if possible.
 func Listen(key, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// PortHolder returns name and number of the process that listens on the port of an address, or says how to find out:
-// the processes of other users can't be looked into.
+// PortHolder returns the name and number of the process that listens on the port of an address. It can't inspect other
+// users' processes; for those it returns how to find out.
 func PortHolder(addr string) string {
 	const unknown = "another program (to see which: ss -ltnp)"
 	_, text, err := net.SplitHostPort(addr)

@@ -2,5 +2,5 @@
 
 package terminal
 
-// PortHolder knows of no other programs here.
+// PortHolder can't identify other programs on this system.
 func PortHolder(string) string { return "another program" }

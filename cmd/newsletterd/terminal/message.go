@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// Message returns an error in the words for a person at a terminal: the message of a known error without its code, and
+// Message returns the text of an error for a person at a terminal: the message of a known error without its code, or
 // the whole text of an unknown one.
 func Message(err error) string {
 	if errors.Is(err, context.Canceled) {
@@ -18,7 +18,7 @@ func Message(err error) string {
 	if !ok || ce.Kind == core.Internal || ce.Message == "" {
 		return err.Error()
 	}
-	if ce.Kind == core.Unavailable && ce.Err != nil { // at a terminal the cause helps more than the advice to try again
+	if ce.Kind == core.Unavailable && ce.Err != nil { // the cause helps more than the advice to try again
 		return strings.Replace(err.Error(), ce.Error(), ce.Err.Error(), 1)
 	}
 	s := ce.Message

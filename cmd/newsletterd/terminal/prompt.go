@@ -11,14 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Prompt asks a person at a terminal. Its waits end with the context, as Ctrl-C does: then a command ends, and what it
-// reads, which nothing can interrupt, ends with the process.
+// Prompt asks a person at a terminal. Its waits end with the context, for example on Ctrl-C. The read itself can't be
+// interrupted and ends with the process.
 type Prompt struct {
 	In  io.Reader
 	Err io.Writer // where questions are written
 }
 
-// File returns the terminal that a person sits at; nil: standard input is none.
+// File returns the terminal of standard input; nil: standard input is not a terminal.
 func (p Prompt) File() *os.File {
 	f, ok := p.In.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -27,7 +27,7 @@ func (p Prompt) File() *os.File {
 	return f
 }
 
-// Line reads a line. lines reads In. The error is that of the context where it has ended.
+// Line reads a line with lines, which reads In. If the context ends, it returns the context's error.
 func (p Prompt) Line(ctx context.Context, lines *bufio.Reader) (string, error) {
 	line, err := interruptible(ctx, func() (string, error) { return lines.ReadString('\n') })
 	if ctx.Err() != nil {
@@ -36,8 +36,7 @@ func (p Prompt) Line(ctx context.Context, lines *bufio.Reader) (string, error) {
 	return line, err
 }
 
-// Password reads a password at the terminal without showing it. Where the context ends, the terminal shows again what
-// is typed.
+// Password reads a password at the terminal without showing it. If the context ends, the terminal shows input again.
 func (p Prompt) Password(ctx context.Context) ([]byte, error) {
 	fd := int(p.File().Fd())
 	before, err := term.GetState(fd)

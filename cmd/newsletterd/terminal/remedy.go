@@ -38,7 +38,7 @@ func Remedy(err error, full bool) string {
 	return ""
 }
 
-// missingFolder returns the uppermost folder above path that does not exist; empty: they all do.
+// missingFolder returns the topmost folder above path that does not exist; empty: all exist.
 func missingFolder(path string) (missing string) {
 	for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
 		if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// An error of the file system names the path, and the line below it says what to do.
+// TestRemedies checks that a file system error names the path, and that the next line says what to do.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// What a port is in use by is in the error, with the setting that names it.
+// TestPortInUseNamesTheProcess checks that the error names the process that uses a port, and the setting.
 func TestPortInUseNamesTheProcess(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0"} {
