@@ -12,20 +12,21 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// MaxUnrecorded is how many recipients of a Campaign may get a second copy after a crash, unless a setting says more.
+// MaxUnrecorded is the default number of recipients of a Campaign that can get a second copy after a crash.
 const MaxUnrecorded = 64
 
-// Campaign is a daemon with one job, and the SMTP server that its mails go to. Visitors of its list are no recipients.
+// Campaign is a daemon with one job, and the SMTP server that receives its emails. Visitors of its list are not
+// recipients.
 type Campaign struct {
 	*Process
-	Sink       *mailtest.Sink // nil where the caller has brought a server
+	Sink       *mailtest.Sink // nil if the caller passed a server
 	Recipients int
-	Taken      func() int64 // messages that the server has taken
+	Taken      func() int64 // messages that the server has accepted
 
 	job core.SendJob
 }
 
-// NewCampaign makes a list, and a job that is due at once. Its mails go to a server of the caller's, or to a sink.
+// NewCampaign creates a list and a job that is due immediately. Its emails go to the given server, or to a new sink.
 func NewCampaign(t testing.TB, recipients int, server ...*mailtest.Server) *Campaign {
 	t.Helper()
 	w := &Campaign{Recipients: recipients}
@@ -50,7 +51,7 @@ func NewCampaign(t testing.TB, recipients int, server ...*mailtest.Server) *Camp
 	return w
 }
 
-// StartUntil starts the daemon and waits for the SMTP server to have so many messages.
+// StartUntil starts the daemon and waits until the SMTP server has count messages.
 func (w *Campaign) StartUntil(count int64) {
 	w.Helper()
 	w.Start()
@@ -74,8 +75,8 @@ func (w *Campaign) Finish() (j core.SendJob) {
 	return j
 }
 
-// Duplicates holds what arrived at the sink, and what the job says, against what should have: no recipient is lost, and
-// every copy is the same message. It returns how many copies are second ones.
+// Duplicates compares the emails at the sink and the job with what is expected: no recipient is lost, and all copies
+// are the same message. It returns the number of second copies.
 func (w *Campaign) Duplicates(j core.SendJob) (n int) {
 	w.Helper()
 	if j.Status != core.JobCompleted || j.Recipients != int64(w.Recipients) || j.Sent != int64(w.Recipients) ||

@@ -18,35 +18,35 @@ import (
 )
 
 const (
-	campaignMark    = "mark-" // begins the words by which a mail tells what it was made of
+	campaignMark    = "mark-" // prefix of the words that show what an email was made from
 	campaignTeam    = "@team.example"
 	campaignReaders = 4
-	campaignOthers  = 2                      // readers whom the other list has in addition
-	campaignCrowd   = core.FirstFewFrom + 20 // readers of lists that get the first few before the rest
-	campaignGrace   = 2 * time.Second        // mails that were on their way when a job was paused or cancelled
+	campaignOthers  = 2                      // additional readers of the other list
+	campaignCrowd   = core.FirstFewFrom + 20 // readers of lists that send to the first recipients before the rest
+	campaignGrace   = 2 * time.Second        // time for emails in flight when a job was paused or canceled
 )
 
-// Campaigns simulates people who edit, approve, send and stop many campaigns in random order. The daemon may be killed
+// Campaigns simulates people who edit, approve, send and stop many campaigns in random order. The daemon can be killed
 // at any time.
 type Campaigns struct {
 	*Process
 	Sink  *mailtest.Sink
-	Steps atomic.Int64 // requests that were answered
+	Steps atomic.Int64 // answered requests
 
 	tenants []campaignTenant
 	mu      sync.Mutex // guards all
 	all     []*campaign
 }
 
-// campaignTenant is a tenant with two publishers and two lists. The second tenant asks for a second person's approval.
+// campaignTenant is a tenant with two publishers and two lists. The second tenant requires approval by a second person.
 type campaignTenant struct {
 	id          string
 	list, crowd string
-	other       string // some of its readers are those of list
+	other       string // shares some readers with list
 	people      []*webtest.Client
 }
 
-// campaign is what is known of a campaign. One goroutine at a time has it in hand.
+// campaign is the known state of a campaign. Only one goroutine uses it at a time.
 type campaign struct {
 	no         int
 	tenant     campaignTenant
@@ -57,13 +57,13 @@ type campaign struct {
 	saves      int
 
 	now      campaignState
-	subjects []string     // what the subject may be: more than one where a save was not answered
-	edition  []string     // what the layout may say
-	approved []string     // marks of what may go out
-	writers  map[int]bool // who has saved, as was answered, since it was approved last
-	asked    time.Time    // when it was asked to be sent last
-	later    bool         // for a time that does not come
-	rest     time.Time    // when the rest was asked for after the first few
+	subjects []string     // possible subjects: several if a save was not answered
+	edition  []string     // possible marks of the layout
+	approved []string     // marks that may be sent
+	writers  map[int]bool // people with acknowledged saves since the last approval
+	asked    time.Time    // last request to send
+	later    bool         // scheduled for a time that the test doesn't reach
+	rest     time.Time    // when the rest was requested after the first recipients
 	barred   []span
 }
 
@@ -77,19 +77,19 @@ type campaignState struct {
 	revision int64
 }
 
-// stopped reports whether nothing goes out of what was scheduled before.
+// stopped reports whether nothing scheduled earlier will be sent.
 func (s campaignState) stopped() bool {
 	return s.State == core.CampaignDraft || s.State == core.CampaignApproved
 }
 
-// settled reports whether what goes out is settled.
+// settled reports whether the content to send is fixed.
 func (s campaignState) settled() bool {
 	return slices.Contains([]core.CampaignState{
 		core.CampaignApproved, core.CampaignScheduled, core.CampaignSending, core.CampaignSent,
 	}, s.State)
 }
 
-// span is a time in which no mail of a campaign may arrive; until is zero where it goes on.
+// span is a period in which no email of a campaign may arrive. until is zero if it hasn't ended.
 type span struct {
 	from, until time.Time
 	why         string
@@ -129,7 +129,7 @@ func NewCampaigns(t testing.TB) *Campaigns {
 	return l
 }
 
-// ask sends until there is an answer: what is asked for may be asked for twice.
+// ask repeats a request until it is answered, so the request must be repeatable.
 func (l *Campaigns) ask(c *webtest.Client, method, path string, body any) (r webtest.Reply) {
 	l.Every(10*time.Millisecond, func() (done bool) {
 		var err error
@@ -139,7 +139,7 @@ func (l *Campaigns) ask(c *webtest.Client, method, path string, body any) (r web
 	return r
 }
 
-// try sends once. Done reports that it was done, sure that it is known whether it was.
+// try sends a request once. done reports whether it succeeded, and sure whether the result is known.
 func (l *Campaigns) try(c *webtest.Client, method, path string, body any, headers ...string) (done, sure bool) {
 	r, err := c.Try(method, path, body, headers...)
 	if err != nil || r.StatusCode == 503 {
@@ -160,7 +160,7 @@ func (l *Campaigns) try(c *webtest.Client, method, path string, body any, header
 	return false, true
 }
 
-// Write takes a campaign from its first line to where its steps lead.
+// Write creates a campaign and does random steps with it.
 func (l *Campaigns) Write(no int, random *rand.Rand) {
 	one := &campaign{no: no, writers: map[int]bool{0: true}, second: random.IntN(3) == 0, crowd: random.IntN(100) == 0}
 	one.tenant = l.tenants[0]
@@ -181,7 +181,7 @@ func (l *Campaigns) Write(no int, random *rand.Rand) {
 		name, layout := fmt.Sprint("layout", no), layoutOf(one.edition[0])
 		layout["tenant_id"], layout["name"] = one.tenant.id, name
 		r := l.ask(&l.Client, "POST", "/api/admin/templates", layout)
-		for r.StatusCode == 409 { // it was made, and the answer was lost
+		for r.StatusCode == 409 { // it was created, but the answer was lost
 			name += "-again"
 			layout["name"] = name
 			r = l.ask(&l.Client, "POST", "/api/admin/templates", layout)
@@ -207,14 +207,14 @@ func (l *Campaigns) keep(one *campaign) {
 	l.all = append(l.all, one)
 }
 
-// layoutOf is a template with a mark, which stands around campaigns.
+// layoutOf returns a layout template that contains a mark.
 func layoutOf(mark string) map[string]any {
 	return map[string]any{
 		"body_html": "<p>\n" + mark + "\n</p>\n{{content}}\n", "body_text": mark + "\n\n{{content}}\n",
 	}
 }
 
-// look reads how a campaign stands. What was acknowledged is never taken back.
+// look reads the state of a campaign and checks that no acknowledged change was lost.
 func (l *Campaigns) look(one *campaign) {
 	r := l.ask(one.tenant.people[0], "GET", "/api/campaigns/"+one.id, nil)
 	var s campaignState
@@ -232,7 +232,7 @@ func (l *Campaigns) look(one *campaign) {
 	one.now = s
 }
 
-// step does one thing to a campaign and holds the answer against what is known.
+// step does one random step with a campaign and checks the answer against the known state.
 func (l *Campaigns) step(one *campaign, random *rand.Rand) {
 	by := random.IntN(2)
 	c, path, version := one.tenant.people[by], "/api/campaigns/"+one.id, one.now.Version
@@ -297,12 +297,12 @@ func (l *Campaigns) step(one *campaign, random *rand.Rand) {
 	l.look(one)
 }
 
-// bar notes that no mail of a campaign arrives from some time on.
+// bar records that no email of a campaign may arrive after from.
 func (one *campaign) bar(from time.Time, why string) {
 	one.barred = append(one.barred, span{from: from, why: why})
 }
 
-// open ends what was barred: mails may arrive again.
+// open ends the barred period, so emails may arrive again.
 func (one *campaign) open(at time.Time) {
 	for i := range one.barred {
 		if one.barred[i].until.IsZero() {
@@ -332,7 +332,7 @@ func (l *Campaigns) save(one *campaign, by int, stale bool) {
 	l.look(one)
 }
 
-// agreed notes that what a campaign says now is what may go out.
+// agreed records that the current content of a campaign may be sent.
 func (l *Campaigns) agreed(one *campaign, by int) {
 	if one.second && one.writers[by] {
 		l.Errorf("campaign %d was approved by one of its writers", one.no)
@@ -351,7 +351,7 @@ func (l *Campaigns) approve(one *campaign, by int, version int64) {
 	switch approved := one.now.State == core.CampaignApproved; {
 	case done || approved && was.State != core.CampaignApproved:
 		l.agreed(one, by)
-	case approved: // and once more perhaps, in another layout
+	case approved: // perhaps approved again with another layout
 		one.approved = append(one.approved, one.edition...)
 	}
 }
@@ -389,7 +389,7 @@ func (l *Campaigns) resume(one *campaign) {
 	}
 }
 
-// Finish lets each campaign that is on its way go out to the end.
+// Finish lets the daemon finish each campaign that is being sent.
 func (l *Campaigns) Finish() {
 	l.Helper()
 	for _, one := range l.all {
@@ -404,14 +404,14 @@ func (l *Campaigns) Finish() {
 	}
 }
 
-// Check holds the mails that arrived against what was approved, and when. It returns how many came, and how many of them
-// were second copies.
+// Check compares the emails that arrived with what was approved, and when. It returns the numbers of sent campaigns, of
+// emails, and of second copies.
 func (l *Campaigns) Check() (sent, mails, copies int) {
 	l.Helper()
 	came := map[int][]mailtest.Record{}
 	for _, r := range l.Sink.Records() {
 		if strings.HasSuffix(r.Rcpt, campaignTeam) {
-			continue // a review
+			continue // review email
 		}
 		no := -1
 		for _, mark := range r.Marks {
@@ -437,7 +437,7 @@ func (l *Campaigns) Check() (sent, mails, copies int) {
 	return sent, mails, copies
 }
 
-// arrived checks the mails of a campaign, and returns how many readers have it.
+// arrived checks the emails of a campaign and returns the number of readers who got it.
 func (l *Campaigns) arrived(one *campaign, mails []mailtest.Record) int {
 	readers, few := map[string]bool{}, map[string]bool{}
 	for _, r := range mails {

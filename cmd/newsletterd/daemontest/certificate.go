@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// WriteCertificate makes a self-signed certificate for localhost with a serial number of its own.
+// WriteCertificate creates a self-signed certificate for localhost with a serial number.
 func WriteCertificate(t testing.TB, cert, key string, serial int64) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -42,7 +42,7 @@ func WriteCertificate(t testing.TB, cert, key string, serial int64) {
 	}
 }
 
-// Presented returns the certificate that a listener shows for a name.
+// Presented returns the certificate that a listener presents for a server name.
 func Presented(t testing.TB, addr, name string) *x509.Certificate {
 	t.Helper()
 	c, err := tls.Dial("tcp", addr, &tls.Config{ServerName: name, InsecureSkipVerify: true})

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Conn is an HTTP client that costs little: it writes ready requests to a connection and reads as much of the answers
-// as their length asks for.
+// Conn is a cheap HTTP client: it writes prepared requests to a connection, and reads as much of each answer as its
+// length says.
 type Conn struct {
 	net.Conn
 
@@ -53,7 +53,7 @@ func (c *Conn) Do(request []byte) (status int, body []byte, err error) {
 	}
 }
 
-// Request returns the bytes of a request; a token or a form that is empty is left out.
+// Request returns the bytes of a request. It leaves out an empty token or form.
 func Request(method, path, token, form string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n", method, path)

@@ -14,16 +14,16 @@ import (
 	"newsletterd/core"
 )
 
-// Crowd is a daemon with callers that mean no good, and one who asks for its health meanwhile.
+// Crowd is a daemon with malicious callers, and a monitor that requests its health meanwhile.
 type Crowd struct {
 	*Process
-	Most int64 // MiB that it ever grew by
+	Most int64 // largest growth of memory in MiB
 
-	idle int64 // bytes that it held before
+	idle int64 // memory in bytes before
 }
 
-// NewCrowd starts a daemon with a token for devices and for sending. Under the race detector, which takes several times
-// the memory, it skips the test.
+// NewCrowd starts a daemon with a token for devices and for sending. It skips the test under the race detector, which
+// takes several times the memory.
 func NewCrowd(t testing.TB) *Crowd {
 	t.Helper()
 	if RaceEnabled {
@@ -36,16 +36,16 @@ func NewCrowd(t testing.TB) *Crowd {
 	c.Serve()
 	c.Operator(core.ScopeDevices + " " + core.ScopeSend)
 	c.idle = Resident(c.PID())
-	Usage(c.PID()) // the peak begins anew
+	Usage(c.PID()) // resets the peak
 	return c
 }
 
-// leastChecks is how many health checks a percentile is made of: where what the crowd does is soon done, some follow
-// while its connections are open.
+// leastChecks is the minimum number of health checks for a percentile. If do returns early, the remaining checks run
+// while the crowd's connections are still open.
 const leastChecks = 200
 
-// Served runs what the crowd does, while a monitor asks for the daemon's health, over a connection of its own each
-// time. At full length it holds the 99th percentile of those answers against a limit. It returns that percentile.
+// Served runs do while a monitor checks the daemon's health, over a new connection each time. It returns the 99th
+// percentile of the answer times. At full length it compares that percentile with most.
 func (c *Crowd) Served(what string, most time.Duration, do func()) (p99 time.Duration) {
 	stop, took := make(chan struct{}), make(chan []time.Duration)
 	go func() {
@@ -85,14 +85,14 @@ func (c *Crowd) Served(what string, most time.Duration, do func()) (p99 time.Dur
 	c.Most = max(c.Most, grown)
 	c.Line(what, "health check %d times, p50 %v, p99 %v, slowest %v; memory grew by %d MiB at most", len(all),
 		all[len(all)/2].Round(time.Microsecond), p99.Round(time.Microsecond), all[len(all)-1].Round(time.Microsecond), grown)
-	if AtLength() && p99 > most { // the plain suite may share its machine
+	if AtLength() && p99 > most { // the plain suite may share its machine with other work
 		c.Errorf("%s: the 99th percentile of the health check is %v, more than %v", what, p99, most)
 	}
 	return p99
 }
 
-// Endless sends a request whose body never ends, and returns how it was answered and how much of it was taken; length 0
-// leaves the length open.
+// Endless sends a request whose body never ends. It returns the answer and how many bytes of the body were accepted.
+// With length 0 the length stays open.
 func (c *Crowd) Endless(path, headers string, length int64) (status string, sent int64) {
 	conn, err := net.Dial("tcp", c.Addr())
 	if err != nil {
@@ -128,8 +128,8 @@ func (c *Crowd) Endless(path, headers string, length int64) (status string, sent
 	return status, sent
 }
 
-// Trickle sends the beginning of a request at once and then a text byte by byte, again and again, until the daemon has
-// enough, and returns how long that took.
+// Trickle sends the beginning of a request, and then repeats text byte by byte until the daemon closes the connection.
+// It returns how long that took.
 func (c *Crowd) Trickle(beginning, text string) (cut time.Duration) {
 	conn, err := net.Dial("tcp", c.Addr())
 	if err != nil {

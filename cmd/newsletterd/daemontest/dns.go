@@ -12,9 +12,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// DNS answers questions from a zone, over UDP and TCP: "name type" → values. What is not there does not exist; "name
-// SERVFAIL" can't be asked, "name SILENT" is never answered, and "name CNAME" is another name of what it leads to. The
-// strings of a TXT record are divided by "|". It returns its address.
+// DNS answers queries from a zone, over UDP and TCP, and returns the server's address. The zone maps "name type" to
+// values. Missing names don't exist. "name SERVFAIL" fails, "name SILENT" is never answered, and "name CNAME" is an
+// alias for its value. "|" separates the strings of a TXT record.
 func DNS(t testing.TB, zone map[string][]string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,10 +55,10 @@ func DNS(t testing.TB, zone map[string][]string) string {
 	return l.Addr().String()
 }
 
-// maxPacket is how long an answer over UDP is that every resolver takes.
+// maxPacket is the length in bytes of a UDP answer that every resolver accepts.
 const maxPacket = 1200
 
-// cutDNS leaves the question of an answer, and says that the rest is missing (RFC 1035 section 4.1.1).
+// cutDNS truncates an answer to its question and marks it as truncated (RFC 1035 section 4.1.1).
 func cutDNS(b []byte) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(b) != nil {
@@ -72,7 +72,7 @@ func cutDNS(b []byte) []byte {
 	return b
 }
 
-// talkDNS reads and answers messages, each after its length (RFC 1035 section 4.2.2).
+// talkDNS reads and answers messages that follow their length (RFC 1035 section 4.2.2).
 func talkDNS(c net.Conn, zone map[string][]string) {
 	defer c.Close()
 	for {
@@ -94,7 +94,7 @@ func talkDNS(c net.Conn, zone map[string][]string) {
 	}
 }
 
-// replyDNS is the answer to a message; nil: there is none.
+// replyDNS returns the answer to a message; nil: no answer.
 func replyDNS(zone map[string][]string, question []byte) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(question) != nil || len(m.Questions) != 1 {

@@ -19,11 +19,11 @@ import (
 	"newsletterd/store"
 )
 
-// Ledger is what clients of a daemon that is killed were told has been done, each with the question that proves it.
+// Ledger records what a daemon that gets killed has acknowledged to its clients, each with a check that proves it.
 type Ledger struct {
 	*Process
 	Acked map[string]func(*store.Store) error // by kind and name
-	Kinds map[string]int                      // how many of a kind there have been
+	Kinds map[string]int                      // number of entries by kind
 
 	mu             sync.Mutex // guards the above while clients write
 	client, secret string     // of webhooks
@@ -45,7 +45,7 @@ func NewLedger(t testing.TB, settings ...string) *Ledger {
 	return l
 }
 
-// ack notes what was acknowledged.
+// ack records an acknowledgement.
 func (l *Ledger) ack(kind, what string, there func(*store.Store) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,8 +53,8 @@ func (l *Ledger) ack(kind, what string, there func(*store.Store) error) {
 	l.Kinds[kind]++
 }
 
-// Visits has n visitors make round after round, under names that begin with name, until stop is called, which waits
-// for them.
+// Visits lets n visitors make one round after the other, under names that start with name. stop ends them and waits for
+// them.
 func (l *Ledger) Visits(name string, n int) (stop func()) {
 	ctx, end := context.WithCancel(l.Context())
 	var all sync.WaitGroup
@@ -68,21 +68,21 @@ func (l *Ledger) Visits(name string, n int) (stop func()) {
 	return func() { end(); all.Wait() }
 }
 
-// Acknowledged returns a copy of Acked, while clients write.
+// Acknowledged returns a copy of Acked. Clients can write meanwhile.
 func (l *Ledger) Acknowledged() map[string]func(*store.Store) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.Acked)
 }
 
-// Forget empties Acked, while clients write.
+// Forget empties Acked. Clients can write meanwhile.
 func (l *Ledger) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.Acked)
 }
 
-// post sends and reports whether it was acknowledged, which a daemon that dies meanwhile has not done.
+// post sends a request and reports whether it was acknowledged. A daemon that dies meanwhile has not acknowledged it.
 func (l *Ledger) post(method, path string, body any, header ...string) (answer map[string]any, ok bool) {
 	r, err := l.Try(method, path, body, header...)
 	if err == nil && r.StatusCode >= 300 && r.StatusCode != 503 {
@@ -91,7 +91,7 @@ func (l *Ledger) post(method, path string, body any, header ...string) (answer m
 	return answer, err == nil && r.StatusCode < 300 && (r.Text == "" || json.Unmarshal([]byte(r.Text), &answer) == nil)
 }
 
-// Visit is one visitor's round over everything that writes.
+// Visit makes one visitor's round through all operations that write.
 func (l *Ledger) Visit(name string) {
 	ctx := context.Background()
 	email := core.Email(name + "@example.net")
@@ -124,7 +124,7 @@ func (l *Ledger) Visit(name string) {
 		})
 	}
 
-	// a signed webhook that brings a subscriber, and a provider's report that takes it away again
+	// A signed webhook adds a subscriber, and a provider's report removes it again.
 	hooked := core.Email("w-" + name + "@example.net")
 	event, _ := json.Marshal(core.Event{
 		ID: core.NewID(), Type: core.EventActivated, TenantID: l.Tenant, ListID: l.List, OccurredAt: core.At(time.Now()),
@@ -163,7 +163,7 @@ func (l *Ledger) Report(email, event string) bool {
 	return ok
 }
 
-// Signed returns the headers of an event.
+// Signed returns the signature headers of an event.
 func (l *Ledger) Signed(body []byte) []string {
 	key, err := auth.ParseSecret(l.secret)
 	l.Must(err)

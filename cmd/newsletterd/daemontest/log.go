@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// Log gathers what a daemon logs, as JSON.
+// Log collects a daemon's JSON log.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-// Write takes what is logged.
+// Write implements io.Writer.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +43,7 @@ func (l *Log) Has(text string) bool {
 	return strings.Contains(l.b.String(), text)
 }
 
-// String returns all that was logged.
+// String returns the whole log.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

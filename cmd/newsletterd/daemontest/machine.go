@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// TortureEnv has tests run at full length: `make torture` sets it.
+// TortureEnv makes tests run at full length. `make torture` sets it.
 const TortureEnv = "NEWSLETTERD_TORTURE"
 
 // AtLength reports whether tests run at full length.
 func AtLength() bool { return os.Getenv(TortureEnv) != "" }
 
-// Count returns how often a test does something: as its variable says, else at full length or not.
+// Count returns how often a test repeats something: the value of its variable, or else long at full length and short
+// otherwise.
 func Count(name string, short, long int) int {
 	if n, err := strconv.Atoi(os.Getenv(TortureEnv + "_" + name)); err == nil {
 		return n
@@ -29,8 +30,8 @@ func Count(name string, short, long int) int {
 	return short
 }
 
-// Parallel lets tests that mostly wait for processes of their own run next to each other. At full length each has the
-// machine for itself.
+// Parallel runs tests in parallel that mostly wait for their own processes. At full length each has the machine to
+// itself.
 func Parallel(t *testing.T) {
 	t.Helper()
 	if !AtLength() {
@@ -38,15 +39,15 @@ func Parallel(t *testing.T) {
 	}
 }
 
-// lastPort is the port that FreeAddr tried last. Its ports are below those that systems give to outgoing connections
-// (from 32768): a connection of another test can't take one before its daemon listens.
+// lastPort is the last port that FreeAddr tried. Its ports are below those for outgoing connections (from 32768), so
+// another test's connection can't take one before its daemon listens.
 var lastPort = func() *atomic.Int64 {
 	var port atomic.Int64
 	port.Store(20_000 + int64(os.Getpid()%100)*100)
 	return &port
 }()
 
-// FreeAddr returns a free address of loopback, each one once.
+// FreeAddr returns a free loopback address, and never the same one twice.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	for range 1000 {
@@ -60,7 +61,7 @@ func FreeAddr(t testing.TB) string {
 	return ""
 }
 
-// Await asks again and again until something is done, for half a minute at most.
+// Await calls done repeatedly until it returns true. It fails the test after half a minute.
 func Await(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -72,7 +73,7 @@ func Await(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// Usage returns what a process has computed, and the most memory in bytes that it has held since the last call.
+// Usage returns the CPU time of a process, and its peak memory in bytes since the last call.
 func Usage(pid int) (cpu time.Duration, peak int64) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -86,13 +87,13 @@ func Usage(pid int) (cpu time.Duration, peak int64) {
 	return time.Duration(user+system) * 10 * time.Millisecond, peak
 }
 
-// CPU returns what a process has computed. The next call of Usage looks at memory from now on.
+// CPU returns the CPU time of a process. It also resets the peak memory for the next call of Usage.
 func CPU(pid int) time.Duration {
 	cpu, _ := Usage(pid)
 	return cpu
 }
 
-// Resident returns how many bytes of memory a process holds now; 0 where there is no /proc.
+// Resident returns the current memory of a process in bytes; 0 if there is no /proc.
 func Resident(pid int) int64 { return inStatus(pid, "VmRSS:") }
 
 func inStatus(pid int, name string) int64 {

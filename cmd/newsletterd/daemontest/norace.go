@@ -2,5 +2,5 @@
 
 package daemontest
 
-// RaceEnabled is whether the race detector is on.
+// RaceEnabled reports whether the race detector is on.
 const RaceEnabled = false

@@ -21,30 +21,30 @@ import (
 	"newsletterd/store/db"
 )
 
-// Process is the program with a folder and an address of its own. Its client speaks to the daemon.
+// Process runs the program with its own folder and address. Its client talks to the daemon.
 type Process struct {
 	webtest.Client
 	Dir      string
 	Env      []string      // settings of the daemon and of commands
 	Built    string        // the built program to start; empty: the test binary
-	Role     string        // what the test binary is started as in place of newsletterd, see TestMain
-	Patience time.Duration // how long Every asks
-	Daemon   *exec.Cmd     // the daemon that was started last
-	Out      bytes.Buffer  // what that daemon has written
+	Role     string        // what the test binary runs as instead of newsletterd, see TestMain
+	Patience time.Duration // timeout of Every
+	Daemon   *exec.Cmd     // the last daemon that was started
+	Out      bytes.Buffer  // output of that daemon
 
 	Tenant, List string // of Records
 
 	exe string
 }
 
-// New returns a process in a folder of its own, that is not started yet and sends no mail out. Settings are variables,
-// as NEWSLETTERD_SEND_MAX_UNRECORDED=64.
+// New returns a process in a new folder. It is not started yet and sends no emails. Settings are environment variables,
+// such as NEWSLETTERD_SEND_MAX_UNRECORDED=64.
 func New(t testing.TB, settings ...string) *Process {
 	t.Helper()
 	return NewIn(t, t.TempDir(), settings...)
 }
 
-// NewIn is New in a folder that is there.
+// NewIn is New in an existing folder.
 func NewIn(t testing.TB, dir string, settings ...string) *Process {
 	t.Helper()
 	addr := FreeAddr(t)
@@ -61,7 +61,7 @@ func NewIn(t testing.TB, dir string, settings ...string) *Process {
 	return p
 }
 
-// Relay returns the settings that send mails out to an SMTP server without TLS.
+// Relay returns the settings for sending through an SMTP server without TLS.
 func Relay(addr string) []string {
 	host, port, _ := net.SplitHostPort(addr)
 	return []string{
@@ -70,7 +70,7 @@ func Relay(addr string) []string {
 	}
 }
 
-// Must ends the test where there is an error, and shows what the daemon has written.
+// Must ends the test on an error, and shows the daemon's output.
 func (p *Process) Must(err error) {
 	p.Helper()
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *Process) Line(name, format string, args ...any) {
 	fmt.Printf("%-44s %s\n", name, fmt.Sprintf(format, args...))
 }
 
-// Build builds the program: the test binary is larger, and so is what it holds in memory.
+// Build builds the program, because the test binary is larger and uses more memory.
 func (p *Process) Build() {
 	p.Built = filepath.Join(p.Dir, "built")
 	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", p.Built, ".").CombinedOutput()
@@ -92,8 +92,8 @@ func (p *Process) Build() {
 	}
 }
 
-// Program returns the path of a program in the folder: the test binary under a name that TestMain knows, or what was
-// built.
+// Program returns the path of a program in the folder: the test binary under a name that TestMain knows, or the built
+// program.
 func (p *Process) Program(name string) string {
 	if name == "newsletterd" && p.Built != "" {
 		return p.Built
@@ -108,20 +108,20 @@ func (p *Process) Program(name string) string {
 	return path
 }
 
-// noDNS is where nothing listens: no test asks a name server of the machine.
+// noDNS is an address without a listener, so no test asks the machine's name servers.
 const noDNS = "127.0.0.1:9"
 
-// Cmd returns a command of the program that is not started yet.
+// Cmd returns a command of the program without starting it.
 func (p *Process) Cmd(args ...string) *exec.Cmd {
 	c := exec.Command(p.Program("newsletterd"), args...)
 	c.Dir, c.Env = p.Dir, append(append(os.Environ(), "NEWSLETTERD_MAIL_DNS_SERVER="+noDNS), p.Env...)
 	return c
 }
 
-// Run runs a command, which must succeed, and returns what it prints.
+// Run runs a command and returns its output. It ends the test if the command fails.
 func (p *Process) Run(args ...string) []byte {
 	p.Helper()
-	var said bytes.Buffer // of its own: a daemon may be writing to Out
+	var said bytes.Buffer // not Out, because a daemon may be writing to it
 	c := p.Cmd(args...)
 	c.Stderr = &said
 	b, err := c.Output()
@@ -138,7 +138,7 @@ func (p *Process) Record(args ...string) (object map[string]any) {
 	return object
 }
 
-// Field runs a command and returns one text of the JSON object that it prints.
+// Field runs a command and returns a string from the JSON object that it prints.
 func (p *Process) Field(name string, args ...string) string {
 	p.Helper()
 	object := p.Record(args...)
@@ -149,7 +149,7 @@ func (p *Process) Field(name string, args ...string) string {
 	return text
 }
 
-// Start starts the daemon with further settings and does not wait for it.
+// Start starts the daemon with additional settings and does not wait until it is ready.
 func (p *Process) Start(settings ...string) {
 	p.Helper()
 	p.Out.Reset()
@@ -161,7 +161,7 @@ func (p *Process) Start(settings ...string) {
 	p.Daemon = c
 }
 
-// Serve starts the daemon and returns how long it took until it was healthy.
+// Serve starts the daemon and returns how long it took to become healthy.
 func (p *Process) Serve(settings ...string) time.Duration {
 	p.Helper()
 	began := time.Now()
@@ -177,17 +177,17 @@ func (p *Process) Serve(settings ...string) time.Duration {
 	return 0
 }
 
-// PID returns the number of the daemon's process.
+// PID returns the ID of the daemon's process.
 func (p *Process) PID() int { return p.Daemon.Process.Pid }
 
-// Stop ends the daemon by SIGTERM and waits for it.
+// Stop ends the daemon with SIGTERM and waits for it.
 func (p *Process) Stop() {
 	p.Helper()
 	p.Must(p.Daemon.Process.Signal(syscall.SIGTERM))
 	p.Must(p.Daemon.Wait())
 }
 
-// Kill ends the daemon by SIGKILL and waits for it.
+// Kill ends the daemon with SIGKILL and waits for it.
 func (p *Process) Kill() {
 	p.Helper()
 	p.Must(p.Daemon.Process.Kill())
@@ -197,7 +197,7 @@ func (p *Process) Kill() {
 // Database returns the path of the database.
 func (p *Process) Database() string { return filepath.Join(p.Dir, "newsletterd.db") }
 
-// LoseDisk removes all that the daemon has kept but its configuration, as on a new machine.
+// LoseDisk removes all of the daemon's files except its configuration, as on a new machine.
 func (p *Process) LoseDisk() {
 	p.Helper()
 	all, err := filepath.Glob(p.Database() + "*")
@@ -207,7 +207,7 @@ func (p *Process) LoseDisk() {
 	}
 }
 
-// LeftNothing checks that a daemon that was stopped has left one file of the database.
+// LeftNothing checks that a stopped daemon has left a single database file.
 func (p *Process) LeftNothing() {
 	p.Helper()
 	for _, end := range []string{"-wal", "-shm"} {
@@ -217,7 +217,7 @@ func (p *Process) LeftNothing() {
 	}
 }
 
-// Open opens the database as a command does, next to the daemon, and closes it when the test ends.
+// Open opens the database like a command, next to the daemon, and closes it when the test ends.
 func (p *Process) Open() *store.Store {
 	p.Helper()
 	s, err := store.Open(p.Context(), db.Options{Path: p.Database(), Mode: db.Command})
@@ -226,7 +226,7 @@ func (p *Process) Open() *store.Store {
 	return s
 }
 
-// Number asks the database for a number, next to the daemon.
+// Number queries the database for a number, next to the daemon.
 func (p *Process) Number(query string) (n int) {
 	p.Helper()
 	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -236,7 +236,7 @@ func (p *Process) Number(query string) (n int) {
 	return n
 }
 
-// Rows returns a digest of what each table holds, next to the daemon.
+// Rows returns a digest of each table's contents, next to the daemon.
 func (p *Process) Rows() map[string]string {
 	p.Helper()
 	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -276,14 +276,14 @@ func (p *Process) digest(db *sql.DB, table string) string {
 	return fmt.Sprintf("%d rows, %x", n, sum.Sum(nil)[:8])
 }
 
-// Every asks again and again until something is done, for as long as its patience.
+// Every calls done repeatedly until it returns true. It fails the test after the process's Patience.
 func (p *Process) Every(d time.Duration, done func() bool) {
 	p.Helper()
 	tick := time.NewTicker(d)
 	defer tick.Stop()
 	for deadline := time.Now().Add(p.Patience); !done(); <-tick.C {
 		if time.Now().After(deadline) {
-			_ = p.Daemon.Process.Signal(syscall.SIGQUIT) // it tells what each goroutine does
+			_ = p.Daemon.Process.Signal(syscall.SIGQUIT) // prints all goroutines
 			p.Fatalf("it takes too long: %v\n%s", p.Daemon.Wait(), p.Out.String())
 		}
 	}

@@ -2,5 +2,5 @@
 
 package daemontest
 
-// RaceEnabled is whether the race detector is on: it takes several times the memory.
+// RaceEnabled reports whether the race detector is on, which takes several times the memory.
 const RaceEnabled = true

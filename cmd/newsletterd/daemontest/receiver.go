@@ -12,16 +12,16 @@ import (
 	"newsletterd/core"
 )
 
-// Receiver takes events in, and is not part of the daemon. What is sent to /moved is sent on to /hook.
+// Receiver is a webhook endpoint outside the daemon. It redirects requests for /moved to /hook.
 type Receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	status int
-	heard  []string // paths and types of what was taken
+	heard  []string // paths and types of accepted events
 	came   chan struct{}
 }
 
-// NewReceiver returns one that answers 200, until the test ends.
+// NewReceiver returns a Receiver that answers 200 until the test ends.
 func NewReceiver(t testing.TB) *Receiver {
 	l := &Receiver{status: 200, came: make(chan struct{}, 100)}
 	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,14 +46,14 @@ func NewReceiver(t testing.TB) *Receiver {
 	return l
 }
 
-// Say has the receiver answer with another status.
+// Say sets the status of further answers.
 func (l *Receiver) Say(status int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status = status
 }
 
-// Wait returns when n more requests came.
+// Wait returns after n more requests.
 func (l *Receiver) Wait(t testing.TB, n int) {
 	t.Helper()
 	for range n {
@@ -65,7 +65,7 @@ func (l *Receiver) Wait(t testing.TB, n int) {
 	}
 }
 
-// Count returns how often a path and a type, as "/hook webhook.test", were taken with 200.
+// Count returns how many events with a path and a type, such as "/hook webhook.test", were answered with 200.
 func (l *Receiver) Count(what string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

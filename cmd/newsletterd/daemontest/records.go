@@ -10,13 +10,13 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Password is that of all users of tests.
+// Password is the password of all users in tests.
 const Password = "correct horse battery"
 
-// Person returns the address of the i-th of many people.
+// Person returns the i-th of many email addresses.
 func Person(i int) string { return fmt.Sprintf("person%d@example.org", i) }
 
-// Records makes a tenant, a list, an operator and a token by the command line.
+// Records creates a tenant, a list, an operator and a token on the command line.
 func (p *Process) Records() {
 	p.Helper()
 	p.Tenant = p.Field("id", "admin", "tenant", "create", "--name", "Acme")
@@ -24,20 +24,20 @@ func (p *Process) Records() {
 	p.Operator(core.ScopeSend + " " + core.ScopeDevices)
 }
 
-// Operator makes an operator by the command line, and a token with scopes for the client.
+// Operator creates an operator on the command line, and a token with scopes for the client.
 func (p *Process) Operator(scopes string) {
 	p.Helper()
 	p.Run("admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
 	p.TokenOf("op@acme.example", scopes)
 }
 
-// TokenOf gives the client a token of a user.
+// TokenOf sets the client's token to a new one of a user.
 func (p *Process) TokenOf(user, scopes string) {
 	p.Helper()
 	p.Token = p.Field("access_token", "admin", "token", "create", "--user", user, "--scope", scopes)
 }
 
-// StartImport uploads a CSV file of subscribers of the list of Records, and starts its import.
+// StartImport uploads a CSV file of subscribers for the list of Records, and starts the import.
 func (p *Process) StartImport(file string) (j core.ImportJob) {
 	p.Helper()
 	const imports = "/api/admin/imports"
@@ -46,7 +46,7 @@ func (p *Process) StartImport(file string) (j core.ImportJob) {
 	return j
 }
 
-// Prepare opens the database as a daemon does, made if it is missing, while no daemon runs.
+// Prepare opens the database like a daemon and fills it. It creates a missing database. No daemon may run.
 func (p *Process) Prepare(fill func(s *storetest.Seeder)) {
 	p.Helper()
 	s, err := store.Open(p.Context(), db.Options{Path: p.Database(), Migrate: true})
@@ -55,8 +55,8 @@ func (p *Process) Prepare(fill func(s *storetest.Seeder)) {
 	fill(storetest.Seed(p, s))
 }
 
-// People adds n users with Password whose addresses are not verified, and clients, whose ids and secrets it returns,
-// while no daemon runs.
+// People adds n users with Password whose addresses are not verified. It also adds clients and returns their ids and
+// secrets. No daemon may run.
 func (p *Process) People(n int, clients ...core.ClientInput) (secrets [][2]string) {
 	p.Helper()
 	p.Prepare(func(s *storetest.Seeder) {

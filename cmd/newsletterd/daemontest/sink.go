@@ -13,13 +13,13 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// sinkDelayEnv is how long a sink waits before it replies.
+// sinkDelayEnv sets how long a sink waits before it replies.
 const sinkDelayEnv = "NEWSLETTERD_FIGURES_SINK_DELAY"
 
-// Watched ends the addresses of which a sink keeps when their mails came.
+// Watched is the end of the addresses for which a sink records when their emails arrive.
 const Watched = "@one.example"
 
-// RunSink is the process that `sink` of the test binary is.
+// RunSink runs the test binary as `sink`.
 func RunSink() {
 	delay, _ := time.ParseDuration(os.Getenv(sinkDelayEnv))
 	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{Delay: delay, Watch: Watched})
@@ -32,7 +32,7 @@ func RunSink() {
 	}
 }
 
-// Sink is a process that takes mails in.
+// Sink is a process that accepts emails.
 type Sink struct {
 	Addr string
 
@@ -57,13 +57,13 @@ func (p *Process) StartSink(delay time.Duration) *Sink {
 	return &Sink{strings.TrimSpace(line), in, r}
 }
 
-// Stats returns what the sink has accepted so far; Last is in nanoseconds since 1970.
+// Stats returns what the sink has accepted so far. Last is in nanoseconds since 1970.
 func (s *Sink) Stats() (st struct{ Count, Bytes, Last int64 }) {
 	s.ask("stats", &st)
 	return st
 }
 
-// Records returns the mails to those whom it watches.
+// Records returns the emails to the addresses that it watches.
 func (s *Sink) Records() (out []mailtest.Record) {
 	s.ask("records", &out)
 	return out

@@ -10,11 +10,11 @@ import (
 	"newsletterd/core"
 )
 
-// Visitors are people who subscribe, each as soon as the answer before is there.
+// Visitors are people who subscribe one after the other, each as soon as the previous answer has arrived.
 type Visitors struct {
-	Took  []time.Duration // of each answer
-	Acked []core.Email    // who was told that it is done
-	Other []string        // answers that were not 200
+	Took  []time.Duration // until each answer
+	Acked []core.Email    // addresses whose subscription was acknowledged
+	Other []string        // answers other than 200
 	Lost  int             // requests without an answer
 
 	mu  sync.Mutex // guards the above until Stop
@@ -22,7 +22,7 @@ type Visitors struct {
 	wg  sync.WaitGroup
 }
 
-// Visitors starts n of them on the daemon's list.
+// Visitors starts n visitors on the daemon's list.
 func (p *Process) Visitors(n int) *Visitors {
 	ctx, end := context.WithCancel(p.Context())
 	l := &Visitors{end: end}
@@ -34,7 +34,7 @@ func (p *Process) Visitors(n int) *Visitors {
 				r, err := p.Try("POST", "/api/newsletter/subscribe", map[string]any{"list_id": p.List, "email": email})
 				l.mu.Lock()
 				switch {
-				case r.Response == nil: // refused or not answered: the daemon may be gone
+				case r.Response == nil: // refused or not answered: the daemon may have died
 					l.Lost++
 				case r.StatusCode != http.StatusOK || err != nil:
 					l.Other = append(l.Other, fmt.Sprint(r.StatusCode, " ", r.Text, err))
@@ -49,14 +49,14 @@ func (p *Process) Visitors(n int) *Visitors {
 	return l
 }
 
-// Acknowledged returns how many have been told so far that it is done.
+// Acknowledged returns how many subscriptions were acknowledged so far.
 func (l *Visitors) Acknowledged() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.Acked)
 }
 
-// Stop ends them and waits for their last answers.
+// Stop ends the visitors and waits for their last answers.
 func (l *Visitors) Stop() {
 	l.end()
 	l.wg.Wait()
