@@ -9,13 +9,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Authenticator is a device with passkeys in a browser. It says yes to everything, and verifies its user.
+// Authenticator is a device with passkeys in a browser. It confirms everything and verifies its user.
 type Authenticator struct {
 	b  *Browser
 	id webauthn.AuthenticatorID
 }
 
-// addKey is webauthn.AddCredential without the fields of extensions that the authenticator doesn't have.
+// addKey is webauthn.AddCredential without the extension fields that the authenticator doesn't support.
 var addKey = cdp.Command[keyParams, cdp.Empty]{Method: webauthn.CommandAddCredential}
 
 type keyParams struct {
@@ -23,7 +23,7 @@ type keyParams struct {
 	Credential      map[string]any           `json:"credential"`
 }
 
-// NewAuthenticator plugs in an authenticator with these keys.
+// NewAuthenticator connects an authenticator with these keys.
 func (b *Browser) NewAuthenticator(keys ...*webauthn.Credential) *Authenticator {
 	b.Helper()
 	call(b, webauthn.Enable, webauthn.EnableParams{})
@@ -48,7 +48,7 @@ func (a *Authenticator) Keys() []*webauthn.Credential {
 	return call(a.b, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: a.id}).Credentials
 }
 
-// Unplug takes the authenticator away and returns its keys.
+// Unplug removes the authenticator and returns its keys.
 func (a *Authenticator) Unplug() []*webauthn.Credential {
 	a.b.Helper()
 	keys := a.Keys()
@@ -56,13 +56,13 @@ func (a *Authenticator) Unplug() []*webauthn.Credential {
 	return keys
 }
 
-// ForgetCookies makes the browser one that no site knows.
+// ForgetCookies deletes the browser's cookies.
 func (b *Browser) ForgetCookies() {
 	b.Helper()
 	call(b, network.ClearBrowserCookies, cdp.Empty{})
 }
 
-// call runs a command of the devtools protocol.
+// call runs a command of the DevTools protocol.
 func call[P, R any](b *Browser, command cdp.Command[P, R], params P) (result R) {
 	b.Helper()
 	b.Do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) (err error) {

@@ -1,4 +1,4 @@
-// Package browsertest drives a real browser for tests of pages, and has axe-core look at them.
+// Package browsertest drives a real browser for tests of pages, and checks them with axe-core.
 package browsertest
 
 import (
@@ -22,16 +22,16 @@ import (
 // Step is one action in a browser, or a wait for a condition.
 type Step = chromedp.Action[chromedp.Void]
 
-// Browser is a browser with a profile of its own, until the test ends.
+// Browser is a browser with its own profile. It runs until the test ends.
 type Browser struct {
 	testing.TB
 
 	ctx context.Context
 }
 
-// New starts a browser, or skips the test where there is none, or where it isn't `make pages` that asks: a browser
-// takes as long as many other tests. The test runs in parallel with other tests of browsers. hosts are names that
-// lead to this machine.
+// New starts a browser. It skips the test without a browser or outside `make pages`, because a browser test takes as
+// long as many other tests. The test runs in parallel with other browser tests. hosts are names that resolve to this
+// machine.
 func New(t *testing.T, hosts ...string) *Browser {
 	t.Helper()
 	if os.Getenv("NEWSLETTERD_BROWSER") != "" {
@@ -40,7 +40,7 @@ func New(t *testing.T, hosts ...string) *Browser {
 	return Another(t, hosts...)
 }
 
-// Another starts one more browser in a test that has one.
+// Another starts one more browser in a test.
 func Another(t testing.TB, hosts ...string) *Browser {
 	t.Helper()
 	if os.Getenv("NEWSLETTERD_BROWSER") == "" {
@@ -70,10 +70,10 @@ func Another(t testing.TB, hosts ...string) *Browser {
 	return &Browser{t, ctx}
 }
 
-// In returns the browser for a part of the test.
+// In returns the browser for a subtest.
 func (b *Browser) In(t testing.TB) *Browser { return &Browser{t, b.ctx} }
 
-// Do does one step after the other. Where one fails, the test ends and shows the page.
+// Do runs steps in order. If one fails, the test ends and shows the page.
 func (b *Browser) Do(steps ...Step) {
 	b.Helper()
 	if err := chromedp.Do(b.ctx, steps...); err != nil {
@@ -83,19 +83,20 @@ func (b *Browser) Do(steps ...Step) {
 	}
 }
 
-// Open goes to an address and does further steps there.
+// Open opens an address and runs further steps there.
 func (b *Browser) Open(address string, steps ...Step) {
 	b.Helper()
 	b.Do(append([]Step{chromedp.Navigate(address)}, steps...)...)
 }
 
-// Click clicks what a selector finds, and does further steps after that.
+// Click clicks the element that a selector finds, and then runs further steps.
 func (b *Browser) Click(selector string, steps ...Step) {
 	b.Helper()
 	b.Do(append([]Step{chromedp.Click(selector)}, steps...)...)
 }
 
-// Submit does steps that send a form, and returns when the next page is there, which may look like the one before.
+// Submit runs steps that send a form, and returns when the next page has loaded, even if it looks like the previous
+// one.
 func (b *Browser) Submit(steps ...Step) {
 	b.Helper()
 	b.Do(chromedp.SetAttributeValue("main", "data-before", "true"))
@@ -103,20 +104,20 @@ func (b *Browser) Submit(steps ...Step) {
 	b.Do(chromedp.WaitNotPresent("main[data-before]"), chromedp.WaitVisible("main"))
 }
 
-// Heading waits for a page by a text in its heading.
+// Heading waits for a page with a text in its heading.
 func Heading(text string) Step { return chromedp.WaitVisible(`//h1[contains(., "` + text + `")]`) }
 
-// Fault waits for a page that says what was wrong.
+// Fault waits for a page that shows an error.
 func Fault(text string) Step {
 	return chromedp.WaitVisible(`//p[@id="fault"][contains(., "` + text + `")]`)
 }
 
-// Notice waits for a page that says what was done.
+// Notice waits for a page that shows what was done.
 func Notice(text string) Step {
 	return chromedp.WaitVisible(`//p[@class="notice"][contains(., "` + text + `")]`)
 }
 
-// Scripts lets pages run scripts, or not.
+// Scripts turns scripts on pages on or off.
 func Scripts(on bool) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
@@ -125,7 +126,7 @@ func Scripts(on bool) Step {
 	})
 }
 
-// Language has the browser ask for pages in a language.
+// Language makes the browser request pages in a language.
 func Language(tag string) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, network.SetExtraHTTPHeaders,
@@ -134,7 +135,7 @@ func Language(tag string) Step {
 	})
 }
 
-// OnEachPage runs a script at the beginning of every page from now on.
+// OnEachPage runs a script at the start of every page from now on.
 func OnEachPage(script string) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument,
@@ -143,13 +144,13 @@ func OnEachPage(script string) Step {
 	})
 }
 
-// scheme has pages prefer "light" or "dark".
+// scheme sets the preferred color scheme, "light" or "dark".
 func scheme(name string) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{
 				{Name: "prefers-color-scheme", Value: name},
-				{Name: "prefers-reduced-motion", Value: "reduce"}, // else colours are on their way in a picture
+				{Name: "prefers-reduced-motion", Value: "reduce"}, // otherwise a screenshot can show a color transition
 			},
 		})
 		return err
@@ -168,7 +169,7 @@ func (b *Browser) Text(selector string) string {
 	return ask(b, chromedp.Text(selector))
 }
 
-// Frames returns the pages in the frames of the page. One that a browser doesn't show has an UnreachableURL.
+// Frames returns the pages in the page's frames. A page that the browser doesn't show has an UnreachableURL.
 func (b *Browser) Frames() (frames []*cdp.Frame) {
 	b.Helper()
 	for _, f := range call(b, page.GetFrameTree, cdp.Empty{}).FrameTree.ChildFrames {
@@ -177,7 +178,7 @@ func (b *Browser) Frames() (frames []*cdp.Frame) {
 	return frames
 }
 
-// ask returns what a step finds out.
+// ask returns the result of a step.
 func ask[T any](b *Browser, step chromedp.Action[T]) T {
 	b.Helper()
 	answer, err := chromedp.Run(b.ctx, step)
@@ -187,8 +188,8 @@ func ask[T any](b *Browser, step chromedp.Action[T]) T {
 	return answer
 }
 
-// Look takes pictures of a page, light and dark, on a telephone and on a desk, where SCREENSHOTS names a folder, and
-// has axe-core look at it, light and dark. Scripts are on afterwards if it has looked.
+// Look checks a page with axe-core in light and dark colors. If SCREENSHOTS names a folder, it also takes screenshots
+// in both, at phone and desktop width. Scripts are on afterwards if axe-core ran.
 func (b *Browser) Look(name string) {
 	b.Helper()
 	dir := os.Getenv("SCREENSHOTS")
@@ -218,8 +219,8 @@ func (b *Browser) Look(name string) {
 	}
 }
 
-// axe returns the script of the accessibility checker axe-core (axe.min.js), where AXE names its file: `make pages`
-// fetches it where there is npm. Without it the pages are tried all the same.
+// axe returns the script of the accessibility checker axe-core (axe.min.js) if AXE names its file. `make pages`
+// downloads it if npm is installed. Without it the pages are still tested.
 var axe = sync.OnceValues(func() (string, error) {
 	name := os.Getenv("AXE")
 	if name == "" {
@@ -229,20 +230,20 @@ var axe = sync.OnceValues(func() (string, error) {
 	return string(b), err
 })
 
-// runAxe has axe-core look at the page, once its colours have come to rest, and lists what it finds.
+// runAxe runs axe-core on the page after its color transitions, and lists the violations.
 const runAxe = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(
 	() => Promise.race([Promise.all(document.getAnimations().map(a => a.finished.catch(() => {}))),
 		new Promise(done => setTimeout(done, 2000))])).then(
 	() => axe.run(document, {resultTypes: ["violations"]})).then(r => r.violations.map(
 	v => v.id + " (" + v.impact + "): " + v.help + "\n" + v.nodes.map(n => "    " + n.html).join("\n")).join("\n"))`
 
-// beyond is how far anything stands out of the page, or of its card, once that is laid out anew. A toolbar scrolls
-// sideways.
+// beyond returns how far any element extends beyond the page or its card, after a new layout. A toolbar is excluded
+// because it scrolls sideways.
 const beyond = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.max(
 	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *:not([role=toolbar] *)")].map(
 		e => Math.floor(e.getBoundingClientRect().right - document.querySelector("main").getBoundingClientRect().right)))))))`
 
-// Fits checks that nothing stands out of a page, on a small telephone or on a desk. Scripts are on afterwards.
+// Fits checks that no element extends beyond a page, at phone and desktop width. Scripts are on afterwards.
 func (b *Browser) Fits(name string) {
 	b.Helper()
 	for _, width := range []int64{320, 1280} {
@@ -253,7 +254,7 @@ func (b *Browser) Fits(name string) {
 	}
 }
 
-// Overflow returns by how many pixels a page is wider than a window of a width.
+// Overflow returns how many pixels a page is wider than a window of the given width.
 func (b *Browser) Overflow(width int64) float64 {
 	b.Helper()
 	b.Do(chromedp.EmulateViewport(width, 600))
@@ -261,7 +262,7 @@ func (b *Browser) Overflow(width int64) float64 {
 		() => done(document.documentElement.scrollWidth - innerWidth))))`, chromedp.EvalAwaitPromise))
 }
 
-// Picture returns a JPEG of a page, as wide and as high as that is.
+// Picture returns a JPEG of the whole page.
 func (b *Browser) Picture(quality int) []byte {
 	b.Helper()
 	size := ask(b, chromedp.Evaluate[[]int64](`[document.documentElement.scrollWidth, document.documentElement.scrollHeight]`))
@@ -269,14 +270,14 @@ func (b *Browser) Picture(quality int) []byte {
 	return ask(b, chromedp.FullScreenshot(quality))
 }
 
-// Eval returns the value of an expression of JavaScript as text, after waiting for it where it is a promise.
+// Eval returns the value of a JavaScript expression as text. It awaits a promise.
 func (b *Browser) Eval(expression string) string {
 	b.Helper()
 	return ask(b, chromedp.Evaluate[string]("(async () => String(await ("+expression+")))()",
 		chromedp.EvalAwaitPromise))
 }
 
-// Wait waits until an expression of JavaScript is true, for ten seconds at most.
+// Wait waits up to ten seconds until a JavaScript expression is true.
 func (b *Browser) Wait(expression string) {
 	b.Helper()
 	found := b.Eval(`(async () => {

@@ -5,25 +5,25 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// Line is what connects a browser with the world.
+// Line is the network connection of a browser.
 type Line struct {
 	Offline            bool    `json:"offline"`
 	Latency            float64 `json:"latency"`            // milliseconds
-	DownloadThroughput float64 `json:"downloadThroughput"` // octets a second; -1: as many as there are
+	DownloadThroughput float64 `json:"downloadThroughput"` // bytes a second; -1: no limit
 	UploadThroughput   float64 `json:"uploadThroughput"`
 }
 
-// Lines of browsers.
+// These are the network connections for tests.
 var (
 	Online  = Line{DownloadThroughput: -1, UploadThroughput: -1}
 	Offline = Line{Offline: true, DownloadThroughput: -1, UploadThroughput: -1}
-	Slow    = Line{Latency: 100, DownloadThroughput: 50_000, UploadThroughput: 20_000} // of a telephone in the country
+	Slow    = Line{Latency: 100, DownloadThroughput: 50_000, UploadThroughput: 20_000} // a phone in a rural area
 )
 
 // setLine is Network.emulateNetworkConditions.
 var setLine = cdp.Command[Line, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
 
-// SetLine gives the page another line. What is under way breaks where there is none.
+// SetLine changes the page's network connection. Transfers in progress break if it is offline.
 func (b *Browser) SetLine(line Line) {
 	b.Helper()
 	call(b, network.Enable, network.EnableParams{})

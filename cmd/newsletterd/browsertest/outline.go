@@ -9,20 +9,20 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 )
 
-// unsaid are roles that programs which read pages aloud say nothing about, or what stands within another one's name.
+// unsaid are roles that screen readers don't announce, or that belong to another element's name.
 var unsaid = map[string]bool{
 	"none": true, "generic": true, "InlineTextBox": true, "RootWebArea": true, "ListMarker": true, "LineBreak": true,
 	"LayoutTable": true, "LayoutTableRow": true, "LayoutTableCell": true,
 }
 
-// named are roles whose name is the text within them.
+// named are roles whose name is their text content.
 var named = map[string]bool{
 	"heading": true, "link": true, "button": true, "option": true, "LabelText": true, "tab": true, "menuitem": true,
 	"DisclosureTriangle": true, "cell": true, "columnheader": true, "SvgRoot": true,
 }
 
-// Outline returns the accessibility tree of the page, a line for each element: its role, name and value, indented by
-// its depth.
+// Outline returns the accessibility tree of the page, one line per element: its role, name and value, indented by
+// depth.
 func (b *Browser) Outline() (lines []string) {
 	b.Helper()
 	call(b, accessibility.Enable, cdp.Empty{})
@@ -60,7 +60,7 @@ func (b *Browser) Outline() (lines []string) {
 	return lines
 }
 
-// said returns the text of a value.
+// said returns the text of an accessibility value.
 func said(v *accessibility.Value) string {
 	if v == nil {
 		return ""

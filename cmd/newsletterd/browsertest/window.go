@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Window returns what a window of a size shows of the page, as a picture of 256 colours: what pages are made of.
+// Window returns a screenshot of the page in a window of the given size, in "light" or "dark" colors.
 func (b *Browser) Window(colors string, width, height int64) image.Image {
 	b.Helper()
 	b.Do(scheme(colors), chromedp.EmulateViewport(width, height))
@@ -26,7 +26,7 @@ func (b *Browser) Window(colors string, width, height int64) image.Image {
 	return shown
 }
 
-// NextToEachOther returns pictures in a row, with room between them.
+// NextToEachOther returns pictures in a row with space between them.
 func NextToEachOther(pictures ...image.Image) image.Image {
 	const room = 24
 	size := image.Point{}
@@ -42,8 +42,8 @@ func NextToEachOther(pictures ...image.Image) image.Image {
 	return all
 }
 
-// PNG writes a picture with the 255 colours that it has most of, and those that are like the others. What no picture
-// covers stays clear.
+// PNG encodes a picture with its 255 most frequent colors; others become the most similar one. Areas without a picture
+// are transparent.
 func (b *Browser) PNG(p image.Image) []byte {
 	b.Helper()
 	count := map[color.RGBA]int{}
