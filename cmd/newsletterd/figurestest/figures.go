@@ -1,9 +1,9 @@
-// Package figurestest measures the program: what `make bench` prints is made of this.
+// Package figurestest measures the program for `make bench`.
 //
-//	figures.go   Figures: the daemon, a sink for its mails, lists of any length
+//	figures.go   Figures: the daemon, a sink for its emails, lists of any length
 //	sending.go   campaigns: how fast, next to what else, and what they cost
 //	jobs.go      many jobs and tenants at once
-//	requests.go  requests a second, mails to one person, a library of models
+//	requests.go  requests a second, emails to one person, a library of models
 package figurestest
 
 import (
@@ -20,27 +20,27 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// Env turns TestFigures on: `make bench` sets it. Its value is the number of recipients, at least 1,000; 100,000
-// if it is no number.
+// Env turns TestFigures on. `make bench` sets it. Its value is the number of recipients, at least 1,000; 100,000 if it
+// is not a number.
 const Env = "NEWSLETTERD_FIGURES"
 
-// briefly is the number of recipients below which a run only shows that every figure can be taken: it is short, and
-// what it prints says little about speed.
+// briefly is the number of recipients below which a run only checks that every measurement works. Such a run is short,
+// and its results say little about speed.
 const briefly = 10_000
 
-// Figures measures the program itself, as processes of their own, through its command line and HTTP. Mails go to a sink
-// in another process on the same machine.
+// Figures measures the program in its own processes, through its command line and HTTP. Emails go to a sink in another
+// process on the same machine.
 type Figures struct {
 	*daemontest.Process
 	N    int // recipients
 	Sink *daemontest.Sink
 
-	subscribed int // runs of Subscribe
+	subscribed int // calls of Subscribe
 
 	metrics string // address of the daemon's metrics, with its profiler
 }
 
-// New has the database in a folder, or in one that ends with the test.
+// New returns Figures with the database in a folder; by default a temporary one.
 func New(t testing.TB, dir ...string) *Figures {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv(Env))
@@ -56,7 +56,7 @@ func New(t testing.TB, dir ...string) *Figures {
 	return f
 }
 
-// AtMost returns how much of something a run takes: all, or in a brief run a part.
+// AtMost returns all, or part in a brief run.
 func AtMost[N ~int | ~int64](f *Figures, all, part N) N {
 	if f.N < briefly {
 		return part
@@ -77,12 +77,12 @@ func (f *Figures) CSV(name string, n int) string {
 	return file.Name()
 }
 
-// Import imports n people into a list by the command line.
+// Import imports n people into a list on the command line.
 func (f *Figures) Import(list, name string, n int) {
 	f.Run("admin", "subscriber", "import", "--list", list, "--file", f.CSV(name, n))
 }
 
-// Sync starts a daemon and waits until n people stand on the send side.
+// Sync starts a daemon and waits until the send side has n people.
 func (f *Figures) Sync(n int) time.Duration {
 	began := time.Now()
 	f.Serve()

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Jobs is a number of equal jobs, spread evenly over a number of tenants. Each has a list of its own.
+// Jobs are equal jobs, spread evenly over some tenants. Each has its own list.
 type Jobs struct {
 	Many, Tenants int
 	lists         []string
@@ -19,7 +19,7 @@ type Jobs struct {
 
 func (j *Jobs) name() string { return fmt.Sprintf("%d jobs of %d tenants", j.Many, j.Tenants) }
 
-// MakeLists makes the lists of the jobs, for f.N people in all.
+// MakeLists creates the lists of the jobs, with f.N people in total.
 func (f *Figures) MakeLists(s *storetest.Seeder, j *Jobs) {
 	for i := range j.Many {
 		if i < j.Tenants {
@@ -31,8 +31,8 @@ func (f *Figures) MakeLists(s *storetest.Seeder, j *Jobs) {
 	}
 }
 
-// SendJobs sends the jobs with a program, which starts before they are due. It returns the CPU time of the daemon for
-// 1,000 emails.
+// SendJobs sends the jobs with a program that starts before they are due. It returns the daemon's CPU time per 1,000
+// emails.
 func (f *Figures) SendJobs(j *Jobs, program string) float64 {
 	built := f.Built
 	f.Built = program
@@ -69,7 +69,7 @@ func (f *Figures) SendJobs(j *Jobs, program string) float64 {
 	return cost
 }
 
-// CompareJobs sends all kinds of jobs by turns, with each program, and prints what they cost.
+// CompareJobs sends all kinds of jobs in turn with each program, and prints their cost.
 func (f *Figures) CompareJobs(rounds int, kinds []*Jobs, programs ...string) {
 	costs := make([][][]float64, len(programs)) // by program, kind and round
 	for round := range rounds {

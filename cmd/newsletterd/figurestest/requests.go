@@ -20,14 +20,14 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Answer is what the token endpoints answer.
+// Answer is the answer of a token endpoint.
 type Answer struct {
 	Status  int    `json:"-"`
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`
 }
 
-// Load runs 8 workers for a while; each has a function that makes its next request of the answer to its last.
+// Load runs 8 workers for a while. Each has a function that creates its next request from the last answer.
 func (f *Figures) Load(name string, goal float64, worker func(i int) func(answer Answer) []byte) {
 	f.Helper()
 	const workers, warm = 8, time.Second / 2
@@ -79,7 +79,7 @@ func (f *Figures) Load(name string, goal float64, worker func(i int) func(answer
 	}
 }
 
-// BareInserts is group commit with nothing around it: one row a request, synchronous=FULL.
+// BareInserts measures group commit on its own: one row per request, synchronous=FULL.
 func (f *Figures) BareInserts(producers int) float64 {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(f.Dir, "bare.db")+
 		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
@@ -124,8 +124,8 @@ func (f *Figures) BareInserts(producers int) float64 {
 	return rate
 }
 
-// Models starts a daemon with a library of NEWSLETTERD_FIGURES_MODELS models (many unless it says so) without
-// files, nine of ten public; every name has a rare word.
+// Models starts a daemon with a library of NEWSLETTERD_FIGURES_MODELS models without files; the default is many. Nine
+// of ten are public, and every name has a rare word.
 func Models(t testing.TB, many int) *Figures {
 	t.Helper()
 	if os.Getenv(Env) == "" {
@@ -133,7 +133,7 @@ func Models(t testing.TB, many int) *Figures {
 	}
 	f := New(t)
 	f.Env = append(f.Env, "NEWSLETTERD_LIMITS_MODEL_BYTES=2GiB", "NEWSLETTERD_LIMITS_MODEL_BYTES_PER_OWNER=8GiB")
-	f.HTTP.Timeout = 0 // large files take their time
+	f.HTTP.Timeout = 0 // large files take long
 	f.Build()
 	f.Serve()
 	f.Operator("devices models.read models.write")
@@ -154,7 +154,7 @@ func Models(t testing.TB, many int) *Figures {
 	return f
 }
 
-// Number returns the number that a variable has, or another one.
+// Number returns the number in an environment variable, or otherwise.
 func Number(env string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(env)); err == nil {
 		return n
@@ -162,10 +162,10 @@ func Number(env string, otherwise int) int {
 	return otherwise
 }
 
-// Forgetful returns the address of the i-th of those who forget their passwords.
+// Forgetful returns the address of the i-th user who forgets a password.
 func Forgetful(i int) string { return fmt.Sprintf("forgetful%d%s", i, daemontest.Watched) }
 
-// MailsToOne asks for a mail every 50 ms until done, and returns the median and the slowest time until it was there.
+// MailsToOne requests an email every 50 ms until done, and returns the median and the longest time until its arrival.
 func (f *Figures) MailsToOne(name string, done func(asked int) bool) (took [2]time.Duration, n int) {
 	f.Helper()
 	began := map[string]time.Time{}
@@ -186,7 +186,7 @@ func (f *Figures) MailsToOne(name string, done func(asked int) bool) (took [2]ti
 	f.Every(20*time.Millisecond, func() bool {
 		all = all[:0]
 		for _, r := range f.Sink.Records() {
-			if at, ok := began[r.Rcpt]; ok && r.At.After(at) { // who asks now may have asked in another measurement
+			if at, ok := began[r.Rcpt]; ok && r.At.After(at) { // not from another measurement
 				all = append(all, r.At.Sub(at))
 			}
 		}

@@ -25,7 +25,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// Letter is a body that makes mails of about 7 KB.
+// Letter is a body that results in emails of about 7 KB.
 var Letter = func() string {
 	var b strings.Builder
 	b.WriteString("<html><body><p>Dear {{preferences.first_name | default: \"friend\"}},</p>\n")
@@ -36,8 +36,8 @@ var Letter = func() string {
 	return b.String()
 }()
 
-// Campaigns measures jobs over HTTP to the last message at the sink, each between two runs of the bare client: the
-// machine's speed may change meanwhile.
+// Campaigns measures jobs over HTTP until the last message arrives at the sink. It measures the bare client before and
+// after each, because the machine's speed can change.
 func (f *Figures) Campaigns(rounds int, windows ...int) {
 	before := f.bareClient(16)
 	for _, window := range windows {
@@ -65,9 +65,9 @@ func (f *Figures) median(ratios []float64, name, of string) {
 	}
 }
 
-// Signed measures jobs that are signed with an RSA key, each between two looks at what this machine signs with nothing
-// else to do, and what part of all CPU time the signatures took: the machine's speed may change meanwhile, and that
-// part does not.
+// Signed measures jobs that are signed with an RSA key. Before and after each it measures how many signatures the idle
+// machine makes, because its speed can change. It also measures the signatures' share of all CPU time, which doesn't
+// depend on that speed.
 func (f *Figures) Signed(rounds int) {
 	tenant := f.Field("id", "admin", "tenant", "create", "--name", "Signet", "--domain", "acme.example")
 	list := f.Field("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
@@ -97,8 +97,8 @@ func (f *Figures) Signed(rounds int) {
 	f.median(shares, "campaign, DKIM RSA-2048", "of all CPU time for RSA")
 }
 
-// shareOfCPU is what part of the time of all CPUs the daemon spends in a package, over a while that begins in a tenth
-// of a second. It is 0 where the daemon has done all before.
+// shareOfCPU returns the share of all CPU time that the daemon spends in a package, over a period that starts in a
+// tenth of a second. It is 0 if the daemon has finished before that.
 func (f *Figures) shareOfCPU(pkg string, while time.Duration) float64 {
 	<-time.After(100 * time.Millisecond)
 	res, err := f.HTTP.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", f.metrics, while.Seconds()))
@@ -130,7 +130,7 @@ func (f *Figures) shareOfCPU(pkg string, while time.Duration) float64 {
 	return spent.Seconds() / took.Seconds() / float64(runtime.NumCPU())
 }
 
-// rsaLimit is how many signatures a second all CPUs make with an RSA key of 2048 bits.
+// rsaLimit returns how many signatures a second all CPUs make with a 2048-bit RSA key.
 func (f *Figures) rsaLimit() float64 {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	f.Must(err)
@@ -151,20 +151,20 @@ func (f *Figures) rsaLimit() float64 {
 	return float64(signed.Load()) / time.Since(began).Seconds()
 }
 
-// Run is what one job took.
+// Run is the cost of one job.
 type Run struct {
-	Rate        float64 // mails a second
-	Mails, Cost string  // in words
+	Rate        float64 // emails a second
+	Mails, Cost string  // for people
 }
 
-// Job makes a job to n people and waits for its last message at the sink, and for its end.
+// Job starts a job to n people and waits for its last message at the sink and for its end.
 func (f *Figures) Job(n int, start func() (job string)) Run {
 	pid := f.PID()
 	before := f.Sink.Stats()
 	cpu0, _ := daemontest.Usage(pid)
 	began := time.Now()
 	job := start()
-	// seldom: it costs mails
+	// The interval is long because polling slows the sending down.
 	f.Every(100*time.Millisecond, func() bool { return f.Sink.Stats().Count-before.Count >= int64(n) })
 	took := time.Unix(0, f.Sink.Stats().Last).Sub(began)
 	f.Every(5*time.Millisecond, func() bool { return f.JobField(job, "status") == "completed" })
@@ -178,7 +178,7 @@ func (f *Figures) Job(n int, start func() (job string)) Run {
 	}
 }
 
-// Mail makes a job and returns its id.
+// Mail creates a job and returns its ID.
 func (f *Figures) Mail(list string, more ...map[string]any) string {
 	job := map[string]any{"list_id": list, "subject": "News for {{preferences.first_name}}", "body_html": Letter}
 	for _, m := range more {
@@ -187,19 +187,19 @@ func (f *Figures) Mail(list string, more ...map[string]any) string {
 	return f.Send("POST", "/api/send-jobs", job).OK().Field("send_job_id")
 }
 
-// JobField returns one field of what the daemon says of a job.
+// JobField returns one field of a job from the daemon's answer.
 func (f *Figures) JobField(job, name string) string {
 	return f.Get("/api/send-jobs/" + job).OK().Field(name)
 }
 
-// Cancel ends jobs, so that the next daemon does not go on with them.
+// Cancel cancels jobs, so the next daemon does not continue them.
 func (f *Figures) Cancel(jobs ...string) {
 	for _, job := range jobs {
 		f.Send("POST", "/api/send-jobs/"+job+"/cancel", nil).OK()
 	}
 }
 
-// TwoTenants measures how a large job and a small one of another tenant share the connections while both run.
+// TwoTenants measures how a large job and a small one of another tenant share the connections.
 func (f *Figures) TwoTenants(other string) {
 	f.Serve()
 	large := f.Mail(f.List)
@@ -220,7 +220,7 @@ func (f *Figures) TwoTenants(other string) {
 	f.Stop()
 }
 
-// FarAway measures mails a second and connection over a relay whose replies take 20 ms.
+// FarAway measures emails a second per connection through a relay whose replies take 20 ms.
 func (f *Figures) FarAway(list string) {
 	const delay, lanes = 20 * time.Millisecond, 16
 	span := AtMost(f, 5*time.Second, time.Second/4)
@@ -236,7 +236,7 @@ func (f *Figures) FarAway(list string) {
 	f.Stop()
 }
 
-// bareClient measures the same SMTP client alone: mails of the same size, no database, no rendering.
+// bareClient measures only the SMTP client: emails of the same size, no database, no rendering.
 func (f *Figures) bareClient(lanes int) float64 {
 	data := []byte("Subject: x\r\n\r\n" +
 		strings.Repeat("A line of a Letter with seventy-eight characters in it, as lines have.\r\n", 97))

@@ -12,8 +12,8 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// Subscribe asks for subscriptions over so many connections for a while, each request a new address with its
-// confirmation mail queued. It returns the requests a second, and what they cost in words.
+// Subscribe requests subscriptions over conns connections for a while. Each request has a new address and queues a
+// confirmation email. It returns the requests a second, and a description of their cost.
 func (f *Figures) Subscribe(conns int) (rate float64, cost string) {
 	f.Helper()
 	f.subscribed++
@@ -55,14 +55,13 @@ func (f *Figures) Subscribe(conns int) (rate float64, cost string) {
 		(cpu-cpu0).Microseconds()/max(done.Load(), 1), peak>>20)
 }
 
-// DropMails removes the mails that wait, of a daemon that was killed: the next figures are without them.
+// DropMails removes the queued emails of a killed daemon, so they don't affect the next figures.
 func (f *Figures) DropMails() {
 	f.Helper()
 	f.SQL("DELETE FROM mail")
 }
 
-// Leavers has the ledger of the list say that one in ten has left it, most with a reason, and that one in twenty of
-// those has taken it back.
+// Leavers makes one in ten unsubscribe from the list, most with a reason, and one in twenty of those undo that.
 func (f *Figures) Leavers() {
 	f.Helper()
 	const row = "INSERT INTO consent (list_id, subscription_id, at, what, means, generation, reason) SELECT list_id, "
@@ -75,7 +74,7 @@ func (f *Figures) Leavers() {
 		f.List)
 }
 
-// SQL changes the database of a daemon that doesn't run.
+// SQL changes the database. No daemon may run.
 func (f *Figures) SQL(query string, args ...any) {
 	f.Helper()
 	db, err := sql.Open("sqlite", "file:"+f.Database())
