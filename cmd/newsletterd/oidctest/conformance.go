@@ -18,17 +18,17 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Module is a module of a test plan of the OpenID Foundation.
+// Module is a module of an OpenID Foundation test plan.
 type Module struct {
-	Name string // as the plan has it
+	Name string // as in the plan
 
 	test func(o *conformant)
 }
 
-// Conformance are the modules of the OpenID Foundation's test plans for providers (Basic, Config and RP-Initiated
-// Logout; static client, discovery, code), each with a test that makes the same assertions. Where a module takes time
-// (30 seconds between two uses of a code, a second of max_age), the waiting is in auth's tests, which have the clock in
-// hand.
+// Conformance lists the modules of the OpenID Foundation's test plans for providers (Basic, Config and RP-Initiated
+// Logout; static client, discovery, code), each with a test that makes the same assertions. Some modules wait (30
+// seconds between two uses of a code, a second of max_age). Tests of package auth, which control the clock, cover these
+// waits.
 var Conformance = []Module{
 	// oidcc-config-certification-test-plan
 	{"oidcc-discovery-endpoint-verification", (*conformant).discovery},
@@ -43,8 +43,8 @@ var Conformance = []Module{
 	{"oidcc-ensure-request-without-nonce-succeeds-for-code-flow", func(o *conformant) { o.happy("nonce", "") }},
 	{"oidcc-scope-profile", func(o *conformant) { o.scope("openid profile", "name", "updated_at") }},
 	{"oidcc-scope-email", func(o *conformant) { o.scope("openid email", "email", "email_verified") }},
-	{"oidcc-scope-address", func(o *conformant) { o.scope("openid address") }}, // not offered: left out, no error
-	{"oidcc-scope-phone", func(o *conformant) { o.scope("openid phone") }},     // not offered
+	{"oidcc-scope-address", func(o *conformant) { o.scope("openid address") }}, // not supported: no error
+	{"oidcc-scope-phone", func(o *conformant) { o.scope("openid phone") }},     // not supported
 	{"oidcc-scope-all", func(o *conformant) { o.scope("openid profile email address phone", "name", "email") }},
 	// until release 5.1
 	{"oidcc-ensure-other-scope-order-succeeds", func(o *conformant) { o.scope("email openid", "email") }},
@@ -183,8 +183,8 @@ var Conformance = []Module{
 	}},
 }
 
-// Try makes the assertions of a module about the provider at an origin, with a client that is made in its store, and a
-// browser in which no user is signed in. u is the visitor's user.
+// Try makes the assertions of a module about the provider at an origin. It creates a client in the provider's store,
+// and uses a browser in which no user is signed in. u is the visitor's user.
 func (m Module) Try(t testing.TB, s *storetest.Seeder, origin string, u core.User) {
 	t.Helper()
 	rp := New(t, s, origin, func(in *core.ClientInput) {
@@ -227,7 +227,7 @@ func (o *conformant) authorize(changes ...string) url.Values {
 	return q
 }
 
-// happy walks the whole way and holds the id token against OpenID Connect Core section 3.1.3.7.
+// happy completes the whole flow and checks the ID token (OpenID Connect Core section 3.1.3.7).
 func (o *conformant) happy(changes ...string) *oauth2.Token {
 	o.Helper()
 	q := o.authorize(changes...)
@@ -252,7 +252,7 @@ func (o *conformant) claims(tokens *oauth2.Token) map[string]any {
 	return claims
 }
 
-// refused wants an error back at the redirect URI.
+// refused expects an error at the redirect URI.
 func (o *conformant) refused(code, parameter, value string) {
 	o.Helper()
 	if q := o.authorize(parameter, value); q.Get("error") != code || q.Get("code") != "" {
@@ -260,7 +260,7 @@ func (o *conformant) refused(code, parameter, value string) {
 	}
 }
 
-// errorPage wants a page that says what is wrong, and nothing sent to the client.
+// errorPage expects a page with an error, and no response to the client.
 func (o *conformant) errorPage(address, text string) {
 	o.Helper()
 	at, page := o.v.read(o.v.Get(address))
@@ -269,7 +269,7 @@ func (o *conformant) errorPage(address, text string) {
 	}
 }
 
-// again wants another login though the user is signed in.
+// again expects another login even though the user is signed in.
 func (o *conformant) again(changes ...string) {
 	o.Helper()
 	o.happy()
@@ -318,7 +318,7 @@ func (o *conformant) scope(scope string, claims ...string) {
 	}
 }
 
-// signature wants RS256 by a key that the key set names, once (OpenID Connect Core sections 2 and 10.1).
+// signature expects RS256 with a key that occurs once in the key set (OpenID Connect Core sections 2 and 10.1).
 func (o *conformant) signature() {
 	raw, _ := o.happy().Extra("id_token").(string)
 	head, _, _ := strings.Cut(raw, ".")
@@ -345,8 +345,8 @@ func (o *conformant) signature() {
 	}
 }
 
-// unsigned wants to know whether clients may have id tokens without a signature: the plan leaves the module out where
-// discovery offers no "none".
+// unsigned checks that clients can't get unsigned ID tokens. The plan skips this module if discovery doesn't offer
+// "none".
 func (o *conformant) unsigned() {
 	var metadata struct {
 		Algs []string `json:"id_token_signing_alg_values_supported"`
@@ -363,7 +363,7 @@ func (o *conformant) unsigned() {
 	}
 }
 
-// post sends the authorization request as a form, as another site's page would.
+// post sends the authorization request as a form, like another site's page.
 func (o *conformant) post() {
 	address := o.address()
 	endpoint, query, _ := strings.Cut(address, "?")
@@ -380,7 +380,7 @@ func (o *conformant) post() {
 	}
 }
 
-// discovery holds the metadata against OpenID Connect Discovery section 3.
+// discovery checks the metadata (OpenID Connect Discovery section 3).
 func (o *conformant) discovery() {
 	r := o.c.Get(discovery).OK()
 	doc := map[string]any{}
@@ -433,7 +433,7 @@ func (o *conformant) logout(params ...string) string {
 	return o.c.URL + "/api/oauth/logout?" + q.Encode()
 }
 
-// logsOut wants the browser signed out, and at an address that ends like this.
+// logsOut expects the browser to be signed out, at an address with this end.
 func (o *conformant) logsOut(end string, params ...string) {
 	o.Helper()
 	at, page := o.v.read(o.v.Get(o.logout(params...)))
@@ -445,7 +445,7 @@ func (o *conformant) logsOut(end string, params ...string) {
 	}
 }
 
-// asks wants a question, and the browser signed out when it is answered.
+// asks expects a question, and the browser to be signed out after the answer.
 func (o *conformant) asks(address string) {
 	o.Helper()
 	at, page := o.v.read(o.v.Get(address))

@@ -1,5 +1,5 @@
-// Package oidctest tries an OpenID provider from outside, by libraries that are none of ours: as a web site that signs
-// its users in, as a visitor of that site, and as the OpenID Foundation's test plans do.
+// Package oidctest tests an OpenID provider from outside with third-party libraries: as a website that signs its users
+// in, as a visitor of that site, and like the OpenID Foundation's test plans.
 package oidctest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// RelyingParty is a web site that signs its users in at a provider.
+// RelyingParty is a website that signs its users in through a provider.
 type RelyingParty struct {
 	*httptest.Server
 	testing.TB
@@ -31,10 +31,10 @@ type RelyingParty struct {
 	Provider *oidc.Provider
 
 	verifier *oidc.IDTokenVerifier
-	got      chan url.Values // what came back to the redirect URI
+	got      chan url.Values // parameters sent to the redirect URI
 }
 
-// New makes a client in the store of the provider at an origin, and finds out everything else by discovery.
+// New creates a client in the store of the provider at an origin, and discovers everything else.
 func New(t testing.TB, s *storetest.Seeder, origin string, change ...func(*core.ClientInput)) *RelyingParty {
 	t.Helper()
 	rp := &RelyingParty{TB: t, got: make(chan url.Values, 1)}
@@ -69,8 +69,8 @@ func New(t testing.TB, s *storetest.Seeder, origin string, change ...func(*core.
 // Visitor is a user with a browser that keeps cookies and sends forms.
 type Visitor struct {
 	*http.Client
-	Email  string // ann@example.org, unless it is changed
-	Logins int    // how often a page asked for the password
+	Email  string // default: ann@example.org
+	Logins int    // number of password forms
 
 	t testing.TB
 }
@@ -103,7 +103,7 @@ var (
 	hiddenTag  = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`)
 )
 
-// submit sends the first form of a page with what the visitor fills in.
+// submit sends the first form of a page with the visitor's values.
 func (v *Visitor) submit(at *url.URL, page string, fields map[string]string) (*url.URL, string) {
 	v.t.Helper()
 	action := formAction.FindStringSubmatch(page)
@@ -130,14 +130,14 @@ func (v *Visitor) submit(at *url.URL, page string, fields map[string]string) (*u
 	return v.read(v.Do(req))
 }
 
-// SignIn walks from an authorization request to the relying party: login, consent where it is asked for.
+// SignIn follows an authorization request to the relying party: login, and consent if a page asks for it.
 func (v *Visitor) SignIn(rp *RelyingParty, address string) url.Values {
 	v.t.Helper()
 	at, page := v.read(v.Get(address))
 	return v.goOn(rp, at, page)
 }
 
-// goOn signs in and agrees where a page asks for it.
+// goOn signs in and consents if a page asks for it.
 func (v *Visitor) goOn(rp *RelyingParty, at *url.URL, page string) url.Values {
 	v.t.Helper()
 	if at.Path == "/login" {
@@ -151,7 +151,7 @@ func (v *Visitor) goOn(rp *RelyingParty, at *url.URL, page string) url.Values {
 	return rp.Back()
 }
 
-// Back waits for what comes back to the redirect URI.
+// Back waits for the response at the redirect URI.
 func (rp *RelyingParty) Back() url.Values {
 	rp.Helper()
 	select {
@@ -163,8 +163,8 @@ func (rp *RelyingParty) Back() url.Values {
 	}
 }
 
-// CheckIDToken holds the id token among tokens against OpenID Connect Core section 3.1.3.7: whose it is, for what
-// nonce, and that it belongs to its access token.
+// CheckIDToken checks the ID token in tokens (OpenID Connect Core section 3.1.3.7): its user, its nonce, and that it
+// belongs to its access token.
 func (rp *RelyingParty) CheckIDToken(tokens *oauth2.Token, u core.User, nonce string) {
 	rp.Helper()
 	raw, _ := tokens.Extra("id_token").(string)
