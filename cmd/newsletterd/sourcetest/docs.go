@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxWords is how many words a sentence of the documentation may have.
+// maxWords is the maximum number of words in a sentence of the documentation.
 const maxWords = 30
 
 var (

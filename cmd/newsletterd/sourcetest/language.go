@@ -14,18 +14,18 @@ import (
 
 const (
 	maxColumns   = 120
-	maxWideLines = 0.005 // share of a package's lines that may be wider than maxColumns
+	maxWideLines = 0.005 // share of a package's lines that can be wider than maxColumns
 )
 
-// standardWord says what to write instead of a word that the house does not use.
+// standardWord is a word that this repository avoids, with its replacement.
 type standardWord struct {
-	not    string // regular expression of whole words, without regard to case
+	not    string // regular expression for whole words, case-insensitive
 	say    string // what to write instead
-	unless string // regular expression of the uses that are allowed
-	in     string // the package that the rule is about, with those below it; empty: all
+	unless string // regular expression for allowed uses
+	in     string // package that the rule applies to, including those below it; empty: all
 }
 
-// inComments are words and phrases that comments do not use.
+// inComments are words and phrases that comments must not use.
 var inComments = []standardWord{
 	{not: `tells? (whether|if)`, say: `"reports whether"`},
 	{not: `whoever`, say: `who it is: "the caller", "the subscriber", "the operator"`},
@@ -48,7 +48,7 @@ var inComments = []standardWord{
 	{not: `sharpen(s|ed)?`, say: `"orNotFound"`},
 }
 
-// inNames are words of the names that are declared. A name is read as its words, with spaces between them.
+// inNames are words that declared names must not contain. A name is read as its words, separated by spaces.
 var inNames = []standardWord{
 	{not: `guests?|guestbook`, say: "loginLimiter, failedLogins"},
 	{not: `mould|cast`, say: "segment, compiledBody", in: "mail"},
@@ -70,7 +70,7 @@ var inNames = []standardWord{
 	{not: `beside`, say: "next to, with, during"},
 }
 
-// inFileNames are words of the names of files, which are named after what they hold or test.
+// inFileNames are words that file names must not contain. Files are named after what they hold or test.
 var inFileNames = []standardWord{
 	{
 		not: `beside|letters|agreement|eight|gather|underway|apart`,
@@ -78,12 +78,12 @@ var inFileNames = []standardWord{
 	},
 }
 
-// WideLines returns the lines that are wider than maxColumns, or nothing where they are few enough. Lines of raw
-// strings, as the help of commands, have the width that is shown.
+// WideLines returns the lines that are wider than maxColumns, or nil if there are few. It skips lines of raw strings,
+// such as help texts, because users see their width.
 func WideLines(files []File) (wide []string) {
 	lines := 0
 	for _, f := range files {
-		raw := map[int]bool{} // lines with text of a raw string
+		raw := map[int]bool{} // lines inside a raw string
 		ast.Inspect(f.Tree, func(n ast.Node) bool {
 			if l, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(l.Value, "`") {
 				for at := f.Line(l.Pos()); at <= f.Line(l.End()); at++ {

@@ -1,5 +1,5 @@
-// Package sourcetest reads the source of this repository, for tests of its form: what imports what, how long files and
-// functions are, and in what words it is written.
+// Package sourcetest reads the source of this repository for tests of its form: imports, the length of files and
+// functions, and wording.
 package sourcetest
 
 import (
@@ -20,19 +20,19 @@ import (
 	"testing"
 )
 
-// Root is the folder of the repository, from that of the tests of cmd/newsletterd.
+// Root is the path of the repository, relative to the tests of cmd/newsletterd.
 const Root = "../.."
 
-// File is a Go file of the repository that no program has written.
+// File is a Go file of the repository that is not generated.
 type File struct {
-	Path string // from the root, with slashes
-	Dir  string // that of its package
+	Path string // relative to the root, with slashes
+	Dir  string // folder of its package
 	Text []byte
 	Set  *token.FileSet
 	Tree *ast.File
 }
 
-// Test reports whether the file has tests.
+// Test reports whether the file is a test file.
 func (f File) Test() bool { return strings.HasSuffix(f.Path, "_test.go") }
 
 // Line returns the line of a position.
@@ -77,13 +77,13 @@ var files = sync.OnceValues(func() (all []File, err error) {
 	return all, err
 })
 
-// Package is what `go list` says of a package, without its tests.
+// Package is the output of `go list` for a package, without its tests.
 type Package struct {
 	ImportPath string
 	Imports    []string
 }
 
-// Packages returns the packages of patterns as `go list` takes them.
+// Packages returns the packages that match `go list` patterns.
 func Packages(t testing.TB, patterns ...string) (all []Package) {
 	skipShort(t)
 	t.Helper()
@@ -109,11 +109,10 @@ func Within(path string, roots ...string) bool {
 	return slices.ContainsFunc(roots, func(r string) bool { return path == r || strings.HasPrefix(path, r+"/") })
 }
 
-// Library reports whether an import path is neither ours nor of the standard library: it begins with the name of a
-// host.
+// Library reports whether an import path is neither ours nor in the standard library, that is, starts with a host name.
 func Library(path string) bool { return strings.Contains(strings.SplitN(path, "/", 2)[0], ".") }
 
-// prescribed are methods that interfaces of the standard library prescribe, which need no comment.
+// prescribed are methods that interfaces of the standard library require. They need no comment.
 var prescribed = map[string]bool{
 	"Error": true, "Unwrap": true, "Is": true, "String": true, "ServeHTTP": true, "Read": true, "Write": true,
 	"Close": true, "WriteHeader": true, "MarshalJSON": true, "UnmarshalJSON": true, "MarshalText": true,
@@ -121,7 +120,8 @@ var prescribed = map[string]bool{
 	"WithGroup": true,
 }
 
-// Undocumented returns the names that a file exports without a comment. A comment on a group of values counts for each.
+// Undocumented returns the names that a file exports without a comment. A comment on a group of values counts for all
+// of them.
 func (f File) Undocumented() (names []string) {
 	for _, d := range f.Tree.Decls {
 		switch d := d.(type) {
@@ -149,7 +149,7 @@ func (f File) Undocumented() (names []string) {
 	return names
 }
 
-// receiverExported reports whether a method is one of an exported type.
+// receiverExported reports whether the receiver of a method has an exported type.
 func receiverExported(d *ast.FuncDecl) bool {
 	typ := d.Recv.List[0].Type
 	if star, ok := typ.(*ast.StarExpr); ok {
@@ -165,7 +165,7 @@ func receiverExported(d *ast.FuncDecl) bool {
 	return ok && id.IsExported()
 }
 
-// skipShort leaves rules of the source out where the race detector watches.
+// skipShort skips tests of the source under the race detector.
 func skipShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
