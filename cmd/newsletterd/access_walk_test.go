@@ -23,17 +23,17 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// accessWalk is a daemon with the world of accesstest, and the callers whom it has given tokens.
+// accessWalk is a daemon with the records of accesstest, and the callers to whom it has issued tokens.
 type accessWalk struct {
 	*daemontest.Process
 	walk     *accesstest.Walk
 	visitors map[string]*oidctest.Visitor // by role
 }
 
-// TestAccessWalk asks a running daemon for all that a caller must not do, over HTTP with tokens that it gave: by
-// password, by code to a client of no tenant and to one of a tenant, to clients for themselves; with a cookie alone,
-// with a wrong token and with none. No row changes, and nothing is told that is of others or secret. Then what they may
-// do, and what is on the pages of each.
+// TestAccessWalk sends a running daemon every request that a caller isn't allowed to make, over HTTP. It uses tokens
+// issued by password, by code to a client with and without a tenant, and to clients for themselves; also only a cookie,
+// a wrong token and no token. No row may change, and no answer may contain secrets or other people's data. Then it
+// sends the allowed requests, and checks what is on each caller's pages.
 func TestAccessWalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("55,000 requests, which scenarios make one of each")
@@ -42,7 +42,7 @@ func TestAccessWalk(t *testing.T) {
 	w := newAccessWalk(t)
 	before := w.Rows()
 	w.walk.Refused()
-	after := w.Rows() // marks are those of the daemon's own rounds
+	after := w.Rows() // the daemon's own rounds change marks
 	for table := range after {
 		if before[table] != after[table] && !slices.Contains([]string{"session", "throttle", "mark"}, table) {
 			t.Errorf("%s had %s, and has %s after refusals alone", table, before[table], after[table])
@@ -111,7 +111,8 @@ func (w *accessWalk) ask(c *accesstest.Caller, method, path, mediaType, body str
 	return r.StatusCode, r.Text
 }
 
-// add adds a caller by the answer of a token endpoint, whose scopes must be those that roles allow of what was asked.
+// add adds a caller from the answer of a token endpoint. The token's scopes must be the requested ones that the roles
+// allow.
 func (w *accessWalk) add(name string, c core.Caller, token, granted string, asked []string) {
 	w.Helper()
 	for _, scope := range asked {
@@ -130,7 +131,7 @@ func (w *accessWalk) add(name string, c core.Caller, token, granted string, aske
 	})
 }
 
-// roleAllows reports whether a role lets a token at a client of a tenant carry a scope.
+// roleAllows reports whether the first role allows a scope in a token for a client of a tenant.
 func roleAllows(roles []core.Role, clientTenant, scope string) bool {
 	if slices.Contains(core.UserScopes, scope) {
 		return true
@@ -148,7 +149,7 @@ func roleAllows(roles []core.Role, clientTenant, scope string) bool {
 	return true
 }
 
-// clients makes clients and has the daemon give them tokens: of users, and for themselves.
+// clients creates clients and gets tokens from the daemon for them: of users, and of the clients themselves.
 func (w *accessWalk) clients(s *storetest.Seeder, users map[string]core.User) {
 	w.Helper()
 	ours := w.walk.Tenants[0].ID
@@ -216,7 +217,7 @@ type givenToken struct {
 	Scope  string `json:"scope"`
 }
 
-// token asks a token endpoint.
+// token sends a request to a token endpoint.
 func (w *accessWalk) token(path string, form url.Values, id, secret string) (a givenToken) {
 	w.Helper()
 	var headers []string
@@ -229,7 +230,7 @@ func (w *accessWalk) token(path string, form url.Values, id, secret string) (a g
 	return a
 }
 
-// byCode has a visitor allow a client some scopes, who is signed in from the second time on.
+// byCode lets a visitor grant scopes to a client. From the second time on, the visitor is signed in already.
 func (w *accessWalk) byCode(role string, c core.Caller, v *oidctest.Visitor, rp *oidctest.RelyingParty, of string,
 	scopes []string,
 ) {
@@ -253,13 +254,14 @@ var (
 	pageForms = regexp.MustCompile(`<form [^>]*method="post" action="(/[^"]*)"`)
 )
 
-// isPathOf reports whether a path is one of a route, whose own has names of parameters.
+// isPathOf reports whether a path matches a route, whose path contains names of parameters.
 func isPathOf(r *web.Route, path string) bool {
 	own, parts := strings.Split(r.Path, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(own, parts, func(a, b string) bool { return a == b || strings.HasPrefix(a, ":") && b != "" })
 }
 
-// pages follows the links of a user's pages, and looks for the route of each form: what is shown must be theirs to use.
+// pages follows the links on a user's pages, and looks up the route of each form. The user must be allowed to use
+// everything that the pages show.
 func (w *accessWalk) pages(role string, v *oidctest.Visitor) {
 	browser := webtest.Client{TB: w, URL: w.URL, HTTP: v.Client}
 	seen := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// An operator lists the imports of uploaded files, looks at one and ends it, without the API.
+// TestImportsByCommand checks that an operator can list uploaded imports, view one and end it without the API.
 func TestImportsByCommand(t *testing.T) {
 	daemontest.Parallel(t)
 	f := daemontest.New(t)

@@ -15,8 +15,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestTokensAreForTheDaemonsIssuer: a command whose configuration names another address than the daemon's makes a token
-// that the daemon takes, and says that they differ.
+// TestTokensAreForTheDaemonsIssuer checks that a command whose configuration has a different address than the daemon's
+// creates a token that the daemon accepts, and reports the difference.
 func TestTokensAreForTheDaemonsIssuer(t *testing.T) {
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
 	run := func(stdin string, args ...string) (string, string) {
@@ -39,7 +39,8 @@ func TestTokensAreForTheDaemonsIssuer(t *testing.T) {
 	d.As(token).Get("/api/admin/tenants").Wants(http.StatusOK)
 }
 
-// A token of an address that the daemon no longer has is refused, and the answer says why.
+// TestTokensOfAnotherAddressAreRefused checks that a token for a former address of the daemon is refused with the
+// reason.
 func TestTokensOfAnotherAddressAreRefused(t *testing.T) {
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
 	opened, err := store.Open(t.Context(), db.Options{Path: d.cfg.Database.Path, Mode: db.Command})

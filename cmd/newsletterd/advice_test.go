@@ -9,7 +9,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// Every secret of the configuration file counts, not the relay's password alone.
+// TestSecretsInAFileThatOthersMayRead checks that every secret in the configuration file counts, not only the relay's
+// password.
 func TestSecretsInAFileThatOthersMayRead(t *testing.T) {
 	whsec := "whsec_" + strings.Repeat("A", 43) + "="
 	for text, want := range map[string]bool{

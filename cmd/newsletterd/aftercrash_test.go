@@ -13,8 +13,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// A small database that was not closed is checked before the daemon listens, and a damaged one is refused. A large one
-// is checked meanwhile, and its damage is in the log and in the state that /healthz shows.
+// TestCheckAfterACrash checks a database that was not closed. A small one is checked before the daemon listens, and
+// refused if it is damaged. A large one is checked while the daemon runs, and the log and /healthz show its damage.
 func TestCheckAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.db")
@@ -24,7 +24,7 @@ func TestCheckAfterACrash(t *testing.T) {
 	}
 	defer running.Close()
 	files := map[string][]byte{}
-	for _, end := range []string{"", "-wal"} { // as a kill leaves them
+	for _, end := range []string{"", "-wal"} { // the files that a kill leaves
 		if files[end], err = os.ReadFile(path + end); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestCheckAfterACrash(t *testing.T) {
 		return to
 	}
 	var damaged []byte
-	for page := len(files[""])/4096 - 1; page > 0 && damaged == nil; page-- { // some pages are needed to open it at all
+	for page := len(files[""])/4096 - 1; page > 0 && damaged == nil; page-- { // some pages are needed to open it
 		bad := bytes.Clone(files[""])
 		copy(bad[page*4096:], bytes.Repeat([]byte{0xff}, 4096))
 		s, err := store.Open(t.Context(), db.Options{Path: write("bad", bad), Mode: db.Daemon})

@@ -16,7 +16,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// editBlocks opens the editor of a campaign of JSON blocks.
+// editBlocks opens the editor with a campaign of JSON blocks.
 func (w *writer) editBlocks(source string) core.Campaign {
 	w.Helper()
 	c := w.d.seed.NewCampaign(w.list, func(f *core.CampaignFields) {
@@ -26,7 +26,7 @@ func (w *writer) editBlocks(source string) core.Campaign {
 	return c
 }
 
-// put places the cursor at the end of what an expression finds.
+// put places the cursor at the end of the element that an expression returns.
 func (w *writer) put(expression string) {
 	w.Helper()
 	w.Eval(`(() => {
@@ -38,8 +38,8 @@ func (w *writer) put(expression string) {
 	w.settle()
 }
 
-// Blocks that programs made are edited as they will look. A block that is changed is written anew; all others, and
-// those that the editor doesn't know, keep their octets.
+// TestBlocksInABrowser edits blocks that programs created, in their final look. The editor rewrites a changed block;
+// all others, and unknown ones, stay the same byte for byte.
 func TestBlocksInABrowser(t *testing.T) {
 	w := newWriter(t)
 	source := `{"version": 1,
@@ -88,7 +88,7 @@ func TestBlocksInABrowser(t *testing.T) {
 		source[strings.Index(source, `{"type":"quote"`):strings.Index(source, ",\n\t{\"type\":\"html\"")],
 		`{"type": "quote", "blocks": [{"type": "text", "text": "quoted!"}, {"type":"divider"}]}`)
 
-	// A picture's missing words are asked for as before, and a new line of text is a block of its own.
+	// The editor asks for a missing alt text as usual, and a new line of text is a new block.
 	w.put(`document.querySelector(".editor-text > h2")`)
 	w.Do(key(kb.End), enter)
 	w.settle()
@@ -96,7 +96,7 @@ func TestBlocksInABrowser(t *testing.T) {
 	w.becomes(c.ID, strings.Replace(source, "\n\t{ \"text\"",
 		"\n\t{\"type\": \"text\", \"text\": \"New\"},\n\t{ \"text\"", 1))
 
-	// A locked block is changed as JSON.
+	// A locked block is edited as JSON.
 	w.Eval(`[...document.querySelectorAll(".editor-locked button")][1].click()`)
 	w.Do(chromedp.SetValue(".editor-locked textarea", `{"type":"spacer"`))
 	w.Click(".editor-locked .button.primary")
@@ -112,8 +112,9 @@ func TestBlocksInABrowser(t *testing.T) {
 	w.expect(`document.querySelector("#f-source").hidden`, "true")
 }
 
-// Blocks that no one would write are shown as they will look where what the editor would write of them becomes the same
-// mail, and opening changes no octet of them. Long newsletters of blocks are all shown.
+// TestEditorComparesBlocksInABrowser opens blocks that no one would write by hand. The editor shows them in their final
+// look if its output results in the same email, and opening them changes no byte. It shows all long newsletters of
+// blocks.
 func TestEditorComparesBlocksInABrowser(t *testing.T) {
 	w := newWriter(t)
 	w.editBlocks(`{"version":1,"blocks":[]}`)
@@ -155,7 +156,7 @@ func TestEditorComparesBlocksInABrowser(t *testing.T) {
 	}
 }
 
-// oddBlocks returns JSON of blocks with texts that parsers read in several ways.
+// oddBlocks returns JSON of blocks with texts that parsers interpret in different ways.
 func oddBlocks(r *rand.Rand) string {
 	text := func() string {
 		b, _ := json.Marshal(oddSource(r)) // of a text

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Where a button leads stands next to it in the editor alone: it is written as before, and copied without it.
+// tryButtons checks that the address next to a button only exists in the editor: it isn't saved or copied.
 func tryButtons(b *consoleBrowser) {
 	const (
 		source = "[See all boots](https://acme.example/shop){.button}\n\n[Later](<>){.button}\n\nText\n"
@@ -19,7 +19,7 @@ func tryButtons(b *consoleBrowser) {
 	b.expect(`document.querySelector("#source").editor.markdown(true)`, source)
 	b.Look("editor-buttons")
 
-	// What is typed at the end belongs to the button, and another address is shown at once.
+	// Text typed at the end belongs to the button, and a changed address is shown immediately.
 	b.Click(".editor-button > :first-child")
 	b.settle()
 	b.Do(key(kb.End), chromedp.KeyEvent("!"))
@@ -37,7 +37,7 @@ func tryButtons(b *consoleBrowser) {
 		return html.includes("boots") + ", " + /→|nowhere/.test(html + data.getData("text/plain"));
 	})()`, "true, false")
 
-	// A long address stays in one line, within the text.
+	// A long address stays in one line, within the text area.
 	b.openEditor("[Go](https://acme.example/" + strings.Repeat("a-long-path/", 30) + "){.button}\n")
 	b.expect(`(e => e.clientHeight < 30 && e.getBoundingClientRect().right <=
 		e.closest(".editor-text").getBoundingClientRect().right)(document.querySelector(".editor-target"))`, "true")

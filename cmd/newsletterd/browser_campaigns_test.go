@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Anyone reads the archive of a list, with scripts and without, and subscribes there.
+// TestArchiveInABrowser reads the archive of a list without signing in, with and without scripts, and subscribes there.
 func TestArchiveInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, nil)
@@ -38,7 +38,8 @@ func TestArchiveInABrowser(t *testing.T) {
 	b.Do(browsertest.Scripts(true))
 }
 
-// Who may approve is asked by mail, looks at the campaign, sends it back with a note, and approves it the next time.
+// TestReviewInABrowser requests an approval by email. The approver opens the campaign, requests changes with a note,
+// and approves it the next time.
 func TestReviewInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, nil)

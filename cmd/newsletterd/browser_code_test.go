@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// HTML is written in an editor with its tags in colours, under the page's policy, and saved by itself. A campaign comes
-// there by a page that asks first. Without a script it is a textarea.
+// TestHTMLOfACampaignInABrowser writes HTML in an editor with colored tags, under the page's policy and with autosave.
+// The page that switches a campaign to HTML asks for confirmation. Without scripts it is a textarea.
 func TestHTMLOfACampaignInABrowser(t *testing.T) {
 	w := newWriter(t)
 	w.Do(browsertest.OnEachPage(`window.faults = [];
@@ -29,7 +29,7 @@ func TestHTMLOfACampaignInABrowser(t *testing.T) {
 	w.Look("campaign-html")
 	w.clean()
 
-	// Steps that wait for an element to stand still wait for ever where long lines are measured anew.
+	// Steps that wait for an element to stop moving would wait forever while long lines are measured again.
 	const focus = `document.querySelector("#f-source").editor.focus()`
 	source := func() string { return w.kept(c.ID).Content.Source }
 	if !strings.HasPrefix(source(), "<!DOCTYPE html>") {
@@ -42,7 +42,7 @@ func TestHTMLOfACampaignInABrowser(t *testing.T) {
 	w.Do(key("z", chromedp.ModifierCtrl))
 	w.becomes(c.ID, strings.TrimPrefix(want, "<!-- é 漢 -->"))
 
-	// Tab leaves the text, and what a script puts into the textarea is shown.
+	// Tab leaves the text, and the editor shows text that a script puts into the textarea.
 	w.Eval(focus)
 	w.Do(key(kb.Tab))
 	w.expect(`document.activeElement.closest(".cm-editor")`, "null")

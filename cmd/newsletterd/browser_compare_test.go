@@ -9,7 +9,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// oddLines are lines of Markdown that parsers read in several ways, next to each other and within each other.
+// oddLines are lines of Markdown that parsers interpret in different ways, next to and inside each other.
 var oddLines = []string{
 	"", "", "", "plain text", "# Heading", "Heading\n---", "### {{ name | default: \"a | b\" }} ###", "* one", "- two",
 	"  - three", "    - four", "1. first", "   2) second", "+ [ ] task", "> quote", ">> deeper", "> - in a quote",
@@ -42,14 +42,14 @@ func oddSource(r *rand.Rand) string {
 	return b.String()
 }
 
-// opened is what the editor makes of a source: the value of its field, whether it is shown as it will look or why not,
-// and what would be written of it.
+// opened is the state of the editor after it opens a source: the value of its field, whether it shows the final look
+// (or the reason why not), and what it would write.
 type opened struct {
 	Value, Said, Again string
 	Visual             bool
 }
 
-// opened opens each source in the editor of the page.
+// opened opens each source in the page's editor.
 func (w *writer) opened(sources []string) (found []opened) {
 	w.Helper()
 	in, err := json.Marshal(sources)
@@ -73,8 +73,9 @@ func (w *writer) opened(sources []string) (found []opened) {
 	return found
 }
 
-// A text is shown as it will look only where what the editor would write of it becomes the same mail, and the server
-// says so; else its source stands there, and why. Opening changes no octet of any.
+// TestEditorComparesMailsInABrowser checks that the editor only shows a text in its final look if the editor's output
+// results in the same email according to the server. Otherwise it shows the source and the reason. Opening changes no
+// byte.
 func TestEditorComparesMailsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	w.edit("Hello\n")

@@ -19,22 +19,22 @@ import (
 	"newsletterd/handlers/console/assets"
 )
 
-// consolePolicy is the strictest that a page can have whose scripts, styles and pictures are its own.
+// consolePolicy is the strictest policy for a page with its own scripts, styles and images.
 const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// consolePages serves pages that try the scripts of the console, and counts what those ask for.
+// consolePages serves pages that test the console's scripts, and counts the requests of these scripts.
 type consolePages struct {
 	*httptest.Server
 	mu      sync.Mutex
 	counts  map[string]int
 	bodies  map[string]string // of the last request
 	page    string            // of the editor
-	broken  map[string]bool   // paths whose requests get no answer
-	refused map[string]string // why requests of a path are refused
+	broken  map[string]bool   // paths whose requests are not answered
+	refused map[string]string // reasons to refuse requests, by path
 }
 
-// unpacked returns the files of a folder, those that are compressed as they are without gzip.
+// unpacked returns the files of a folder, with gzip-compressed ones decompressed.
 func unpacked(t *testing.T, files fs.FS) fs.FS {
 	t.Helper()
 	names, err := fs.Glob(files, "*.gz")
@@ -115,28 +115,28 @@ func newConsolePages(t *testing.T) *consolePages {
 	return p
 }
 
-// count returns how many requests of a path there were, and the body of the last one.
+// count returns the number of requests for a path, and the body of the last one.
 func (p *consolePages) count(path string) (n int, body string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts[path], p.bodies[path]
 }
 
-// breaks has connections break that ask for a path, or not.
+// breaks sets whether connections that request a path break.
 func (p *consolePages) breaks(path string, breaks bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.broken[path] = breaks
 }
 
-// refuses has requests of a path refused for a reason; empty: they are answered.
+// refuses makes requests for a path fail for a reason; empty: they are answered.
 func (p *consolePages) refuses(path, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refused[path] = reason
 }
 
-// consoleBrowser is a browser on a page that tries a script.
+// consoleBrowser is a browser on a page that tests a script.
 type consoleBrowser struct {
 	*browsertest.Browser
 	*consolePages
@@ -150,18 +150,19 @@ func (b *consoleBrowser) expect(expression, want string) {
 	}
 }
 
-// clean checks that the policy refused nothing, and that no script failed.
+// clean checks that the policy blocked nothing and that no script failed.
 func (b *consoleBrowser) clean() {
 	b.Helper()
 	b.expect(`window.faults.join("\n")`, "")
 }
 
-// key presses a key with modifiers, where the focus is.
+// key presses a key with modifiers in the focused element.
 func key(keys string, modifiers ...chromedp.Modifier) browsertest.Step {
 	return chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...))
 }
 
-// The script of all pages does what its attributes ask for, by keyboard and by mouse, under the strictest policy.
+// TestConsoleScriptInABrowser checks that the script of all pages does what its attributes say, by keyboard and mouse,
+// under the strictest policy.
 func TestConsoleScriptInABrowser(t *testing.T) {
 	pages := newConsolePages(t)
 	b := &consoleBrowser{browsertest.New(t), pages}
@@ -173,7 +174,7 @@ func TestConsoleScriptInABrowser(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{b.In(t), pages}
-			b.Eval("localStorage.clear()") // the page was perhaps left in the middle of a word
+			b.Eval("localStorage.clear()") // the previous part may have left the page while typing
 			b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
 			try(t, b)
 		})
@@ -272,7 +273,7 @@ func tryPolls(t *testing.T, b *consoleBrowser) {
 	b.clean()
 }
 
-// The picker fills in the text, which alone is sent and may stay empty.
+// tryColour checks that the color picker fills in the text field. Only the text is sent, and it can stay empty.
 func tryColour(_ *testing.T, b *consoleBrowser) {
 	b.expect(`document.querySelector("#picker").hidden + " " + new URLSearchParams(new FormData(document.querySelector("#looks")))`,
 		"false colour=")
@@ -285,7 +286,7 @@ func tryColour(_ *testing.T, b *consoleBrowser) {
 	b.clean()
 }
 
-// A picture is shown once it is chosen, and what is none is not.
+// tryChosen checks that a chosen image is shown, and that another file is not.
 func tryChosen(_ *testing.T, b *consoleBrowser) {
 	const choose = `((name, type, text) => {
 		const data = new DataTransfer(), input = document.querySelector("#upload input");
@@ -335,7 +336,7 @@ func tryKeep(t *testing.T, b *consoleBrowser) {
 	b.Do(chromedp.SendKeys("#text", "!"))
 	b.Wait(`/!/.test(` + kept + `)`)
 	b.Do(chromedp.Reload(), chromedp.WaitVisible("[data-keep-found]"))
-	// What was written since is not replaced without a question, nor lost by the answer.
+	// Text written since then isn't replaced without a question, and the answer doesn't lose it.
 	b.Do(chromedp.SendKeys("#text", "?"))
 	b.Click("#restore", chromedp.WaitVisible("dialog.question"))
 	b.Click("dialog.question .button:not(.primary)", chromedp.WaitNotPresent("dialog.question"))
@@ -362,7 +363,8 @@ func tryKeep(t *testing.T, b *consoleBrowser) {
 	b.clean()
 }
 
-// A form that saves itself says nothing while one writes. What could not be saved is said, and forgotten once it is.
+// tryAutosave checks that a form that saves itself shows nothing while someone types. It reports a failed save until
+// the next one succeeds.
 func tryAutosave(t *testing.T, b *consoleBrowser) {
 	const unsaved = `document.querySelector("#diary [data-keep-state]").textContent`
 	b.Eval(`window.said = [], new MutationObserver(() => said.push(` + unsaved + `)).observe(
@@ -387,7 +389,7 @@ func tryAutosave(t *testing.T, b *consoleBrowser) {
 	if _, body := b.count("/diary"); !strings.HasSuffix(body, "more") {
 		t.Error(body)
 	}
-	// What was written within the last moment is saved when the page is left.
+	// Text from the last moment is saved when the page is left.
 	b.Do(chromedp.KeyEvent("gone"), chromedp.Reload())
 	if _, body := b.count("/diary"); !strings.Contains(body, "moregone") {
 		t.Errorf("left, and not saved: %s", body)

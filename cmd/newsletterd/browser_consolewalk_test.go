@@ -16,18 +16,18 @@ import (
 	"newsletterd/handlers/accesstest"
 )
 
-// ids stand for records in addresses, so that one page of each kind is looked at.
+// ids matches records in addresses, so the test checks one page of each kind.
 var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
-// files are addresses of files, which a browser saves and doesn't show.
+// files matches addresses of files that a browser saves instead of showing.
 var files = regexp.MustCompile(`(\.csv|export|/faults)$`)
 
-// watchPolicy notes what the policy of a page refuses, from its first moment on.
+// watchPolicy records what a page's policy blocks, from the start.
 const watchPolicy = `window.refused = []; addEventListener("securitypolicyviolation",
 	e => refused.push(e.violatedDirective + " " + e.blockedURI + " " + e.sourceFile + ":" + e.lineNumber))`
 
-// A page of each kind of the console fits a telephone and a desk, has no fault of accessibility, light and dark, and
-// asks for nothing that its policy refuses.
+// TestConsoleWalkInABrowser checks that each kind of console page fits a phone and a desktop, has no accessibility
+// violations in light and dark colors, and requests nothing that its policy blocks.
 func TestConsoleWalkInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, nil)
@@ -59,7 +59,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 		}
 		b.Open(d.cfg.Origin()+at, chromedp.WaitReady("body"))
 		if b.Eval(`document.querySelector("#main") ? "" : document.title`) != "" {
-			continue // a mail in a frame, or a file
+			continue // an email in a frame, or a file
 		}
 		pages++
 		name := strings.Trim(ids.ReplaceAllString(strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-").Replace(at), "x"), "-")
@@ -110,7 +110,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 	}
 }
 
-// cutOff lists placeholders and choices that are wider than their inputs; null: there are none.
+// cutOff lists placeholders and choices that are wider than their inputs; null: the page has none.
 const cutOff = `(() => {
 	document.querySelector("dialog.palette")?.showModal();
 	const pen = document.createElement("canvas").getContext("2d");
@@ -132,7 +132,7 @@ const cutOff = `(() => {
 	return all.length + chosen.length ? cut.join("; ") : null;
 })()`
 
-// hasExamples reports whether a page has placeholders in its inputs, or choices, which are to be read whole.
+// hasExamples reports whether a page has inputs with placeholders or choices, which must be readable in full.
 func hasExamples(t *testing.T, b *browsertest.Browser, at string) bool {
 	t.Helper()
 	found := false
@@ -146,7 +146,7 @@ func hasExamples(t *testing.T, b *browsertest.Browser, at string) bool {
 	return found
 }
 
-// isLight holds what a page loads into an empty cache against its limit: 40 kB of scripts and styles, compressed, and
+// isLight checks the size of what a page loads into an empty cache: at most 40 kB of compressed scripts and styles, and
 // 200 kB with an editor.
 func isLight(t *testing.T, b *browsertest.Browser, kind string) {
 	t.Helper()
@@ -168,7 +168,7 @@ func isLight(t *testing.T, b *browsertest.Browser, kind string) {
 	}
 }
 
-// kindOf is an address without ids, and without the values of its query but tabs.
+// kindOf returns an address without IDs, and without query values except tabs.
 func kindOf(at string) string {
 	path, query, _ := strings.Cut(at, "?")
 	kind := ids.ReplaceAllString(path, "x")

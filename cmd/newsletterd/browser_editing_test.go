@@ -14,7 +14,7 @@ import (
 	"newsletterd/core"
 )
 
-// Signs of Markdown around a word have it bold or italic as they are typed; "/" opens the menu of blocks.
+// trySigns checks that Markdown signs around a word format it as they are typed, and that "/" opens the menu of blocks.
 func trySigns(b *consoleBrowser) {
 	b.openEditor("")
 	b.Do(chromedp.Focus(".editor-text"), chromedp.KeyEvent("Boots are **very warm** and _dry_, 2*3*4 and a_b_c."))
@@ -31,7 +31,7 @@ func trySigns(b *consoleBrowser) {
 	b.expectSource("Boots are **very warm** and *dry*, 2\\*3\\*4 and a_b_c.\n\n[Manage your preferences]({{ preferences_url }})\n")
 }
 
-// A table is written in a grid, and kept as the Markdown that it is.
+// tryTable edits a table in a grid and checks that it stays the same Markdown.
 func tryTable(b *consoleBrowser) {
 	b.openEditor("Text\n")
 	b.Click(".editor-text p")
@@ -48,8 +48,9 @@ func tryTable(b *consoleBrowser) {
 	b.Look("editor-table")
 }
 
-// A picture that is wider than an email needs is scaled down before it is uploaded, and stays transparent. One that is
-// still too large, and one of a kind that email programs don't show, say so. The form waits for what is on its way.
+// tryLargePictures checks that an image wider than an email needs is scaled down before the upload and stays
+// transparent. An image that is still too large, or that email programs don't show, gets an error. The form waits for
+// uploads.
 func tryLargePictures(b *consoleBrowser) {
 	b.openEditor("Text\n")
 	b.Eval(`(() => { window.paste = (...files) => {
@@ -81,7 +82,7 @@ func tryLargePictures(b *consoleBrowser) {
 	if _, _, _, alpha := m.At(8, 780).RGBA(); alpha != 0 {
 		b.Error("it is no longer transparent")
 	}
-	// The server is not asked about one that it would not read to its end.
+	// The server isn't asked about an image that it would not read in full.
 	sent, _ := b.count("/pictures")
 	b.Eval(`paste(new File([new Uint8Array(1000001)], "film.gif", {type: "image/gif"}))`)
 	b.Wait(`document.querySelector(".editor-figure[data-pending=failed]")`)
@@ -94,7 +95,7 @@ func tryLargePictures(b *consoleBrowser) {
 	if n, _ := b.count("/pictures"); n != sent+1 || strings.Count(b.source(), "![](file:)") != 2 {
 		b.Errorf("sent %d times: %s", n-sent, b.source())
 	}
-	// Saving waits for a picture that is on its way; the text alone keeps its place.
+	// Saving waits for an upload. Until then the text only has a placeholder for the image.
 	b.openEditor("Text\n")
 	b.refuses("/pictures", "")
 	b.Eval(`(() => {
@@ -112,8 +113,8 @@ func tryLargePictures(b *consoleBrowser) {
 	b.openEditor("Text\n")
 }
 
-// The page of a campaign has the editor: what is written there, with a picture, is saved by itself, and is in the
-// preview. Nothing is refused by the policy of the page.
+// TestEditorOfACampaignInABrowser checks the editor on the page of a campaign: text with an image is saved
+// automatically and appears in the preview. The page's policy blocks nothing.
 func TestEditorOfACampaignInABrowser(t *testing.T) {
 	browser := browsertest.New(t)
 	d := start(t, nil)

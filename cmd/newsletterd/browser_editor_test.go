@@ -19,14 +19,14 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// editorPage is the page of the editor with a source in it.
+// editorPage returns the page of the editor with a source in it.
 func (p *consolePages) editorPage(t testing.TB, lang, source string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../handlers/console/assets/testdata/editor.html")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A parser drops the first line end in a textarea, and the page has one.
+	// A parser drops the first newline in a textarea, so the page has an extra one.
 	text := strings.NewReplacer("LANG", lang, "SOURCE", html.EscapeString(source)).Replace(string(page))
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,14 +40,15 @@ func (b *consoleBrowser) openEditor(source string) {
 	b.Open(b.editorPage(b, "en", source), chromedp.WaitVisible(".editor-text"))
 }
 
-// source is what the form would send.
+// source returns what the form would send.
 func (b *consoleBrowser) source() string {
 	b.Helper()
 	return b.Eval(`new FormData(document.querySelector("form")).get("source").replaceAll("\r\n", "\n")`)
 }
 
-// Opening a newsletter in the editor changes no octet of it, and typing into a paragraph changes that one
-// alone. What the editor would write of a block means the same to the renderer.
+// TestEditorKeepsNewslettersInABrowser checks that opening a newsletter in the editor changes no byte of it, and that
+// typing into a paragraph only changes that paragraph. What the editor would write for a block means the same to the
+// renderer.
 func TestEditorKeepsNewslettersInABrowser(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/newsletters/*.*")
 	if err != nil || len(files) < 20 {
@@ -67,7 +68,7 @@ func TestEditorKeepsNewslettersInABrowser(t *testing.T) {
 			if got := b.source(); got != source {
 				t.Errorf("what was opened is not what is sent:\n%s", differs(got, source))
 			}
-			if filepath.Ext(file) == ".md" { // JSON is text to the editor
+			if filepath.Ext(file) == ".md" { // the editor treats JSON as text
 				sameMeaning(t, source, b.Eval(`document.querySelector("#source").editor.markdown(true)`))
 			}
 			tryParagraphs(t, b, source)
@@ -76,7 +77,7 @@ func TestEditorKeepsNewslettersInABrowser(t *testing.T) {
 	}
 }
 
-// sameMeaning checks that two sources become the same mail.
+// sameMeaning checks that two sources result in the same email.
 func sameMeaning(t *testing.T, a, b string) {
 	t.Helper()
 	parts := func(source string) string {
@@ -102,7 +103,7 @@ func differs(got, want string) string {
 	return fmt.Sprintf("%d lines, not %d", len(g), len(w))
 }
 
-// tryParagraphs types into paragraphs, and checks that they alone have changed, and not even they once it is undone.
+// tryParagraphs types into paragraphs and checks that only they change, and that undoing restores them.
 func tryParagraphs(t *testing.T, b *consoleBrowser, source string) {
 	t.Helper()
 	const paragraphs = `[...document.querySelectorAll(".editor-text > p:not([class]), .editor-column > p:not([class])")]`
@@ -134,8 +135,8 @@ func tryParagraphs(t *testing.T, b *consoleBrowser, source string) {
 	}
 }
 
-// onlyOneBlock returns what is wrong with a source in one of whose blocks XQZ was typed: all lines before and after
-// that block are as they were.
+// onlyOneBlock returns an error message if typing XQZ into a block of a source changed any line before or after that
+// block.
 func onlyOneBlock(before, after string) string {
 	old, new := strings.Split(before, "\n"), strings.Split(after, "\n")
 	at := 0
@@ -166,7 +167,7 @@ func (b *consoleBrowser) pick(actions ...string) {
 	}
 }
 
-// answer fills the open dialog of the editor, in which the focus is on the first field, and sends it.
+// answer fills in the open dialog of the editor, whose first field has the focus, and submits it.
 func (b *consoleBrowser) answer(fields ...string) {
 	b.Helper()
 	b.Do(chromedp.WaitVisible(".editor-dialog"))
@@ -179,8 +180,8 @@ func (b *consoleBrowser) answer(fields ...string) {
 	b.Do(key("\r"), chromedp.WaitNotPresent(".editor-dialog"))
 }
 
-// enter presses Enter without the sign that a keyboard sends after it, which the editor would take for another one: a
-// browser doesn't send it where a script has done what the key asks for.
+// enter presses Enter without the character that normally follows. The editor would treat that character as another
+// Enter, and a browser doesn't send it if a script has handled the key.
 var enter = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 	for _, kind := range []input.DispatchKeyEventType{"rawKeyDown", "keyUp"} {
 		press := input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13}
@@ -191,7 +192,7 @@ var enter = chromedp.Func(func(ctx context.Context, target *chromedp.Target) err
 	return nil
 })
 
-// settle waits until the editor knows of a selection that the browser has changed.
+// settle waits until the editor has noticed a selection that the browser changed.
 func (b *consoleBrowser) settle() {
 	b.Helper()
 	b.Eval(`new Promise(done => requestAnimationFrame(() => setTimeout(done, 20)))`)
@@ -205,7 +206,8 @@ func (b *consoleBrowser) expectSource(want string) {
 	}
 }
 
-// Who writes in the editor, by keyboard and by its buttons, gets the Markdown that the renderer reads.
+// TestWritingInTheEditorInABrowser writes in the editor by keyboard and with its buttons, and checks that the result is
+// Markdown that the renderer reads.
 func TestWritingInTheEditorInABrowser(t *testing.T) {
 	browser := browsertest.New(t)
 	for name, try := range map[string]func(*consoleBrowser){
@@ -301,7 +303,7 @@ func tryFields(b *consoleBrowser) {
 	b.expectSource("# Hello {{ preferences.first_name | default: \"friend\" }} {{ email }}!\n")
 	b.expect(`document.querySelectorAll(".editor-field")[1].textContent`, "Address")
 	b.Look("editor-fields")
-	// What is typed while a field is chosen stands after it, and End leaves it.
+	// Text typed while a field is selected goes after it, and End leaves it.
 	b.Click(".editor-field")
 	b.settle()
 	b.Do(key("X"))
@@ -341,7 +343,7 @@ func trySource(b *consoleBrowser) {
 	b.pick("source")
 	b.Do(chromedp.WaitVisible(".editor-text"))
 	b.expectSource("One\n\n* two\n\nThree {{ email }}")
-	// A script that puts another text into the textarea has it shown.
+	// The editor shows text that a script puts into the textarea.
 	b.Eval(`(() => {
 		const e = document.querySelector("#source");
 		e.value = "Other";
@@ -372,7 +374,7 @@ func tryToolbar(b *consoleBrowser) {
 	b.Fits("editor")
 }
 
-// What the toolbar puts in is undone by itself, and what is typed next, too.
+// tryUndo checks that an insertion from the toolbar is undone on its own, and so is what is typed next.
 func tryUndo(b *consoleBrowser) {
 	b.openEditor("")
 	b.Do(chromedp.Focus(".editor-text"), chromedp.KeyEvent("Hello "))
@@ -386,7 +388,7 @@ func tryUndo(b *consoleBrowser) {
 	}
 }
 
-// Tab goes through the columns, and then to what stands after them.
+// tryColumns checks that Tab moves through the columns, and then to what follows them.
 func tryColumns(b *consoleBrowser) {
 	b.openEditor("Before\n\n::: columns\n::: column\nLeft\n:::\n::: column\n![A boot](/pictures/1.png)\n\nRight\n:::\n:::\n\nAfter\n")
 	b.Click(".editor-column p")
@@ -408,14 +410,14 @@ func tryColumns(b *consoleBrowser) {
 	b.expect(`document.querySelector(".editor-dialog") === null`, "true")
 }
 
-// Buttons and boxes have the colours of the mail, light and dark, and stand where they stand there.
+// tryLooks checks that buttons and boxes have the colors and positions of the email, light and dark.
 func tryLooks(b *consoleBrowser) {
 	b.openEditor("[Go](https://acme.example){.button}\n\n::: tip\nWarm.\n:::\n")
 	const colours = `[getComputedStyle(document.querySelector(".editor-button > span")).backgroundColor,
 		getComputedStyle(document.querySelector(".editor-callout")).backgroundColor,
 		getComputedStyle(document.querySelector(".editor-button")).textAlign].join()`
 	want := "rgb(36, 87, 214),rgb(238, 240, 250),start"
-	if b.Eval(`matchMedia("(prefers-color-scheme: dark)").matches`) == "true" { // of the part before
+	if b.Eval(`matchMedia("(prefers-color-scheme: dark)").matches`) == "true" { // from the previous part
 		want = "rgb(147, 180, 255),rgb(34, 36, 42),start"
 	}
 	b.expect(colours, want)
@@ -429,7 +431,7 @@ func tryGerman(b *consoleBrowser) {
 	b.expect(`document.querySelector("[data-action=blocks]").title`, "Weitere Blöcke")
 }
 
-// file is a picture of one pixel, as an expression of JavaScript.
+// onePixel is an image of one pixel, and file is a JavaScript expression for its file.
 const (
 	onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	file     = `new File([Uint8Array.from(atob("` + onePixel + `"), c => c.charCodeAt(0))], "boot.png", {type: "image/png"})`
@@ -461,7 +463,7 @@ func tryPictures(b *consoleBrowser) {
 		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
 			bubbles: true, cancelable: true, clipboardData: data}));
 	})()`
-	// One that is refused says why, is sent once, and keeps its place, where the checks find it.
+	// A refused image shows the reason, is sent once, and keeps its place, where the checks find it.
 	const reason = "The JPEG has more than 100 scans."
 	sent, _ := b.count("/pictures")
 	b.refuses("/pictures", reason)
@@ -475,7 +477,7 @@ func tryPictures(b *consoleBrowser) {
 	b.refuses("/pictures", "")
 	b.Click(".editor-figure[data-pending=failed] .button")
 	b.Wait(`document.querySelectorAll(".editor-figure[data-pending='']").length === 2`)
-	// One that can't be sent stays, too.
+	// An image that can't be sent also stays.
 	b.breaks("/pictures", true)
 	b.Eval(paste)
 	b.Wait(`document.querySelector(".editor-figure[data-pending=failed]")`)
@@ -488,7 +490,7 @@ func tryPictures(b *consoleBrowser) {
 	}
 }
 
-// Each sample of testdata/paste is what a program puts on the clipboard, and the Markdown that it becomes.
+// tryPastes pastes each sample of testdata/paste, which has a program's clipboard and the resulting Markdown.
 func tryPastes(b *consoleBrowser) {
 	samples, err := filepath.Glob("../../handlers/console/assets/testdata/paste/*.html")
 	if err != nil || len(samples) < 6 {
@@ -531,7 +533,7 @@ func tryPastes(b *consoleBrowser) {
 	}
 }
 
-// tryLeftPicture drops a picture where one was pasted that stayed on the reader's computer.
+// tryLeftPicture drops an image in the place of a pasted one that is still on the writer's computer.
 func tryLeftPicture(b *consoleBrowser, want string) {
 	b.Helper()
 	b.expect(`document.querySelector(".editor-elsewhere").textContent`,

@@ -10,14 +10,15 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// The dialog of fields offers those that readers have, imported columns too; another one comes with the word that the
-// mail has for those who lack it, unless one was typed.
+// TestFieldsOfReadersInABrowser checks that the dialog of fields offers the subscribers' fields, including imported
+// columns. When another field is chosen, the dialog suggests the fallback that the email already has for it, unless one
+// was typed.
 func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w := newWriter(t)
 	_, err := w.d.store.SetPreferences(t.Context(), w.list.ID, "joan@reader.example",
 		`{"Vorname":"Joan","Ort":"Bonn"}`, now())
 	w.d.Must(err)
-	daemontest.Await(t, "the send side", func() bool { // which the check asks
+	daemontest.Await(t, "the send side", func() bool { // the check asks the send side
 		s, err := w.d.store.Subscriber(t.Context(), w.list.ID, "joan@reader.example")
 		return err == nil && strings.Contains(string(s.Preferences), "Bonn")
 	})
@@ -40,7 +41,7 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 		"Text{{ preferences.Ort | default: \"here\" }}\n")
 	w.Wait(`document.querySelector("#checks").textContent.includes(
 		"“Ort” is blank for 1 of 2 recipients. They see the fallback “here”.")`)
-	// The subject shows fields as the text does. The menu below it puts one where the cursor is; a click changes one.
+	// The subject shows fields like the text. The menu below it inserts one at the cursor; a click changes one.
 	w.Eval(`(s => { s.value = ""; s.dispatchEvent(new Event("input", {bubbles: true})); })(document.querySelector("#f-subject"))`)
 	w.Do(chromedp.Focus(".editor-line"), chromedp.KeyEvent("Dear "))
 	w.Click(".form > .menu > summary", chromedp.WaitVisible(".form > .menu button"))
@@ -59,11 +60,11 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	})
 }
 
-// redDot is a picture of 5 by 5 pixels.
+// redDot is an image of 5 by 5 pixels.
 const redDot = "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg=="
 
-// The dialog of pictures offers those that the tenant has, with their words, and shows the one that is chosen there or
-// from the computer.
+// TestOwnPicturesInABrowser checks that the dialog of images offers the tenant's images with their alt texts, and shows
+// the one that is chosen there or from the computer.
 func TestOwnPicturesInABrowser(t *testing.T) {
 	w := newWriter(t)
 	w.d.seed.TenantID = w.tenant.ID
@@ -89,7 +90,7 @@ func TestOwnPicturesInABrowser(t *testing.T) {
 	w.Wait(shown)
 	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
 	w.Wait(`/^Text\n\n!\[.*\]\(http.*rose.png\)\n$/.test(document.querySelector("#f-source").editor.markdown())`)
-	// What was sent a moment ago is known to the script; later it comes from where the media of the tenant are.
+	// The script knows what was just uploaded; later the image comes from the tenant's media.
 	daemontest.Await(t, "the text is saved", func() bool {
 		return strings.Contains(w.kept(c.ID).Content.Source, "rose.png")
 	})
@@ -100,7 +101,7 @@ func TestOwnPicturesInABrowser(t *testing.T) {
 	w.expect(`document.querySelector(".editor-library button").getAttribute("aria-pressed")`, "true")
 	w.Wait(shown)
 	w.expect(`document.querySelector(".editor-chosen img").src === document.querySelector(".editor-dialog [name=src]").value`, "true")
-	// A picture that isn't there, or that the page may not show, is not shown.
+	// An image is not shown if it doesn't exist or the page's policy blocks it.
 	w.Eval(`document.querySelectorAll(".editor-library button")[1].click()`)
 	w.Wait(`document.querySelector(".editor-chosen").hidden`)
 	w.Eval(`document.querySelector(".editor-library button").click()`)

@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// opensFiles holds that a click at the edge of an area opens the dialog for files, and so does Return on its input.
+// opensFiles checks that a click at the edge of an area opens the file dialog, and so does Return in its input.
 func (b *consoleBrowser) opensFiles(area string) {
 	b.Helper()
 	at := strings.Fields(b.Eval(`(() => {
@@ -37,7 +37,7 @@ func (b *consoleBrowser) opensFiles(area string) {
 	b.expect(`String(window.asked)`, "2")
 }
 
-// newAdmin is newWriter of an administrator.
+// newAdmin is newWriter for an administrator.
 func newAdmin(t *testing.T) *writer {
 	t.Helper()
 	w := newWriter(t)
@@ -46,7 +46,7 @@ func newAdmin(t *testing.T) *writer {
 	return w
 }
 
-// An area for files is a button, too.
+// TestFilesAreChosenInABrowser checks that an area for files is also a button.
 func TestFilesAreChosenInABrowser(t *testing.T) {
 	w := newAdmin(t)
 	for _, path := range []string{"/new-import", "/looks", "/settings/logo"} {
@@ -55,8 +55,8 @@ func TestFilesAreChosenInABrowser(t *testing.T) {
 	}
 }
 
-// The way to the logo keeps what was typed, and Return in a field is no such way. What is wrong has the focus, also
-// where a script sends the form.
+// TestFormsInABrowser checks that the link to the logo keeps what was typed, and that Return in a field doesn't follow
+// it. An invalid field gets the focus, even if a script sends the form.
 func TestFormsInABrowser(t *testing.T) {
 	w := newAdmin(t)
 	w.Open(w.at("/settings"), chromedp.WaitVisible("#f-brand_name"))
@@ -82,7 +82,8 @@ func TestFormsInABrowser(t *testing.T) {
 	w.Look("form-wrong")
 }
 
-// What a form has done is said until the page has changed by itself, and not when it is loaded anew.
+// TestNoticesGoInABrowser checks that the notice of a form stays until the page updates itself, and doesn't return on a
+// reload.
 func TestNoticesGoInABrowser(t *testing.T) {
 	w := newAdmin(t)
 	w.Open(w.at("/settings/domains"), chromedp.WaitVisible("#f-domain"))

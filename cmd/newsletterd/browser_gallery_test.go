@@ -23,7 +23,7 @@ var gallery = []string{
 	"../../testdata/newsletters/03-release-notes-en.md",
 }
 
-// surroundings are what mail programs make of a mail, and how wide they show it.
+// surroundings are the ways in which mail programs change an email, and the width at which they show it.
 var surroundings = []struct {
 	name  string
 	width int
@@ -38,7 +38,7 @@ var surroundings = []struct {
 	{"what Word reads", 640, wordOnly},
 }
 
-// darkened is a page where dark colours are preferred.
+// darkened returns a page as shown with a preference for dark colors.
 func darkened(page string) string {
 	return strings.ReplaceAll(page, "(prefers-color-scheme:dark)", "(min-width:1px)")
 }
@@ -56,7 +56,7 @@ var (
 	officeXML = regexp.MustCompile(`(?s)<xml>.*?</xml>`)
 )
 
-// inverted is a page without style blocks whose colours a mail program has inverted.
+// inverted returns a page without style blocks whose colors a mail program has inverted.
 func inverted(page string) string {
 	return colorOf.ReplaceAllStringFunc(styleBlock.ReplaceAllString(page, ""), func(s string) string {
 		c, _ := core.ParseColor(s)
@@ -64,8 +64,8 @@ func inverted(page string) string {
 	})
 }
 
-// wordOnly is a page as Outlook for Windows reads it: with what stands in conditional comments, without the properties
-// that Word doesn't know, and without room on other elements than cells. A browser lays it out, not Word.
+// wordOnly returns a page as Outlook for Windows reads it: with the contents of conditional comments, without
+// properties that Word doesn't support, and with padding only on cells. A browser still lays it out, not Word.
 func wordOnly(page string) string {
 	page = styleBlock.ReplaceAllString(page, "")
 	page = officeXML.ReplaceAllString(forMSO.ReplaceAllString(page, "$1"), "")
@@ -75,11 +75,12 @@ func wordOnly(page string) string {
 	return altPad.ReplaceAllString(unknown.ReplaceAllString(page, ""), "padding")
 }
 
-// The newsletters of the gallery fit, and GALLERY names the folder in which their pictures are put, for `make gallery`.
+// TestGalleryInABrowser checks that the newsletters of the gallery fit. If GALLERY names a folder, it puts their
+// screenshots there, for `make gallery`.
 func TestGalleryInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	pages := newMailPages(t)
-	top, _ := strconv.Atoi(os.Getenv("GALLERY_TOP")) // pixels that are left out above
+	top, _ := strconv.Atoi(os.Getenv("GALLERY_TOP")) // pixels to cut off at the top
 	for _, file := range gallery {
 		for _, theme := range markup.ThemeNames() {
 			name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))[3:] + "-" + theme

@@ -42,8 +42,8 @@ Until then,
 Lisa
 `
 
-// TestPicturesOfGuideInABrowser puts the pictures of docs/console.md and README.md into the folder that GUIDE names,
-// for `make pictures`: of a shop with some hundred readers.
+// TestPicturesOfGuideInABrowser writes the screenshots for docs/console.md and README.md to the folder that GUIDE
+// names, for `make pictures`. They show a shop with some hundred subscribers.
 func TestPicturesOfGuideInABrowser(t *testing.T) {
 	dir := os.Getenv("GUIDE")
 	if dir == "" {
@@ -78,7 +78,7 @@ func TestPicturesOfGuideInABrowser(t *testing.T) {
 	s.save(dir, "telephone", browsertest.NextToEachOther(phones...))
 }
 
-// save writes a picture of the guide, which is to stay small.
+// save writes a screenshot of the guide. It must stay small.
 func (s *shop) save(dir, name string, p image.Image) {
 	s.Helper()
 	file := s.PNG(p)
@@ -88,7 +88,7 @@ func (s *shop) save(dir, name string, p image.Image) {
 	s.d.Must(os.WriteFile(filepath.Join(dir, "console-"+name+".png"), file, 0o600))
 }
 
-// shop is a tenant with readers, mailings and a draft, whose administrator is signed in.
+// shop is a tenant with subscribers, campaigns and a draft, whose administrator is signed in.
 type shop struct {
 	*browsertest.Browser
 	d      *running
@@ -177,7 +177,7 @@ func shopReaders(n int) (rows []imports.ImportRow) {
 	return rows
 }
 
-// send sends a campaign to the readers, of whom some open it and follow its links, and puts it some days into the past.
+// send sends a campaign to the subscribers, some of whom open it and click, and moves it some days into the past.
 func (s *shop) send(title string, days int) core.Campaign {
 	s.Helper()
 	c := s.d.seed.NewCampaign(s.list, func(f *core.CampaignFields) {
@@ -205,7 +205,7 @@ func (s *shop) send(title string, days int) core.Campaign {
 	return c
 }
 
-// engage has some of the readers open a mailing and follow its links, most of them in the first hours.
+// engage lets some of the subscribers open a campaign and follow its links, most of them in the first hours.
 func (s *shop) engage(j *core.SendJob, sent core.Instant) {
 	s.Helper()
 	links, err := s.d.store.KeepLinks(s.Context(), j.No, []string{
@@ -231,7 +231,7 @@ func (s *shop) engage(j *core.SendJob, sent core.Instant) {
 	s.d.Must(err)
 }
 
-// grow counts the readers of a list for the days before, and those who have left it.
+// grow records a list's subscribers and unsubscribes for the days before.
 func (s *shop) grow(list string, readers, left int) {
 	s.Helper()
 	today := int64(now()) / (24 * time.Hour).Milliseconds()

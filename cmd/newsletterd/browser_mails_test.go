@@ -21,7 +21,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// mailPages serves mails as pages, with a picture of our own in the place of each of theirs.
+// mailPages serves emails as pages, and replaces each of their images with one of ours.
 type mailPages struct {
 	*httptest.Server
 	pages map[string]string // by path
@@ -46,7 +46,7 @@ func newMailPages(t *testing.T) *mailPages {
 	return m
 }
 
-// add serves a mail under a path.
+// add serves an email at a path.
 func (m *mailPages) add(path, page string) {
 	m.pages[path] = pictureAddress.ReplaceAllStringFunc(page, func(tag string) string {
 		parts := pictureAddress.FindStringSubmatch(tag)
@@ -54,7 +54,7 @@ func (m *mailPages) add(path, page string) {
 	})
 }
 
-// landscape draws hills before a sky.
+// landscape draws hills in front of a sky.
 func landscape(n int) image.Image {
 	const w, h = 600, 400
 	skies := [...][2]core.Color{
@@ -81,7 +81,7 @@ func landscape(n int) image.Image {
 	return m
 }
 
-// newsletterPage returns the HTML of a newsletter as a reader gets it, whose preferences are given as JSON.
+// newsletterPage returns the HTML of a newsletter for a reader with the given preferences, in JSON.
 func newsletterPage(t *testing.T, file, theme, preferences string) string {
 	t.Helper()
 	source, err := os.ReadFile(file)
@@ -122,8 +122,8 @@ func newsletterPage(t *testing.T, file, theme, preferences string) string {
 
 var styleBlock = regexp.MustCompile(`(?s)<style>.*?</style>`)
 
-// The long newsletters of testdata fit into the window of a telephone in every theme. Where a mail program drops their
-// style blocks, a telephone of the smallest size scrolls tables of many columns.
+// TestNewslettersInABrowser checks that the long newsletters of testdata fit a phone in every theme. If a mail program
+// drops their style blocks, tables with many columns scroll on the smallest phone.
 func TestNewslettersInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	pages := newMailPages(t)

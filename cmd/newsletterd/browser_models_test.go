@@ -35,13 +35,13 @@ v.addEventListener("seeked", () => { h.textContent = "seeked " + Math.round(v.cu
 v.addEventListener("error", () => { h.textContent = "failed: " + v.error.message; });
 </script>`
 
-// A video tag jumps to the end of a long file: the browser asks for ranges, through a page that adds the token, as an
-// app in front of the daemon would.
+// TestBrowserReadsRangesOfAVideo checks that a video tag can jump to the end of a long file. The browser requests
+// ranges through a page that adds the token, like an app in front of the daemon.
 func TestBrowserReadsRangesOfAVideo(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, nil)
 	u := d.addUser("ann@example.org")
-	// A sound of 300 seconds, silent: 44,100 times 4 bytes a second.
+	// The sound is 300 seconds of silence: 44,100 times 4 bytes a second.
 	const size = 300 * 44100 * 4
 	var file bytes.Buffer
 	file.WriteString("RIFF")
@@ -106,10 +106,11 @@ func TestBrowserReadsRangesOfAVideo(t *testing.T) {
 	}
 }
 
-// whole is a line that does not break.
+// whole is the size of a connection that does not break.
 const whole = 1 << 60
 
-// breakingLine is between a browser and a daemon. It breaks after some bytes of the browser, and is no line then.
+// breakingLine forwards a browser's connection to a daemon. It breaks after some bytes from the browser, and then
+// refuses connections.
 type breakingLine struct {
 	address, to string
 	left        atomic.Int64
@@ -159,8 +160,8 @@ func (l *breakingLine) connect(browser net.Conn) {
 	}
 }
 
-// A model whose line drops in the middle goes on by itself where it stopped, and after a reload when the same file is
-// chosen again. The daemon has each file once, octet by octet.
+// TestUploadThatDropsInABrowser checks that an upload resumes automatically where its connection dropped. After a
+// reload it resumes if the same file is chosen again. The daemon has each file once, byte for byte.
 func TestUploadThatDropsInABrowser(t *testing.T) {
 	line := newBreakingLine(t)
 	line.to = daemontest.FreeAddr(t)
@@ -171,7 +172,7 @@ func TestUploadThatDropsInABrowser(t *testing.T) {
 	for i := range file {
 		file[i] = byte(i * 31 % 251)
 	}
-	// choose puts a file into the form and sends it.
+	// choose selects a file in the form and sends it.
 	choose := func(name string) {
 		w.Eval(fmt.Sprintf(`(() => {
 			const bytes = new Uint8Array(%d);
@@ -189,11 +190,11 @@ func TestUploadThatDropsInABrowser(t *testing.T) {
 		})()`, size, name))
 	}
 	const said = `document.querySelector("form[data-goes-on] [data-fault]").textContent`
-	// drops waits until the line has broken, and the page has said so.
+	// drops waits until the connection has broken and the page shows it.
 	drops := func() {
 		w.Wait(`/^Connection lost\. Retrying in [0-9]+\ss\.$/.test(` + said + `)`)
 	}
-	// arrives looks at the newest model, and at the offsets that the browser sent.
+	// arrives checks the newest model, and the offsets that the browser sent.
 	arrives := func(name string, n int) {
 		line.left.Store(whole)
 		w.Do(chromedp.WaitVisible(`//h1[contains(., "` + name + `")]`))
@@ -219,7 +220,7 @@ func TestUploadThatDropsInABrowser(t *testing.T) {
 	w.Look("upload-dropped")
 	arrives("bracket.stl", 1)
 
-	// The page is loaded anew before it has gone on.
+	// The page is reloaded before the upload has resumed.
 	w.Open(page, chromedp.WaitReady("form[data-goes-on]"))
 	line.left.Store(size / 2)
 	choose("shelf.stl")
@@ -229,7 +230,7 @@ func TestUploadThatDropsInABrowser(t *testing.T) {
 	choose("shelf.stl")
 	arrives("shelf.stl", 2)
 
-	// The answer is lost: the page finds the model that was made.
+	// If the answer is lost, the page finds the model that was created.
 	w.Open(page, chromedp.WaitReady("form[data-goes-on]"))
 	w.Eval(`(() => {
 		const real = XMLHttpRequest.prototype.send;

@@ -14,16 +14,16 @@ import (
 	"newsletterd/core"
 )
 
-// reader is a person with a browser without scripts, and a mailbox.
+// reader is a person with a mailbox and a browser without scripts.
 type reader struct {
 	*browsertest.Browser
 	d     *running
 	email core.Email
 	lang  string
-	words map[string]string // of the pages
+	words map[string]string // texts of the pages
 }
 
-// at takes pictures of a page, which is known by the word of its title, and checks its form, without scripts.
+// at takes screenshots of the page with this title, and checks its form, without scripts.
 func (r *reader) at(name, title string) {
 	r.Helper()
 	r.Do(r.heading(title))
@@ -32,7 +32,7 @@ func (r *reader) at(name, title string) {
 	r.Do(browsertest.Scripts(false))
 }
 
-// heading waits for a page by the word of its title.
+// heading waits for a page by the key of its title.
 func (r *reader) heading(word string) browsertest.Step {
 	title, _, _ := strings.Cut(strings.ReplaceAll(r.words[word], "{{list}}", "{{"), "{{")
 	if r.words[word] == "" {
@@ -41,7 +41,7 @@ func (r *reader) heading(word string) browsertest.Step {
 	return browsertest.Heading(strings.TrimSpace(title))
 }
 
-// stories are languages with what a tenant and a reader bring: short words, and long ones that must not break a page.
+// stories are languages with the texts of a tenant and a reader: short words, and long ones that must not break a page.
 var stories = []struct {
 	lang, list, brand string
 	email             core.Email
@@ -71,8 +71,8 @@ var stories = []struct {
 	},
 }
 
-// A reader subscribes, confirms, changes details, leaves, comes back, and takes the data away and has it erased: with a
-// browser that runs no script, in each language.
+// TestReaderInABrowser lets a reader subscribe, confirm, change details, unsubscribe, resubscribe, export the data and
+// have it erased, in a browser without scripts and in each language.
 func TestReaderInABrowser(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.lang, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestReaderInABrowser(t *testing.T) {
 			r.Click("main button")
 			r.at("confirmed", "confirmed_title")
 
-			// what is not right
+			// Invalid inputs get errors.
 			r.Open(r.d.cfg.Origin()+"/l/"+list.ID, r.heading("subscribe_title"),
 				chromedp.RemoveAttribute("#f-place", "required"),
 				chromedp.SetValue("#email", "bob@example.org"))
@@ -118,7 +118,7 @@ func TestReaderInABrowser(t *testing.T) {
 			r.Do(chromedp.WaitVisible("#fault"))
 			r.at("subscribe-fault", "subscribe_title")
 
-			// the link to one's own data, without any link at hand
+			// The reader requests the link to the preference page without having any link.
 			r.Open(r.d.cfg.Origin() + "/preferences?list=" + list.ID)
 			r.at("ask-link", "ask_title")
 			r.Do(chromedp.SetValue("#email", string(r.email)))
@@ -141,7 +141,7 @@ func TestReaderInABrowser(t *testing.T) {
 			r.Click("form button")
 			r.at("undone", "undone_title")
 
-			// the link of a newsletter to the subscription that it came by
+			// A newsletter's link leads to the subscription that it was sent for.
 			token, err := r.d.keys.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
 				Kind: auth.UnsubscribeMailed, ListID: list.ID, SubscriptionID: r.d.store.SubscriptionID(list.ID, r.email.Key()),
 				Email: r.email, IssuedAt: now(),
@@ -155,7 +155,7 @@ func TestReaderInABrowser(t *testing.T) {
 			r.byRequestedToken(list)
 			r.takeDataAway(list)
 
-			// what leads nowhere
+			// These links lead nowhere.
 			if _, err := r.d.store.UpdateList(r.Context(), list.ID, "test", func(l *core.List) error {
 				return l.Change(core.ListInput{Status: new(core.ListInactive)}, now())
 			}); err != nil {
@@ -174,7 +174,8 @@ func TestReaderInABrowser(t *testing.T) {
 	}
 }
 
-// byRequestedToken is unsubscribed by a stranger who asked for a token, and undoes it by the link in the mail about it.
+// byRequestedToken is unsubscribed by a stranger who requested a token, and undoes that with the link in the email
+// about it.
 func (r *reader) byRequestedToken(list core.List) {
 	r.Helper()
 	token := r.d.Send("POST", "/api/newsletter/unsubscribe-token", map[string]string{

@@ -21,7 +21,7 @@ import (
 	"newsletterd/cmd/newsletterd/oidctest"
 )
 
-// phisher is a site that shows the daemon's pages as its own, and sends on what people type in as if they did so there.
+// phisher returns a site that shows the daemon's pages as its own, and forwards what people type.
 func phisher(t *testing.T, origin string) string {
 	t.Helper()
 	to, err := url.Parse(origin)
@@ -44,8 +44,8 @@ func phisher(t *testing.T, origin string) string {
 	return strings.TrimPrefix(site.URL, "http://127.0.0.1")
 }
 
-// A person adds passkeys in a browser, signs in by what the browser offers, and removes one. Neither a copy nor a site
-// in between signs in.
+// TestBrowserPasskeys adds passkeys in a browser, signs in with them, and removes one. Neither a copied passkey nor a
+// site in the middle can sign in.
 func TestBrowserPasskeys(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, func(c *config.Config) {
@@ -76,7 +76,7 @@ func TestBrowserPasskeys(t *testing.T) {
 	add("Phone")
 	b.Look("passkeys")
 
-	// The login page offers it under the field of the address.
+	// The login page offers the passkey below the address field.
 	b.ForgetCookies()
 	verifier := oauth2.GenerateVerifier()
 	b.Open(rp.Config.AuthCodeURL("s", oauth2.S256ChallengeOption(verifier),
@@ -93,14 +93,14 @@ func TestBrowserPasskeys(t *testing.T) {
 		t.Error(claims)
 	}
 
-	// Another device has a passkey of its own.
+	// Another device has its own passkey.
 	lost := phone.Unplug()
 	laptop := b.NewAuthenticator()
 	add("Laptop")
 	b.ForgetCookies()
 	b.Open(origin+"/login", browsertest.Heading("Welcome"))
 
-	// A copy of the first key, whose counter is lower than what the server has seen.
+	// This copy of the first key has a lower counter than the server has seen.
 	before := *lost[0]
 	kept := laptop.Unplug()
 	phone = b.NewAuthenticator(lost...)
@@ -114,7 +114,8 @@ func TestBrowserPasskeys(t *testing.T) {
 	b.Look("passkey-copied")
 	copied.Unplug()
 
-	// A site in between: on another port, where the authenticator signs, and of another name, where it doesn't.
+	// These are sites in the middle: one on another port, for which the authenticator signs, and one with another name,
+	// for which it doesn't.
 	laptop = b.NewAuthenticator(kept...)
 	port := phisher(t, origin)
 	b.Open("http://localhost"+port+"/login", browsertest.Fault("wasn’t accepted"))
@@ -123,7 +124,7 @@ func TestBrowserPasskeys(t *testing.T) {
 	b.Look("passkey-failed")
 	b.ForgetCookies()
 
-	// One that is removed signs no one in.
+	// A removed passkey can't sign in.
 	b.Open(origin+"/login", browsertest.Heading("Welcome"))
 	b.Open(origin+"/account/passkeys", chromedp.Click(`summary[aria-label="Remove: Laptop"]`))
 	b.Look("passkey-remove")
@@ -132,14 +133,14 @@ func TestBrowserPasskeys(t *testing.T) {
 	b.Open(origin+"/login", browsertest.Fault("wasn’t accepted"))
 	laptop.Unplug()
 
-	// Without scripts there is the password.
+	// Without scripts the page offers the password.
 	b.Open(origin + "/logout")
 	b.Do(browsertest.Scripts(false))
 	signIn()
 }
 
-// A page of another origin can't show the login in a frame. Where a proxy has taken away what forbids it, a passkey
-// that is used in the frame signs no one in.
+// TestBrowserForeignFrame checks that a page of another origin can't show the login in a frame. If a proxy has removed
+// the header that forbids it, a passkey used in the frame doesn't sign in.
 func TestBrowserForeignFrame(t *testing.T) {
 	b := browsertest.New(t)
 	listen := daemontest.FreeAddr(t)
@@ -152,7 +153,7 @@ func TestBrowserForeignFrame(t *testing.T) {
 	b.Open(bare+"/account/passkeys", chromedp.WaitVisible("form[data-passkey]"),
 		chromedp.Click("form[data-passkey] button"), browsertest.Notice("added"))
 	b.ForgetCookies()
-	b.Open(bare+"/login", browsertest.Heading("Welcome")) // it is good where it is not framed
+	b.Open(bare+"/login", browsertest.Heading("Welcome")) // it works outside a frame
 	b.ForgetCookies()
 
 	outer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +162,7 @@ func TestBrowserForeignFrame(t *testing.T) {
 	}))
 	t.Cleanup(outer.Close)
 	_, port, _ := strings.Cut(listen, ":")
-	near := strings.Replace(outer.URL, "127.0.0.1", "localhost", 1) // of the same site: cookies go along
+	near := strings.Replace(outer.URL, "127.0.0.1", "localhost", 1) // same site, so cookies are sent
 	for _, path := range []string{"/login", "/register", "/password/forgot", "/logout"} {
 		page := "http://localhost:" + port + path
 		b.Open(near+"/?page="+page, browsertest.Heading("Outer loaded"))
@@ -170,7 +171,7 @@ func TestBrowserForeignFrame(t *testing.T) {
 		}
 	}
 	b.Open(near+"/?page="+bare+"/login", browsertest.Heading("Outer loaded loaded"))
-	if f := b.Frames()[0]; f.URL != bare+"/login/passkey" { // the passkey was sent, and leads nowhere
+	if f := b.Frames()[0]; f.URL != bare+"/login/passkey" { // the passkey was sent without effect
 		t.Errorf("%+v", f)
 	}
 	phone.Unplug()

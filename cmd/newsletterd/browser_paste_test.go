@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// tryRTF pastes what Word puts on the clipboard for two pictures of which the HTML has no more than the names: they are
-// sent in their order, unless it isn't sure which is which.
+// tryRTF pastes from Word's clipboard two images whose HTML only has file names. The editor sends them in their order,
+// unless it can't match them for sure.
 func tryRTF(b *consoleBrowser) {
 	b.Helper()
 	const once = `{\rtf1{\*\shppict{\pict{\*\picprop{\sp{\sn a}{\sv \{1\}}}}\picw2\pngblip\bliptag7{\*\blipuid 00ff}` + "\n89504e47\n0a" +

@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 )
 
-// The preview shows the whole mail, however long it is, and follows what is written. It shows it as one of the readers
-// gets it, whom a search by address finds, with scripts and without.
+// TestPreviewInABrowser checks that the preview shows the whole email, even a long one, and follows the text. It shows
+// the email for a subscriber found by address, with and without scripts.
 func TestPreviewInABrowser(t *testing.T) {
 	w := newWriter(t)
 	w.d.Must(w.d.store.GrantRole(t.Context(), w.user.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: w.tenant.ID},
@@ -31,7 +31,7 @@ func TestPreviewInABrowser(t *testing.T) {
 	const whole = `(f => f.contentDocument?.body?.textContent.includes("The end.") && f.clientHeight > 2000 &&
 		f.contentDocument.documentElement.scrollHeight <= f.clientHeight && f.contentDocument.documentElement.scrollWidth <= f.clientWidth)`
 	w.Wait(whole + "(" + frame + ")")
-	// The toolbar takes two rows at most, also where the preview of a telephone stands next to the text.
+	// The toolbar has at most two rows, even if the phone preview is next to the text.
 	const toolbar = `document.querySelector(".editor-toolbar").clientHeight < 80`
 	for _, width := range []int64{800, 1101, 1140, 1141, 1180, 1240} {
 		w.Do(chromedp.EmulateViewport(width, 800))
@@ -40,7 +40,7 @@ func TestPreviewInABrowser(t *testing.T) {
 	w.expect(`document.querySelector("iframe.whole").clientWidth >= 320`, "true")
 	w.Click(`label:has(#view-text)`)
 	w.Wait(`(f => f.contentDocument?.body?.textContent.includes("The end.") && f.contentDocument.documentElement.scrollHeight <= f.clientHeight)(document.querySelector("iframe.as-text"))`)
-	// That of a desktop is drawn smaller where the room is narrower than one; what is written keeps its own.
+	// The desktop preview is scaled down if there is less space. The text keeps its size.
 	for _, width := range []int64{1280, 1150, 390} {
 		w.Do(chromedp.EmulateViewport(width, 800), chromedp.Click(`label:has(#view-desktop)`))
 		w.Wait(whole + "(" + frame + ")")
@@ -52,7 +52,7 @@ func TestPreviewInABrowser(t *testing.T) {
 		w.expect(`document.querySelector("#edit").clientWidth >= Math.min(480, innerWidth - 32)`, "true")
 		w.expect(toolbar, "true")
 	}
-	// A shorter text makes a lower frame.
+	// A shorter text shrinks the frame.
 	w.Eval(`(() => { const area = document.querySelector("#f-source"); area.value = "Short {{ preferences.first_name | default: \"friend\" }}\n";
 		area.dispatchEvent(new Event("input", {bubbles: true})); })()`)
 	w.becomes(c.ID, "Short {{ preferences.first_name | default: \"friend\" }}\n")
@@ -68,7 +68,7 @@ func TestPreviewInABrowser(t *testing.T) {
 	w.Wait(`(t => t.includes("Preview as joan@reader.example") && t.includes("Bonn"))(document.querySelector(".as-reader").textContent)`)
 	w.Click(".as-reader a")
 	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short friend") && !document.querySelector(".as-reader")`)
-	// Once one reader alone is meant, the mail is that one's; without a search, no one's.
+	// The preview switches to a subscriber once only one matches. Without a search it shows no subscriber's email.
 	w.Do(chromedp.SendKeys("#f-as", "a"))
 	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short Joan") && !document.querySelector("#readers a")`)
 	w.expect(`document.activeElement.id + document.querySelectorAll(".as-form button").length`, "f-as0")
@@ -88,7 +88,7 @@ func TestPreviewInABrowser(t *testing.T) {
 	}
 }
 
-// A picture that is pasted with its width keeps it, and stands to the left, as in the mail.
+// TestPastedPictureInABrowser checks that an image pasted with a width keeps it, and is aligned left as in the email.
 func TestPastedPictureInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit("Text\n")

@@ -15,7 +15,7 @@ import (
 )
 
 // TestQuickStartInABrowser follows docs/quick-start.md by the names of its buttons, from the link that `serve` prints
-// to the review of the first campaign. The mail server is one of this test.
+// to the review of the first campaign. It uses a mail server of its own.
 func TestQuickStartInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, nil)
@@ -34,7 +34,7 @@ func TestQuickStartInABrowser(t *testing.T) {
 		t.Helper()
 		b.Do(chromedp.SetValue(`[name="`+name+`"]`, value))
 	}
-	mailed := func(part string) (found string) { // the newest email to the reader that holds a text
+	mailed := func(part string) (found string) { // newest email to the reader that contains a text
 		t.Helper()
 		daemontest.Await(t, "an email with "+part, func() bool {
 			for _, m := range relay.Messages() {

@@ -12,8 +12,9 @@ import (
 	"newsletterd/handlers/drafts"
 )
 
-// The report of a mailing that has ended gets new figures by itself, and leaves what a reader has opened and typed. The
-// box for another address of a link shows it to its end, and takes it without its scheme.
+// TestReportInABrowser checks that the report of a finished campaign updates its figures automatically, without closing
+// or clearing what a reader opened and typed. The field for a link's new address shows it in full, and accepts one
+// without a scheme.
 func TestReportInABrowser(t *testing.T) {
 	w := newWriter(t)
 	long := "https://shop.example/" + strings.Repeat("a-long-way/", 25) + "?end=here"
@@ -33,7 +34,7 @@ func TestReportInABrowser(t *testing.T) {
 	w.d.Must(err)
 	clicked := func(seq int64) {
 		t.Helper()
-		later := now().Add(time.Hour) // who clicks at once may be a program
+		later := now().Add(time.Hour) // an immediate click may be automated
 		_, err := w.d.store.AddEngagements(t.Context(), []core.Engagement{
 			{JobNo: j.No, Seq: seq, LinkNo: links[0], At: later, Last: later, Times: 1},
 		})
@@ -68,7 +69,8 @@ func TestReportInABrowser(t *testing.T) {
 	w.Wait(`document.querySelector("#links .link a")?.href.startsWith("https://shop.example/new")`)
 }
 
-// The button of the last page says what the chosen time does, while the email is seen on a phone or a desk.
+// TestChoosingATimeInABrowser checks that the button on the last page describes the chosen time, and that the email is
+// shown for a phone or a desktop meanwhile.
 func TestChoosingATimeInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.d.seed.NewCampaign(w.list)

@@ -14,7 +14,7 @@ import (
 	"newsletterd/core"
 )
 
-// clicks counts the clicks of a test. Choosing from a list takes two.
+// clicks counts the clicks of a test. A choice from a list counts as two.
 type clicks struct {
 	*writer
 	n int
@@ -26,7 +26,7 @@ func (c *clicks) click(selector string, steps ...browsertest.Step) {
 	c.Click(selector, steps...)
 }
 
-// chooses opens a list of choices and takes one.
+// chooses opens a list and chooses a value.
 func (c *clicks) chooses(selector, value string) {
 	c.Helper()
 	c.n += 2
@@ -35,7 +35,7 @@ func (c *clicks) chooses(selector, value string) {
 		document.querySelector("` + selector + `"))`)
 }
 
-// picture keeps a picture of the page where SCREENSHOTS names a folder, and checks that the page is not too wide.
+// picture saves a screenshot of the page if SCREENSHOTS names a folder, and checks that the page is not too wide.
 func (c *clicks) picture(name string, width, height int64) {
 	c.Helper()
 	if over := c.Overflow(width); over > 0 {
@@ -49,8 +49,8 @@ func (c *clicks) picture(name string, width, height int64) {
 	c.Do(chromedp.EmulateViewport(1280, 800))
 }
 
-// A person builds "plan is yearly, joined over 30 days ago" in at most eight clicks, sees the count change, and sends a
-// campaign to it, on a desk and on a phone.
+// TestSegmentsInABrowser builds "plan is yearly, joined over 30 days ago" with at most eight clicks, sees the count
+// change, and sends a campaign to it, on a desktop and on a phone.
 func TestSegmentsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := &clicks{writer: w}
@@ -104,7 +104,7 @@ func TestSegmentsInABrowser(t *testing.T) {
 		t.Errorf("%s, not %s", found[0].Rule, want)
 	}
 
-	// The count follows what is typed, and another operator.
+	// The count updates when the value or the operator changes.
 	w.Do(chromedp.SetValue("#c2 .days", ""), chromedp.SendKeys("#c2 .days", "0"))
 	w.expect(`document.querySelector("#c2 .days").value`, "0")
 	c.chooses("#c2 select[name='c2.op']", "within_days")
@@ -146,7 +146,7 @@ func TestSegmentsInABrowser(t *testing.T) {
 	w.expect(`window.faults.join()`, "")
 }
 
-// A group is added and filled by keyboard, fits a phone, and leads to the people of the segment.
+// TestSegmentGroupsInABrowser adds and fills in a group by keyboard. It fits a phone and links to the segment's people.
 func TestSegmentGroupsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := &clicks{writer: w}

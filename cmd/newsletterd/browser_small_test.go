@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// small are small windows that pages are used in: 1280 pixels at 400 %, and a telephone with its keyboard up and down.
+// small are small windows for pages: 1280 pixels at 400%, and a phone with its keyboard up and down.
 var small = []struct {
 	name          string
 	width, height int64
@@ -19,8 +19,8 @@ var small = []struct {
 	{"telephone", 390, 844},
 }
 
-// unreachable is what hides the element with the focus: "end" where none has it, "seen" where it had it before, empty
-// where nothing hides it.
+// unreachable returns what hides the focused element: "end" if no element has the focus, "seen" if it had it before,
+// and an empty string if nothing hides it.
 const unreachable = `(() => {
 	const e = document.activeElement;
 	if (!e || e === document.body) return "end";
@@ -43,8 +43,8 @@ const unreachable = `(() => {
 	return "";
 })()`
 
-// reach goes through a page by the Tab key, in a small window, and checks that nothing covers what has the focus, and
-// that nothing keeps it.
+// reach moves through a page with the Tab key in a small window. It checks that nothing covers the focused element, and
+// that no element traps the focus.
 func (w *writer) reach(name string) {
 	w.Helper()
 	if over := w.Eval(`document.documentElement.scrollWidth - innerWidth`); over != "0" {
@@ -59,9 +59,9 @@ func (w *writer) reach(name string) {
 			return
 		case "seen":
 			if w.Eval(`/^(date|time)/.test(document.activeElement.type)`) == "true" {
-				continue // the parts of a date
+				continue // parts of a date
 			}
-			// The text takes the Tab key, unless Escape comes before it.
+			// The text area handles Tab itself unless Escape comes first.
 			w.Do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Tab))
 			if again := w.Eval(unreachable); again == "seen" {
 				w.Errorf("%s: the focus is kept by %s", name, w.Eval(`document.activeElement.outerHTML.slice(0, 120)`))
@@ -74,8 +74,8 @@ func (w *writer) reach(name string) {
 	w.Errorf("%s: the Tab key comes to no end", name)
 }
 
-// At 400 % and with a keyboard up, everything on the pages where one writes, sends, imports and signs in can be reached
-// and is seen.
+// TestSmallWindowsInABrowser checks that at 400% and with a keyboard up, everything on the pages for writing, sending,
+// importing and signing in can be reached and seen.
 func TestSmallWindowsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit("Hello\n")
@@ -90,7 +90,7 @@ func TestSmallWindowsInABrowser(t *testing.T) {
 			w.Open(w.at(page), chromedp.WaitVisible("main"))
 			w.reach(fmt.Sprintf("%s, %s", s.name, page))
 		}
-		// What the tabs at the foot have no room for.
+		// This menu holds the tabs that don't fit at the bottom.
 		w.Click(".tabs-bar summary", chromedp.WaitVisible(".tabs-bar details[open] a"))
 		w.Eval(`document.querySelector(".tabs-bar summary").focus()`)
 		w.reach(s.name + ", the menu of tabs")
@@ -103,13 +103,13 @@ func TestSmallWindowsInABrowser(t *testing.T) {
 	}
 }
 
-// On a telephone the buttons that save and send are in reach wherever one is on the page of the editor, and its toolbar
-// is one row whose menus are seen whole. Enter in a line saves, and leads nowhere else.
+// TestEditorOnATelephoneInABrowser checks that the buttons to save and send can be reached everywhere on the editor
+// page of a phone. The toolbar is one row whose menus are visible in full. Enter in a line only saves.
 func TestEditorOnATelephoneInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit(strings.Repeat("A paragraph of a long mail.\n\n", 40))
 	w.Do(chromedp.EmulateViewport(340, 844))
-	w.expect(`document.querySelector(".tabs").clientHeight < 50`, "true") // a line
+	w.expect(`document.querySelector(".tabs").clientHeight < 50`, "true") // one line
 	w.Do(chromedp.EmulateViewport(390, 844))
 	const inReach = `[...document.querySelectorAll(".go .button")].map(b => {
 		const r = b.getBoundingClientRect();

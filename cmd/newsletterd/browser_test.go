@@ -16,7 +16,7 @@ import (
 	"newsletterd/core"
 )
 
-// A person with a browser signs in, agrees, comes back with a code, looks at the own page, and signs out.
+// TestBrowser signs a person in, gives consent, returns with a code, opens the account page, and signs out.
 func TestBrowser(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, nil)
@@ -44,7 +44,7 @@ func TestBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The answer as a form: the browser sends it by itself.
+	// With form_post, the browser sends the answer automatically.
 	b.Open(rp.Config.AuthCodeURL("s2", oauth2.S256ChallengeOption(verifier),
 		oauth2.SetAuthURLParam("response_mode", "form_post")),
 		browsertest.Heading("Relying party /cb"))
@@ -57,7 +57,7 @@ func TestBrowser(t *testing.T) {
 	b.Do(chromedp.Clear("#name"), chromedp.SendKeys("#name", "Ann B.\r"), chromedp.WaitVisible("#done"))
 	b.Look("account-notice")
 
-	// The account gets another address and, by the mail to that, the first one again.
+	// The account changes its address with the link in an email, and then changes it back.
 	for _, email := range []string{"anna@example.org", "ann@example.org"} {
 		b.Open(d.cfg.Origin()+"/account", browsertest.Heading("Your account"),
 			chromedp.Click("details:has(#email) summary"), chromedp.SendKeys("#email", email),
@@ -94,7 +94,7 @@ func TestBrowser(t *testing.T) {
 		b.Look(name)
 	}
 
-	// The link of a mail sets a new password.
+	// The link in an email sets a new password.
 	b.Open(d.cfg.Origin()+"/password/forgot", chromedp.SendKeys("#email", "ann@example.org\r"),
 		browsertest.Heading("Check your inbox"))
 	b.Look("look-into-mail")
@@ -104,8 +104,8 @@ func TestBrowser(t *testing.T) {
 	b.Look("password-set")
 }
 
-// Forms work, too, where the browser doesn't say by Sec-Fetch-Site whose they are: it does so to hosts that it trusts
-// (https and loopback) alone, and older ones never do.
+// TestBrowserOverPlainHTTP checks that forms work without Sec-Fetch-Site. Browsers only send it to trusted hosts (https
+// and loopback), and older ones never do.
 func TestBrowserOverPlainHTTP(t *testing.T) {
 	b := browsertest.New(t, "news.example.org")
 	d := start(t, func(c *config.Config) {

@@ -23,7 +23,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// factorBrowser is a browser, and a daemon whose users sign in by two steps.
+// factorBrowser is a browser, and a daemon whose users sign in with a second factor.
 type factorBrowser struct {
 	*browsertest.Browser
 
@@ -32,10 +32,10 @@ type factorBrowser struct {
 	listen string
 	path   string // of the database
 	key    string // of the authenticator app
-	setBy  string // the code that has set it up
+	setBy  string // code that completed the setup
 }
 
-// serve starts the daemon, or starts it anew, with a value of [auth] second_factor.
+// serve starts or restarts the daemon with a value of [auth] second_factor.
 func (b *factorBrowser) serve(mode string) {
 	b.Helper()
 	if b.d != nil {
@@ -56,7 +56,7 @@ func (b *factorBrowser) later() {
 		DELETE FROM throttle`)()
 }
 
-// password signs in as far as the password leads.
+// password signs in with a password and waits for the next page.
 func (b *factorBrowser) password(email, heading string) {
 	b.Helper()
 	b.ForgetCookies()
@@ -64,20 +64,20 @@ func (b *factorBrowser) password(email, heading string) {
 		chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading(heading))
 }
 
-// app returns what the app shows so many periods from now.
+// app returns the app's code after a number of periods from now.
 func (b *factorBrowser) app(periods time.Duration) string {
 	b.Helper()
 	return authtest.TOTP(b.t, b.key, time.Now().Add(30*time.Second*periods))
 }
 
-// code types a code where one is asked for, and waits for what follows.
+// code enters a code and waits for the result.
 func (b *factorBrowser) code(code string, then browsertest.Step) {
 	b.Helper()
 	b.Submit(chromedp.Clear("#code"), chromedp.SendKeys("#code", code+"\r"))
 	b.Do(then)
 }
 
-// setUp reads the key of an app from the page, has the page take a code of it, and returns the recovery codes.
+// setUp reads the app's key from the page, enters a code, and returns the recovery codes.
 func (b *factorBrowser) setUp() (recovery []string) {
 	b.Helper()
 	b.Do(chromedp.WaitVisible(".qr svg"))
@@ -92,8 +92,8 @@ func (b *factorBrowser) setUp() (recovery []string) {
 	return recovery
 }
 
-// A person sets up an authenticator app in a browser and signs in by it: each code is good once, and those of the
-// periods next to now alone. Wrong ones are counted. Recovery codes are good until they are used up.
+// TestBrowserTwoStep sets up an authenticator app in a browser and signs in with it. Each code works once, and only in
+// the current and the adjacent periods. Wrong codes are counted. Recovery codes work until they are used up.
 func TestBrowserTwoStep(t *testing.T) {
 	b := &factorBrowser{
 		Browser: browsertest.New(t), t: t, listen: daemontest.FreeAddr(t),
@@ -116,22 +116,22 @@ func TestBrowserTwoStep(t *testing.T) {
 
 	b.password("ann@example.org", "Enter your code")
 	b.Look("code")
-	b.Open(b.d.cfg.Origin()+"/account", browsertest.Heading("Sign in")) // the password alone opens nothing
+	b.Open(b.d.cfg.Origin()+"/account", browsertest.Heading("Sign in")) // the password alone isn't enough
 	b.password("ann@example.org", "Enter your code")
 	const wrong = "incorrect or was already used"
 	b.code(b.setBy, browsertest.Fault(wrong))
 	b.Look("code-fault")
 	b.code(b.app(-2), browsertest.Fault(wrong))
-	b.code(b.app(3), browsertest.Fault(wrong)) // of two periods ahead when the next one has begun
+	b.code(b.app(3), browsertest.Fault(wrong)) // two periods ahead when the next one has started
 	used := b.app(1)
 	b.code(used, account)
 	b.password("ann@example.org", "Enter your code")
 	b.code(used, browsertest.Fault(wrong))
-	b.code(b.app(0), browsertest.Fault(wrong)) // of before
+	b.code(b.app(0), browsertest.Fault(wrong)) // used before
 	b.later()
 	b.code(b.app(0), account)
 
-	// Ten wrong codes, nine of them elsewhere, and the right one is not looked at.
+	// After ten wrong codes, nine of them elsewhere, the right one isn't checked.
 	b.password("ann@example.org", "Enter your code")
 	for range 9 {
 		_, err := b.d.store.TryFactor(t.Context(), ann.ID, now())
@@ -149,7 +149,7 @@ func TestBrowserTwoStep(t *testing.T) {
 	b.stepUp(tenant.ID)
 }
 
-// recoveryCodes uses all codes up, and looks at what the pages say.
+// recoveryCodes uses up all codes and checks what the pages say.
 func (b *factorBrowser) recoveryCodes(userID string, codes []string) {
 	b.Helper()
 	account := browsertest.Heading("Your account")
@@ -158,7 +158,7 @@ func (b *factorBrowser) recoveryCodes(userID string, codes []string) {
 	b.password("ann@example.org", "Enter your code")
 	b.code(" "+strings.ToUpper(strings.ReplaceAll(codes[0], "-", " ")), account)
 	left("Recovery codes left: 9")
-	for _, code := range codes[1:9] { // elsewhere
+	for _, code := range codes[1:9] { // in another browser
 		b.d.Must(b.d.auth.CheckCode(b.t.Context(), userID, code, now()))
 	}
 	b.password("ann@example.org", "Enter your code")
@@ -171,7 +171,7 @@ func (b *factorBrowser) recoveryCodes(userID string, codes []string) {
 	b.code(b.app(0), account)
 }
 
-// keptForms has forms sent that ask for a fresh sign-in: they go on after it.
+// keptForms sends forms that need a fresh sign-in, and checks that they continue after it.
 func (b *factorBrowser) keptForms() {
 	b.Helper()
 	twoStep := b.d.cfg.Origin() + "/account/two-step"
@@ -200,7 +200,7 @@ func (b *factorBrowser) keptForms() {
 		}
 	}
 
-	// The same by a passkey.
+	// The same works with a passkey.
 	phone := b.NewAuthenticator()
 	passkeys := b.d.cfg.Origin() + "/account/passkeys"
 	b.Open(passkeys, chromedp.WaitVisible("form[data-passkey]"), chromedp.Click("form[data-passkey] button"),
@@ -215,7 +215,7 @@ func (b *factorBrowser) keptForms() {
 		b.Error(name)
 	}
 
-	// A passkey that another window removes meanwhile: the page says so, and asks for what is left.
+	// If another window removes the passkey meanwhile, the page says so and asks for a remaining factor.
 	b.later()
 	b.Open(passkeys, chromedp.WaitVisible("form[data-passkey]"))
 	storetest.Foreign(b.t, b.path, "DELETE FROM passkey")()
@@ -226,7 +226,7 @@ func (b *factorBrowser) keptForms() {
 	b.code(b.app(0), chromedp.WaitVisible("form[data-passkey]"))
 }
 
-// modes signs persons in under each value of second_factor: one who must not have a factor, and one who must.
+// modes signs in under each value of second_factor: a person who doesn't need a factor, and one who does.
 func (b *factorBrowser) modes(tenant string) {
 	b.Helper()
 	for email, role := range map[core.Email]core.Role{
@@ -253,7 +253,7 @@ func (b *factorBrowser) modes(tenant string) {
 		}
 		if m.demanded != "" {
 			b.password(m.demanded, "Two-factor authentication")
-			b.Open(b.d.cfg.Origin()+"/account", browsertest.Heading("Sign in")) // nothing is open before
+			b.Open(b.d.cfg.Origin()+"/account", browsertest.Heading("Sign in")) // nothing is accessible before
 		}
 	}
 	b.password("op@example.org", "Two-factor authentication")
@@ -265,8 +265,8 @@ func (b *factorBrowser) modes(tenant string) {
 	b.code(b.app(0), browsertest.Heading("Your account"))
 }
 
-// stepUp has a site of the operator export, resume and send a campaign by tokens: those of an old sign-in do none of
-// it, and say what would.
+// stepUp lets a site of the operator export, resume and send a campaign with tokens. Tokens of an old sign-in are
+// refused, with a hint at what helps.
 func (b *factorBrowser) stepUp(tenant string) {
 	b.Helper()
 	list := b.d.seed.NewList(func(in *core.ListInput) { in.TenantID = &tenant })

@@ -22,7 +22,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// writer is a publisher in a browser, on the console of a daemon.
+// writer is a publisher in a browser, in the console of a daemon.
 type writer struct {
 	*consoleBrowser
 	d      *running
@@ -31,7 +31,7 @@ type writer struct {
 	user   core.User
 }
 
-// newWriter starts a daemon with a list of two readers, and signs a publisher in.
+// newWriter starts a daemon with a list of two subscribers, and signs in a publisher.
 func newWriter(t *testing.T) *writer {
 	t.Helper()
 	return newWriterOf(t, nil)
@@ -54,8 +54,7 @@ func newWriterOf(t *testing.T, change func(*config.Config)) *writer {
 	return w
 }
 
-// toServer lets emails go to a mail server that takes all of them: without one, pages warn of it and no campaign is
-// sent.
+// toServer configures a mail server that accepts all emails. Without one, pages show a warning and no campaign is sent.
 func toServer(t *testing.T, cfg *config.Config) {
 	t.Helper()
 	server, err := mailtest.NewServer(mailtest.Script{})
@@ -94,12 +93,12 @@ func (w *writer) edit(source string) core.Campaign {
 	return c
 }
 
-// at is the address of a page of the console.
+// at returns the address of a console page.
 func (w *writer) at(path string) string {
 	return w.d.cfg.Origin() + "/console/" + w.tenant.ID + path
 }
 
-// kept returns what the server has of a campaign.
+// kept returns a campaign as the server has it.
 func (w *writer) kept(id string) core.CampaignFields {
 	w.Helper()
 	c, err := w.d.store.Campaign(w.Context(), id)
@@ -109,7 +108,7 @@ func (w *writer) kept(id string) core.CampaignFields {
 	return fields
 }
 
-// becomes waits until the server has a text of a campaign.
+// becomes waits until the server has a text for a campaign.
 func (w *writer) becomes(id, want string) {
 	w.Helper()
 	for range 200 {
@@ -121,7 +120,7 @@ func (w *writer) becomes(id, want string) {
 	w.Fatalf("the server has\n%q, not\n%q", w.kept(id).Content.Source, want)
 }
 
-// leads waits until the address of the page ends so.
+// leads waits until the page's address ends with end.
 func (w *writer) leads(end string) {
 	w.Helper()
 	for range 200 {
@@ -160,8 +159,8 @@ func (w *writer) toEnd() {
 	w.settle()
 }
 
-// On a telephone on a line that drops while a text is saved, and while a picture is on its way, the server has in the
-// end what was typed, octet by octet, and nothing twice.
+// TestALineThatDropsInABrowser writes on a phone whose connection drops while a text is saved and an image is uploaded.
+// In the end the server has what was typed, byte for byte, and nothing twice.
 func TestALineThatDropsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	w.Do(chromedp.EmulateViewport(390, 844))
@@ -176,7 +175,7 @@ func TestALineThatDropsInABrowser(t *testing.T) {
 	w.SetLine(browsertest.Online)
 	w.becomes(c.ID, "Hello, dear readers of Übersee & more\n")
 	w.Wait(unsavedText + ` === ""`)
-	// The answer to a save is lost: the server has the text, and the page does not know.
+	// The answer to a save is lost: the server has the text, but the page doesn't know.
 	w.Eval(`(() => {
 		const real = window.fetch;
 		window.fetch = async (...all) => {
@@ -200,7 +199,7 @@ func TestALineThatDropsInABrowser(t *testing.T) {
 		g.putImageData(d, 0, 0);
 		window.picture = new File([await new Promise(done => noise.toBlob(done))], "noise.png", {type: "image/png"});
 	})()`)
-	// The line is so slow that the picture is on its way when it breaks, and then there is none.
+	// The connection is so slow that it breaks during the upload. Then the browser is offline.
 	w.SetLine(browsertest.Slow)
 	w.Eval(`(() => {
 		const real = window.fetch;
@@ -236,7 +235,8 @@ func TestALineThatDropsInABrowser(t *testing.T) {
 	}
 }
 
-// Of two people on one campaign the second sees both texts, and neither is lost.
+// TestTwoPeopleOnACampaignInABrowser lets two people edit a campaign. The second one sees both texts, and neither is
+// lost.
 func TestTwoPeopleOnACampaignInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit("Hello\n")
@@ -277,8 +277,8 @@ func TestTwoPeopleOnACampaignInABrowser(t *testing.T) {
 	}
 }
 
-// Clicking twice, going back and clicking again sends once, as long as one of three guards stands, which
-// store.TestGuardsOfSending tries one by one.
+// TestSendingTwiceInABrowser clicks twice, goes back and clicks again. The campaign is sent once as long as one of
+// three guards works. store.TestGuardsOfSending tests them one by one.
 func TestSendingTwiceInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit("Hello\n")
@@ -291,7 +291,7 @@ func TestSendingTwiceInABrowser(t *testing.T) {
 		button.click();
 	})()`)
 	w.Do(browsertest.Heading("May"), chromedp.WaitVisible("#now"))
-	// Back, the browser shows the page as it was, with its button.
+	// After going back, the browser shows the old page with its button.
 	w.Eval(`setTimeout(() => history.back(), 0)`)
 	w.leads("/send")
 	w.Eval(`setTimeout(() => document.querySelector("form[method=post] .button.primary.big").click(), 0)`)
@@ -303,7 +303,8 @@ func TestSendingTwiceInABrowser(t *testing.T) {
 	}
 }
 
-// A session that ends in the middle of writing, and a sign-in that is asked for again before sending, lose no text.
+// TestSignInsThatEndWhileOneWritesInABrowser checks that no text is lost if a session ends while someone writes, or if
+// sending requires a new sign-in.
 func TestSignInsThatEndWhileOneWritesInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit("Hello\n")
@@ -313,13 +314,13 @@ func TestSignInsThatEndWhileOneWritesInABrowser(t *testing.T) {
 	w.ForgetCookies()
 	w.Do(chromedp.KeyEvent(" and after"))
 	w.Wait(`/Sign in again/.test(` + unsavedText + `)`)
-	// In this tab: Save leads to the page to sign in, and back.
+	// In this tab, Save leads to the sign-in page and back.
 	w.Click(`#edit .form-acts > button:not([name])`, chromedp.WaitVisible("#email"))
 	w.Do(chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", daemontest.Password+"\r"),
 		chromedp.WaitVisible(".editor-text"))
 	w.Click("[data-keep-restore]")
 	w.becomes(c.ID, "Hello, before and after\n")
-	// A sign-in that is too old for sending: the page asks, and goes on.
+	// The sign-in is too old for sending: the page asks for a new one and continues.
 	w.older()
 	w.toEnd()
 	w.Do(chromedp.KeyEvent("!"))
@@ -335,14 +336,14 @@ func TestSignInsThatEndWhileOneWritesInABrowser(t *testing.T) {
 	}
 }
 
-// transcript is what a program that reads pages aloud has to say: the elements by role and name in their order, where
-// the Tab key stops, and what is announced.
+// transcript records what a screen reader announces: the elements by role and name in their order, the stops of the Tab
+// key, and announcements.
 type transcript struct {
 	*writer
 	strings.Builder
 }
 
-// announced notes what is said in live regions, across pages.
+// announced records the announcements of live regions, across pages.
 const announced = `addEventListener("DOMContentLoaded", () => {
 	const known = new Map();
 	const look = () => {
@@ -357,7 +358,7 @@ const announced = `addEventListener("DOMContentLoaded", () => {
 	new MutationObserver(look).observe(document.body, {subtree: true, childList: true, characterData: true});
 })`
 
-// stop is the element with the focus, by role and name.
+// stop returns the focused element by role and name.
 const stop = `(() => {
 	const e = document.activeElement;
 	const name = e.getAttribute("aria-label") ?? (e.labels?.length ? e.labels[0].textContent : "") ?? "";
@@ -366,13 +367,13 @@ const stop = `(() => {
 	return role + " " + (name || e.title && !e.textContent && e.title || (e.innerText ?? e.textContent)).trim().replace(/\s+/g, " ").slice(0, 60);
 })()`
 
-// tab presses Tab until it stops at an element, and notes the stops.
+// tab presses Tab until it reaches an element, and records the stops.
 func (r *transcript) tab(want string) {
 	r.Helper()
 	r.stops("Tab", key(kb.Tab), want)
 }
 
-// back presses Shift and Tab until it stops at an element.
+// back presses Shift+Tab until it reaches an element.
 func (r *transcript) back(want string) {
 	r.Helper()
 	r.stops("Shift+Tab", key(kb.Tab, chromedp.ModifierShift), want)
@@ -391,21 +392,21 @@ func (r *transcript) stops(name string, press browsertest.Step, want string) {
 	r.Fatalf("%s never stops at %s:\n%s", name, want, r.String())
 }
 
-// types notes and types a text.
+// types records and types a text.
 func (r *transcript) types(text string) {
 	r.Helper()
 	fmt.Fprintf(r, "types: %s\n", text)
 	r.Do(chromedp.KeyEvent(text))
 }
 
-// press notes and presses a key.
+// press records and presses a key.
 func (r *transcript) press(name, keys string) {
 	r.Helper()
 	fmt.Fprintf(r, "presses: %s\n", name)
 	r.Do(key(keys))
 }
 
-// page notes the elements of the page.
+// page records the elements of the page.
 func (r *transcript) page(title string) {
 	r.Helper()
 	fmt.Fprintf(r, "\n== %s\n", title)
@@ -415,7 +416,7 @@ func (r *transcript) page(title string) {
 	r.heard()
 }
 
-// heard notes what was announced since.
+// heard records the announcements since the last call.
 func (r *transcript) heard() {
 	r.Helper()
 	for line := range strings.Lines(r.Eval(`sessionStorage.said ?? ""`)) {
@@ -424,8 +425,8 @@ func (r *transcript) heard() {
 	r.Eval(`delete sessionStorage.said`)
 }
 
-// A campaign is written, checked and sent by keyboard alone. What a program that reads pages aloud has to say on the
-// way is kept in a file.
+// TestSendingByKeyboardInABrowser writes, checks and sends a campaign by keyboard only. It compares what a screen
+// reader announces with a file.
 func TestSendingByKeyboardInABrowser(t *testing.T) {
 	r := &transcript{writer: newWriter(t)}
 	r.Do(browsertest.OnEachPage(announced))
