@@ -8,21 +8,21 @@ import (
 	"testing"
 )
 
-// Set by `make clients`: the generator of the client in Go, as `go run` names it, and the folder in which npm has put
-// what the client in TypeScript needs.
+// `make clients` sets these variables: the Go client generator in the form that `go run` takes, and the folder in which
+// npm installed the packages for the TypeScript client.
 const (
 	oapiCodegenEnv = "OAPI_CODEGEN"
 	nodeModulesEnv = "NODE_MODULES"
 )
 
-// generatedClient is a folder in which a program on generated clients is made and run.
+// generatedClient is a folder in which a program that uses generated clients is built and run.
 type generatedClient struct {
 	*testing.T
 	dir string
 	env []string
 }
 
-// newGeneratedClient copies the program that testdata/clients has for a language.
+// newGeneratedClient copies the program for a language from testdata/clients.
 func newGeneratedClient(t *testing.T, language, origin, token string) *generatedClient {
 	t.Helper()
 	c := &generatedClient{t, t.TempDir(), append(os.Environ(), "ORIGIN="+origin, "TOKEN="+token, "GOFLAGS=")}
@@ -43,7 +43,7 @@ func (c *generatedClient) run(name string, args ...string) string {
 	return string(out)
 }
 
-// document writes a document of the program into the folder.
+// document writes an OpenAPI document of the daemon into the folder.
 func (c *generatedClient) document(d *running, name string) {
 	c.Helper()
 	if err := os.WriteFile(filepath.Join(c.dir, name+".json"), d.handler.Document(name), 0o600); err != nil {
@@ -51,7 +51,8 @@ func (c *generatedClient) document(d *running, name string) {
 	}
 }
 
-// Programs on clients that widely used generators make of the OpenAPI documents compile, and their calls work.
+// TestGeneratedClients generates clients from the OpenAPI documents with widely used generators. Programs that use them
+// compile, and their calls work.
 func TestGeneratedClients(t *testing.T) {
 	if os.Getenv(oapiCodegenEnv) == "" {
 		t.Skip("SKIPPED: `make clients` runs it")

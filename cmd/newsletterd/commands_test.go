@@ -11,8 +11,8 @@ import (
 	"newsletterd/handlers"
 )
 
-// TestEachCommandHasAnOperation: docs/reference.md names for each command of admin, and for those that look at the
-// daemon, an operation that there is, or says why there is none.
+// TestEachCommandHasAnOperation checks that docs/reference.md names an existing operation for each command of admin and
+// each command about the daemon, or says why there is none.
 func TestEachCommandHasAnOperation(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference.md")
 	if err != nil {

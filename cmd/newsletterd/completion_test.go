@@ -8,7 +8,7 @@ import (
 	"newsletterd/cmd/newsletterd/cli"
 )
 
-// shell runs a script where the shell is installed.
+// shell runs a script if the shell is installed.
 func shell(t *testing.T, name, script string) string {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -23,7 +23,7 @@ func shell(t *testing.T, name, script string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// printed returns what a command of the program prints.
+// printed returns the output of a command.
 func printed(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs strings.Builder
@@ -40,7 +40,7 @@ func TestBashCompletion(t *testing.T) {
 		"newsletterd --config x.toml admin tenant create --doma": "--domain",
 		"newsletterd backup --js":                                "--json",
 		"newsletterd completion ":                                "bash fish zsh",
-		"newsletterd backup --to /etc/host":                      "/etc/host", // a file: whatever begins so
+		"newsletterd backup --to /etc/host":                      "/etc/host", // a file with this prefix
 		"newsletterd admin list create --tenant ":                "",
 	} {
 		got := shell(t, "bash", script+"\nCOMP_WORDS=("+strings.TrimSpace(line)+")\n[[ '"+line+
@@ -77,7 +77,7 @@ func TestFishCompletion(t *testing.T) {
 	}
 }
 
-// Every command and flag stands in the manual page, and groff finds no fault in it.
+// TestManual checks that the manual page has every command and flag, and that groff reports no errors in it.
 func TestManual(t *testing.T) {
 	page := printed(t, "man")
 	roff := strings.NewReplacer("-", `\-`)

@@ -16,7 +16,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// wires is a listener to which a test dials from any address.
+// wires is a listener to which a test can connect from any address.
 type wires chan net.Conn
 
 func (w wires) Accept() (net.Conn, error) {
@@ -39,8 +39,8 @@ func (w wire) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(w.from, 40000))
 }
 
-// serveWires serves with a bound on connections, and returns a function that dials from an address and reports whether
-// it was served.
+// serveWires serves with a limit on connections. It returns a function that connects from an address and reports
+// whether the connection was served.
 func serveWires(t *testing.T, c *connections) (dial func(from string) (net.Conn, bool)) {
 	l := make(wires)
 	server := &http.Server{ConnState: c.state, Handler: http.NotFoundHandler()}
@@ -71,8 +71,8 @@ func serveWires(t *testing.T, c *connections) (dial func(from string) (net.Conn,
 	}
 }
 
-// TestConnectionsOfOneAddress: one address has so many connections and no more, whatever it does with them, and others
-// have theirs.
+// TestConnectionsOfOneAddress checks that an address has a limited number of connections, whatever it does with them,
+// and that this doesn't affect others.
 func TestConnectionsOfOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newConnections(1000)
@@ -89,11 +89,11 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 			{"192.0.2.1", true},
 			{"192.0.2.1", true},
 			{"192.0.2.1", false},
-			{"::ffff:192.0.2.1", false}, // the same, on a listener for both
+			{"::ffff:192.0.2.1", false}, // the same address on a dual-stack listener
 			{"192.0.2.2", true},
 			{"2001:db8::1", true},
 			{"2001:db8::2", true},
-			{"2001:db8::3:0:0:1", false}, // a customer has the whole /64
+			{"2001:db8::3:0:0:1", false}, // the whole /64 belongs to one customer
 			{"2001:db8:0:1::1", true},
 			{"127.0.0.1", true},
 			{"127.0.0.1", true},
@@ -101,7 +101,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 			{"::1", true},
 			{"::1", true},
 			{"::1", true},
-			{"10.1.2.3", true}, // a proxy, who speaks for many
+			{"10.1.2.3", true}, // a proxy for many clients
 			{"10.1.2.3", true},
 			{"::ffff:10.1.2.3", true},
 			{"192.0.2.9", true},
@@ -120,7 +120,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 		}
 		last.Close()
 		synctest.Wait()
-		for _, want := range []bool{true, false} { // one place is free again
+		for _, want := range []bool{true, false} { // one connection is free again
 			if _, served := dial("192.0.2.9"); served != want {
 				t.Errorf("after one was closed: served %v", served)
 			}
@@ -132,7 +132,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	})
 }
 
-// TestConnectionsThatMakeRoom: one that was closed to make room for others is no longer counted for its address.
+// TestConnectionsThatMakeRoom checks that a connection closed to make room no longer counts for its address.
 func TestConnectionsThatMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newConnections(3)
@@ -155,7 +155,7 @@ func TestConnectionsThatMakeRoom(t *testing.T) {
 	})
 }
 
-// TestConfiguredConnections: the bound for one address shrinks with the whole, and 0 is none.
+// TestConfiguredConnections checks that the limit per address shrinks with the total, and that 0 means no limit.
 func TestConfiguredConnections(t *testing.T) {
 	var said strings.Builder
 	log := slog.New(slog.NewTextHandler(&said, nil))

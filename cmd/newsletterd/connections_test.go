@@ -19,8 +19,8 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// TestConnectionsAreBounded fills the daemon with connections: beyond the bound the one that has waited longest for a
-// next request goes, and while all are at work a new one waits until one is done.
+// TestConnectionsAreBounded fills the daemon with connections. Beyond the limit the one that has been idle longest is
+// closed. While all are busy, a new one waits until one is done.
 func TestConnectionsAreBounded(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			idleAre := func(want int) { // wait for their next request
+			idleAre := func(want int) { // idle connections
 				daemontest.Await(t, fmt.Sprint(want, " idle connections"), func() bool {
 					r.clients.mu.Lock()
 					defer r.clients.mu.Unlock()
@@ -70,7 +70,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 				t.Errorf("the connection that waited longest: %v", err)
 			}
 
-			// All are at work: one more waits, and has its turn when one of them is done.
+			// All are busy: one more waits until one of them is done.
 			const begin = "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
 				"application/json\r\nContent-Length: 2\r\n\r\n{"
 			busy := idle[2:]
@@ -83,7 +83,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			late := make(chan error, 1)
 			go func() {
 				c := dial()
-				_, err := io.WriteString(c, whole) // by TLS it waits here
+				_, err := io.WriteString(c, whole) // with TLS the wait is here
 				if err == nil {
 					_, err = http.ReadResponse(bufio.NewReader(c), nil)
 				}
@@ -92,7 +92,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			select {
 			case err := <-late:
 				t.Errorf("served beyond the bound: %v", err)
-			case <-time.After(50 * time.Millisecond): // long enough to be served where nothing bounds it
+			case <-time.After(50 * time.Millisecond): // long enough to be served without a limit
 			}
 			ask(busy[0], "}")
 			readAnswer(t, busy[0])
@@ -106,7 +106,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// readAnswer reads one answer, whatever it is.
+// readAnswer reads any answer.
 func readAnswer(t *testing.T, c net.Conn) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
@@ -118,7 +118,7 @@ func readAnswer(t *testing.T, c net.Conn) {
 	res.Body.Close()
 }
 
-// TestFilesBoundConnections: whatever is configured, files are left for the database and the relay.
+// TestFilesBoundConnections checks that any configuration leaves files for the database and the relay.
 func TestFilesBoundConnections(t *testing.T) {
 	var said strings.Builder
 	log := slog.New(slog.NewTextHandler(&said, nil))

@@ -11,8 +11,8 @@ import (
 
 var label = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 
-// TestQuickStartNamesLabels looks for each label that the quick start tells the reader to choose among the texts of the
-// console and of the pages, so that a label that is renamed there is renamed here.
+// TestQuickStartNamesLabels checks that each label in the quick start exists in the texts of the console and the pages.
+// So a renamed label has to be renamed in the quick start as well.
 func TestQuickStartNamesLabels(t *testing.T) {
 	shown := map[string]bool{}
 	add := func(file string, each func(key, value string)) {

@@ -20,7 +20,7 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// guides are the pages whose commands TestGuides runs. Those of the API continue in the terminal of developers.md.
+// guides are the pages whose commands TestGuides runs. The API guides continue in the terminal of developers.md.
 var (
 	guides = []string{
 		"quick-start.md", "writing.md", "tenant.md", "backup.md", "configuration.md", "mail.md", "import.md", "oidc.md",
@@ -32,8 +32,8 @@ var (
 	}
 )
 
-// TestGuides runs the commands that the guides show, as a reader would copy them: all blocks marked sh, in one shell,
-// from top to bottom, next to a daemon on the defaults. An HTTP status of 400 and above ends the shell with an error.
+// TestGuides runs the commands of the guides as a reader would copy them: all blocks marked sh, in one shell, from top
+// to bottom, with a daemon on the defaults. An HTTP status of 400 or higher ends the shell with an error.
 func TestGuides(t *testing.T) {
 	daemontest.Parallel(t)
 	tools(t, "bash", "curl", "jq", "openssl")
@@ -62,7 +62,7 @@ func TestGuides(t *testing.T) {
 	}
 }
 
-// TestGuidesOfTheAPIAreRun finds a guide of the API whose commands no test runs.
+// TestGuidesOfTheAPIAreRun fails if no test runs the commands of an API guide.
 func TestGuidesOfTheAPIAreRun(t *testing.T) {
 	found, err := filepath.Glob("../../docs/api-*.md")
 	if err != nil || len(found) == 0 {
@@ -75,7 +75,7 @@ func TestGuidesOfTheAPIAreRun(t *testing.T) {
 	}
 }
 
-// signIn is what a browser does in step 7 of developers.md, with the app of its step 5.
+// signIn does what a browser does in step 7 of developers.md, with the app of its step 5.
 const signIn = `
 page() { command curl --fail-with-body -sS -L -b cookies -c cookies -H "Origin: http://127.0.0.1:8080" "$@"; }
 field() { sed -n "s/.*name=\"$1\" value=\"\([^\"]*\)\".*/\1/p" "$2" | head -n 1 |
@@ -89,7 +89,7 @@ grep "Hello you@example.org" app.html || { cat app.html app.log; exit 1; }
 grep "event: webhook.test" app.log
 `
 
-// tools skips a test on a machine without these programs.
+// tools skips a test if these programs are missing.
 func tools(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -99,7 +99,7 @@ func tools(t *testing.T, names ...string) {
 	}
 }
 
-// guide is the text of a page in docs.
+// guide returns the text of a page in docs.
 func guide(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../docs", name))
@@ -109,7 +109,7 @@ func guide(t *testing.T, name string) string {
 	return string(text)
 }
 
-// commandsOf are the lines of a Markdown text's blocks marked sh.
+// commandsOf returns the lines in the blocks marked sh of a Markdown text.
 func commandsOf(text string) string {
 	var script strings.Builder
 	within := false
@@ -128,7 +128,7 @@ func commandsOf(text string) string {
 	return script.String()
 }
 
-// runGuide runs commands next to a daemon; both have these variables of the environment.
+// runGuide runs commands with a daemon. Both have these environment variables.
 func runGuide(t *testing.T, script string, env ...string) {
 	dir, addr, app := t.TempDir(), daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	environment := append(programIn(t, dir), "NEWSLETTERD_SERVER_LISTEN="+addr,
@@ -164,7 +164,7 @@ curl() { command curl --fail-with-body -sS "$@"; }
 `
 	_, port, _ := net.SplitHostPort(app)
 	ctx := t.Context()
-	if end, ok := t.Deadline(); ok { // a guide that waits for what doesn't come shows how far it got
+	if end, ok := t.Deadline(); ok { // a guide that hangs shows how far it got
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadline(ctx, end.Add(-5*time.Second))
 		defer stop()
@@ -182,8 +182,8 @@ curl() { command curl --fail-with-body -sS "$@"; }
 	}
 }
 
-// TestWebhooksGuide runs the commands of docs/webhooks.md with the list of the quick start, and a receiver in place of
-// the one that the guide names.
+// TestWebhooksGuide runs the commands of docs/webhooks.md with the list of the quick start, and a local receiver
+// instead of the one in the guide.
 func TestWebhooksGuide(t *testing.T) {
 	daemontest.Parallel(t)
 	text, err := os.ReadFile("../../docs/webhooks.md")
@@ -212,7 +212,7 @@ TOKEN=$(newsletterd admin token create --user you@example.org)
 	}
 }
 
-// TestAvailabilityGuide runs the commands of docs/availability.md next to a daemon with a replica in a folder.
+// TestAvailabilityGuide runs the commands of docs/availability.md with a daemon that has a replica in a folder.
 func TestAvailabilityGuide(t *testing.T) {
 	daemontest.Parallel(t)
 	text, err := os.ReadFile("../../docs/availability.md")
@@ -235,7 +235,7 @@ var (
 	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
-// sections are the anchors of a page's headings, as GitHub and GitLab make them.
+// sections returns the anchors of a page's headings in the form that GitHub and GitLab use.
 func sections(page string) map[string]bool {
 	all := map[string]bool{}
 	for _, h := range headline.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
@@ -244,7 +244,7 @@ func sections(page string) map[string]bool {
 	return all
 }
 
-// TestLinksOfGuides opens each file that README and the guides link to, and looks for each section.
+// TestLinksOfGuides checks that each file and section exists that README and the guides link to.
 func TestLinksOfGuides(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) == 0 {
@@ -264,7 +264,7 @@ func TestLinksOfGuides(t *testing.T) {
 			target := text
 			if found[1] != "" {
 				if target, err = os.ReadFile(filepath.Join(filepath.Dir(page), found[1])); err != nil {
-					continue // told above
+					continue // reported above
 				}
 			}
 			if strings.HasSuffix(found[1], ".md") || found[1] == "" {
@@ -276,7 +276,7 @@ func TestLinksOfGuides(t *testing.T) {
 	}
 }
 
-// TestIndexOfDecisions checks that the index lists each decision record in one area, and nothing that does not exist.
+// TestIndexOfDecisions checks that the index lists each decision record in one area, and no missing ones.
 func TestIndexOfDecisions(t *testing.T) {
 	text, err := os.ReadFile("../../docs/decisions/README.md")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// replicaFindings are what doctor says of the replica, as the daemon does or as a command.
+// replicaFindings returns doctor's findings about the replica, from the daemon or from a command.
 func (k *drilled) replicaFindings(t *testing.T, daemon bool) []core.Finding {
 	t.Helper()
 	d := &doctor{ctx: t.Context(), cfg: k.drill.cfg, store: k.store, runs: true, daemon: daemon, env: k.drill.env}
@@ -22,7 +22,8 @@ func (k *drilled) replicaFindings(t *testing.T, daemon bool) []core.Finding {
 	return d.all
 }
 
-// wantFinding fails where there is no such finding. An empty level is any: it depends on how fast the computer is.
+// wantFinding fails the test if there is no such finding. An empty level matches any, because it depends on the speed
+// of the computer.
 func wantFinding(t *testing.T, all []core.Finding, check, level, text string) {
 	t.Helper()
 	if !slices.ContainsFunc(all, func(f core.Finding) bool {
@@ -125,7 +126,7 @@ func TestStatusOfTheReplica(t *testing.T) {
 	seen("not reachable")
 }
 
-// Each figure that the guide names is there, with its value.
+// TestMetricsOfTheReplica checks that each metric in the guide exists with its value.
 func TestMetricsOfTheReplica(t *testing.T) {
 	t.Parallel()
 	k := newDrilled(t)

@@ -38,7 +38,7 @@ func examined(t *testing.T, config string, args ...string) (all []core.Finding, 
 	return all, code
 }
 
-// found is the level of the findings of a check, or of those that say a text.
+// found returns the level of the findings of a check, or of those that contain a text.
 func found(t *testing.T, all []core.Finding, check, level, text string) {
 	t.Helper()
 	for _, f := range all {
@@ -139,7 +139,8 @@ func TestDoctor(t *testing.T) {
 	found(t, all, "configuration", core.LevelFault, "server.lisen")
 }
 
-// A private address that asks for subscriptions is a proxy that is not trusted, or a site that sends no token.
+// TestDoctorFindsProxies checks that a private address that requests subscriptions is reported as a proxy that is not
+// trusted, or as a site that sends no token.
 func TestDoctorFindsProxies(t *testing.T) {
 	db := storetest.Open(t)
 	name := "Acme"
@@ -167,7 +168,7 @@ func TestDoctorFindsProxies(t *testing.T) {
 		url     string
 		trusted []string
 		limit   int
-		want    string // the address that is found
+		want    string // address in the finding
 	}{
 		{"https://news.example.org", nil, 60, "127.0.0.1"},
 		{"https://news.example.org", []string{"127.0.0.1"}, 60, "10.1.2.3"},
@@ -262,7 +263,7 @@ func TestDoctorDNS(t *testing.T) {
 }
 
 func TestSendCeiling(t *testing.T) {
-	// What was measured, within a quarter.
+	// The results are within 25% of the measurements.
 	for _, m := range []struct {
 		window int
 		fsync  time.Duration

@@ -14,7 +14,8 @@ import (
 	"newsletterd/worker"
 )
 
-// What a receiver refuses for good is a dead letter: the command shows it with the reason, and sends it again.
+// TestDeadLettersByCommand checks that an event that a receiver refuses permanently becomes a dead letter. The command
+// shows it with the reason and sends it again.
 func TestDeadLettersByCommand(t *testing.T) {
 	daemontest.Parallel(t)
 	l := daemontest.NewReceiver(t)
@@ -29,13 +30,13 @@ func TestDeadLettersByCommand(t *testing.T) {
 		State     string
 		LastError string `json:"last_error"`
 	}
-	for len(dead) < 2 { // the answer is there before it is written down
+	for len(dead) < 2 { // the answer comes before the record
 		c.command(0, &dead, "admin", "outbox", "list", "--state", "dead")
 	}
 	if dead[0].State != "dead" || dead[0].LastError != "HTTP 422" {
 		t.Errorf("%+v", dead)
 	}
-	// as a script takes it from the list
+	// A script takes the ID from the list in this form.
 	c.command(0, &dead[1], "admin", "outbox", "show", "--id", strconv.FormatInt(dead[1].ID, 10))
 	l.Say(http.StatusOK)
 	var n struct{ Retried int }
@@ -48,7 +49,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 	}
 }
 
-// Who bounced on one list alone is listed without the list, too.
+// TestBouncesAreListed checks that someone who bounced on only one list is also listed without --list.
 func TestBouncesAreListed(t *testing.T) {
 	daemontest.Parallel(t)
 	c := start(t, func(*config.Config) {})
@@ -81,8 +82,8 @@ func TestBouncesAreListed(t *testing.T) {
 	}
 }
 
-// A tenant's own receiver hears events, through the guard: an address that is not public only by its exact host and
-// port, and never by a redirect.
+// TestEndpointByCommand checks that a tenant's webhook endpoint receives events through the guard. An address that is
+// not public must be allowed by its exact host and port, and redirects are not followed.
 func TestEndpointByCommand(t *testing.T) {
 	daemontest.Parallel(t)
 	l := daemontest.NewReceiver(t)
@@ -125,7 +126,7 @@ func TestEndpointByCommand(t *testing.T) {
 		t.Errorf("%d came", got)
 	}
 	var attempts []core.EndpointAttempt
-	for len(attempts) < 2 { // the newest first; the other is the test
+	for len(attempts) < 2 { // newest first; the other is the test
 		c.command(0, &attempts, "admin", "webhook-endpoint", "log", "--id", hook.ID)
 	}
 	if a := attempts[0]; a.Outcome != "delivered" || a.Status != 200 {
@@ -133,9 +134,9 @@ func TestEndpointByCommand(t *testing.T) {
 	}
 }
 
-// TestEndpointsByHTTP: a test that is asked for over HTTP passes the guard as deliveries do: it goes where the operator
-// lets it go and nowhere else inside, also for an endpoint that was made while more was allowed; redirects are not
-// followed, and the answer's text is cut.
+// TestEndpointsByHTTP checks that a test requested over HTTP passes the same guard as deliveries. It reaches only the
+// non-public addresses that the operator allows, even for an endpoint created while more were allowed. Redirects are
+// not followed, and the answer's text is cut.
 func TestEndpointsByHTTP(t *testing.T) {
 	daemontest.Parallel(t)
 	l, inside := daemontest.NewReceiver(t), daemontest.NewReceiver(t)

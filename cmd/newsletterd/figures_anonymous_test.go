@@ -24,25 +24,25 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// anonymousCase is a request that anyone may send. In place of %d each has another number, in place of LIST the list.
+// anonymousCase is a request that anyone can send. Each request has a different number for %d, and the list for LIST.
 type anonymousCase struct {
-	route  string // its row in the table
+	route  string // its row in the table of routes
 	path   func(anyone) string
 	form   url.Values // of a POST
 	json   string     // of a POST
 	header map[string]string
-	name   string // what is special; empty: nothing
+	name   string // special property; empty: none
 }
 
-// anyone has what the paths of anonymous requests name.
+// anyone holds the values for the paths of anonymous requests.
 type anyone struct {
 	list, client, click, pixel, view, leave, manage, undo, confirm, picture string
 }
 
 func at(path string) func(anyone) string { return func(anyone) string { return path } }
 
-// anonymousGets are the GET requests that anyone may send, at least one for each route. A token that is not known is
-// "x": what one is good for costs more, and is here wherever a link of a mail has it.
+// anonymousGets returns the GET requests that anyone can send, at least one per route. An unknown token is "x". Because
+// valid tokens cost more, each link in emails has a request with a valid one.
 func anonymousGets() (all []anonymousCase) {
 	get := func(route string, path func(anyone) string, name ...string) {
 		all = append(all, anonymousCase{route: route, path: path, name: strings.Join(name, "")})
@@ -95,8 +95,8 @@ func anonymousGets() (all []anonymousCase) {
 	return all
 }
 
-// anonymousPosts are POST requests that anyone may send and that may leave something behind, each with an address or a
-// name that is new.
+// anonymousPosts returns POST requests that anyone can send and that may store something, each with a new address or
+// name.
 func anonymousPosts() []anonymousCase {
 	const email = "new%d@user.example"
 	post := func(path, json string, form ...string) anonymousCase {
@@ -131,7 +131,7 @@ func anonymousPosts() []anonymousCase {
 	}
 }
 
-// Each public GET of the table has a row in the figures.
+// TestAnonymousFiguresAreComplete checks that each public GET route has a request here.
 func TestAnonymousFiguresAreComplete(t *testing.T) {
 	h, err := handlers.New(handlers.Options{})
 	if err != nil {
@@ -148,8 +148,8 @@ func TestAnonymousFiguresAreComplete(t *testing.T) {
 	}
 }
 
-// TestFiguresOfAnonymous measures the CPU, bytes and rows that each request costs which anyone may send: on a daemon of
-// its own, as the difference before and after many of them. A GET may cost 5 ms.
+// TestFiguresOfAnonymous measures the CPU time, bytes and rows of each request that anyone can send: on a separate
+// daemon, as the difference before and after many requests. A GET may take 5 ms.
 func TestFiguresOfAnonymous(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench-pages")
@@ -174,7 +174,7 @@ func TestFiguresOfAnonymous(t *testing.T) {
 	p.Stop()
 }
 
-// anonymousRecords makes what the requests ask for.
+// anonymousRecords creates the records that the requests need.
 func anonymousRecords(s *storetest.Seeder) (a anyone) {
 	manyIssues(s, 40)
 	l := s.NewList(func(in *core.ListInput) { in.Name = new("Weekly") })
@@ -215,7 +215,7 @@ func anonymousRecords(s *storetest.Seeder) (a anyone) {
 	return a
 }
 
-// measureAnonymous prints what one of many equal requests costs, after one that may prepare something.
+// measureAnonymous prints the cost of one of many equal requests, after a first one for warming up.
 func measureAnonymous(p *daemontest.Process, method string, c *anonymousCase, a anyone) time.Duration {
 	const enough, fewest, many = 250 * time.Millisecond, 200, 1000
 	conn := p.Dial()
@@ -224,7 +224,7 @@ func measureAnonymous(p *daemontest.Process, method string, c *anonymousCase, a 
 	send := func() {
 		sent++
 		s, body, err := conn.Do(c.request(p, method, a, sent))
-		if err != nil { // the answer has ended the connection
+		if err != nil { // the answer has closed the connection
 			conn.Close()
 			conn = p.Dial()
 			s, body, err = conn.Do(c.request(p, method, a, sent))
@@ -248,10 +248,10 @@ func measureAnonymous(p *daemontest.Process, method string, c *anonymousCase, a 
 	return cpu
 }
 
-// keptBytes asks for the bytes of the database that hold something.
+// keptBytes queries the size of the database without its free pages.
 const keptBytes = `SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
 
-// countRows returns how many rows all tables hold.
+// countRows returns the number of rows in all tables.
 func countRows(p *daemontest.Process) (n int) {
 	for _, digest := range p.Rows() {
 		rows := 0
@@ -261,7 +261,7 @@ func countRows(p *daemontest.Process) (n int) {
 	return n
 }
 
-// request returns the bytes of the n-th request, which comes from an address of its own.
+// request returns the bytes of the n-th request. Each comes from a different address.
 func (c *anonymousCase) request(p *daemontest.Process, method string, a anyone, n int) []byte {
 	p.Helper()
 	numbered := func(s string) string {

@@ -15,7 +15,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestFiguresOfArchives takes the pages and the feed of a public archive of 1,000 issues, each of 10 KB of Markdown.
+// TestFiguresOfArchives measures the pages and the feed of a public archive of 1,000 issues with 10 KB of Markdown
+// each.
 func TestFiguresOfArchives(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench-pages")
@@ -54,7 +55,7 @@ func TestFiguresOfArchives(t *testing.T) {
 	f.Stop()
 }
 
-// manyIssues makes a list with an archive of n issues, /a/garden/.
+// manyIssues creates a list with an archive of n issues, /a/garden/.
 func manyIssues(s *storetest.Seeder, n int) {
 	l := s.NewList(func(in *core.ListInput) { in.Archive, in.Slug = new(true), new("garden") })
 	s.Readers(l, 1)

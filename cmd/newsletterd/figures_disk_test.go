@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest/slowdisk"
 )
 
-// TestFiguresOfDisks prints what window and disk allow together: the database lies in memory, where a sync costs
-// nothing, and a process of the test binary alone makes each take longer.
+// TestFiguresOfDisks prints the rates for different windows and disks. The database is in memory, where a sync takes no
+// time, and a process of the test binary makes each sync take longer.
 func TestFiguresOfDisks(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")
@@ -37,7 +37,7 @@ func TestFiguresOfDisks(t *testing.T) {
 			start := f.Sink.Stats().Count
 			job := f.Mail(f.List)
 			f.Every(time.Millisecond, func() bool { return f.Sink.Stats().Count > start })
-			// from its first mail, for two seconds at most
+			// Measure from the first email, for at most two seconds.
 			began, first := time.Now(), f.Sink.Stats().Count
 			var took time.Duration
 			var sent int64

@@ -17,8 +17,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestFiguresOfEvents measures what waiting events of an endpoint cost others: an import of 10,000 rows, a confirmation
-// and a dry run, by how many wait; then imports and subscriptions next to an endpoint that is dead.
+// TestFiguresOfEvents measures how waiting events of an endpoint affect an import of 10,000 rows, a confirmation and a
+// dry run, by their number. Then it measures imports and subscriptions next to a dead endpoint.
 func TestFiguresOfEvents(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("NEWSLETTERD_FIGURES=50000 go test ./cmd/newsletterd -run TestFiguresOfEvents -v")
@@ -28,7 +28,7 @@ func TestFiguresOfEvents(t *testing.T) {
 	rows := figurestest.AtMost(f, 10_000, 1_000)
 	var first [3]time.Duration
 	for _, waiting := range []int{1_000, 10_000, figurestest.AtMost(f, 100_000, 20_000)} {
-		var took [3]time.Duration // the best of three runs
+		var took [3]time.Duration // best of three runs
 		for round := range 3 {
 			waitingEvents(f, waiting)
 			f.Prepare(func(s *storetest.Seeder) {
@@ -52,8 +52,8 @@ func TestFiguresOfEvents(t *testing.T) {
 	}
 }
 
-// waitingEvents has so many events wait for an endpoint of the tenant that withEvents takes, as in an installation that
-// has been served ever since they are more: SQLite has noted nothing of the table.
+// waitingEvents makes n events wait for an endpoint of the tenant that withEvents uses. SQLite has no statistics about
+// their table, as in an installation where events have accumulated since its start.
 func waitingEvents(f *figurestest.Figures, n int) {
 	f.Prepare(func(s *storetest.Seeder) {
 		tenants, err := s.Tenants(s.Context(), nil, true, core.Page{Limit: 1})
@@ -71,12 +71,12 @@ func waitingEvents(f *figurestest.Figures, n int) {
 			'subscription.active', ?2, 'l', 's' || n, hex(zeroblob(200)), ?3, ?3 + n, ?4 FROM s`, n,
 			endpoints[0].TenantID,
 			int64(s.Time().Add(time.Hour)), endpoints[0].ID)
-		f.SQL("ANALYZE sqlite_schema") // it makes the table of what is noted
+		f.SQL("ANALYZE sqlite_schema") // creates the table of statistics
 	})
 	f.SQL("DELETE FROM sqlite_stat1")
 }
 
-// withEvents returns what an import, a confirmation and a dry run take.
+// withEvents returns how long an import, a confirmation and a dry run take.
 func withEvents(s *storetest.Seeder, rows int) (took [3]time.Duration) {
 	tenants, err := s.Tenants(s.Context(), nil, true, core.Page{Limit: 1})
 	s.Must(err)
@@ -104,14 +104,14 @@ func withEvents(s *storetest.Seeder, rows int) (took [3]time.Duration) {
 	return took
 }
 
-// TestFiguresOfDeadEndpoints imports NEWSLETTERD_FIGURES rows next to no endpoint, to one that refuses connections, and
-// to one that never answers; then people subscribe while one such import comes after the other. The three take turns,
-// NEWSLETTERD_FIGURES_ROUNDS times; ratios are of the medians.
+// TestFiguresOfDeadEndpoints imports NEWSLETTERD_FIGURES rows without an endpoint, next to one that refuses
+// connections, and next to one that never answers. Then people subscribe during a series of such imports. The three
+// alternate for NEWSLETTERD_FIGURES_ROUNDS rounds; ratios are of the medians.
 func TestFiguresOfDeadEndpoints(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("NEWSLETTERD_FIGURES=50000 go test ./cmd/newsletterd -run TestFiguresOfDeadEndpoints -v")
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts, and never answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +134,10 @@ func TestFiguresOfDeadEndpoints(t *testing.T) {
 	}
 }
 
-// nextToEndpoint holds what imports and subscriptions took next to an endpoint at an address, a value for each round.
+// nextToEndpoint holds the results of imports and subscriptions next to an endpoint, with a value per round.
 type nextToEndpoint struct {
 	name, addr      string
-	took, cpu, rate []float64 // milliseconds of an import, of the daemon's CPU; subscriptions a second
+	took, cpu, rate []float64 // milliseconds per import; CPU milliseconds of the daemon; subscriptions a second
 }
 
 func (k *nextToEndpoint) measure(t *testing.T) {
@@ -155,7 +155,7 @@ func (k *nextToEndpoint) measure(t *testing.T) {
 	f.Must(err)
 	f.Serve()
 	f.HTTP.Timeout = 0
-	took, cost := importInto(f, string(file)) // the best of five
+	took, cost := importInto(f, string(file)) // best of five
 	for range 4 {
 		if again, cpu := importInto(f, string(file)); again < took {
 			took, cost = again, cpu
@@ -186,7 +186,7 @@ func (k *nextToEndpoint) measure(t *testing.T) {
 	k.rate = append(k.rate, rate)
 }
 
-// importInto imports a file into a new list, and returns what its run took, and of the daemon's CPU.
+// importInto imports a file into a new list. It returns the duration and the daemon's CPU time.
 func importInto(f *figurestest.Figures, file string) (took, cpu time.Duration) {
 	var l core.List
 	f.Send("POST", "/api/admin/newsletter-lists", map[string]any{

@@ -15,11 +15,11 @@ import (
 	"newsletterd/core"
 )
 
-// maxImportMemory is what the daemon may hold for an import beyond what it holds without work, in MiB.
+// maxImportMemory is how much more memory the daemon may use for an import than when idle, in MiB.
 const maxImportMemory = 64
 
-// TestFiguresOfImports imports NEWSLETTERD_FIGURES lines by the command line, and as many by an upload, while others
-// ask the daemon: how many a second, what each costs, and how long the others wait.
+// TestFiguresOfImports imports NEWSLETTERD_FIGURES lines by command and by upload, while others send requests. It
+// prints the rate, the cost per line, and how long the others wait.
 func TestFiguresOfImports(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench, make bench-full")
@@ -83,13 +83,13 @@ func TestFiguresOfImports(t *testing.T) {
 
 func perRow(cpu time.Duration, n int) float64 { return float64(cpu.Nanoseconds()) / 1000 / float64(n) }
 
-// waiting is how long the requests of a kind took, sorted.
+// waiting holds the sorted durations of one kind of request.
 type waiting struct {
 	what string
 	took []time.Duration
 }
 
-// askMeanwhile makes a request of each kind every so often, until the function is called that it returns.
+// askMeanwhile sends a request of each kind at an interval until stop is called.
 func askMeanwhile(f *figurestest.Figures, every time.Duration) (stop func() []waiting) {
 	quit, done := make(chan struct{}), make(chan waiting)
 	kinds := []func(i int) (what, method, path string, body any){

@@ -9,9 +9,10 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestFiguresOfManyJobs sends the same number of emails as one job, as many jobs of one tenant and as one job each of
-// many tenants. They take turns, NEWSLETTERD_FIGURES_ROUNDS times. NEWSLETTERD_FIGURES_JOBS=50 measures only 50 jobs of
-// one tenant and of 50 tenants. NEWSLETTERD_FIGURES_PROGRAMS=/tmp/before,/tmp/after compares two builds, by turns.
+// TestFiguresOfManyJobs sends the same number of emails as one job, as many jobs of one tenant, and as one job each of
+// many tenants. They alternate for NEWSLETTERD_FIGURES_ROUNDS rounds. NEWSLETTERD_FIGURES_JOBS=50 only measures 50 jobs
+// of one tenant and of 50 tenants. NEWSLETTERD_FIGURES_PROGRAMS=/tmp/before,/tmp/after compares two builds, which
+// alternate.
 func TestFiguresOfManyJobs(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")

@@ -19,11 +19,11 @@ import (
 	"newsletterd/core"
 )
 
-// maxListMemory is what a command or the daemon may hold for a list of any length, in MB.
+// maxListMemory limits the memory of a command or the daemon for a list of any length, in MB.
 const maxListMemory = 150
 
-// TestFiguresOfALongList takes a list of NEWSLETTERD_FIGURES subscribers in by the command line, copies it to the send
-// side, lists it over HTTP and writes it out again, and watches the memory of each.
+// TestFiguresOfALongList imports a list of NEWSLETTERD_FIGURES subscribers by command, copies it to the send side,
+// lists it over HTTP and exports it. It measures the memory of each step.
 func TestFiguresOfALongList(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench, make bench-full")
@@ -34,7 +34,7 @@ func TestFiguresOfALongList(t *testing.T) {
 	f.Stop()
 	f.Records()
 	f.TokenOf("op@acme.example", core.ScopeListRead+" "+core.ScopeSend)
-	f.HTTP.Timeout = 0 // the whole list in one answer takes its time
+	f.HTTP.Timeout = 0 // one answer with the whole list takes long
 	bounded := func(what string, took time.Duration, peak int64) {
 		f.Helper()
 		f.Line(what, "%d rows, %.0f rows/s, peak RSS %d MB", f.N, float64(f.N)/took.Seconds(), peak>>20)
@@ -90,7 +90,7 @@ func TestFiguresOfALongList(t *testing.T) {
 		}
 	})
 
-	// pages of 100, in turns: the first and one near the end
+	// Pages of 100 alternate between the first one and one near the end.
 	next := func(query string) (cursor string, took time.Duration) {
 		began := time.Now()
 		r := f.Get(path + query).OK()

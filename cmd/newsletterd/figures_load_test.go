@@ -8,8 +8,8 @@ import (
 	"newsletterd/cmd/newsletterd/figurestest"
 )
 
-// TestFiguresOfSubscribing prints what double opt-in costs, each request a new address with its confirmation mail
-// queued, and what bare inserts cost in the same run.
+// TestFiguresOfSubscribing prints the cost of double opt-in. Each request has a new address and queues a confirmation
+// email. It also prints the cost of bare inserts in the same run.
 func TestFiguresOfSubscribing(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")

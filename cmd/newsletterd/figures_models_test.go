@@ -38,7 +38,7 @@ func TestFiguresOfModels(t *testing.T) {
 		return page.Next, took
 	}
 
-	// pages of 50: the first with the one after 500,000 models, in turns
+	// Pages of 50 alternate between the first one and the one after 500,000 models.
 	deep := 0
 	cursor, _ := page("limit=100")
 	for deep = 100; deep < 10_000*50; deep += 100 {
@@ -69,7 +69,7 @@ func TestFiguresOfModels(t *testing.T) {
 		f.Line("search "+query, "median %v, slowest %v", took[i+2][len(took[i+2])/2], took[i+2][len(took[i+2])-1])
 	}
 
-	// random profiles over 16 connections
+	// This reads random models over 16 connections.
 	span := figurestest.AtMost(f, 5*time.Second, time.Second/4)
 	var n atomic.Int64
 	var wg sync.WaitGroup
@@ -77,7 +77,7 @@ func TestFiguresOfModels(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			for time.Now().Before(end) {
-				no := rand.IntN(999)*10 + 1 // public ones
+				no := rand.IntN(999)*10 + 1 // public models
 				r, err := f.Try("GET", fmt.Sprintf("/api/models/%08x-0000-7000-8000-%012x/profile", no, no), nil)
 				if err != nil || r.StatusCode != http.StatusOK {
 					t.Errorf("%v %s", err, r.Text)
@@ -92,8 +92,8 @@ func TestFiguresOfModels(t *testing.T) {
 	f.Stop()
 }
 
-// TestFiguresOfModelFiles sends a file of NEWSLETTERD_FIGURES_MIB (1,024) up while others write, and down eight times
-// at once, and compares it with a plain file.
+// TestFiguresOfModelFiles uploads a file of NEWSLETTERD_FIGURES_MIB (1,024) while others write, and downloads it eight
+// times in parallel. It compares this with a plain file.
 func TestFiguresOfModelFiles(t *testing.T) {
 	f := figurestest.Models(t, 10_000)
 	size := int64(figurestest.Number("NEWSLETTERD_FIGURES_MIB", figurestest.AtMost(f, 1024, 32))) << 20
@@ -127,7 +127,7 @@ func TestFiguresOfModelFiles(t *testing.T) {
 	lamp := f.Send("POST", "/api/devices", map[string]string{"name": "Lamp"}).OK().Field("id")
 	daemontest.Usage(f.PID())
 	stop, writes := make(chan struct{}), make(chan []time.Duration)
-	go func() { // registers and unregisters the lamp without pause
+	go func() { // registers and unregisters the lamp continuously
 		var took []time.Duration
 		for i := 0; ; i++ {
 			select {

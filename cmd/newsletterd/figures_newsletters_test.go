@@ -13,7 +13,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// TestFiguresOfNewsletters compiles the newsletters of testdata, each as often as makes 10 KB.
+// TestFiguresOfNewsletters compiles the newsletters of testdata, each repeated up to 10 KB.
 func TestFiguresOfNewsletters(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")

@@ -23,8 +23,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestFiguresOfPages takes pages of 50 of every list of the admin API, the first and one far on, page 10,000 of the
-// subscribers, and searches them: 1,000 tenants, of which one has NEWSLETTERD_FIGURES subscribers and 1,000 of
+// TestFiguresOfPages measures pages of 50 for every list in the admin API, the first one and a distant one, page 10,000
+// of the subscribers, and searches. There are 1,000 tenants; one has NEWSLETTERD_FIGURES subscribers and 1,000 of
 // everything else.
 func TestFiguresOfPages(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
@@ -35,7 +35,7 @@ func TestFiguresOfPages(t *testing.T) {
 	f.Build()
 	f.Prepare(func(s *storetest.Seeder) { f.Tenant, f.List = manyRecords(s, figurestest.AtMost(f, 1000, 20)) })
 	f.Import(f.List, "reader", f.N)
-	f.Sync(f.N) // it takes the machine for itself
+	f.Sync(f.N) // it needs the machine for itself
 	f.Leavers()
 	f.Prepare(func(s *storetest.Seeder) { manyMailings(s, figurestest.AtMost(f, 1000, 20)) })
 	f.Prepare(func(s *storetest.Seeder) {
@@ -109,8 +109,8 @@ func TestFiguresOfPages(t *testing.T) {
 	f.Stop()
 }
 
-// consoleFigures are those of pages of the console, asked for by an operator who is signed in. sent is a campaign that
-// all of the large list have got.
+// consoleFigures measures console pages for an operator who is signed in. sent is a campaign that everyone on the large
+// list has received.
 func consoleFigures(f *figurestest.Figures, sent string) {
 	const target = 50 * time.Millisecond
 	jar, err := cookiejar.New(nil)
@@ -157,8 +157,8 @@ func consoleFigures(f *figurestest.Figures, sent string) {
 	}
 }
 
-// manyRecords makes n tenants, each with a list, and n records of each noun: in the first tenant, or where a tenant may
-// have few, one in each.
+// manyRecords creates n tenants with a list each, and n records of each noun. They belong to the first tenant, or to
+// one tenant each if a tenant can have only a few.
 func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
 	for i := range n {
 		id := s.NewTenant().ID
@@ -200,8 +200,8 @@ func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
 	return tenant, list
 }
 
-// manyMailings makes a tenant with a list of 100, to which n campaigns were sent, n events that wait for a receiver
-// that can't be reached, and an endpoint in each of n other tenants.
+// manyMailings creates a tenant with a list of 100 and n sent campaigns, n events that wait for an unreachable
+// receiver, and an endpoint in each of n other tenants.
 func manyMailings(s *storetest.Seeder, n int) {
 	s.TenantID = s.NewTenant().ID
 	l := s.NewList()

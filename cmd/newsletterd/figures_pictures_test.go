@@ -19,7 +19,7 @@ import (
 	"newsletterd/core"
 )
 
-// TestFiguresOfPictures uploads photographs as telephones take them, and lets many readers load one at once.
+// TestFiguresOfPictures uploads photos in the format of phones, and lets many readers load one at the same time.
 func TestFiguresOfPictures(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")
@@ -47,7 +47,7 @@ func TestFiguresOfPictures(t *testing.T) {
 	f.Stop()
 }
 
-// photograph is a JPEG of soft shapes with noise.
+// photograph returns a JPEG of soft shapes with noise.
 func photograph(t *testing.T, w, h int) []byte {
 	m := image.NewYCbCr(image.Rect(0, 0, w, h), image.YCbCrSubsampleRatio420)
 	noise := rand.New(rand.NewPCG(1, 2))
@@ -64,7 +64,7 @@ func photograph(t *testing.T, w, h int) []byte {
 	return b.Bytes()
 }
 
-// loadPicture lets 16 readers load a picture again and again.
+// loadPicture lets 16 readers load an image repeatedly.
 func loadPicture(f *figurestest.Figures, url string, size int64) {
 	span := figurestest.AtMost(f, 5*time.Second, time.Second/4)
 	var n atomic.Int64

@@ -14,7 +14,7 @@ import (
 )
 
 // TestFiguresOfALargeReplica prints how long a daemon with a database of NEWSLETTERD_FIGURES_MIB (1,024) takes to start
-// and to stop, alone and with a replica in a folder, and how many bytes each start sends there.
+// and stop, without a replica and with one in a folder. It also prints how many bytes each start sends there.
 func TestFiguresOfALargeReplica(t *testing.T) {
 	f := figurestest.Models(t, 1000)
 	size := int64(figurestest.Number("NEWSLETTERD_FIGURES_MIB", figurestest.AtMost(f, 1024, 32))) << 20
@@ -32,7 +32,7 @@ func TestFiguresOfALargeReplica(t *testing.T) {
 		}))
 		return n
 	}
-	write := func() { // is answered when it is in the replica
+	write := func() { // returns when it is in the replica
 		f.Every(10*time.Millisecond, func() bool {
 			r, err := f.Try("POST", "/api/devices", map[string]string{"name": "Lamp"})
 			return err == nil && r.StatusCode == http.StatusCreated

@@ -11,9 +11,10 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// TestFiguresOfReplica prints what a replica costs: subscriptions and campaigns alone, with a storage that nothing waits
-// for, and with one that is so far away and waited for. The storage is in this process, which makes the load, too.
-// NEWSLETTERD_FIGURES_ROUNDS says how many rounds; ratios are of the rounds' own run alone, and their medians.
+// TestFiguresOfReplica prints the cost of a replica: for subscriptions and campaigns without one, with a storage that
+// nothing waits for, and with a distant one that is waited for. The storage is in this process, which also creates the
+// load. NEWSLETTERD_FIGURES_ROUNDS is the number of rounds. Ratios compare with the round's own run without a replica,
+// and their medians are printed.
 func TestFiguresOfReplica(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")
@@ -67,7 +68,7 @@ func TestFiguresOfReplica(t *testing.T) {
 						ratios[name][len(ratios[name])/2], ratios[name][0], ratios[name][len(ratios[name])-1])
 				}
 			}
-			f.Serve() // first: after campaigns their log is compacted meanwhile
+			f.Serve() // first, because after campaigns their log is compacted meanwhile
 			for _, callers := range []int{64, 512} {
 				rate, cost := f.Subscribe(callers)
 				told(fmt.Sprintf("subscribe, %d callers", callers), rate, callers, cost)

@@ -13,11 +13,11 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// askedDuringCampaign is how often mails to one person are asked for during a campaign, at most.
+// askedDuringCampaign limits how many transactional emails are requested during a campaign.
 const askedDuringCampaign = 400
 
-// TestFiguresOfSending prints the figures of the send path. NEWSLETTERD_FIGURES_WINDOW measures campaigns alone, with
-// that window, and as "dkim" signed ones; NEWSLETTERD_FIGURES_ROUNDS says how many.
+// TestFiguresOfSending prints the figures of the send path. NEWSLETTERD_FIGURES_WINDOW only measures campaigns with
+// that window, or signed ones for "dkim". NEWSLETTERD_FIGURES_ROUNDS is their number.
 func TestFiguresOfSending(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")
@@ -27,7 +27,7 @@ func TestFiguresOfSending(t *testing.T) {
 	f.Serve()
 	f.Stop()
 	f.Records()
-	f.Prepare(func(s *storetest.Seeder) { // before this process asks the daemon's file anything
+	f.Prepare(func(s *storetest.Seeder) { // before this process opens the daemon's file
 		for i := range askedDuringCampaign / 2 {
 			s.NewUser(core.Email(figurestest.Forgetful(i)), "", func(u *core.User) { u.EmailVerified = false })
 		}
@@ -47,7 +47,7 @@ func TestFiguresOfSending(t *testing.T) {
 	}
 	f.Campaigns(rounds, 64, 16, 256)
 
-	// how long mails to one person take, alone and while a campaign goes out as fast as it can
+	// Measure transactional emails, alone and during a campaign at full speed.
 	f.Serve()
 	alone, n := f.MailsToOne("alone", func(asked int) bool { return asked == askedDuringCampaign/10 })
 	f.Line("mail to one person, alone", "median %v, slowest %v (%d of them)", alone[0], alone[1], n)
@@ -62,7 +62,7 @@ func TestFiguresOfSending(t *testing.T) {
 	f.Every(5*time.Millisecond, func() bool { return f.JobField(job, "status") == "completed" })
 	f.Stop()
 
-	// opens and clicks are tracked, in a letter with ten links
+	// Track opens and clicks in a letter with ten links.
 	f.Serve()
 	body := figurestest.Letter
 	for i := range 10 {
@@ -80,7 +80,7 @@ func TestFiguresOfSending(t *testing.T) {
 
 	f.Signed(max(rounds, figurestest.AtMost(f, 3, 1)))
 
-	// a second tenant with a list of a quarter of the people
+	// Add a second tenant whose list has a quarter of the people.
 	tenant := f.Field("id", "admin", "tenant", "create", "--name", "Bolt")
 	other := f.Field("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
 	f.Import(other, "other", f.N/4)

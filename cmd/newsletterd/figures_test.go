@@ -13,7 +13,7 @@ import (
 	"newsletterd/cmd/newsletterd/figurestest"
 )
 
-// TestFigures prints the figures of this machine.
+// TestFigures prints the basic figures of this machine.
 func TestFigures(t *testing.T) {
 	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")
@@ -21,7 +21,7 @@ func TestFigures(t *testing.T) {
 	f := figurestest.New(t)
 	f.Build()
 
-	// 200 small appends that are synced one by one, in the folder of the database
+	// Measure 200 small appends, each synced, in the folder of the database.
 	file, err := os.Create(filepath.Join(f.Dir, "fsync"))
 	f.Must(err)
 	defer file.Close()
@@ -37,7 +37,7 @@ func TestFigures(t *testing.T) {
 	f.Line("machine", "%d CPUs, %s, fsync %v", runtime.NumCPU(), runtime.Version(),
 		synced[len(synced)/2].Round(time.Microsecond))
 
-	// the start on a fresh and on a present file, and the memory of a daemon without work
+	// Measure the start with a new and an existing file, and the memory of an idle daemon.
 	first := f.Serve()
 	f.Stop()
 	second := f.Serve()
@@ -50,7 +50,7 @@ func TestFigures(t *testing.T) {
 	f.Line("idle", "RSS %d kB after %v", daemontest.Resident(f.PID())>>10, wait)
 	f.Stop()
 
-	// a CSV import without a daemon, then how long the daemon takes to bring the list to the send side
+	// Measure a CSV import without a daemon, and then how long the daemon takes to copy the list to the send side.
 	f.Records()
 	began := time.Now()
 	f.Import(f.List, "reader", f.N)

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A command on a full disk names the file and says what to do, whatever it was doing.
+// TestCommandsNameTheFullDisk checks that any command on a full disk names the file and says what to do.
 func TestCommandsNameTheFullDisk(t *testing.T) {
 	dir := storetest.SmallDisk(t, "3")
 	path := filepath.Join(dir, "n.db")
@@ -46,7 +46,7 @@ func TestCommandsNameTheFullDisk(t *testing.T) {
 	named("create", run("admin", "tenant", "create", "--name", "Acme"))
 }
 
-// fillDisk writes a file until the disk is full.
+// fillDisk writes to a file until the disk is full.
 func fillDisk(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)

@@ -65,7 +65,7 @@ func TestHealthyCommand(t *testing.T) {
 	}
 }
 
-// Another program in the daemon's place is not healthy, nor is a port where nothing listens.
+// TestHealthyOfOthers checks that another program on the daemon's port is not healthy, and neither is an unused port.
 func TestHealthyOfOthers(t *testing.T) {
 	url := webtest.Start(t, &http.Server{Handler: http.NotFoundHandler()})
 	host := strings.TrimPrefix(url, "http://")
@@ -89,7 +89,8 @@ func TestHealthyOfOthers(t *testing.T) {
 	}
 }
 
-// Runs of the command line in one process share nothing that they write to; the race detector tells.
+// TestRunsShareNothing lets the race detector check that runs of the command line in one process share nothing that
+// they write to.
 func TestRunsShareNothing(t *testing.T) {
 	var runs sync.WaitGroup
 	for range 4 {

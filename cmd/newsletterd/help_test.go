@@ -11,15 +11,15 @@ import (
 	"newsletterd/cmd/newsletterd/cli"
 )
 
-// helpWidth is how many columns a help text has.
+// helpWidth is the maximum number of columns in a help text.
 const helpWidth = 80
 
-// homelyHelp are words that people have to decode, or that lead them into the repository.
+// homelyHelp matches words that people don't understand immediately, or that refer to the repository.
 var homelyHelp = regexp.MustCompile(`(?i)docs/|\b(readers?|mails|mailings?|pictures?|switch(ed)? (it )?(off|on)|put away|` +
 	`tak(e|en) back|came back|who has|of whom|at once|all the same|by itself|mends|mended|e-mail)\b`)
 
-// helpFaults says what is wrong with the help of a command and of those below it. Examples, which are indented by three
-// columns, may be as wide as they are.
+// helpFaults returns the problems in the help of a command and its subcommands. Examples, indented by three columns,
+// can have any width.
 func helpFaults(full string, data any, usage string, below []*cli.Command) (faults []string) {
 	var b bytes.Buffer
 	cli.PrintHelp(&b, "", data)
@@ -50,8 +50,8 @@ func helpFaults(full string, data any, usage string, below []*cli.Command) (faul
 	return faults
 }
 
-// The help of every command uses the words of the interface, fits 80 columns and names no file of the repository; that
-// of the program fits a screen of 40 lines.
+// TestHelpReadsPlainly checks that the help of every command uses the words of the interface, fits 80 columns and names
+// no file of the repository. The program's help must fit a screen of 40 lines.
 func TestHelpReadsPlainly(t *testing.T) {
 	a := newProgram(nil, nil, nil, nil).app()
 	for _, fault := range helpFaults(a.Name, a, a.Usage, a.Commands) {

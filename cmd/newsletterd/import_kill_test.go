@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// The daemon is killed in the middle of an uploaded import, again and again: it goes on where it was, with no row lost
-// and none counted twice.
+// TestKillDuringAnImport repeatedly kills the daemon during an uploaded import. It resumes where it was, and no row is
+// lost or counted twice.
 func TestKillDuringAnImport(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, n := 2, 15_000

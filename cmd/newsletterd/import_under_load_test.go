@@ -14,8 +14,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// An import by the command line while a daemon is under load: no request fails, and the daemon's caches see what the
-// command line changed. `make torture` imports 100,000 rows and prints how long requests took.
+// TestImportUnderLoad imports by command while a daemon is under load. No request fails, and the daemon's caches see
+// the changes. `make torture` imports 100,000 rows and prints how long requests took.
 func TestImportUnderLoad(t *testing.T) {
 	daemontest.Parallel(t)
 	f := figurestest.New(t)
@@ -38,7 +38,7 @@ func TestImportUnderLoad(t *testing.T) {
 			n, l.Took[n/2], l.Took[n*99/100], l.Took[n-1])
 	}
 	s := f.Open()
-	f.Every(20*time.Millisecond, func() bool { // the daemon brings them to the send side by itself
+	f.Every(20*time.Millisecond, func() bool { // the daemon copies them to the send side
 		n := 0
 		for page := (core.Page{Limit: 5000}); ; {
 			subs, err := s.Subscribers(t.Context(), f.List, page)
@@ -60,7 +60,8 @@ func TestImportUnderLoad(t *testing.T) {
 	f.Stop()
 }
 
-// SIGTERM under load: what was acknowledged is there afterwards, what was accepted was answered, one file is left.
+// TestTerminatedUnderLoad sends SIGTERM under load. Everything acknowledged is stored, everything accepted was
+// answered, and one file is left.
 func TestTerminatedUnderLoad(t *testing.T) {
 	daemontest.Parallel(t)
 	rounds := 2

@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// The daemon is killed while an import is taken back that has replaced fields: each person has in the end what they had
-// before.
+// TestKillWhileAnImportIsTakenBack kills the daemon while it undoes an import that replaced fields. In the end each
+// person has the values from before.
 func TestKillWhileAnImportIsTakenBack(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, n := 2, 15_000

@@ -11,7 +11,8 @@ import (
 	"newsletterd/cmd/newsletterd/cli"
 )
 
-// An init that fails takes away what it has made, and nothing that another process has put there meanwhile.
+// TestInitRemovesOnlyItsOwnFiles checks that a failed init removes the files it created, but no file that another
+// process created meanwhile.
 func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
 	for _, theirs := range []string{"newsletterd.service", ""} {
 		dir := t.TempDir()
@@ -23,11 +24,11 @@ func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
 			}
 		}
 		password := "correct horse battery\n"
-		if theirs == "" { // then it is this that fails
+		if theirs == "" { // this one fails instead
 			password = "short\n"
 		}
 		in, typed := io.Pipe()
-		go func() { // each write returns when it has been read
+		go func() { // each write returns when it was read
 			_, _ = io.WriteString(typed, password[:1])
 			put()
 			_, _ = io.WriteString(typed, password[1:])
@@ -57,8 +58,8 @@ func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
 	}
 }
 
-// Where a package has installed the unit, init writes to the folder of that unit, writes no unit, and says how to start
-// it. With another configuration, the unit of the package is of no use.
+// TestInitKnowsThePackage checks that with an installed package, init writes to the folder of its unit, writes no unit,
+// and says how to start it. For another configuration it ignores the package's unit.
 func TestInitKnowsThePackage(t *testing.T) {
 	dir := t.TempDir()
 	text, err := os.ReadFile("package/newsletterd.service")

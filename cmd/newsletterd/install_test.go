@@ -12,7 +12,7 @@ import (
 )
 
 // TestTortureInstallation runs the commands of docs/install.md that set up a machine, send a newsletter and restore a
-// backup. In `make torture` the program is built as `make release` builds it; else it is the test binary.
+// backup. `make torture` builds the program like `make release`; otherwise it is the test binary.
 func TestTortureInstallation(t *testing.T) {
 	daemontest.Parallel(t)
 	tools(t, "bash", "curl", "jq", "sed", "cmp")

@@ -10,8 +10,8 @@ import (
 	"newsletterd/cmd/newsletterd/sourcetest"
 )
 
-// TestLanguage holds the house to one language: the standard words of the trade, comments in Go's forms, and lines that
-// fit a screen. A single package is looked at by
+// TestLanguage checks the wording of the source: standard terms, comments in Go's forms, and lines that fit a screen.
+// To check a single package:
 //
 //	go test ./cmd/newsletterd -run TestLanguage/mail/smtp
 func TestLanguage(t *testing.T) {
@@ -33,7 +33,7 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// TestLanguageOfDocs holds the documentation, but for the decisions, to sentences that are short and name their actor.
+// TestLanguageOfDocs checks that sentences in the documentation, except the decisions, are short and name their actor.
 func TestLanguageOfDocs(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) < 20 {
@@ -51,7 +51,7 @@ func TestLanguageOfDocs(t *testing.T) {
 	}
 }
 
-// TestDocFaults has one text for each rule of sourcetest.DocFaults, and for each exception.
+// TestDocFaults checks one text for each rule of sourcetest.DocFaults, and for each exception.
 func TestDocFaults(t *testing.T) {
 	long := strings.Repeat("word ", 31)
 	for text, want := range map[string]int{

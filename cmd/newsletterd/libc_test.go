@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The SQLite driver is translated against one exact version of its C library; another one corrupts memory.
+// TestLibcIsTheOneThatSQLiteWasBuiltWith checks the version of the C library. The SQLite driver is generated for one
+// exact version; any other corrupts memory.
 func TestLibcIsTheOneThatSQLiteWasBuiltWith(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Version}} {{.Dir}}", "modernc.org/sqlite",
 		"modernc.org/libc").Output()

@@ -57,7 +57,8 @@ func TestLogForms(t *testing.T) {
 	}
 }
 
-// What the log masks by its name must be a secret: a figure under such a name would be lost.
+// TestLogNamesNoFigureAsASecret checks that only secrets have names that the log masks, because a number with such a
+// name would be lost.
 func TestLogNamesNoFigureAsASecret(t *testing.T) {
 	daemontest.Parallel(t)
 	for _, f := range sourcetest.Files(t) {

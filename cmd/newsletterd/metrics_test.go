@@ -10,13 +10,13 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// Each metric that the dashboard asks for exists; those of ours that it leaves out are told.
+// TestDashboard checks that each metric in the dashboard exists, and prints those of ours that it leaves out.
 func TestDashboard(t *testing.T) {
 	daemontest.Parallel(t)
 	r := start(t, nil)
 	r.Get("/healthz").OK()
 	text := r.Get("http://" + r.metrics.listener.Addr().String() + "/metrics").OK().Text
-	names := map[string]bool{} // of the series
+	names := map[string]bool{} // names of series
 	for line := range strings.Lines(text) {
 		if name := regexp.MustCompile(`^[a-z_]+`).FindString(line); name != "" {
 			names[name] = true
@@ -53,7 +53,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// Every panel of the dashboard has a number of its own, and none lies over another.
+// TestPanelsOfTheDashboard checks that every panel of the dashboard has a unique ID, and that panels don't overlap.
 func TestPanelsOfTheDashboard(t *testing.T) {
 	b, err := os.ReadFile("../../docs/grafana.json")
 	if err != nil {
@@ -79,7 +79,7 @@ func TestPanelsOfTheDashboard(t *testing.T) {
 	}
 }
 
-// TestAudit: who changed what is in the log of the daemon, also by whom a user was changed.
+// TestAudit checks that the daemon's log says who changed what, including changes to users.
 func TestAudit(t *testing.T) {
 	daemontest.Parallel(t)
 	r := start(t, nil)

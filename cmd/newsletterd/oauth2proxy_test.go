@@ -17,14 +17,15 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// oauth2ProxyEnv names the program of oauth2-proxy where it isn't in PATH: `make pages` sets it.
+// oauth2ProxyEnv names the program oauth2-proxy if it isn't in PATH. `make pages` sets it.
 const oauth2ProxyEnv = "OAUTH2_PROXY"
 
-// guard is oauth2-proxy, set up as docs/oidc.md says but for https, before a page that shows who came.
+// guard is oauth2-proxy, configured as in docs/oidc.md but without https, in front of a page that shows who is signed
+// in.
 type guard struct {
 	*running
 	url, client string
-	came        chan http.Header // of requests to the page that it protects
+	came        chan http.Header // of requests that reach the protected page
 }
 
 func newGuard(t *testing.T, change func(command string) string) *guard {
@@ -119,7 +120,7 @@ func (g *guard) register(t *testing.T, command string) (id, secret string) {
 	return made.ID, made.Secret
 }
 
-// told returns the header of the request that the page got.
+// told returns the headers of the request that reached the page.
 func (g *guard) told(t *testing.T) http.Header {
 	t.Helper()
 	select {
@@ -131,8 +132,8 @@ func (g *guard) told(t *testing.T) http.Header {
 	}
 }
 
-// TestBrowserOAuth2Proxy signs in through oauth2-proxy as docs/oidc.md sets it up, reaches the page that it protects,
-// and signs out.
+// TestBrowserOAuth2Proxy signs in through oauth2-proxy as configured in docs/oidc.md, reaches the protected page, and
+// signs out.
 func TestBrowserOAuth2Proxy(t *testing.T) {
 	for name, asked := range map[string]bool{"first party": false, "with consent": true} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +160,7 @@ func TestBrowserOAuth2Proxy(t *testing.T) {
 				t.Errorf("the page behind was told %v", h)
 			}
 
-			// The proxy's session alone: the next page signs in again, unasked.
+			// This only ends the proxy's session: the next page signs in again without a question.
 			b.Open(g.url+"/oauth2/sign_out", browsertest.Heading("The intranet"),
 				chromedp.Navigate(g.url+"/protected"), browsertest.Heading("The intranet"))
 			g.told(t)

@@ -15,7 +15,7 @@ import (
 
 const operationGuide = "../../docs/operation.md"
 
-// installed is a folder as `init` leaves it, with a daemon that has sent one newsletter.
+// installed returns a folder in the state after `init`, with a daemon that has sent one newsletter.
 func installed(t *testing.T) (metrics string, run func(script string) string) {
 	t.Helper()
 	tools(t, "bash", "curl", "jq", "grep")
@@ -65,12 +65,12 @@ func installed(t *testing.T) (metrics string, run func(script string) string) {
 	return "http://" + side + "/metrics", run
 }
 
-// console are the blocks of a guide that show a command and what it prints.
+// console matches the blocks of a guide with a command and its output.
 var console = regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```\n")
 
-// TestOutputsOfTheGuide runs the commands whose output docs/operation.md shows, and compares: all but figures, and what
-// depends on the machine (clock, disk), must be as it is there. UPDATE_GUIDES=1 writes them anew. Then it runs the
-// commands that are shown without an output.
+// TestOutputsOfTheGuide runs the commands whose output docs/operation.md shows, and compares everything except numbers
+// and values that depend on the machine (clock, disk). UPDATE_GUIDES=1 rewrites the outputs. Then it runs the commands
+// without an output.
 func TestOutputsOfTheGuide(t *testing.T) {
 	daemontest.Parallel(t)
 	metricsURL, run := installed(t)
@@ -119,7 +119,7 @@ func TestOutputsOfTheGuide(t *testing.T) {
 
 var anyFigure = regexp.MustCompile(`[0-9][0-9.:TZ-]*( [kMGT]?B\b|[µmn]?s\b)?`)
 
-// withoutFigures leaves out of an output what differs from run to run and from machine to machine.
+// withoutFigures removes from an output what differs between runs and machines.
 func withoutFigures(out string) string {
 	var lines []string
 	skip := false

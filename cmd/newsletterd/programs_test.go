@@ -11,7 +11,7 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// programIn puts the test binary into a folder as newsletterd, and returns an environment that finds it there first.
+// programIn puts the test binary into a folder as newsletterd, and returns an environment whose PATH starts with it.
 func programIn(t *testing.T, dir string) (env []string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -24,8 +24,8 @@ func programIn(t *testing.T, dir string) (env []string) {
 	return append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 }
 
-// startOther starts another program and waits until it is ready. The program ends with the test, which shows what the
-// program said if it fails.
+// startOther starts another program and waits until it is ready. The program stops with the test. If the test fails, it
+// shows the program's output.
 func startOther(t *testing.T, c *exec.Cmd, ready func() bool) {
 	t.Helper()
 	var said bytes.Buffer
@@ -36,7 +36,7 @@ func startOther(t *testing.T, c *exec.Cmd, ready func() bool) {
 	ended := make(chan struct{})
 	go func() { _ = c.Wait(); close(ended) }()
 	t.Cleanup(func() {
-		_ = c.Process.Signal(syscall.SIGTERM) // programs with children end these, too
+		_ = c.Process.Signal(syscall.SIGTERM) // programs with children stop these, too
 		<-ended
 		if t.Failed() {
 			t.Logf("%s said:\n%s", c.Path, said.String())

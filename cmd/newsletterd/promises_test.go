@@ -15,7 +15,7 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestPromiseTable prints what the tests before it have reported: the end of `make torture`.
+// TestPromiseTable prints the reports of the tests before it, at the end of `make torture`.
 func TestPromiseTable(t *testing.T) {
 	name := os.Getenv(coretest.LedgerEnv)
 	if name == "" {
@@ -25,7 +25,7 @@ func TestPromiseTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	what := map[int][]string{} // in the order of their first reports
+	what := map[int][]string{} // in the order of first reports
 	tried, failed := map[string]int{}, map[int]int{}
 	for line := range strings.Lines(string(text)) {
 		part := strings.SplitN(strings.TrimSpace(line), "\t", 4)
@@ -43,7 +43,7 @@ func TestPromiseTable(t *testing.T) {
 		failed[number] += bad
 	}
 	fmt.Printf("| | promise | tried | failed |\n|---|---|---|---|\n")
-	only := os.Getenv("NEWSLETTERD_PROMISE") // of make torture PROMISE=N
+	only := os.Getenv("NEWSLETTERD_PROMISE") // from make torture PROMISE=N
 	for _, number := range slices.Sorted(maps.Keys(coretest.Promises)) {
 		if only != "" && only != strconv.Itoa(number) {
 			continue
@@ -63,8 +63,8 @@ func TestPromiseTable(t *testing.T) {
 	}
 }
 
-// TestTortureRunsWhatReports checks that `make torture` finds each test that reports on a promise, and that the tests
-// that it names exist.
+// TestTortureRunsWhatReports checks that `make torture` runs each test that reports on a promise, and that the tests it
+// names exist.
 func TestTortureRunsWhatReports(t *testing.T) {
 	script, err := os.ReadFile("../../.ci/torture.sh")
 	if err != nil {

@@ -41,8 +41,8 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// typeAt runs the program at a terminal. Each answer is typed once its question stands there. It returns the exit code
-// and what the program has said.
+// typeAt runs the program at a terminal. It types each answer when its question appears. It returns the exit code and
+// the output.
 func typeAt(t *testing.T, args []string, dialog ...string) (code int, said string) {
 	t.Helper()
 	person, tty := openTerminal(t)
@@ -77,7 +77,7 @@ func typeAt(t *testing.T, args []string, dialog ...string) (code int, said strin
 	return cmd.ProcessState.ExitCode(), text.String()
 }
 
-// Ctrl-C ends a command that waits for an answer, and nothing has been written.
+// TestCtrlCAtEveryPrompt checks that Ctrl-C ends a command that waits for an answer, before it has written anything.
 func TestCtrlCAtEveryPrompt(t *testing.T) {
 	const ctrlC = "\x03"
 	dir := t.TempDir()

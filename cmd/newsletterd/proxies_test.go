@@ -17,9 +17,9 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// TestReverseProxies runs nginx and Caddy with the blocks of docs/proxy.md before a daemon. A body over nginx's default
-// limit reaches newsletterd, nginx passes its refusal on before the body is there, and the log has the address of the
-// client, which claims another one.
+// TestReverseProxies runs nginx and Caddy with the blocks of docs/proxy.md in front of a daemon. A body over nginx's
+// default limit reaches newsletterd, nginx forwards the refusal before it has the whole body, and the log has the real
+// address of a client that claims a different one.
 func TestReverseProxies(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("SKIPPED: clients need another loopback address than the proxy, which only Linux has")
@@ -52,10 +52,10 @@ type proxy struct {
 	*testing.T
 	addr   string
 	daemon *running
-	early  bool // passes a response on while it waits for the body: Caddy, as any server in Go, doesn't
+	early  bool // forwards a response before the body is complete, unlike Caddy and other servers in Go
 }
 
-// run starts the program with a block of the guide, for a certificate of its own and other addresses, and waits until
+// run starts the program with a block of the guide, changed to a test certificate and other addresses, and waits until
 // it listens.
 func (p *proxy) run(exe, block string) {
 	p.Helper()
@@ -93,7 +93,7 @@ func (p *proxy) run(exe, block string) {
 	})
 }
 
-// ask sends a request from 127.0.0.2. The body may be shorter than the length that the request names.
+// ask sends a request from 127.0.0.2. The body can be shorter than the declared length.
 func (p *proxy) ask(body string, length int) *http.Response {
 	p.Helper()
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}

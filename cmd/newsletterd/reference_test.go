@@ -11,8 +11,8 @@ import (
 	"newsletterd/cmd/newsletterd/sourcetest"
 )
 
-// TestReferenceNamesEveryError holds docs/reference.md to the code: each word that the API answers in "error" stands
-// there. Those are the literal values of core.Error's field Code, and the codes that core.Conflictf is given.
+// TestReferenceNamesEveryError checks that docs/reference.md lists each word that the API returns in "error": the
+// literal values of core.Error's field Code, and the codes passed to core.Conflictf.
 func TestReferenceNamesEveryError(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference.md")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"newsletterd/netguard"
 )
 
-// The address of a tenant's relay is not the operator's: it may be on the public internet, and of other addresses only
-// those that the operator of the daemon names.
+// TestTenantsRelaysPassTheGuard checks that a tenant's relay must be on the public internet, or on an address that the
+// operator of the daemon allows, because the operator has not chosen it.
 func TestTenantsRelaysPassTheGuard(t *testing.T) {
 	server, err := mailtest.NewServer(mailtest.Script{})
 	if err != nil {

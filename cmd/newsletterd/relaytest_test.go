@@ -12,7 +12,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// A test mail comes back with the answer of the server that took or refused it.
+// TestRelayIsTried checks that a test email returns the answer of the server that accepted or refused it.
 func TestRelayIsTried(t *testing.T) {
 	said := mailtest.Action{}
 	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
@@ -66,7 +66,7 @@ func TestRelayIsTried(t *testing.T) {
 	}
 }
 
-// Serving on a terminal prints the way to the first account, until there is an operator.
+// TestFirstSteps checks that serve on a terminal prints how to create the first account, until there is an operator.
 func TestFirstSteps(t *testing.T) {
 	d := start(t, nil)
 	if got := firstSteps(t.Context(), d.cfg, d.store); !strings.Contains(got, d.cfg.Origin()+"/setup?token=") {

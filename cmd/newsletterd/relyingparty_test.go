@@ -21,7 +21,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Code flow with PKCE, id token, userinfo, refresh and single sign-on, by coreos/go-oidc and x/oauth2.
+// TestRelyingParty tests the code flow with PKCE, ID token, userinfo, refresh and single sign-on with coreos/go-oidc
+// and x/oauth2.
 func TestRelyingParty(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, nil)
@@ -59,7 +60,7 @@ func TestRelyingParty(t *testing.T) {
 				t.Fatalf("refreshed %+v, %v", fresh, err)
 			}
 			rp.CheckIDToken(fresh, u, "")
-			// Signed in and agreed already: the second way has no page at all.
+			// The user is signed in and has consented, so the second flow shows no page.
 			verifier = oauth2.GenerateVerifier()
 			q = v.SignIn(rp, rp.Config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier),
 				oauth2.SetAuthURLParam("prompt", "none")))
@@ -70,7 +71,7 @@ func TestRelyingParty(t *testing.T) {
 	}
 }
 
-// The modules of the OpenID Foundation's test plans.
+// TestConformance runs the modules of the OpenID Foundation's test plans.
 func TestConformance(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, nil)
@@ -80,8 +81,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// Behind a reverse proxy that ends TLS and lies about the host, every address that leaves the daemon is the configured
-// one.
+// TestReverseProxy checks that behind a reverse proxy that terminates TLS and sends a wrong host, every address from
+// the daemon is the configured one.
 func TestReverseProxy(t *testing.T) {
 	daemontest.Parallel(t)
 	const public = "https://news.example.org"

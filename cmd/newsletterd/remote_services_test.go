@@ -18,15 +18,15 @@ import (
 	"newsletterd/store/members"
 )
 
-// remoteServices is a member service and a send service, each a daemon of its own.
+// remoteServices are a member service and a send service, each in its own daemon.
 type remoteServices struct {
 	*webtest.Client
 	member, send *running
 	list         core.List
-	client       string // of the member service at the send service
+	client       string // the member service's client at the send service
 }
 
-// newRemoteServices pairs two daemons as docs/webhooks.md says.
+// newRemoteServices connects two daemons as described in docs/webhooks.md.
 func newRemoteServices(t *testing.T) *remoteServices {
 	t.Helper()
 	a := &remoteServices{Client: &webtest.Client{TB: t}}
@@ -80,7 +80,7 @@ func (a *remoteServices) join(email core.Email) {
 	a.Get(api + "confirm?token=" + token).OK()
 }
 
-// knows waits until the send service has a word for an address.
+// knows waits until the send service has a status for an address.
 func (a *remoteServices) knows(email core.Email, word core.Status) core.Subscriber {
 	a.Helper()
 	var sub core.Subscriber
@@ -101,7 +101,8 @@ func (a *remoteServices) hears(email core.Email, status string) {
 	})
 }
 
-// Two daemons, one the member service and one the send service: what happens on either side is known on the other.
+// TestTwoDaemonsAgree checks that a member service and a send service in two daemons learn what happens on the other
+// side.
 func TestTwoDaemonsAgree(t *testing.T) {
 	daemontest.Parallel(t)
 	a := newRemoteServices(t)
@@ -110,7 +111,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 		a.knows(email, core.StatusActive)
 	}
 
-	const ann core.Email = "ann@example.org" // leaves by the link of a mail of the send service
+	const ann core.Email = "ann@example.org" // unsubscribes with the link in the send service's email
 	id := a.send.store.SubscriptionID(a.list.ID, ann.Key())
 	token, err := a.send.keys.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: a.list.ID,
@@ -138,7 +139,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 		t.Errorf("erased %d rows; the send service has %+v", rows, sub)
 	}
 
-	// Nothing of a list begins at the send service, and its pages lead to those of the member service.
+	// The send service accepts no subscriptions to the list, and its pages redirect to those of the member service.
 	staying := webtest.Client{TB: t, HTTP: webtest.Staying()}
 	token, err = a.send.keys.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: a.list.ID, Email: "dan@example.org",
@@ -162,14 +163,14 @@ func TestTwoDaemonsAgree(t *testing.T) {
 		a.Errorf("%v, %v", err, importErr)
 	}
 
-	// The secret is replaced there; the one before stays good until the member service has the new one.
+	// The send service replaces the secret; the old one stays valid until the member service has the new one.
 	key, err := auth.ParseSecret(auth.NewSecret())
 	a.Must(err)
 	a.Must(a.send.store.RotateWebhookSecret(t.Context(), a.client, key, "test", now()))
 	a.join("eve@example.org")
 	a.knows("eve@example.org", core.StatusActive)
 
-	// A full sync names the active subscribers, and ends no subscription of theirs.
+	// A full sync contains the active subscribers and ends none of their subscriptions.
 	_, err = a.member.store.RequestSync(t.Context(), a.list.ID, now())
 	a.Must(err)
 	daemontest.Await(t, "the end of the full sync", func() bool {
@@ -184,7 +185,8 @@ func TestTwoDaemonsAgree(t *testing.T) {
 	})
 }
 
-// The secret by which the daemon posts to itself is replaced, again and again, while events go: none is lost.
+// TestSecretsChangeWithoutALoss repeatedly replaces the secret with which the daemon posts to itself, while events are
+// sent. No event is lost.
 func TestSecretsChangeWithoutALoss(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, nil)

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// noLog is a storage that takes the lease, and nothing of the log.
+// noLog makes a storage accept the lease but nothing of the log.
 var noLog = objectstest.Faults{Decide: func(r objectstest.Request) (f objectstest.Fault) {
 	if r.Op == "PUT" && strings.Contains(r.Key, "0000/") {
 		f.Kind = objectstest.Error503
@@ -23,8 +23,8 @@ var noLog = objectstest.Faults{Decide: func(r objectstest.Request) (f objectstes
 	return f
 }}
 
-// TestCommandsThatTheReplicaLacks changes something by a command while the bucket takes nothing, next to a daemon and
-// without one: it says so by an exit code of its own, and the change arrives when the bucket is back.
+// TestCommandsThatTheReplicaLacks changes something by command while the bucket accepts no writes, with and without a
+// daemon. The command returns a separate exit code, and the change arrives when the bucket is back.
 func TestCommandsThatTheReplicaLacks(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)
@@ -40,7 +40,7 @@ func TestCommandsThatTheReplicaLacks(t *testing.T) {
 	a.Run("admin", "tenant", "create", "--name", "next")
 	a.Stop()
 
-	// A command that holds the lease itself.
+	// This command holds the lease itself.
 	path := filepath.Join(t.TempDir(), "alone.db")
 	open := func() *store.Store {
 		t.Helper()

@@ -10,7 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// Doctor tells of a replica on the disk of the database, and of files that were set aside.
+// TestDoctorOfReplicasAndTheirDisk checks that doctor reports a replica on the database's disk, and files that were set
+// aside.
 func TestDoctorOfReplicasAndTheirDisk(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -25,7 +26,7 @@ func TestDoctorOfReplicasAndTheirDisk(t *testing.T) {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
-	for _, end := range []string{"1", "1-wal", "1-journal", "2-journal"} { // only the journal is left of the second
+	for _, end := range []string{"1", "1-wal", "1-journal", "2-journal"} { // only the journal of the second one is left
 		if err := os.WriteFile(cfg.Database.Path+".superseded-"+end, make([]byte, 2000), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// drilled is a database that is served, and kept in a bucket.
+// drilled is a served database that is kept in a bucket.
 type drilled struct {
 	store  *store.Store
 	bucket *objectstest.Server
@@ -114,7 +114,7 @@ func TestDrillFindsWhatIsMissing(t *testing.T) {
 			t.Errorf("%+v, and not: %s", d, finding)
 		}
 	}
-	// The replica is late, and who waits for it is told that it is not.
+	// The replica is late, but arrived says that it isn't.
 	k.bucket.Set(objectstest.Faults{Decide: func(r objectstest.Request) (f objectstest.Fault) {
 		if r.Op == "PUT" && strings.Contains(r.Key, "0000/") {
 			f.Kind = objectstest.Error500
@@ -128,7 +128,8 @@ func TestDrillFindsWhatIsMissing(t *testing.T) {
 	if d := k.try(t); !d.Whole {
 		t.Errorf("%+v", d)
 	}
-	// The files of the log are damaged. The daemon may be compacting it, and put a whole one in the place of several.
+	// The files of the log are damaged. The daemon may compact it meanwhile, and replace several files with an intact
+	// one.
 	var d core.Drill
 	for range 3 {
 		for _, key := range k.bucket.Keys() {
@@ -145,7 +146,8 @@ func TestDrillFindsWhatIsMissing(t *testing.T) {
 	want(d, "log")
 }
 
-// The command finds out by itself that a daemon of this machine serves the database, and leaves the result there.
+// TestDrillByACommandNextToTheDaemon checks that the command detects that this machine's daemon serves the database,
+// and records the result there.
 func TestDrillByACommandNextToTheDaemon(t *testing.T) {
 	t.Parallel()
 	k := newDrilled(t)
@@ -166,8 +168,8 @@ func TestDrillByACommandNextToTheDaemon(t *testing.T) {
 	}
 }
 
-// The daemon ships the whole database where the drill finds that the log is damaged; meanwhile the health check says
-// that the replica is broken. Then it is whole, and what was found is kept.
+// TestDrillMendsWhatItFinds checks that the daemon ships the whole database again if the restore test finds a damaged
+// log. Meanwhile the health check reports the replica as broken. Then the replica is intact, and the findings are kept.
 func TestDrillMendsWhatItFinds(t *testing.T) {
 	t.Parallel()
 	k := newDrilled(t)
@@ -198,7 +200,7 @@ func TestDrillMendsWhatItFinds(t *testing.T) {
 	refuses.Store(true)
 	k.bucket.Set(objectstest.Faults{Decide: func(r objectstest.Request) (f objectstest.Fault) {
 		if refuses.Load() && strings.Contains(r.Key, "0009/") && r.Op != "LIST" {
-			f.Kind = objectstest.Conflict // of a copy of the whole
+			f.Kind = objectstest.Conflict // for the copy of the whole database
 		}
 		return f
 	}})
@@ -222,7 +224,8 @@ func TestDrillMendsWhatItFinds(t *testing.T) {
 	}
 }
 
-// Where the bucket can't be reached there is no drill, and no finding, and that is said soon.
+// TestNoDrillInAnOutage checks that without a reachable bucket, there is an early error but no restore test and no
+// finding.
 func TestNoDrillInAnOutage(t *testing.T) {
 	t.Parallel()
 	k := newDrilled(t)

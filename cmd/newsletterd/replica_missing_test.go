@@ -11,9 +11,9 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// TestAReplicaThatIsNotMounted starts a daemon whose folder is another, empty one, as below a disk that is not mounted:
-// after a stop, after a kill, and where only the database or only the note next to it knows what was kept. Nothing
-// begins anew there, and with the disk everything is back.
+// TestAReplicaThatIsNotMounted starts a daemon whose folder is a different, empty one, like the mount point of an
+// unmounted disk: after a stop, after a kill, and if only the database or only the note next to it knows what was kept.
+// No new replica starts there, and with the disk everything is back.
 func TestAReplicaThatIsNotMounted(t *testing.T) {
 	daemontest.Parallel(t)
 	folder := filepath.Join(t.TempDir(), "replica")
@@ -59,13 +59,13 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 	for i, end := range []func(){
 		a.Stop,
 		a.Kill,
-		func() { a.Stop(); must(os.Remove(note)) }, // the database knows
-		func() { // the note knows
+		func() { a.Stop(); must(os.Remove(note)) }, // only the database knows
+		func() { // only the note knows
 			a.Stop()
 			must(os.Rename(a.Database(), a.Database()+".away"))
 		},
 	} {
-		aside(max(0, i-2)) // without its note a file is not known again
+		aside(max(0, i-2)) // a file without its note isn't recognized
 		a.Serve()
 		a.Run("admin", "tenant", "create", "--name", "acme")
 		end()
@@ -86,7 +86,7 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 	}
 	a.Stop()
 
-	// What was kept is lost: it begins anew when a person says so.
+	// The kept data is lost; a new replica starts only when a person says so.
 	must(os.RemoveAll(folder))
 	if out, err := a.Cmd("serve").CombinedOutput(); err == nil || !strings.Contains(string(out), "Mount its disk") {
 		t.Errorf("%v\n%s", err, out)
@@ -101,7 +101,7 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 	}
 	b.Stop()
 
-	// Another address is a first start.
+	// A different address is a first start.
 	elsewhere := "NEWSLETTERD_REPLICA_URL=file://" + t.TempDir()
 	a.Serve()
 	a.Stop()
@@ -117,8 +117,8 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 	b.Stop()
 }
 
-// TestAHoleInTheReplica removes a file of the log, and kills the daemon: it mends the replica when it starts again, and
-// nothing is lost with its disk then.
+// TestAHoleInTheReplica removes a file of the log and kills the daemon. At the next start it repairs the replica, and a
+// lost disk then loses nothing.
 func TestAHoleInTheReplica(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)
@@ -156,8 +156,8 @@ func TestAHoleInTheReplica(t *testing.T) {
 	a.Stop()
 }
 
-// TestAReplicaThatHasExpired removes the log but for its newest files, or all of it, as an expiry rule of the bucket
-// does: `replica status` fails, and what `serve` advises where the database file is not known to be the newest does it.
+// TestAReplicaThatHasExpired removes the log except its newest files, or all of it, like an expiry rule of a bucket.
+// `replica status` fails. If the database file isn't known to be the newest, following the advice of `serve` works.
 func TestAReplicaThatHasExpired(t *testing.T) {
 	daemontest.Parallel(t)
 	for _, left := range []int{3, 0} {

@@ -15,8 +15,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// TestTheReplicaTellsNoKeys has a storage answer with the requests that it gets, in each way in which it can refuse:
-// what the daemon and commands say then has no key and no signature.
+// TestTheReplicaTellsNoKeys makes a storage echo requests in every kind of error. The output of the daemon and of
+// commands contains no key and no signature.
 func TestTheReplicaTellsNoKeys(t *testing.T) {
 	daemontest.Parallel(t)
 	const id = "AKIDNEVERSHOWN"

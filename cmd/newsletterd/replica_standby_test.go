@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// TestAStandbyIsLookedAt asks a standby with an empty disk for its metrics and has doctor look at it; init makes no
+// TestAStandbyIsLookedAt reads the metrics of a standby with an empty disk and runs doctor on it. init creates no
 // second database there.
 func TestAStandbyIsLookedAt(t *testing.T) {
 	daemontest.Parallel(t)

@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// TestCommandsAndTheReplica changes something by commands next to a daemon, without one, and where another machine
-// serves: what a command has done outlives the machine, or it is refused.
+// TestCommandsAndTheReplica changes something by command with a daemon, without one, and while another machine serves.
+// A command's change survives the loss of the machine, or the command is refused.
 func TestCommandsAndTheReplica(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)
@@ -22,12 +22,12 @@ func TestCommandsAndTheReplica(t *testing.T) {
 		return a.Field("id", "admin", "tenant", "create", "--name", name)
 	}
 	a.Serve()
-	storage.Set(objectstest.Faults{Latency: 800 * time.Millisecond}) // more than a command waits without
+	storage.Set(objectstest.Faults{Latency: 800 * time.Millisecond}) // longer than a command without a replica waits
 	next := create("next")
 	a.Kill()
 	storage.Set(objectstest.Faults{})
 	a.LoseDisk()
-	alone := create("alone") // on an empty disk, without a daemon
+	alone := create("alone") // with an empty disk and no daemon
 	if n := a.Number("SELECT count(*) FROM tenant"); n != 2 {
 		t.Errorf("%d tenants after the machine of the first one died", n)
 	}
@@ -56,8 +56,8 @@ func TestCommandsAndTheReplica(t *testing.T) {
 	b.Stop()
 }
 
-// TestCommandsNextToAStandby changes nothing where the daemon is a standby, on an empty disk and on the file of a
-// machine that served before: a take-over would set it aside.
+// TestCommandsNextToAStandby checks that commands change nothing if the daemon is a standby, because a takeover would
+// set the change aside. It uses an empty disk, and the file of a machine that served before.
 func TestCommandsNextToAStandby(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)
@@ -81,7 +81,7 @@ func TestCommandsNextToAStandby(t *testing.T) {
 	if _, err := os.Stat(b.Database()); !os.IsNotExist(err) {
 		t.Errorf("a database was made: %v", err)
 	}
-	a.Kill() // a -wal is left
+	a.Kill() // leaves a -wal
 	b.Every(10*time.Millisecond, func() bool {
 		r, err := b.Try(http.MethodGet, "/healthz", nil)
 		return err == nil && r.StatusCode == http.StatusOK
@@ -97,7 +97,8 @@ func TestCommandsNextToAStandby(t *testing.T) {
 	b.Stop()
 }
 
-// TestALookLeavesTheFileAsItIs looks at the database of a daemon that was killed: the next start goes on from it.
+// TestALookLeavesTheFileAsItIs runs status and check on the database of a killed daemon. The next start continues with
+// it.
 func TestALookLeavesTheFileAsItIs(t *testing.T) {
 	daemontest.Parallel(t)
 	a := daemontest.New(t, replicaSettings(objectstest.New(t).URL())...)
@@ -114,8 +115,8 @@ func TestALookLeavesTheFileAsItIs(t *testing.T) {
 	a.LeftNothing()
 }
 
-// TestRestoreSupersedesTheReplica puts a backup in the place of the database: the replica goes on from it, and so does a
-// machine with an empty disk. While another machine serves it is refused.
+// TestRestoreSupersedesTheReplica restores a backup. The replica continues from it, and so does a machine with an empty
+// disk. The restore is refused while another machine serves.
 func TestRestoreSupersedesTheReplica(t *testing.T) {
 	daemontest.Parallel(t)
 	a := daemontest.New(t, replicaSettings("file://"+t.TempDir())...)

@@ -9,8 +9,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// copiedWithJobs makes a database with two pending jobs, at home in one folder, and returns a copy of the closed file
-// in another.
+// copiedWithJobs creates a database with two pending jobs in one folder, and returns a copy of the closed file in
+// another.
 func copiedWithJobs(t *testing.T) string {
 	t.Helper()
 	c := start(t, nil)
@@ -35,10 +35,10 @@ func copiedWithJobs(t *testing.T) string {
 	return path
 }
 
-// restoredView is what log, healthz, status and doctor say of jobs that are held since the file was copied.
+// restoredView records which of log, healthz, status and doctor report jobs that are held since the file was copied.
 type restoredView struct{ logged, healthz, status, doctor bool }
 
-// startAt starts a daemon on a file and reads what it says.
+// startAt starts a daemon on a file and reads its reports.
 func startAt(t *testing.T, path string, takeOver bool) (*running, restoredView) {
 	t.Helper()
 	c := start(t, func(cfg *config.Config) { cfg.Database.Path, cfg.TakeOver = path, takeOver })
@@ -59,7 +59,8 @@ func startAt(t *testing.T, path string, takeOver bool) (*running, restoredView) 
 	return c, v
 }
 
-// A copy of the file holds its jobs, and log, healthz, status and doctor say so until they are resumed.
+// TestACopiedFileHoldsItsJobs checks that a copied file holds its jobs, and that log, healthz, status and doctor report
+// this until they are resumed.
 func TestACopiedFileHoldsItsJobs(t *testing.T) {
 	path := copiedWithJobs(t)
 	c, got := startAt(t, path, false)
@@ -83,7 +84,7 @@ func TestACopiedFileHoldsItsJobs(t *testing.T) {
 	}
 }
 
-// serve --take-over lets the jobs of a copy go on.
+// TestTakeOverHoldsNothing checks that serve --take-over resumes the jobs of a copy.
 func TestTakeOverHoldsNothing(t *testing.T) {
 	if _, got := startAt(t, copiedWithJobs(t), true); got != (restoredView{}) {
 		t.Errorf("%+v", got)

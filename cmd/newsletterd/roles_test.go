@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tables of rights in docs/roles.md, and testdata/transcripts")
 
-// TestGoldenRoles holds the tables of docs/roles.md to the one in core, and to the routes.
+// TestGoldenRoles compares the tables in docs/roles.md with the table in core, and with the routes.
 func TestGoldenRoles(t *testing.T) {
 	const file = "../../docs/roles.md"
 	text, err := os.ReadFile(file)

@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	filesOfFolder = 50  // Go files in a folder, those of tests aside
-	methodsOfType = 140 // of a type
+	filesOfFolder = 50  // Go files in a folder, without tests
+	methodsOfType = 140 // methods of a type
 )
 
-// large are the folders and types that have more. core is nouns and rules, and the console's pages are one language:
-// they may grow. The others are to shrink: lower a number when you can, and raise none.
+// large are the folders and types with more. core holds nouns and rules, and the console's pages are one unit, so these
+// can grow. The others must shrink: lower a number when you can, and never raise one.
 var large = map[string]int{
 	"core": 1000, "handlers/console": 1000,
 	"handlers/console.Page": 1000, "handlers/console.Console": 1000,
 }
 
-// A reader can hold a room in mind: no folder has too many files, and no type too many methods.
+// TestRoomsAreSmall checks that no folder has too many files and no type too many methods, so a reader can keep them in
+// mind.
 func TestRoomsAreSmall(t *testing.T) {
 	daemontest.Parallel(t)
 	files, methods := map[string]int{}, map[string]int{}

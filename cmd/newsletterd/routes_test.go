@@ -13,9 +13,9 @@ import (
 	"newsletterd/handlers"
 )
 
-// TestNoMapIsKeyedByOperations checks that what is known of an operation stands in its row of the table of routes: no
-// map has an operation as its key, by method and path or by its name in the OpenAPI documents. A name of one word says
-// nothing, as other things have such names too.
+// TestNoMapIsKeyedByOperations checks that facts about an operation are in its row of the table of routes. No map may
+// have operations as keys, by method and path or by their names in the OpenAPI documents. Names of one word are ignored
+// because other things have such names, too.
 func TestNoMapIsKeyedByOperations(t *testing.T) {
 	daemontest.Parallel(t)
 	h, err := handlers.New(handlers.Options{})
@@ -56,8 +56,8 @@ func TestNoMapIsKeyedByOperations(t *testing.T) {
 	}
 }
 
-// TestTagsOfInputsAreKnown checks that no tag of an input has a name that no code reads: a misspelt one would be
-// missing in the documents, and nothing else would tell.
+// TestTagsOfInputsAreKnown checks that code reads every tag of an input. A misspelled tag would be missing in the
+// documents, and nothing else would notice.
 func TestTagsOfInputsAreKnown(t *testing.T) {
 	daemontest.Parallel(t)
 	known := map[string]bool{

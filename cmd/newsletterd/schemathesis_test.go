@@ -21,27 +21,28 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Set by `make schemathesis`: the program, and more arguments of it.
+// `make schemathesis` sets these variables: the program, and additional arguments.
 const (
 	schemathesisEnv     = "SCHEMATHESIS"
 	schemathesisArgsEnv = "SCHEMATHESIS_ARGS"
 )
 
-// trialWorld is what testdata/schemathesis/hooks.py reads.
+// trialWorld is the input of testdata/schemathesis/hooks.py.
 type trialWorld struct {
 	Origin        string        `json:"origin"`
-	User          string        `json:"user"` // who calls; empty: no one
+	User          string        `json:"user"` // the caller; empty: anonymous
 	Password      string        `json:"password"`
 	WebhookClient string        `json:"webhook_client"`
 	Tenants       []trialTenant `json:"tenants"`
 }
 
 type trialTenant struct {
-	Paths  map[string][]string `json:"paths"`  // ids of records by the path before them
-	Fields map[string][]string `json:"fields"` // by the name of the field that names them
+	Paths  map[string][]string `json:"paths"`  // IDs of records by the path before them
+	Fields map[string][]string `json:"fields"` // IDs by the field that contains them
 }
 
-// TestSchemathesis has schemathesis make requests of the OpenAPI documents, and finds no answer that they do not tell.
+// TestSchemathesis sends requests that schemathesis generates from the OpenAPI documents. Every answer must be
+// documented.
 func TestSchemathesis(t *testing.T) {
 	if os.Getenv(schemathesisEnv) == "" {
 		t.Skip("SKIPPED: `make schemathesis` runs it")
@@ -50,7 +51,7 @@ func TestSchemathesis(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newSchemaTrial(t, name)
 			d.run("others", "--exclude-method", "DELETE")
-			if name != "pages" { // has none
+			if name != "pages" { // pages has none
 				d.run("deletes", "--include-method", "DELETE")
 			}
 			d.Stop()
@@ -58,7 +59,7 @@ func TestSchemathesis(t *testing.T) {
 	}
 }
 
-// schemaTrial is a daemon with records of each noun, a document, and the folder in which schemathesis runs.
+// schemaTrial is a daemon with records of each noun, a document, and the folder for schemathesis.
 type schemaTrial struct {
 	*daemontest.Process
 	dir, document string
@@ -83,7 +84,7 @@ func newSchemaTrial(t *testing.T, name string) *schemaTrial {
 	return d
 }
 
-// world makes the records, and an operator who calls; of the devices the owner does.
+// world creates the records, and the caller: an operator, or the owner for devices.
 func (d *schemaTrial) world(s *storetest.Seeder, document string) trialWorld {
 	provider, err := auth.New(d.Context(), s.Store, auth.Config{Issuer: d.URL + "/api"}, s.Time())
 	d.Must(err)
@@ -108,7 +109,7 @@ func (d *schemaTrial) world(s *storetest.Seeder, document string) trialWorld {
 	return out
 }
 
-// tenant makes more records of each noun of a tenant.
+// tenant creates further records of each noun in a tenant.
 func (d *schemaTrial) tenant(s *storetest.Seeder, t *accesstest.Tenant) trialTenant {
 	out := trialTenant{Paths: map[string][]string{}, Fields: map[string][]string{
 		"tenant_id": {t.ID}, "list_id": {t.List}, "email": {string(t.Email)}, "user_id": {t.Owner},
@@ -116,7 +117,7 @@ func (d *schemaTrial) tenant(s *storetest.Seeder, t *accesstest.Tenant) trialTen
 	for path, record := range t.Records {
 		ids := []string{record.ID}
 		for range 3 {
-			// An event is one of a subscriber, and a list that others feed is not copied again.
+			// An event belongs to a subscriber, and a list that others feed is not copied again.
 			if path != "/api/admin/outbox" && path != "/api/admin/syncs" {
 				ids = append(ids, record.Make(s))
 			}
@@ -147,19 +148,19 @@ func (d *schemaTrial) tenant(s *storetest.Seeder, t *accesstest.Tenant) trialTen
 	return out
 }
 
-// trialResult is what testdata/schemathesis/hooks.py writes.
+// trialResult is the output of testdata/schemathesis/hooks.py.
 type trialResult struct {
 	Operations   int            `json:"operations"`
 	Requests     int            `json:"requests"`
 	ServerErrors int            `json:"server_errors"`
-	Told         map[string]int `json:"told"` // refusals that x-refusals lists, by status and error
+	Told         map[string]int `json:"told"` // refusals listed in x-refusals, by status and error
 	Findings     []struct {
 		Kind, Operation, Error, Field, Message, Path, Query, Body string
 		Status                                                    int
 	} `json:"findings"`
 }
 
-// run makes requests of some of the operations. What the document does not tell is an error.
+// run sends requests for some of the operations. It fails the test for an undocumented answer.
 func (d *schemaTrial) run(part string, filter ...string) {
 	d.Helper()
 	base, file := d.URL, filepath.Join(d.dir, part+".json")

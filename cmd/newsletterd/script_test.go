@@ -23,7 +23,7 @@ import (
 	"newsletterd/store/storetest/slowdisk"
 )
 
-// TestMain makes the test binary the program too, so that scripts run newsletterd as a process of its own.
+// TestMain lets the test binary also be the program, so scripts can run newsletterd as a separate process.
 func TestMain(m *testing.M) {
 	testscript.Main(prepared{m}, map[string]func(){
 		"newsletterd": main,
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// prepared sets the locks of the process before any test opens a file: a plain sql.Open in one test would be too early
-// for the next.
+// prepared sets the locks of the process before any test opens a file. A plain sql.Open in one test would make that too
+// late for the next.
 type prepared struct{ *testing.M }
 
 func (m prepared) Run() int {
@@ -44,18 +44,18 @@ func (m prepared) Run() int {
 	return m.M.Run()
 }
 
-// TestScripts runs the command line as an operator does: testdata/script/*.txt, each in a folder of its own.
+// TestScripts runs the command line like an operator: testdata/script/*.txt, each in its own folder.
 //
 //	exits N newsletterd …   run it; the exit code must be N. stdout and stderr can be matched afterwards
 //	field NAME KEY          put a field of the JSON object on stdout into the variable NAME
 //	relay NAME              start a mail server and put its port into the variable NAME
-//	keep FILE FOLDER        keep the database FILE, which it may make, in the replica FOLDER, and stop as a daemon does
+//	keep FILE FOLDER        keep the database FILE, created if missing, in the replica FOLDER, and stop like a daemon
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "../../testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
-			env.Setenv("NEWSLETTERD_MAIL_DNS_SERVER", "127.0.0.1:9") // where nothing listens
+			env.Setenv("NEWSLETTERD_MAIL_DNS_SERVER", "127.0.0.1:9") // nothing listens there
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			pictures, err := filepath.Abs("../../mail/picture/testdata")
 			env.Setenv("PICTURES", pictures)
@@ -92,8 +92,8 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Setenv(args[0], text)
 			},
-			// Starts a mail server on loopback that refuses recipients whose address begins with "full" for now, and
-			// those with "gone" for good.
+			// The relay is a mail server on loopback. It refuses recipients whose address starts with "full"
+			// temporarily, and those with "gone" permanently.
 			"relay": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) != 1 {
 					ts.Fatalf("usage: relay NAME")
@@ -124,7 +124,7 @@ func TestScripts(t *testing.T) {
 				ts.Check(err)
 				s, err := store.Open(context.Background(), db.Options{Path: path, Migrate: true, Replica: r})
 				ts.Check(err)
-				for range 24 { // so that the log has many files
+				for range 24 { // to give the log many files
 					_, err := s.StartDrill(context.Background())
 					ts.Check(err)
 					ts.Check(s.Acknowledged(context.Background()))

@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// TestSenderDomainsInDNS asks a name server for the record in each form in which people make it, and fail to.
+// TestSenderDomainsInDNS looks up the record in each form in which people publish it, right or wrong.
 func TestSenderDomainsInDNS(t *testing.T) {
 	d, err := core.ProposeDomain("t", "news.acme.example", 1)
 	if err != nil {

@@ -21,16 +21,16 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// running is a daemon under test, built as in production, on a port of its own, with a client that speaks to it.
+// running is a daemon under test, built as in production on its own port, with a client for it.
 type running struct {
 	*daemon
 	*webtest.Client
 	seed *storetest.Seeder
 	log  *daemontest.Log
-	env  []string // of commands
+	env  []string // for commands
 
 	opened map[string]bool // links that mailed has returned
-	quit   func() error    // stops it and returns what run returned
+	quit   func() error    // stops the daemon and returns the result of run
 }
 
 func start(t *testing.T, change func(*config.Config)) *running {
@@ -39,7 +39,7 @@ func start(t *testing.T, change func(*config.Config)) *running {
 	cfg := config.Default()
 	cfg.Server.Listen, cfg.Metrics.Listen, cfg.Log.Format = "127.0.0.1:0", "127.0.0.1:0", "json"
 	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(dir, "newsletterd.db"), filepath.Join(dir, "mail")
-	cfg.Mail.DNSServer = "127.0.0.1:9" // where nothing listens: no test asks a name server of the machine
+	cfg.Mail.DNSServer = "127.0.0.1:9" // nothing listens there, so no test asks the machine's name servers
 	if change != nil {
 		change(cfg)
 	}
@@ -61,8 +61,7 @@ func start(t *testing.T, change func(*config.Config)) *running {
 	return r
 }
 
-// command runs a command on the daemon's database, as an operator does while it runs, and reads the JSON that it
-// prints.
+// command runs a command on the running daemon's database, and decodes the JSON that it prints.
 func (r *running) command(exit int, out any, args ...string) (said string) {
 	r.Helper()
 	var stdout, stderr bytes.Buffer
@@ -79,7 +78,7 @@ func (r *running) command(exit int, out any, args ...string) (said string) {
 	return stderr.String()
 }
 
-// addUser makes a user with daemontest.Password.
+// addUser creates a user with daemontest.Password.
 func (r *running) addUser(email core.Email) core.User {
 	r.Helper()
 	hash, err := r.auth.NewPassword(r.Context(), "password", daemontest.Password)
@@ -87,7 +86,7 @@ func (r *running) addUser(email core.Email) core.User {
 	return r.seed.NewUser(email, hash, func(u *core.User) { u.Name = "Ann Reader" })
 }
 
-// mailed waits for a mail to an address with a link whose path begins so, and returns a link that it has not
+// mailed waits for an email to an address with a link whose path starts with path, and returns a link that it has not
 // returned before.
 func (r *running) mailed(path, email string) (link string) {
 	r.Helper()
@@ -97,9 +96,9 @@ func (r *running) mailed(path, email string) (link string) {
 		for _, f := range files {
 			b, err := os.ReadFile(f)
 			if err != nil {
-				continue // not whole yet
+				continue // not complete yet
 			}
-			// Soft line ends, signs, and headers that were folded for a long address.
+			// This decodes soft line breaks, equals signs, and headers that were folded because of a long address.
 			text := strings.NewReplacer("=\r\n", "", "=3D", "=", "\r\n ", " ").Replace(string(b))
 			if _, rest, ok := strings.Cut(text, r.cfg.Origin()+path); ok && strings.Contains(text, "\r\nTo: <"+email+">\r\n") {
 				query, _, _ := strings.Cut(rest, "\r\n")
@@ -114,7 +113,7 @@ func (r *running) mailed(path, email string) (link string) {
 	return link
 }
 
-// operator makes an operator and gives the client a token with a scope.
+// operator creates an operator and gives the client a token with a scope.
 func (r *running) operator(scope string) {
 	r.Helper()
 	r.seed.NewUser("op@example.org", "", func(u *core.User) { u.Roles = []core.Role{{Role: core.RoleOperator}} })
@@ -167,7 +166,8 @@ func TestServeAndStop(t *testing.T) {
 	}
 }
 
-// While it stops, a connection that is open hears 503 from the health check, and new ones are refused.
+// TestHealthDuringTheStop checks that during the stop, the health check on an open connection returns 503, and new
+// connections are refused.
 func TestHealthDuringTheStop(t *testing.T) {
 	cfg := config.Default()
 	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(t.TempDir(), "a.db"), t.TempDir()
@@ -232,7 +232,8 @@ func TestFailedStartsLeaveNothingOpen(t *testing.T) {
 	}
 }
 
-// With a certificate the daemon speaks https, and reaches itself for its webhooks by that very certificate.
+// TestServeTLS checks that with a certificate the daemon serves https, and uses that certificate to reach itself for
+// its webhooks.
 func TestServeTLS(t *testing.T) {
 	daemontest.Parallel(t)
 	dir := t.TempDir()
@@ -256,7 +257,7 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
-// On a public address the start names what is rarely meant.
+// TestAdvice checks that on a public address the start logs settings that are rarely intended.
 func TestAdvice(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
@@ -306,7 +307,8 @@ func TestMasterKeyFile(t *testing.T) {
 	}
 }
 
-// [send] duplicate_guard refuses a request that is sent again; without it each request is a job of its own.
+// TestDuplicateGuard checks that [send] duplicate_guard refuses a repeated request. Without it each request creates a
+// job.
 func TestDuplicateGuard(t *testing.T) {
 	daemontest.Parallel(t)
 	for guard, want := range map[config.Duration]int{0: http.StatusOK, config.Duration(time.Hour): http.StatusConflict} {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/cmd/newsletterd/sourcetest"
 )
 
-// Budgets of every Go file in the repository. Tests get more room in a function, for their tables.
+// These limits apply to every Go file in the repository. Functions in tests can be longer because of their tables.
 const (
 	maxFileLines     = 600
 	maxFuncLines     = 80
@@ -43,7 +43,8 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 	}
 }
 
-// People who are new read these first; details have pages of their own in docs and scripts in .ci.
+// TestEntryFilesAreShort checks the files that newcomers read first. Details belong in pages in docs and scripts in
+// .ci.
 func TestEntryFilesAreShort(t *testing.T) {
 	const limit = 120
 	for _, name := range []string{"README.md", "Makefile"} {
@@ -57,7 +58,7 @@ func TestEntryFilesAreShort(t *testing.T) {
 	}
 }
 
-// Every package says in doc.go what it is, and every exported name says what it does.
+// TestEverythingExportedIsDocumented checks that every package has a doc.go, and every exported name a comment.
 func TestEverythingExportedIsDocumented(t *testing.T) {
 	daemontest.Parallel(t)
 	packages := map[string]bool{}
@@ -77,7 +78,8 @@ func TestEverythingExportedIsDocumented(t *testing.T) {
 	}
 }
 
-// A doc.go names each file of its package, by name or by a pattern such as admin*.go, and no file that is gone.
+// TestDocNamesFiles checks that a doc.go names each file of its package, by name or by a pattern such as admin*.go, and
+// no missing file.
 func TestDocNamesFiles(t *testing.T) {
 	daemontest.Parallel(t)
 	files, docs := map[string][]string{}, map[string]string{}
@@ -110,14 +112,15 @@ func TestDocNamesFiles(t *testing.T) {
 	}
 }
 
-// Time comes in as a value: only the edges look at the clock, and tests do so in synctest bubbles.
+// TestOnlyEdgesAskTheTime checks that time is passed as a value: only the edges read the clock, and tests do so in
+// synctest bubbles.
 func TestOnlyEdgesAskTheTime(t *testing.T) {
-	// with the packages below them
+	// The edges include the packages below them.
 	edges := []string{"handlers", "worker", "auth", "mail", "store/replica", "cmd/newsletterd"}
 	for _, f := range sourcetest.Files(t) {
 		if sourcetest.Within(f.Dir, edges...) || f.Test() || sourcetest.Within(f.Dir, "store") ||
 			strings.HasSuffix(f.Dir, "test") {
-			continue // store asks for its own waiting, never for what it writes: the SQL test there says so
+			continue // store only reads the time for its own waits, not for what it writes: see its SQL test
 		}
 		ast.Inspect(f.Tree, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Now" {
@@ -130,8 +133,8 @@ func TestOnlyEdgesAskTheTime(t *testing.T) {
 	}
 }
 
-// TestFieldErrorsAreSentences checks that the messages of errors about a field are sentences, which are understood
-// alone, as in a form or a list of faulty lines.
+// TestFieldErrorsAreSentences checks that error messages about a field are full sentences that can be understood alone,
+// for example in a form or a list of invalid lines.
 func TestFieldErrorsAreSentences(t *testing.T) {
 	daemontest.Parallel(t)
 	fragment := regexp.MustCompile(`^"(must|is|are|has|have|may|needs) `)
@@ -150,7 +153,7 @@ func TestFieldErrorsAreSentences(t *testing.T) {
 			}
 			field, _ := call.Args[0].(*ast.BasicLit)
 			message, ok := call.Args[1].(*ast.BasicLit)
-			if name != "Invalidf" || !ok || field != nil && field.Value == `""` { // "": the frame puts the name in front
+			if name != "Invalidf" || !ok || field != nil && field.Value == `""` { // "": the frame adds the name
 				return true
 			}
 			if fragment.MatchString(message.Value) {

@@ -14,11 +14,11 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// headings are the first headings of newsletters, which are their subjects here.
+// headings matches the first headings of newsletters, which are their subjects here.
 var headings = regexp.MustCompile(`(?m)^# (.*)$|"type": "heading", "level": 1, "text": "((?:[^"\\]|\\.)*)"`)
 
-// Newsletters as a relay gets them, signed, are no spam to SpamAssassin with its local rules: those of testdata, each in
-// one theme, and at full length those of the gallery in all four.
+// TestNewslettersAreNoSpam checks signed newsletters with SpamAssassin and its local rules: those of testdata in one
+// theme each, and at full length those of the gallery in all four.
 func TestNewslettersAreNoSpam(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SpamAssassin takes seconds")

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/people"
 )
 
-// TestStatusCountsJobsThatItDoesNotList: only so many jobs are listed, and the rest is not left unsaid.
+// TestStatusCountsJobsThatItDoesNotList checks that status lists a limited number of jobs and counts the others.
 func TestStatusCountsJobsThatItDoesNotList(t *testing.T) {
 	var r statusReport
 	r.JobCounts = []people.StatusCount{

@@ -15,7 +15,7 @@ import (
 	"newsletterd/cmd/newsletterd/sourcetest"
 )
 
-// tablesOf says which package of the store a table belongs to.
+// tablesOf maps each table to the package of the store that it belongs to.
 var tablesOf = map[string]string{
 	"db": "audit home mark purpose_key schema_migration sessions",
 	"tenants": "acme_cache consent_text deleted_domain deleted_endpoint dkim_key endpoint_attempt erased fed_list keeper " +
@@ -34,10 +34,10 @@ var tablesOf = map[string]string{
 	"bulk":     "bulk_action bulk_person",
 }
 
-// spans are the packages that may write tables of others: they compose operations of several rooms.
+// spans are the packages that may write tables of others, because they compose operations of several packages.
 var spans = []string{"people"}
 
-// across are the uses of tables against the rule, by package. Remove names when you can, and add none.
+// across lists the uses of tables that break the rule, by package. Remove names when you can, and don't add any.
 var across = map[string]string{
 	"audience reads":   "subscription",
 	"bulk writes":      "consent list subscriber subscription",
@@ -58,7 +58,8 @@ var across = map[string]string{
 
 var tableUse = regexp.MustCompile(`\b(FROM|JOIN|UPDATE|INTO|UPDATE OR [A-Z]+)\s+(?:main\.)?(\w+)`)
 
-// A package of the store reads its own tables and those of packages that it may import, and writes only its own.
+// TestTablesBelongToRooms checks that a package of the store reads only its own tables and those of packages that it
+// may import, and writes only its own.
 func TestTablesBelongToRooms(t *testing.T) {
 	daemontest.Parallel(t)
 	owner := map[string]string{}

@@ -11,7 +11,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// An answer of a certificate authority that doesn't end is left. One that ends is read whole.
+// TestAnswersOfACMEEnd checks that an endless answer of a certificate authority is cut off. A finite one is read whole.
 func TestAnswersOfACMEEnd(t *testing.T) {
 	ended := make(chan int64, 10)
 	authority := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

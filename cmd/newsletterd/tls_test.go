@@ -23,7 +23,8 @@ import (
 	"newsletterd/handlers/web/webtest"
 )
 
-// TestCertificateIsReadAgain: changed files take effect at SIGHUP, and files that can't be read leave the one before.
+// TestCertificateIsReadAgain checks that changed files take effect at SIGHUP. If they can't be read, the previous
+// certificate stays.
 func TestCertificateIsReadAgain(t *testing.T) {
 	daemontest.Parallel(t)
 	dir := t.TempDir()
@@ -61,8 +62,8 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	}
 }
 
-// authority is Let's Encrypt's test server, in this process. It looks for the host names at the ports of two addresses
-// of this machine.
+// authority runs Let's Encrypt's test server in this process. It validates host names at the ports of two addresses of
+// this machine.
 func authority(t *testing.T, plain, listen, dns string) *httptest.Server {
 	t.Helper()
 	ports := [2]int{}
@@ -85,8 +86,8 @@ func authority(t *testing.T, plain, listen, dns string) *httptest.Server {
 	return s
 }
 
-// TestACME gets a certificate of an ACME authority, keeps it in the database over a restart, and sends plain http to
-// https.
+// TestACME gets a certificate from an ACME authority, keeps it in the database across a restart, and redirects plain
+// http to https.
 func TestACME(t *testing.T) {
 	listen, plain := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	dns := daemontest.DNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
@@ -121,7 +122,7 @@ func TestACME(t *testing.T) {
 	if err := r.quit(); err != nil {
 		t.Fatal(err)
 	}
-	ca.Close() // what is in the database is enough
+	ca.Close() // the database has everything needed
 	again := run()
 	if got := daemontest.Presented(t, listen, "news.example.org"); !got.Equal(leaf) {
 		t.Error("another certificate after a restart")
@@ -131,8 +132,8 @@ func TestACME(t *testing.T) {
 	}
 }
 
-// TestACMEByPlainHTTP gets a certificate where the authority does not reach the https listener (a proxy stands there,
-// say): it asks the plain one then (http-01, RFC 8555 section 8.3).
+// TestACMEByPlainHTTP gets a certificate if the authority can't reach the https listener, for example because of a
+// proxy. It then uses the plain one (http-01, RFC 8555 section 8.3).
 func TestACMEByPlainHTTP(t *testing.T) {
 	listen, plain := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	dns := daemontest.DNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
@@ -154,7 +155,7 @@ func TestACMEByPlainHTTP(t *testing.T) {
 	}
 }
 
-// TestSystemdIsTold hears READY=1 when the daemon answers, and STOPPING=1 when it begins to stop (sd_notify(3)).
+// TestSystemdIsTold waits for READY=1 when the daemon answers, and STOPPING=1 when it starts to stop (sd_notify(3)).
 func TestSystemdIsTold(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "notify")
 	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})

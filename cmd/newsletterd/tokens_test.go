@@ -25,7 +25,7 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// tokenAnswer is what the token endpoints answer.
+// tokenAnswer is the answer of a token endpoint.
 type tokenAnswer struct {
 	status        int
 	cache, pragma string // headers
@@ -45,8 +45,8 @@ func logIn(d *running) (a tokenAnswer) {
 	return a
 }
 
-// RFC 6750 section 3, RFC 8725 section 3, RFC 9068 section 4: whatever is wrong with a token, the answer is 401 and the
-// same challenge.
+// TestForgedTokens checks that any invalid token gets a 401 and the same challenge (RFC 6750 section 3, RFC 8725
+// section 3, RFC 9068 section 4).
 func TestForgedTokens(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, nil)
@@ -133,7 +133,8 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-// One refresh token used twelve times at once has one successor; used again after the grace it ends the family.
+// TestParallelRefreshes uses one refresh token twelve times in parallel, which results in one successor. Using it again
+// after the grace period ends the family.
 func TestParallelRefreshes(t *testing.T) {
 	daemontest.Parallel(t)
 	tried := 0
@@ -174,7 +175,7 @@ func TestParallelRefreshes(t *testing.T) {
 		for s := range successors {
 			first = refresh(s)
 		}
-		// Its successor is used: within the grace, too, the old one is a replay now.
+		// The successor was used, so the old token is now a replay even within the grace period.
 		if round == 2 {
 			if a := refresh(old); a.status != http.StatusBadRequest || a.Error != "invalid_grant" {
 				t.Errorf("replay: %d %s", a.status, a.Error)
@@ -187,8 +188,9 @@ func TestParallelRefreshes(t *testing.T) {
 	}
 }
 
-// Many logins at once take memory for no more hashes than there are cores: 19 MiB each. The 128 MiB are room for the
-// connections and for garbage; hashes of all 200 logins would take 3.7 GiB. The other logins wait or come back later.
+// TestManyLoginsAtOnce checks that many parallel logins use memory only for as many hashes as there are cores, 19 MiB
+// each. The 128 MiB allow for connections and garbage; hashes for all 200 logins would take 3.7 GiB. The other logins
+// wait or come back later.
 func TestManyLoginsAtOnce(t *testing.T) {
 	if daemontest.RaceEnabled {
 		t.Skip("SKIPPED: under the race detector memory says nothing; `make test` measures it")
@@ -210,7 +212,7 @@ func TestManyLoginsAtOnce(t *testing.T) {
 		return res.StatusCode, res.Header.Get("Retry-After")
 	}
 	before := daemontest.Resident(f.PID())
-	daemontest.Usage(f.PID()) // the peak begins anew
+	daemontest.Usage(f.PID()) // resets the peak
 	var mu sync.Mutex
 	counts := map[int]int{}
 	var wg sync.WaitGroup

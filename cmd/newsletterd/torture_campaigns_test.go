@@ -12,11 +12,11 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestCampaignsSurviveKills kills the daemon at random moments while people write, look at, approve, send, undo, pause,
-// resume and cancel campaigns in any order, and edit their layouts and looks. No reader gets anything but what was
-// approved, by a second person where one is asked for; no one gets it twice, but for max_unrecorded a kill; nothing
-// goes out after an undo or a cancel was answered, and no more than the first few before the rest is asked for; and
-// who should have it gets it.
+// TestCampaignsSurviveKills kills the daemon at random moments while people write, view, approve, send, undo, pause,
+// resume and cancel campaigns in any order, and edit their layouts and designs. Readers only get what was approved, by
+// a second person if required. No one gets it twice, except up to max_unrecorded per kill. Nothing is sent after an
+// acknowledged undo or cancel, and only the first recipients get it before the rest is requested. Everyone who should
+// get it does.
 func TestCampaignsSurviveKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes too long for a short run")

@@ -16,8 +16,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// countedOps are the requests that change the counts of a list, by the address of one reader and the id of their
-// subscription. Each reports whether it was answered: many ask for what is not possible just then.
+// countedOps returns the requests that change the counts of a list, for one reader's address and subscription ID. Each
+// reports whether it was answered; many request what is not possible at that moment.
 func countedOps(l *daemontest.Ledger, email, id string) []func() bool {
 	const people = "/api/admin/subscribers"
 	post := func(path string, body any) func() bool {
@@ -51,8 +51,8 @@ func countedOps(l *daemontest.Ledger, email, id string) []func() bool {
 	}
 }
 
-// TestCountsSurviveKills kills the daemon at random moments while subscribers come, leave, bounce, complain, are
-// switched off and on again, and are erased: the counts of the list are always those of a scan.
+// TestCountsSurviveKills kills the daemon at random moments while subscribers join, unsubscribe, bounce, complain, are
+// blocked and unblocked, and are erased. The counts of the list always equal those of a scan.
 func TestCountsSurviveKills(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, each := int64(3), int64(150)

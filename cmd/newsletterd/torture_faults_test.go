@@ -17,16 +17,16 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// fault is a relay that misbehaves towards some recipients, by their numbers, once each but for those it refuses for
-// good.
+// fault is a relay that misbehaves for some recipients, chosen by their numbers: once each, except for those it refuses
+// permanently.
 type fault struct {
 	mu     sync.Mutex
 	seen   map[string]bool
-	defers bool // costs five minutes
-	cuts   int  // replies to a dot that were withheld
+	defers bool // delays the recipient by five minutes
+	cuts   int  // number of replies to a dot that were withheld
 }
 
-// refused reports whether a recipient is refused for good.
+// refused reports whether a recipient is refused permanently.
 func refused(k int) bool { return k%200 == 11 }
 
 func (f *fault) first(what string) bool {
@@ -62,9 +62,9 @@ func (f *fault) answer(e mailtest.Event) mailtest.Action {
 	return mailtest.Action{}
 }
 
-// TestKilledAmongFaults kills and stops the daemon again and again while the relay misbehaves: no recipient is lost,
-// each second mail is the same message, and there are no more of them than the window allows for each kill, except
-// those whose reply the relay did not send.
+// TestKilledAmongFaults repeatedly kills and stops the daemon while the relay misbehaves. No recipient is lost, each
+// second copy is the same message, and there are at most as many as the window allows per kill, apart from those whose
+// reply the relay withheld.
 func TestKilledAmongFaults(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, terms := daemontest.Count("KILLS", 2, 50), daemontest.Count("TERMS", 1, 20)
@@ -84,7 +84,7 @@ func TestKilledAmongFaults(t *testing.T) {
 	began := time.Now()
 	for i, end := range ends {
 		before := w.Taken()
-		w.StartUntil(max(int64((n*i+rand.IntN(n))/(len(ends)+1)*9/10), before+1)) // in the midst of sending
+		w.StartUntil(max(int64((n*i+rand.IntN(n))/(len(ends)+1)*9/10), before+1)) // while it sends
 		w.Must(w.Daemon.Process.Signal(end))
 		if err := w.Daemon.Wait(); err != nil && end == syscall.SIGTERM {
 			t.Errorf("exit after SIGTERM: %v\n%s", err, w.Out.String())

@@ -12,8 +12,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestTortureLedger kills the daemon at random moments while visitors register, subscribe, confirm, make jobs and send
-// webhooks and reports: whatever was acknowledged is there afterwards.
+// TestTortureLedger kills the daemon at random moments while visitors register, subscribe, confirm, create jobs and
+// send webhooks and reports. Everything acknowledged is stored afterwards.
 func TestTortureLedger(t *testing.T) {
 	daemontest.Parallel(t)
 	kills := 3
@@ -24,7 +24,7 @@ func TestTortureLedger(t *testing.T) {
 	lost, all := 0, 0
 	for round := range kills {
 		stop := l.Visits(fmt.Sprint("v", round), 6)
-		select { // a moment of no meaning
+		select { // a random moment
 		case <-time.After(time.Duration(100+rand.IntN(400)) * time.Millisecond):
 		case <-t.Context().Done():
 		}
@@ -44,7 +44,7 @@ func TestTortureLedger(t *testing.T) {
 		}
 		l.Must(s.Close())
 		all += len(l.Acked)
-		if round%20 != 19 && round != kills-1 { // what is old is asked again only now and then
+		if round%20 != 19 && round != kills-1 { // old entries are only checked occasionally
 			clear(l.Acked)
 		}
 	}

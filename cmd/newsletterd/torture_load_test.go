@@ -11,7 +11,7 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestTortureLargeBodies sends bodies of a gigabyte, and bodies without an end, 50 at once, to what takes small and
+// TestTortureLargeBodies sends bodies of a gigabyte and endless bodies, 50 in parallel, to routes that accept small and
 // large ones.
 func TestTortureLargeBodies(t *testing.T) {
 	c := daemontest.NewCrowd(t)
@@ -54,7 +54,7 @@ func TestTortureLargeBodies(t *testing.T) {
 		})
 		c.Line("", "answers %v; at most %d MiB of one were taken", answers, most>>20)
 		for status := range answers {
-			// 401: of a sender that is not known, before its body
+			// 401 is the answer to an unknown sender before its body is read.
 			if !strings.HasPrefix(status, "413 ") && !strings.HasPrefix(status, "503 ") && !strings.HasPrefix(status, "401 ") &&
 				status != "" {
 				t.Errorf("an answer %q", status)

@@ -16,14 +16,14 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// replicaSettings are those of a daemon that keeps its database at an address, with a short lease.
+// replicaSettings returns the settings of a daemon that keeps its database at an address, with a short lease.
 func replicaSettings(url string) []string {
 	return append(objectstest.Environ("machine"), "NEWSLETTERD_REPLICA_URL="+url, "NEWSLETTERD_REPLICA_TTL=3s")
 }
 
-// TestMachineDies kills the daemon in the middle of a campaign while people subscribe, throws its disk away, and starts
-// it on an empty one: a visitor who was told of a subscription has it, every recipient gets the mail, and at most
-// max_unrecorded get a second copy per kill.
+// TestMachineDies kills the daemon during a campaign while people subscribe, deletes its disk, and starts it on an
+// empty one. Every acknowledged subscription exists, every recipient gets the email, and at most max_unrecorded get a
+// second copy per kill.
 func TestMachineDies(t *testing.T) {
 	kills, recipients := 1, 3000
 	if daemontest.AtLength() {
@@ -34,7 +34,7 @@ func TestMachineDies(t *testing.T) {
 		latency time.Duration
 		folder  bool
 		window  int
-		long    bool // only at length
+		long    bool // only at full length
 	}{
 		{name: "folder", folder: true, window: 64},
 		{name: "folder-256", folder: true, window: 256, long: true},
@@ -96,8 +96,8 @@ func TestMachineDies(t *testing.T) {
 	}
 }
 
-// TestLedgerOutlivesItsMachine kills the daemon at random moments, throws its disk away, and starts it on an empty one:
-// whatever was acknowledged is there afterwards.
+// TestLedgerOutlivesItsMachine kills the daemon at random moments, deletes its disk, and starts it on an empty one.
+// Everything acknowledged is stored afterwards.
 func TestLedgerOutlivesItsMachine(t *testing.T) {
 	daemontest.Parallel(t)
 	kills := 1
@@ -129,9 +129,9 @@ func TestLedgerOutlivesItsMachine(t *testing.T) {
 	t.Logf("%d machines died, acknowledged: %v", kills, l.Kinds)
 }
 
-// TestFrozenMachine stops the daemon for longer than its lease with SIGSTOP, lets another one take over, and lets it go
-// on: it ends at once with a code of its own, having sent no more than each connection had ready to be written. An answer whose last look
-// at the lease was before the machine was frozen may still leave it, one to each who waited; what it says is kept.
+// TestFrozenMachine stops the daemon with SIGSTOP for longer than its lease, lets another one take over, and continues
+// it. It exits immediately with a separate code, and has sent no more than each connection had ready to be written. An
+// answer that last checked the lease before the freeze can still be sent, one per waiting client; what it says is kept.
 func TestFrozenMachine(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)
@@ -155,7 +155,7 @@ func TestFrozenMachine(t *testing.T) {
 		r, err := other.Try(http.MethodGet, "/healthz", nil)
 		return err == nil && r.StatusCode == http.StatusOK
 	})
-	w.Must(other.Daemon.Process.Signal(syscall.SIGSTOP)) // so that all that comes now is the first one's
+	w.Must(other.Daemon.Process.Signal(syscall.SIGSTOP)) // so everything that arrives now is from the first one
 	<-time.After(100 * time.Millisecond)
 	sent, answered := w.Sink.Count(), visitors.Acknowledged()
 	w.Must(w.Daemon.Process.Signal(syscall.SIGCONT))

@@ -12,8 +12,8 @@ import (
 	"newsletterd/handlers/web/webtest"
 )
 
-// TestReplayAfterARestart sends signed events, kills or stops the daemon, and sends the same bytes again to the next
-// one: each event was accepted once.
+// TestReplayAfterARestart sends signed events, kills or stops the daemon, and sends the same bytes to the next one.
+// Each event is accepted once.
 func TestReplayAfterARestart(t *testing.T) {
 	daemontest.Parallel(t)
 	l := daemontest.NewLedger(t)

@@ -17,14 +17,14 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// firstReleased is the last migration of the first version that was released, see testdata/schema/frozen.txt.
+// firstReleased is the last migration of the first released version, see testdata/schema/frozen.txt.
 const firstReleased = 7
 
 // TestSoakOfTheProgram lets the daemon work with a replica for SOAK (30 s in make torture, one machine's life
-// elsewhere). Visitors register, subscribe, confirm, make jobs and send webhooks and reports; next to it commands make
-// tenants and backups, and the replica is restored, again and again: each copy is whole and has all that was
-// acknowledged before. After every few copies the machine dies, with its disk or without. In between a database of the
-// first version that was released starts with a replica of its own, is migrated, and loses its machine.
+// elsewhere). Visitors register, subscribe, confirm, create jobs and send webhooks and reports. Meanwhile commands
+// create tenants and backups, and the replica is restored repeatedly: each copy is intact and has everything
+// acknowledged before. After every few copies the machine dies, with or without its disk. In between, a database of the
+// first released version starts with its own replica, is migrated, and loses its machine.
 func TestSoakOfTheProgram(t *testing.T) {
 	daemontest.Parallel(t)
 	length, err := time.ParseDuration(os.Getenv("SOAK"))
@@ -75,7 +75,7 @@ func TestSoakOfTheProgram(t *testing.T) {
 		length, tenants, copies, kills, migrations, l.Kinds)
 }
 
-// wholeWith fails where the database in a file is not whole, or lacks something. A copy is removed.
+// wholeWith fails the test if a database file is damaged or lacks something. It removes a copy.
 func wholeWith(l *daemontest.Ledger, file string, want map[string]func(*store.Store) error, tenants int) {
 	s, err := store.Open(l.Context(), db.Options{Path: file, Mode: db.Command})
 	l.Must(err)
@@ -98,8 +98,8 @@ func wholeWith(l *daemontest.Ledger, file string, want map[string]func(*store.St
 	}
 }
 
-// fromTheFirstVersion starts a daemon on a database of the first version that was released, which it migrates, and
-// another one on an empty disk.
+// fromTheFirstVersion starts a daemon on a database of the first released version, which it migrates, and another one
+// on an empty disk.
 func fromTheFirstVersion(t *testing.T) {
 	storage := objectstest.New(t)
 	p := daemontest.New(t, replicaSettings(storage.URL())...)

@@ -10,8 +10,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestKilledInTheMiddle kills the daemon with SIGKILL again and again: no recipient is lost, and at most max_unrecorded
-// get a second copy per kill, with the same Message-ID.
+// TestKilledInTheMiddle repeatedly kills the daemon with SIGKILL. No recipient is lost, and at most max_unrecorded get
+// a second copy per kill, with the same Message-ID.
 func TestKilledInTheMiddle(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, recipients := 3, 4000
@@ -34,8 +34,8 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestStoppedInTheMiddle ends the daemon with SIGTERM in the middle of a job, twice in the same moment as timeout(1)
-// does: no recipient is lost or gets two mails, and one file is left.
+// TestStoppedInTheMiddle ends the daemon with SIGTERM during a job, twice at the same moment like timeout(1). No
+// recipient is lost or gets two emails, and one file is left.
 func TestStoppedInTheMiddle(t *testing.T) {
 	daemontest.Parallel(t)
 	tried := 0
@@ -44,7 +44,7 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	for _, at := range []int64{500, 1500, 3000} {
 		tried++
 		w.StartUntil(at)
-		for range 3 { // signals that meet are one
+		for range 3 { // simultaneous signals count as one
 			w.Must(w.Daemon.Process.Signal(syscall.SIGTERM))
 		}
 		if err := w.Daemon.Wait(); err != nil {

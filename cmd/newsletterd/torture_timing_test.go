@@ -15,9 +15,9 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestTortureTimesTellNothing compares how long answers take for addresses with and without an account or a
-// subscription, in interleaved pairs. On a busy machine single answers tell nothing; medians of many do, and what tells
-// something does so in every round.
+// TestTortureTimesTellNothing compares the answer times for addresses with and without an account or a subscription, in
+// interleaved pairs. On a busy machine single answers mean nothing, but medians of many do. A real difference shows in
+// every round.
 func TestTortureTimesTellNothing(t *testing.T) {
 	if !daemontest.AtLength() {
 		t.Skip("make torture")
@@ -45,7 +45,7 @@ func TestTortureTimesTellNothing(t *testing.T) {
 		}
 		return time.Since(began)
 	}
-	token := func(email string) string { // asked for before the time counts
+	token := func(email string) string { // requested before the measurement
 		res, err := f.HTTP.Post(f.URL+"/api/newsletter/unsubscribe-token", "application/json",
 			strings.NewReader(fmt.Sprintf(`{"list_id":%q,"email":%q}`, list, email)))
 		f.Must(err)
@@ -90,7 +90,7 @@ func TestTortureTimesTellNothing(t *testing.T) {
 			var known, unknown []time.Duration
 			for i := range pairs {
 				member := daemontest.Person(i)
-				if strings.Contains(tt.path, "newsletter") { // no subscriber can leave twice
+				if strings.Contains(tt.path, "newsletter") { // a subscriber can only unsubscribe once
 					member = daemontest.Person(round*pairs + i)
 				}
 				stranger := fmt.Sprintf("nobody%s%d-%d@example.org", strings.ReplaceAll(tt.path, "/", "-"), round, i)
@@ -113,6 +113,6 @@ func TestTortureTimesTellNothing(t *testing.T) {
 	}
 }
 
-// timingRounds is how often a pair of medians that differ is looked at again: other work of the machine makes some
+// timingRounds is how often a pair of different medians is measured, because other work on the machine can make them
 // differ.
 const timingRounds = 3

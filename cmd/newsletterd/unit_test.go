@@ -11,9 +11,9 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// TestUnit prints the unit for three places of the files, and gives each to systemd-analyze where there is one.
+// TestUnit prints the unit for three locations of the files, and passes each to systemd-analyze if that is installed.
 func TestUnit(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "news letterd") // a path that has to be quoted
+	binary := filepath.Join(t.TempDir(), "news letterd") // a path that needs quotes
 	if err := os.WriteFile(binary, []byte("#!/bin/true\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +74,8 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestPackagedUnit holds the unit of the .deb and .rpm against the one that the program prints for their paths. It may
-// listen on ports 443 and 80, so that one unit serves with and without a proxy in front.
+// TestPackagedUnit compares the unit of the .deb and .rpm with the one that the program prints for their paths. It may
+// listen on ports 443 and 80, so the same unit works with and without a proxy in front.
 func TestPackagedUnit(t *testing.T) {
 	cfg := config.Default()
 	cfg.File, cfg.Server.Listen = "/var/lib/newsletterd/newsletterd.toml", ":443"
@@ -91,7 +91,8 @@ func TestPackagedUnit(t *testing.T) {
 	}
 }
 
-// The image is built from the source: .dockerignore leaves no folder of it out.
+// TestDockerignoreKeepsTheSource checks that .dockerignore excludes no source folder, because the image is built from
+// the source.
 func TestDockerignoreKeepsTheSource(t *testing.T) {
 	text, err := os.ReadFile("../../.dockerignore")
 	if err != nil {
@@ -135,7 +136,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// A user that is there already must be able to write into the folder, as one that is made for the daemon is.
+// TestInstallStepsGiveTheFolderToTheUser checks that an existing user can write to the folder, like one created for the
+// daemon.
 func TestInstallStepsGiveTheFolderToTheUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root hands folders over")

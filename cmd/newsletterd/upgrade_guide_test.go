@@ -11,8 +11,8 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestUpgradeGuideSendsNothing starts a copy of the database as docs/upgrade.md says, with a mail server that was set
-// in the console and an email that waits: the copy saves it to a folder.
+// TestUpgradeGuideSendsNothing starts a copy of the database as docs/upgrade.md says. Its mail server was set in the
+// console, and an email waits: the copy saves it to a folder.
 func TestUpgradeGuideSendsNothing(t *testing.T) {
 	daemontest.Parallel(t)
 	tools(t, "bash", "curl")

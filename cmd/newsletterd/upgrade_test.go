@@ -14,8 +14,8 @@ import (
 	"newsletterd/handlers/web/webtest"
 )
 
-// TestUpgradedDataIsUsed starts today's daemon on a database of the first version: its users sign in, its clients have
-// their secrets, its subscribers and jobs are there, and a copy from before is kept.
+// TestUpgradedDataIsUsed starts today's daemon on a database of the first version. Its users can sign in, its clients
+// have their secrets, its subscribers and jobs exist, and a copy from before the migration is kept.
 func TestUpgradedDataIsUsed(t *testing.T) {
 	daemontest.Parallel(t)
 	path := filepath.Join(t.TempDir(), "newsletterd.db")

@@ -11,8 +11,8 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// The daemon is killed in the middle of an upload: after the next start nothing of it is left, neither rows nor bytes
-// that count against its owner.
+// TestKillDuringAnUpload kills the daemon during an upload. After the next start nothing of it is left: no rows, and no
+// bytes that count against its owner.
 func TestKillDuringAnUpload(t *testing.T) {
 	daemontest.Parallel(t)
 	f := daemontest.New(t)

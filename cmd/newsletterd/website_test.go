@@ -30,8 +30,8 @@ newsletterd admin list reasons --id $LIST
 
 var formInput = regexp.MustCompile(`<input ([^>]*)name="([^"]+)"([^>]*)>`)
 
-// TestWebsiteFormSubscribes fills in the form of docs/website.md and sends it as a browser would from another site. The
-// link of the email confirms the subscription.
+// TestWebsiteFormSubscribes fills in the form of docs/website.md and sends it like a browser on another site. The link
+// in the email confirms the subscription.
 func TestWebsiteFormSubscribes(t *testing.T) {
 	daemontest.Parallel(t)
 	_, form, ok := strings.Cut(guide(t, "website.md"), "```html\n")

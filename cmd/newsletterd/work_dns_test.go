@@ -10,8 +10,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestWorkOfDNSAnswers measures answers of a name server, which have 64 KiB at most, many of each: one alone is too
-// short to be measured. The name server of the test is part of what is measured.
+// TestWorkOfDNSAnswers measures answers of a name server of up to 64 KiB, many of each because a single one is too
+// short to measure. The measurement includes the test's name server.
 func TestWorkOfDNSAnswers(t *testing.T) {
 	const answers = 20
 	for _, c := range []struct {

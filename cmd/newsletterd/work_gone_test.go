@@ -20,15 +20,15 @@ import (
 	"newsletterd/mail/picture/picturetest"
 )
 
-// gone measures what a daemon still computes for a client that has gone.
+// gone measures the work that a daemon still does for a client that has disconnected.
 type gone struct {
 	*daemontest.Process
 
 	hook, secret string // the webhook client, of Signed
 }
 
-// TestWorkOfThoseWhoLeave sends the largest inputs to a daemon, closes the connection in the middle of the work, and
-// measures the CPU and the time until the daemon rests (`make work`).
+// TestWorkOfThoseWhoLeave sends the largest inputs to a daemon, closes the connection during the work, and measures the
+// CPU time and the time until the daemon is idle (`make work`).
 func TestWorkOfThoseWhoLeave(t *testing.T) {
 	if os.Getenv(coretest.WorkEnv) == "" {
 		t.Skip("make work")
@@ -45,7 +45,7 @@ func TestWorkOfThoseWhoLeave(t *testing.T) {
 	}
 }
 
-// goneCase is an input of a size, and how it is sent: a request may be signed anew each time.
+// goneCase is an input of a certain size and the way it is sent. A request may need a new signature each time.
 type goneCase struct {
 	name    string
 	size    int
@@ -117,10 +117,10 @@ func (g *gone) signed(path string, body []byte) []byte {
 		strconv.FormatInt(at, 10), auth.HeaderSignature, auth.Sign(key, path, g.hook, at, nonce, body))
 }
 
-// The daemon rests once it has computed nothing for so long.
+// The daemon counts as idle after it has used no CPU for this time.
 const rest = 300 * time.Millisecond
 
-// measure lets a request come to its end, and then leaves after a part of its work.
+// measure completes a request, and then disconnects after a part of its work.
 func (g *gone) measure(name string, size int, request func() []byte) {
 	const longest = time.Second
 	g.rests()
@@ -155,7 +155,7 @@ func (g *gone) measure(name string, size int, request func() []byte) {
 	}
 }
 
-// rests waits until the daemon computes nothing and returns since when.
+// rests waits until the daemon is idle and returns since when.
 func (g *gone) rests() (since time.Time) {
 	last := daemontest.CPU(g.PID())
 	since = time.Now()

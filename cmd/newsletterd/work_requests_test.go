@@ -15,8 +15,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestWorkOfRequests measures the CPU that a daemon takes for the longest heads and small bodies of requests, and for
-// those of a quarter of the length (`make work`).
+// TestWorkOfRequests measures the daemon's CPU time for requests with the longest heads and small bodies, and for those
+// of a quarter of the length (`make work`).
 func TestWorkOfRequests(t *testing.T) {
 	if os.Getenv(coretest.WorkEnv) == "" {
 		t.Skip("make work")
@@ -32,10 +32,10 @@ func TestWorkOfRequests(t *testing.T) {
 	}
 }
 
-// The head of a request may have 16 KiB, and so may a form.
+// The head of a request can have 16 KiB, and so can a form.
 const longHead = 15 << 10
 
-// heads are requests of a length.
+// heads returns functions that create requests of a given length.
 func (g *gone) heads() map[string]func(n int) []byte {
 	filled := func(piece string, n int) string { return strings.Repeat(piece, n/len(piece)) }
 	get := func(path, header, piece string) func(n int) []byte {
@@ -101,7 +101,7 @@ func (g *gone) heads() map[string]func(n int) []byte {
 	}
 }
 
-// compare measures requests of a length and of a quarter of it, many of each, as one alone is too short.
+// compare measures requests of a length and of a quarter of it, many of each because a single one is too short.
 func (g *gone) compare(name string, request func(n int) []byte) {
 	status := 0
 	taken := func(n int) time.Duration {
@@ -110,7 +110,7 @@ func (g *gone) compare(name string, request func(n int) []byte) {
 		defer func() { c.Close() }()
 		for sent < most && (sent%20 > 0 || daemontest.CPU(g.PID())-before < enough) {
 			var err error
-			if status, _, err = c.Do(request(n)); err != nil { // the connection was ended
+			if status, _, err = c.Do(request(n)); err != nil { // the connection was closed
 				c.Close()
 				c = g.Dial()
 			}
