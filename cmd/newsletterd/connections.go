@@ -111,7 +111,7 @@ func (c *connections) state(conn net.Conn, now http.ConnState) {
 	}
 }
 
-// count adds n to the count of conn: 1 or -1.
+// count adds n, 1 or -1, to the number of open connections, and to that of conn's address.
 func (c *connections) count(conn net.Conn, n int) {
 	c.open += n
 	key := c.key(conn)

@@ -235,10 +235,10 @@ func idleRequests(ttl time.Duration) int64 {
 	return int64(month / (ttl / 3))
 }
 
-// lagLimit is how far the replica can lag behind the database before doctor reports it.
+// lagLimit is the longest lag of the replica that doctor accepts.
 const lagLimit = 5 * time.Second
 
-// replicaLag checks how far the replica lags behind the database that is served here.
+// replicaLag checks the lag between the database that is served here and its replica.
 func (d *doctor) replicaLag(ctx context.Context) {
 	if d.store == nil || !d.runs {
 		return
