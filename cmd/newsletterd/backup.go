@@ -79,8 +79,8 @@ another machine serves.
 	}
 }
 
-// checkBackup returns an error if a backup that would replace the contents of a replica is damaged. Without a replica,
-// Restore checks the backup.
+// checkBackup returns an error if a backup that would replace the contents of a replica can't be restored. Without a
+// replica, Restore checks the backup.
 func checkBackup(c *cli.Context, cfg *config.Config, log *slog.Logger) error {
 	if cfg.Replica.URL == "" {
 		return nil

@@ -110,7 +110,7 @@ func TestBrowserReadsRangesOfAVideo(t *testing.T) {
 const whole = 1 << 60
 
 // breakingLine forwards a browser's connection to a daemon. It breaks after some bytes from the browser, and then
-// refuses connections.
+// closes all connections.
 type breakingLine struct {
 	address, to string
 	left        atomic.Int64
