@@ -90,7 +90,7 @@ type Allowance struct {
 	CreatedAt  Instant `db:"created_at" json:"created_at"`
 }
 
-// ClientSignIn is a family with the name of its client.
+// ClientSignIn is a token family with the name of its client.
 type ClientSignIn struct {
 	Family
 	ClientName string `db:"client_name" json:"client_name"`

@@ -102,7 +102,7 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		form.Set("tag", vip.ID)
 		e.sends("/new-bulk", http.StatusSeeOther, form)
 		at := "/bulk/" + e.performs()
-		e.shows(at, http.StatusOK, "Add the tag “VIP” to people on “Weekly”", "2</strong> got the tag", at+"/undo")
+		e.shows(at, http.StatusOK, "Add the tag “VIP” to people on “Weekly”", "2</strong> tagged", at+"/undo")
 		e.shows("/bulk?list="+e.list.ID, http.StatusOK, "Add tag: VIP",
 			`href="`+e.at("/people")+`" aria-current="page"`)
 		e.shows("/people/"+e.found("grace@reader.example").ID, http.StatusOK, "VIP")
@@ -115,7 +115,7 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		e.sends("/people", http.StatusOK, one, "Remove a tag from 1 person?")
 		one.Set("tag", vip.ID)
 		e.sends("/people", http.StatusSeeOther, one)
-		e.shows("/bulk/"+e.performs(), http.StatusOK, "Remove the tag “VIP”", "1</strong> lost the tag")
+		e.shows("/bulk/"+e.performs(), http.StatusOK, "Remove the tag “VIP”", "1</strong> untagged")
 		e.sends("/people", http.StatusForbidden, e.chosen("unsubscribe", "grace@reader.example"))
 
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})

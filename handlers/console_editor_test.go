@@ -168,7 +168,7 @@ func TestConsoleCorrectsInTheEditor(t *testing.T) {
 		})
 		e.mailing(core.Outcome{State: core.RecipientSent})
 		e.shows(e.path(""), http.StatusOK, "Edit web version")
-		e.shows(e.path("/correction"), http.StatusOK, "Your changes appear in the archive with the date you made them",
+		e.shows(e.path("/correction"), http.StatusOK, "The archive shows your changes and their date",
 			"/a/"+e.list.ID+"/", "data-editor",
 			"data-looks", "-No one can see your changes")
 		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 9 euros")

@@ -269,7 +269,7 @@ func slow(s *store.Store, query string, ofTenant bool) string {
 	return ""
 }
 
-// A LIMIT with a parameter is written +?. SQLite uses the value of a plain LIMIT ? for planning, and would plan the
+// A LIMIT with a parameter is written +?. SQLite uses the value of a plain parameter for planning, and would plan the
 // statement again for each new value, which costs more than reading a page.
 func TestStatementsAreNotPlannedAnew(t *testing.T) {
 	bare := regexp.MustCompile(`LIMIT\s+\?`)

@@ -80,7 +80,7 @@ func (a media) find(c *web.Call) error {
 	return web.OwnRecord(c, m.TenantID, core.ActionMediaRead, err, web.ErrNotFound)
 }
 
-// mediaFilter narrows the list of pictures.
+// mediaFilter filters the list of images.
 type mediaFilter struct {
 	TenantID string `query:"tenant_id"`
 	Q        string `query:"q" max:"200"` // in the name, or in the alt

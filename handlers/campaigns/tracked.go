@@ -165,7 +165,8 @@ func (a tracked) bodyOf(c *web.Call, token string) ([]byte, error) {
 	return a.mailOf(c, t, token)
 }
 
-// previewOf renders a job as the address of a preview would get it, with the data of a subscriber where it is one.
+// previewOf renders a job's email for the address of the preview token. If the address belongs to a subscriber, it
+// contains their data.
 func (a tracked) previewOf(c *web.Call, t auth.PreviewToken, token string) ([]byte, error) {
 	j, err := a.store.SendJobByNo(c, t.JobNo)
 	if err != nil {

@@ -53,7 +53,7 @@ var faultsOfFields = []string{
 	"brand_name must not contain a URL, a host name or an email address.",
 	"Public name: remove the URL, host name or email address.",
 	"client_credentials is only allowed for confidential clients.",
-	"Only API clients with a secret can do this.",
+	"Only API clients with a secret can do this. Use one of them, or create one.",
 	"client_type must be public or confidential.",
 	"Choose a client type.",
 	"code must be an SMTP error code, for example 550 or 5.1.1.",

@@ -296,7 +296,7 @@ func (p *Page) consentWhat(c *core.Consent) string {
 		if c.Proof == core.ProofMailed {
 			return p.T("Confirmed by email")
 		}
-		return p.T("Confirmed without an email")
+		return p.T("Added without a confirmation email")
 	case core.ConsentImported:
 		if c.Proof == core.ProofAdmin {
 			return p.T("Added manually")

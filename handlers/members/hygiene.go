@@ -49,7 +49,7 @@ type askInput struct {
 // CheckInput refuses a silence that is too short or too long.
 func (in *askInput) CheckInput() error { return checkMonths(in.Months) }
 
-// askAnswer says how many were asked.
+// askAnswer is the response with the number of people who were asked.
 type askAnswer struct {
 	Asked int64  `json:"asked"`
 	Next  string `json:"next,omitempty"` // where the next request goes on; absent after the last one

@@ -36,7 +36,7 @@ type subscribeRequest struct {
 	Source      string           `json:"source"`
 }
 
-// newsletterRoutes are the member service's subscriptions.
+// newsletterRoutes adds the member service's routes for subscriptions.
 func (r *Room) newsletterRoutes(t *web.Table) {
 	news := r.newsletter()
 	open := func(e web.Endpoint) web.Endpoint { return e.CORS(news.tenantOrigin) }

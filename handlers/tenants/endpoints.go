@@ -211,7 +211,7 @@ type attempt struct {
 
 func (a attempt) key() string { return strconv.FormatInt(a.no, 10) }
 
-// logFilter narrows the log of a receiver.
+// logFilter filters the log of a webhook.
 type logFilter struct {
 	Failed bool `query:"failed"` // only what was not delivered
 }

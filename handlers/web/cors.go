@@ -10,7 +10,7 @@ import (
 // corsAge is the time for which a browser may cache a preflight answer.
 const corsAge = 10 * time.Minute
 
-// CORS lets scripts of the origins that allowed accepts read the answers, but never with credentials. headers are the
+// CORS lets scripts read the responses if allowed accepts their origin, but never with credentials. headers are the
 // request headers that they may send in addition to Content-Type.
 func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, headers ...string) Endpoint {
 	e = e.copied()

@@ -142,7 +142,7 @@ func (g *tagger) text(part string) string {
 	}))
 }
 
-// address returns a URL with the query added, or unchanged if it gets none.
+// address adds the query to a URL. A URL that gets no query is returned unchanged.
 func (g *tagger) address(address, query string) string {
 	lower := strings.ToLower(strings.TrimLeft(address, " \t\r\n"))
 	_, rest, found := strings.Cut(lower, "://")

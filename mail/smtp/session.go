@@ -219,9 +219,9 @@ func (s *session) blame(e *Envelope, f Fault, stage string) error {
 	return err
 }
 
-// finish reads the replies to e's commands. If they are good, it sends the content, together with the commands of the
-// next envelope unless that is sent in chunks. It returns the next envelope, or nil. If it returns an error, both
-// have their outcomes.
+// finish reads the replies to e's commands. If the server accepted them, it sends the content. It also sends the
+// commands of the next envelope, unless that envelope is sent in chunks. It returns the next envelope, or nil. If it
+// returns an error, the outcomes of both envelopes are set.
 func (s *session) finish(e *Envelope) (*Envelope, error) {
 	accepted, err := s.accepted(e)
 	if err != nil || !accepted {

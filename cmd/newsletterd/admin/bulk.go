@@ -60,7 +60,7 @@ Prints the ID; follow it with newsletterd admin bulk show --id ID.
    newsletterd admin bulk start --list Weekly --segment Silent --action unsubscribe
    newsletterd admin bulk start --list Weekly --segment Loyal --action tag --tag VIP`
 	return &cli.Command{
-		Name: "bulk", Usage: "change many subscribers of a list together, with undo",
+		Name: "bulk", Usage: "change many subscribers of a list in one action, with undo",
 		Subcommands: []*cli.Command{
 			all, start,
 			change("show", "show the progress of a bulk action", "",

@@ -46,7 +46,7 @@ daemon sends the email.
 			return p.Done(c, "Invitation %s revoked.", c.String("id"))
 		})
 	return &cli.Command{
-		Name: "invitation", Usage: "manage invitations to a role", Subcommands: []*cli.Command{create, all, revoke},
+		Name: "invitation", Usage: "manage role invitations", Subcommands: []*cli.Command{create, all, revoke},
 	}
 }
 

@@ -39,7 +39,7 @@ prevents new ones. Running send jobs skip the address.
 		cli.OneOf("kind", "filter by `KIND`: "+strings.Join(suppressionKinds, ", "),
 			cli.Optional(suppressionKinds)...),
 	}, nil, p.listSuppressions)
-	show := p.Command("show", "show all blocks of an address", []cli.Flag{emailFlag, forTenant},
+	show := p.Command("show", "show all suppression entries of an address", []cli.Flag{emailFlag, forTenant},
 		[]string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			email, err := emailOf(c, s)
 			if err != nil {

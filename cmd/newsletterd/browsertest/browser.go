@@ -254,7 +254,7 @@ func (b *Browser) Fits(name string) {
 	}
 }
 
-// Overflow returns how many pixels a page is wider than a window of the given width.
+// Overflow returns by how many pixels the page exceeds a window of the given width.
 func (b *Browser) Overflow(width int64) float64 {
 	b.Helper()
 	b.Do(chromedp.EmulateViewport(width, 600))
