@@ -27,7 +27,7 @@ func (p *program) backupCommand() *cli.Command {
 		return p.Done(c, "Backed up %[2]s to %[1]s.", c.String("to"), s.Path())
 	})
 	c.Description = `The backup contains everything that was committed before the command
-started, and it is verified before it gets its name.
+started. The file only appears after the backup is verified.
 
    newsletterd backup --to /backup/newsletterd-$(date +%F).db`
 	return c
@@ -102,8 +102,9 @@ func mayRestore(c *cli.Context, cfg *config.Config) error {
 	if _, named := cli.Nearest(c, "database"); !named || cfg.Replica.URL == "" || replica.Noted(cfg.Database.Path) {
 		return nil
 	}
-	return fmt.Errorf("%s was never kept in the replica, and the backup would replace there what all machines serve. "+
-		"To do that, leave out --database; to leave the replica alone, set NEWSLETTERD_REPLICA_URL to an empty value",
+	return fmt.Errorf("%s was never kept in the replica. The backup would replace the replica's database, which all "+
+		"machines serve. To do that, leave out --database. To leave the replica alone, set "+
+		"NEWSLETTERD_REPLICA_URL to an empty value",
 		cfg.Database.Path)
 }
 

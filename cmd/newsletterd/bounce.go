@@ -44,9 +44,9 @@ func (p *program) bounceCommand() *cli.Command {
 	})
 	c.Description = `Reads delivery status notifications (RFC 3464), spam reports (RFC 5965) and
 free-form bounces, and unsubscribes the addresses where needed. An email to
-a List-Unsubscribe address ends that subscription. Only messages that name
-one of newsletterd's emails by Message-ID, return address or unsubscribe
-address count; others change nothing.
+a List-Unsubscribe address ends that subscription. Messages only count if
+they identify an email from newsletterd by its Message-ID, return address or
+unsubscribe address. All other messages are ignored.
 
 In Postfix, for the domain of mail.bounce_domain:
 

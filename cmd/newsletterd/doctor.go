@@ -39,11 +39,11 @@ type doctor struct {
 func (p *program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "diagnose configuration and deliverability problems",
-		Description: `Checks the configuration, clock, disk, replica, ports, mail server (signs
-in, sends nothing), certificate, file permissions, backup and lists. With
---dns it also checks the DNS records that receiving servers need. It changes
-nothing and the daemon can run. Exits with 1 if there is an error, and with
-0 if there are only warnings.
+		Description: `Checks the configuration, clock, disk, replica, ports, mail server (signs in,
+sends nothing), certificate, file permissions, backup and lists. With --dns
+it also checks the DNS records that receiving servers need. It changes
+nothing, and you can run it while the daemon runs. Exits with 1 if there is
+an error, and with 0 if there are only warnings.
 
    newsletterd doctor --dns`,
 		Flags: []cli.Flag{

@@ -92,11 +92,11 @@ func (d *doctor) database() {
 			o.Outbox.Dead)
 	}
 	if n, err := d.store.DisabledEndpoints(d.ctx); err == nil && n > 0 {
-		d.warn("endpoints", "newsletterd admin webhook-endpoint list; show --id has the reason",
+		d.warn("endpoints", "find them with newsletterd admin webhook-endpoint list, and the reason with show --id ID",
 			"%d webhook endpoints are disabled", n)
 	}
 	if n, err := d.store.DroppingEndpoints(d.ctx); err == nil && n > 0 {
-		d.warn("endpoints", "newsletterd admin webhook-endpoint list; log --id has the reason",
+		d.warn("endpoints", "find them with newsletterd admin webhook-endpoint list, and the reason with log --id ID",
 			"%d webhook endpoints accept events too slowly and lose new ones", n)
 	}
 	if e, err := d.store.EndpointState(d.ctx); err == nil && e.Dead > 0 {

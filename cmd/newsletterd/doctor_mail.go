@@ -316,8 +316,8 @@ func (d *doctor) ptr(ctx context.Context) {
 		case err != nil && !notFound(err):
 			d.warn("PTR", "try again", "%s: %s", a, dnsError(err))
 		case !d.leadsBack(ctx, names, a):
-			d.warn("PTR", "the provider of the IP address sets its name; ignore this if your mail server sends from "+
-				"other addresses",
+			d.warn("PTR", "ask the provider of the IP address to set its name; ignore this if your mail server "+
+				"sends from other addresses",
 				"%s (%s) has no name that resolves back to it", a, host)
 		default:
 			d.ok("PTR", "%s is %s", a, strings.TrimSuffix(names[0], "."))

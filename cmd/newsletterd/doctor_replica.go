@@ -39,7 +39,7 @@ func (d *doctor) replica() {
 		err = objects.Probe(ctx, bucket)
 	}
 	if err != nil {
-		d.fault("replica", "until the daemon can write there, it acknowledges nothing and sends no email", "%s",
+		d.fault("replica", "until the daemon can write there, it confirms no changes and sends no email", "%s",
 			terminal.Message(err))
 		return
 	}
@@ -160,7 +160,7 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 		cli.Grouped(requests), float64(requests)*5e-6)
 	if !d.cfg.Replica.Acknowledge {
 		d.ok("replica speed", "a write takes %s; nothing waits for it (acknowledge = false), so a crash loses the "+
-			"last moments", put.Round(10*time.Microsecond))
+			"most recent changes", put.Round(10*time.Microsecond))
 		return
 	}
 	fsync := time.Duration(0)
@@ -278,10 +278,10 @@ func (d *doctor) lastDrill() {
 	case last == nil:
 		d.ok(check, "none yet; the first runs an hour after the start")
 	case !last.Whole:
-		d.fault(check, advice+", after a repair", "%s ago: %s", age(last.At, time.Now()),
+		d.fault(check, "repair the replica, then run "+advice, "%s ago: %s", age(last.At, time.Now()),
 			strings.Join(last.Findings, "; "))
 	case d.runs && time.Since(last.At.Time()) > 2*drillEvery:
-		d.warn(check, "the daemon's log says why there was none since; "+advice, "the last one was %s ago",
+		d.warn(check, "find the reason in the daemon's log, then run "+advice, "the last one was %s ago",
 			age(last.At, time.Now()))
 	case len(last.Mended) > 0:
 		d.warn(check, "find out who deletes or changes files there: an expiry rule, a person or another program",

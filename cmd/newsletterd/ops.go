@@ -35,7 +35,7 @@ restart the daemon.`,
 
 func (p *program) demoCommand() *cli.Command {
 	return &cli.Command{
-		Name: "demo", Usage: "try everything in a temporary folder",
+		Name: "demo", Usage: "try newsletterd in a temporary folder",
 		Description: `Starts a daemon and a mail server in a temporary folder and uses them as a
 writer and a subscriber would: with commands, HTTP and links in emails.
 Nothing leaves this machine. Exits with 1 if a check fails.
@@ -59,10 +59,10 @@ type migrationRow struct {
 func (p *program) migrateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "migrate", Usage: "upgrade the database schema",
-		Description: `The daemon does this automatically when it starts; use this command to do it
-separately. Stop the daemon first. Each migration is a transaction, so an
-interrupted one leaves the old schema. Before the first migration, the
-database is copied to the folder "backup" next to it.`,
+		Description: `The daemon upgrades the schema automatically when it starts. Use this command
+to upgrade it separately. Stop the daemon first. Each migration is a
+transaction, so an interrupted migration changes nothing. Before the first
+migration, the database is copied to the folder "backup" next to it.`,
 		Flags: []cli.Flag{
 			cli.String("to", "stop after migration `N` (default: the newest)"),
 			cli.Bool("dry-run", "only list pending migrations"),
@@ -113,8 +113,8 @@ database is copied to the folder "backup" next to it.`,
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "check the database for damage and inconsistencies",
-		Description: `Reads the whole file (about a second per GB) and changes nothing. The daemon
-can run. Exits with 1 if it finds a problem.`,
+		Description: `Reads the whole file (about a second per GB) and changes nothing. You can
+run it while the daemon runs. Exits with 1 if it finds a problem.`,
 		Action: func(c *cli.Context) error {
 			return p.WithStore(c, func(cfg *config.Config, s *store.Store) error {
 				found, err := s.Check(c.Context)

@@ -30,9 +30,9 @@ kept there.
 		Action: p.replicaStatus,
 	}
 	restore := &cli.Command{
-		Name: "restore", Usage: "restore the replica to a file, current or as of a time",
+		Name: "restore", Usage: "restore the latest or an earlier state of the replica to a file",
 		Description: `Works on any machine, also while a daemon serves the database, and changes
-nothing in the replica. The file is verified before it gets its name. Its
+nothing in the replica. The file only appears after it is verified. Its
 send jobs are paused, as in any copy. You don't need this command to
 continue on another machine: newsletterd serve does that.
 
@@ -41,7 +41,7 @@ continue on another machine: newsletterd serve does that.
 			cli.String("to", "new `FILE` to write"),
 			cli.String("at", "restore the last state before `TIME`, for example 2026-12-24T08:00:00Z (default: the "+
 				"newest)"),
-			cli.Bool("to-last-contiguous", "if the log has a gap or is damaged, restore what comes before"),
+			cli.Bool("to-last-contiguous", "if the log has a gap or is damaged, restore the state before that"),
 		},
 		Action: p.replicaRestore,
 	}
@@ -56,13 +56,13 @@ Exits with 1 if it finds a problem.
 		Action: p.replicaDrill,
 	}
 	begin := &cli.Command{
-		Name: "begin", Usage: "start a lost replica again from this machine's database",
+		Name: "begin", Usage: "recreate a lost replica from this machine's database",
 		Description: `The daemon doesn't start if the bucket of its database is empty, because the
-disk may just not be mounted. If the content is really lost, or a part of
-the log is missing, this command copies this machine's database there. Stop
-all daemons first. A replica that can be restored isn't changed. If another
-machine served last, its database is newer: run the command there, or pass
---although-older.
+disk may just not be mounted. If the content is really lost, or part of the
+log is missing, this command copies this machine's database to the bucket.
+Stop all daemons first. A replica that can be restored isn't changed. If
+another machine served last, its database is newer: run the command there, or
+pass --although-older.
 
    newsletterd replica begin`,
 		Flags:  []cli.Flag{cli.Bool("although-older", "use this database even though another machine served last")},
@@ -304,7 +304,7 @@ func (p *program) replicaDrill(c *cli.Context) error {
 		}
 	}
 	if !d.Whole {
-		return fmt.Errorf("the replica: %s", cli.Counted(len(d.Findings), "finding"))
+		return fmt.Errorf("the restore test found %s", cli.Counted(len(d.Findings), "problem"))
 	}
 	if !cli.JSONWanted(c) {
 		_, err = fmt.Fprintf(p.Out, "Restored the replica in %s: %s, intact, up to transaction %d.\n",

@@ -115,13 +115,13 @@ func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
 		return err
 	}
 	if len(faults) > 0 {
-		d.Findings = append(d.Findings, "it is not repaired, because the database itself is damaged: "+
+		d.Findings = append(d.Findings, "the replica is not repaired, because the database itself is damaged: "+
 			""+strings.Join(faults, "; "))
 		return nil
 	}
 	found := d.Findings
 	if err := r.store.MendReplica(ctx, errors.New(strings.Join(found, "; "))); err != nil {
-		d.Findings = append(d.Findings, "it could not be repaired: "+err.Error())
+		d.Findings = append(d.Findings, "the replica could not be repaired: "+err.Error())
 		return nil
 	}
 	d.Findings, d.Mended = []string{}, found

@@ -204,7 +204,7 @@ func TestDrillMendsWhatItFinds(t *testing.T) {
 		}
 		return f
 	}})
-	if d := k.try(t); d.Whole || !strings.Contains(strings.Join(d.Findings, " "), "it could not be repaired") {
+	if d := k.try(t); d.Whole || !strings.Contains(strings.Join(d.Findings, " "), "replica could not be repaired") {
 		t.Errorf("%+v", d)
 	}
 	health("replica_broken")

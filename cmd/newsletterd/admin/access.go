@@ -153,8 +153,8 @@ func (p commands) tokenCommands() *cli.Command {
 		}
 		return write(c)
 	}
-	create.Description = `The token has the user's current permissions whenever it is used. To end it
-early: newsletterd admin token revoke --id ID
+	create.Description = `Whenever the token is used, it has the user's current permissions. To revoke
+it early: newsletterd admin token revoke --id ID
 
    TOKEN=$(newsletterd admin token create --user you@example.org --scope admin --ttl 12h)
    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/api/admin/tenants`

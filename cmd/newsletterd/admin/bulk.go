@@ -41,26 +41,27 @@ func bulkCommands(p commands) *cli.Command {
 			}
 			return cli.List(p.Printer(c), rows, "id", "action", "state", "done", "of", "changed", "restored", "created_at")
 		})
-	start := p.Command("start", "unsubscribe, remove, tag or untag many subscribers; asks first", []cli.Flag{
+	start := p.Command("start", "unsubscribe, remove, tag or untag subscribers, after confirmation", []cli.Flag{
 		segmentListFlag(),
 		cli.OneOf("action", "`ACTION`: unsubscribe, remove (from the list), tag or untag", core.BulkKinds...),
-		cli.String("tag", "`TAG` to give or to remove (ID or name)"),
+		cli.String("tag", "`TAG` to add or remove (ID or name)"),
 		cli.Reference("segment", people.NounSegment, "everyone in a segment (`ID` or name)"),
 		ruleFlag("everyone who matches a rule"),
-		cli.String("ids", "subscribers with the IDs in `FILE`, one a line, or - for standard input"),
+		cli.String("ids", "subscribers with the IDs in `FILE`, one per line, or - for standard input"),
 		cli.Yes(),
 	}, []string{"list", "action"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		return startBulk(p, c, s)
 	})
-	start.Description = `The running daemon performs the action. You can undo it for a week. People
-who unsubscribed stay on the list as unsubscribed.
+	start.Description = `The running daemon performs the action. You can undo it for a week. The
+action "remove" keeps the records of people who had unsubscribed before.
 
-Prints the ID; follow it with newsletterd admin bulk show --id ID.
+Prints the ID of the bulk action. To see its progress: newsletterd admin bulk
+show --id ID
 
    newsletterd admin bulk start --list Weekly --segment Silent --action unsubscribe
    newsletterd admin bulk start --list Weekly --segment Loyal --action tag --tag VIP`
 	return &cli.Command{
-		Name: "bulk", Usage: "change many subscribers of a list in one action, with undo",
+		Name: "bulk", Usage: "bulk edit a list's subscribers, with undo",
 		Subcommands: []*cli.Command{
 			all, start,
 			change("show", "show the progress of a bulk action", "",
@@ -68,7 +69,7 @@ Prints the ID; follow it with newsletterd admin bulk show --id ID.
 					return s.BulkAction(c.Context, c.String("id"))
 				}),
 			change("cancel", "stop a bulk action",
-				"People who are already changed stay so, until you undo the action.",
+				"Subscribers who were already changed stay changed until you undo the action.",
 				func(s *store.Store, c *cli.Context) (core.BulkAction, error) {
 					return s.CancelBulk(c.Context, c.String("id"), cli.Actor(), now())
 				}),
@@ -127,7 +128,7 @@ func startBulk(p commands, c *cli.Context, s *store.Store) error {
 		return err
 	}
 	if !yes {
-		return errors.New("canceled; nobody was changed")
+		return errors.New("canceled; no subscribers were changed")
 	}
 	a, err := s.StartBulk(c.Context, r, now())
 	if err == error(core.ErrBulkFull) {
@@ -169,9 +170,9 @@ func bulkQuestion(r *bulk.Request, about, list string) string {
 	case core.BulkRemove:
 		question = fmt.Sprintf("Remove %s from the list %q?", many, list)
 	case core.BulkTag:
-		question = fmt.Sprintf("Give the tag %q to %s of the list %q?", r.Tag, many, list)
+		question = fmt.Sprintf("Add the tag %q to %s on the list %q?", r.Tag, many, list)
 	case core.BulkUntag:
-		question = fmt.Sprintf("Remove the tag %q from %s of the list %q?", r.Tag, many, list)
+		question = fmt.Sprintf("Remove the tag %q from %s on the list %q?", r.Tag, many, list)
 	}
 	return "You can undo this for a week. " + question
 }
@@ -188,7 +189,7 @@ func readIDs(p commands, name string, r *bulk.Request) error {
 	}
 	n, lines := 0, bufio.NewScanner(in)
 	noID := func() error {
-		return fmt.Errorf("%s:%d: this is not an ID. --ids needs a file with UUIDs of subscribers, one a line", name, n)
+		return fmt.Errorf("%s:%d: not an ID. --ids needs a file of subscriber IDs (UUIDs), one per line", name, n)
 	}
 	for lines.Scan() {
 		n++
@@ -215,7 +216,7 @@ func readIDs(p commands, name string, r *bulk.Request) error {
 		return err
 	}
 	if len(r.IDs) == 0 {
-		return fmt.Errorf("%s has no IDs. --ids needs a file with UUIDs of subscribers, one a line", name)
+		return fmt.Errorf("%s has no IDs. --ids needs a file of subscriber IDs (UUIDs), one per line", name)
 	}
 	r.Of = int64(len(r.IDs))
 	return nil

@@ -30,7 +30,8 @@ func (p commands) campaignLinksCommand() *cli.Command {
 
 func (p commands) correctCommand() *cli.Command {
 	return p.Command("correct", "correct the web version of a sent campaign", []cli.Flag{
-		cli.ID(people.NounCampaign), cli.String("file", "`FILE` with the content, in the kind that was sent"),
+		cli.ID(people.NounCampaign),
+		cli.String("file", "`FILE` with the new content, in the format of the sent version"),
 		cli.String("subject", "new `SUBJECT`"), cli.Bool("undo", "remove the correction and show the sent version "+
 			"again"), forceFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {

@@ -31,7 +31,8 @@ func (p commands) domainCommands() *cli.Command {
 		}
 		return p.printDomain(c, s, d)
 	})
-	check := p.Command("check", "check the DNS record now and verify the domain if it is found", id, []string{"id"},
+	check := p.Command("check", "check the DNS record now and verify the domain if the record is found", id,
+		[]string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			d, err := s.SenderDomain(c.Context, c.String("id"))
 			if err != nil {

@@ -39,7 +39,7 @@ func (p commands) endpointCommands() *cli.Command {
 			"url",
 		}, p.addEndpoint)
 	create.Description = `Requests carry the ID in the X-Client-Id header and are signed with the
-secret. Private addresses and plain http must be listed as host:port in
+secret. To send to a private address or over plain http, add its host:port to
 [webhooks] allow.
 
    newsletterd admin webhook-endpoint create --tenant ID --url https://crm.example.org/hooks/newsletter`
@@ -71,7 +71,7 @@ secret. Private addresses and plain http must be listed as host:port in
 		})
 	update := p.Command("update", "update or disable a webhook endpoint, or rotate its secret", append([]cli.Flag{
 		id, cli.Bool("disabled", "stop sending events (=false: resume, including queued events)"),
-		cli.Bool("new-secret", "create a new secret; both sign for a while"),
+		cli.Bool("new-secret", "create a new secret; for a while, events are signed with both"),
 		&cli.StringFlag{
 			Name: "overlap", Usage: "with --new-secret: sign with both secrets for `DURATION`, for example 2h or 7d",
 			Value: config.Duration(core.EndpointOverlap).String(),

@@ -46,7 +46,8 @@ func (p commands) subscriberHistory() *cli.Command {
 		}
 		return cli.List(p.Printer(c), mailedRecords(rows), "finished_at", "status", "subject", "events", "reason", "job_id")
 	})
-	history.Description = "Lists the newest first. Send jobs older than [send] keep_recipients are missing."
+	history.Description = "Lists the newest first. Emails of send jobs older than [send] keep_recipients " +
+		"aren't listed."
 	return history
 }
 
@@ -86,9 +87,9 @@ func Why(program *cli.Program) *cli.Command {
 			}
 			return printWhy(p, &r)
 		})
-	why.Description = `Shows the subscriptions of the address, its blocks, and the last emails with
-the receiving server's responses. To resend a failed transactional email,
-see: newsletterd admin mail list
+	why.Description = `Shows the subscriptions and suppression entries of the address, and the last
+emails with the receiving server's responses. To resend a failed
+transactional email, see: newsletterd admin mail list
 
    newsletterd why --email ann@example.org`
 	return why

@@ -38,8 +38,8 @@ func (p commands) listHygieneCommands() []*cli.Command {
 			return p.Printer(c).Record(h)
 		})
 	look.Description = `A subscriber is inactive after at least three tracked emails in that time
-without a known open or click. On a long list only a sample is checked;
-"looked" is its size.`
+without a known open or click. On a long list, only a sample is checked;
+"looked" is the size of the sample.`
 	ask := p.Command("ask-again", "email unconfirmed or inactive subscribers to ask if they want to stay", []cli.Flag{
 		cli.ID(people.NounList), monthsFlag(),
 		cli.String("who", "`GROUP` to ask: unconfirmed or silent (inactive)"),

@@ -44,8 +44,8 @@ func (p commands) importCommands() *cli.Command {
 			}
 			return p.Printer(c).Record(importJobRow{j, j.ImportCounts.Rows()})
 		})
-	cancel.Description = `Rows already imported stay. A running daemon stops at its next step. The
-uploaded file is deleted.
+	cancel.Description = `Rows that are already imported stay. A running import stops at its next step.
+The uploaded file is deleted.
 
    newsletterd admin import cancel --id ID`
 	return &cli.Command{

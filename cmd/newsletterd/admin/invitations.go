@@ -13,7 +13,7 @@ import (
 )
 
 func (p commands) invitationCommands() *cli.Command {
-	create := p.Command("create", "invite a person to a role by email", append(roleFlags(),
+	create := p.Command("create", "invite a person by email, with a role", append(roleFlags(),
 		cli.String("email", "invite this email `ADDRESS`"),
 		cli.OneOf("language", "`LANGUAGE` of the email if the tenant has none: "+strings.Join(core.Languages, ", "),
 			core.Languages...)), []string{"email", "role"}, p.createInvitation)

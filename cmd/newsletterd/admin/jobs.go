@@ -80,8 +80,8 @@ func (p commands) pauseCommand() *cli.Command {
 			}
 			return p.printJob(c, s, j.ID)
 		})
-	pause.Description = "A job that hasn't started stays paused, too. To resume it: newsletterd admin job resume " +
-		"--id ID"
+	pause.Description = "A paused job doesn't start at its scheduled time. To resume it: newsletterd admin job " +
+		"resume --id ID"
 	return pause
 }
 
@@ -140,9 +140,10 @@ func (p commands) resumeCommand() *cli.Command {
 		return p.printJob(c, s, j.ID)
 	})
 	resume.Description = `newsletterd pauses a job that causes too many failures, bounces or
-complaints ([send] stop_…); pause_reason says why. After you resume it, the
-same reason doesn't pause it again. In a restored or copied database all
-jobs are paused (restored), because emails sent since then are unknown.`
+complaints ([send] stop_…); pause_reason has the reason. After you resume the
+job, the same reason doesn't pause it again. In a restored or copied
+database, all jobs are paused (restored), because emails sent since the copy
+are unknown.`
 	return resume
 }
 

@@ -20,15 +20,15 @@ func (p commands) mailCommands() *cli.Command {
 		cli.Limit("show at most `N`, oldest first", cli.PageSize),
 	}, nil, p.listMails)
 	all.Description = `Transactional emails are confirmations, password resets, invitations and
-tests, not campaigns. Sent ones are no longer listed.
+tests, not campaigns. Emails that were sent are no longer listed.
 
    newsletterd admin mail list --state failed`
 	retry := p.Command("retry", "retry one transactional email, or all failed ones", []cli.Flag{
 		cli.String("id", "retry the email with this number (`N`)"), cli.Bool("failed", "retry all failed emails"),
 		cli.Tenant("retry all failed emails of a tenant (`ID` or name)"), kind,
 	}, nil, p.retryMails)
-	retry.Description = `Emails with an expired link aren't retried; the person has to request a new
-one.
+	retry.Description = `Emails with an expired link aren't retried. The person has to request a new
+email.
 
    newsletterd admin mail retry --id 7
    newsletterd admin mail retry --failed --kind confirm`
@@ -138,7 +138,7 @@ console, under Server.
 			return p.Done(c, "Mail server removed. Emails are saved to a folder.")
 		})
 	return &cli.Command{
-		Name: "mail-server", Usage: "show, set or remove the server's mail server",
+		Name: "mail-server", Usage: "show, set or remove the mail server that sends emails",
 		Subcommands: []*cli.Command{show, set, remove},
 	}
 }

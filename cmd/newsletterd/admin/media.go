@@ -84,7 +84,7 @@ func (p commands) mediaCommands() *cli.Command {
 			return p.showMedia(c, cfg, s, &m)
 		})
 	del := p.Command("delete", "delete an image", []cli.Flag{
-		id, cli.Bool("force", "delete it even if a template or send job uses it; recipients see a gap"),
+		id, cli.Bool("force", "delete it even if a template or send job uses it; recipients see a missing image"),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.DeleteMedia(c.Context, c.String("id"), c.Bool("force"), cli.Actor(), now()); err != nil {
 			return cli.Missing(err, "image", c.String("id"))
@@ -117,8 +117,8 @@ func (p commands) addMediaCommand() *cli.Command {
 			}
 			return p.showMedia(c, cfg, s, &m)
 		})
-	add.Description = `Images are converted: upright, sRGB, without metadata, at most 1,200 pixels
-wide. Use the printed URL in the email.
+	add.Description = `Images are rotated upright, converted to sRGB, stripped of metadata, and
+scaled down to at most 1,200 pixels wide. Use the printed URL in the email.
 
    newsletterd admin media add --tenant Acme --file boot.jpg --alt "A boot on a stone"`
 	return add

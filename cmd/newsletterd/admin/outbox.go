@@ -29,9 +29,10 @@ func (p commands) outboxCommands() *cli.Command {
 		cli.OneOf("state", "filter by `STATE`: waiting or dead", "", core.EventWaiting, core.EventDead),
 		cli.Limit("show at most `N`, oldest first", cli.PageSize),
 	}, nil, p.listOutbox)
-	all.Description = `An event is listed until its receiver accepts it. If the receiver rejects it
-(410, 422) or fails for 72 hours, it becomes a dead letter: it stays for 30
-days, can be retried, and doesn't hold back later events.
+	all.Description = `An event is listed until its receiver accepts it. If the receiver rejects
+the event (410, 422) or fails for 72 hours, the event becomes a dead letter.
+Dead letters are kept for 30 days, can be retried, and don't delay later
+events.
 
    newsletterd admin outbox list --state dead`
 	endpoint := cli.Reference("endpoint", people.NounEndpoint, "show it as sent to this webhook endpoint (`ID`)")
@@ -48,7 +49,7 @@ days, can be retried, and doesn't hold back later events.
 		cli.ID(people.NounEvent), endpoint, cli.Bool("dead", "retry all dead letters"),
 		cli.Tenant("retry all dead letters of a tenant (`ID` or name)"),
 	}, nil, p.retryOutbox)
-	retry.Description = `Retrying is safe: the send service ignores events older than what it has.
+	retry.Description = `Retrying is safe: the send service ignores events older than its own data.
 
    newsletterd admin outbox retry --id EVENT
    newsletterd admin outbox retry --tenant ID

@@ -95,10 +95,10 @@ history, sent emails, and reports from mail providers.
 			}
 			return p.erasePerson(c, s, who)
 		})
-	erase.Description = `Deletes everything that "export" prints, immediately. Blocks of the address
-stay as a hash that only this database can compute, so no import can bring
-the address back. The person can still sign up again. Older backups and
-snapshots contain the data until they are replaced.
+	erase.Description = `Immediately deletes everything that "export" prints. Suppression entries of
+the address are kept as a hash that only this database can compute, so no
+import can bring the address back. The person can still sign up again. Older
+backups and snapshots contain the data until they are replaced.
 
    newsletterd admin user erase --email ann@acme.example`
 	return []*cli.Command{export, erase}
@@ -116,9 +116,9 @@ func (p commands) eraseSubscriber() *cli.Command {
 			}
 			return p.erasePerson(c, s, who)
 		})
-	cmd.Description = `Blocks of the address stay as a hash that only this database can compute, so
-no import can bring the address back. The tenant's webhook endpoints are
-told that the address unsubscribed.
+	cmd.Description = `Suppression entries of the address are kept as a hash that only this database
+can compute, so no import can bring the address back. The tenant's webhook
+endpoints get an event that the address unsubscribed.
 
    newsletterd admin subscriber erase --email ann@acme.example --tenant ID`
 	return cmd

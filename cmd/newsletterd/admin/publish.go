@@ -81,7 +81,7 @@ list.`
 // issueSegmentFlag names the segment for a file, or everyone.
 func issueSegmentFlag() cli.Flag {
 	f := cli.Reference("segment", people.NounSegment,
-		"only send to subscribers in this segment (`ID` or name); everyone sends to the whole list again")
+		"only send to subscribers in this segment (`ID` or name); everyone means the whole list")
 	f.Also = everyone
 	return f
 }

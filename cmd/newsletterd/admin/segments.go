@@ -184,7 +184,8 @@ func countSegmentCommand(p commands) *cli.Command {
 		}
 		return p.Printer(c).Record(n)
 	})
-	count.Description = "Counts a sample of a list with more than 20,000 subscribers, unless you pass --exact."
+	count.Description = "On a list with more than 20,000 subscribers, only a sample is counted, unless you " +
+		"pass --exact."
 	return count
 }
 

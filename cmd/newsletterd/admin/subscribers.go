@@ -32,7 +32,7 @@ func (p commands) subscriberCommands() *cli.Command {
 			"confirmation email)",
 			core.SubscriptionActive, core.SubscriptionPending).ByDefault(core.SubscriptionActive),
 		cli.Strings("map", mapUsage),
-		cli.Bool("known-only", "skip columns that aren't known, custom fields, or mapped by --map"),
+		cli.Bool("known-only", "skip columns unless they are recognized, custom fields, or mapped by --map"),
 		cli.String("source", "source `TEXT` for the consent history (default: \"import\" and the file name)"),
 		cli.Bool("dry-run", "dry run: check every row and show what would happen, without importing"),
 		cli.String("errors", "write rows with errors to `FILE`, with row number and reason (replaces an earlier "+
@@ -42,19 +42,19 @@ func (p commands) subscriberCommands() *cli.Command {
 become custom fields of the same name. Delimiter (comma, semicolon, tab or
 |), encoding (UTF-8, UTF-16, Windows-1252, Mac Roman) and line ends are
 detected. You can run the same import again: rows that are already imported
-change nothing. Unsubscribed and blocked people stay so.
+change nothing. Unsubscribed people stay unsubscribed, and blocked addresses
+stay blocked.
 
 Map columns with --map: NAME=email, NAME=status, NAME=FIELD for a custom
 field, or NAME= to skip the column.
 
 STATUS. People the file marks as unsubscribed are imported as unsubscribed.
-Bounced, complained and suppressed people join the tenant's suppression
-list. People who never confirmed are skipped, or asked again with --status
-pending. Columns such as status, unsubscribed, email_opt_out and
-unsubscribed_at are recognized. If a column may say who unsubscribed but
-isn't clear, nothing is imported and the command names the column. If rows
-contradict each other, unsubscribed wins; these rows are reported as
-contradicted.
+Bounced, complained and suppressed people join the tenant's suppression list.
+People who never confirmed are skipped, or asked again with --status pending.
+Columns such as status, unsubscribed, email_opt_out and unsubscribed_at are
+recognized. If it isn't clear whether a column says who unsubscribed, nothing
+is imported and the command names the column. If rows contradict each other,
+unsubscribed wins; these rows are reported as contradicted.
 
 EXPORTS. Files from Mailchimp and listmonk are recognized. Columns for
 email, first name and last name are recognized in English, German, French,
@@ -217,8 +217,8 @@ func (p commands) hintAtFile(r *subscribercsv.Reader) {
 			col.Column, col.Sample, col.Becomes)))
 	}
 	for _, typo := range r.Typos {
-		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Did you mean %s? The column %s was imported unchanged "+
-			"(%s).", typo.Likely,
+		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Did you mean %s? Addresses at %s were imported "+
+			"unchanged (%s).", typo.Likely,
 			typo.Domain, cli.Counted(typo.Rows, "row"))))
 	}
 }

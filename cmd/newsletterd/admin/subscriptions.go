@@ -44,10 +44,10 @@ suppressed.
 			email, cli.Reference("list", people.NounList, "only on this list (`ID` or name; default: all lists)"),
 			tenantOrAll(),
 		}, []string{"email"}, p.showSubscriber)
-	show.Description = `Shows the subscriptions, tags, consent history, blocks, campaigns sent to
-the address, and its last 20 transactional emails with the receiving
-server's responses. To see everything that is stored about a person, use "export
---email".`
+	show.Description = `Shows the subscriptions, tags, consent history and suppression entries of the
+address. Also shows the campaigns sent to it, and its last 20 transactional
+emails with the receiving server's responses. To see all data about a person:
+newsletterd admin subscriber export --email ADDRESS`
 	add := p.Command("add", "add an address to a list", []cli.Flag{
 		oneList, email,
 		cli.OneOf("status", "pending (send a confirmation email) or active (you have their consent)",
@@ -67,9 +67,9 @@ added.
 				return f
 			}(),
 		}, []string{"email"}, p.unsubscribeSubscriber)
-	end.Description = `The consent history records that a server administrator did it, and webhooks
-are told. The person can sign up again; to prevent that, use "newsletterd
-admin suppression create".`
+	end.Description = `The consent history records that a server administrator unsubscribed the
+address, and webhooks get an event. The person can sign up again. To prevent
+that: newsletterd admin suppression create --email ADDRESS`
 	return []*cli.Command{all, show, add, end}
 }
 

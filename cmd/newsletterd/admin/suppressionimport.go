@@ -50,11 +50,11 @@ func (p commands) importSuppressions() *cli.Command {
 		return allFaulty(im.Counts)
 	})
 	imp.Description = `Blocks every address in the file. If a status column says bounced or spam,
-that becomes the kind of the block. No list of the tenant emails these
-addresses and no import brings them back. Subscriptions stay as they are.
-Addresses that are already blocked are counted as "kept". Confirming by
-email lifts a bounce; all other blocks stay until "newsletterd admin
-suppression delete".
+that becomes the kind of the entry. No list of the tenant sends to these
+addresses, and no import adds them again. Existing subscriptions don't
+change. Addresses that are already blocked are counted as "kept". A bounced
+address is unblocked if the person confirms by email. To unblock the others:
+newsletterd admin suppression delete
 
    newsletterd admin suppression import --tenant Acme --file suppressed.csv`
 	return imp

@@ -33,7 +33,7 @@ prevents new ones. Running send jobs skip the address.
 
    newsletterd admin suppression create --email reader@example.org --reason "asked by telephone"`
 	all := p.Command("list", "list blocked addresses with the reasons", []cli.Flag{
-		cli.Tenant("only blocks that apply to this tenant (`ID`)"),
+		cli.Tenant("only suppression entries that apply to this tenant (`ID`)"),
 		cli.Reference("list", people.NounList,
 			"only subscribers of this list (`ID`) that bounced, complained or are suppressed"),
 		cli.OneOf("kind", "filter by `KIND`: "+strings.Join(suppressionKinds, ", "),
@@ -57,15 +57,15 @@ prevents new ones. Running send jobs skip the address.
 	del := p.Command("delete", "unblock an address", []cli.Flag{emailFlag, forTenant}, []string{"email"},
 		p.liftSuppression)
 	del.Description = `Removes blocks (disabled) and suppressions by the send service (bounced,
-complaint, suppressed), and prints what it removed. Subscriptions don't come
-back: the person has to sign up again.
+complaint, suppressed), and prints the removed entries. Subscriptions aren't
+restored: the person has to sign up again.
 
    newsletterd admin suppression delete --email reader@example.org`
 	update := p.Command("update", "update the reason for blocking an address", []cli.Flag{
 		emailFlag, forTenant, cli.String("reason", "new reason `TEXT`"),
 	}, []string{"email", "reason"}, p.updateSuppression)
-	update.Description = `Updates all blocks of the address, or with --tenant only that tenant's. The
-consent history keeps the original reason.
+	update.Description = `Updates all suppression entries of the address, or with --tenant only that
+tenant's entries. The consent history keeps the original reason.
 
    newsletterd admin suppression update --email reader@example.org --reason "asked by letter"`
 	return &cli.Command{
@@ -102,7 +102,7 @@ func (p commands) updateSuppression(c *cli.Context, _ *config.Config, s *store.S
 	}
 	rows, err := s.SetSuppressionReason(c.Context, email, c.String("tenant"), reason, cli.Actor(), now())
 	if core.KindOf(err) == core.NotFound {
-		return fmt.Errorf("%s has no block with a reason", email)
+		return fmt.Errorf("%s has no suppression entry with a reason", email)
 	}
 	if err != nil {
 		return err

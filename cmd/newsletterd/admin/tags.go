@@ -60,10 +60,10 @@ func tagCommands(p commands) *cli.Command {
 		})
 	del.Description = "You can't undo this. A tag that a segment uses can't be deleted."
 	return &cli.Command{
-		Name: "tag", Usage: "manage tags and the people who have them",
+		Name: "tag", Usage: "manage tags, and tag people",
 		Subcommands: []*cli.Command{
 			all, create, rename, del,
-			personTagCommand(p, "add", "give a tag to a person on all lists of the tenant", true),
+			personTagCommand(p, "add", "tag a person on all lists of the tenant", true),
 			personTagCommand(p, "remove", "remove a tag from a person", false),
 		},
 	}
@@ -72,7 +72,7 @@ func tagCommands(p commands) *cli.Command {
 // tagFlags returns --id and --tenant of a command about one tag, followed by more.
 func tagFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		cli.ID(people.NounTag), cli.Tenant("tenant (`ID` or name), if several have a tag with this name"),
+		cli.ID(people.NounTag), cli.Tenant("tenant (`ID` or name), if several tenants have a tag with this name"),
 	}, more...)
 }
 

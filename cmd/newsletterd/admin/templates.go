@@ -14,7 +14,7 @@ import (
 func templateFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.String("name", "`NAME` of the template"),
-		cli.String("layout", "layout: `NAME` of a template that wraps this one where it has {{content}}"),
+		cli.String("layout", "`NAME` of the layout, a template that shows this one in place of its {{content}}"),
 		cli.String("html", "`FILE` with the HTML; with {{content}} in it, the template is a layout"),
 		cli.String("text", "`FILE` with the text part"),
 	}

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/people"
 )
 
-const themeHelp = `Values you leave out keep the base theme's value, or their current one. To
+const themeHelp = `Values you leave out come from the base theme, or don't change on update. To
 see all keys: newsletterd admin theme show --id ID --json
 
    newsletterd admin theme create --tenant Acme --name Ours --base journal --values '{"font": "georgia", "light": {"accent": "#7a1f3d"}}'

@@ -38,7 +38,7 @@ func (a *Asker) Answer(flag, question, otherwise string, read func(string) error
 	case a.Person():
 		return a.Ask(question, otherwise, read)
 	case otherwise == "":
-		return UsageError(a.c, areNeeded("--"+flag)+", because there is no terminal to ask on")
+		return UsageError(a.c, areNeeded("--"+flag)+", and there is no terminal to ask for it")
 	}
 	return read(otherwise)
 }
@@ -81,7 +81,7 @@ func (a *Asker) Yes(question string) (yes bool, err error) {
 }
 
 // Yes returns the flag that skips the question of Sure.
-func Yes() Flag { return Bool("yes", "don't ask") }
+func Yes() Flag { return Bool("yes", "don't ask for confirmation") }
 
 // Sure asks a person at a terminal a question. It returns true for --yes, and if standard input is not a terminal.
 func (p *Program) Sure(c *Context, question string) (yes bool, err error) {
