@@ -93,8 +93,8 @@ func AnyToken() Access { return Access{&access{name: "bearer", bearer: true, fre
 // Optional lets every caller in. If the request carries a token, it must be valid and identifies the caller.
 func Optional() Access { return Access{&access{name: "optional", bearer: true, option: true}} }
 
-// User lets in users' tokens that have all of the scopes. It refuses a client that acts for itself, as it owns no
-// data.
+// User lets in users' tokens that have all of the scopes. It refuses clients that act for themselves, because they own
+// no data.
 func User(scopes ...string) Access {
 	return Access{&access{name: "user", bearer: true, people: true, scopes: scopes}}
 }
@@ -109,9 +109,9 @@ func (a Access) InForm() Access { a = a.copied(); a.form = true; return a }
 // And adds a rule about the caller, which runs after the scope check.
 func (a Access) And(rule func(*Call) error) Access { a = a.copied(); a.rule = rule; return a }
 
-// For lets in callers who may perform the action for at least one tenant. The operation itself checks the tenant of
-// the record, with the action from Call.Action. A route that finds its record before reading the body lets in every
-// caller with a role. A record that the caller may not see thus answers as missing.
+// For lets in callers who may perform the action for at least one tenant. The operation itself checks the tenant of the
+// record, with the action from Call.Action. A route that finds its record before reading the body lets in every caller
+// with a role. If the caller may not see the record, the response is the same as for a missing record.
 func (a Access) For(action core.Action) Access { a = a.copied(); a.action = action; return a }
 
 // Fresh requires a fresh sign-in of a user if the action is one of core.ProofActions.

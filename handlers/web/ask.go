@@ -20,22 +20,22 @@ type Question struct {
 	Header map[string]string
 	Body   any // encoded as JSON, except an io.Reader, which is sent unchanged; nil: no body
 
-	// Writer receives the answer and its headers as they are produced, for downloads. If nil, Decode reads the
-	// answer.
+	// Writer receives the response and its headers as they are produced, for downloads. If nil, call Decode to read the
+	// response.
 	Writer http.ResponseWriter
 }
 
-// Answer is a route's answer to a Question.
+// Answer is a route's response to a Question.
 type Answer struct {
 	Status int
 	Header http.Header
 	body   bytes.Buffer
 }
 
-// Body returns the bytes of the answer.
+// Body returns the bytes of the response.
 func (a *Answer) Body() []byte { return a.body.Bytes() }
 
-// Decode reads the JSON of the answer into out, a pointer.
+// Decode reads the JSON of the response into out, a pointer.
 func (a *Answer) Decode(out any) error { return json.Unmarshal(a.body.Bytes(), out) }
 
 // Next returns the cursor of the next page of a list, or an empty string on the last page.
@@ -51,15 +51,15 @@ func (a *Answer) Next() string {
 	return next.Query().Get("cursor")
 }
 
-// answerWriter writes an answer to memory.
+// answerWriter writes a response to memory.
 type answerWriter struct{ answer *Answer }
 
 func (w answerWriter) Header() http.Header         { return w.answer.Header }
 func (w answerWriter) WriteHeader(status int)      { w.answer.Status = status }
 func (w answerWriter) Write(b []byte) (int, error) { return w.answer.body.Write(b) }
 
-// Ask sends a question to a route of the table, with all its checks, as a part of this request. It is neither counted
-// nor logged separately. If the route refuses the question, Ask returns the error that the route answers with.
+// Ask sends a question to a route of the table, with all its checks, as part of this request. It is neither counted nor
+// logged separately. If the route refuses the question, Ask returns the error of the response.
 func (c *Call) Ask(q Question) (*Answer, error) {
 	body, length, err := q.body()
 	if err != nil {

@@ -76,8 +76,8 @@ func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, erro
 	return taking(newPlan(reflect.TypeFor[In](), kind), size, reflect.TypeFor[Out](), run)
 }
 
-// taking makes an endpoint whose input is what its plan binds. fn receives a pointer to it. Code that doesn't depend
-// on the types is here because the compiler duplicates the generic callers for each type.
+// taking makes an endpoint whose input its plan binds. fn receives a pointer to the input. Code that doesn't depend on
+// the types is here because the compiler duplicates the generic callers for each type.
 func taking(p *plan, size int64, out reflect.Type, fn func(c *Call, in any) (any, error)) Endpoint {
 	return answering(p.kind, p, size, out, func(c *Call) (any, error) {
 		in := reflect.New(p.typ)
@@ -149,7 +149,7 @@ func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 			return nil, err
 		}
 		out, err := fn(c, in)
-		// Start the time limit for the answer.
+		// Start the time limit for the response.
 		control := c.Control()
 		_ = control.SetReadDeadline(time.Time{})
 		_ = control.SetWriteDeadline(time.Now().Add(ProgressTimeout))
@@ -159,7 +159,7 @@ func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return e
 }
 
-// Serve makes an endpoint that writes its answer itself, such as a file. Writing may take any time as long as the
+// Serve makes an endpoint that writes its response itself, such as a file. Writing may take any time as long as the
 // receiver keeps reading.
 func Serve(fn func(*Call) error) Endpoint {
 	e := Endpoint{&endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, bare: []int{
@@ -170,7 +170,7 @@ func Serve(fn func(*Call) error) Endpoint {
 	return e
 }
 
-// Write makes an endpoint that writes its answer itself while producing it, such as an export. Writing may take any
+// Write makes an endpoint that writes its response itself while producing it, such as an export. Writing may take any
 // time as long as the receiver keeps reading. In is read from the query and the path.
 func Write[In any](fn func(*Call, In) error) Endpoint { return writing(noBody, 0, fn) }
 
@@ -205,9 +205,9 @@ const (
 	listMax  = 1000 // maximum of the parameter limit
 )
 
-// List makes an endpoint whose answer is a JSON array. fn reads one page: at most page.Limit rows whose key comes
-// after page.After. key returns the value that fn orders by. Without limit in the query, the whole list is streamed
-// in pages of 500 rows, each a separate read. With limit, the answer is one page and a Link to the next.
+// List makes an endpoint whose response is a JSON array. fn reads one page: at most page.Limit rows whose key comes
+// after page.After. key returns the value that fn orders by. Without limit in the query, the whole list is streamed in
+// pages of 500 rows, each a separate read. With limit, the response is one page and a Link to the next.
 func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Out) string) Endpoint {
 	read := func(c *Call, in any, page core.Page) (any, string, error) {
 		// Ask for one more row to find out whether there is a next page.
@@ -221,8 +221,8 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 }
 
 // Search makes an endpoint like List for a function that skips some of the records it reads. Such a function returns
-// the start of the next page itself. A page may be short or even empty and still have a next one. After the last
-// page, next is empty.
+// the start of the next page itself. A page can have fewer rows than the limit, or none, even if more pages follow.
+// next is empty after the last page.
 func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
 	return searching(noBody, 0, fn)
 }

@@ -20,7 +20,7 @@ type Call struct {
 	context.Context
 	Now       core.Instant  // time of arrival: the only clock of an operation
 	Caller    core.Caller   // zero on public routes; the webhook client on signed routes
-	RequestID string        // value of X-Request-Id in the answer
+	RequestID string        // value of X-Request-Id in the response
 	Remote    netip.Addr    // address of the peer, or of the client of a trusted proxy
 	Tenant    string        // tenant for the log line, set by an operation
 	Request   *http.Request // for headers; the body belongs to the frame
@@ -42,7 +42,7 @@ type Call struct {
 	called bool                 // the operation has started
 	asked  bool                 // made by another route through Ask, which has set Caller
 
-	acknowledged bool // the answer has waited for the replica
+	acknowledged bool // the response has waited for the replica
 }
 
 type param struct{ name, value string }
@@ -61,14 +61,14 @@ func (c *Call) Param(name string) string {
 	return ""
 }
 
-// ID returns the UUID in the path parameter :id, in lower case. If the parameter is not a UUID, the frame answers 404
-// before anything else runs.
+// ID returns the UUID in the path parameter :id, in lower case. If the parameter is not a UUID, the frame responds with
+// 404 before anything else runs.
 func (c *Call) ID() string {
 	id, _ := core.ParseID(c.Param("id"))
 	return id
 }
 
-// Header returns the header of the answer.
+// Header returns the header of the response.
 func (c *Call) Header() http.Header { return c.w.Header() }
 
 // UserAgent returns the User-Agent header of the request, cut to 255 bytes.
@@ -107,7 +107,7 @@ func (c *Call) CheckBody(check func(body []byte) error) { c.checks = append(c.ch
 // LimitBody sets the maximum size of this body in bytes, in place of the endpoint's.
 func (c *Call) LimitBody(n int64) { c.limit = n }
 
-// SetStatus sets the status of the answer, in place of the endpoint's.
+// SetStatus sets the status of the response, in place of the endpoint's.
 func (c *Call) SetStatus(status int) { c.status = status }
 
 // LogError sets the error for the log line of a request that the operation answers itself.

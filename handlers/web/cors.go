@@ -7,11 +7,11 @@ import (
 	"github.com/rs/cors"
 )
 
-// corsAge is the time for which a browser may cache a preflight answer.
+// corsAge is the time for which a browser may cache a preflight response.
 const corsAge = 10 * time.Minute
 
-// CORS lets scripts read the responses if allowed accepts their origin, but never with credentials. headers are the
-// request headers that they may send in addition to Content-Type.
+// CORS lets scripts read the responses if allowed accepts their origin. Credentials are never allowed. headers lists
+// the request headers that scripts may send besides Content-Type.
 func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, headers ...string) Endpoint {
 	e = e.copied()
 	e.cors = cors.New(cors.Options{
@@ -41,7 +41,7 @@ func (h *Handler) preflight(c *Call, path string) (ok bool) {
 	return true
 }
 
-// allowOrigin adds the CORS headers to an answer.
+// allowOrigin adds the CORS headers to a response.
 func (c *Call) allowOrigin() {
 	if c.route.Do.cors != nil && c.Request.Method != http.MethodOptions {
 		c.route.Do.cors.HandlerFunc(c.w, c.Request)

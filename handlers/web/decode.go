@@ -201,7 +201,7 @@ func decodeStruct(o *object) func(*scanner, reflect.Value, *field) error {
 	}
 }
 
-// decodeSlice reads an array. It refuses null elements as mistakes.
+// decodeSlice reads an array and refuses null elements.
 func decodeSlice(elem decoder) func(*scanner, reflect.Value, *field) error {
 	return func(s *scanner, v reflect.Value, f *field) error {
 		if s.Next() != '[' {

@@ -10,7 +10,7 @@ import (
 )
 
 // Endpoint is a typed function that an adapter (JSON, Form, Query, Path, Get, Raw, List) has prepared for the table.
-// It remembers the Go types of request and answer, from which the OpenAPI documents are generated. Its methods return
+// It remembers the Go types of request and response, from which the OpenAPI documents are generated. Its methods return
 // a changed copy. Endpoint is a pointer so that the rows of the table stay small: each copy of the struct would add
 // some hundred bytes to the binary.
 type Endpoint struct{ *endpoint }
@@ -19,9 +19,9 @@ type endpoint struct {
 	in        *plan          // how to read the request into a value; nil: there is nothing to read
 	described *plan          // replaces in, for the documents only
 	media     []string       // media types of a body that the endpoint reads itself; nil: any
-	answers   []string       // media types of an answer that has no described type; nil: any
+	answers   []string       // media types of a response that has no described type; nil: any
 	bodies    []reflect.Type // alternative types of the body, for the documents only
-	out       reflect.Type   // type of the answer; nil: not described
+	out       reflect.Type   // type of the response; nil: not described
 	body      bodyKind
 	maxBody   int64
 	status    int            // status of success
@@ -31,7 +31,7 @@ type endpoint struct {
 	changes   bool
 	bodyless  bool // the JSON body may be left out
 	streams   bool
-	list      bool // the answer is an array with limit, cursor and Link
+	list      bool // the response is an array with limit, cursor and Link
 	find      func(*Call) error
 	missing   *core.Error
 	rate      *Rate
@@ -62,7 +62,7 @@ type Rate struct {
 // NewRate returns the rate of n requests per time.
 func NewRate(n int, per time.Duration) *Rate { return &Rate{n: n, per: per} }
 
-// None is the answer of an operation without output: 204.
+// None is the response of an operation without output: 204.
 type None struct{}
 
 // Sizes of bodies, in bytes, and time limits (docs/reference.md).
@@ -106,7 +106,7 @@ func (e Endpoint) DescribesMedia(mediaTypes ...string) Endpoint {
 	return e
 }
 
-// Answers sets the media types of an answer that is not JSON: Text, or the output of Serve and Write.
+// Answers sets the media types of a response that is not JSON: Text, or the output of Serve and Write.
 func (e Endpoint) Answers(mediaTypes ...string) Endpoint {
 	e = e.copied()
 	e.answers = mediaTypes
@@ -160,10 +160,10 @@ func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 // BodyOptional allows requests without a JSON body. All its fields are then absent.
 func (e Endpoint) BodyOptional() Endpoint { e = e.copied(); e.bodyless = true; return e }
 
-// Created answers 201 instead of 200.
+// Created responds with 201 instead of 200.
 func (e Endpoint) Created() Endpoint { e = e.copied(); e.status = 201; return e }
 
-// Accepted answers 202 instead of 200.
+// Accepted responds with 202 instead of 200.
 func (e Endpoint) Accepted() Endpoint { e = e.copied(); e.status = 202; return e }
 
 // MaxBody sets the maximum size of the body in bytes. A larger body is answered with 413.
@@ -172,8 +172,8 @@ func (e Endpoint) MaxBody(n int64) Endpoint { e = e.copied(); e.maxBody = n; ret
 // Changes declares that a GET changes something, so HEAD is answered with 405.
 func (e Endpoint) Changes() Endpoint { e = e.copied(); e.changes = true; return e }
 
-// Find sets a function that runs after the access rule and before the body is read. It answers 404 if the object of
-// the path doesn't exist.
+// Find sets a function that runs after the access rule and before the body is read. It responds with 404 if the object
+// of the path doesn't exist.
 func (e Endpoint) Find(f func(*Call) error) Endpoint { e = e.copied(); e.find = f; return e }
 
 // Missing sets the error for a path parameter that is not a UUID. It should equal the error for an unknown UUID.

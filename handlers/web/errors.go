@@ -24,11 +24,11 @@ const (
 	OAuth  Dialect = 'o' // {error, error_description, …} with the codes of RFC 6749
 	Device Dialect = 'd' // like Member, plus code
 	Page   Dialect = 'p' // HTML
-	// Console is HTML for people that no document describes: its pages use the operations of the other routes
+	// Console is HTML for people. No document describes it, because its pages use the operations of the other routes
 	Console Dialect = 'c'
 )
 
-// kindInfo is the default answer for a kind of error. An error may override code and message.
+// kindInfo is the default response for a kind of error. An error may override code and message.
 type kindInfo struct {
 	status  int
 	code    string
@@ -86,7 +86,7 @@ const (
 	retryUnavailable = 2
 )
 
-// Errors of the frame that endpoints return, too: 404 for a record, 404 for a path, 503 and 429.
+// Errors that both the frame and the endpoints return: 404 for a record, 404 for a path, 503 and 429.
 var (
 	ErrNotFound = &core.Error{
 		Kind: core.NotFound, Code: "not_found",
@@ -114,7 +114,7 @@ func (c *Call) notFound() error {
 	return ErrNotFound
 }
 
-// ErrorBody is the body of an error answer in every dialect except Page and Console.
+// ErrorBody is the body of an error response in every dialect except Page and Console.
 type ErrorBody struct {
 	Error       string `json:"error"`
 	Description string `json:"error_description,omitempty"`
@@ -126,7 +126,7 @@ type ErrorBody struct {
 	RequestID   string `json:"request_id"`
 
 	Findings []core.CampaignFinding `json:"findings,omitempty"` // reasons why a campaign can't be approved or sent
-	Changes  []core.ContentChange   `json:"changes,omitempty"`  // to a campaign since the caller read it
+	Changes  []core.ContentChange   `json:"changes,omitempty"`  // changes to a campaign since the caller read it
 
 	Said core.Sentence `json:"-"` // message, for translation on pages
 }
@@ -143,8 +143,8 @@ func asError(err error) *core.Error {
 	return core.ErrInternal.With(err)
 }
 
-// statusGone is the status in the log and the metrics if the client disconnected before its answer, as web servers
-// use it. It is never sent.
+// statusGone is the status in the log and the metrics if the client disconnected before the response. Other web servers
+// use it for the same purpose. It is never sent.
 const statusGone = 499
 
 // left reports whether the error was caused by the client disconnecting.

@@ -36,8 +36,8 @@ type Options struct {
 	Signed func(ctx context.Context, h http.Header, path string,
 		now core.Instant) (func(body []byte) (core.Caller, error), error)
 
-	// SmallHeap keeps the heap small while a large body is in memory, until release is called. Nil means no such
-	// measure.
+	// SmallHeap keeps the heap small while a large body is in memory, until release is called. If it is nil, large
+	// bodies don't affect the heap settings.
 	SmallHeap func() (release func())
 	// DialectOf returns the dialect of errors at a path that is not in the table. Nil means Member.
 	DialectOf func(c *Call, path string) Dialect
@@ -61,7 +61,7 @@ type Handler struct {
 	documents   map[string]func() []byte // OpenAPI documents by name
 	sessions    *scs.SessionManager      // browser sessions
 	crossOrigin *http.CrossOriginProtection
-	// answers wait for the replica
+	// responses wait for the replica
 	acknowledges bool
 	unlisted     sync.Once // for the warning about a proxy that is not in TrustedProxies
 	unreadable   sync.Once // for the warning about an unreadable hop of X-Forwarded-For

@@ -218,8 +218,8 @@ func newBudget() *budget {
 	}
 }
 
-// Limiter counts requests per remote address with GCRA, in bounded memory. It forgets the addresses that asked
-// longest ago first.
+// Limiter counts requests per remote address with GCRA, in bounded memory. If it is full, it forgets the address that
+// hasn't sent a request for the longest time.
 type Limiter struct{ gcra *throttled.GCRARateLimiterCtx }
 
 // limiterKeys is the maximum number of addresses that one limiter remembers.

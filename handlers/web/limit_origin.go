@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// Limits in addition to [limits] subscribe_per_address. A private address that is not a trusted proxy may still be a
-// proxy that stands for all its clients.
+// Limits in addition to [limits] subscribe_per_address. A private address that is not a trusted proxy may still belong
+// to a proxy. Its requests then come from all clients of that proxy.
 const (
 	SubscribePerPrivate = 600 // requests per hour of such an address
 	subscribePerToken   = 600 // requests per minute of a caller who may write the list's events

@@ -21,8 +21,9 @@ type metrics struct {
 	inFlight     prometheus.Gauge
 }
 
-// newMetrics registers the metrics of requests. A histogram for each of the hundreds of routes would make each scrape
-// cost milliseconds, so only the few areas have one; a route has the sum of its times.
+// newMetrics registers the metrics of requests. A histogram for each of the hundreds of routes would slow down every
+// scrape by milliseconds. Only the areas have histograms; for a route, the metrics contain the sum of its request
+// times.
 func newMetrics(reg *prometheus.Registry) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -150,8 +151,8 @@ const (
 	AddressesAll      = "all"
 )
 
-// tellsAddress reports whether the log line contains the address of the client. A failed sign-in answers 401, or is
-// refused as invalid_grant or invalid_client (RFC 6749 section 5.2).
+// tellsAddress reports whether the log line contains the address of the client. A failed sign-in responds with 401, or
+// is refused as invalid_grant or invalid_client (RFC 6749 section 5.2).
 func (h *Handler) tellsAddress(c *Call) bool {
 	if !c.Remote.IsValid() || h.options.ClientAddresses == AddressesNone {
 		return false

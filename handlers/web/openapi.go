@@ -22,7 +22,7 @@ type API struct {
 
 	TypeNames map[reflect.Type]string // names of types that differ from their Go names
 	Forms     map[string]Object       // forms that input tags refer to: patterns and enumerations
-	// Limits beyond the tags, by property: of the whole object (""), and of answers
+	// Limits beyond the tags, by property: of the whole object (""), and of responses
 	Limits         map[reflect.Type]map[string]Object
 	Twins          map[string]string // other spellings of properties, in the schemas listed in Twinned
 	Twinned        []string

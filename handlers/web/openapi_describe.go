@@ -149,10 +149,10 @@ var failureWords = map[int]struct{ code, message, words string }{
 	},
 }
 
-// oauthCodes holds the RFC 6749 error codes that differ.
+// oauthCodes holds the RFC 6749 error codes that differ from those in failureWords.
 var oauthCodes = map[int]string{400: "invalid_grant", 401: "invalid_client", 503: "temporarily_unavailable"}
 
-// failure returns a reference to the answer of a dialect for a status, which all its operations share.
+// failure returns a reference to the response of a dialect for a status, which all its operations share.
 func (d Dialect) failure(status int, names *describer) obj {
 	name := strings.ReplaceAll(http.StatusText(status), " ", "")
 	if d == Page {
@@ -355,7 +355,7 @@ func (r *Route) OperationID() string {
 	return id
 }
 
-// staleSignIn returns a reference to the 401 answer of operations that require a fresh sign-in.
+// staleSignIn returns a reference to the 401 response of operations that require a fresh sign-in.
 func (d Dialect) staleSignIn(names *describer) obj {
 	d.failure(http.StatusUnauthorized, names)
 	plain := names.responses["Unauthorized"].(obj)

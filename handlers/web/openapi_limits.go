@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Limits in schemas that no tag expresses. They have no alternatives, because generators of clients can't express them.
+// Limits in schemas that tags can't express. They contain no alternatives, because client generators can't express
+// those.
 var (
 	OnlyKnown = Object{"additionalProperties": false} // refuses unknown properties
 	Filled    = Object{"minLength": 1}                // a string that isn't empty

@@ -11,12 +11,12 @@ import (
 	"newsletterd/core"
 )
 
-// Refusal describes an error answer for a rule that a schema can't express. Each operation of the documents lists its
+// Refusal describes an error response for a rule that a schema can't express. Each operation of the documents lists its
 // refusals under x-refusals and in the description of the status.
 type Refusal struct {
 	Kind  core.Kind
 	Code  string // empty: the code of the kind
-	Field string // field named in the answer, with [] for the index of an element
+	Field string // field named in the response, with [] for the index of an element
 	When  string
 }
 
@@ -86,7 +86,7 @@ func (r *Route) pageRefusals() (out []Refusal) {
 	return out
 }
 
-// word returns the error code in the answer to a refusal.
+// word returns the error code in the response to a refusal.
 func (d Dialect) word(r Refusal) string {
 	e := &core.Error{Kind: r.Kind, Code: r.Code}
 	body := ErrorBody{Error: cmp.Or(r.Code, kinds[r.Kind].code)}

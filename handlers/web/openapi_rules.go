@@ -12,8 +12,8 @@ import (
 const ruleName = "Rule"
 
 // rule adds the schema of rules to the components and returns a reference to it. It is one object without alternatives,
-// which generators of clients can't express. Instead, it excludes wrong combinations of keys. A test compares it with
-// core.ParseRule, which also has limits of the whole rule.
+// because client generators can't express those. Instead, it excludes wrong combinations of keys. A test compares it
+// with core.ParseRule, which also has limits of the whole rule.
 func (names *describer) rule() obj {
 	ref := obj{"$ref": schemaRef + ruleName}
 	if names.schemas[ruleName] != nil {
@@ -85,8 +85,8 @@ func (names *describer) rule() obj {
 	return ref
 }
 
-// butNot excludes some types from a schema, and the values that match but. The schema allows all other types and names
-// none, because generators of clients can't express several.
+// butNot excludes some types from a schema, and the values that match but. The schema allows all other types without
+// naming them, because client generators can't express several types.
 func butNot(schema, but obj, types ...string) obj {
 	var wrong []obj
 	if but != nil {

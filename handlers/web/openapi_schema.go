@@ -104,7 +104,7 @@ func (f *field) schema(names *describer) obj {
 	return s
 }
 
-// outputSchema returns the schema of an operation's answer.
+// outputSchema returns the schema of an operation's response.
 func outputSchema(t reflect.Type, names *describer) obj { return typeSchema(t, false, names) }
 
 func typeSchema(t reflect.Type, input bool, names *describer) obj {
@@ -159,7 +159,7 @@ func ofNamed(t reflect.Type, index []int) bool {
 	return false
 }
 
-// structSchema returns the schema of a struct in an answer. A named struct becomes a component.
+// structSchema returns the schema of a struct in a response. A named struct becomes a component.
 func structSchema(t reflect.Type, names *describer) obj {
 	props, required := obj{}, []string{}
 	for _, sf := range reflect.VisibleFields(t) {
@@ -224,7 +224,7 @@ func (e *Endpoint) bodySchema(names *describer, limits obj) obj {
 	return names.put(e.in.typ, filledForm(inputSchema(e.in.form, names)))
 }
 
-// filledForm adds to the schema of a form that a parameter without a value counts as left out.
+// filledForm states in the schema of a form that a parameter without a value counts as left out.
 func filledForm(s obj) obj {
 	props := s["properties"].(obj)
 	required, _ := s["required"].([]string)

@@ -11,11 +11,11 @@ import (
 	"newsletterd/core"
 )
 
-// PageHeaders sets the headers of every page. They forbid framing, loading from and posting to other sites, and send
-// no referrer. images is the CSP source of images in addition to this server, and script that of scripts. targets are
-// further origins that the forms of the page may lead to. The layout relaxes no-referrer to same-origin, which
-// reveals as little to other sites. Without it, a form's Origin would be null, and browsers that don't send
-// Sec-Fetch-Site (old ones, and all over plain http) could not submit forms.
+// PageHeaders sets the headers of every page. They forbid framing, loading from other sites and posting to them, and
+// send no referrer. images is the CSP source of images in addition to this server, and script is the CSP source of
+// scripts. targets are further origins that the page's forms may lead to. The layout relaxes no-referrer to
+// same-origin, which reveals no more to other sites. With no-referrer, a form's Origin would be null. Browsers that
+// don't send Sec-Fetch-Site could then not submit forms: old browsers, and all browsers over plain HTTP.
 func (c *Call) PageHeaders(images, script string, targets ...string) {
 	csp := "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:" + images + "; form-action 'self'"
 	for _, t := range targets {

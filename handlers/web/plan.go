@@ -42,7 +42,7 @@ type object struct {
 }
 
 // keyJudge is a struct that receives the unknown keys of its JSON object, except those with the value null. An error
-// from JudgeKeys refuses the request before missing fields do.
+// from JudgeKeys takes precedence over errors about missing fields.
 type keyJudge interface{ JudgeKeys(unknown []string) error }
 
 var keyJudgeType = reflect.TypeFor[keyJudge]()
@@ -89,8 +89,8 @@ func newPlan(t reflect.Type, kind bodyKind) *plan {
 	return p
 }
 
-// fieldsOf lists the fields of a struct that carry a tag. The words required, needed, uuid and value come from the tag
-// is: or, except for json, follow the name. The tag enum lists the allowed values.
+// fieldsOf lists the fields of a struct that carry a tag. The words required, needed, uuid and value are in the tag is.
+// Except for json, they can also follow the name. The tag enum lists the allowed values.
 func fieldsOf(t reflect.Type, tag string) []field {
 	var fields []field
 	for _, sf := range reflect.VisibleFields(t) {

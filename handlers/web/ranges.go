@@ -26,7 +26,8 @@ func OnlyByteRanges(h http.Header) {
 // RangeWriter is the http.ResponseWriter for a file.
 type RangeWriter struct{ http.ResponseWriter }
 
-// WriteHeader sets the headers of an error answer. http.ServeContent removes them or leaves those of the file.
+// WriteHeader sets the headers of an error response, because http.ServeContent removes them or leaves those of the
+// file.
 func (w RangeWriter) WriteHeader(status int) {
 	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
 		w.Header().Set("Cache-Control", "no-store")

@@ -14,20 +14,20 @@ import (
 	"newsletterd/core"
 )
 
-// HTML is the answer of an operation that shows a page or redirects the browser to one.
+// HTML is the response of an operation that shows a page or redirects the browser to one.
 type HTML struct {
 	Status int // 0: 200
 	Body   []byte
 	To     string // URL of the page: the body is then empty, and the status is 302, or 303 after a form
 }
 
-// Redirect is the answer of an operation that redirects the browser with 302 or 303.
+// Redirect is the response of an operation that redirects the browser with 302 or 303.
 type Redirect struct {
 	Status int // 0: 302
 	URL    string
 }
 
-// Text is an answer with its own media type.
+// Text is a response with its own media type.
 type Text struct {
 	Type string
 	Body []byte
@@ -61,24 +61,24 @@ func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// acknowledgeWait is the time for which an answer waits for the replica.
+// acknowledgeWait is the time for which a response waits for the replica.
 const acknowledgeWait = 10 * time.Second
 
-// ErrReplicaBehind is the answer if the replica doesn't receive an operation's changes, or those it read, in time. If
-// the machine failed now, another one would not have them.
+// ErrReplicaBehind is the error if the changes that an operation made or read don't reach the replica in time. If the
+// machine failed now, another machine would not have them.
 var ErrReplicaBehind = &core.Error{
 	Kind: core.Unavailable, Code: "replica_behind",
 	Message: "This may have succeeded, but it is not replicated. Check the result before you try again.",
 }
 
-// acknowledge waits until everything that the answer may report is in the replica, if there is one. Requests that
+// acknowledge waits until everything that the response may report is in the replica, if there is one. Requests that
 // only read don't wait.
 func (c *Call) acknowledge() error {
 	if !c.called || c.acknowledged || !c.frame.acknowledges || !c.route.mayChange() {
 		return nil
 	}
 	if c.Caller.ClientID == core.LoopClientID {
-		return nil // the server itself: what it writes after the answer reaches the replica later
+		return nil // the server itself: what it writes after the response reaches the replica later
 	}
 	c.acknowledged = true
 	ctx, cancel := context.WithTimeout(c.Request.Context(), acknowledgeWait)
@@ -94,7 +94,7 @@ func (r *Route) mayChange() bool {
 	return r.Do.changes || r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
-// reply writes the answer of a successful operation.
+// reply writes the response of a successful operation.
 func (c *Call) reply(out any) error {
 	if err := c.acknowledge(); err != nil {
 		return err
@@ -192,8 +192,8 @@ func streamPages(c *Call, read func() (rows any, last bool, err error)) error {
 	}
 }
 
-// stream writes in small steps, each with a time limit. A slow reader can continue, and one that stopped reading is
-// cut off.
+// stream writes in small steps, each with a time limit. A slow reader can continue, but a reader that has stopped is
+// disconnected.
 func (c *Call) stream(control *http.ResponseController, b []byte) {
 	const step = 4 * KiB
 	for len(b) > 0 {
@@ -206,7 +206,7 @@ func (c *Call) stream(control *http.ResponseController, b []byte) {
 	}
 }
 
-// Stream returns the writer of a long answer. Each write has its own time limit.
+// Stream returns the writer of a long response. Each write has its own time limit.
 func (c *Call) Stream() http.ResponseWriter { return streamWriter{c.w} }
 
 type streamWriter struct{ *responseWriter }
@@ -216,7 +216,7 @@ func (w streamWriter) Write(b []byte) (int, error) {
 	return w.responseWriter.Write(b)
 }
 
-// Cut ends the connection in the middle of an answer.
+// Cut ends the connection in the middle of a response.
 func (c *Call) Cut(err error) {
 	c.err = err
 	panic(http.ErrAbortHandler)

@@ -4,7 +4,7 @@ import "newsletterd/core"
 
 // Subscription lets in tokens with the scope email, for the subscriptions of the user's own address, and tokens with
 // the scope manage. A client's token reaches only lists of the client's own tenant, so a client without a tenant sees
-// nothing.
+// no lists.
 func Subscription(manage string) Access {
 	return BearerOf(core.ScopeEmail, manage).And(func(c *Call) error {
 		if !c.Caller.FirstParty && c.Caller.ClientTenant == core.TenantNone {

@@ -73,8 +73,8 @@ func (r *Route) Requires(properties ...string) *Route { r.required = properties;
 //go:noinline
 func (r *Route) Limits(limits Object) *Route { r.limits = limits; return r }
 
-// router finds the route of a request. A path without parameters is looked up literally, with all its methods. The
-// tree is for the others, since httprouter can't hold a literal next to a parameter. Paths must match exactly: there
+// router finds the route of a request. A path without parameters is looked up literally, with all its methods. The tree
+// holds the other paths, because httprouter can't hold a literal next to a parameter. Paths must match exactly: there
 // are no redirects for case or slashes.
 type router struct {
 	literal map[string]map[string]*Route // path → method
@@ -283,7 +283,7 @@ func (h *Handler) finish(c *Call, start time.Time) {
 			}
 			c.fail(err)
 		} else {
-			c.err, cut = err, true // a part of the answer is sent: only cutting the connection shows the error
+			c.err, cut = err, true // a part of the response is sent: only cutting the connection shows the error
 		}
 	}
 	c.release()

@@ -59,7 +59,7 @@ type RouteInfo struct {
 	MaxBody                int64
 	Status                 int          // of success
 	Statuses               []int        // all that tests must produce on the route
-	Output                 reflect.Type // type of the answer; nil: not described
+	Output                 reflect.Type // type of the response; nil: not described
 	Named                  bool         // set with Route.Named
 	Example                Object       // example of the body; nil: made of samples
 	Refusals               []Refusal    // in addition to the schemas, without those of the frame

@@ -10,7 +10,7 @@ import (
 )
 
 // TheTenant returns the tenant of a request: the one that it names, or else the only one for which the caller may
-// perform the route's action. For an operator who names none, it returns core.TenantNone, which means all tenants.
+// perform the route's action. If an operator doesn't name one, it returns core.TenantNone, which means all tenants.
 func TheTenant(c *Call, named string) (string, error) {
 	tenants, all := c.Caller.TenantsWith(c.Action())
 	switch {
@@ -82,7 +82,7 @@ func PageFor[T any](c *Call, f TenantFilter, page core.Page,
 	return read(c, tenants, all, page)
 }
 
-// RowsOf converts records to the rows of an answer.
+// RowsOf converts records to the rows of a response.
 func RowsOf[T, R any](records []T, row func(*T) R) []R {
 	rows := make([]R, len(records))
 	for i := range records {
@@ -139,8 +139,8 @@ func HostOf(s string) string {
 	return s
 }
 
-// VisitorCaller returns the caller for a user who is signed in on this server's own pages, with everything that the
-// user's roles allow.
+// VisitorCaller returns the caller for a user who is signed in on this server's own pages, with all rights that the
+// user's roles give.
 func VisitorCaller(who core.Visitor) core.Caller {
 	return core.Caller{
 		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Client sends requests to one origin. If a request gets no answer, the test fails.
+// Client sends requests to one origin. If a request gets no response, the test fails.
 type Client struct {
 	testing.TB
 	URL   string       // origin that paths are appended to
@@ -19,7 +19,7 @@ type Client struct {
 	HTTP  *http.Client // nil: http.DefaultClient
 }
 
-// Reply is an answer with its whole body.
+// Reply is a response with its whole body.
 type Reply struct {
 	*http.Response
 	Text string // the body
@@ -47,13 +47,13 @@ func (c *Client) As(token string) *Client {
 	return &other
 }
 
-// Get sends a GET request to a path and returns the answer.
+// Get sends a GET request to a path and returns the response.
 func (c *Client) Get(path string) Reply {
 	c.Helper()
 	return c.Send(http.MethodGet, path, nil)
 }
 
-// Send sends a request and returns the answer. Try describes body; headers are alternating names and values.
+// Send sends a request and returns the response. Try describes body; headers are alternating names and values.
 func (c *Client) Send(method, path string, body any, headers ...string) Reply {
 	c.Helper()
 	r, err := c.Try(method, path, body, headers...)
@@ -61,7 +61,7 @@ func (c *Client) Send(method, path string, body any, headers ...string) Reply {
 	return r
 }
 
-// Try is like Send, but returns an error if there is no answer. url.Values are sent as a form. A string, bytes or a
+// Try is like Send, but returns an error if there is no response. url.Values are sent as a form. A string, bytes or a
 // reader are sent unchanged, as JSON unless the headers set another type. A nil body is empty, and everything else is
 // encoded as JSON.
 func (c *Client) Try(method, path string, body any, headers ...string) (Reply, error) {
@@ -111,7 +111,7 @@ func (c *Client) Try(method, path string, body any, headers ...string) (Reply, e
 	return Reply{res, string(text), c.TB}, err
 }
 
-// Wants ends the test if the answer has another status.
+// Wants ends the test if the response has another status.
 func (r Reply) Wants(status int) Reply {
 	r.tb.Helper()
 	if r.StatusCode != status {
@@ -120,7 +120,7 @@ func (r Reply) Wants(status int) Reply {
 	return r
 }
 
-// OK ends the test if the answer is not a success.
+// OK ends the test if the response is not a success.
 func (r Reply) OK() Reply {
 	r.tb.Helper()
 	if r.StatusCode >= 300 {
