@@ -19,11 +19,12 @@ import (
 	"newsletterd/store"
 )
 
-// archive serves the public archives of lists: what was sent, for everyone. Nothing in it depends on who asks.
+// archive serves the public archives of lists, which contain the campaigns sent to a list. The responses are the same
+// for every caller.
 type archive struct {
 	store  *store.Store
-	origin string // of tenants without their own
-	member string // where the lists are kept, and with them forms and readers' pages; empty: here
+	origin string // public URL of tenants without their own
+	member string // URL of the service with the lists, signup forms and preference pages; empty: this server
 	feeds  *feedCache
 	mails  *mailCache
 }
@@ -31,14 +32,14 @@ type archive struct {
 //go:embed archive.js
 var archiveJS string
 
-// archiveScript gives the frame of a mail the height of its contents.
+// archiveScript sets the height of an email's frame to that of its contents.
 var archiveScript = page.Script{Path: "/archive.js", Body: archiveJS}
 
 type archivePath struct {
 	List string `path:"list,text"`
 }
 
-// archiveRoutes are the public archives.
+// archiveRoutes adds the routes of the public archives.
 func (r *Room) archiveRoutes(t *web.Table) {
 	a := archive{r.Store, r.Origin, r.MemberURL, new(feedCache), &r.mails}
 	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.Serve).Answers("text/javascript"),
@@ -63,8 +64,8 @@ func (a archive) slash(c *web.Call, in archivePath) (web.Redirect, error) {
 	return web.Redirect{URL: list.ArchivePath()}, nil
 }
 
-// find returns the list of a slug or an id, and applies its style. It is core.ErrListNotFound where the list has no
-// archive at the host that was asked.
+// find returns the list with a slug or an id, and applies its style. It returns core.ErrListNotFound if the list has no
+// archive at the requested host.
 func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 	ids := []string{slug}
 	if id, ok := core.ParseID(slug); ok {
@@ -96,8 +97,8 @@ func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 	return nil, core.ErrListNotFound
 }
 
-// hosts reports whether the archives of a tenant are at the host that was asked: at the tenant's own, or else at any
-// that is no other tenant's.
+// hosts reports whether the archives of a tenant are at the requested host. They are at the tenant's own host. If the
+// tenant has none, they are at every host that doesn't belong to another tenant.
 func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
 	host := web.HostOf(c.Request.Host)
 	if host == core.OriginHost(t.Origin(a.origin)) {
@@ -110,20 +111,20 @@ func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
 	return len(others) == 0, err
 }
 
-// missing says that the archive of a list has nothing at an address, and leads to what it has.
+// missing returns the error page for a path that the archive of a list doesn't have. The page links to the archive.
 func (a archive) missing(c *web.Call, list *core.ListWithTenant, err error) error {
 	page.StyleOf(c).Link, page.StyleOf(c).LinkText = list.ArchivePath(), page.WordsOf(c).ArchiveAll
 	return page.LinkError(c, err)
 }
 
-// openGraphLocales are our languages as the Open Graph protocol writes them: with a territory, whatever it is.
+// openGraphLocales maps languages to the form of the Open Graph protocol, which requires a territory.
 var openGraphLocales = map[string]string{"en": "en_US", "de": "de_DE", "fr": "fr_FR", "es": "es_ES"}
 
-// shownIssue is an issue as pages show it.
+// shownIssue holds an issue in the form that pages show.
 type shownIssue struct {
 	Path, Title, Summary string
-	Date, At             string // in words, and for programs
-	Corrected            string // in words; empty: it is as it was sent
+	Date, At             string // in words, and machine-readable
+	Corrected            string // in words; empty: not corrected
 }
 
 func issueRow(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue {
@@ -133,14 +134,14 @@ func issueRow(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue 
 	}
 }
 
-// joinBox is the form by which one subscribes below an issue. It asks for what has to be filled in, and no more.
+// joinBox is the signup form below an issue. It contains only the required fields.
 type joinBox struct {
 	Action  string
 	Fields  []page.FormField
 	Consent []string
 }
 
-// join returns the form of a list; nil where the list takes no subscriptions.
+// join returns the signup form of a list, or nil if the list accepts no signups.
 func (a archive) join(list *core.ListWithTenant) *joinBox {
 	if !list.Active() {
 		return nil
@@ -156,14 +157,14 @@ func (a archive) join(list *core.ListWithTenant) *joinBox {
 
 func (a archive) url(list *core.ListWithTenant) string { return page.ArchiveURL(list, a.origin) }
 
-// archivePage is how many issues a page of an archive lists.
+// archivePage is the number of issues on a page of an archive.
 const archivePage = 20
 
 // archiveIndex is the Data of handlers/page/pages/archive.html.
 type archiveIndex struct {
 	About         []string // paragraphs
 	Issues        []shownIssue
-	Older, Newest string // addresses; empty: there are none
+	Older, Newest string // URLs of other pages; empty: none
 	Feed          string
 	Join          *joinBox
 }
@@ -267,7 +268,7 @@ func (a archive) found(c *web.Call) (*core.ListWithTenant, core.Issue, error) {
 	return list, i, nil
 }
 
-// page answers a page of an archive.
+// page writes a page of an archive as the response.
 func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v page.View) error {
 	v.Public.Site, v.Public.Image = page.StyleOf(c).Brand.Name, page.StyleOf(c).Brand.Logo
 	v.Public.Locale = openGraphLocales[page.StyleOf(c).Lang]
@@ -286,11 +287,12 @@ func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v pag
 	return nil
 }
 
-// archiveCache is how long others may keep a page of an archive without asking: what is taken away there is gone after
-// that.
+// archiveCache lets caches keep a page of an archive for one minute. A page that is removed can be visible for that
+// long.
 const archiveCache = "public, max-age=60"
 
-// serveText answers a text that everyone gets, or only that it has not changed (RFC 9110 section 13).
+// serveText writes a text that is the same for every caller. For a conditional request it can respond that the text
+// hasn't changed (RFC 9110 section 13).
 func serveText(c *web.Call, kind string, body []byte, modified time.Time) {
 	h, sum := c.Header(), sha256.Sum256(body)
 	h.Set("Content-Type", kind)
@@ -300,8 +302,8 @@ func serveText(c *web.Call, kind string, body []byte, modified time.Time) {
 	http.ServeContent(c.Stream(), c.Request, "", modified, bytes.NewReader(body))
 }
 
-// framePolicy is viewPolicy for a mail in a frame of ours. The page around it may read how high the mail is; the mail
-// itself runs nothing.
+// framePolicy is viewPolicy for an email in a frame on this server's pages. The page around the frame may read the
+// height of the email. The email itself can't run scripts.
 var framePolicy = strings.NewReplacer("sandbox ", "sandbox allow-same-origin ", "frame-ancestors 'none'",
 	"frame-ancestors 'self'").Replace(viewPolicy)
 
@@ -316,13 +318,13 @@ func (a archive) mail(c *web.Call) error {
 	}
 	c.PageHeaders("", "")
 	c.Header().Set("Content-Security-Policy", framePolicy)
-	c.Header().Set("X-Robots-Tag", "noindex, indexifembedded") // the page around it is what is found
+	c.Header().Set("X-Robots-Tag", "noindex, indexifembedded") // search engines index the page around it
 	serveText(c, "text/html; charset=utf-8", outOfFrame(page), time.Time{})
 	return nil
 }
 
-// render returns the mail of an issue as a reader of whom nothing is known would get it: what was approved and sent,
-// without what is followed, and with links that need no token.
+// render returns the email of an issue for a subscriber with no details. It contains what was approved and sent,
+// without tracking and with links that need no token.
 func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) ([]byte, error) {
 	j, err := a.store.SendJobByNo(c, i.JobNo)
 	if err != nil {
@@ -349,7 +351,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 
 var headTag = regexp.MustCompile(`(?i)<head(\s[^>]*)?>`)
 
-// outOfFrame makes the links of a mail open outside of its frame.
+// outOfFrame makes the links of an email open outside its frame.
 func outOfFrame(page []byte) []byte {
 	const base = `<base target="_top">`
 	if at := headTag.FindIndex(page); at != nil {

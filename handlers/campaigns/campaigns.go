@@ -20,7 +20,7 @@ import (
 // campaignsAPI serves /api/campaigns.
 type campaignsAPI struct {
 	store  *store.Store
-	sealer *auth.Sealer // of the links in previews and tests
+	sealer *auth.Sealer // for links in previews and tests
 	checks *drafts.Checks
 	relay  *tenants.RelayOptions // how emails leave
 }
@@ -63,10 +63,10 @@ func (r *Room) campaignRoutes(t *web.Table) {
 		"Duplicate a campaign as a draft").Named("duplicateCampaign")
 }
 
-// campaignKey is by which the list of campaigns goes on.
+// campaignKey returns the key that the list of campaigns is ordered by.
 func campaignKey(v core.CampaignView) string { return strconv.FormatInt(v.No, 10) }
 
-// campaign is a campaign with what its version says.
+// campaign is a campaign with the content of its version.
 type campaign struct {
 	core.CampaignView
 	written
@@ -75,7 +75,7 @@ type campaign struct {
 
 // newCampaign is the body of POST /api/campaigns.
 type newCampaign struct {
-	TenantID string `json:"tenant_id" is:"uuid"` // empty: that of the list, or the only one of the caller
+	TenantID string `json:"tenant_id" is:"uuid"` // empty: the tenant of the list, or the caller's only tenant
 	fieldsInput
 	Key *string `header:"Idempotency-Key" like:"idempotency_key"`
 }
@@ -92,7 +92,8 @@ func (in *newCampaign) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[newCampaign](), unknown)
 }
 
-// changedCampaign is the body of PUT and PATCH /api/campaigns/{id}: a campaign as it was read may be sent back.
+// changedCampaign is the body of PUT and PATCH /api/campaigns/{id}. It accepts a campaign in the form in which it was
+// read.
 type changedCampaign struct {
 	fieldsInput
 	IfMatch *string `header:"If-Match"`
@@ -109,7 +110,7 @@ func (in *changedCampaign) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[changedCampaign](), others)
 }
 
-// unsettable are the keys of a campaign that no caller sets.
+// unsettable contains the keys of a campaign that callers can't set.
 var unsettable = func() map[string]bool {
 	keys := map[string]bool{}
 	for _, key := range core.JSONKeys[campaign]() {
@@ -120,7 +121,7 @@ var unsettable = func() map[string]bool {
 	return keys
 }()
 
-// asRead are the limits of changedCampaign.
+// asRead holds the limits of changedCampaign.
 var asRead = web.Object{
 	"additionalProperties": false, "patternProperties": web.Object{
 		"^(" + strings.Join(slices.Sorted(maps.Keys(unsettable)), "|") + ")$": web.Object{"readOnly": true},
@@ -133,8 +134,8 @@ func (r *Room) campaigns() campaignsAPI {
 	return campaignsAPI{r.Store, r.Sealer, r.Checks, r.Relay}
 }
 
-// one makes an endpoint of one campaign, moving one that changes it, and seen one whose caller must say which state of
-// it they have looked at.
+// one makes an endpoint for one campaign. moving does so for an endpoint that changes the campaign. seen requires that
+// the caller names the state of the campaign that they have seen.
 func (a campaignsAPI) one(e web.Endpoint) web.Endpoint {
 	return e.Find(a.find).Missing(core.ErrCampaignNotFound)
 }
@@ -147,19 +148,19 @@ func (a campaignsAPI) seen(e web.Endpoint) web.Endpoint {
 	return a.moving(e).Fails(core.PreconditionRequired)
 }
 
-// find is the 404 of a campaign that isn't the caller's to see.
+// find returns a 404 error for a campaign that the caller may not see.
 func (a campaignsAPI) find(c *web.Call) error {
 	found, err := a.store.Campaign(c, c.ID())
 	c.Keep(foundCampaign{}, &found)
 	return web.OwnRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
 }
 
-// found is the campaign of the path, as find has read it.
+// found returns the campaign of the path, which find has read.
 func (a campaignsAPI) found(c *web.Call) *core.Campaign {
 	return c.Value(foundCampaign{}).(*core.Campaign)
 }
 
-// reply is the answer about a campaign.
+// reply returns the response with a campaign.
 func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign, error) {
 	if err != nil {
 		return campaign{}, a.named(c, err)
@@ -186,7 +187,7 @@ func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign
 	return campaign{v, writtenOf(&fields), t.Permissions(of, c.Caller, by...)}, err
 }
 
-// campaignFilter narrows the list of campaigns.
+// campaignFilter filters the list of campaigns.
 type campaignFilter struct {
 	TenantID string             `query:"tenant_id"`
 	State    core.CampaignState `query:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived"`
@@ -223,7 +224,7 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 	var key string
 	var sum []byte
 	if in.Key != nil {
-		// The prefix tells the body from one with which the same key made a send job.
+		// The prefix distinguishes the body from that of a send job created with the same key.
 		hash := sha256.Sum256(slices.Concat([]byte("campaign\n"), c.Body()))
 		key, sum = *in.Key, hash[:]
 	}
@@ -231,7 +232,7 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 	return a.reply(c, &made, web.UnknownTenant(err))
 }
 
-// tenantOf returns the tenant of a new campaign: the one named, that of its list, or the only one of the caller.
+// tenantOf returns the tenant of a new campaign: the named tenant, the tenant of its list, or the caller's only tenant.
 func (a campaignsAPI) tenantOf(c *web.Call, named string, lists []string) (string, error) {
 	if named == "" && len(lists) > 0 {
 		l, err := a.store.List(c, lists[0])
@@ -264,7 +265,7 @@ func (a campaignsAPI) update(c *web.Call, in changedCampaign) (campaign, error) 
 	return a.reply(c, &changed, err)
 }
 
-// setArchive makes an edit show a campaign in archives, or hide it.
+// setArchive makes an edit show a campaign in archives or hide it.
 func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *bool) (err error) {
 	of := a.found(c)
 	e.Archive = shown
@@ -286,7 +287,7 @@ func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *
 	return err
 }
 
-// ifMatch is a request that may say which revision it is about.
+// ifMatch is a request that can name the revision it applies to.
 type ifMatch struct {
 	IfMatch *string `header:"If-Match"`
 }
@@ -299,7 +300,7 @@ func (a campaignsAPI) remove(c *web.Call, in ifMatch) (web.None, error) {
 	return web.None{}, a.store.DeleteCampaign(c, e)
 }
 
-// duplicate makes a draft of what the version says that is written on.
+// duplicate creates a draft with the content of the campaign's current version.
 func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 	of := a.found(c)
 	_, f, err := a.store.CampaignVersion(c, of, 0)
@@ -313,14 +314,14 @@ func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 	return a.reply(c, &made, err)
 }
 
-// times are refusals of times of a campaign or a send job.
+// times holds the refusals of the times of a campaign or a send job.
 var times = []web.Refusal{
 	web.Refused("scheduled_at", "Not a valid time, in the past, outside the window, or without an offset"),
 	web.Refused("window_start", "Not a valid time, or without an offset"),
 	web.Refused("window_end", "Not a valid time, in the past, not after window_start, or without an offset"),
 }
 
-// saidByCampaign are refusals of what a campaign says.
+// saidByCampaign holds the refusals of a campaign's content.
 var saidByCampaign = []web.Refusal{
 	web.Refused("list_ids", "The tenant has no such list, or a list appears twice"),
 	web.Refused("audience.of", "The tenant has no such campaign"),
@@ -346,7 +347,7 @@ var saidByCampaign = []web.Refusal{
 	web.Refused("utm.content", "Contains placeholders"),
 }
 
-// readyToSend are refusals of a campaign that something keeps from being sent, as findings says.
+// readyToSend holds the refusals of a campaign that can't be sent. findings contains the reasons.
 var readyToSend = slices.Concat(saidByCampaign, []web.Refusal{
 	web.Refused("name", "Missing"), web.Refused("", "The campaign can't be sent; findings lists the reasons"),
 	web.Refused("tenant_id", "The tenant's settings prevent sending; findings lists the reasons"),
@@ -356,7 +357,7 @@ var readyToSend = slices.Concat(saidByCampaign, []web.Refusal{
 	web.Clashing("tenant_suspended", "", "The tenant is suspended"),
 })
 
-// changedCampaigns are refusals of what a changed campaign says.
+// changedCampaigns holds the refusals of a changed campaign's content.
 var changedCampaigns = slices.Concat(saidByCampaign, []web.Refusal{
 	web.FixedTenant, web.Clash("The campaign can't be edited in its current state"),
 })

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// correctionRoutes are what pages show instead of what was sent.
+// correctionRoutes adds the routes for corrections, which pages show instead of the sent content.
 func (r *Room) correctionRoutes(t *web.Table) {
 	a := r.campaigns()
 	const item = "/api/campaigns/:id"
@@ -36,7 +36,7 @@ func (a campaignsAPI) correction(c *web.Call, _ string) (core.Correction, error)
 	return a.store.Correction(c, a.found(c))
 }
 
-// correctionInput is what pages are to show of a campaign; an absent field is as it was sent.
+// correctionInput is the content that pages show for a campaign. For an absent field they show the sent content.
 type correctionInput struct {
 	Subject *string `json:"subject" like:"line" max:"998" about:"Defaults to the sent value"`
 	Source  *string `json:"source" max:"1048576" about:"Content in the sent kind; defaults to the sent content"`
@@ -62,7 +62,7 @@ func (in *correctionInput) change(f *core.CampaignFields) error {
 	return f.Complete()
 }
 
-// ofCorrection returns err with the field of the correction that it is about, after prefix, instead of the campaign's.
+// ofCorrection returns err with the field of the correction, after prefix, in place of the campaign's field.
 func ofCorrection(err error, prefix string) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {
@@ -75,7 +75,7 @@ func ofCorrection(err error, prefix string) error {
 	return err
 }
 
-// correct makes pages show something else than what was sent.
+// correct makes pages show a correction instead of the sent content.
 func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction, error) {
 	r, err := a.drafts(c).Correction(c, a.found(c), in.change, web.Actor(c), c.Now)
 	if err != nil {
@@ -84,7 +84,7 @@ func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction,
 	return a.store.CorrectCampaign(c, r)
 }
 
-// takeBack makes pages show what was sent.
+// takeBack makes pages show the sent content again.
 func (a campaignsAPI) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 	same := func(*core.CampaignFields) error { return nil }
 	r, err := a.drafts(c).Correction(c, a.found(c), same, web.Actor(c), c.Now)

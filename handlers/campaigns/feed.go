@@ -15,8 +15,8 @@ import (
 
 const (
 	feedIssues  = 20           // in a feed
-	feedContent = web.MiB      // of mails in a feed; what is longer has summaries for the rest
-	feedsKept   = 16 * web.MiB // of feeds in memory
+	feedContent = web.MiB      // maximum size of the emails in a feed; further entries have only summaries
+	feedsKept   = 16 * web.MiB // maximum size of the feeds in memory
 )
 
 // atomFeed is a feed (RFC 4287 section 4.1.1).
@@ -51,13 +51,13 @@ type atomEntry struct {
 	Content   *atomContent `xml:"content"`
 }
 
-// atomContent is HTML that is escaped (RFC 4287 section 4.1.3.3).
+// atomContent is escaped HTML (RFC 4287 section 4.1.3.3).
 type atomContent struct {
 	Type string `xml:"type,attr"`
 	HTML string `xml:",chardata"`
 }
 
-// feed answers the newest issues of an archive as an Atom feed.
+// feed writes the newest issues of an archive as an Atom feed.
 func (a archive) feed(c *web.Call) error {
 	list, err := a.find(c, c.Param("list"))
 	if err != nil {
@@ -77,7 +77,7 @@ func (a archive) feed(c *web.Call) error {
 	return nil
 }
 
-// feedKey names what a feed is made of.
+// feedKey returns a key that identifies the contents of a feed.
 func feedKey(list *core.ListWithTenant, url string, issues []core.Issue) string {
 	return fmt.Sprint(url, list.UpdatedAt, list.Tenant.UpdatedAt, issues)
 }
@@ -113,7 +113,7 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 			e.Content = &atomContent{"html", string(body)}
 			size += len(body)
 		} else if e.Summary == "" {
-			e.Summary = e.Title // section 4.1.2: an entry without content has a summary
+			e.Summary = e.Title // section 4.1.2: an entry without content must have a summary
 		}
 		f.Entries = append(f.Entries, e)
 	}
@@ -129,7 +129,7 @@ var (
 	outOfPlace = regexp.MustCompile(`(?is)<!--.*?-->|<style(\s[^>]*)?>.*?</style\s*>`)
 )
 
-// fragment returns what a page has in its body, as it may stand in a page of another.
+// fragment returns the contents of a page's body in a form that another page can include.
 func fragment(page []byte) []byte {
 	if at := bodyTag.FindIndex(page); at != nil {
 		page = page[at[1]:]
@@ -140,21 +140,21 @@ func fragment(page []byte) []byte {
 	return bytes.TrimSpace(outOfPlace.ReplaceAll(page, nil))
 }
 
-// feedCache holds feeds as they were written last: to write one, every mail in it is rendered.
+// feedCache holds the latest form of feeds, because every email in a feed must be rendered.
 type feedCache struct {
-	writing sync.Mutex // held while one is written, so that no crowd writes the same
+	writing sync.Mutex // held while a feed is written, so that concurrent requests don't write the same one
 	mu      sync.Mutex
 	feeds   map[string]keptFeed // by list
 	size    int
 }
 
 type keptFeed struct {
-	key   string // of what it was made of
+	key   string // identifies the contents
 	body  []byte
-	since core.Instant // it is as it is
+	since core.Instant // time from which the feed has these contents
 }
 
-// held returns the feed of a list, where it is held and made of what key names.
+// held returns the feed of a list if the cache has it with the contents that key identifies.
 func (k *feedCache) held(listID, key string) (f keptFeed, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -162,7 +162,7 @@ func (k *feedCache) held(listID, key string) (f keptFeed, ok bool) {
 	return f, f.key == key
 }
 
-// of returns the feed of a list, which is written where it is not held or was made of something else.
+// of returns the feed of a list. If the cache doesn't have it, or has it with other contents, of calls write.
 func (k *feedCache) of(listID, key string, now core.Instant, write func() ([]byte, error)) (keptFeed, error) {
 	if f, ok := k.held(listID, key); ok {
 		return f, nil

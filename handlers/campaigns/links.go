@@ -39,17 +39,17 @@ func (r *Room) campaignLinkRoutes(t *web.Table) {
 		"Dismiss a suggested fix for a link").Named("dropCampaignLinkProposal")
 }
 
-// hours are the openings and clicks of a campaign by time.
+// hours returns the opens and clicks of a campaign by hour.
 func (a campaignsAPI) hours(c *web.Call, _ string) ([]core.EngagedHour, error) {
 	return a.store.CampaignHours(c, a.found(c).ID)
 }
 
-// bounces are the mails of a campaign that were refused or came back, by class and domain.
+// bounces returns the emails of a campaign that were refused or bounced, by class and domain.
 func (a campaignsAPI) bounces(c *web.Call, _ string) (core.Bounces, error) {
 	return a.store.CampaignBounces(c, a.found(c).ID)
 }
 
-// links are the tracked links of a campaign, the most followed first.
+// links returns the tracked links of a campaign, the most clicked first.
 func (a campaignsAPI) links(c *web.Call, _ string) ([]core.Link, error) {
 	links, err := a.store.CampaignLinks(c, a.found(c).ID)
 	if links == nil {
@@ -58,7 +58,7 @@ func (a campaignsAPI) links(c *web.Call, _ string) ([]core.Link, error) {
 	return links, err
 }
 
-// linkMending says where a link leads from now on.
+// linkMending sets a new target for a link.
 type linkMending struct {
 	No     string `path:"no,text"`
 	Target string `json:"target" is:"required" like:"target" max:"4096"`
@@ -71,13 +71,13 @@ func (in *linkMending) CheckInput() error {
 	return core.CheckTarget(in.Target)
 }
 
-// mendedLink is a link that was mended, with what is probably not meant about its new address.
+// mendedLink is a corrected link, with warnings about its new target.
 type mendedLink struct {
 	core.Link
 	Warnings []string `json:"warnings"`
 }
 
-// mend lets a link of the mails that are out lead elsewhere.
+// mend changes the target of a link in emails that were already sent.
 func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err error) {
 	of := a.found(c)
 	no, err := strconv.ParseInt(in.No, 10, 64)
@@ -110,7 +110,7 @@ func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err err
 	return out, nil
 }
 
-// proposedTarget says where a link should lead.
+// proposedTarget suggests a target for a link.
 type proposedTarget struct {
 	No     string `path:"no,text"`
 	Target string `json:"target" is:"required"`
@@ -118,13 +118,13 @@ type proposedTarget struct {
 
 func (in *proposedTarget) CheckInput() error { return core.CheckTarget(in.Target) }
 
-// proposedLink is a link with where it should lead.
+// proposedLink is a link with the suggested target.
 type proposedLink struct {
 	core.Link
-	Asked int `json:"asked"` // people who were asked by mail to mend it
+	Asked int `json:"asked"` // people who were asked by email to correct it
 }
 
-// propose asks those who may mend a link to let it lead elsewhere.
+// propose asks the people who may correct a link to change its target.
 func (a campaignsAPI) propose(c *web.Call, in proposedTarget) (out proposedLink, err error) {
 	no, err := strconv.ParseInt(in.No, 10, 64)
 	if err != nil {
@@ -149,7 +149,7 @@ type linkOfPath struct {
 	No string `path:"no,text"`
 }
 
-// dropProposal forgets where a link should lead.
+// dropProposal deletes the suggested target of a link.
 func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, err error) {
 	no, err := strconv.ParseInt(in.No, 10, 64)
 	if err != nil {
@@ -162,7 +162,7 @@ func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, er
 	return out, a.store.DropProposal(c, e, no)
 }
 
-// notInCircles returns an Invalid error on target for the address of a link that leads by way of ours.
+// notInCircles returns an Invalid error on target if a target is itself one of this server's tracked links.
 func notInCircles(target, own string) error {
 	u, err := url.Parse(target)
 	o, err2 := url.Parse(own)

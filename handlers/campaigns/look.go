@@ -10,7 +10,7 @@ import (
 	"newsletterd/store"
 )
 
-// campaignCheckRoutes are how a campaign is looked at before it is sent.
+// campaignCheckRoutes adds the routes that check and preview a campaign before it is sent.
 func (r *Room) campaignCheckRoutes(t *web.Table) {
 	a := r.campaigns()
 	const item = "/api/campaigns/:id"
@@ -41,13 +41,13 @@ func (r *Room) campaignCheckRoutes(t *web.Table) {
 		Refuses(web.Refused("to", "An address is blocked, or there are no addresses"))
 }
 
-// draftCheck asks for the check of a campaign.
+// draftCheck is the body of a request to check a campaign.
 type draftCheck struct {
 	Version int64 `json:"version" like:"whole" about:"0 means the version being edited"`
 	Links   bool  `json:"links" about:"Also check whether the links respond"`
 }
 
-// check looks for what is wrong with a campaign, or probably not meant.
+// check returns the errors and warnings about a campaign.
 func (a campaignsAPI) check(c *web.Call, in draftCheck) (drafts.Checked, error) {
 	if in.Links {
 		if err := a.checks.MayAsk(c, a.found(c).TenantID); err != nil {
@@ -57,33 +57,34 @@ func (a campaignsAPI) check(c *web.Call, in draftCheck) (drafts.Checked, error) 
 	return a.drafts(c).Check(c, a.found(c), in.Version, in.Links, c.Now)
 }
 
-// draftPreview asks for the mail of a campaign.
+// draftPreview is the body of a request to preview a campaign's email.
 type draftPreview struct {
 	Version int64      `json:"version" like:"whole"`
-	Email   core.Email `json:"email"` // of a subscriber; empty: a reader of whom nothing is known
+	Email   core.Email `json:"email"` // of a subscriber; empty: a subscriber with no details
 
-	// Placeholders stay as they stand, so that the parts are templates: what the text of the campaign becomes.
+	// Placeholders leaves placeholders unchanged, so that the parts can serve as templates.
 	Placeholders bool `json:"placeholders"`
 
 	Correction *correctionInput `json:"correction" like:"corrected"`
 }
 
-// previewedDraft are the rendered parts of a campaign's mail.
+// previewedDraft holds the rendered parts of a campaign's email.
 type previewedDraft struct {
 	Version  int64         `json:"version"`
 	Subject  string        `json:"subject"`
 	Text     string        `json:"text"`
 	HTML     string        `json:"html"`
-	Bytes    int           `json:"html_bytes"` // programs cut what is longer than about 102,400
-	ViewURL  string        `json:"view_url"`   // for anyone who has the address, 14 days
+	Bytes    int           `json:"html_bytes"` // Gmail clips emails longer than about 102,400 bytes
+	ViewURL  string        `json:"view_url"`   // public, valid for 14 days
 	Missing  string        `json:"missing,omitempty"`
 	Warnings []string      `json:"warnings"`
-	Looks    *drafts.Looks `json:"looks,omitempty"` // of its theme, where it has one
+	Looks    *drafts.Looks `json:"looks,omitempty"` // of its theme; nil: it has none
 
-	Beginning string `json:"beginning"` // what an inbox shows next to the subject
+	Beginning string `json:"beginning"` // text that an inbox shows next to the subject
 }
 
-// preview renders a campaign's mail. Another person's look ends the version: the writer's next save begins another one.
+// preview renders a campaign's email. If another person than the writer sees the preview, the writer's next save starts
+// a new version.
 func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft, err error) {
 	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
 		return out, core.Lacking(core.ActionPeopleRead)
@@ -129,17 +130,17 @@ func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft,
 	return out, a.store.SawVersion(c, a.found(c), &draft.Version, web.Actor(c))
 }
 
-// audience is to whom a campaign goes, as it is now: it is counted again when it goes out.
+// audience holds the current number of a campaign's recipients. They are counted again when it is sent.
 type audience struct {
 	core.Audience
 	Warnings []string     `json:"warnings"`
-	BestAt   core.Instant `json:"best_at,omitzero"` // the next hour in which the tenant's subscribers open most, where that is known
+	BestAt   core.Instant `json:"best_at,omitzero"` // next hour with the most opens; zero: unknown
 
-	// segments decide on the recipients, and the caller may not see people: recipients and outside are rounded
+	// segments select the recipients, and the caller may not see people: recipients and outside are rounded
 	IsCoarse bool `json:"coarse,omitempty"`
 }
 
-// audienceOf returns the counts of a version's audience as the caller may see them.
+// audienceOf returns the counts of a version's audience in the form that the caller may see.
 func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted core.Audience) audience {
 	out := audience{Audience: counted, Warnings: []string{}}
 	out.IsCoarse = out.CoarseFor(c.Caller, a.found(c).TenantID, f)
@@ -151,13 +152,13 @@ func (a campaignsAPI) audienceOf(c *web.Call, f *core.CampaignFields, counted co
 	return out
 }
 
-// countedVersion asks for the sum of a version's audience.
+// countedVersion is a request to count a version's audience.
 type countedVersion struct {
 	Version  int64 `query:"version" like:"whole"`
 	Estimate bool  `query:"estimate"` // from a sample, if the lists are long
 }
 
-// countAudience says to whom a campaign would go now.
+// countAudience returns the number of people that a campaign would reach now.
 func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, error) {
 	of := a.found(c)
 	fields, err := a.store.CountedVersion(c, of, in.Version)
@@ -177,23 +178,24 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 	return out, err
 }
 
-// draftTest says where tests of a campaign go.
+// draftTest is the body of a request to send tests of a campaign.
 type draftTest struct {
 	Version int64 `json:"version" like:"whole"`
-	// absent: to the test group of the campaign, else to that of its tenant
+	// absent: the test group of the campaign or, if it has none, of its tenant
 	To *[]string `json:"to" min:"1" max:"20" each:"email" about:"Defaults to the test addresses"`
 }
 
-// queuedTests says that mails will go out, and where to.
+// queuedTests holds the addresses that tests were queued for.
 type queuedTests struct {
 	queued
 	To []core.Email `json:"to"`
 }
 
-// maxTests is how many addresses one request for tests may name.
+// maxTests is the maximum number of addresses in one request for tests.
 const maxTests = 20
 
-// test sends to the test group and the team, where the caller may send tests to no one else.
+// test sends test emails. Callers without the right to send tests to other addresses can send them only to the test
+// group and the team.
 func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err error) {
 	var to []core.Email
 	if in.To != nil {
@@ -222,8 +224,8 @@ func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err erro
 	return queuedTests{queued{"queued"}, to}, a.store.AddCampaignTests(c, &draft, to, c.Now)
 }
 
-// mayTest returns an error where the caller may not send tests to an address: editors send them to the test group of
-// the tenant, and to the team.
+// mayTest returns an error if the caller may not send tests to an address. Editors can send them to the test group of
+// the tenant and to the team.
 func mayTest(c *web.Call, s *store.Store, email core.Email) error {
 	if c.Caller.May(core.ActionTestAnyone, c.Tenant) {
 		return nil

@@ -10,21 +10,22 @@ import (
 	"newsletterd/mail"
 )
 
-// mailsKept bounds the sources of the mails in a mailCache, in bytes. Compiled, they take about four times as much.
+// mailsKept is the maximum size of the sources of the emails in a mailCache, in bytes. Compiled emails take about four
+// times as much.
 const mailsKept = 4 * web.MiB
 
-// mailCache holds mails that pages show, as they were compiled last: anyone with a link may ask for the same mail again
-// and again, and to compile one of 60 KB takes 20 times as long as to render it. The zero value is ready. It is safe
+// mailCache holds recently compiled emails that pages show. Anyone with a link can request the same email repeatedly,
+// and compiling an email of 60 KB takes 20 times as long as rendering it. The zero value is ready to use. It is safe
 // for concurrent use.
 type mailCache struct {
-	compiling singleflight.Group // by key, so that no crowd compiles the same
+	compiling singleflight.Group // by key, so that concurrent requests don't compile the same email
 	mu        sync.Mutex
 	mails     map[string]*keptMail
 	size      int
 }
 
 type keptMail struct {
-	spec *mail.BulkSpec // that it was compiled from
+	spec *mail.BulkSpec // source of the compiled email
 	bulk *mail.Bulk
 }
 
@@ -33,8 +34,8 @@ func (m *keptMail) size() int {
 	return len(s.HTML) + len(s.Text) + len(s.HTMLLayout) + len(s.TextLayout)
 }
 
-// compile returns a mail that is compiled from spec. shown says as what: a job may be shown in more than one way.
-// Errors are those of mail.CompileBulk.
+// compile returns the email that is compiled from spec. shown is the purpose for which it is shown: a job can be shown
+// for several. Errors are those of mail.CompileBulk.
 func (k *mailCache) compile(shown string, spec *mail.BulkSpec) (*mail.Bulk, error) {
 	key := shown + " " + spec.JobID + " " + spec.ListID
 	if m := k.held(key); m != nil && reflect.DeepEqual(m.spec, spec) {
@@ -55,7 +56,7 @@ func (k *mailCache) compile(shown string, spec *mail.BulkSpec) (*mail.Bulk, erro
 	if m := made.(*keptMail); reflect.DeepEqual(m.spec, spec) {
 		return m.bulk, nil
 	}
-	return mail.CompileBulk(spec) // it was corrected while another one was compiled
+	return mail.CompileBulk(spec) // corrected while another request compiled it
 }
 
 func (k *mailCache) held(key string) *keptMail {
@@ -74,7 +75,7 @@ func (k *mailCache) keep(key string, m *keptMail) {
 	if m.size() > mailsKept {
 		return
 	}
-	for other, old := range k.mails { // any other makes room: pages are asked for in no order
+	for other, old := range k.mails { // evict any entry: requests come in no order
 		if k.size+m.size() <= mailsKept {
 			break
 		}

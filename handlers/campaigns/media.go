@@ -20,16 +20,16 @@ import (
 	"newsletterd/store/files"
 )
 
-// media serves /api/media, and the pictures themselves.
+// media serves /api/media and the images themselves.
 type media struct {
 	store   *store.Store
 	uploads *web.Uploads
 	limits  core.MediaLimits
-	memory  *semaphore.Weighted // of pictures that are decoded
+	memory  *semaphore.Weighted // for images that are being decoded
 	turns   *pictureTurns
 }
 
-// mediaRoutes are the pictures of tenants.
+// mediaRoutes adds the routes for the images of tenants.
 func (r *Room) mediaRoutes(t *web.Table) {
 	a := media{r.Store, r.Uploads, r.MediaLimits, r.pictures, newPictureTurns()}
 	const all = "/api/media"
@@ -69,7 +69,7 @@ func (r *Room) mediaRoutes(t *web.Table) {
 		"Show an image of an email").Named("getPicture")
 }
 
-// origin returns where the pictures of a tenant are served.
+// origin returns the public URL that serves a tenant's images.
 func (a media) origin(c *web.Call, tenantID string) (string, error) {
 	t, err := a.store.Tenant(c, tenantID)
 	return t.Origin(c.PublicURL()), err
@@ -83,7 +83,7 @@ func (a media) find(c *web.Call) error {
 // mediaFilter filters the list of images.
 type mediaFilter struct {
 	TenantID string `query:"tenant_id"`
-	Q        string `query:"q" max:"200"` // in the name, or in the alt
+	Q        string `query:"q" max:"200"` // in the name or the alt text
 }
 
 func (in *mediaFilter) CheckInput() error { return web.CheckQuery(in.Q) }
@@ -112,7 +112,7 @@ func (a media) show(c *web.Call, id string) (core.MediaView, error) {
 	return a.view(c, &m)
 }
 
-// view is a picture as answers show it.
+// view returns an image in the form of responses.
 func (a media) view(c *web.Call, m *core.Media) (core.MediaView, error) {
 	origin, err := a.origin(c, m.TenantID)
 	return m.View(origin), err
@@ -126,7 +126,7 @@ func (a media) update(c *web.Call, in core.MediaInput) (core.MediaView, error) {
 	return a.view(c, &m)
 }
 
-// mediaRemoval says whether a picture goes that something shows.
+// mediaRemoval tells whether to delete an image that is still in use.
 type mediaRemoval struct {
 	Force bool `query:"force"`
 }
@@ -135,7 +135,7 @@ func (a media) remove(c *web.Call, in mediaRemoval) (web.None, error) {
 	return web.None{}, a.store.DeleteMedia(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
-// mediaQuery is what may be said about a picture next to it; parts of a multipart body take precedence.
+// mediaQuery holds the details of an image in the query. Parts of a multipart body take precedence.
 type mediaQuery struct {
 	TenantID    string  `query:"tenant_id"`
 	Name        *string `query:"name"`
@@ -179,7 +179,7 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 	return m.View(origin), nil
 }
 
-// read reads the file into memory, which release gives back.
+// read reads the file into memory, which release frees.
 func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *core.MediaInput) (
 	file []byte, release func(), err error,
 ) {
@@ -210,7 +210,7 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *co
 	return in.bytes, in.release, err
 }
 
-// mediaField takes a field of text over.
+// mediaField returns a function that stores a text field of the request in about.
 func mediaField(about *core.MediaInput) func(name, text string) error {
 	return func(name, text string) error {
 		switch name {
@@ -225,7 +225,7 @@ func mediaField(about *core.MediaInput) func(name, text string) error {
 	}
 }
 
-// received is a file in memory, which grows as it arrives.
+// received is a file in memory that grows as data arrives.
 type received struct {
 	bytes []byte
 	grow  files.Grow
@@ -262,7 +262,7 @@ func (r *received) release() {
 	}
 }
 
-// decode makes the files of a picture, once it is the tenant's turn and there is memory for it.
+// decode makes the files of an image. It waits for the tenant's turn and for memory first.
 func (a media) decode(c *web.Call, own *pictureTurn, file []byte) (full, mail core.MediaFile, err error) {
 	if f, ok := picture.Document(file); ok {
 		return f, f, nil
@@ -279,11 +279,11 @@ func (a media) decode(c *web.Call, own *pictureTurn, file []byte) (full, mail co
 	return p.Make(c, int(a.limits.Bytes))
 }
 
-// pictureCache is how long a picture stays as it is: its address follows from its content.
+// pictureCache lets caches keep an image forever. Its URL depends on its content, so the image never changes.
 const pictureCache = "public, max-age=31536000, immutable"
 
-// serve answers a file of a picture: whole, in ranges, or not at all where the reader has it (RFC 9110 sections 13 and
-// 14). Nothing in the answer depends on whose picture it is.
+// serve writes a file of an image: the whole file, ranges of it, or no body if the client already has it (RFC 9110
+// sections 13 and 14). The response doesn't depend on the image's owner.
 func (a media) serve(c *web.Call) error {
 	digits, name := c.Param("digits"), c.Param("name")
 	if !core.IsMediaDigits(digits) {
@@ -299,7 +299,7 @@ func (a media) serve(c *web.Call) error {
 	h := c.Header()
 	h.Set("Content-Type", f.Type)
 	shown := "inline"
-	if f.Type == core.PDF { // a document may run scripts
+	if f.Type == core.PDF { // a document can contain scripts
 		shown = "attachment"
 	}
 	h.Set("Content-Disposition", shown+`; filename="`+name+`"`)
@@ -312,16 +312,16 @@ func (a media) serve(c *web.Call) error {
 	file := a.store.OpenMedia(c, &f)
 	http.ServeContent(web.RangeWriter{ResponseWriter: c.Stream()}, c.Request, "", since.Time(), file)
 	if err := file.Err(); err != nil {
-		c.Cut(fmt.Errorf("picture: %w", err)) // the head is out: only a cut connection shows it
+		c.Cut(fmt.Errorf("picture: %w", err)) // the header is sent: only cutting the connection shows the error
 	}
 	return nil
 }
 
-// darkGround is what mails stand on in a program with dark surroundings, as the console draws it.
+// darkGround is the background color of emails in dark mode, as in the console's preview.
 var darkGround = core.Color{0x12, 0x12, 0x12}
 
-// HiddenInDark reports whether a picture that is kept here can hardly be seen in dark surroundings. It is false where
-// that isn't known: of a picture elsewhere, a large one, and while there is no memory to decode it.
+// HiddenInDark reports whether an image stored here is hardly visible on a dark background. It returns false if that is
+// unknown: for an external or a large image, and if there is no memory to decode it.
 func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	hidden := false
 	err := r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
@@ -331,8 +331,8 @@ func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	return err == nil && hidden
 }
 
-// OnPlate returns a picture that is kept here on a white plate, as a PNG. Its error is errNoPlate where HiddenInDark is
-// false because nothing is known.
+// OnPlate returns an image stored here on a white background, as a PNG. It returns errNoPlate if HiddenInDark can't
+// examine the image.
 func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err error) {
 	err = r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
 		plate, err = picture.OnPlate(file, mediaType)
@@ -341,10 +341,10 @@ func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err e
 	return plate, err
 }
 
-// errNoPlate is the error for a picture that isn't read here.
+// errNoPlate is the error for an image that can't be read here.
 var errNoPlate = core.Invalidf("brand_logo_url", "This logo can't be changed here. Upload it first.")
 
-// openLogo calls fn with a PNG or GIF that is kept here, by its address, once there is memory to decode it.
+// openLogo waits for memory and calls fn with the PNG or GIF stored here under an address.
 func (r *Room) openLogo(ctx context.Context, address string, fn func(file io.Reader, mediaType string) error) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -358,7 +358,7 @@ func (r *Room) openLogo(ctx context.Context, address string, fn func(file io.Rea
 	if err != nil || f.Type != picture.PNG && f.Type != picture.GIF || f.Width*f.Height > picture.MaxSeen {
 		return errNoPlate
 	}
-	const perPixel = 16 // of a PNG with 16 bits a channel, and of one that is made of it
+	const perPixel = 16 // bytes for a PNG with 16 bits per channel, and for one made from it
 	memory := int64(perPixel * f.Width * f.Height)
 	if !r.pictures.TryAcquire(memory) {
 		return errNoPlate

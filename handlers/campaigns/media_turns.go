@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	// turnWait is how long a picture waits for its turn and for memory.
+	// turnWait is the maximum time that an image waits for its turn and for memory.
 	turnWait = 10 * time.Second
-	// tenantUploads is how much memory the pictures of one tenant may hold that arrive or wait: half of what all have.
+	// tenantUploads is the memory that the arriving and waiting images of one tenant can hold: half of the total.
 	tenantUploads = web.UploadMemory / 2
 )
 
-// pictureTurns let one picture of a tenant be decoded at a time, and bound what its others hold meanwhile, so that a
-// tenant with many pictures waits for itself. Only an upload that has its turn takes memory for decoding, so uploads
-// never wait for each other in a circle.
+// pictureTurns lets each tenant decode one image at a time and limits the memory of the tenant's other images. A tenant
+// with many images thus delays only itself. Only an upload whose turn it is takes memory for decoding, so uploads never
+// deadlock.
 type pictureTurns struct {
 	mu      sync.Mutex
 	tenants map[string]*pictureTurn
 }
 
-// pictureTurn is what the uploads of one tenant share.
+// pictureTurn holds the state that the uploads of one tenant share.
 type pictureTurn struct {
-	uploads int                 // under way; with the last one the turn is forgotten
-	next    *semaphore.Weighted // of one
+	uploads int                 // in progress; after the last one the turn is deleted
+	next    *semaphore.Weighted // held by the upload that decodes
 	memory  *semaphore.Weighted
 }
 
 func newPictureTurns() *pictureTurns { return &pictureTurns{tenants: map[string]*pictureTurn{}} }
 
-// of returns the turn of a tenant, until done is called.
+// of returns the turn of a tenant. Call done to release it.
 func (t *pictureTurns) of(tenantID string) (own *pictureTurn, done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +54,7 @@ func (t *pictureTurns) of(tenantID string) (own *pictureTurn, done func()) {
 	}
 }
 
-// grow takes memory for a picture that arrives: from the tenant's share first, then from that of all uploads.
+// grow takes memory for an arriving image, first from the tenant's share and then from that of all uploads.
 func (t *pictureTurn) grow(ctx context.Context, all files.Grow) files.Grow {
 	return func(n int) error {
 		if n < 0 {
@@ -74,7 +74,8 @@ func (t *pictureTurn) grow(ctx context.Context, all files.Grow) files.Grow {
 	}
 }
 
-// take waits for the tenant's turn, then for memory to decode in. It returns when the request ends or turnWait is over.
+// take waits for the tenant's turn and then for memory to decode in. It returns an error if the request ends or
+// turnWait is over.
 func (t *pictureTurn) take(ctx context.Context, memory *semaphore.Weighted, bytes int64) (done func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, turnWait)
 	defer cancel()

@@ -11,13 +11,13 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// webhooks receives what member services report to the send service.
+// webhooks receives the events that member services send to the send service.
 type webhooks struct{ store *store.Store }
 
-// maxFullSync is the size of one batch of a full sync.
+// maxFullSync is the maximum size of one batch of a full sync.
 const maxFullSync = 8 * web.MiB
 
-// webhookRoutes are the signed webhooks of the member service.
+// webhookRoutes adds the routes for the signed webhooks of the member service.
 func (r *Room) webhookRoutes(t *web.Table) {
 	hooks := webhooks{r.Store}
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
@@ -57,10 +57,10 @@ func (r *Room) webhookRoutes(t *web.Table) {
 		)
 }
 
-// SignedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers, time and
-// that the client exists before the body is read, then the signature over the raw body and, once the sender is
-// proved, whether it is switched off. An unknown client is answered as a wrong signature is, without its body being
-// waited for.
+// SignedBy checks signed webhooks against the webhook clients in the store. Before the body is read, it checks the
+// headers, the time and that the client exists. It then checks the signature over the raw body and, if that is valid,
+// whether the client is disabled. An unknown client gets the same response as for a wrong signature, without its body
+// being read.
 func SignedBy(s *store.Store) func(context.Context, http.Header, string,
 	core.Instant) (func([]byte) (core.Caller, error), error) {
 	return func(ctx context.Context, h http.Header, path string, now core.Instant) (func([]byte) (core.Caller, error),
@@ -89,7 +89,7 @@ func SignedBy(s *store.Store) func(context.Context, http.Header, string,
 	}
 }
 
-// accepted is the answer to every webhook that took effect.
+// accepted is the response to every webhook that took effect.
 type accepted struct {
 	Status string `json:"status" enum:"accepted"`
 }
@@ -116,7 +116,7 @@ func (a webhooks) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err err
 	return accepted{"accepted"}, a.store.ApplyBatch(c, nonceOf(c), in.FullSync, c.Now)
 }
 
-// speaksFor refuses a webhook client that is bound to another tenant.
+// speaksFor returns an error for a webhook client that is bound to another tenant.
 func speaksFor(c *web.Call, tenantID string) error {
 	c.Tenant = tenantID
 	if t := c.Caller.ClientTenant; t != "" && t != tenantID {
@@ -125,7 +125,7 @@ func speaksFor(c *web.Call, tenantID string) error {
 	return nil
 }
 
-// nonceOf is that of a signed request, whose headers were checked.
+// nonceOf returns the nonce of a signed request whose headers were checked.
 func nonceOf(c *web.Call) tenants.Nonce {
 	return tenants.Nonce{ClientID: c.Caller.ClientID, Nonce: c.Request.Header.Get(auth.HeaderNonce)}
 }

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store"
 )
 
-// mailProviders takes what mail providers report.
+// mailProviders receives the events of mail providers.
 type mailProviders struct {
 	store *store.Store
 	ident *mail.Ident
@@ -20,14 +20,14 @@ type mailProviders struct {
 
 type providerKey struct{}
 
-// provider is the mail provider that makes a call.
+// provider is the mail provider that sends a request.
 type provider struct {
 	record *core.ProviderSecrets
 	kind   *report.Kind
 	hook   *report.Hook
 }
 
-// providerEventRoutes are what mail providers report.
+// providerEventRoutes adds the routes for the events of mail providers.
 func (r *Room) providerEventRoutes(t *web.Table) {
 	events := mailProviders{r.Store, r.Ident, r.Log}
 	t.Add("POST", "/webhooks/:provider", r.mailProvider(), web.Send,
@@ -49,8 +49,8 @@ func (r *Room) providerEventRoutes(t *web.Table) {
 		)
 }
 
-// admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that
-// it is switched off.
+// admitProvider finds the provider of the path. It checks the signature over the raw body first. Only a provider with a
+// valid signature learns that it is disabled.
 func (r *Room) admitProvider(c *web.Call) error {
 	name := c.Param("provider")
 	record, ok := r.Providers[name]
@@ -95,8 +95,7 @@ type providerEvent struct {
 
 var readProviderEvent = web.JSONReader[providerEvent]()
 
-// acceptedReports is the answer to a mail provider. Ignored is the number of elements of its batch that are not of
-// its form.
+// acceptedReports is the response to a mail provider. Ignored is the number of elements of its batch in another format.
 type acceptedReports struct {
 	accepted
 	Ignored int `json:"ignored,omitempty"`
@@ -130,7 +129,7 @@ func (a mailProviders) take(c *web.Call, body []byte) (out acceptedReports, err 
 
 func (p *provider) native() bool { return p.kind.Name != report.KindGeneric }
 
-// reports reads the events of a proved request.
+// reports reads the events of an authenticated request.
 func (p *provider) reports(r *report.Request) ([]core.ProviderReport, error) {
 	if p.native() {
 		return p.kind.Reports(r)
@@ -149,7 +148,8 @@ func (p *provider) reports(r *report.Request) ([]core.ProviderReport, error) {
 	return []core.ProviderReport{{Event: e, Names: []string{e.MessageID}, Key: e.Key()}}, nil
 }
 
-// attribute settles whose a report is: the provider's tenant, or the one that it names, which must exist.
+// attribute determines the tenant of a report: the provider's tenant, or the one that the report names, which must
+// exist.
 func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
 	own := c.Value(providerKey{}).(*provider).record.TenantID
 	if r.Event.TenantID == "" {
@@ -167,7 +167,7 @@ func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
 	return err
 }
 
-// mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
+// mailProvider lets in the mail provider of the path. The provider's kind defines how the raw body proves its identity.
 func (r *Room) mailProvider() web.Access {
 	return web.Proved("provider", "mail providers, authenticated as their kind requires", report.HeaderSignature,
 		r.admitProvider)

@@ -23,10 +23,10 @@ type ReviewPages struct {
 // fresh sign-in.
 func (r *Room) Reviews() ReviewPages { return ReviewPages{r.campaigns(), r.ShowReview} }
 
-// reviewForm is the decision about a campaign as it was shown.
+// reviewForm is the decision about a campaign in the state that was shown.
 type reviewForm struct {
 	Campaign string `form:"campaign"`
-	Tag      string `form:"tag"`    // of what was shown
+	Tag      string `form:"tag"`    // of the shown content
 	Action   string `form:"action"` // approve, send or reject
 	Note     string `form:"note"`
 }
@@ -36,24 +36,24 @@ func (in *reviewForm) CheckInput() error { return checkNote(in.Note) }
 // reviewView is the Data of the page.
 type reviewView struct {
 	W              *page.Words
-	Asks, SendText string // who asks, and the button that sends
+	Asks, SendText string // the person who asks, and the label of the button that sends
 
 	ID, Subject, From, List, By, Note string
-	Tag                               string   // of what is shown
-	Changes                           []string // since the visitor has looked at it
-	Wanted                            string   // when; empty: at any time
-	Passed                            bool     // … which is over
-	Look                              string   // address of the mail; empty: it can't be made
+	Tag                               string   // of the shown content
+	Changes                           []string // since the visitor last viewed it
+	Wanted                            string   // requested time; empty: any time
+	Passed                            bool     // the requested time has passed
+	Look                              string   // URL of the email; empty: it can't be rendered
 	Warnings                          []string
-	State                             string // in words, where it is not in review
+	State                             string // in words, if it is not in review
 	NotYou                            bool   // another person has to approve it
-	Approves, Sends, Rejects          bool   // which buttons there are
+	Approves, Sends, Rejects          bool   // which buttons the page shows
 	Readers                           core.Audience
-	Preheader                         string             // what inboxes show next to the subject
-	Text                              string             // the text part of a mail that has HTML, too
-	Some                              []mail.Conditional // what only some readers get
+	Preheader                         string             // text that inboxes show next to the subject
+	Text                              string             // text part of an email that also has HTML
+	Some                              []mail.Conditional // parts that only some subscribers get
 	Files                             []core.Attachment
-	Facts                             []reviewFact  // what else an approval covers
+	Facts                             []reviewFact  // further facts that an approval covers
 	Rule                              core.RuleText // of the segments; empty: none
 }
 
@@ -71,7 +71,7 @@ func (a ReviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core
 	return of, err
 }
 
-// Page shows the campaign that an email names.
+// Page shows the campaign that an email links to.
 func (a ReviewPages) Page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
@@ -94,8 +94,8 @@ func (a ReviewPages) Page(c *web.Call, in page.ReviewLink) (web.HTML, error) {
 	return a.show(c, who, &of, nil)
 }
 
-// show shows a campaign to a visitor. What the visitor has seen is not written on: the writer's next save begins
-// another version.
+// show shows a campaign to a visitor. The writer's next save starts a new version, so the version that the visitor has
+// seen stays unchanged.
 func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, fault error) (web.HTML,
 	error,
 ) {
@@ -142,7 +142,7 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	return a.render(c, who, t, status, &v)
 }
 
-// fill compiles the campaign for the page; faulty is what keeps it from being sent.
+// fill compiles the campaign for the page. faulty is the error that prevents sending it.
 func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, caller core.Caller) (faulty *core.Error,
 	err error,
 ) {
@@ -177,7 +177,8 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 	return faulty, a.store.SawVersion(c, of, &l.Draft.Version, core.UserActor(caller.UserID))
 }
 
-// countReaders fills in to how many people the campaign goes. faulty says that its segments can't be evaluated.
+// countReaders sets the number of people that the campaign goes to. faulty reports that its segments can't be
+// evaluated.
 func (a ReviewPages) countReaders(c *web.Call, data *reviewView, tenantID string, f *core.CampaignFields,
 	caller core.Caller,
 ) (faulty *core.Error, err error) {
@@ -189,7 +190,7 @@ func (a ReviewPages) countReaders(c *web.Call, data *reviewView, tenantID string
 	return nil, err
 }
 
-// fillParts fills in what is shown of the mail itself: the address of its HTML, and as text what that leaves out.
+// fillParts sets the parts of the email: the URL of its HTML, and as text what the HTML doesn't show.
 func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) error {
 	if l.Bulk == nil {
 		return nil
@@ -213,7 +214,8 @@ func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) e
 	return nil
 }
 
-// nameOf is the name, or else the address, of a user whom the audit trail names; empty for others.
+// nameOf returns the name of a user in the audit log, or the address if the user has no name. For other actors it
+// returns an empty string.
 func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 	u, err := a.store.UserWithoutRoles(c, core.ActorUser(actor))
 	switch {
@@ -225,7 +227,7 @@ func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 	return string(u.Email), nil
 }
 
-// faultOf returns what the page says of a decision that came too late, or isn't the visitor's to take.
+// faultOf returns the message for a decision that came too late or that the visitor may not make.
 func (a ReviewPages) faultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	w := page.WordsOf(c)
 	switch kind := core.KindOf(err); {
@@ -237,7 +239,7 @@ func (a ReviewPages) faultOf(c *web.Call, err error) (text string, status int, o
 	return page.FaultOf(c, err)
 }
 
-// Decide approves a campaign, sends it back, or approves it and has it sent when that is wanted.
+// Decide approves a campaign, requests changes, or approves the campaign and sends it at the requested time.
 func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.HTML, error) {
 	of, err := a.reviewed(c, who, in.Campaign)
 	if err != nil {
@@ -299,7 +301,7 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	}, page.TenantBrand(page.OwnBrand(), &t))
 }
 
-// approveSeen compiles the revision that was shown, for its approval by another person than its writers.
+// approveSeen compiles the shown revision for approval by a person who didn't write it.
 func (a ReviewPages) approveSeen(c *web.Call, t *core.Tenant, of *core.Campaign, e campaigns.CampaignEdit,
 	approve func(campaigns.CampaignSending) error,
 ) error {

@@ -10,10 +10,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// reviewFact is a line of what an approval covers.
+// reviewFact is one line of the facts that an approval covers.
 type reviewFact struct{ Name, Text string }
 
-// fillFacts fills in what recipients get that the body of the mail doesn't show, and who is left out.
+// fillFacts sets the facts that the body of the email doesn't show: what else recipients get, and who is excluded.
 func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (err error) {
 	w, f, t := page.WordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
 	data.From = cmp.Or(f.FromName, t.SenderName())
@@ -28,7 +28,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	}
 	data.Preheader = f.Preheader
 	if data.Files, err = a.store.AttachmentsOfDraft(c, &l.Draft); err != nil && core.KindOf(err) != core.Invalid {
-		return err // of one that is gone there is a finding
+		return err // a deleted one has a finding
 	}
 	facts := []reviewFact{{w.ReviewReplyTo, t.ReplyTo}}
 	for i, id := range append([]string{f.SegmentID}, f.ExcludeSegmentIDs...) {
@@ -71,7 +71,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 			continue
 		}
 		if fact.Name == before {
-			fact.Name = "" // it goes on
+			fact.Name = "" // continues the line before
 		} else {
 			before = fact.Name
 		}
@@ -80,7 +80,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	return nil
 }
 
-// listName is the name of a list of a tenant, or its id where there is none any more.
+// listName returns the name of a tenant's list, or its id if the list was deleted.
 func (a ReviewPages) listName(c *web.Call, tenant, id string) (string, error) {
 	l, err := a.store.List(c, id)
 	if core.KindOf(err) == core.NotFound || err == nil && l.TenantID != tenant {
@@ -101,7 +101,7 @@ func (a ReviewPages) segmentName(c *web.Call, tenant, id string) (string, error)
 	return g.Name, err
 }
 
-// campaignName is what a campaign of a tenant is called, or its id where there is none any more.
+// campaignName returns the name of a tenant's campaign, or its id if the campaign was deleted.
 func (a ReviewPages) campaignName(c *web.Call, tenant, id string) (string, error) {
 	of, err := a.store.Campaign(c, id)
 	if core.KindOf(err) == core.NotFound || err == nil && of.TenantID != tenant {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// campaignSendRoutes are how a campaign is approved and sent.
+// campaignSendRoutes adds the routes that approve and send a campaign.
 func (r *Room) campaignSendRoutes(t *web.Table) {
 	a := r.campaigns()
 	const item = "/api/campaigns/:id"
@@ -58,7 +58,7 @@ func (a campaignsAPI) drafts(c *web.Call) drafts.Drafts {
 	return drafts.Drafts{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL(), Checks: a.checks}
 }
 
-// draftReview asks for another person's approval.
+// draftReview is the body of a request for another person's approval.
 type draftReview struct {
 	WantedAt core.Instant `json:"wanted_at"`
 	Note     string       `json:"note" max:"2000"`
@@ -74,7 +74,7 @@ func checkNote(note string) error {
 	return nil
 }
 
-// maxNote is the most characters of a note to those who review a campaign.
+// maxNote is the maximum number of characters in a note to reviewers.
 const maxNote = 2000
 
 func (a campaignsAPI) review(c *web.Call, in draftReview) (campaign, error) {
@@ -83,7 +83,8 @@ func (a campaignsAPI) review(c *web.Call, in draftReview) (campaign, error) {
 	})
 }
 
-// approvers says who may approve a campaign but for the caller. Addresses are for those who see the team.
+// approvers returns the people other than the caller who may approve a campaign. Only callers who may see the team get
+// addresses.
 func (a campaignsAPI) approvers(c *web.Call, _ string) (core.Approvers, error) {
 	of := a.found(c)
 	out, err := a.store.Approvers(c, of, web.Actor(c), c.Now)
@@ -95,9 +96,9 @@ func (a campaignsAPI) approvers(c *web.Call, _ string) (core.Approvers, error) {
 	return out, err
 }
 
-// draftRejection sends a campaign back.
+// draftRejection is the body of a request for changes to a campaign.
 type draftRejection struct {
-	Note string `json:"note"` // mailed to the person who has asked for the review
+	Note string `json:"note"` // emailed to the person who requested the review
 	ifMatch
 }
 
@@ -129,7 +130,7 @@ func (a campaignsAPI) moved(c *web.Call, ifMatch *string, move func(context.Cont
 	return a.reply(c, &changed, err)
 }
 
-// draftApproval names the version that was looked at.
+// draftApproval names the version that the approver has seen.
 type draftApproval struct {
 	Version int64 `json:"version" is:"required" like:"whole" min:"1"`
 	ifMatch
@@ -148,7 +149,7 @@ func (a campaignsAPI) approve(c *web.Call, in draftApproval) (campaign, error) {
 	return a.reply(c, &approved, a.changedSince(c, &r, err))
 }
 
-// sending compiles what is to be approved or sent. What it was compiled of is what is written on in the revision.
+// sending compiles the content to approve or send. Its source is the revision's current version.
 func (a campaignsAPI) sending(c *web.Call, t *core.Tenant, ifMatch *string, version int64) (r campaigns.CampaignSending,
 	err error,
 ) {
@@ -166,11 +167,11 @@ func (a campaignsAPI) sending(c *web.Call, t *core.Tenant, ifMatch *string, vers
 			return r, err
 		}
 		if same && version < of.Version {
-			version, r.Version = of.Version, of.Version // which says the same
+			version, r.Version = of.Version, of.Version // which has the same content
 		}
 	}
 	if r.Revision == of.Revision && r.Seen == "" && t.AsksSecondPerson() && of.Written() {
-		return r, core.ChangedContent([]core.ContentChange{}) // a tag that says nothing of layout and theme
+		return r, core.ChangedContent([]core.ContentChange{}) // the tag doesn't cover layout and theme
 	}
 	if r.Revision == 0 {
 		r.Revision = of.Revision
@@ -186,7 +187,7 @@ func (a campaignsAPI) sending(c *web.Call, t *core.Tenant, ifMatch *string, vers
 	return r, err
 }
 
-// changedSince says what has changed where the store has found that something did after it was compiled.
+// changedSince returns the error with the changes if the store found that the content changed after it was compiled.
 func (a campaignsAPI) changedSince(c *web.Call, r *campaigns.CampaignSending, err error) error {
 	if fault, ok := errors.AsType[*core.Error](err); !ok || fault.Kind != core.PreconditionFailed ||
 		fault.Changes != nil {
@@ -203,23 +204,23 @@ func (a campaignsAPI) changedSince(c *web.Call, r *campaigns.CampaignSending, er
 	return a.changed(c, &of, r.Seen, now.Digest)
 }
 
-// campaignSending asks for the sending of a version.
+// campaignSending is the body of a request to send a version.
 type campaignSending struct {
 	draftApproval
 	ScheduledAt string `json:"scheduled_at" like:"time" about:"Start of sending; without an offset, in time_zone"`
 	WindowStart string `json:"window_start" like:"time" about:"Sending doesn't start before this time"`
 	WindowEnd   string `json:"window_end" like:"time" about:"Sending stops at this time"`
-	// of times without an offset; empty: the tenant's
+	// time zone of times without an offset; empty: the tenant's
 	TimeZone string `json:"time_zone" max:"64" about:"IANA time zone; defaults to the tenant's"`
-	// how long the start waits for an undo
+	// seconds in which the send can be undone before it starts
 	Undo     int64   `json:"undo_seconds" min:"0" max:"600"`
-	FirstFew *bool   `json:"first_few"` // some readers get it first; absent: as the tenant has it
+	FirstFew *bool   `json:"first_few"` // send to some recipients first; absent: the tenant's setting
 	Key      *string `header:"Idempotency-Key" like:"idempotency_key"`
-	// else it is refused while emails go to a folder
+	// false: refuse the request while emails are saved to a folder
 	Testing bool `json:"testing" about:"Send even if no mail server is set up: emails are saved to a folder"`
 }
 
-// times reads when the mails go out.
+// times returns a job with the times at which the emails are sent.
 func (in *campaignSending) times(t *core.Tenant) (n core.NewJob, err error) {
 	zone, err := t.ZoneOf(in.TimeZone)
 	if err != nil {
@@ -252,7 +253,7 @@ func (in *campaignSending) CheckInput() error {
 	return validIdempotencyKey(in.Key)
 }
 
-// sentCampaign says what goes out, when, and to how many.
+// sentCampaign holds the start time of a send and its number of recipients.
 type sentCampaign struct {
 	SendJobID string         `json:"send_job_id"`
 	Status    core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
@@ -265,7 +266,7 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	if err != nil {
 		return out, err
 	}
-	if in.Key == nil { // else the first answer holds
+	if in.Key == nil { // otherwise the first response holds
 		if err := a.relay.Reaches(c, a.store, &tenant, in.Testing); err != nil {
 			return out, err
 		}
@@ -274,7 +275,7 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	if err != nil {
 		return out, err
 	}
-	if in.Key == nil { // else the first answer holds for longer than the times
+	if in.Key == nil { // otherwise the first response holds for longer than the times
 		if err := n.ValidateSchedule(c.Now); err != nil {
 			return out, err
 		}

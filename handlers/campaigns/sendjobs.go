@@ -20,14 +20,14 @@ import (
 // sendjobs serves /api/send-jobs.
 type sendjobs struct {
 	store  *store.Store
-	sealer *auth.Sealer  // of the links in previews
-	guard  time.Duration // in which the same content is not sent to a list again; 0: it is
+	sealer *auth.Sealer  // for links in previews
+	guard  time.Duration // time in which the same content isn't sent to a list again; 0: no limit
 }
 
-// maxSendJob is the size of a send job's body; each of its two bodies may have a fifth of it.
+// maxSendJob is the maximum size of a send job's body. Each of the job's two bodies can have a fifth of it.
 const maxSendJob = 5 * web.MiB
 
-// TrackingOptions are the specification's TrackingOptions.
+// TrackingOptions is the specification's TrackingOptions.
 type TrackingOptions struct {
 	Open  bool `json:"open"`
 	Click bool `json:"click"`
@@ -35,7 +35,7 @@ type TrackingOptions struct {
 	warnings []string // about its keys
 }
 
-// sendJobRoutes are the send jobs of the send service.
+// sendJobRoutes adds the routes for send jobs of the send service.
 func (r *Room) sendJobRoutes(t *web.Table) {
 	jobs := sendjobs{r.Store, r.Sealer, r.DuplicateGuard}
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
@@ -156,7 +156,7 @@ func (in *createSendJobRequest) JudgeKeys(unknown []string) (err error) {
 	return err
 }
 
-// keyWarnings are those about unknown keys of the request.
+// keyWarnings returns the warnings about unknown keys of the request.
 func (in *createSendJobRequest) keyWarnings() []string {
 	if in.Tracking == nil {
 		return in.warnings
@@ -164,14 +164,14 @@ func (in *createSendJobRequest) keyWarnings() []string {
 	return append(in.warnings, in.Tracking.warnings...)
 }
 
-// hasContent are the limits of a send job's body: it has HTML, text or a template.
+// hasContent holds the limits of a send job's body: it has HTML, text or a template.
 var hasContent = web.Object{"not": web.Object{"anyOf": []web.Object{{"not": web.Object{"anyOf": []web.Object{
 	{"required": []string{"body_html"}, "properties": web.Object{"body_html": web.Object{"minLength": 1}}},
 	{"required": []string{"body_text"}, "properties": web.Object{"body_text": web.Object{"minLength": 1}}},
 	{"required": []string{"template"}},
 }}}}}}
 
-// fold brings the camelCase spelling of a field into the other one; both may be given if they agree.
+// fold copies the camelCase spelling of a field into the other one. Both can be set if they agree.
 func fold[T comparable](field string, snake *T, camel T) error {
 	var none T
 	switch {
@@ -184,7 +184,7 @@ func fold[T comparable](field string, snake *T, camel T) error {
 	return nil
 }
 
-// foldText does the same for texts, which may be given and empty.
+// foldText does the same for texts, which can be set and empty.
 func foldText(field string, snake **string, camel *string) error {
 	switch {
 	case camel == nil:
@@ -200,7 +200,7 @@ func contradiction(field string) error {
 	return core.Invalidf(field, "%s is set in both spellings, with different values. Send it once.", field)
 }
 
-// given is a text, empty where there is none.
+// given returns the text, or an empty string for nil.
 func given(s *string) string {
 	if s == nil {
 		return ""
@@ -265,7 +265,7 @@ type createSendJobResponse struct {
 func (a sendjobs) create(c *web.Call, in createSendJobRequest) (out createSendJobResponse, err error) {
 	n, at := in.job(), c.Now
 	if in.IdempotencyID != nil {
-		at = 0 // whether a window is over is judged after the key: the first answer holds for longer than the window
+		at = 0 // the time window is checked after the key, because the first response holds for longer than the window
 	}
 	if err := n.Validate(at); err != nil {
 		return out, err
@@ -310,7 +310,7 @@ func (a sendjobs) create(c *web.Call, in createSendJobRequest) (out createSendJo
 	return createSendJobResponse{j.ID, j.ID, j.Status, warnings}, nil
 }
 
-// sendJob is the specification's SendJob, with what we add: a view in both spellings.
+// sendJob is the specification's SendJob with this server's additions. It has a view in both spellings.
 type sendJob struct {
 	core.JobView
 	TenantIDc    string       `json:"tenantId"`
@@ -325,10 +325,10 @@ func sendJobOf(v *core.JobView) sendJob {
 	return sendJob{*v, v.TenantID, v.ListID, v.CampaignID, v.ScheduledAt, v.WindowStart, v.WindowEnd}
 }
 
-// key is by which the list of jobs goes on.
+// key returns the key that the list of jobs is ordered by.
 func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 
-// find is the 404 of a job that isn't the caller's to see.
+// find returns a 404 error for a job that the caller may not see.
 func (a sendjobs) find(c *web.Call) error {
 	j, err := a.store.SendJob(c, c.ID())
 	return web.OwnRecord(c, j.TenantID, core.ActionFiguresRead, err, core.ErrJobNotFound)
@@ -350,7 +350,7 @@ func (a sendjobs) cancel(c *web.Call, id string) (sendJobStatusResponse, error) 
 	return sendJobStatusResponse{j.ID, j.Status}, err
 }
 
-// jobTimes are the times of a send job that are to change.
+// jobTimes holds the new times of a send job.
 type jobTimes struct {
 	ScheduledAt *string `json:"scheduled_at" like:"time" about:"Start; now if empty; without an offset, in time_zone"`
 	WindowStart *string `json:"window_start" like:"time" about:"Sending waits until this time; no limit if empty"`
@@ -367,7 +367,7 @@ func (in *jobTimes) JudgeKeys(unknown []string) error {
 	return nil
 }
 
-// move changes the times of a job that has not begun.
+// move changes the times of a job that hasn't started.
 func (a sendjobs) move(c *web.Call, in jobTimes) (sendJob, error) {
 	j, err := a.store.SendJob(c, c.ID())
 	if err != nil {
@@ -413,8 +413,8 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 	return a.show(c, id)
 }
 
-// resume lets a paused job go on. One that the daemon has paused because it did harm, or because the file was restored,
-// is an operator's to judge.
+// resume resumes a paused job. If the server paused the job because it did harm, or because the file was restored, only
+// an operator can resume it.
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	err := a.mayGoOn(c, id)
 	if err == nil {
@@ -434,8 +434,8 @@ func (a sendjobs) mayGoOn(c *web.Call, id string) error {
 	return err
 }
 
-// retry mails those whom an ended job has not reached. One that was cancelled while it was paused for harm is an
-// operator's to judge, as before its end.
+// retry sends to the recipients that an ended job has not reached. If the job was canceled while paused for harm, only
+// an operator can retry it, as before its end.
 func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 	if err := a.mayGoOn(c, id); err != nil {
 		return sendJob{}, err
@@ -447,13 +447,13 @@ func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 	return a.show(c, j.ID)
 }
 
-// jobFilter narrows the list of jobs.
+// jobFilter filters the list of jobs.
 type jobFilter struct {
 	TenantID string         `query:"tenant_id"`
 	Status   core.JobStatus `query:"status" enum:"pending|running|completed|failed|cancelled"`
 	ListID   string         `query:"list_id"`
 
-	// with its retries, or several with commas between them; list_id is not asked for then
+	// including retries, or several ids separated by commas; list_id is ignored then
 	CampaignID string `query:"campaign_id" about:"Or several ids, 100 at most, with commas between them"`
 }
 
@@ -471,7 +471,7 @@ func (in *jobFilter) CheckInput() error {
 	return nil
 }
 
-// campaigns are the ids of the campaigns; nil: of any.
+// campaigns returns the ids of the campaigns, or nil for any campaign.
 func (in *jobFilter) campaigns() []string {
 	if in.CampaignID == "" {
 		return nil

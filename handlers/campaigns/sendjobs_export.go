@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exportRecipients writes what happened to each recipient of a job as CSV, however many there are.
+// exportRecipients writes the outcome for each recipient of a job as CSV, without a limit on their number.
 func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	j, err := a.store.SendJob(c, c.ID())
 	if err != nil {
@@ -57,29 +57,29 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 		err = w.Error()
 	}
 	if err != nil {
-		c.Cut(err) // the head is out: only a cut connection shows it
+		c.Cut(err) // the header is sent: only cutting the connection shows the error
 	}
 	return nil
 }
 
-// recipient is what happened to one recipient of a job.
+// recipient holds the outcome for one recipient of a job.
 type recipient struct {
 	Seq        int64        `json:"seq"`
 	Email      string       `json:"email"`
-	Name       string       `json:"name,omitempty"`          // as it is known today
-	ListID     string       `json:"list_id"`                 // by which the recipient is reached
-	Subscriber string       `json:"subscriber_id,omitempty"` // of that list; empty: erased since
+	Name       string       `json:"name,omitempty"`          // current name
+	ListID     string       `json:"list_id"`                 // list through which the recipient was reached
+	Subscriber string       `json:"subscriber_id,omitempty"` // in that list; empty: erased since
 	Status     string       `json:"status" enum:"queued|deferred|sent|failed|skipped"`
 	Reason     string       `json:"reason,omitempty"`
 	Tries      int          `json:"tries"`
 	Ambiguous  int          `json:"ambiguous"`
 	NextTryAt  core.Instant `json:"next_try_at,omitzero"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
-	// what was reported of it since: delivered, bounced, complained, opened, clicked
+	// reported events of the email: delivered, bounced, complained, opened, clicked
 	Events []string `json:"events"`
 }
 
-// recipientFilter narrows the list of a job's recipients.
+// recipientFilter filters the list of a job's recipients.
 type recipientFilter struct {
 	Status string     `query:"status" enum:"queued|deferred|sent|failed|skipped"`
 	Code   string     `query:"code" like:"status_code"`
@@ -97,7 +97,7 @@ func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([
 	var rows []core.Recipient
 	if in.Search != "" {
 		rows, next, err = a.store.FindRecipients(c, &j, f, page)
-	} else { // one more than asked for shows whether there is a next page
+	} else { // one row more than requested shows whether there is a next page
 		rows, err = a.store.Recipients(c, &j, f, core.Page{After: page.After, Limit: page.Limit + 1})
 		if len(rows) > page.Limit {
 			rows = rows[:page.Limit]

@@ -8,8 +8,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// previewFor names a subscriber of the list, in the body as for a test mail or in the query; without one the mail is
-// rendered for a reader of whom nothing is known.
+// previewFor names a subscriber of the list, in the body as for a test email or in the query. Without one, the email is
+// rendered for a subscriber with no details.
 type previewFor struct {
 	Email core.Email `json:"email"`
 	Query core.Email `query:"email"`
@@ -24,7 +24,7 @@ func (in *previewFor) CheckInput() error {
 	return nil
 }
 
-// preview renders a job's mail. What is known of a subscriber is for those who may read it.
+// preview renders a job's email. Only callers who may read subscribers' data get the data filled in.
 func (a sendjobs) preview(c *web.Call, in previewFor) (out drafts.Preview, err error) {
 	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
 		return out, core.Lacking(core.ActionPeopleRead)
@@ -41,17 +41,18 @@ func (a sendjobs) trial(c *web.Call) drafts.Trial {
 	return drafts.Trial{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL()}
 }
 
-// testTo is where a test mail goes.
+// testTo holds the address for a test email.
 type testTo struct {
 	Email core.Email `json:"email" is:"required"`
 }
 
-// queued says that a mail will go out.
+// queued reports that an email was queued.
 type queued struct {
 	Status string `json:"status" enum:"queued"`
 }
 
-// test sends to the test group and the team, where the caller may send tests to no one else.
+// test sends a test email. Callers without the right to send tests to other addresses can send them only to the test
+// group and the team.
 func (a sendjobs) test(c *web.Call, in testTo) (out queued, err error) {
 	if err := mayTest(c, a.store, in.Email); err != nil {
 		return out, err

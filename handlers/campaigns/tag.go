@@ -12,11 +12,11 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// campaignTag is what the ETag of a campaign says (RFC 9110 section 8.8.3): its revision and, until it is approved, the
-// digest of what an approval would cover, which changes with its layout and theme too.
+// campaignTag is the content of a campaign's ETag (RFC 9110 section 8.8.3). It contains the revision and, until the
+// campaign is approved, the digest of what an approval would cover. The digest also changes with layout and theme.
 type campaignTag struct {
 	Revision int64
-	Digest   core.Digest // empty: it is frozen, or can't be compiled
+	Digest   core.Digest // empty: the campaign is frozen or can't be compiled
 }
 
 func (t campaignTag) String() string {
@@ -26,7 +26,7 @@ func (t campaignTag) String() string {
 	return strconv.FormatInt(t.Revision, 10) + "-" + string(t.Digest)
 }
 
-// parseTag reads what String returns. What it doesn't is the tag of no campaign.
+// parseTag reads the output of String. For any other text it returns a tag that no campaign has.
 func parseTag(text string) campaignTag {
 	revision, digest, _ := strings.Cut(text, "-")
 	n, err := strconv.ParseInt(revision, 10, 64)
@@ -43,7 +43,7 @@ func (a campaignsAPI) tagOf(c *web.Call, of *core.Campaign) (t campaignTag, err 
 		return t, nil
 	}
 	d, err := a.store.Draft(c, of, 0, markup.CampaignParts, c.Now)
-	if core.KindOf(err) == core.Invalid { // it can't be approved as it is
+	if core.KindOf(err) == core.Invalid { // it can't be approved in this state
 		err = nil
 	}
 	t.Digest = d.Digest
@@ -58,8 +58,8 @@ func (a campaignsAPI) setTag(c *web.Call, of *core.Campaign) error {
 	return err
 }
 
-// edit names the campaign of the path for a change, as If-Match has it; required: without one it is an error. A tag
-// without a digest says nothing of layout and theme: it is enough for changes that approve nothing.
+// edit returns the change of the path's campaign with the tag from If-Match. If required is true, a missing tag is an
+// error. A tag without a digest doesn't cover layout and theme: it is enough for changes that approve nothing.
 func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campaigns.CampaignEdit, err error) {
 	now := a.found(c)
 	e = campaigns.CampaignEdit{ID: now.ID, Actor: web.Actor(c), Now: c.Now}
@@ -69,7 +69,7 @@ func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campa
 	case ifMatch == nil || strings.TrimSpace(*ifMatch) == "*":
 		return e, nil
 	}
-	e.Revision = -1 // that of no campaign
+	e.Revision = -1 // no campaign has it
 	for _, t := range tagsOf(*ifMatch) {
 		if t.Revision == now.Revision {
 			e.Revision, e.Seen = t.Revision, t.Digest
@@ -93,8 +93,8 @@ func tagsOf(ifMatch string) (all []campaignTag) {
 	return all
 }
 
-// sameAgain reports whether an approval would cover what one of some tags of older revisions names, and makes the edit
-// one of the revision that there is: what was changed and changed back is as it was seen.
+// sameAgain reports whether an approval would cover the same content as one of some tags of older revisions. It then
+// sets the current revision in the edit. A change that was undone thus counts as unchanged.
 func (a campaignsAPI) sameAgain(c *web.Call, of *core.Campaign, e *campaigns.CampaignEdit, tags []campaignTag) (bool, error) {
 	older := func(t campaignTag) bool { return t.Revision > 0 && t.Revision < of.Revision && t.Digest != "" }
 	if !of.Written() || !slices.ContainsFunc(tags, older) {
@@ -111,8 +111,8 @@ func (a campaignsAPI) sameAgain(c *web.Call, of *core.Campaign, e *campaigns.Cam
 	return same, nil
 }
 
-// sameContent returns an error that says what has changed where a campaign of the same revision would be sent otherwise
-// than it was seen.
+// sameContent returns an error with the changes if a campaign of the same revision would be sent with other content
+// than was seen.
 func (a campaignsAPI) sameContent(c *web.Call, of *core.Campaign, seen core.Digest) error {
 	now, err := a.tagOf(c, of)
 	if err != nil || seen.Same(now.Digest) {
@@ -121,7 +121,7 @@ func (a campaignsAPI) sameContent(c *web.Call, of *core.Campaign, seen core.Dige
 	return a.changed(c, of, seen, now.Digest)
 }
 
-// changed is the error of a campaign that was seen otherwise than it would be sent now.
+// changed returns the error for a campaign whose content differs from what was seen.
 func (a campaignsAPI) changed(c *web.Call, of *core.Campaign, seen, now core.Digest) error {
 	_, fields, err := a.store.CampaignVersion(c, of, 0)
 	if err != nil {
@@ -134,7 +134,7 @@ func (a campaignsAPI) changed(c *web.Call, of *core.Campaign, seen, now core.Dig
 	return a.hideOutsiders(c, of.TenantID, core.ChangedContent(changes))
 }
 
-// named fills in the names of those who have changed a campaign meanwhile.
+// named sets the names of the people who have changed a campaign in the meantime.
 func (a campaignsAPI) named(c *web.Call, err error) error {
 	if core.KindOf(err) != core.PreconditionFailed {
 		return err
@@ -142,7 +142,7 @@ func (a campaignsAPI) named(c *web.Call, err error) error {
 	return a.nameChanges(c, a.found(c), err)
 }
 
-// nameChanges is named for a campaign that the path does not name.
+// nameChanges is like named for a campaign that isn't in the path.
 func (a campaignsAPI) nameChanges(c *web.Call, of *core.Campaign, err error) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok || fault.Kind != core.PreconditionFailed {
@@ -164,7 +164,7 @@ func (a campaignsAPI) nameChanges(c *web.Call, of *core.Campaign, err error) err
 	return a.hideOutsiders(c, of.TenantID, &out)
 }
 
-// hideOutsiders takes the names of people who don't belong to the team out of an error.
+// hideOutsiders removes the names of people outside the team from an error.
 func (a campaignsAPI) hideOutsiders(c *web.Call, tenant string, e *core.Error) error {
 	outside, err := web.Outsiders(c, tenant)
 	if err != nil {
@@ -178,8 +178,8 @@ func (a campaignsAPI) hideOutsiders(c *web.Call, tenant string, e *core.Error) e
 	return e
 }
 
-// mayApprove is what a tenant that asks for a second person demands of an approval: another person, who names what was
-// seen.
+// mayApprove checks the rules of a tenant that requires a second person for an approval. The approver must be another
+// person and must name the content that was seen.
 func (a campaignsAPI) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) error {
 	of := a.found(c)
 	if !t.AsksSecondPerson() || !of.Written() {

@@ -16,13 +16,13 @@ import (
 	"newsletterd/store"
 )
 
-// tracked serves what mails of a job load and link to: the pixel, links by way of ours, the mail itself in a browser.
+// tracked serves the URLs in emails of a job: the pixel, tracked links, and the email itself in a browser.
 type tracked struct {
 	store  *store.Store
 	ident  *mail.Ident
 	sealer *auth.Sealer
 	engage func(core.Engagement)
-	origin string // of links of tenants without their own
+	origin string // public URL for links of tenants without their own
 	mails  *mailCache
 }
 
@@ -33,7 +33,7 @@ type pixelFile struct {
 	File string `path:"file,text"` // the token and .gif
 }
 
-// trackedRoutes are what the links and images of mails lead to.
+// trackedRoutes adds the routes for the links and images of emails.
 func (r *Room) trackedRoutes(t *web.Table) {
 	seen := tracked{r.Store, r.Ident, r.Sealer, r.Engage, r.Origin, &r.mails}
 	t.Add("GET", mail.PixelPath+":file", web.Public(), web.Page,
@@ -47,7 +47,7 @@ func (r *Room) trackedRoutes(t *web.Table) {
 		"View an email in the browser").Named("showMail")
 }
 
-// pixel answers the same whatever the token is, so that nothing can be learned from it.
+// pixel returns the same response for every token, so it reveals nothing about the token.
 func (a tracked) pixel(c *web.Call, in pixelFile) (web.Text, error) {
 	if token, ok := strings.CutSuffix(in.File, mail.PixelName); ok {
 		if job, seq, no, ok := a.ident.ParseTrack(token); ok && no == 0 {
@@ -58,10 +58,11 @@ func (a tracked) pixel(c *web.Call, in pixelFile) (web.Text, error) {
 	return web.Text{Type: "image/gif", Body: pixelGIF}, nil
 }
 
-// maxEngagement is the most, in bytes, that counting one engagement writes: those of many readers are written together.
+// maxEngagement is the maximum number of bytes written to count one engagement. Those of many subscribers are written
+// together.
 const maxEngagement = 4 * web.KiB
 
-// count notes an engagement. HEAD looks, and does not open or follow.
+// count records an engagement. HEAD requests don't count as opens or clicks.
 func (a tracked) count(c *web.Call, job, seq, no int64) {
 	if c.Request.Method != http.MethodGet || a.engage == nil {
 		return
@@ -93,8 +94,7 @@ type mailedToken struct {
 	Token string `path:"token,text"`
 }
 
-// follow sends the browser where a link of a mail was meant to lead. The address comes out of the database, never out
-// of the request.
+// follow redirects the browser to the target of a link. The URL comes from the database, never from the request.
 func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	job, seq, no, ok := a.ident.ParseTrack(in.Token)
 	if !ok || no == 0 {
@@ -102,27 +102,27 @@ func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	}
 	shown := no
 	if no == core.CanaryLink {
-		shown = 1 // a machine gets to the first link of the mail
+		shown = 1 // a bot gets the first link of the email
 	}
 	target, err := a.store.LinkTarget(c, job, shown)
 	if err != nil {
 		return web.Redirect{}, page.LinkError(c, err)
 	}
-	if a.store.Room(maxEngagement) == nil { // else it is not counted, and the reader gets there all the same
+	if a.store.Room(maxEngagement) == nil { // otherwise it isn't counted, but the redirect still works
 		a.count(c, job, seq, no)
 	}
 	c.Header().Set("Referrer-Policy", "no-referrer")
 	return web.Redirect{URL: target}, nil
 }
 
-// viewPolicy lets a mail show its images and styles, and its links open: it runs nothing, and is of no origin.
+// viewPolicy lets an email show its images and styles, and open its links. The email can't run scripts and has no
+// origin.
 const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; " +
 	"default-src 'none'; " +
 	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action " +
 	"'none'; frame-ancestors 'none'"
 
-// show shows a reader the mail of a job in the browser, and an author who tries a job what it would be. Nothing in it
-// is tracked.
+// show shows a subscriber the email of a job in the browser, or an author its preview. The page has no tracking.
 func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	body, err := a.bodyOf(c, in.Token)
 	if outdated, ok := errors.AsType[*outdatedView](err); ok {
@@ -203,7 +203,7 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 		return nil, err
 	}
 	r, err := d.Recipient(c, &l, t.Email, c.Now)
-	if core.KindOf(err) == core.Invalid { // has left since
+	if core.KindOf(err) == core.Invalid { // unsubscribed since
 		r, err = d.Recipient(c, &l, "", c.Now)
 	}
 	if err != nil {
@@ -212,7 +212,7 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 	return l.Bulk.Page(&r)
 }
 
-// mailOf renders the HTML part for the recipient of a token, or the text where there is no HTML.
+// mailOf renders the HTML part for the recipient of a token, or the text part if there is no HTML.
 func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, error) {
 	j, to, err := a.store.MailedTo(c, t.JobNo, t.Seq)
 	if err != nil {
@@ -221,13 +221,13 @@ func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, er
 	return a.page(c, &j, &to, j.StartedAt, token, auth.UnsubscribeToken{JobNo: t.JobNo, Seq: t.Seq, IssuedAt: t.IssuedAt})
 }
 
-// page renders a job for a subscriber, with the links that the mail to it has; leave names the mail by which one
-// leaves.
+// page renders a job for a subscriber, with the same links as in the email. leave identifies the email for the
+// unsubscribe link.
 func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string,
 	leave auth.UnsubscribeToken,
 ) ([]byte, error) {
-	listID := cmp.Or(to.ListID, j.ListID) // by which the mail has reached the subscriber
-	mended := core.Mended{}               // a preview shows what is sent
+	listID := cmp.Or(to.ListID, j.ListID) // list through which the email reached the subscriber
+	mended := core.Mended{}               // a preview shows the content to be sent
 	if leave.JobNo != 0 {
 		found, err := a.store.Mended(c, j.CampaignID)
 		if err != nil {
@@ -259,12 +259,12 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	return bulk.Page(&r)
 }
 
-// outdatedView is the error of a link to the content of a campaign that is no longer what the link was made for.
+// outdatedView is the error for a link to an earlier content of a campaign.
 type outdatedView struct{ of core.Campaign }
 
 func (*outdatedView) Error() string { return "the campaign has changed since the link was made" }
 
-// showOutdated says so, and leads to the page where the campaign is approved. Nothing of the campaign is shown.
+// showOutdated explains that the link is outdated and links to the approval page. It shows nothing of the campaign.
 func (a tracked) showOutdated(c *web.Call, of *core.Campaign) (web.HTML, error) {
 	t, err := a.store.Tenant(c, of.TenantID)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// campaignVersion is a version of a campaign.
+// campaignVersion describes a version of a campaign.
 type campaignVersion struct {
 	Version int64        `json:"version"`
 	Name    string       `json:"name"`
-	Kept    bool         `json:"kept"` // it was tested, approved, restored or named, and stays
+	Kept    bool         `json:"kept"` // tested, approved, restored or named: it is never deleted automatically
 	SavedBy string       `json:"saved_by"`
 	BegunAt core.Instant `json:"begun_at"`
 	SavedAt core.Instant `json:"saved_at"`
 }
 
-// versionRoutes are the versions of a campaign.
+// versionRoutes adds the routes for the versions of a campaign.
 func (r *Room) versionRoutes(t *web.Table) {
 	a := r.campaigns()
 	const item = "/api/campaigns/:id"
@@ -47,12 +47,12 @@ func (a campaignsAPI) versions(c *web.Call, _ struct{}, page core.Page) ([]campa
 	return web.RowsOf(found, campaignVersionOf), err
 }
 
-// numberedVersion is the version that the path names.
+// numberedVersion holds the version of the path.
 type numberedVersion struct {
 	Number string `path:"version,text"`
 }
 
-// version returns the number; -1, which no version has, for what is none.
+// version returns the number, or -1 if it is not a number. No version has the number -1.
 func (v *numberedVersion) version() int64 {
 	if n, err := strconv.ParseInt(v.Number, 10, 64); err == nil && n > 0 {
 		return n
@@ -60,7 +60,7 @@ func (v *numberedVersion) version() int64 {
 	return -1
 }
 
-// wholeVersion is a version with what it says.
+// wholeVersion is a version with its content.
 type wholeVersion struct {
 	campaignVersion
 	Subject      string `json:"subject"`
@@ -73,7 +73,7 @@ func (a campaignsAPI) showVersion(c *web.Call, in numberedVersion) (wholeVersion
 	return wholeVersion{campaignVersionOf(&v), f.Subject, f.Name, writtenOf(&f)}, err
 }
 
-// namedVersion is the name of a version; empty: it has none.
+// namedVersion is the name of a version; empty: no name.
 type namedVersion struct {
 	numberedVersion
 	Name string `json:"name" is:"required" like:"line" max:"255"`
@@ -89,7 +89,7 @@ func (a campaignsAPI) nameVersion(c *web.Call, in namedVersion) (campaignVersion
 	return campaignVersionOf(&v), err
 }
 
-// restoredVersion asks for what a version says.
+// restoredVersion is a request to restore a version's content.
 type restoredVersion struct {
 	numberedVersion
 	ifMatch
@@ -124,10 +124,10 @@ type written struct {
 	SegmentID         string   `json:"segment_id"`          // others are excluded; empty: none
 	ExcludeSegmentIDs []string `json:"exclude_segment_ids"` // people in these segments are excluded
 
-	Audience *core.FollowUp `json:"audience,omitempty"` // readers of another campaign alone
+	Audience *core.FollowUp `json:"audience,omitempty"` // limits the campaign to recipients of another one
 
 	Attachments   []string `json:"attachments"`    // ids of media
-	TestAddresses []string `json:"test_addresses"` // where its tests go; none: to the tenant's test group
+	TestAddresses []string `json:"test_addresses"` // recipients of tests; empty: the tenant's test group
 }
 
 func writtenOf(f *core.CampaignFields) written {
