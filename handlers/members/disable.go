@@ -6,7 +6,7 @@ import (
 	"newsletterd/store/members"
 )
 
-// disabling are refusals of switching an address off.
+// disabling holds the refusals of blocking an address.
 var disabling = []web.Refusal{
 	web.Refused("disable_scope", "Callers bound to a tenant can only use tenant"), web.BadEmail,
 }
@@ -16,7 +16,7 @@ type disableSubscriptionRequest struct {
 	Reason     string       `json:"reason" is:"required"`
 	DisabledBy string       `json:"disabled_by" is:"required"`
 	OccurredAt core.Instant `json:"occurred_at" is:"required"`
-	Scope      string       `json:"disable_scope" enum:"global|tenant"` // empty: as the daemon is set
+	Scope      string       `json:"disable_scope" enum:"global|tenant"` // empty: the server's setting
 }
 
 func (r *disableSubscriptionRequest) CheckInput() error {
@@ -34,14 +34,14 @@ type disabled struct {
 	Subscriptions int        `json:"subscriptions"`
 }
 
-// The words of [newsletter] disable_scope, and of the field of that name in a request.
+// The values of [newsletter] disable_scope, and of the field of that name in a request.
 const (
 	disableGlobal = "global"
 	disableTenant = "tenant"
 )
 
-// disableIn lists the tenants that a request switches an address off for; the empty one stands for all there are. A
-// caller who is bound to tenants chooses its own, and everywhere only where the operator's setting allows that.
+// disableIn returns the tenants for which a request blocks an address. An empty string stands for all tenants. Callers
+// who are bound to tenants can block it for their own, and everywhere only if the operator's setting allows that.
 func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]string, error) {
 	everywhere := []string{""}
 	switch {
@@ -59,7 +59,7 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 	return everywhere, nil
 }
 
-// disable switches an address off, everywhere or for the caller's tenants.
+// disable blocks an address everywhere or for the caller's tenants.
 func (a newsletter) disable(c *web.Call, in disableSubscriptionRequest) (out disabled, err error) {
 	tenants, all := c.Caller.TenantsWith(core.ActionSuppressionManage)
 	if !all && len(tenants) == 0 {

@@ -8,15 +8,15 @@ import (
 	"newsletterd/store/people"
 )
 
-// hygieneBudget is how long a request goes through a list: proxies give up after 30 s.
+// hygieneBudget is the maximum time for which a request reads a list. Proxies give up after 30 s.
 const hygieneBudget = 3 * time.Second
 
-// hygieneQuery says how long a silence is meant.
+// hygieneQuery holds the number of months of inactivity.
 type hygieneQuery struct {
 	Months *int `query:"months" min:"3" max:"12"`
 }
 
-// CheckInput refuses a silence that is too short or too long.
+// CheckInput returns an error if the number of months is too small or too large.
 func (in *hygieneQuery) CheckInput() error { return checkMonths(in.Months) }
 
 func checkMonths(months *int) error {
@@ -26,7 +26,7 @@ func checkMonths(months *int) error {
 	return nil
 }
 
-// monthsOf returns how long a silence is meant.
+// monthsOf returns the number of months of inactivity.
 func monthsOf(months *int) int {
 	if months == nil {
 		return core.MaxSilence
@@ -34,7 +34,7 @@ func monthsOf(months *int) int {
 	return *months
 }
 
-// hygiene says how many on a list are not reached, or perhaps not read.
+// hygiene returns the numbers of people on a list who can't be reached or may be inactive.
 func (a listExtras) hygiene(c *web.Call, in hygieneQuery) (core.Hygiene, error) {
 	return a.store.ListHygiene(c, c.ID(), monthsOf(in.Months), c.Now)
 }
@@ -43,19 +43,19 @@ func (a listExtras) hygiene(c *web.Call, in hygieneQuery) (core.Hygiene, error) 
 type askInput struct {
 	Who    string `json:"who" is:"required" enum:"unconfirmed|silent"`
 	Months *int   `json:"months" min:"3" max:"12"`
-	After  string `json:"after" is:"uuid"` // next of an earlier answer
+	After  string `json:"after" is:"uuid"` // next of an earlier response
 }
 
-// CheckInput refuses a silence that is too short or too long.
+// CheckInput returns an error if the number of months is too small or too large.
 func (in *askInput) CheckInput() error { return checkMonths(in.Months) }
 
 // askAnswer is the response with the number of people who were asked.
 type askAnswer struct {
 	Asked int64  `json:"asked"`
-	Next  string `json:"next,omitempty"` // where the next request goes on; absent after the last one
+	Next  string `json:"next,omitempty"` // start of the next request; absent after the last one
 }
 
-// askAgain asks those who have never confirmed, or were silent, whether they want the mails of a list.
+// askAgain asks people who never confirmed or are inactive whether they want the emails of a list.
 func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) {
 	if err := a.turn.Take(c); err != nil {
 		return r, err
@@ -68,25 +68,25 @@ func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) 
 	return r, err
 }
 
-// silentAnswer says how many were unsubscribed.
+// silentAnswer is the response with the number of people who were unsubscribed.
 type silentAnswer struct {
 	Unsubscribed int64 `json:"unsubscribed"`
-	More         bool  `json:"more"` // ask once more for the rest
+	More         bool  `json:"more"` // send the request again for the rest
 }
 
-// unsubscribeSilent ends the subscriptions of those who were asked once more and have not answered.
+// unsubscribeSilent unsubscribes people who were asked again and have not answered.
 func (a listExtras) unsubscribeSilent(c *web.Call, id string) (r silentAnswer, err error) {
 	r.Unsubscribed, r.More, err = a.store.UnsubscribeSilent(c, id, web.Actor(c), hygieneBudget, c.Now)
 	return r, err
 }
 
-// removedAnswer says how many were removed.
+// removedAnswer is the response with the number of people who were removed.
 type removedAnswer struct {
 	Removed int64 `json:"removed"`
-	More    bool  `json:"more"` // ask once more for the rest
+	More    bool  `json:"more"` // send the request again for the rest
 }
 
-// removeUnconfirmed removes those who have never confirmed, and have no valid link to do so.
+// removeUnconfirmed removes people who never confirmed and have no valid link to do so.
 func (a listExtras) removeUnconfirmed(c *web.Call, id string) (r removedAnswer, err error) {
 	r.Removed, r.More, err = a.store.RemoveUnconfirmed(c, id, web.Actor(c), hygieneBudget, c.Now)
 	return r, err

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// shownFaults is how many lines with errors the record of an import shows.
+// shownFaults is the number of faulty lines in the record of an import.
 const shownFaults = 5
 
 // importFault is a line with an error.
@@ -18,7 +18,7 @@ type importFault struct {
 	Error string `json:"error"`
 }
 
-// firstFaults reads the first lines with errors of an import, while they are kept.
+// firstFaults reads the first faulty lines of an import if they are still stored.
 func (a importsAPI) firstFaults(c *web.Call, j *core.ImportJob) ([]importFault, error) {
 	shown := []importFault{}
 	if j.Failed+j.Contradicted == 0 || j.Status == core.ImportRunning || j.Status == core.ImportWaiting {
@@ -28,18 +28,18 @@ func (a importsAPI) firstFaults(c *web.Call, j *core.ImportJob) ([]importFault, 
 	if core.KindOf(err) == core.Unavailable {
 		return shown, err
 	}
-	for _, f := range faults { // of a file that is removed at this moment, those that were read
+	for _, f := range faults { // if the file is being removed, these are the lines read before that
 		shown = append(shown, importFault{f.Line, f.Text})
 	}
 	return shown, nil
 }
 
-// faultsForm says how the lines with errors are written.
+// faultsForm holds the format for the faulty lines.
 type faultsForm struct {
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// faults writes the lines with errors, however many there are. They are kept for a week.
+// faults writes the faulty lines without a limit on their number. They are stored for a week.
 func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	lines := a.store.ImportFaults(c, c.ID())
 	first := make([]byte, 64<<10)
@@ -60,7 +60,7 @@ func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 		_, err = io.Copy(w, all)
 	}
 	if err != nil {
-		c.Cut(err) // the head is out: only a cut connection shows it
+		c.Cut(err) // the header is sent: only cutting the connection shows the error
 	}
 	return nil
 }

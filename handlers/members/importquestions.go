@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// keep keeps what a look through a file has told while it was uploaded. An error of the file is the caller's fault.
+// keep stores the survey that was made of a file during its upload. An error in the file is the caller's fault.
 func (a importsAPI) keep(c *web.Call, up *imports.ImportUpload, s *subscribercsv.Survey) error {
 	_, err := subscribercsv.NewReader(a.store.ImportFile(c, up.Job().ID), subscribercsv.Options{Survey: s})
 	if err != nil && !subscribercsv.IsMapping(err) {
@@ -18,15 +18,15 @@ func (a importsAPI) keep(c *web.Call, up *imports.ImportUpload, s *subscribercsv
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // an address stays as it is, for an erasing to find it
+	enc.SetEscapeHTML(false) // addresses stay unchanged, so that erasing finds them
 	if err := enc.Encode(s); err != nil {
 		return err
 	}
 	return up.KeepSurvey(c, b.Bytes())
 }
 
-// survey is what a look through an uploaded file has told, or tells now where an earlier version took the file in. nil:
-// its header can't be read, which the preview tells.
+// survey returns the survey of an uploaded file. If an earlier version of newsletterd received the file, survey makes
+// it now. It returns nil if the header can't be read, which the preview reports.
 func (a importsAPI) survey(c *web.Call, id string) (*subscribercsv.Survey, error) {
 	b, err := a.store.ImportSurvey(c, id)
 	if err != nil {
@@ -41,7 +41,7 @@ func (a importsAPI) survey(c *web.Call, id string) (*subscribercsv.Survey, error
 	return s, nil
 }
 
-// unasked refuses a run while it is not declared what columns mean that may say who unsubscribed.
+// unasked returns an error if the mapping leaves out columns that may show who unsubscribed.
 func unasked(questions []subscribercsv.Question) error {
 	if len(questions) == 0 {
 		return nil

@@ -17,10 +17,10 @@ import (
 type importsAPI struct {
 	store   *store.Store
 	uploads *web.Uploads
-	limit   int64 // bytes of a file
+	limit   int64 // maximum size of a file in bytes
 }
 
-// importRoutes are the imports of files of subscribers.
+// importRoutes adds the routes for imports of subscribers.
 func (r *Room) importRoutes(t *web.Table) {
 	a := importsAPI{r.Store, r.Uploads, cmp.Or(r.ImportBytes, core.DefaultImportBytes)}
 	const all, item = "/api/admin/imports", "/api/admin/imports/:id"
@@ -75,7 +75,7 @@ func (a importsAPI) find(c *web.Call) error {
 	return web.OwnRecord(c, j.TenantID, core.ActionPeopleMasked, err, web.ErrNotFound)
 }
 
-// importFilter says which imports are listed.
+// importFilter filters the list of imports.
 type importFilter struct {
 	web.TenantFilter
 	ListID string `query:"list_id"`
@@ -89,33 +89,33 @@ func (a importsAPI) list(c *web.Call, in importFilter, page core.Page) ([]core.I
 	return a.store.ImportJobs(c, tenants, all, in.ListID, page)
 }
 
-// importedFile says which list an uploaded file is for, and how it is called.
+// importedFile holds the list and the name of an uploaded file.
 type importedFile struct {
 	ListID string `query:"list_id,required,uuid"`
 	Name   string `query:"name" like:"line" max:"255"`
 }
 
-// CheckInput refuses a name that the record of consents would cut.
+// CheckInput returns an error for a name that the consent history would cut.
 func (in *importedFile) CheckInput() error { return web.CheckText("name", in.Name) }
 
-// importRecord is an import with what it makes of the columns, for as long as its file is there.
+// importRecord is an import with the meaning of its columns, while its file exists.
 type importRecord struct {
 	core.ImportJob
-	Rows    int64                  `json:"rows"` // lines that were dealt with
+	Rows    int64                  `json:"rows"` // lines processed
 	Columns []subscribercsv.Column `json:"columns"`
-	Samples [][]string             `json:"samples"` // of the first lines, as they are in the file
-	// why the columns can't be told by their names: then run it with a mapping
+	Samples [][]string             `json:"samples"` // cells of the first lines, unchanged
+	// reason why the names don't identify the columns: the run then needs a mapping
 	Problem string `json:"problem,omitempty"`
-	// columns that may say who unsubscribed: a run is refused until the mapping names each of them
+	// columns that may show who unsubscribed: a run is refused until the mapping contains each of them
 	Questions []subscribercsv.Question `json:"questions,omitempty"`
-	// the first lines with errors, while they are kept; GET …/faults has all
+	// the first faulty lines, while they are stored; GET …/faults returns all
 	Faults []importFault `json:"faults"`
 }
 
-// sampleLines is how many lines of a file are shown.
+// sampleLines is the number of a file's lines that are shown.
 const sampleLines = 5
 
-// record reads the beginning of the file.
+// record reads the start of the file.
 func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 	r := importRecord{
 		ImportJob: *j, Rows: j.ImportCounts.Rows(), Columns: []subscribercsv.Column{},
@@ -139,8 +139,8 @@ func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error)
 	return r, nil
 }
 
-// previewUnlessEnded is preview, but where the file can't be read since the import has ended meanwhile, it returns the
-// import as it is then: the worker has removed the file.
+// previewUnlessEnded is like preview. If the file can't be read because the import has ended and the worker has removed
+// the file, it returns the ended import.
 func (a importsAPI) previewUnlessEnded(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
 	p subscribercsv.Preview, ended *core.ImportJob, err error,
 ) {
@@ -158,7 +158,7 @@ func (a importsAPI) previewUnlessEnded(c *web.Call, j *core.ImportJob, m core.Co
 	return p, nil, err
 }
 
-// preview reads the beginning of a file. An error of its header is the caller's fault.
+// preview reads the start of a file. An error in its header is the caller's fault.
 func (a importsAPI) preview(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
 	p subscribercsv.Preview, err error,
 ) {
@@ -175,7 +175,7 @@ func (a importsAPI) preview(c *web.Call, j *core.ImportJob, m core.ColumnMapping
 	return p, unreadable(err)
 }
 
-// unreadable makes an error of a file the fault of the caller who has uploaded it.
+// unreadable converts an error in a file to a fault of the caller who uploaded it.
 func unreadable(err error) error {
 	if err == nil || core.KindOf(err) == core.Unavailable || core.KindOf(err) == core.MediaType {
 		return err
@@ -183,8 +183,8 @@ func unreadable(err error) error {
 	return core.Invalidf("", "The file can't be read: %s.", err.Error())
 }
 
-// checkFileMedia refuses a body that says that it is something else than the file. What programs send by themselves,
-// such as application/octet-stream, says nothing.
+// checkFileMedia returns an error if the media type of the body names another kind of file. It ignores types that
+// clients set by default, such as application/octet-stream.
 func checkFileMedia(c *web.Call) error {
 	media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";")
 	media = strings.ToLower(strings.TrimSpace(media))
@@ -221,7 +221,7 @@ func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err er
 	if err != nil {
 		return r, err
 	}
-	// What broke off is cleared away even if the caller has gone.
+	// Remove an incomplete upload even if the caller has disconnected.
 	defer up.Close(context.WithoutCancel(c))
 	body := web.NewArriving(c)
 	now := func() core.Instant { return core.At(time.Now()) }
@@ -275,7 +275,7 @@ func (a importsAPI) run(c *web.Call, in core.ImportInput) (r importRecord, err e
 	}
 	in.KeepFields = in.KeepFields || !in.MayEnd
 	if !j.Ended() && j.Status != core.ImportUploading {
-		p, _, err := a.previewUnlessEnded(c, &j, in.Mapping, in.KnownOnly) // RunImport refuses one that has ended
+		p, _, err := a.previewUnlessEnded(c, &j, in.Mapping, in.KnownOnly) // RunImport refuses an import that has ended
 		if err != nil {
 			return r, err
 		}
@@ -300,8 +300,8 @@ func (a importsAPI) cancel(c *web.Call, id string) (importRecord, error) {
 	return a.record(c, &j)
 }
 
-// mayUndo returns an error for a caller who may take back imports of their own alone, where it is another's: taking one
-// back removes subscribers.
+// mayUndo returns an error if the import belongs to another person and the caller may undo only their own. Undoing an
+// import removes subscribers.
 func (a importsAPI) mayUndo(c *web.Call, id string) error {
 	j, err := a.store.ImportJob(c, id)
 	if err != nil || j.CreatedBy == web.Actor(c) || c.Caller.May(core.ActionPeopleChange, j.TenantID) {

@@ -11,24 +11,24 @@ import (
 	"newsletterd/store"
 )
 
-// listExtras serves what operators and administrators ask about a list in addition to its record.
+// listExtras serves further information on a list for operators and administrators.
 type listExtras struct {
 	store  *store.Store
-	origin string   // that forms post to, where the tenant has none of its own
+	origin string   // URL for forms of tenants without their own
 	turn   web.Turn // held while a whole ledger or list is read
-	away   bool     // the send side is another service
+	away   bool     // another service sends
 }
 
-// leaveReason is how often a reason was given by those who left a list.
+// leaveReason holds the number of people who unsubscribed for a reason.
 type leaveReason struct {
-	Reason  string       `json:"reason"` // empty: none was given
+	Reason  string       `json:"reason"` // empty: no reason was given
 	Leavers int64        `json:"leavers"`
 	LastAt  core.Instant `json:"last_at"`
-	// in a leaver's own words; left out for callers who may not read addresses
+	// in the words of a person who unsubscribed; absent for callers who may not read addresses
 	LastWords string `json:"last_words,omitempty"`
 }
 
-// listRoutes are what is asked about a list in addition to its record.
+// listRoutes adds the routes for further information on a list.
 func (r *Room) listRoutes(t *web.Table) {
 	l := listExtras{r.Store, cmp.Or(r.Options.MemberURL, r.Origin), web.NewTurn(), r.Options.SendElsewhere}
 	const item = "/api/admin/newsletter-lists/:id"
@@ -64,7 +64,7 @@ func (r *Room) listRoutes(t *web.Table) {
 		Refuses(web.Clash("Another service does the sending"))
 }
 
-// syncRoutes are the full syncs of lists.
+// syncRoutes adds the routes for full syncs of lists.
 func (r *Room) syncRoutes(t *web.Table) {
 	read := web.Admin(core.ActionListRead)
 	y := syncs{r.Store}
@@ -74,7 +74,7 @@ func (r *Room) syncRoutes(t *web.Table) {
 		"Show the progress of a full sync").Named("getSync")
 }
 
-// reasons counts the reasons. It reads the whole ledger of the list, so that requests take turns.
+// reasons counts the reasons. It reads the whole ledger of the list, so requests take turns.
 func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 	if err := a.turn.Take(c); err != nil {
 		return nil, err
@@ -95,14 +95,14 @@ func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 	return rows, err
 }
 
-// growthQuery says of how many days the counts are shown.
+// growthQuery holds the number of days to return counts for.
 type growthQuery struct {
 	Days *int `query:"days" min:"1" max:"366"`
 }
 
 const defaultGrowth, maxGrowth = 30, 366
 
-// CheckInput refuses a number of days that is too small or too large.
+// CheckInput returns an error for a number of days that is too small or too large.
 func (in *growthQuery) CheckInput() error {
 	if in.Days != nil && (*in.Days < 1 || *in.Days > maxGrowth) {
 		return core.Invalidf("days", "days must be from 1 to %d.", maxGrowth)
@@ -110,7 +110,7 @@ func (in *growthQuery) CheckInput() error {
 	return nil
 }
 
-// growth shows how the counts of a list were at the end of each day.
+// growth returns the counts of a list at the end of each day.
 func (a listExtras) growth(c *web.Call, in growthQuery) ([]core.DayCounts, error) {
 	days := defaultGrowth
 	if in.Days != nil {
@@ -119,14 +119,14 @@ func (a listExtras) growth(c *web.Call, in growthQuery) ([]core.DayCounts, error
 	return a.store.ListGrowth(c, c.ID(), c.Now, days)
 }
 
-// driftQuery says how many of the subscriptions that differ are shown.
+// driftQuery holds the maximum number of differing subscriptions to return.
 type driftQuery struct {
 	Sample *int `query:"sample" min:"0" max:"100"`
 }
 
 const defaultSample, maxSample = 10, 100
 
-// CheckInput refuses a number that is negative or too large.
+// CheckInput returns an error for a number that is negative or too large.
 func (in *driftQuery) CheckInput() error {
 	if in.Sample != nil && (*in.Sample < 0 || *in.Sample > maxSample) {
 		return core.Invalidf("sample", "sample must be from 0 to %d.", maxSample)
@@ -134,7 +134,7 @@ func (in *driftQuery) CheckInput() error {
 	return nil
 }
 
-// drift compares both sides of a list. It reads them whole, so that requests take turns.
+// drift compares both sides of a list. It reads them completely, so requests take turns.
 func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) {
 	if a.away {
 		return d, core.Conflictf("conflict",
@@ -151,7 +151,7 @@ func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) 
 	return a.store.Drift(c, c.ID(), sample)
 }
 
-// listForm is a subscribe form for a site of the tenant's own.
+// listForm is a signup form for the tenant's own site.
 type listForm struct {
 	HTML string `json:"html"`
 }
@@ -166,7 +166,7 @@ func (a listExtras) form(c *web.Call, id string) (listForm, error) {
 	return listForm{b.String()}, err
 }
 
-// syncs serves /api/admin/syncs: the full syncs that were asked for.
+// syncs serves /api/admin/syncs, the requested full syncs.
 type syncs struct{ store *store.Store }
 
 // syncState is a full sync with its progress.
@@ -176,7 +176,7 @@ type syncState struct {
 	ListID     string       `json:"list_id"`
 	State      string       `json:"state" enum:"waiting|running|finished|failed"`
 	BatchTotal int          `json:"batch_total"` // 0: not planned yet
-	Done       int          `json:"done"`        // batches that were delivered
+	Done       int          `json:"done"`        // batches delivered
 	StartedAt  core.Instant `json:"started_at"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
 	FailedAt   core.Instant `json:"failed_at,omitzero"`
@@ -191,7 +191,7 @@ func syncStateOf(y *core.Sync) syncState {
 	}
 }
 
-// syncFilter says which syncs are listed.
+// syncFilter filters the list of syncs.
 type syncFilter struct {
 	web.TenantFilter
 	ListID string `query:"list_id"`

@@ -17,16 +17,16 @@ import (
 	"newsletterd/store/members"
 )
 
-// newsletter serves /api/newsletter: subscriptions, for the people they are about and for those who run the lists.
+// newsletter serves /api/newsletter: subscriptions, for subscribers and for the people who manage the lists.
 type newsletter struct {
 	store   *store.Store
 	sealer  *auth.Sealer
 	options Options
-	limits  *web.OriginLimits // of requests to subscribe
-	leaves  *web.OriginLimits // of requests for unsubscribe tokens
+	limits  *web.OriginLimits // for requests to subscribe
+	leaves  *web.OriginLimits // for requests for unsubscribe tokens
 }
 
-// proofReceipt marks a token that has the form of one that confirms, and confirms nothing.
+// proofReceipt marks a decoy token: it looks like a confirmation token but doesn't confirm anything.
 const proofReceipt = "receipt"
 
 type subscribeRequest struct {
@@ -117,7 +117,7 @@ func checkListAnd(listID string, p core.Preferences) error {
 }
 
 // pendingSubscriptionResponse is the specification's PendingSubscriptionResponse: the subscription, and the token in
-// the answer.
+// the response.
 type pendingSubscriptionResponse struct {
 	core.Subscription
 	ConfirmToken string `json:"confirm_token"`
@@ -145,7 +145,7 @@ func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubs
 	return out, err
 }
 
-// proofOf returns what the token in the answer is good for.
+// proofOf returns what the token in the response can do.
 func (a newsletter) proofOf(c *web.Call, list *core.ListWithTenant) string {
 	mode := list.ConfirmMode(a.options.ConfirmToken)
 	trusted := mode == core.ConfirmTrusted && maintains(c, list)
@@ -155,7 +155,7 @@ func (a newsletter) proofOf(c *web.Call, list *core.ListWithTenant) string {
 	return proofReceipt
 }
 
-// requestOrigin is where the request came from, for the ledger.
+// requestOrigin returns the origin of the request for the ledger.
 func requestOrigin(c *web.Call, source string) core.Origin {
 	o := core.Origin{Source: source, UserAgent: c.Request.UserAgent()}
 	if c.Remote.IsValid() {
@@ -184,8 +184,8 @@ func (a newsletter) unsubscribe(c *web.Call, in tokenBody) (core.Subscription, e
 	return a.leave(c, in.Token)
 }
 
-// leave ends the subscription that a token names. What it names may be gone, or never have been there: the answer is
-// the same. The answer to a token that anyone may ask for says no more than went into it.
+// leave ends the subscription that a token names. If the subscription was deleted or never existed, the response is the
+// same. Anyone can request a token for an address, so the response to such a token reveals nothing beyond its contents.
 func (a newsletter) leave(c *web.Call, token string) (core.Subscription, error) {
 	t, err := a.openUnsubscribe(c, token)
 	if err != nil {
@@ -195,7 +195,7 @@ func (a newsletter) leave(c *web.Call, token string) (core.Subscription, error) 
 	return sub, err
 }
 
-// openUnsubscribe reads a token that still works.
+// openUnsubscribe reads a token that is still valid.
 func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.UnsubscribeToken, error) {
 	t, err := a.sealer.OpenUnsubscribe(token)
 	if err == nil && t.Expired(c.Now) {
@@ -204,8 +204,8 @@ func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.Unsubscribe
 	return t, err
 }
 
-// leaveBy is leave with the token open. leftAt is when a subscription ended that its token proves to be the reader's
-// own; else 0.
+// leaveBy is like leave for an opened token. If the token proves that the subscription belongs to the reader, leftAt is
+// the time at which it ended. Otherwise leftAt is 0.
 func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription,
 	leftAt core.Instant, err error,
 ) {
@@ -234,8 +234,8 @@ func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why st
 	return sub, leftAt, nil
 }
 
-// oneClick serves RFC 8058 next to an endpoint with a body: a token in the query is all that counts, neither body nor
-// media type are looked at.
+// oneClick adds RFC 8058 to an endpoint with a body. If the query contains a token, the body and its media type are
+// ignored.
 func oneClick[Out any](e web.Endpoint, fn func(*web.Call, string) (Out, error)) web.Endpoint {
 	inQuery := func(c *web.Call) bool { return c.Request.URL.Query().Has("token") }
 	return e.Or(inQuery, web.Get(func(c *web.Call) (Out, error) { return fn(c, c.Request.URL.Query().Get("token")) }))
@@ -296,10 +296,10 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 	return out, err
 }
 
-// maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a
-// scope who may do the action for the list's tenant. For those of other tenants the list is as good as unknown, for
-// everybody else the address as good as not subscribed. To a client's token the lists of other tenants than its own are
-// unknown.
+// maySee lets in two kinds of callers. The first is the owner of a verified address with a token that has the scope
+// email. The second is a caller with the given scope who may perform the action for the list's tenant. For callers of
+// other tenants the list looks unknown, and for everyone else the address looks not subscribed. To a client's token,
+// lists of other tenants look unknown.
 func maySee(c *web.Call, list *core.ListWithTenant, email core.Email, scope string,
 	action core.Action,
 ) error {
@@ -362,7 +362,7 @@ type listQueryOf struct {
 	ListID string `query:"list_id" is:"required"`
 }
 
-// subscriptions lists every subscription of a list, whatever its status.
+// subscriptions returns every subscription of a list, whatever its status.
 func (a newsletter) subscriptions(c *web.Call, in listQueryOf, page core.Page) ([]core.Subscription, error) {
 	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
@@ -381,10 +381,10 @@ type syncStarted struct {
 
 // fullSyncInput is the body of POST /api/admin/newsletter-lists/:id/full-sync.
 type fullSyncInput struct {
-	TakeOver bool `json:"take_over"` // also a list that another webhook client has fed
+	TakeOver bool `json:"take_over"` // also for a list that another webhook client has filled
 }
 
-// fullSync asks for a list to be copied to the send service as a whole.
+// fullSync starts a copy of the whole list to the send service.
 func (a newsletter) fullSync(c *web.Call, in fullSyncInput) (out syncStarted, err error) {
 	if in.TakeOver {
 		if err = a.store.TakeOver(c, c.ID(), web.Actor(c), c.Now); err != nil && core.KindOf(err) != core.NotFound {
@@ -395,7 +395,7 @@ func (a newsletter) fullSync(c *web.Call, in fullSyncInput) (out syncStarted, er
 	return out, err
 }
 
-// siteOf is the host of an https origin with the default port; empty for any other.
+// siteOf returns the host of an https origin with the default port, or an empty string for any other origin.
 func siteOf(origin string) string {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "https" || u.Port() != "" || u.Path != "" || u.User != nil {
@@ -404,8 +404,8 @@ func siteOf(origin string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// hideFromOrigin withdraws the permission to read the answer from a site that is not the list's tenant's: the
-// preflight can only ask whether it is any tenant's.
+// hideFromOrigin removes the permission to read the response if the site doesn't belong to the list's tenant. The
+// preflight can only check whether the site belongs to any tenant.
 func hideFromOrigin(c *web.Call, list *core.ListWithTenant) {
 	if origin := c.Request.Header.Get("Origin"); origin != "" && !slices.Contains(list.Tenant.Domains, siteOf(origin)) {
 		c.Header().Del("Access-Control-Allow-Origin")
@@ -423,7 +423,7 @@ func (a newsletter) hideFromOriginOf(c *web.Call, listID string) {
 	}
 }
 
-// tenantOrigin reports whether an origin is the https site of some tenant.
+// tenantOrigin reports whether an origin is the https site of a tenant.
 func (a newsletter) tenantOrigin(r *http.Request, origin string) bool {
 	host := siteOf(origin)
 	if host == "" {

@@ -12,22 +12,23 @@ import (
 	"newsletterd/store/people"
 )
 
-// newsletterPages are what mails to subscribers lead to. A GET never changes anything there, for scanners follow links:
-// it shows one button, and its form acts. They need no script and no cookie; the token is all the proof there is.
+// newsletterPages serves the pages that emails to subscribers link to. A GET never changes anything, because link
+// scanners follow links. It shows one button, and only the button's form changes something. The pages need no script
+// and no cookie. The token is the only proof of identity.
 type newsletterPages struct{ newsletter }
 
 // press is the Data of a page with one button (handlers/page/pages/press.html).
 type press struct {
 	Text, Action, Token, Button string
-	Reasons                     []page.Reason // that may be given
-	Named                       bool          // the reader may withdraw the agreement to be named instead
+	Reasons                     []page.Reason // to choose from
+	Named                       bool          // the subscriber can withdraw consent to tracking by name instead
 }
 
 type linkForm struct {
 	Token string `form:"token" is:"required"`
 }
 
-// newsletterPageRoutes are the pages that the mails of subscriptions lead to, and the forms of lists.
+// newsletterPageRoutes adds the pages that subscription emails link to, and the signup forms of lists.
 func (r *Room) newsletterPageRoutes(t *web.Table) {
 	mailed := newsletterPages{r.newsletter()}
 	t.Add("GET", "/confirm", web.Public(), web.Page,
@@ -68,7 +69,7 @@ func (r *Room) newsletterPageRoutes(t *web.Table) {
 		Named("showUnsubscribePage")
 }
 
-// applyListID applies the style of the list of a token. The list may be gone: then the pages name none.
+// applyListID applies the style of a token's list. If the list was deleted, the pages don't name a list.
 func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Email) *core.ListWithTenant {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
@@ -82,7 +83,7 @@ func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Emai
 	return list
 }
 
-// asked opens a confirm token.
+// asked opens a confirmation token.
 func (p newsletterPages) asked(c *web.Call, token string) (*core.ListWithTenant, error) {
 	list, email, err := p.store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
@@ -150,7 +151,8 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 	return page.Render(c, 0, "message", v)
 }
 
-// leftSince says that who a confirm link is for has left by now; the page leads to the form.
+// leftSince returns the error for a confirmation link whose subscriber has unsubscribed since. The page links to the
+// form.
 func leftSince(c *web.Call) error {
 	said := *core.ErrInvalidToken
 	said.Message = page.StyleOf(c).Expand(page.WordsOf(c).LinkLeft)
@@ -163,7 +165,7 @@ type leaveForm struct {
 	Words  string `form:"words"`
 }
 
-// why is the reason for the ledger.
+// why returns the reason for the ledger.
 func (f *leaveForm) why() string {
 	switch {
 	case f.Words == "":
@@ -220,8 +222,8 @@ func (p newsletterPages) unsubscribe(c *web.Call, in leaveForm) (web.HTML, error
 	return p.left(c, t, leftAt, "")
 }
 
-// left is the Data of the page after an unsubscribing (handlers/page/pages/left.html). Undo is the token that takes it
-// back, or several separated by blanks; empty where the reader's mail holds it.
+// left is the Data of the page after unsubscribing (handlers/page/pages/left.html). Undo contains the undo token, or
+// several separated by blanks. It is empty if the subscriber's email has the token.
 type left struct {
 	Lines      []string
 	Undo, Back string
@@ -245,7 +247,7 @@ func (p newsletterPages) left(c *web.Call, t auth.UnsubscribeToken, leftAt core.
 	return page.Render(c, 0, "left", page.View{Title: w.LeftTitle, Data: said})
 }
 
-// undoToken takes back what t has done at leftAt; empty where that can't be.
+// undoToken returns the token that undoes the unsubscribing with t at leftAt, or an empty string if it can't be undone.
 func (p newsletterPages) undoToken(c *web.Call, t auth.UnsubscribeToken, leftAt core.Instant) (string, error) {
 	t.Kind, t.IssuedAt = auth.UnsubscribeUndo, leftAt
 	if _, err := p.store.CanUndo(c, undoing(t, core.Origin{}), c.Now); err != nil || t.Expired(c.Now) {
@@ -254,7 +256,7 @@ func (p newsletterPages) undoToken(c *web.Call, t auth.UnsubscribeToken, leftAt 
 	return p.sealer.SealUnsubscribe(t)
 }
 
-// openUndo reads an undo token, and what it is to take back.
+// openUndo reads an undo token and the change that it undoes.
 func (p newsletterPages) openUndo(c *web.Call, token string) (u people.UndoRequest, err error) {
 	t, err := p.sealer.OpenUndo(token)
 	if err != nil {
@@ -270,7 +272,7 @@ func (p newsletterPages) openUndo(c *web.Call, token string) (u people.UndoReque
 	return undoing(t, requestOrigin(c, "page")), err
 }
 
-// isRefusal reports whether the link is to blame for an error, and not the daemon.
+// isRefusal reports whether an error is due to the link and not to the server.
 func isRefusal(err error) bool {
 	kind := core.KindOf(err)
 	return kind != core.Unavailable && kind != core.Internal
@@ -294,7 +296,7 @@ func (p newsletterPages) askUndo(c *web.Call, in tokenQuery) (web.HTML, error) {
 	}})
 }
 
-// undo takes one unsubscribing back, or several, as leftAll offers them: those that can't be are left as they are.
+// undo undoes one unsubscribing, or several of the kind that leftAll offers. It skips those that can't be undone.
 func (p newsletterPages) undo(c *web.Call, in linkForm) (web.HTML, error) {
 	if err := c.CrossSite(); err != nil {
 		return web.HTML{}, err
@@ -310,7 +312,7 @@ func (p newsletterPages) undo(c *web.Call, in linkForm) (web.HTML, error) {
 			lists = append(lists, page.StyleOf(c).List)
 			continue
 		}
-		if failed = err; !isRefusal(err) { // the form sent again does the rest
+		if failed = err; !isRefusal(err) { // sending the form again undoes the rest
 			return web.HTML{}, err
 		}
 	}

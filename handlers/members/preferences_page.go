@@ -13,15 +13,15 @@ import (
 	"newsletterd/store/members"
 )
 
-// holder is a reader at the page of preferences. The token of any newsletter opens the subscription that it belongs
-// to. What else a tenant holds, and to take it away or erase it, needs the link that the mailbox alone gets: mails
-// are passed on.
+// holder is a subscriber on the preference page. A token from any newsletter opens the subscription that it belongs to.
+// Seeing the tenant's other data, exporting it or erasing it requires the link that only the mailbox gets, because
+// emails are forwarded.
 type holder struct {
 	auth.UnsubscribeToken
 	token   string
-	list    *core.ListWithTenant // that is shown
-	manages bool                 // by such a link
-	sent    bool                 // it has just been sent
+	list    *core.ListWithTenant // shown list
+	manages bool                 // opened with such a link
+	sent    bool                 // the link was just sent
 }
 
 // manageData is the Data of handlers/page/pages/preferences.html.
@@ -30,15 +30,15 @@ type manageData struct {
 	Fields      []page.FormField
 	Held        []heldRow
 	Manages     bool
-	Sent        bool // the link to the rest is on its way
-	Leave       bool // there is something to leave
-	Others      bool // more than one list may be left
+	Sent        bool // the link with full access was sent
+	Leave       bool // there is a subscription to end
+	Others      bool // there is more than one of them
 	Subscribe   string
-	Named       bool              // the reader agrees to be named in openings and clicks
-	Tracking    *page.TrackingBox // by which the reader may agree
+	Named       bool              // the subscriber agrees to tracking by name
+	Tracking    *page.TrackingBox // checkbox for agreeing
 }
 
-// heldRow is a list of the tenant that the address is, or was, on.
+// heldRow is a list of the tenant that the address is or was on.
 type heldRow struct {
 	ListID, Name, Status string
 	Active, Here, Fields bool
@@ -60,13 +60,13 @@ func (p newsletterPages) askPreferences(c *web.Call, in preferencesQuery) (web.H
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
-	if p.options.MemberURL != "" { // which can't read our token
+	if p.options.MemberURL != "" { // the member service can't read this token
 		return web.HTML{To: p.options.MemberURL + page.PreferencesPath(h.list.ID)}, nil
 	}
 	return p.showPreferences(c, h, page.View{}, 0, nil, "")
 }
 
-// holder opens a token of the page. listID, where it is given, is another list of the same tenant.
+// holder opens a token of the page. A non-empty listID selects another list of the same tenant.
 func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, err error) {
 	h.token = token
 	if h.UnsubscribeToken, err = p.sealer.OpenManage(token); err == nil {
@@ -78,7 +78,7 @@ func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, er
 		page.StyleOf(c).Link, page.StyleOf(c).LinkText = page.PreferencesPath(h.list.ID), page.WordsOf(c).LinkNew
 	}
 	switch {
-	case h.Kind == auth.UnsubscribeRequested: // anyone may ask for one
+	case h.Kind == auth.UnsubscribeRequested: // anyone can request one
 		return h, core.ErrInvalidToken
 	case h.Expired(c.Now):
 		return h, core.ErrTokenExpired
@@ -97,7 +97,8 @@ func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, er
 	return h, nil
 }
 
-// showPreferences shows the page. filled is what a form that was refused had in it, wrong the field at fault.
+// showPreferences shows the page. filled holds the submitted values of a refused form, and wrong is the field with the
+// error.
 func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, status int, filled map[string]string,
 	wrong string,
 ) (web.HTML, error) {
@@ -146,7 +147,8 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, sta
 	data.Leave, data.Others = here.Active, stays > 1
 	if v.Title = w.AskTitle; !h.manages {
 		v.Title = w.ManageTitle
-		// Whether this reader has more is not for all who have the mail: what counts is whether the tenant has.
+		// Other people who have the email must not learn whether this subscriber has more lists. Only whether the
+		// tenant has more lists counts.
 		lists, err := p.store.Lists(c, []string{h.list.TenantID}, false, core.Page{Limit: 2})
 		if err != nil {
 			return web.HTML{}, err
@@ -157,7 +159,7 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, sta
 	return page.Render(c, status, "preferences", v)
 }
 
-// fieldsOfList are the fields of a list, with what a subscriber has said.
+// fieldsOfList returns the fields of a list with the subscriber's values.
 func fieldsOfList(list *core.ListWithTenant, preferences core.Preferences, filled map[string]string,
 	wrong string,
 ) (fields []page.FormField) {
@@ -165,7 +167,7 @@ func fieldsOfList(list *core.ListWithTenant, preferences core.Preferences, fille
 	for _, f := range list.Fields.Open().Holding(preferences) {
 		ff := page.FormField{Field: f, Wrong: f.Name == wrong}
 		if raw, ok := said[f.Name]; ok {
-			_ = json.Unmarshal(raw, &ff.Value) // what is no text stands as nothing
+			_ = json.Unmarshal(raw, &ff.Value) // a value that is not text counts as empty
 			_ = json.Unmarshal(raw, &ff.Checked)
 		}
 		if filled != nil {
@@ -176,7 +178,7 @@ func fieldsOfList(list *core.ListWithTenant, preferences core.Preferences, fille
 	return fields
 }
 
-// What the page's buttons do.
+// The actions of the page's buttons.
 const (
 	actSave     = "save"
 	actLeave    = "leave"
@@ -201,7 +203,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 	case actSave:
 		return p.savePreferences(c, h, form)
 	case actLeave:
-		h.Kind = auth.UnsubscribeMailed // as good a proof
+		h.Kind = auth.UnsubscribeMailed // an equally good proof
 		_, leftAt, err := p.leaveBy(c, h.UnsubscribeToken, "preferences", "")
 		if err != nil {
 			return web.HTML{}, page.LinkError(c, err)
@@ -227,10 +229,11 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 	return web.HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, track, untrack, link.")
 }
 
-// undoTokens is how much of them a form carries, in bytes: those of 24 lists at least, and of some 75 as a rule.
+// undoTokens is the maximum size of the undo tokens in a form, in bytes. It is enough for at least 24 lists, and
+// usually for about 75.
 const undoTokens = 12 * web.KiB
 
-// leftAll offers to take all of it back at once: the form carries a token for each list.
+// leftAll offers to undo everything together: the form contains a token for each list.
 func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription) (web.HTML, error) {
 	w := page.WordsOf(c)
 	said := left{Lines: []string{page.StyleOf(c).Expand(w.LeftAll)}, Back: backTo(h)}
@@ -274,10 +277,10 @@ func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]
 	return p.showPreferences(c, h, page.View{Notice: page.WordsOf(c).Saved}, 0, nil, "")
 }
 
-// fieldPrefix keeps the fields of a list apart from the page's own, whatever they are called.
+// fieldPrefix distinguishes the fields of a list from those of the page, whatever their names are.
 const fieldPrefix = "p."
 
-// askLink is the page for a reader without a link.
+// askLink shows the page for a visitor without a link.
 func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web.HTML, error) {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
@@ -291,7 +294,7 @@ func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web
 	return page.Render(c, status, "asklink", page.View{Title: w.AskTitle, Fault: fault, Notice: notice, Data: list.ID})
 }
 
-// sendLink answers the same whether or not the address is known.
+// sendLink responds the same way whether or not the address is known.
 func (p newsletterPages) sendLink(c *web.Call, listID, address string) (web.HTML, error) {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
@@ -310,7 +313,7 @@ func (p newsletterPages) sendLink(c *web.Call, listID, address string) (web.HTML
 	return p.askLink(c, listID, "", page.StyleOf(c).Expand(page.WordsOf(c).LinkSent))
 }
 
-// manager opens a token that may take away and erase.
+// manager opens a token that permits export and erasure.
 func (p newsletterPages) manager(c *web.Call, token string) (holder, core.Person, error) {
 	if err := c.CrossSite(); err != nil {
 		return holder{}, core.Person{}, err
@@ -325,7 +328,7 @@ func (p newsletterPages) manager(c *web.Call, token string) (holder, core.Person
 	return h, core.Person{Email: h.Email, TenantID: h.list.TenantID}, nil
 }
 
-// export answers what the tenant holds about the reader, as a file.
+// export returns the tenant's data about the subscriber as a file.
 func (p newsletterPages) export(c *web.Call, in linkForm) (out web.Text, err error) {
 	_, person, err := p.manager(c, in.Token)
 	if err != nil {
@@ -341,7 +344,8 @@ func (p newsletterPages) export(c *web.Call, in linkForm) (out web.Text, err err
 	return web.Text{Type: "application/json", Body: append(b, '\n')}, err
 }
 
-// withoutKeepers takes out where those were who keep the list: that is not for those who read of a person.
+// withoutKeepers removes the locations of the people who manage the list. They are not for
+// people who read a subscriber's data.
 func withoutKeepers(data *core.PersonData) {
 	for _, s := range data.Subscriptions {
 		for i := range s.Consents {
@@ -357,7 +361,7 @@ type eraseForm struct {
 	Sure  string `form:"sure"`
 }
 
-// erase removes what the tenant holds about the reader.
+// erase deletes the tenant's data about the subscriber.
 func (p newsletterPages) erase(c *web.Call, in eraseForm) (web.HTML, error) {
 	h, person, err := p.manager(c, in.Token)
 	if err != nil {

@@ -12,11 +12,10 @@ import (
 	"newsletterd/store/members"
 )
 
-// honeypot is a field that people don't see. A program that fills it in gets the answer that people get, and nothing
-// is stored.
+// honeypot is a field that people don't see. A bot that fills it in gets the usual response, but nothing is stored.
 const honeypot = "_website"
 
-// maxFreeFields is how many undeclared fields of a form may become preferences.
+// maxFreeFields is the maximum number of undeclared fields in a form that can become preferences.
 const maxFreeFields = 20
 
 // subscribeData is the Data of handlers/page/pages/subscribe.html.
@@ -28,7 +27,7 @@ type subscribeData struct {
 	Tracking              *page.TrackingBox
 }
 
-// subscribeList finds the list of the page, and applies its style.
+// subscribeList finds the list of the page and applies its style.
 func (p newsletterPages) subscribeList(c *web.Call, id string) (*core.ListWithTenant, error) {
 	list, err := p.store.ListWithTenant(c, id)
 	if err != nil {
@@ -52,7 +51,7 @@ func (p newsletterPages) askSubscribe(c *web.Call, id string) (web.HTML, error) 
 	return p.showSubscribe(c, list, nil, "")
 }
 
-// showSubscribe shows the form, with what was filled in and what is wrong with it.
+// showSubscribe shows the form with the submitted values and their errors.
 func (p newsletterPages) showSubscribe(c *web.Call, list *core.ListWithTenant, filled map[string]string,
 	wrong string,
 ) (web.HTML, error) {
@@ -77,8 +76,8 @@ func (p newsletterPages) showSubscribe(c *web.Call, list *core.ListWithTenant, f
 	return page.Render(c, status, "subscribe", v, page.RedirectSource(list.SubscribeRedirectURL)...)
 }
 
-// subscribe takes the form, also from a page of another site: it reads no cookie, and an address proves itself by its
-// mail. The answer is the same whether or not the address is subscribed.
+// subscribe processes the form, which pages of other sites can also send. It reads no cookie, because the confirmation
+// email proves the address. The response is the same whether or not the address is subscribed.
 func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTML, error) {
 	list, err := p.subscribeList(c, c.ID())
 	if err != nil {
@@ -129,7 +128,7 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 	}, page.Brand{})
 }
 
-// formFault says what is wrong with a field of a form, in the reader's language, and which it is.
+// formFault returns the message for an error in a form, in the language of the subscriber, and the name of the field.
 func formFault(c *web.Call, err error) (name string, ok bool) {
 	fault, ok := errors.AsType[*core.FormFault](err)
 	if !ok {
@@ -144,8 +143,8 @@ func formFault(c *web.Call, err error) (name string, ok bool) {
 	return fault.Name, true
 }
 
-// addFree adds the fields of a form that its list doesn't know: a tenant's own form may have more than it has
-// declared. What can't be a preference is left out; of too many the first by name are taken.
+// addFree adds the fields of a form that its list doesn't have, because a tenant's own form can contain more. It leaves
+// out values that can't be a preference. If there are too many, it takes the first by name.
 func addFree(values map[string]any, known core.Fields, form map[string]string) {
 	n := 0
 	for _, name := range slices.Sorted(maps.Keys(form)) {

@@ -24,7 +24,7 @@ type subscribers struct {
 	rules *segments.Room
 }
 
-// subscriberFilter says which subscribers are listed.
+// subscriberFilter filters the list of subscribers.
 type subscriberFilter struct {
 	TenantID    string     `query:"tenant_id"`
 	ListID      string     `query:"list_id,uuid"`
@@ -37,7 +37,7 @@ type subscriberFilter struct {
 	Sort        string     `query:"sort" enum:"email|-email|created_at|-created_at|status_at|-status_at"`
 }
 
-// subscriberRoutes are the subscribers of lists, for those who keep the lists.
+// subscriberRoutes adds the routes for the subscribers of lists, for the people who manage the lists.
 func (r *Room) subscriberRoutes(t *web.Table) {
 	s := subscribers{r.Store, r.Rules}
 	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
@@ -101,7 +101,7 @@ func (r *Room) subscriberRoutes(t *web.Table) {
 		Named("listMailsToSubscriber")
 }
 
-// CheckInput refuses a field without a value and the other way around.
+// CheckInput returns an error for a field without a value or a value without a field.
 func (f *subscriberFilter) CheckInput() error {
 	switch {
 	case f.Field == "" && f.Value != "":
@@ -117,25 +117,25 @@ func (f *subscriberFilter) CheckInput() error {
 	return nil
 }
 
-// searches reports whether the filter asks about the data of people, which masked addresses don't give away.
+// searches reports whether the filter searches personal data, which masked addresses don't reveal.
 func (f *subscriberFilter) searches() bool {
 	return f.Email != "" || f.EmailPrefix != "" || f.Search != "" || f.Field != "" || strings.HasSuffix(f.Sort, "email")
 }
 
-// subscriber is a subscription as those who manage lists see it.
+// subscriber is a subscription in the form for people who manage lists.
 type subscriber struct {
-	ID       string     `json:"id"` // another one for callers who may not read addresses
+	ID       string     `json:"id"` // a different one for callers who may not read addresses
 	TenantID string     `json:"tenant_id"`
 	ListID   string     `json:"list_id"`
 	Email    core.Email `json:"email"` // masked for callers who may not read addresses
 	Status   string     `json:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
-	// left out for callers who may not read addresses
+	// absent for callers who may not read addresses
 	Preferences core.Preferences `json:"preferences,omitempty"`
 	CreatedAt   core.Instant     `json:"created_at"`
 	StatusAt    core.Instant     `json:"status_at"`
 }
 
-// shown returns a subscription as the caller may see it.
+// shown returns a subscription in the form that the caller may see.
 func (a subscribers) shown(c *web.Call, l *people.ListedSubscription) subscriber {
 	s := subscriber{
 		l.ID, l.TenantID, l.ListID, l.Email, l.Shown(), l.Preferences.OrEmpty(), l.CreatedAt,
@@ -167,7 +167,8 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 	}
 	found, next, err := a.store.MatchingSubscriptions(c, f, page)
 	rows := a.allShown(c, found)
-	// By list and id, as they were read, unless ids are masked: then their order would tell of the true ones.
+	// The rows are in the order of list and id, in which they were read. If ids are masked, that order would reveal the
+	// true ids.
 	if in.Sort == "" {
 		slices.SortStableFunc(rows, func(a, b subscriber) int {
 			return cmp.Or(strings.Compare(a.ListID, b.ListID), strings.Compare(a.ID, b.ID))
@@ -176,7 +177,7 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 	return rows, next, err
 }
 
-// filter returns the filter of a query, for the tenants for which the caller may do an action.
+// filter returns the filter of a query, for the tenants for which the caller may perform an action.
 func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Action) (f people.SubscriptionFilter,
 	err error,
 ) {
@@ -211,11 +212,11 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 	return f, nil
 }
 
-// subscriptionKey is what the subscription of the path is kept by.
+// subscriptionKey is the key under which the subscription of the path is kept.
 type subscriptionKey struct{}
 
-// find looks whether there is the subscription of the path, and whether the caller may do on it what the route is for.
-// Callers who may not read addresses know it by its masked id alone: the other one tells them whose it is.
+// find returns an error unless the subscription of the path exists and the caller may perform the route's action on it.
+// Callers who may not read addresses know it only by its masked id, because the other id would reveal whose it is.
 func (a subscribers) find(c *web.Call) error {
 	tenants, all := c.Caller.TenantsWith(core.ActionPeopleRead)
 	l, err := a.store.ListedSubscription(c, c.ID(), tenants, all)
@@ -227,18 +228,18 @@ func (a subscribers) find(c *web.Call) error {
 	return web.OwnRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrSubscriptionNotFound)
 }
 
-// found returns what find has read.
+// found returns the subscription that find has read.
 func (a subscribers) found(c *web.Call) *people.ListedSubscription {
 	return c.Value(subscriptionKey{}).(*people.ListedSubscription)
 }
 
-// subscriberRecord is a subscriber with all that those who manage lists ask about.
+// subscriberRecord is a subscriber with all details for people who manage lists.
 type subscriberRecord struct {
 	subscriber
 	ListName string         `json:"list_name"`
 	Means    string         `json:"means"`    // how the status was proved
-	Consents []core.Consent `json:"consents"` // the record of consents, oldest first
-	Blocks   []block        `json:"blocks"`   // what stands against mailing the address
+	Consents []core.Consent `json:"consents"` // the consent history, oldest first
+	Blocks   []block        `json:"blocks"`   // blocks of the address
 	Tags     []string       `json:"tags" about:"Names of the person's tags; empty without people.read"`
 }
 
@@ -291,7 +292,8 @@ type newSubscriber struct {
 	Preferences core.Preferences `json:"preferences"`
 }
 
-// CheckInput refuses a source that the record of consents would cut, and preferences that are no object, or too large.
+// CheckInput returns an error for a source that the consent history would cut, and for preferences that are not an
+// object or too large.
 func (in *newSubscriber) CheckInput() error {
 	if err := web.CheckText("source", in.Source); err != nil {
 		return err
@@ -319,7 +321,7 @@ type subscriberChange struct {
 	Preferences *core.Preferences `json:"preferences"`
 }
 
-// CheckInput refuses preferences that are no object, or too large.
+// CheckInput returns an error for preferences that are not an object or too large.
 func (in *subscriberChange) CheckInput() error {
 	if in.Preferences == nil {
 		return nil
@@ -345,20 +347,21 @@ func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 		ListID: l.ListID, SubscriptionID: l.ID, Email: l.Email, Proof: core.ProofAdmin, Actor: web.Actor(c),
 		Origin: core.Origin{Source: web.Actor(c), Remote: web.RemoteOf(c), UserAgent: c.UserAgent()},
 	}, c.Now)
-	if l.Mirrored && core.KindOf(err) == core.NotFound { // another member service has the subscription
+	if l.Mirrored && core.KindOf(err) == core.NotFound { // the subscription is in another member service
 		*l, err = a.store.ListedSubscription(c, l.ID, []string{l.TenantID}, false)
 		return a.shown(c, l), err
 	}
 	return a.shown(c, &people.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
 }
 
-// everywhere is the body of POST /api/admin/subscribers/unsubscribe: an address, and the tenant whose lists it leaves.
+// everywhere is the body of POST /api/admin/subscribers/unsubscribe: an address, and the tenant whose lists to
+// unsubscribe it from.
 type everywhere struct {
 	Email    core.Email `json:"email" is:"required"`
 	TenantID string     `json:"tenant_id"`
 }
 
-// unsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those.
+// unsubscribeAll ends every subscription of an address on the lists of a tenant, and returns these subscriptions.
 func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
@@ -379,14 +382,14 @@ func (a subscribers) erase(c *web.Call, _ string) (web.None, error) {
 	return web.None{}, err
 }
 
-// history lists what the tenant has sent to the address, the newest first.
+// history lists the tenant's emails to the address, newest first.
 func (a subscribers) history(c *web.Call, _ struct{}, page core.Page) ([]core.Mailed, error) {
 	l := a.found(c)
 	rows, err := a.store.History(c, l.Email, []string{l.TenantID}, false, page)
 	return web.RowsOf(rows, (*core.HistoryEntry).Mailed), err
 }
 
-// exportPerson writes what the tenant holds about the address of the path.
+// exportPerson writes the tenant's data about the address of the path.
 func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 	l := a.found(c)
 	data, err := a.store.ExportPerson(c, core.Person{Email: l.Email, TenantID: l.TenantID})
@@ -403,7 +406,7 @@ func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 	e := json.NewEncoder(c.Stream())
 	e.SetIndent("", "  ")
 	if err := e.Encode(data); err != nil {
-		c.Cut(err) // the head is out: only a cut connection shows it
+		c.Cut(err) // the header is sent: only cutting the connection shows the error
 	}
 	return nil
 }
@@ -439,7 +442,7 @@ func (in *changedTags) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[changedTags](), unknown)
 }
 
-// taggedSubscriber is the answer to subscriberTags and changedTags.
+// taggedSubscriber is the response to subscriberTags and changedTags.
 type taggedSubscriber struct {
 	Tags []string `json:"tags"` // names
 }

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// exported says which subscriptions are exported.
+// exported holds the list or tenant of an export, and its format.
 type exported struct {
 	ListID   string `query:"list_id,uuid"`
 	TenantID string `query:"tenant_id"`
@@ -22,7 +22,7 @@ type exported struct {
 	Columns string `query:"columns" enum:"preferences|fields"`
 }
 
-// CheckInput refuses an export of no list and no tenant.
+// CheckInput returns an error if the export names neither a list nor a tenant.
 func (in *exported) CheckInput() error {
 	if in.ListID == "" && in.TenantID == "" {
 		return core.Invalidf("list_id", "list_id is missing. Set it, or tenant_id for all lists of the tenant.")
@@ -49,7 +49,7 @@ func (a subscribers) exportedLists(c *web.Call, in *exported) (lists []core.List
 	}
 }
 
-// exportWriter returns what writes an export of lists.
+// exportWriter returns a function that writes an export of lists.
 func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) (write func(*people.ListedSubscription,
 ) error, end func() error, err error,
 ) {
@@ -66,7 +66,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) 
 			}
 		}
 	}
-	known, _, _, err := a.store.FieldCoverage(c, ids) // what imports and programs have brought
+	known, _, _, err := a.store.FieldCoverage(c, ids) // including fields from imports and API clients
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +79,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) 
 	return func(l *people.ListedSubscription) error { return w.WriteOn(names[l.ListID], &l.Subscription) }, w.Close, nil
 }
 
-// exportName is what the file of an export is called: after its list, or its tenant, and the day.
+// exportName returns the file name of an export: the list or tenant, and the date.
 func (a subscribers) exportName(c *web.Call, in *exported, lists []core.List) (string, error) {
 	name := ""
 	if in.ListID != "" {
@@ -94,7 +94,7 @@ func (a subscribers) exportName(c *web.Call, in *exported, lists []core.List) (s
 	return name + " " + c.Now.Time().Format(time.DateOnly) + ".csv", nil
 }
 
-// export writes the subscriptions of a list, or of all lists of a tenant, as CSV, however many there are.
+// export writes the subscriptions of a list, or of all lists of a tenant, as CSV. Their number is not limited.
 func (a subscribers) export(c *web.Call, in exported) error {
 	f, err := a.filter(c, &subscriberFilter{TenantID: in.TenantID, ListID: in.ListID, Status: in.Status},
 		core.ActionPeopleExport)
@@ -139,7 +139,7 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page
 		for i := range rows {
 			rows[i].Status = rows[i].Shown()
 			if err := write(&rows[i]); err != nil {
-				c.Cut(err) // the head is out: only a cut connection shows it
+				c.Cut(err) // the header is sent: only cutting the connection shows the error
 			}
 		}
 		if next == "" {
@@ -156,7 +156,8 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page
 	return nil
 }
 
-// subscriberSearchRequest says which subscribers who match a rule are listed. Each is judged on their list.
+// subscriberSearchRequest is the body of a search for subscribers who match a rule. The rule is evaluated on their
+// list.
 type subscriberSearchRequest struct {
 	TenantID    string        `json:"tenant_id" is:"uuid"`
 	ListID      string        `json:"list_id" is:"uuid"`
@@ -169,12 +170,13 @@ type subscriberSearchRequest struct {
 	Value       string        `json:"value"`
 }
 
-// JudgeKeys refuses unknown keys. A rule that is left out by mistake would list other people than the caller means.
+// JudgeKeys refuses unknown keys. Without a rule that was left out by mistake, the list would contain other people than
+// the caller expects.
 func (in *subscriberSearchRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[subscriberSearchRequest](), unknown)
 }
 
-// CheckInput checks what needs no database.
+// CheckInput makes the checks that need no database.
 func (in *subscriberSearchRequest) CheckInput() error {
 	if err := segments.CheckOne(in.Rule, in.SegmentID); err != nil {
 		return err
@@ -189,7 +191,7 @@ func (in *subscriberSearchRequest) filter() *subscriberFilter {
 	}
 }
 
-// subscriberExportRequest says which subscribers who match a rule are exported.
+// subscriberExportRequest is the body of an export of subscribers who match a rule.
 type subscriberExportRequest struct {
 	subscriberSearchRequest
 	Columns string `json:"columns" enum:"preferences|fields" about:"preferences (default): one column with JSON; fields: one column for each field"`
@@ -200,7 +202,7 @@ func (in *subscriberExportRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[subscriberExportRequest](), unknown)
 }
 
-// ruledRoutes adds the routes whose filter is in the body, because addresses of requests land in logs.
+// ruledRoutes adds the routes whose filter is in the body, because URLs appear in logs.
 func (a subscribers) ruledRoutes(t *web.Table, all string) {
 	said := append([]web.Refusal{
 		web.TenantNamed, web.Refused("field", "Missing although value is set, or contains quotes or backslashes"),

@@ -13,7 +13,7 @@ import (
 // suppressions serves /api/admin/suppressions.
 type suppressions struct{ store *store.Store }
 
-// block is one thing that stands against mailing an address.
+// block is an entry that blocks an address.
 type block struct {
 	Kind       string       `json:"kind" enum:"disabled|bounced|complaint|suppressed|left"`
 	TenantID   string       `json:"tenant_id,omitempty"` // empty: at all tenants
@@ -23,8 +23,8 @@ type block struct {
 	OccurredAt core.Instant `json:"occurred_at"`
 }
 
-// blockOf returns what stands against mailing an address as the caller may see it: who asked for what stands at all
-// tenants, and why, may be another tenant's word.
+// blockOf returns a block in the form that the caller may see. A block for all tenants can come from
+// another tenant, so only operators see its actor and reason.
 func blockOf(c *web.Call, s *core.Suppressed) block {
 	b := block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt}
 	if s.TenantID == core.TenantNone && !web.IsOperator(c) {
@@ -39,7 +39,8 @@ type suppression struct {
 	block
 }
 
-// suppressionRoutes adds the routes for addresses that no list of a tenant mails, and for why one got no email.
+// suppressionRoutes adds the routes for the suppression list of a tenant, and for the reasons why an address got no
+// email.
 func (r *Room) suppressionRoutes(t *web.Table) {
 	p := suppressions{r.Store}
 	const off = "/api/admin/suppressions"
@@ -73,7 +74,7 @@ func suppressionRows(c *web.Call, found []core.Suppressed) []suppression {
 	return rows
 }
 
-// suppressionFilter says which suppressions are listed.
+// suppressionFilter filters the suppression list.
 type suppressionFilter struct {
 	TenantID string     `query:"tenant_id"`
 	Kind     string     `query:"kind" enum:"disabled|bounced|complaint|suppressed"`
@@ -86,9 +87,9 @@ const (
 	partSuppressed = "s"
 )
 
-// list reads the addresses that no list of a tenant mails: those that are switched off, then those that the send side
-// has suppressed. Blocks of a single list's subscribers are a status of theirs. The place of a row is its part, its
-// tenant and its address.
+// list reads the addresses that no list of a tenant emails: first the blocked ones, then those that the send side has
+// suppressed. It leaves out blocks on a single list, which are a status of the subscriber. Rows are ordered by part,
+// tenant and address.
 func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (rows []suppression, next string,
 	err error,
 ) {
@@ -131,7 +132,7 @@ func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (r
 	return rows, next, nil
 }
 
-// suppressionInput names an address and the tenant that it concerns; no tenant: all, for operators.
+// suppressionInput names an address and a tenant; without a tenant it concerns all tenants, for operators.
 type suppressionInput struct {
 	Email    core.Email `json:"email" is:"required"`
 	TenantID string     `json:"tenant_id"`
@@ -143,14 +144,14 @@ type newSuppression struct {
 	Reason string `json:"reason" like:"line" max:"255"`
 }
 
-// CheckInput refuses a reason that the record would cut.
+// CheckInput returns an error for a reason that the record would cut.
 func (in *newSuppression) CheckInput() error { return web.CheckText("reason", in.Reason) }
 
-// suppressedAddress says what switching an address off has done.
+// suppressedAddress is the result of blocking an address.
 type suppressedAddress struct {
 	Email         core.Email `json:"email"`
 	Disabled      bool       `json:"disabled"`
-	Subscriptions int        `json:"subscriptions"` // that ended
+	Subscriptions int        `json:"subscriptions"` // number of ended ones
 }
 
 func (a suppressions) create(c *web.Call, in newSuppression) (s suppressedAddress, err error) {
@@ -171,7 +172,7 @@ type suppressionChange struct {
 	Reason string `json:"reason" is:"required" like:"line" max:"255"`
 }
 
-// CheckInput refuses a reason that the record would cut.
+// CheckInput returns an error for a reason that the record would cut.
 func (in *suppressionChange) CheckInput() error { return web.CheckText("reason", in.Reason) }
 
 func (a suppressions) update(c *web.Call, in suppressionChange) ([]suppression, error) {
@@ -192,22 +193,22 @@ func (a suppressions) lift(c *web.Call, in suppressionInput) ([]suppression, err
 	return suppressionRows(c, lifted), err
 }
 
-// whyQuery names the address that got no email.
+// whyQuery holds the address that got no email.
 type whyQuery struct {
 	Email    core.Email `query:"email,required"`
 	TenantID string     `query:"tenant_id"`
 }
 
-// whyAnswer tells why an address got no email.
+// whyAnswer holds the reasons why an address got no email.
 type whyAnswer struct {
 	Email         core.Email             `json:"email"`
 	Subscriptions []core.WhySubscription `json:"subscriptions"`
-	Blocks        []block                `json:"blocks"`    // what stands against mailing the address
+	Blocks        []block                `json:"blocks"`    // blocks of the address
 	Mails         []core.WhyMail         `json:"mails"`     // transactional emails, the newest first
 	Campaigns     []core.Mailed          `json:"campaigns"` // emails of campaigns, the newest first
 }
 
-// why shows all that tells why an address got no email.
+// why returns everything that explains why an address got no email.
 func (a suppressions) why(c *web.Call, in whyQuery) (out whyAnswer, err error) {
 	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {

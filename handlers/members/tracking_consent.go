@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/members"
 )
 
-// agreeing returns the preferences with the agreement that a form of ours came with. The value of its box is the
-// version of its text; of one that is not known, as a form of the tenant's own has it, the agreement alone is kept.
+// agreeing returns the preferences with the tracking consent from a form on this server. The value of its checkbox is
+// the version of the consent text. If the version is unknown, as in a tenant's own form, only the consent is stored.
 func (p newsletterPages) agreeing(c *web.Call, list *core.ListWithTenant, said string,
 	preferences core.Preferences,
 ) (core.Preferences, error) {
@@ -32,8 +32,8 @@ func (p newsletterPages) agreeing(c *web.Call, list *core.ListWithTenant, said s
 	return preferences.AgreeingToTracking(""), nil
 }
 
-// setTracking takes what a reader says on the page of preferences. The link of any mail withdraws; to agree needs the
-// one that the mailbox alone gets: a mail that was passed on lets no one agree for its reader.
+// setTracking stores the subscriber's choice on the preference page. The link in any email can withdraw consent. Giving
+// consent requires the link that only the mailbox gets, so a forwarded email can't give it.
 func (p newsletterPages) setTracking(c *web.Call, h holder, action, ticked string) (web.HTML, error) {
 	w := page.WordsOf(c)
 	r := members.TrackingRequest{
@@ -61,7 +61,7 @@ func (p newsletterPages) setTracking(c *web.Call, h holder, action, ticked strin
 	return p.showPreferences(c, h, page.View{Notice: said}, 0, nil, "")
 }
 
-// named reports whether the reader of an unsubscribe link has agreed to be named in openings and clicks.
+// named reports whether the subscriber of an unsubscribe link has consented to tracking by name.
 func (p newsletterPages) named(c *web.Call, list *core.ListWithTenant, t auth.UnsubscribeToken) bool {
 	if list == nil || t.Kind != auth.UnsubscribeMailed {
 		return false
@@ -70,7 +70,7 @@ func (p newsletterPages) named(c *web.Call, list *core.ListWithTenant, t auth.Un
 	return err == nil && namedBy(list, sub.Status, sub.Preferences)
 }
 
-// namedBy reports whether a subscriber has agreed, and that counts.
+// namedBy reports whether a subscriber has consented and the consent is in effect.
 func namedBy(list *core.ListWithTenant, status string, preferences core.Preferences) bool {
 	return list.Tenant.TrackingConsent && status == core.SubscriptionActive && preferences.AgreesToTracking()
 }
