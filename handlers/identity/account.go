@@ -6,14 +6,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// account serves what a person does with an own login: /api/auth/register, verify, forgot, reset, logout,
-// and /api/user/profile.
+// account serves the operations of people on their own account: /api/auth/register, verify, forgot, reset, logout, and
+// /api/user/profile.
 type account struct {
 	auth    *auth.Provider
 	forgets *web.OriginLimits
 }
 
-// userProfile is the specification's UserProfile. nil: the token has no scope for the field.
+// userProfile is the specification's UserProfile. A nil field means that the token has no scope for it.
 type userProfile struct {
 	ID            string        `json:"id"`
 	Email         *core.Email   `json:"email,omitempty"`
@@ -21,7 +21,7 @@ type userProfile struct {
 	CreatedAt     *core.Instant `json:"created_at,omitempty"`
 }
 
-// accountRoutes adds the routes for people with an account and for the programs that act for them.
+// accountRoutes adds the routes for people with an account and for the API clients that act for them.
 func (r *Room) accountRoutes(t *web.Table) {
 	account := account{r.Auth, r.Forgets}
 	t.Add("POST", "/api/auth/register", web.Public(), web.Member,
@@ -56,14 +56,14 @@ type registerRequest struct {
 	Password string     `json:"password" is:"required" min:"8" max:"256"`
 }
 
-// register answers an address that exists like a new one, with an id that no user has.
+// register responds to an existing address in the same way as to a new one, with an id that no user has.
 func (a account) register(c *web.Call, in registerRequest) (userProfile, error) {
 	u, err := a.auth.Register(c, in.Email, in.Password, core.MailStyle{Language: c.Language()}, c.Remote, c.Now)
 	return profileOf(u), err
 }
 
-// profile returns the user whose token it is, as far as the scopes of the token go: the address by email, the time of
-// registration by profile.
+// profile returns the token's user, as far as the token's scopes allow. The address requires email, and the time of
+// registration requires profile.
 func (a account) profile(c *web.Call) (userProfile, error) {
 	u, err := a.auth.Profile(c, c.Caller)
 	out := profileOf(u)
@@ -126,7 +126,7 @@ type logoutRequest struct {
 	RefreshToken string `json:"refresh_token"`
 }
 
-// logout says nothing of whether there was something to end.
+// logout succeeds whether or not there was a session to end.
 func (a account) logout(c *web.Call, in logoutRequest) (web.None, error) {
 	return web.None{}, a.auth.Logout(c, c.Caller, in.RefreshToken, c.Now)
 }

@@ -13,13 +13,13 @@ import (
 	"newsletterd/store/identity"
 )
 
-// accountPages is a signed-in user's own page.
+// accountPages serves a signed-in user's own page.
 type accountPages struct {
 	auth *auth.Provider
 	page func(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error) // Room.ShowAccount
 }
 
-// accountRow is a browser, a sign-in or an allowance on the page.
+// accountRow is a browser, a sign-in or a consent on the page.
 type accountRow struct {
 	ID, Name, Where string
 	Here            bool
@@ -29,27 +29,27 @@ type accountView struct {
 	Name                       string
 	Email                      core.Email
 	Verified                   bool
-	Change                     core.Email // asked for, and not confirmed yet
+	Change                     core.Email // requested, but not confirmed yet
 	ChangeUntil                string
-	Typed                      string // of a form that was refused
-	Wrong                      string // field of a form that was refused: its action, a dot, and its name
-	TwoStep                    string // since when there is a second factor; empty: there is none
-	Recovery                   int    // codes that are left of it
-	Passkeys                   string // how many there are
-	NoPasskeys                 string // why there can be none; empty: there can
-	Proved                     bool   // by a passkey, lately: no password is asked for
-	MayProve                   bool   // by a passkey, instead of the password
-	Created                    string // the clients that the user keeps and may disable
+	Typed                      string // from a form that was refused
+	Wrong                      string // faulty field of that form: action, dot, field name
+	TwoStep                    string // time since which there is a second factor; empty: none
+	Recovery                   int    // number of unused recovery codes
+	Passkeys                   string // number of passkeys
+	NoPasskeys                 string // why passkeys are unavailable; empty: they are available
+	Proved                     bool   // by a recent passkey sign-in: no password is required
+	MayProve                   bool   // with a passkey instead of the password
+	Created                    string // clients that the user created or changed and may disable
 	Browsers, SignIns, Allowed []accountRow
 
 	W      *page.Words
-	Opened string // the action of a form that was refused, which stays open
+	Opened string // action of a form that was refused, which stays open
 }
 
-// Fill returns a text with values in the place of its names: name, value, name, value …
+// Fill replaces the placeholders of a text. pairs alternates between names and values.
 func (*accountView) Fill(text string, pairs ...any) string { return page.FillIn(text, pairs...) }
 
-// Strong is Fill as HTML, with the values emphasised.
+// Strong is like Fill, but returns HTML with emphasized values.
 func (*accountView) Strong(text string, pairs ...any) template.HTML {
 	return page.Strong(text, pairs...)
 }
@@ -66,7 +66,7 @@ func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {
 	return a.show(c, "", accountForm{}, nil)
 }
 
-// show shows the page to a user who is signed in, and the login to others. sent is the form that the fault is of.
+// show shows the page to a signed-in user, and the sign-in page to others. sent is the form that caused the fault.
 func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault error) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if err != nil {
@@ -139,7 +139,8 @@ type accountForm struct {
 	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created or changed
 }
 
-// wrong names the field that a fault of the form is about, by its action, a dot, and its name; empty: it is about none.
+// wrong returns the name of the field that a fault of the form concerns: the form's action, a dot, and the field's
+// name. It returns an empty string if the fault concerns no field.
 func (in *accountForm) wrong(fault error) string {
 	e, is := errors.AsType[*core.Error](fault)
 	switch {
@@ -151,7 +152,7 @@ func (in *accountForm) wrong(fault error) string {
 	return ""
 }
 
-// change does what a button of the page says, and shows the page again.
+// change performs the action of a button and shows the page again.
 func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if err != nil {
@@ -159,7 +160,7 @@ func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	}
 	do, notice := a.action(c, in, who)
 	if err = do(); errors.Is(err, core.ErrNotFound) {
-		err = nil // it has ended meanwhile
+		err = nil // it has already ended
 	}
 	if err != nil {
 		return a.show(c, "", in, err)

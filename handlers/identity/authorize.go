@@ -12,10 +12,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// authorizations serves the authorization endpoint and the pages that it needs: login and consent.
+// authorizations serves the authorization endpoint and its pages for sign-in and consent.
 //
-// An authorization request is kept nowhere but in the address: login and consent carry it along and come back to it, so
-// that any number of them may be under way in one browser, and strangers write no rows.
+// An authorization request is stored only in the URL: sign-in and consent pass it along and return to it. One browser
+// can thus have any number of them in progress, and anonymous requests write no rows.
 type authorizations struct {
 	auth *auth.Provider
 }
@@ -39,7 +39,7 @@ func (r *Room) authorizeRoutes(t *web.Table) {
 		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow or deny a connected app access")
 }
 
-// authorize judges a request by GET (RFC 6749 section 4.1.1).
+// authorize evaluates a request sent by GET (RFC 6749 section 4.1.1).
 func (a authorizations) authorize(c *web.Call, _ struct{}) (web.HTML, error) {
 	q, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
@@ -48,8 +48,8 @@ func (a authorizations) authorize(c *web.Call, _ struct{}) (web.HTML, error) {
 	return a.answer(c, q, auth.AuthorizeRequest{})
 }
 
-// authorizePost sends a request by POST (OpenID Connect Core section 3.1.2.1) to itself as GET: with the form of
-// another site the browser sends no cookie, after the redirect it does.
+// authorizePost redirects a request sent by POST (OpenID Connect Core section 3.1.2.1) to the same endpoint by GET.
+// With a form of another site, the browser sends no cookie. After the redirect, it does.
 func (a authorizations) authorizePost(c *web.Call, body []byte) (web.HTML, error) {
 	return again(c, authorizePath, body)
 }
@@ -87,7 +87,7 @@ func (a authorizations) answer(c *web.Call, q url.Values, r auth.AuthorizeReques
 	return a.handOver(c, reply)
 }
 
-// distrust shows what is wrong with a request that must not be answered at its redirect URI.
+// distrust shows the error in a request whose redirect URI can't be trusted with a response.
 func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeError) (web.HTML, error) {
 	n := page.Note{
 		Lines: []string{
@@ -114,7 +114,7 @@ func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeErr
 		page.View{Title: page.WordsOf(c).LoginFaultTitle, RequestID: c.RequestID, Data: n})
 }
 
-// maxShown is how much of a parameter a page repeats, in bytes.
+// maxShown is the maximum number of bytes of a parameter that a page shows.
 const maxShown = 300
 
 func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.AuthorizeReply) (web.HTML, error) {
@@ -145,12 +145,12 @@ func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.Authori
 
 type consentForm struct {
 	Request  string `form:"request,required"`
-	User     string `form:"user"` // who was asked: another one is asked anew
+	User     string `form:"user"` // the user who was asked: any other user is asked again
 	Decision string `form:"decision,required" enum:"allow|deny"`
 }
 
-// consent takes the user's decision. The request is judged anew: what comes with the form is trusted no more than
-// what comes with the address.
+// consent processes the user's decision. It evaluates the request again, because the form's fields are as untrusted as
+// the URL's parameters.
 func (a authorizations) consent(c *web.Call, in consentForm) (web.HTML, error) {
 	q, err := url.ParseQuery(in.Request)
 	if err != nil {
@@ -162,12 +162,12 @@ func (a authorizations) consent(c *web.Call, in consentForm) (web.HTML, error) {
 	return a.answer(c, q, auth.AuthorizeRequest{AgreedBy: in.User})
 }
 
-// submitScript sends the form of the response mode form_post; without it there is a button.
+// submitScript sends the form of the response mode form_post. Without scripts, the page has a button.
 const submitScript = "document.forms[0].submit()"
 
 var submitScriptHash = page.SourceHash(submitScript)
 
-// handOver gives the answer to the client (RFC 6749 section 4.1.2, OAuth 2.0 Form Post Response Mode section 2).
+// handOver sends the response to the client (RFC 6749 section 4.1.2, OAuth 2.0 Form Post Response Mode section 2).
 func (a authorizations) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HTML, error) {
 	if reply.Request.ResponseMode != "form_post" {
 		c.Header().Set("Referrer-Policy", "no-referrer")
@@ -177,6 +177,6 @@ func (a authorizations) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HT
 	if err != nil {
 		return web.HTML{}, err
 	}
-	// The address is registered, and was checked then.
+	// The address is registered, and was checked at registration.
 	return renderPost(c, reply.Request.Client.Name, reply.Request.RedirectURI, reply.Fields, b)
 }

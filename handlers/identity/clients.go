@@ -58,7 +58,7 @@ type clients struct{ store *store.Store }
 type OAuthClientWithSecret struct {
 	core.Client
 	Secret   string   `json:"client_secret,omitempty"`
-	Warnings []string `json:"warnings,omitempty"` // things it is registered for but can't do
+	Warnings []string `json:"warnings,omitempty"` // things that it is registered for but can't do
 }
 
 func (a clients) find(c *web.Call) error {
@@ -66,10 +66,10 @@ func (a clients) find(c *web.Call) error {
 	return web.OwnRecord(c, client.TenantID, core.ActionClientManage, err, web.ErrNotFound)
 }
 
-// clientFilter narrows the list of clients.
+// clientFilter filters the list of clients.
 type clientFilter struct {
 	TenantID string `query:"tenant_id"`
-	Server   bool   `query:"server"` // only those that belong to no tenant
+	Server   bool   `query:"server"` // only clients without a tenant
 }
 
 func (a clients) list(c *web.Call, in clientFilter, page core.Page) ([]core.Client, error) {
@@ -108,7 +108,7 @@ func (a clients) update(c *web.Call, in core.ClientInput) (OAuthClientWithSecret
 	return OAuthClientWithSecret{client, secret, client.Warnings()}, err
 }
 
-// rotate gives a client another secret; an overlap lets the one before stay good for a while.
+// rotate creates a new secret for a client. With an overlap, the previous one stays valid for that time.
 func (a clients) rotate(c *web.Call, in web.SecretOverlap) (OAuthClientWithSecret, error) {
 	var secret string
 	client, err := a.store.UpdateClient(c, c.ID(), web.Actor(c), func(client *core.Client) (err error) {
@@ -135,7 +135,7 @@ func (a clients) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteClient(c, id, web.Actor(c), c.Now)
 }
 
-// saidByClient are refusals of what an OAuth client says.
+// saidByClient holds the refusals of an OAuth client's fields.
 var saidByClient = []web.Refusal{
 	web.FixedID, web.FixedTenant,
 	web.Refused("redirect_uris[]", "Not an https URL, a loopback URL or a private-use scheme"),

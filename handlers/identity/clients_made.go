@@ -8,7 +8,7 @@ import (
 	"newsletterd/store"
 )
 
-// clientName names a client.
+// clientName holds the name of a client.
 type clientName struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -19,7 +19,7 @@ func clientNames(cs []core.Client) []clientName {
 	return web.RowsOf(cs, func(c *core.Client) clientName { return clientName{c.ID, c.Name, c.TenantID} })
 }
 
-// endpointName names a webhook endpoint.
+// endpointName holds the name of a webhook endpoint.
 type endpointName struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -31,13 +31,13 @@ func endpointNames(es []core.Endpoint) []endpointName {
 	return web.RowsOf(es, func(e *core.Endpoint) endpointName { return endpointName{e.ID, e.Name, e.URL, e.TenantID} })
 }
 
-// madeClients are the clients and webhook endpoints that a user keeps, once the user's sessions have ended. They
-// outlive the sessions, unless they are disabled, too.
+// madeClients holds the clients and webhook endpoints that a user created or changed. They outlive the user's sessions
+// unless they are disabled, too.
 type madeClients struct {
 	Disabled          []clientName   `json:"disabled_clients"` // by this request
 	Active            []clientName   `json:"active_clients"`
 	DisabledEndpoints []endpointName `json:"disabled_endpoints"` // by this request
-	ActiveEndpoints   []endpointName `json:"active_endpoints"`   // that the user or clients of the user keep
+	ActiveEndpoints   []endpointName `json:"active_endpoints"`   // created or changed by the user or their clients
 }
 
 func madeOf(disabled, active core.Made) madeClients {
@@ -47,13 +47,13 @@ func madeOf(disabled, active core.Made) madeClients {
 	}
 }
 
-// endingSessions is an optional body of what ends the sessions of a user.
+// endingSessions is the optional body of requests that end the sessions of a user.
 type endingSessions struct {
 	DisableClients bool `json:"disable_clients"` // also disable the OAuth clients and webhook endpoints that the user created or changed
 }
 
-// endClients disables the clients and endpoints that a user keeps, in one tenant or in all, if that is asked for and as
-// far as the caller may. It names them, and those that stay.
+// endClients disables the clients and endpoints that a user created or changed, in one tenant or in all, if the request
+// asks for it. It disables only those that the caller may disable. It returns the disabled and the remaining ones.
 func endClients(c *web.Call, s *store.Store, userID, tenantID string, disable bool) (madeClients, error) {
 	if !disable {
 		all, err := s.KeptBy(c, userID)
@@ -71,21 +71,21 @@ func disableClients(c *web.Call, s *store.Store, caller core.Caller, userID, ten
 	return madeOf(disabled, ofTenant(active, tenantID)), err
 }
 
-// mayDisable reports whether a caller may disable a client. A first-party client is an operator's to change.
+// mayDisable reports whether a caller may disable a client. Only operators may disable a first-party client.
 func mayDisable(caller core.Caller, client *core.Client) bool {
 	return caller.May(core.ActionClientManage, client.TenantID) &&
 		(!client.FirstParty || caller.May(core.ActionTenantManage, core.TenantNone))
 }
 
-// ofTenant returns what belongs to one tenant; all for none.
+// ofTenant returns the clients and endpoints of one tenant, or all if tenantID is empty.
 func ofTenant(all core.Made, tenantID string) core.Made {
 	of, _ := all.Only(func(c *core.Client) bool { return tenantID == "" || c.TenantID == tenantID },
 		func(e *core.Endpoint) bool { return tenantID == "" || e.TenantID == tenantID })
 	return of
 }
 
-// ownClients names the clients and endpoints that a user keeps and may disable, for the pages that end the user's
-// sessions; empty: there are none.
+// ownClients returns the names of the clients and endpoints that a user created or changed and may disable, or an empty
+// string if there are none. The pages that end the user's sessions show them.
 func ownClients(c *web.Call, u core.User) (names string, err error) {
 	all, err := c.Store().KeptBy(c, u.ID)
 	caller := web.VisitorCaller(core.Visitor{User: u})
@@ -94,7 +94,7 @@ func ownClients(c *web.Call, u core.User) (names string, err error) {
 	return strings.Join(own.Names(), ", "), err
 }
 
-// endOwnClients disables these, if the form says so.
+// endOwnClients disables these clients and endpoints if the checkbox of the form is checked.
 func endOwnClients(c *web.Call, u core.User, tick string) error {
 	if tick != "1" {
 		return nil

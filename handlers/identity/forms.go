@@ -2,7 +2,7 @@ package identity
 
 import "reflect"
 
-// Forms that are described and not read: the specification declares them, and the token endpoint reads them as one.
+// Forms for the documents only: the specification declares them, but the token endpoint reads all of them as one form.
 type (
 	authorizationCodeTokenRequest struct {
 		GrantType    string `form:"grant_type,required" enum:"authorization_code"`
@@ -41,7 +41,7 @@ type (
 	}
 )
 
-// tokenForms are the forms of the token endpoint, one for each grant.
+// tokenForms lists the forms of the token endpoint, one for each grant.
 var tokenForms = []reflect.Type{
 	reflect.TypeFor[authorizationCodeTokenRequest](), reflect.TypeFor[refreshTokenRequest](),
 	reflect.TypeFor[clientCredentialsTokenRequest](),

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// invitations serves /api/admin/invitations, and the page that their mails lead to.
+// invitations serves /api/admin/invitations and the page that invitation emails link to.
 type invitations struct {
 	store *store.Store
 	auth  *auth.Provider
@@ -75,13 +75,13 @@ func (a invitations) remove(c *web.Call, id string) (web.None, error) {
 
 const invitationPath = "/invitation"
 
-// invitationQuery is the link of an invitation's mail, which names the mail's language.
+// invitationQuery holds the query of the link in an invitation email, which includes the email's language.
 type invitationQuery struct {
 	Token string `query:"token"`
 	Lang  string `query:"ui_locales"`
 }
 
-// address is the link as a path.
+// address returns the link as a path.
 func (q *invitationQuery) address() string {
 	v := url.Values{"token": {q.Token}}
 	if q.Lang != "" {
@@ -90,7 +90,7 @@ func (q *invitationQuery) address() string {
 	return invitationPath + "?" + v.Encode()
 }
 
-// joinForm is the form of the page of an invitation; a user who is signed in sends the token alone.
+// joinForm is the form on the page of an invitation. A signed-in user sends only the token.
 type joinForm struct {
 	Token    string `form:"token"`
 	Lang     string `form:"ui_locales"`
@@ -101,7 +101,7 @@ type joinForm struct {
 // invited is the Data of handlers/page/pages/invitation.html.
 type invited struct {
 	Token, Lang, Email, Name string
-	By, Tenant               string // who invites, and into whose newsletters; empty: as an operator
+	By, Tenant               string // the inviter, and the tenant; empty: the invitation is to become an operator
 	Role                     string // in words
 	SignedIn                 bool
 }
@@ -110,14 +110,15 @@ func (a invitations) page(c *web.Call, in invitationQuery) (web.HTML, error) {
 	return a.showPage(c, joinForm{Token: in.Token, Lang: in.Lang}, nil)
 }
 
-// speak gives the pages of the request the language of the mail that led here, where it was one of ours.
+// speak sets the language of the request's pages to that of the email with the link, if it is supported.
 func speak(c *web.Call, lang string) {
 	if page.AllWords()[lang] != nil {
 		page.StyleOf(c).Lang = lang
 	}
 }
 
-// invited finds an invitation, and gives the pages of the request the looks of its tenant, in the language of its mail.
+// invited finds an invitation. It gives the pages of the request the design of the tenant and the language of the
+// email.
 func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error) {
 	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
 	if err == nil {
@@ -127,8 +128,9 @@ func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error)
 	return i, err
 }
 
-// showPage shows the page of an invitation: a button for the user with its address who is signed in, a link to sign in
-// for one who is not, and the form of a new account where the address has none that its owner has proved.
+// showPage shows the page of an invitation. A user who is signed in with the invited address gets a button. A visitor
+// who is not signed in gets a sign-in link, or a form for a new account if the address has no account that its owner
+// has verified.
 func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, error) {
 	i, err := a.invited(c, in)
 	if err != nil {
@@ -163,7 +165,7 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 	return page.Render(c, status, "invitation", v)
 }
 
-// signedIn reports whether the visitor is signed in with the invited address, and has proved it.
+// signedIn reports whether the visitor is signed in with the invited address and has verified it.
 func (a invitations) signedIn(c *web.Call, i *identity.Invited) (bool, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
@@ -182,8 +184,8 @@ func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 		page.Brand{})
 }
 
-// accept gives the role. Who makes an account of it is signed in at once: the mailed token and the new password are
-// all that a sign-in could ask for, but for a second factor, which it does ask for.
+// accept assigns the role. A person who creates an account with it is signed in immediately, because the emailed token
+// and the new password prove as much as a sign-in. A second factor is still required.
 func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	hash := core.HashToken(in.Token)
 	i, err := a.invited(c, in)
@@ -218,7 +220,7 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	if err == nil {
 		return html, nil
 	}
-	c.LogError(err) // the role is given: the way to sign in is what is left, as where others have used up the tries
+	c.LogError(err) // the role is assigned, so only sign-in remains, for example after others have used up the tries
 	w := page.WordsOf(c)
 	return page.RenderMessage(c, 0, w.InvitationDone, page.Note{
 		Lines: []string{page.FillIn(w.InvitationDoneText, "email", i.Email)}, Link: "/login", LinkText: w.SignIn,

@@ -16,7 +16,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// The cookie by which a browser is known to a user who has signed in with it before.
+// The cookie that identifies a browser to a user who has signed in with it before.
 const (
 	knownBrowserCookie = "newsletterd-device"
 	knownBrowserTTL    = 90 * 24 * time.Hour
@@ -40,12 +40,11 @@ type loginForm struct {
 	Password string `form:"password"`
 }
 
-// purpose is what a login is for: a page of the account, an authorization request, a mailed link, an invitation, or a
-// review. Anything else that stands in the parameter continue counts as the account page: a login leads to no other
-// place.
+// purpose is the reason for a sign-in: a page of the account, an authorization request, an emailed link, an invitation
+// or a review. Any other value of the parameter continue counts as the account page, so a sign-in leads nowhere else.
 type purpose struct {
 	path    string     // with query
-	request url.Values // of an authorization; nil: none
+	request url.Values // parameters of an authorization request; nil: none
 }
 
 func purposeOf(continueTo string) purpose {
@@ -78,10 +77,10 @@ func purposeOf(continueTo string) purpose {
 	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() || p.path == page.AccountPath {
 		return p
 	}
-	return purpose{path: page.ConsolePath} // which sends those without a role on to their account
+	return purpose{path: page.ConsolePath} // redirects users without a role to their account
 }
 
-// inConsole reports whether it is a page of the console.
+// inConsole reports whether the purpose is a page of the console.
 func (p purpose) inConsole() bool {
 	path, _, _ := strings.Cut(p.path, "?")
 	return slices.ContainsFunc([]string{page.ConsolePath, page.OperatorPath, page.OwnPath}, func(root string) bool {
@@ -90,20 +89,20 @@ func (p purpose) inConsole() bool {
 		!strings.ContainsFunc(p.path, unicode.IsControl) && !strings.ContainsAny(p.path, "\\#")
 }
 
-// takesForms reports whether a form that was sent there goes on after a proof of who is signed in.
+// takesForms reports whether a form sent to the page is submitted after the user has reauthenticated.
 func (p purpose) takesForms() bool {
 	return p.asksProof() || p.inConsole() && p.path != page.ConsolePath
 }
 
-// asksProof reports whether it is a page that asks for a fresh proof of who is signed in.
+// asksProof reports whether the page requires users to reauthenticate.
 func (p purpose) asksProof() bool {
 	return p.path == passkeysPath || p.path == twoStepPath || p.path == page.ReviewPath
 }
 
-// asContinue is the query by which another page leads back to it.
+// asContinue returns the query with which another page leads back to this one.
 func (p purpose) asContinue() string { return "?" + url.Values{"continue": {p.path}}.Encode() }
 
-// asQuery carries an authorization request on to another page; empty where there is none.
+// asQuery returns the query that passes an authorization request to another page, or an empty string if there is none.
 func (p purpose) asQuery() string {
 	if p.request == nil {
 		return ""
@@ -116,8 +115,8 @@ func (a authorizations) loginPage(c *web.Call, in loginQuery) (web.HTML, error) 
 	return a.showLogin(c, p, p.request.Get("login_hint"), "", 0)
 }
 
-// login signs a browser in. An unknown address and a wrong password have one answer. For a request whose redirect URI
-// is not trusted no one is signed in.
+// login signs a browser in. The response is the same for an unknown address and for a wrong password. If the redirect
+// URI of the request is not trusted, no user is signed in.
 func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := requested(c, p); err != nil {
@@ -134,7 +133,8 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 	return html, nil
 }
 
-// signIn signs a browser in by a password and leads to where that was for, or to the second step where one is wanted.
+// signIn signs a browser in with a password. It then redirects to the purpose, or to the second step if one is
+// required.
 func signIn(c *web.Call, p *auth.Provider, to purpose, email, password string) (web.HTML, error) {
 	browser, device, err := p.SignIn(c, auth.SignInRequest{
 		Email: email, Password: password, BrowserID: c.BrowserID(), Device: c.Cookie(knownBrowserCookie), Remote: c.Remote,
@@ -152,7 +152,7 @@ func signIn(c *web.Call, p *auth.Provider, to purpose, email, password string) (
 	return web.HTML{To: c.PublicURL() + to.path}, err
 }
 
-// signedIn makes the session that of a browser in which a user has signed in.
+// signedIn turns the session into that of a browser with a signed-in user.
 func signedIn(c *web.Call, p purpose, browser core.Browser, device string) error {
 	if err := c.SignIn(browser, p.request); err != nil {
 		return err
@@ -161,14 +161,14 @@ func signedIn(c *web.Call, p purpose, browser core.Browser, device string) error
 	return nil
 }
 
-// showLogin shows the form, in the brand of the client that the login is for.
+// showLogin shows the form with the branding of the client that the user signs in to.
 func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, status int) (web.HTML, error) {
 	v := page.View{Fault: fault, Brand: page.OwnBrand()}
 	data := struct {
 		Client, Continue, Email, Forgot string
-		Options                         string // of passkeys; empty: there are none here
+		Options                         string // of passkeys; empty: passkeys are unavailable
 		SignUp                          bool
-		Wrong                           bool // what was typed in
+		Wrong                           bool // the entered data
 	}{
 		Continue: p.path, Email: web.Truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration,
 		Wrong: fault == page.WordsOf(c).FaultCredentials,
@@ -196,8 +196,8 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 	return page.Render(c, status, "login", v, targets...)
 }
 
-// requested is the authorization request that a login is for; nil where it is for the account page. What is wrong
-// with a request whose redirect URI is trusted is for the client to hear, after the login.
+// requested returns the authorization request of a sign-in, or nil if the sign-in has another purpose. If the redirect
+// URI is trusted, the client receives errors in the request, but only after the sign-in.
 func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 	if p.request == nil {
 		return nil, nil
@@ -210,7 +210,7 @@ func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 	return request, err
 }
 
-// distrustLogin says what is wrong with the request that a login is for.
+// distrustLogin shows the error in the request of a sign-in.
 func (a authorizations) distrustLogin(c *web.Call, p purpose, err error) (web.HTML, error) {
 	if e, ok := errors.AsType[*auth.AuthorizeError](err); ok {
 		return a.distrust(c, p.request, e)
@@ -218,7 +218,7 @@ func (a authorizations) distrustLogin(c *web.Call, p purpose, err error) (web.HT
 	return web.HTML{}, err
 }
 
-// logouts serves the logout page, and the one that relying parties send their users to.
+// logouts serves the sign-out page and the endpoint to which relying parties send their users.
 type logouts struct{ auth *auth.Provider }
 
 // logoutRoutes adds the sign-out page, and the endpoint to which relying parties send their users.
@@ -240,7 +240,7 @@ func (l logouts) page(c *web.Call, _ struct{}) (web.HTML, error) {
 	return l.logout(c, url.Values{}, false)
 }
 
-// relyingParty is OpenID Connect RP-Initiated Logout 1.0 section 2.
+// relyingParty implements OpenID Connect RP-Initiated Logout 1.0 section 2.
 func (l logouts) relyingParty(c *web.Call, _ struct{}) (web.HTML, error) {
 	q, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// grants serves the endpoints of RFC 6749 that programs use.
+// grants serves the endpoints of RFC 6749 that clients use.
 type grants struct{ auth *auth.Provider }
 
-// grantRoutes adds the routes with which programs get tokens, and the keys that verify these.
+// grantRoutes adds the routes that issue tokens to clients, and the route with the keys for verifying them.
 func (r *Room) grantRoutes(t *web.Table) {
 	o := grants{r.Auth}
 	open := func(do web.Endpoint) web.Endpoint {
@@ -52,7 +52,7 @@ func (r *Room) grantRoutes(t *web.Table) {
 		open(web.Get(o.jwks)), "Show the public keys for verifying tokens").Named("getKeySet")
 }
 
-// clientForm is how a form names its client.
+// clientForm holds the form fields that identify a client.
 type clientForm struct {
 	ClientID     string `form:"client_id"`
 	ClientSecret string `form:"client_secret"`
@@ -68,7 +68,7 @@ type loginRequest struct {
 	clientForm
 }
 
-// refreshTokenRequest is RFC 6749 section 6.
+// refreshTokenRequest is the refresh request (RFC 6749 section 6).
 type refreshTokenRequest struct {
 	GrantType    string `form:"grant_type,required" min:"1" oneof:"refresh_token"`
 	RefreshToken string `form:"refresh_token,required"`
@@ -76,7 +76,7 @@ type refreshTokenRequest struct {
 	clientForm
 }
 
-// tokenRequest is whatever grant the token endpoint takes.
+// tokenRequest is the form of any grant that the token endpoint accepts.
 type tokenRequest struct {
 	GrantType    string `form:"grant_type,required"`
 	RefreshToken string `form:"refresh_token"`
@@ -87,7 +87,7 @@ type tokenRequest struct {
 	clientForm
 }
 
-// grantParameters are those that a grant can't do without (RFC 6749 sections 4.1.3 and 6).
+// grantParameters holds the required parameters of each grant (RFC 6749 sections 4.1.3 and 6).
 var grantParameters = map[string][]struct {
 	name  string
 	value func(*tokenRequest) *string
@@ -132,15 +132,15 @@ func (o grants) token(c *web.Call, in tokenRequest) (auth.TokenResponse, error) 
 	})
 }
 
-// jwks is the key set. Keys are published long before they sign, so it may be kept for a while.
+// jwks returns the key set. Keys are published long before they sign, so clients can cache the key set for a while.
 func (o grants) jwks(c *web.Call) (auth.KeySet, error) {
 	set, err := o.auth.KeySet(c, c.Now)
 	c.Header().Set("Cache-Control", "public, max-age=900")
 	return set, err
 }
 
-// grantRequest gathers what every grant needs. A bearer token sent along, as browsers' helpers do, is no
-// try to authenticate the client.
+// grantRequest collects the data that every grant needs. A bearer token in the Authorization header, which helpers in
+// browsers add, doesn't count as client authentication.
 func grantRequest(c *web.Call, f clientForm) (auth.GrantRequest, error) {
 	r := auth.GrantRequest{
 		Client: auth.ClientCredentials{ID: f.ClientID, Secret: f.ClientSecret},
@@ -159,8 +159,8 @@ func grantRequest(c *web.Call, f clientForm) (auth.GrantRequest, error) {
 	return r, nil
 }
 
-// answer runs a request of a client. Its answers, errors too, are never kept (RFC 6749 section 5.1), and a client
-// that tried Basic in vain is told the scheme (section 5.2).
+// answer runs a request of a client. Its responses, including errors, must not be cached (RFC 6749 section 5.1). A
+// client that fails to authenticate with Basic is told the scheme (section 5.2).
 func answer[Out any](c *web.Call, f clientForm, run func(auth.GrantRequest) (Out, error)) (out Out, err error) {
 	c.Header().Set("Pragma", "no-cache")
 	r, err := grantRequest(c, f)

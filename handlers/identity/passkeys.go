@@ -14,7 +14,7 @@ import (
 
 const passkeysPath = "/account/passkeys"
 
-// passkeyCookie holds the secret of a browser that its challenges are bound to.
+// passkeyCookie holds the browser's secret, which its challenges are bound to.
 const (
 	passkeyCookie    = "newsletterd-passkey"
 	passkeyCookieTTL = 24 * time.Hour
@@ -23,7 +23,7 @@ const (
 //go:embed passkey.js
 var passkeyJS string
 
-// passkeyScript asks the browser for passkeys.
+// passkeyScript requests passkeys from the browser.
 var passkeyScript = page.Script{Path: "/passkey.js", Body: passkeyJS}
 
 // passkeyRoutes adds sign-in with a passkey, and the page that adds, renames and removes passkeys.
@@ -39,7 +39,7 @@ func (r *Room) passkeyRoutes(t *web.Table) {
 		web.Form(Proved(r.Auth, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove a passkey")
 }
 
-// passkeyBrowser returns the secret of the browser, and makes one where it has none.
+// passkeyBrowser returns the secret of the browser. If the browser has none, it creates one.
 func passkeyBrowser(c *web.Call) string {
 	secret := c.Cookie(passkeyCookie)
 	if secret == "" {
@@ -49,8 +49,8 @@ func passkeyBrowser(c *web.Call) string {
 	return secret
 }
 
-// passkeyOptions returns what a page offers a passkey with; empty where there are no passkeys here. With a user it is
-// for a new proof of that user, who must have one.
+// passkeyOptions returns the options with which a page requests a passkey, or an empty string if passkeys are
+// unavailable. With a user, the options are for reauthenticating that user, who must have a passkey.
 func passkeyOptions(c *web.Call, p *auth.Provider, userID string) (string, error) {
 	if p.PasskeysMissing() != "" {
 		return "", nil
@@ -64,13 +64,13 @@ func passkeyOptions(c *web.Call, p *auth.Provider, userID string) (string, error
 	return p.PasskeyOptions(passkeyBrowser(c), userID, c.Now)
 }
 
-// passkeyForm is a browser's answer to a challenge of the login page.
+// passkeyForm is a browser's response to a challenge of the sign-in page.
 type passkeyForm struct {
 	Continue string `form:"continue"`
 	Response string `form:"response"`
 }
 
-// passkey signs a browser in by a passkey. For a request whose redirect URI is not trusted no one is signed in.
+// passkey signs a browser in with a passkey. If the redirect URI of the request is not trusted, no user is signed in.
 func (a authorizations) passkey(c *web.Call, in passkeyForm) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := requested(c, p); err != nil {
@@ -94,7 +94,7 @@ func (a authorizations) passkey(c *web.Call, in passkeyForm) (web.HTML, error) {
 	return web.HTML{To: c.PublicURL() + p.path}, nil
 }
 
-// passkeysForm is a form of a user's own page about passkeys.
+// passkeysForm is a form about passkeys on a user's own page.
 type passkeysForm struct {
 	Action   string `form:"action,required" enum:"add|rename|remove"`
 	ID       string `form:"id"`
@@ -106,7 +106,7 @@ func (a accountPages) passkeysPage(c *web.Call, who core.Visitor, _ struct{}) (w
 	return a.showPasskeys(c, who, "", nil)
 }
 
-// changePasskeys does what a button of the page says.
+// changePasskeys performs the action of a button.
 func (a accountPages) changePasskeys(c *web.Call, who core.Visitor, in passkeysForm) (web.HTML, error) {
 	w, name := page.WordsOf(c), strings.TrimSpace(in.Name)
 	var err error
@@ -123,7 +123,7 @@ func (a accountPages) changePasskeys(c *web.Call, who core.Visitor, in passkeysF
 			w.DidPasskeyRemove
 	}
 	if errors.Is(err, core.ErrNotFound) {
-		err, notice = nil, "" // removed in another window: the page shows what is
+		err, notice = nil, "" // removed in another window: the page shows the current state
 	}
 	return a.showPasskeys(c, who, notice, err)
 }

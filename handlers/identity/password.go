@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/identity"
 )
 
-// mailedLinks serves the pages that mails lead to: a new password, a verified address. Opening them changes nothing,
-// for scanners open every link; a button does.
+// mailedLinks serves the pages that emails link to, for a new password or a verified address. Opening them changes
+// nothing, because link scanners open every link. Only their button changes something.
 type mailedLinks struct {
 	auth    *auth.Provider
 	forgets *web.OriginLimits
@@ -44,8 +44,8 @@ type emailForm struct {
 	Continue string `form:"continue"`
 }
 
-// forgotten is what the page is shown for: who has come from the login for a client sees its tenant's looks, and goes
-// back there.
+// forgotten holds the context of the page. A user who comes from the sign-in page of a client sees the design of the
+// client's tenant and returns there.
 type forgotten struct {
 	Email, Continue, Back string
 	brand                 page.Brand
@@ -70,7 +70,7 @@ func (m mailedLinks) forgotten(c *web.Call, continueTo string) (f forgotten, err
 	return f, err
 }
 
-// mailStyle is that of the mail which the page sends.
+// mailStyle returns the style of the email that the page sends.
 func (f *forgotten) mailStyle(c *web.Call) core.MailStyle {
 	return core.MailStyle{TenantID: f.tenantID, Language: c.Language()}
 }
@@ -83,7 +83,7 @@ func (m mailedLinks) forgotPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return page.Render(c, 0, "forgot", page.View{Title: page.WordsOf(c).ForgotLink, Brand: f.brand, Data: f})
 }
 
-// forgot gives every address the same answer.
+// forgot sends the same response for every address.
 func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
@@ -119,12 +119,12 @@ type mailedForm struct {
 	Token    string `form:"token"`
 	Email    string `form:"email"`
 	Password string `form:"new_password"`
-	Name     string `form:"name"`            // of an account that begins
+	Name     string `form:"name"`            // of a new account
 	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created or changed
 }
 
-// linkOpened gives the pages of the request the looks of the mail that a token came with, and fills in the address that
-// it was mailed to, where the link does not name it: mails link by the token alone.
+// linkOpened gives the pages of the request the design of the email with the token. If the link doesn't contain the
+// address, it fills in the address that the token was sent to: links contain only the token.
 func linkOpened(c *web.Call, token string, email *string) error {
 	if token == "" {
 		return nil
@@ -148,9 +148,9 @@ func linkOpened(c *web.Call, token string, email *string) error {
 type passwordPage struct {
 	Text                                      template.HTML
 	Email, Token, Action, Label, Hint, Button string
-	Created                                   string // the clients that the user keeps and may disable
-	Name                                      string // that was typed in
-	Begins                                    bool   // the account does: its name is asked for, this once
+	Created                                   string // clients that the user created or changed and may disable
+	Name                                      string // entered name
+	Begins                                    bool   // the account is new: its name is asked for once
 }
 
 func (m mailedLinks) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
@@ -160,7 +160,7 @@ func (m mailedLinks) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	return m.showPassword(c, identity.TokenReset, mailedForm{Token: in.Token, Email: in.Email}, nil)
 }
 
-// showPassword shows the form for a new password, if its token is good.
+// showPassword shows the form for a new password if its token is valid.
 func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fault error) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err == nil {
@@ -201,7 +201,7 @@ func (m mailedLinks) renderPassword(c *web.Call, title string, p passwordPage, f
 	return page.Render(c, status, "password", v)
 }
 
-// linkFault makes the page for a link that works no more.
+// linkFault returns the page for a link that is no longer valid.
 func (m mailedLinks) linkFault(c *web.Call, err error) (web.HTML, error) {
 	if core.KindOf(err) != core.Invalid {
 		return web.HTML{}, err
@@ -250,7 +250,8 @@ func (m mailedLinks) setPassword(c *web.Call, purpose string, in mailedForm, red
 	return m.passwordSet(c, created)
 }
 
-// passwordSet signs the browser out and says so. It names the clients that the user keeps, if there are any.
+// passwordSet signs the browser out and shows a confirmation. It names the clients that the user created or changed, if
+// there are any.
 func (m mailedLinks) passwordSet(c *web.Call, created string) (web.HTML, error) {
 	if err := c.EndSession(); err != nil {
 		return web.HTML{}, err
@@ -264,8 +265,8 @@ func (m mailedLinks) passwordSet(c *web.Call, created string) (web.HTML, error) 
 		page.Brand{})
 }
 
-// verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress)
-// wants a new one.
+// verifyPage asks for the password of the registration or a new one (auth.ProveAddress). A claim (auth.ClaimAddress)
+// requires a new one.
 func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	if err := linkOpened(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
@@ -297,8 +298,8 @@ func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	return m.askPassword(c, email, form, nil)
 }
 
-// askPassword asks for the password that stands or a new one: the address may have been registered by someone else
-// than its owner.
+// askPassword asks for the existing password or a new one, because the address may have been registered by someone
+// other than its owner.
 func (m mailedLinks) askPassword(c *web.Call, email core.Email, in mailedForm, fault error) (web.HTML, error) {
 	w := page.WordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
@@ -330,8 +331,8 @@ func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {
 	return err == nil, err
 }
 
-// changeOf is the user whose address a token changes; empty where it is another token. An error says that it would
-// have.
+// changeOf returns the user whose address a token changes, or an empty string for another kind of token. If the token
+// for a change is invalid, it returns an error.
 func (m mailedLinks) changeOf(c *web.Call, email core.Email, token string) (userID string, err error) {
 	userID, err = c.Store().CheckEmailChange(c, core.HashToken(token), email, c.Now)
 	if errors.Is(err, core.ErrInvalidToken) {
@@ -340,8 +341,8 @@ func (m mailedLinks) changeOf(c *web.Call, email core.Email, token string) (user
 	return userID, err
 }
 
-// changePage asks whether the account shall have the address, if it is the visitor's own; else the visitor must sign
-// in.
+// changePage asks the user to confirm the new address if the account is the visitor's own. Otherwise the visitor must
+// sign in.
 func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in mailedQuery, status int) (web.HTML,
 	error,
 ) {
@@ -389,7 +390,7 @@ func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 		return m.linkFault(c, err)
 	case err != nil:
 		return m.askPassword(c, email, in, err)
-	case proof == auth.AddressWasVerified: // the password was not looked at
+	case proof == auth.AddressWasVerified: // the password was not checked
 		return m.tellVerified(c, email)
 	case proof == auth.AddressVerified:
 		return m.begin(c, email, in, func(c *web.Call, _ string) (web.HTML, error) { return m.tellVerified(c, email) })
@@ -397,14 +398,14 @@ func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 	return m.begin(c, email, in, m.passwordSet)
 }
 
-// checkName holds the name of an account that begins against the rule, before a token is used up.
+// checkName checks the name of a new account before a token is used up.
 func (in *mailedForm) checkName() error {
 	return (&core.User{ID: core.NewID(), Name: in.Name, Email: core.Email(in.Email)}).Validate()
 }
 
-// begin gives an account whose address was just proved its name, and signs its owner in: the mailed token and the
-// password are all that a sign-in could ask for, but for a second factor, which it does ask for. Where the account was
-// wanted for a client, or others have used up the tries, tell makes the page.
+// begin sets the name of an account whose address was just verified, and signs its owner in. The emailed token and the
+// password prove as much as a sign-in, but a second factor is still required. If the account was created for a client,
+// or if others have used up the tries, tell renders the page.
 func (m mailedLinks) begin(c *web.Call, email core.Email, in mailedForm,
 	tell func(c *web.Call, clients string) (web.HTML, error),
 ) (web.HTML, error) {
@@ -428,7 +429,7 @@ func (m mailedLinks) begin(c *web.Call, email core.Email, in mailedForm,
 	return tell(c, "")
 }
 
-// changeEmail gives the account its new address, unless another user is signed in, or none.
+// changeEmail sets the new address of the account if its user is signed in.
 func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in mailedForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) || err == nil && who.User.ID != whose {

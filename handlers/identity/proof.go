@@ -13,11 +13,11 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// proofPath is the page on which a user who is signed in proves who it is again. It leads back to the page that its
-// query names in continue.
+// proofPath is the path of the page on which signed-in users reauthenticate. It leads back to the page in the query
+// parameter continue.
 const proofPath = "/login/confirm"
 
-// proofRoutes adds the page on which users confirm that they are who signed in.
+// proofRoutes adds the page on which users reauthenticate.
 func (r *Room) proofRoutes(t *web.Table) {
 	own := accountPages{r.Auth, r.ShowAccount}
 	t.Add("GET", proofPath, web.Public(), web.Page,
@@ -26,8 +26,9 @@ func (r *Room) proofRoutes(t *web.Table) {
 		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany).MaxBody(64*web.KiB), "Confirm it's you")
 }
 
-// Proved wraps the function of a page for users who reauthenticated recently (core.ProofAge), with a factor if they have
-// one. Others reauthenticate first, and then come back or go on with the form they sent.
+// Proved wraps the function of a page for users who reauthenticated recently (core.ProofAge), with a second factor if
+// they have one. Other users reauthenticate first. They then return to the page, or the form that they sent is
+// submitted.
 func Proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.HTML, error)) func(*web.Call, In) (
 	web.HTML, error,
 ) {
@@ -59,10 +60,10 @@ func ShowProof(c *web.Call, p *auth.Provider, who core.Visitor, path, form strin
 	return accountPages{auth: p}.showProof(c, who, purposeOf(path), form, nil)
 }
 
-// proofForm is a new proof of who is signed in: by password, or by passkey.
+// proofForm is a form for reauthenticating with a password or a passkey.
 type proofForm struct {
 	Continue string `form:"continue"`
-	Form     string `form:"form"` // that was sent there and goes on after the proof; empty: none was
+	Form     string `form:"form"` // to submit after reauthentication; empty: none
 	Password string `form:"password"`
 	Code     string `form:"code"`
 	Response string `form:"response"`
@@ -76,7 +77,7 @@ func (a accountPages) provePage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return a.showProof(c, who, purposeOf(in.Continue), "", nil)
 }
 
-// prove notes that the user has proved who it is again, and leads back to what asked for that.
+// prove records that the user has reauthenticated, and redirects to the page that required it.
 func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if err != nil {
@@ -92,7 +93,7 @@ func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
 		}, c.Now)
 	}
 	if errors.Is(err, core.ErrNotFound) {
-		return toLogin(c, err) // signed out meanwhile
+		return toLogin(c, err) // signed out in the meantime
 	}
 	if err != nil {
 		return a.showProof(c, who, p, in.Form, err)
@@ -103,7 +104,7 @@ func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
 	return web.HTML{To: c.PublicURL() + p.path}, nil
 }
 
-// sendOn makes the page that sends a form on to the page that it was for, by itself or by a button.
+// sendOn returns the page that submits a form to its original page, with a script or with a button.
 func sendOn(c *web.Call, p purpose, form string) (web.HTML, error) {
 	values, err := url.ParseQuery(form)
 	if err != nil {
@@ -116,8 +117,8 @@ func sendOn(c *web.Call, p purpose, form string) (web.HTML, error) {
 	return renderPost(c, "", p.path, fields, page.OwnBrand())
 }
 
-// renderPost makes a page whose form sends fields to an address, by itself where scripts run. client is whose address
-// that is; empty: our own.
+// renderPost returns a page whose form sends fields to an address, automatically if scripts run. client is the name of
+// the client with that address; empty: this server.
 func renderPost(c *web.Call, client, address string, fields [][2]string, b page.Brand) (web.HTML, error) {
 	v := page.View{Title: page.WordsOf(c).PostTitle, Brand: b, Data: struct {
 		Client string
@@ -150,7 +151,7 @@ func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, form s
 	data := struct {
 		Continue, Form, Options  string
 		Email                    core.Email
-		Code, ByPasskey          bool // a code is asked for, too; a password is not enough
+		Code, ByPasskey          bool // a code is required, too: a password is not enough
 		WrongPassword, WrongCode bool
 	}{
 		Continue: p.path, Form: form, Email: who.User.Email, Code: factors.App,

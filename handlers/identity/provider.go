@@ -9,10 +9,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// openID serves what relying parties ask of the provider besides tokens.
+// openID serves the requests of relying parties other than those for tokens.
 type openID struct {
 	auth      *auth.Provider
-	discovery []byte // made once: nothing in it depends on the request
+	discovery []byte // created once: it doesn't depend on the request
 }
 
 // providerRoutes adds the routes that relying parties use besides those for tokens, sign-in and sign-out.
@@ -59,25 +59,25 @@ func newOpenID(p *auth.Provider) openID {
 	return e
 }
 
-// describe is the metadata of OpenID Connect Discovery section 4 and RFC 8414 section 3.
+// describe returns the metadata of OpenID Connect Discovery section 4 and RFC 8414 section 3.
 func (e openID) describe(c *web.Call) (web.Text, error) {
 	c.Header().Set("Cache-Control", "public, max-age=900")
 	return web.Text{Type: "application/json", Body: e.discovery}, nil
 }
 
-// userinfo is OpenID Connect Core section 5.3.
+// userinfo implements the UserInfo endpoint (OpenID Connect Core section 5.3).
 func (e openID) userinfo(c *web.Call) (auth.UserInfo, error) {
 	return e.auth.UserInfo(c, c.Caller)
 }
 
-// tokenForm names a token to an endpoint of RFC 7009 or RFC 7662. The hint is not needed: the form of a
-// token says what it is.
+// tokenForm is a form with a token for an endpoint of RFC 7009 or RFC 7662. It ignores the hint, because the format of
+// a token shows its type.
 type tokenForm struct {
 	Token string `form:"token,required" min:"1"`
 	clientForm
 }
 
-// revoke is RFC 7009.
+// revoke implements token revocation (RFC 7009).
 func (e openID) revoke(c *web.Call, in tokenForm) (web.Text, error) {
 	_, err := answer(c, in.clientForm, func(r auth.GrantRequest) (struct{}, error) {
 		return struct{}{}, e.auth.Revoke(c, r.Client, in.Token, c.Now)
@@ -85,14 +85,14 @@ func (e openID) revoke(c *web.Call, in tokenForm) (web.Text, error) {
 	return web.Text{Type: "application/json", Body: []byte("{}\n")}, err
 }
 
-// introspect is RFC 7662.
+// introspect implements token introspection (RFC 7662).
 func (e openID) introspect(c *web.Call, in tokenForm) (auth.Introspection, error) {
 	return answer(c, in.clientForm, func(r auth.GrantRequest) (auth.Introspection, error) {
 		return e.auth.Introspect(c, r.Client, in.Token, c.Now)
 	})
 }
 
-// clientOrigin reports whether an origin is that of a public client.
+// clientOrigin reports whether an origin belongs to a public client.
 func (e openID) clientOrigin(r *http.Request, origin string) bool {
 	if origin == "" || e.auth == nil {
 		return false

@@ -8,10 +8,10 @@ import (
 	"rsc.io/qr"
 )
 
-// qrMargin is the quiet zone around a QR code, in modules (ISO/IEC 18004 asks for 4).
+// qrMargin is the quiet zone around a QR code, in modules. ISO/IEC 18004 requires 4.
 const qrMargin = 4
 
-// qrCode draws a text as an SVG, dark on white in every colour scheme: scanners want it so.
+// qrCode draws a text as an SVG. It is dark on white in every color scheme, because scanners require that.
 func qrCode(text string) (template.HTML, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// registerForm is a form of the page where people create an account.
+// registerForm is the form of the page where people create an account.
 type registerForm struct {
 	Continue string `form:"continue"`
 	Email    string `form:"email"`
@@ -30,12 +30,12 @@ func (r *Room) registerRoutes(t *web.Table) {
 		"Create an account and email a verification link")
 }
 
-// registerPage shows the form, with the looks of the client's tenant that the account is wanted for.
+// registerPage shows the form with the design of the tenant whose client the account is for.
 func (m mailedLinks) registerPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return m.showRegister(c, registerForm{Continue: in.Continue}, nil)
 }
 
-// showRegister shows the form again where fault says what is wrong with it.
+// showRegister shows the form again if fault describes an error in it.
 func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
@@ -61,7 +61,7 @@ func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (we
 	return page.Render(c, status, "register", v)
 }
 
-// register creates an account by the rules of POST /api/auth/register: every address gets the same answer.
+// register creates an account by the rules of POST /api/auth/register: the response is the same for every address.
 func (m mailedLinks) register(c *web.Call, in registerForm) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {

@@ -12,13 +12,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// setupPath is the page on which the first operator makes an account, by a link that a command has printed.
+// setupPath is the path of the page on which the first operator creates an account, with a link that a command has
+// printed.
 const setupPath = "/setup"
 
 // SetupPath returns the path of the setup page for a token from auth.SetupToken.
 func SetupPath(token string) string { return setupPath + "?" + url.Values{"token": {token}}.Encode() }
 
-// setupPages serve it.
+// setupPages serves the setup page.
 type setupPages struct{ auth *auth.Provider }
 
 type setupQuery struct {
@@ -45,7 +46,7 @@ func (a setupPages) page(c *web.Call, in setupQuery) (web.HTML, error) {
 	return a.show(c, setupForm{Token: in.Token}, nil)
 }
 
-// show shows the form by a link that is good, and again where fault says what is wrong with it.
+// show shows the form if the link is valid, and shows it again if fault describes an error in it.
 func (a setupPages) show(c *web.Call, in setupForm, fault error) (web.HTML, error) {
 	if err := a.auth.CheckSetup(c, in.Token, c.Now); err != nil {
 		return a.over(c, err)
@@ -76,7 +77,7 @@ func (a setupPages) over(c *web.Call, err error) (web.HTML, error) {
 	}, page.Brand{})
 }
 
-// make makes the account and signs its browser in.
+// make creates the account and signs its browser in.
 func (a setupPages) make(c *web.Call, in setupForm) (web.HTML, error) {
 	err := a.auth.Setup(c, in.Token, strings.TrimSpace(in.Name), in.Email, in.Password, c.Now)
 	switch {

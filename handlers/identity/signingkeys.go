@@ -22,16 +22,16 @@ func (r *Room) keyRoutes(t *web.Table) {
 		Refuses(web.Clash("The next keys already exist"))
 }
 
-// signingKey is a key as operators see it.
+// signingKey is a key in the form that operators see.
 type signingKey struct {
 	KID       string       `json:"kid"`
 	Alg       string       `json:"alg"`
 	State     string       `json:"state" enum:"next|signs|retired"`
 	CreatedAt core.Instant `json:"created_at"`
-	ServedBy  core.Instant `json:"served_by"`           // by then the daemon publishes it
-	ActiveAt  core.Instant `json:"active_at"`           // it signs from here on
-	RetiredAt core.Instant `json:"retired_at,omitzero"` // it signs no more from here on; absent: not planned
-	ExpiresAt core.Instant `json:"expires_at,omitzero"` // it is not published from here on; absent: not planned
+	ServedBy  core.Instant `json:"served_by"`           // time by which the server publishes it
+	ActiveAt  core.Instant `json:"active_at"`           // time from which it signs
+	RetiredAt core.Instant `json:"retired_at,omitzero"` // time from which it no longer signs; absent: not planned
+	ExpiresAt core.Instant `json:"expires_at,omitzero"` // it is no longer published from this time; absent: not planned
 }
 
 func signingKeyRows(keys []core.SigningKey, now core.Instant) []signingKey {
@@ -50,7 +50,7 @@ func (a signingKeys) list(c *web.Call) ([]signingKey, error) {
 	return signingKeyRows(keys, c.Now), err
 }
 
-// rotate makes the next keys. They are published at once and sign a day later.
+// rotate creates the next keys. They are published immediately and sign a day later.
 func (a signingKeys) rotate(c *web.Call) ([]signingKey, error) {
 	made, err := auth.RotateKeys(db.By(c, web.Actor(c), c.Now), a.store, c.Now)
 	if err == nil && len(made) == 0 {

@@ -16,23 +16,23 @@ const (
 	twoStepPath = "/account/two-step"
 )
 
-// codeForm is the second step of a sign-in.
+// codeForm is the form for the second step of a sign-in.
 type codeForm struct {
 	Continue string `form:"continue"`
 	Code     string `form:"code"`
 }
 
-// twoStepView is the Data of the pages about codes: one that asks for a code, shows an app's key, or recovery codes.
+// twoStepView is the Data of the pages that ask for a code, or show an app's key or recovery codes.
 type twoStepView struct {
 	Client, Continue string
 	Email            core.Email
-	Action           string         // where the form goes; empty: the account's page
-	Next             string         // where to go on after the recovery codes
-	Setup            auth.TOTPSetup // of an app that is to be set up
+	Action           string         // destination of the form; empty: the account page
+	Next             string         // next page after the recovery codes
+	Setup            auth.TOTPSetup // for an app that is being set up
 	QR               template.HTML
 	Recovery         []string // shown once
-	Since            string   // of a factor that is set up
-	Left             int      // recovery codes
+	Since            string   // time since which there is a factor
+	Left             int      // number of unused recovery codes
 }
 
 // twoStepRoutes adds the second step of a sign-in, and the page that sets it up.
@@ -48,12 +48,12 @@ func (r *Room) twoStepRoutes(t *web.Table) {
 		web.Form(Proved(r.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Update two-factor authentication")
 }
 
-// codePage asks for the code of a sign-in whose password was right, or has the user set up an app for it.
+// codePage asks for the code of a sign-in whose password was correct, or has the user set up an app for codes.
 func (a authorizations) codePage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return a.showCode(c, purposeOf(in.Continue), nil)
 }
 
-// code ends a sign-in by a code. For a request whose redirect URI is not trusted no one is signed in.
+// code completes a sign-in with a code. If the redirect URI of the request is not trusted, no user is signed in.
 func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := requested(c, p); err != nil {
@@ -83,8 +83,8 @@ func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 	return showRecovery(c, v, recovery, p.path)
 }
 
-// codeView is the page's frame, in the brand of the client that the sign-in is for, and the origins that its form leads
-// to: that of the client, where the user need not be asked.
+// codeView returns the view of the page with the branding of the client that the user signs in to, and the origins that
+// its form may lead to. Those include the client's origin if the user need not be asked for consent.
 func (a authorizations) codeView(c *web.Call, p purpose) (v page.View, targets []string, err error) {
 	v = page.View{Brand: page.OwnBrand()}
 	request, err := requested(c, p)
@@ -126,7 +126,7 @@ func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML,
 	return page.Render(c, status, "code", v, targets...)
 }
 
-// newApp reads the key of an app that is set up, and draws it.
+// newApp reads the key of an app that is being set up and draws its QR code.
 func newApp(c *web.Call, p *auth.Provider, userID string, email core.Email) (auth.TOTPSetup, template.HTML, error) {
 	setup, err := p.NewTOTP(c, userID, email)
 	if err != nil {
@@ -136,14 +136,14 @@ func newApp(c *web.Call, p *auth.Provider, userID string, email core.Email) (aut
 	return setup, picture, err
 }
 
-// showRecovery shows recovery codes, this once.
+// showRecovery shows recovery codes, which are never shown again.
 func showRecovery(c *web.Call, v page.View, codes []string, next string) (web.HTML, error) {
 	v.Title, v.Data = page.WordsOf(c).RecoveryTitle, twoStepView{Recovery: codes, Next: next}
 	c.Header().Set("Cache-Control", "no-store")
 	return page.Render(c, 0, "recovery", v)
 }
 
-// twoStepForm is a form of a user's own page about the second factor.
+// twoStepForm is a form about two-factor authentication on a user's own page.
 type twoStepForm struct {
 	Action string `form:"action,required" enum:"begin|confirm|codes|remove"`
 	Code   string `form:"code"`
@@ -153,7 +153,7 @@ func (a accountPages) twoStepPage(c *web.Call, who core.Visitor, _ struct{}) (we
 	return a.showTwoStep(c, who, "", nil)
 }
 
-// toLogin sends those to the login who are not signed in; other errors stay.
+// toLogin redirects to the sign-in page if err says that no user is signed in. Other errors are returned unchanged.
 func toLogin(c *web.Call, err error) (web.HTML, error) {
 	if errors.Is(err, core.ErrNotFound) {
 		return web.HTML{To: c.PublicURL() + page.LoginPath(page.AccountPath)}, nil
@@ -161,7 +161,7 @@ func toLogin(c *web.Call, err error) (web.HTML, error) {
 	return web.HTML{}, err
 }
 
-// changeTwoStep does what a button of the page says.
+// changeTwoStep performs the action of a button.
 func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepForm) (web.HTML, error) {
 	var recovery []string
 	var err error
@@ -177,7 +177,7 @@ func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepFor
 		err, notice = c.Store().RemoveSecondFactor(c, who.User.ID, look, c.Now), page.WordsOf(c).DidTwoStepOff
 	}
 	if errors.Is(err, core.ErrNotFound) || errors.Is(err, identity.ErrFactorSet) {
-		err, notice = nil, "" // done in another window: the page shows what is
+		err, notice = nil, "" // done in another window: the page shows the current state
 	}
 	if err != nil {
 		return a.showTwoStep(c, who, "", err)

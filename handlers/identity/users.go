@@ -11,10 +11,10 @@ import (
 	"newsletterd/store/identity"
 )
 
-// users serves /api/admin/users: people with a login, for operators.
+// users serves /api/admin/users: people with an account, for operators.
 type users struct{ store *store.Store }
 
-// userFilter narrows the list of users.
+// userFilter filters the list of users.
 type userFilter struct {
 	Email core.Email `query:"email"`
 }
@@ -112,7 +112,7 @@ func (a users) find(c *web.Call) error {
 	return err
 }
 
-// another refuses to do to oneself what would leave no one to undo it.
+// another returns an error for changes to the caller's own account that no one else could undo.
 func another(c *web.Call, id string) error {
 	if c.Caller.UserID == id {
 		return core.Conflictf("conflict", "You can't do this to your own account. Ask another server administrator.")
@@ -120,7 +120,7 @@ func another(c *web.Call, id string) error {
 	return nil
 }
 
-// behalf is the context of a change to the account of a user.
+// behalf returns the context for a change to the account of a user.
 func behalf(c *web.Call) *web.Call {
 	c.Context = db.By(c.Context, web.Actor(c), c.Now)
 	return c
@@ -145,7 +145,7 @@ func (a users) list(c *web.Call, in userFilter, page core.Page) ([]core.User, er
 	return []core.User{u}, nil
 }
 
-// rolesShown makes a user without roles one that shows a list of none.
+// rolesShown replaces nil roles of a user with an empty list.
 func rolesShown(u *core.User) {
 	if u.Roles == nil {
 		u.Roles = []core.Role{}
@@ -161,7 +161,7 @@ type newUser struct {
 	TenantID      string     `json:"tenant_id"`
 }
 
-// create makes a user without a password, who sets one by "forgot password".
+// create creates a user without a password. The user sets one with "forgot password".
 func (a users) create(c *web.Call, in newUser) (core.User, error) {
 	u := core.NewUser(in.Email, c.Now)
 	if in.Name != "" {
@@ -190,7 +190,7 @@ func (a users) show(c *web.Call, id string) (core.User, error) {
 	return u, err
 }
 
-// userChange is the body of PUT /api/admin/users/:id; absent fields stay as they are.
+// userChange is the body of PUT /api/admin/users/:id. Absent fields stay unchanged.
 type userChange struct {
 	Email         *core.Email `json:"email"`
 	Name          *string     `json:"name" like:"line" max:"100"`
@@ -245,7 +245,7 @@ func (a users) remove(c *web.Call, in deletedUser) (madeClients, error) {
 	return endClients(c, a.store, c.ID(), "", in.DisableClients)
 }
 
-// roleInTenant describes what is refused of a role: one in a tenant without the tenant, and a server administrator's with
+// roleInTenant describes the refused roles: a tenant's role without a tenant, and a server administrator's role with
 // one.
 func roleInTenant() []web.Object {
 	inTenant := slices.DeleteFunc(slices.Clone(core.Roles), func(role string) bool { return role == core.RoleOperator })
@@ -255,7 +255,7 @@ func roleInTenant() []web.Object {
 	}
 }
 
-// roleInput names a role of a user.
+// roleInput is a role of a user.
 type roleInput struct {
 	Role     string `json:"role" is:"required" enum:"operator|tenant_admin|publisher|editor|viewer"`
 	TenantID string `json:"tenant_id"`
@@ -264,7 +264,7 @@ type roleInput struct {
 // grantInput is the body of POST /api/admin/users/:id/roles.
 type grantInput struct {
 	roleInput
-	EmailVerified bool `json:"email_verified"` // the caller knows the address to be the user's
+	EmailVerified bool `json:"email_verified"` // the caller knows that the address belongs to the user
 }
 
 func (a users) grant(c *web.Call, in grantInput) (core.User, error) {
@@ -286,13 +286,13 @@ func (a users) revoke(c *web.Call, in roleInput) (core.User, error) {
 	return a.show(c, c.ID())
 }
 
-// userSessions is where a user is signed in.
+// userSessions lists the sessions of a user.
 type userSessions struct {
 	Browsers []core.Browser      `json:"browsers"`
 	Clients  []core.ClientSignIn `json:"clients"`
-	Created  []clientName        `json:"created_clients"` // that outlive these, unless they are disabled
+	Created  []clientName        `json:"created_clients"` // clients that outlive the sessions unless they are disabled
 
-	CreatedEndpoints []endpointName `json:"created_endpoints"` // that the user or clients of the user keep; they outlive these, too
+	CreatedEndpoints []endpointName `json:"created_endpoints"` // created or changed by the user or their clients; they outlive the sessions
 }
 
 func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
@@ -339,7 +339,7 @@ func (a users) passkeys(c *web.Call, id string) ([]core.Passkey, error) {
 	return found, err
 }
 
-// userPasskey is the part of the path that names a passkey of a user.
+// userPasskey holds the id of a user's passkey from the path.
 type userPasskey struct {
 	PasskeyID string `path:"passkey_id"`
 }
@@ -348,7 +348,7 @@ func (a users) removePasskey(c *web.Call, in userPasskey) (web.None, error) {
 	return web.None{}, a.store.RemovePasskey(behalf(c), c.ID(), in.PasskeyID, core.MailStyle{}, c.Now)
 }
 
-// tokens serves /api/admin/tokens: sign-ins and the tokens of scripts, by the id that their tokens have as sid.
+// tokens serves /api/admin/tokens: sign-ins and the tokens of scripts. Their id is the sid in their tokens.
 type tokens struct{ store *store.Store }
 
 func (a tokens) find(c *web.Call) error {
@@ -363,7 +363,7 @@ func (a tokens) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.RevokeFamily(behalf(c), id, c.Now)
 }
 
-// export is the object that the command prints.
+// export returns the object that the command prints.
 func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
 	u, err := a.store.UserWithoutRoles(c, id)
 	if err != nil {
@@ -376,7 +376,7 @@ func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
 	return json.Marshal(data)
 }
 
-// erase names the clients before they forget who created them.
+// erase returns the names of the clients, because their creator is unknown once the user is erased.
 func (a users) erase(c *web.Call, in endingSessions) (made madeClients, err error) {
 	u, err := a.store.UserWithoutRoles(c, c.ID())
 	if err == nil {
@@ -391,7 +391,7 @@ func (a users) erase(c *web.Call, in endingSessions) (made madeClients, err erro
 	return made, err
 }
 
-// team serves /api/admin/team: who has a role in a tenant.
+// team serves /api/admin/team: the people with a role in a tenant.
 type team struct{ store *store.Store }
 
 func (a team) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Teammate, error) {
@@ -402,17 +402,18 @@ func (a team) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Tea
 	return a.store.Team(c, tenant, page)
 }
 
-// teamQuery names a tenant, for callers with a role in several.
+// teamQuery holds the tenant, for callers with a role in several.
 type teamQuery struct {
 	TenantID string `query:"tenant_id"`
 	// also disable the OAuth clients of the tenant that the person created
 	DisableClients bool `query:"disable_clients"`
 }
 
-// teamsKey is what the teams of the user of the path are kept by.
+// teamsKey is the key under which the teams of the path's user are kept.
 type teamsKey struct{}
 
-// find looks whether the user of the path is on a team that the caller sees, and keeps the tenants.
+// find returns an error unless the user of the path is in a team that the caller may see. It keeps the tenants of these
+// teams.
 func (a team) find(c *web.Call) error {
 	tenants, err := a.store.TeamsOf(c, c.ID())
 	if err != nil {
@@ -431,7 +432,8 @@ func (a team) find(c *web.Call) error {
 	return err
 }
 
-// teammate returns the tenant whose team is changed; web.ErrNotFound: the user of the path isn't on it.
+// teammate returns the tenant whose team is changed. If the user of the path is not in the team, it returns
+// web.ErrNotFound.
 func (a team) teammate(c *web.Call, named string) (string, error) {
 	tenant, err := web.OneTenant(c, named)
 	switch tenants, _ := c.Value(teamsKey{}).([]string); {
