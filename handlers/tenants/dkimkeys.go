@@ -22,22 +22,22 @@ import (
 type dkimKeys struct {
 	store  *store.Store
 	lookup auth.LookupTXT
-	turn   web.Turn // held while a key is made, so that keys take one core
+	turn   web.Turn // held while a key is generated, so that generating keys uses only one core
 }
 
-// dkimKey is a key without its private half, with the record that the DNS must hold.
+// dkimKey is a key without its private part, with the record to publish in the DNS.
 type dkimKey struct {
 	core.DKIMKey
 	Record dkimRecord `json:"record"`
 }
 
-// dkimRecord is the record of a key, and whether it stands in the DNS.
+// dkimRecord is the DNS record of a key, and whether it is published.
 type dkimRecord struct {
 	Name   string `json:"name"`
 	Type   string `json:"type" enum:"TXT"`
 	Value  string `json:"value"`
 	State  string `json:"state" enum:"published|missing|other|unknown"`
-	Reason string `json:"reason,omitempty"` // of a state that isn't published
+	Reason string `json:"reason,omitempty"` // why it is not published
 }
 
 // dkimRoutes adds the routes for DKIM keys.
@@ -70,11 +70,11 @@ func (r *Room) dkimRoutes(t *web.Table) {
 func (k dkimKey) key() string { return k.ID }
 
 const (
-	dkimLookups    = 5 * time.Second // in all, for one answer
-	dkimLookupsRun = 8               // at once
+	dkimLookups    = 5 * time.Second // in total, for one response
+	dkimLookupsRun = 8               // concurrently
 )
 
-// withRecords looks the records of keys up.
+// withRecords looks up the records of keys.
 func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
 	ctx, cancel := context.WithTimeout(c, dkimLookups)
 	defer cancel()
@@ -88,16 +88,16 @@ func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
 			return nil
 		})
 	}
-	_ = group.Wait() // none of them fails
+	_ = group.Wait() // the functions return no errors
 	return rows
 }
 
-// published returns the state of a key's record, and why it isn't published.
+// published returns the state of a key's record and, if it is not published, the reason.
 func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason string) {
 	if ctx.Err() != nil {
 		return "unknown", "DNS was not checked."
 	}
-	texts, err := a.lookup(ctx, k.RecordName()+".") // with the dot, no search list of the machine is tried
+	texts, err := a.lookup(ctx, k.RecordName()+".") // the dot prevents the use of the machine's search list
 	fault, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
 	case slices.ContainsFunc(texts, func(text string) bool { return core.DKIMPublicKey(text) == k.Public }):
@@ -123,7 +123,7 @@ func (a dkimKeys) list(c *web.Call, in web.TenantFilter, page core.Page) ([]dkim
 	return a.withRecords(c, found), nil
 }
 
-// newDKIMKey is the body of POST /api/admin/dkim-keys. Without a tenant the key is the daemon's own.
+// newDKIMKey is the body of POST /api/admin/dkim-keys. Without a tenant, the key belongs to the server.
 type newDKIMKey struct {
 	TenantID  string `json:"tenant_id"`
 	Domain    string `json:"domain" is:"required" min:"1" about:"Domain of the sender addresses; one of the tenant's"`
@@ -155,8 +155,8 @@ func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
 	return a.withRecords(c, []core.DKIMKey{k})[0], nil
 }
 
-// chosen returns the key that is asked for, without its halves. Before its domain is proved a key rests, and its
-// selector is made here: one that is asked for would tell which ones others have.
+// chosen returns the requested key without its key pair. Until its domain is verified, a key is inactive and its
+// selector is generated here, because a requested selector would reveal which ones others use.
 func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKIMKey, err error) {
 	k, err = core.NewDKIMKey(core.DKIMKey{
 		TenantID: tenant, Domain: in.Domain, Selector: in.Selector, Algorithm: in.Algorithm, Status: in.Status,
@@ -179,7 +179,7 @@ func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKI
 	return k, nil
 }
 
-// newKey draws a key, after those that others have asked for.
+// newKey generates a key. Concurrent requests take turns.
 func (a dkimKeys) newKey(ctx context.Context, algorithm string) (private []byte, public string, err error) {
 	if err := a.turn.Take(ctx); err != nil {
 		return nil, "", err
@@ -196,7 +196,7 @@ func (a dkimKeys) show(c *web.Call, id string) (dkimKey, error) {
 	return a.withRecords(c, []core.DKIMKey{k})[0], nil
 }
 
-// dkimChange is the body of PUT /api/admin/dkim-keys/:id: a key signs, or rests.
+// dkimChange is the body of PUT /api/admin/dkim-keys/:id. It activates or deactivates a key.
 type dkimChange struct {
 	Status *string `json:"status" enum:"active|inactive"`
 }

@@ -36,13 +36,13 @@ type DNSOptions struct {
 	BounceDomain string
 }
 
-// Limits of a look at the records of a domain.
+// Limits of a check of a domain's records.
 const (
-	recordLookups    = 6 * time.Second // in all
-	recordLookupsRun = 8               // at once
+	recordLookups    = 6 * time.Second // in total
+	recordLookupsRun = 8               // concurrently
 	answersKept      = 5 * time.Second
 	maxAnswersKept   = 1000
-	maxAnswerBytes   = 4 << 20 // of all answers that are kept; one may have 64 KiB
+	maxAnswerBytes   = 4 << 20 // maximum size of all cached answers; one answer can have 64 KiB
 )
 
 // domainRecords serves the records of sender domains. It is safe for concurrent use.
@@ -54,20 +54,20 @@ type domainRecords struct {
 	origin  string
 	asking  singleflight.Group
 	mu      sync.Mutex
-	answers map[string]dnsAnswer // by kind and name
-	bytes   int                  // of them, at most
+	answers map[string]dnsAnswer // by type and name
+	bytes   int                  // maximum size of the answers
 }
 
-// dnsAnswer is what a name server has answered.
+// dnsAnswer is the answer of a name server.
 type dnsAnswer struct {
 	found []string
-	known bool // it has answered, if only that there is nothing
+	known bool // the server has answered, possibly that there is no record
 	at    core.Instant
 }
 
-// ask returns an answer, from the cache where it was asked for in the last seconds: many may look at one page. That
-// none came is kept as well, and who asks meanwhile waits for the same one, so that a link is no way to have many
-// questions asked.
+// ask returns an answer. It uses a cached one of the last few seconds, because many people can view the same page. The
+// cache also stores that no answer came, and concurrent requests wait for the same answer. The link thus can't be used
+// to send many DNS queries.
 func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.LookupTXT, name string, now core.Instant) dnsAnswer {
 	if lookup == nil {
 		return dnsAnswer{}
@@ -81,9 +81,9 @@ func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.Lookup
 	}
 	shared, _, _ := a.asking.Do(key, func() (any, error) {
 		until, _ := ctx.Deadline()
-		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until) // others wait for it, too
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until) // other requests wait for it, too
 		defer cancel()
-		found, err := lookup(ctx, name+".") // with the dot, no search list of the machine is tried
+		found, err := lookup(ctx, name+".") // the dot prevents the use of the machine's search list
 		fault, isDNS := errors.AsType[*net.DNSError](err)
 		answer := dnsAnswer{found, err == nil || isDNS && fault.IsNotFound, now}
 		a.mu.Lock()
@@ -98,7 +98,7 @@ func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.Lookup
 	return shared.(dnsAnswer)
 }
 
-// forget drops the answers about the names of a zone, so that the next look asks anew.
+// forget removes the answers about the names of a zone from the cache, so that the next check queries them again.
 func (a *domainRecords) forget(domain string) {
 	zone := core.RegisteredDomain(domain)
 	a.mu.Lock()
@@ -109,7 +109,7 @@ func (a *domainRecords) forget(domain string) {
 	})
 }
 
-// recordsLook is one look at the records of a domain.
+// recordsLook is one check of a domain's records.
 type recordsLook struct {
 	*domainRecords
 	ctx    context.Context
@@ -119,7 +119,8 @@ type recordsLook struct {
 
 func (l *recordsLook) texts(name string) dnsAnswer { return l.ask(l.ctx, "TXT", l.txt, name, l.now) }
 
-// of finds what stands in the place of a record: is recognizes its value, and alike another one for the same purpose.
+// of finds the DNS record at the place of r. is recognizes the expected value, and alike another value for the same
+// purpose.
 func (l *recordsLook) of(r *core.DomainRecord, is, alike func(string) bool, elsewhere ...string) {
 	answer := l.texts(r.Name)
 	for _, text := range answer.found {
@@ -142,7 +143,7 @@ func (l *recordsLook) of(r *core.DomainRecord, is, alike func(string) bool, else
 	l.misplaced(r, is, elsewhere...)
 }
 
-// misplaced looks for a record where people put it by mistake.
+// misplaced looks for a record in places where people often publish it by mistake.
 func (l *recordsLook) misplaced(r *core.DomainRecord, is func(string) bool, elsewhere ...string) {
 	for _, name := range append(elsewhere, core.DoubledNames(r.Name, l.domain.Domain)...) {
 		if slices.ContainsFunc(l.texts(name).found, is) {
@@ -168,12 +169,12 @@ func (l *recordsLook) dkim(r *core.DomainRecord, public string) {
 		func(text string) bool { return core.DKIMPublicKey(text) != "" })
 }
 
-// dmarc looks at the domain and those above it, whose policy holds for it, too (RFC 7489 section 6.6.3).
+// dmarc checks the domain and its parent domains, whose policy also applies to it (RFC 7489 section 6.6.3).
 func (l *recordsLook) dmarc(r *core.DomainRecord) {
 	is := core.IsDMARC
 	alike := func(text string) bool { return strings.Contains(strings.ToUpper(text), "DMARC1") }
 	l.of(r, is, alike)
-	if r.State == core.RecordFound { // receivers discard the others (RFC 7489 section 6.6.3)
+	if r.State == core.RecordFound { // receivers ignore the policies of the parents (RFC 7489 section 6.6.3)
 		r.Standing = slices.DeleteFunc(r.Standing, func(s string) bool { return !is(s) })
 	}
 	if r.State == core.RecordFound && len(r.Standing) > 1 {
@@ -201,15 +202,15 @@ func (l *recordsLook) spf(r *core.DomainRecord, mechanisms []string) {
 	}
 }
 
-// spfOfOthers looks for the SPF records of other senders. Two of them, or one that is not written as one, are an error
-// of the domain in any case.
+// spfOfOthers looks for SPF records of other senders. Two of them, or one with a syntax error, are always an error of
+// the domain.
 func (l *recordsLook) spfOfOthers() core.DomainRecord {
 	r := core.DomainRecord{Purpose: core.RecordSPF, DNSRecord: core.DNSRecord{Type: "TXT", Name: l.domain.Domain}}
 	r.Value, r.State, r.Standing = core.MergeSPF(l.texts(r.Name).found, nil)
 	return r
 }
 
-// link checks whether the host name used in links resolves to the same addresses as the daemon's own.
+// link checks whether the host name used in links resolves to the same addresses as the server's own.
 func (l *recordsLook) link(r *core.DomainRecord, own string) {
 	theirs, ours := l.ask(l.ctx, "host", l.dns.Host, r.Name, l.now), l.ask(l.ctx, "host", l.dns.Host, own, l.now)
 	if r.Type == "A" && len(ours.found) > 0 {
@@ -240,7 +241,7 @@ func (l *recordsLook) zone() (zone string, servers []string) {
 	}
 }
 
-// mechanisms are what lets the relays of a tenant send.
+// mechanisms returns the SPF mechanisms that allow the relays of a tenant to send.
 func (a *domainRecords) mechanisms(ctx context.Context, t *core.Tenant) (all []string, err error) {
 	for _, r := range t.Relays {
 		if m := core.SPFMechanism(r.Host); m != "" && !slices.Contains(all, m) {
@@ -262,7 +263,7 @@ func (a *domainRecords) mechanisms(ctx context.Context, t *core.Tenant) (all []s
 	return a.dns.SPF, nil
 }
 
-// records looks at all records that a sender domain needs.
+// records checks all records that a sender domain needs.
 func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now core.Instant) (out core.DomainRecords, err error) {
 	t, err := a.store.Tenant(ctx, d.TenantID)
 	if err != nil {
@@ -308,7 +309,7 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 	if host, own := hostName(t.PublicURL), hostName(a.origin); own != "" &&
 		(host == d.Domain || strings.HasSuffix(host, "."+d.Domain)) {
 		record := core.DNSRecord{Type: "CNAME", Name: host, Value: own}
-		if host == core.RegisteredDomain(host) { // a zone's own name can't be an alias (RFC 1912 section 2.4)
+		if host == core.RegisteredDomain(host) { // the apex of a zone can't be an alias (RFC 1912 section 2.4)
 			record.Type = "A"
 		}
 		add(core.RecordLink, record, func(r *core.DomainRecord) { l.link(r, own) })
@@ -316,18 +317,18 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 	var group errgroup.Group
 	group.SetLimit(recordLookupsRun)
 	group.Go(func() error { out.Zone, out.NameServers = l.zone(); return nil })
-	var others core.DomainRecord // SPF of other senders, where ours needs none
+	var others core.DomainRecord // SPF records of other senders if none is needed here
 	if out.SPF != core.SPFNeeded {
 		group.Go(func() error { others = l.spfOfOthers(); return nil })
 	}
 	for i := range out.Records {
 		group.Go(func() error { looks[i](&out.Records[i]); return nil })
 	}
-	_ = group.Wait() // none of them fails
+	_ = group.Wait() // the functions return no errors
 	if others.State == core.RecordSeveral || others.State == core.RecordChange {
 		out.Records = append(out.Records, others)
 	}
-	// The answer itself is kept, and others read it.
+	// Copy the name servers, because the answer is cached and shared with other requests.
 	out.NameServers = slices.Sorted(slices.Values(out.NameServers))
 	if out.NameServers == nil {
 		out.NameServers = []string{}
@@ -340,7 +341,7 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 	return out, nil
 }
 
-// hostName returns the host of an origin that has a name in the DNS; empty for others.
+// hostName returns the host of an origin if it has a name in the DNS, or an empty string.
 func hostName(origin string) string {
 	u, err := url.Parse(origin)
 	if err != nil {
@@ -353,7 +354,7 @@ func hostName(origin string) string {
 	return host
 }
 
-// show answers GET /api/admin/sender-domains/:id/records.
+// show serves GET /api/admin/sender-domains/:id/records.
 func (a *domainRecords) show(c *web.Call, id string) (out core.DomainRecords, err error) {
 	d, err := a.store.SenderDomain(c, id)
 	if err != nil {
@@ -362,7 +363,7 @@ func (a *domainRecords) show(c *web.Call, id string) (out core.DomainRecords, er
 	return a.records(c, d, c.Now)
 }
 
-// recordsLink is the address of a page that shows the records of a domain to who has it.
+// recordsLink holds the URL of a page that shows the records of a domain to everyone who has it.
 type recordsLink struct {
 	URL       string       `json:"url"`
 	ExpiresAt core.Instant `json:"expires_at"`
@@ -377,15 +378,15 @@ func (a *domainRecords) link(c *web.Call, id string) (out recordsLink, err error
 	}, err
 }
 
-// recordsToken names a domain by a link that was forwarded.
+// recordsToken holds the token of a forwarded link, which names a domain.
 type recordsToken struct {
 	Token string `query:"token" is:"required"`
 }
 
-// errRecordsLink is returned for a link that is not good any more, or never was.
+// errRecordsLink is the error for a link that is no longer valid or never was.
 var errRecordsLink = core.Invalidf("token", "The link is no longer valid. Ask the person who sent it for a new one.")
 
-// forwarded answers GET /api/sender-domain-records: the records for who has the link, without what they belong to.
+// forwarded serves GET /api/sender-domain-records: the records for everyone with the link, without their tenant.
 func (a *domainRecords) forwarded(c *web.Call, in recordsToken) (out core.DomainRecords, err error) {
 	t, err := a.sealer.OpenRecords(in.Token)
 	if err != nil || t.Expired(c.Now) {

@@ -11,33 +11,33 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// endpoints serves /api/admin/webhook-endpoints: the receivers of a tenant's events.
+// endpoints serves /api/admin/webhook-endpoints, the webhooks of a tenant.
 type endpoints struct {
 	store   *store.Store
 	mayPost func(url string) error
 	test    func(ctx context.Context, id string) (core.EndpointTest, error)
 }
 
-// endpoint is a receiver, with its secret in the one answer after that was made.
+// endpoint is a webhook. Its secret is set only in the response to the request that created the secret.
 type endpoint struct {
 	ID             string       `json:"id"` // X-Client-Id of its requests
 	TenantID       string       `json:"tenant_id"`
 	ListID         string       `json:"list_id,omitempty"` // empty: every list
 	Name           string       `json:"name"`
 	URL            string       `json:"url"`
-	Events         []string     `json:"events"` // none: all
+	Events         []string     `json:"events"` // empty: all
 	OldSecretUntil core.Instant `json:"old_secret_until,omitzero"`
 	FailingSince   core.Instant `json:"failing_since,omitzero"`
 	DisabledAt     core.Instant `json:"disabled_at,omitzero"`
 	DisabledReason string       `json:"disabled_reason,omitempty"`
-	CreatedBy      string       `json:"created_by,omitempty"`      // as the audit log names them
+	CreatedBy      string       `json:"created_by,omitempty"`      // in the form of the audit log
 	CreatedByName  string       `json:"created_by_name,omitempty"` // the name or address of that user, or the name of that client
 	Keepers        core.Strings `json:"keepers"`                   // who created it or changed its url or secret
 	CreatedAt      core.Instant `json:"created_at"`
 	UpdatedAt      core.Instant `json:"updated_at"`
-	Waiting        int64        `json:"waiting"` // events that are to be delivered
+	Waiting        int64        `json:"waiting"` // events to deliver
 	WaitingBytes   int64        `json:"waiting_bytes"`
-	Dropping       bool         `json:"dropping"` // events were dropped, and the one that says so was not tried yet
+	Dropping       bool         `json:"dropping"` // events were dropped; the event about it was not tried yet
 	Secret         string       `json:"secret,omitempty"`
 }
 
@@ -115,7 +115,7 @@ type newEndpoint struct {
 	URL      string   `json:"url" is:"required" like:"receiver" min:"1" max:"2000"`
 	ListID   string   `json:"list_id" about:"Only events of this list; all lists if empty"`
 	Events   []string `json:"events" each:"event" about:"Only these event types; all if empty"`
-	Disabled bool     `json:"disabled"` // nothing is sent until it is switched on
+	Disabled bool     `json:"disabled"` // nothing is sent until it is enabled
 }
 
 func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error) {
@@ -146,7 +146,7 @@ func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error)
 	return endpointOf(&e, secret, c.Now), web.UnknownTenant(a.store.AddEndpoint(c, e, key, web.Actor(c)))
 }
 
-// checkURL refuses, before the first attempt, what would be refused at each.
+// checkURL returns an error for a URL that every delivery would refuse.
 func (a endpoints) checkURL(url string) error {
 	if a.mayPost == nil {
 		return nil
@@ -159,7 +159,7 @@ func (a endpoints) show(c *web.Call, id string) (endpoint, error) {
 	return endpointOf(&e, "", c.Now), err
 }
 
-// endpointChange is the body of PUT /api/admin/webhook-endpoints/:id; an absent field stays as it is.
+// endpointChange is the body of PUT /api/admin/webhook-endpoints/:id. Absent fields stay unchanged.
 type endpointChange struct {
 	Name     *string   `json:"name" like:"line" max:"100"`
 	URL      *string   `json:"url" like:"receiver" min:"1" max:"2000"`
@@ -173,7 +173,7 @@ func (a endpoints) update(c *web.Call, in endpointChange) (out endpoint, err err
 	if err != nil {
 		return out, err
 	}
-	if in.URL != nil && *in.URL == was.URL { // what stands may stay, whatever is allowed today
+	if in.URL != nil && *in.URL == was.URL { // the existing URL is always allowed
 		in.URL = nil
 	}
 	if in.URL != nil {
@@ -196,13 +196,13 @@ func (a endpoints) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteEndpoint(c, id, web.Actor(c), c.Now)
 }
 
-// attempt is a line of a receiver's log.
+// attempt is an entry of a webhook's log.
 type attempt struct {
 	At        core.Instant `json:"at"`
 	EventID   string       `json:"event_id"`
 	EventType string       `json:"event_type"`
 	Outcome   string       `json:"outcome" enum:"delivered|retry|dead"`
-	Status    int          `json:"status"` // of the answer; 0: none came
+	Status    int          `json:"status"` // of the response; 0: no response
 	TookMS    int64        `json:"took_ms"`
 	Reason    string       `json:"reason"`
 
@@ -213,7 +213,7 @@ func (a attempt) key() string { return strconv.FormatInt(a.no, 10) }
 
 // logFilter filters the log of a webhook.
 type logFilter struct {
-	Failed bool `query:"failed"` // only what was not delivered
+	Failed bool `query:"failed"` // only failed deliveries
 }
 
 func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, error) {
@@ -223,7 +223,7 @@ func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, er
 	}), err
 }
 
-// try posts a test event; a failure of the receiver is told in the answer.
+// try sends a test event. The response describes any failure of the webhook.
 func (a endpoints) try(c *web.Call, id string) (core.EndpointTest, error) {
 	if err := a.store.CountEndpointTest(c, c.Tenant, c.Now); err != nil {
 		return core.EndpointTest{}, err

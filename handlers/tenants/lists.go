@@ -48,7 +48,7 @@ func (a lists) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Co
 	return web.PageFor(c, in, page, a.store.CountedLists)
 }
 
-// countedList is the key that lists are ordered by.
+// countedList returns the key that lists are ordered by.
 func countedList(l core.CountedList) string { return l.ID }
 
 func (a lists) create(c *web.Call, in core.ListInput) (core.List, error) {
@@ -79,7 +79,7 @@ func (a lists) update(c *web.Call, in core.ListInput) (core.List, error) {
 	})
 }
 
-// held holds what others than operators make of a list against the operator's setting.
+// held checks the changes that callers other than operators make to a list against the operator's setting.
 func (a lists) held(c *web.Call, l *core.List, was core.List) error {
 	if web.IsOperator(c) {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// outbox serves /api/admin/outbox and /api/admin/mails: what is on its way, or was refused for good.
+// outbox serves /api/admin/outbox and /api/admin/mails: events and emails that are queued or failed permanently.
 type outbox struct{ store *store.Store }
 
-// revivedAtOnce is how many dead letters or mails a request sends again at most.
+// revivedAtOnce is the maximum number of dead letters or emails that a request sends again.
 const revivedAtOnce = 10_000
 
 // outboxRoutes adds the routes for queued events and emails, for server administrators.
@@ -47,7 +47,7 @@ func (r *Room) outboxRoutes(t *web.Table) {
 		Refuses(web.Clash("The link in the email has expired"))
 }
 
-// find looks whether anything of the event of the path is still to be delivered.
+// find returns an error unless the event of the path still has deliveries.
 func (a outbox) find(c *web.Call) error {
 	if !c.Caller.May(core.ActionOutboxManage, core.TenantNone) {
 		return web.ErrNotFound
@@ -56,7 +56,7 @@ func (a outbox) find(c *web.Call) error {
 	return err
 }
 
-// outboxEvent is an event on its way to one receiver.
+// outboxEvent is an event with its delivery to one webhook.
 type outboxEvent struct {
 	ID             string       `json:"event_id"`
 	Type           string       `json:"event_type"`
@@ -69,10 +69,10 @@ type outboxEvent struct {
 	DueAt          core.Instant `json:"due_at"`
 	Tries          int          `json:"tries"`
 	DeadAt         core.Instant `json:"dead_at,omitzero"`
-	RevivedAt      core.Instant `json:"revived_at,omitzero"` // when it was last brought back from the dead letters
+	RevivedAt      core.Instant `json:"revived_at,omitzero"` // time of the last retry from the dead letters
 	LastError      string       `json:"last_error,omitempty"`
 
-	// what is posted, where one event is shown
+	// the event's body, in the response for a single event
 	Event json.RawMessage `json:"event,omitempty"`
 
 	no int64
@@ -88,7 +88,7 @@ func outboxEventOf(e *core.OutboxEvent) outboxEvent {
 	}
 }
 
-// outboxFilter says which events are listed.
+// outboxFilter filters the list of events.
 type outboxFilter struct {
 	TenantID   string `query:"tenant_id"`
 	ListID     string `query:"list_id"`
@@ -97,7 +97,7 @@ type outboxFilter struct {
 	State      string `query:"state" enum:"waiting|dead"`
 }
 
-// numberOf reads the key of a row; 0, which no row has, where there is none.
+// numberOf returns the number in a row's key, or 0, which no row has, if there is none.
 func numberOf(key string) int64 {
 	n, _ := strconv.ParseInt(key, 10, 64)
 	return n
@@ -110,12 +110,12 @@ func (a outbox) list(c *web.Call, in outboxFilter, page core.Page) ([]outboxEven
 	return web.RowsOf(found, outboxEventOf), err
 }
 
-// oneReceiver narrows an event to one endpoint.
+// oneReceiver filters the deliveries of an event by endpoint.
 type oneReceiver struct {
 	EndpointID string `query:"endpoint_id"`
 }
 
-// show reads what is still to be delivered of an event: a row for each receiver.
+// show returns the pending deliveries of an event, one row per receiver.
 func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 	found, err := a.store.OutboxEvent(c, c.ID(), in.EndpointID)
 	return web.RowsOf(found, func(e *core.OutboxEvent) outboxEvent {
@@ -125,10 +125,10 @@ func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 	}), err
 }
 
-// revived is how many events or mails go out again.
+// revived holds the number of events or emails that are sent again.
 type revived struct {
 	Retried int64 `json:"retried"`
-	More    bool  `json:"more"` // not all of them did: ask again
+	More    bool  `json:"more"` // there are more: send the request again
 }
 
 // retryEvent is the body of POST /api/admin/outbox/:id/retry.
@@ -147,7 +147,7 @@ func (a outbox) retry(c *web.Call, in retryEvent) (r revived, err error) {
 	return r, err
 }
 
-// retryEvents is the body of POST /api/admin/outbox/retry: which dead letters, all of them where nothing is said.
+// retryEvents is the body of POST /api/admin/outbox/retry. It filters the dead letters; an empty body means all.
 type retryEvents struct {
 	TenantID   string `json:"tenant_id"`
 	ListID     string `json:"list_id"`
@@ -160,7 +160,7 @@ func (a outbox) retryAll(c *web.Call, in retryEvents) (r revived, err error) {
 	return revive(func(limit int) (int64, error) { return a.store.RetryDead(c, f, limit, web.Actor(c), c.Now) })
 }
 
-// revive calls retry until it brings back less than it may, or revivedAtOnce were.
+// revive calls retry until it returns less than the limit, or until revivedAtOnce rows were retried.
 func revive(retry func(limit int) (int64, error)) (r revived, err error) {
 	const step = 500
 	for r.More = true; r.More && r.Retried < revivedAtOnce && err == nil; {
@@ -172,7 +172,7 @@ func revive(retry func(limit int) (int64, error)) (r revived, err error) {
 	return r, err
 }
 
-// mailFilter says which mails are listed.
+// mailFilter filters the list of emails.
 type mailFilter struct {
 	TenantID string `query:"tenant_id"`
 	Kind     string `query:"kind"`
@@ -184,15 +184,15 @@ func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.Queued
 		numberOf(page.After), page.Limit)
 }
 
-// retryMails is the body of POST /api/admin/mails/retry: one mail, or those that were refused for good, all of them
-// where nothing is said.
+// retryMails is the body of POST /api/admin/mails/retry. It names one email or filters those that failed permanently;
+// an empty body means all of them.
 type retryMails struct {
 	ID       int    `json:"id" like:"whole" about:"Number of the email; 0 means all that match the other fields"`
 	TenantID string `json:"tenant_id"`
 	Kind     string `json:"kind"`
 }
 
-// CheckInput refuses a mail by its number and by what it is like at once.
+// CheckInput returns an error for a request that names an email and also has a filter.
 func (in *retryMails) CheckInput() error {
 	switch {
 	case in.ID < 0:

@@ -13,27 +13,28 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// providers serves /api/admin/mail-providers: who may report what became of mails. Those of the configuration hide
-// those of the database, and are changed in its file alone.
+// providers serves /api/admin/mail-providers: the services that may report the outcomes of emails. Providers in the
+// configuration hide those in the database, and can be changed only in the configuration file.
 type providers struct {
 	store      *store.Store
 	configured map[string]*core.ProviderSecrets
 	origin     string
 }
 
-// provider is a mail provider as operators see it, with its secret in the one answer after that was made here.
+// provider is a mail provider in the form that operators see. Its secret is set only in the response to the request
+// that generated it.
 type provider struct {
 	Name       string       `json:"name"`
 	Kind       string       `json:"kind"`
-	TenantID   string       `json:"tenant_id,omitempty"` // absent: it may report for every tenant
+	TenantID   string       `json:"tenant_id,omitempty"` // absent: it can report for every tenant
 	Topics     []string     `json:"topics,omitempty"`    // of kind ses
 	Source     string       `json:"source" enum:"database|configuration"`
 	URL        string       `json:"url"` // of its webhook
 	DisabledAt core.Instant `json:"disabled_at,omitzero"`
-	CreatedAt  core.Instant `json:"created_at,omitzero"` // of the database
+	CreatedAt  core.Instant `json:"created_at,omitzero"` // for providers in the database
 	UpdatedAt  core.Instant `json:"updated_at,omitzero"`
 	Secret     string       `json:"secret,omitempty"`
-	// absent: none was accepted lately
+	// absent: no recent event was accepted
 	LastEvent *core.LastEvent `json:"last_event,omitempty"`
 }
 
@@ -94,7 +95,7 @@ func (p provider) key() string { return p.Name }
 
 const fromDatabase, fromConfiguration = "database", "configuration"
 
-// list reads a page by name, of both sources.
+// list returns a page of the providers from both sources, ordered by name.
 func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, error) {
 	kept, err := a.store.Providers(c, page)
 	if err != nil {
@@ -105,10 +106,10 @@ func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, er
 		byName[kept[i].Name] = a.row(&kept[i], fromDatabase, "")
 	}
 	last := ""
-	if len(kept) == page.Limit { // what comes after these belongs to the next page
+	if len(kept) == page.Limit { // names after these belong to the next page
 		last = kept[len(kept)-1].Name
 	}
-	for name, p := range a.configured { // they come before those of the database
+	for name, p := range a.configured { // they take precedence over those in the database
 		if name > page.After && (last == "" || name <= last) {
 			byName[name] = a.row(&p.Provider, fromConfiguration, "")
 		}
@@ -132,12 +133,13 @@ func (a providers) withEvents(c *web.Call, rows []provider) error {
 	return err
 }
 
-// providerName is the part of the path that names a provider.
+// providerName holds the name of a provider from the path.
 type providerName struct {
 	Provider string `path:"provider,text"`
 }
 
-// find answers 404 for a name that no provider has, and to all but operators for every name.
+// find returns a 404 error for a name that no provider has. For callers other than operators, it does so for every
+// name.
 func (a providers) find(c *web.Call) (err error) {
 	if name := c.Param("provider"); a.configured[name] == nil {
 		_, err = a.store.ProviderSecrets(c, name)
@@ -166,7 +168,7 @@ func (a providers) with(c *web.Call, name, secret string) (provider, error) {
 	return a.row(&p.Provider, fromDatabase, secret), nil
 }
 
-// kept returns a provider of the database with its kind. One of the configuration is a conflict.
+// kept returns a provider in the database with its kind. For a provider in the configuration, it returns a conflict.
 func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *report.Kind, error) {
 	if a.configured[name] != nil {
 		return nil, nil, core.Conflictf("conflict",
@@ -184,7 +186,8 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 	return p, kind, nil
 }
 
-// newProvider is the body of POST /api/admin/mail-providers. Without a secret one is made, where the kind lets us.
+// newProvider is the body of POST /api/admin/mail-providers. Without a secret, one is generated if the kind allows
+// that.
 type newProvider struct {
 	Name     string   `json:"name" is:"required" like:"provider_name" about:"Name in its webhook path, /webhooks/NAME"`
 	Kind     string   `json:"kind" like:"provider"`
@@ -221,7 +224,8 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 	return a.with(c, in.Name, fresh)
 }
 
-// providerSecretOf returns the given secret, or one that is made here, which is fresh; none where the kind has none.
+// providerSecretOf returns the given secret or, without one, a generated secret, which it also returns as fresh. Both
+// are empty if the kind has no secrets.
 func providerSecretOf(kind *report.Kind, given string) (secret, fresh string, err error) {
 	switch {
 	case given != "":
@@ -235,10 +239,10 @@ func providerSecretOf(kind *report.Kind, given string) (secret, fresh string, er
 	return fresh, fresh, nil
 }
 
-// providerChange is the body of PUT /api/admin/mail-providers/:provider; an absent field stays as it is.
+// providerChange is the body of PUT /api/admin/mail-providers/:provider. Absent fields stay unchanged.
 type providerChange struct {
 	providerName
-	TenantID *string   `json:"tenant_id"` // empty: it may report for every tenant
+	TenantID *string   `json:"tenant_id"` // empty: it can report for every tenant
 	Topics   *[]string `json:"topics"`
 	Disabled *bool     `json:"disabled"`
 }
@@ -274,7 +278,8 @@ type anotherSecret struct {
 	Secret string `json:"secret"`
 }
 
-// rotate gives a provider another secret. The one before stays good until endOld, and until then there is no third.
+// rotate sets a new secret for a provider. The previous one stays valid until endOld. Before that, there can't be a
+// third.
 func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err error) {
 	_, kind, err := a.kept(c, in.Provider)
 	if err != nil {
@@ -282,7 +287,7 @@ func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err erro
 	}
 	secret, fresh, err := providerSecretOf(kind, in.Secret)
 	if err == nil {
-		err = kind.CheckSecrets([]string{secret}) // a kind may have none
+		err = kind.CheckSecrets([]string{secret}) // some kinds have none
 	}
 	if err != nil {
 		return out, err
@@ -299,7 +304,7 @@ func (a providers) endOld(c *web.Call, in providerName) (out provider, err error
 	return a.row(&p, fromDatabase, ""), err
 }
 
-// refusedProviders describes the mail providers that lack what their kind needs, or have what it has no use for.
+// refusedProviders describes the providers that lack a field their kind needs, or have one that their kind doesn't use.
 func refusedProviders() (refused []web.Object) {
 	var listening, silent, given, secretless []string
 	for _, name := range report.Names() {
@@ -313,7 +318,7 @@ func refusedProviders() (refused []web.Object) {
 			malformed := web.Where(web.Object{
 				"kind": web.Word(name), "secret": web.Object{"minLength": 1, "not": web.Object{"pattern": form}},
 			})
-			if name == report.KindGeneric { // which it is without a kind
+			if name == report.KindGeneric { // the default kind
 				malformed["required"] = []string{"secret"}
 			}
 			refused = append(refused, malformed)
@@ -327,7 +332,7 @@ func refusedProviders() (refused []web.Object) {
 	}
 	some := web.Object{"minItems": 1}
 	return append(refused,
-		web.Object{ // without a kind, too
+		web.Object{ // also without a kind
 			"required": []string{"topics"}, "properties": web.Object{"kind": web.Word(silent...), "topics": some},
 		},
 		web.Without(web.Where(web.Object{"kind": web.Word(listening...)}), web.Object{"topics": some}),

@@ -64,19 +64,19 @@ func (a relays) show(c *web.Call) (core.RelayState, error) {
 
 // newRelayTest is the body of POST /api/admin/relay/test.
 type newRelayTest struct {
-	TenantID string `json:"tenant_id"` // empty, for operators: the daemon's own relay
-	// one of the tenant's; empty: the first, or the daemon's own where there is none
+	TenantID string `json:"tenant_id"` // empty, for operators: the server's own relay
+	// one of the tenant's; empty: the first or, if it has none, the server's own
 	RelayID string     `json:"relay_id"`
 	Email   core.Email `json:"email" is:"required"`
 }
 
-// Limits of tests: each is a mail, to any address.
+// Limits for tests, because each test sends an email to any address.
 const (
 	relayTests       = 20
 	relayTestsWindow = time.Hour
 )
 
-// try sends the mail while the caller waits.
+// try sends the email while the caller waits.
 func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error) {
 	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
@@ -126,7 +126,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	}
 	if r == nil && !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
 		out.Relay = ""
-		if out.Code == 0 { // no reply: what our machine says names the address, or the directory
+		if out.Code == 0 { // no reply: the local error contains the address or the directory
 			out.Answer = ""
 		}
 	}
@@ -145,8 +145,8 @@ func (a relays) throttle(c *web.Call, tenant string) error {
 	return err
 }
 
-// mayTest returns a conflict for an address that is on a suppression list: no mail goes there, a test neither. field
-// names it.
+// mayTest returns a conflict for an address on a suppression list, because no email is sent to it, not even a test.
+// field is the field with the address.
 func (a relays) mayTest(c *web.Call, field string, to core.Email, tenant string) error {
 	stands, err := a.store.Suppressions(c, to, tenant)
 	for i := range stands {
@@ -161,7 +161,7 @@ func (a relays) mayTest(c *web.Call, field string, to core.Email, tenant string)
 	return err
 }
 
-// relayOf returns a relay of a tenant with its password; nil where the tenant has none of its own.
+// relayOf returns a relay of a tenant with its password, or nil if the tenant has none.
 func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
 	all, err := a.store.TenantRelays(c, tenant)
 	if err != nil {
@@ -229,7 +229,7 @@ func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState
 	}
 	state.Editable = !o.Locked
 	m, err := s.MailServer(ctx)
-	if errors.Is(err, db.ErrMasterKey) { // all but the password can be read, so that another one can be entered
+	if errors.Is(err, db.ErrMasterKey) { // only the password is unreadable: another one can be entered
 		err = nil
 	}
 	if err != nil || !m.Set() {
@@ -275,7 +275,7 @@ type newMailServer struct {
 	TestTo core.Email `json:"test_to" is:"required"`
 }
 
-// setServer tries the server, and takes it over if it accepts the test email.
+// setServer tests the server and stores it if it accepts the test email.
 func (a relays) setServer(c *web.Call, in newMailServer) (out core.RelayTest, err error) {
 	m := core.MailServer{Relay: in.Relay, From: in.From}
 	if err := a.CheckServer(c, a.store, &m); err != nil {
@@ -345,7 +345,7 @@ func (a relays) removeServer(c *web.Call, _ struct{}) (web.None, error) {
 	return web.None{}, a.RemoveServer(c, a.store, web.Actor(c), c.Now)
 }
 
-// editable returns a conflict where the configuration sets the server, or forbids to set it here.
+// editable returns a conflict if the configuration sets the server or locks it.
 func (o *RelayOptions) editable() error {
 	switch {
 	case !o.Kept:

@@ -15,12 +15,12 @@ import (
 type senderDomains struct {
 	store  *store.Store
 	lookup auth.LookupTXT
-	looks  *singleflight.Group // at TXT records, by the id of the domain
+	looks  *singleflight.Group // checks of TXT records, by the id of the domain
 
 	records *domainRecords
 }
 
-// look is what a look at the TXT record of a domain has found.
+// look is the result of a check of a domain's TXT record.
 type look struct{ result, foundAt string }
 
 // senderDomainRoutes adds the routes for sender domains.
@@ -86,7 +86,7 @@ func (a senderDomains) list(c *web.Call, in web.TenantFilter, page core.Page) ([
 	return a.store.SenderDomainViews(c, found...)
 }
 
-// view is a sender domain as it is shown.
+// view returns a sender domain in the form of responses.
 func (a senderDomains) view(c *web.Call, d core.SenderDomain, err error) (core.SenderDomainView, error) {
 	if err != nil {
 		return core.SenderDomainView{}, err
@@ -121,14 +121,14 @@ func (a senderDomains) show(c *web.Call, id string) (core.SenderDomainView, erro
 	return a.view(c, d, err)
 }
 
-// check looks at the TXT record now. A domain that another tenant has is a conflict, which the record shows from then
-// on.
+// check checks the TXT record now. If another tenant has the domain, that is a conflict, which the record shows from
+// then on.
 func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView, err error) {
 	d, err := a.store.BeginDomainCheck(c, id, c.Now)
 	if err != nil {
 		return out, err
 	}
-	found, _, _ := a.looks.Do(id, func() (any, error) { // those who ask at once share one look
+	found, _, _ := a.looks.Do(id, func() (any, error) { // concurrent requests share one check
 		result, foundAt := auth.CheckDomain(context.WithoutCancel(c), a.lookup, d)
 		return look{result, foundAt}, nil
 	})

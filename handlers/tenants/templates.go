@@ -15,7 +15,7 @@ type templates struct{ store *store.Store }
 
 // TemplateInput is the body of a new or changed template. Missing fields stay unchanged.
 type TemplateInput struct {
-	TenantID string  `json:"tenant_id"` // of a new one
+	TenantID string  `json:"tenant_id"` // for a new template
 	Name     *string `json:"name" like:"template_name" min:"1" max:"100"`
 	Layout   *string `json:"layout"`
 	BodyHTML *string `json:"body_html"`
@@ -58,12 +58,12 @@ func (r *Room) templateRoutes(t *web.Table) {
 		Refuses(web.Clashing("layout_missing", "", "The layout isn't one of the tenant's templates"))
 }
 
-// hasBody are the limits of a new template: it has HTML or text.
+// hasBody holds the limits of a new template: it has HTML or text.
 var hasBody = web.Never(web.Never(
 	web.Where(web.Object{"body_html": web.Filled}), web.Where(web.Object{"body_text": web.Filled}),
 ))
 
-// maxTemplate is the size of a template; each of its two bodies may have a fifth of it.
+// maxTemplate is the maximum size of a template. Each of its two bodies can have a fifth of it.
 const maxTemplate = 5 * web.MiB
 
 func (in *TemplateInput) record() core.TemplateInput {
@@ -127,7 +127,7 @@ func (a templates) update(c *web.Call, in TemplateInput) (core.Template, error) 
 	})
 }
 
-// memberFault returns a fault of a content with the word that the member service has for it.
+// memberFault returns an error of a content with the code of the member service.
 func memberFault(err error) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok || fault.Kind != core.Invalid {
@@ -138,7 +138,7 @@ func memberFault(err error) error {
 	return again
 }
 
-// templateRemoval says whether a template goes that something uses.
+// templateRemoval tells whether to delete a template that is still in use.
 type templateRemoval struct {
 	Force bool `query:"force"`
 }
@@ -147,7 +147,7 @@ func (a templates) remove(c *web.Call, in templateRemoval) (web.None, error) {
 	return web.None{}, a.store.DeleteTemplate(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
-// maxTemplateUses is how many uses of each kind are listed.
+// maxTemplateUses is the maximum number of listed uses of each kind.
 const maxTemplateUses = 50
 
 func (a templates) uses(c *web.Call, id string) ([]core.TemplateUse, error) {
@@ -163,7 +163,7 @@ func (a templates) preview(c *web.Call, id string) (out drafts.Preview, err erro
 	return a.rendered(c, &t)
 }
 
-// try is the preview of a template that isn't kept. It needs no name.
+// try returns the preview of a template without storing it. The template needs no name.
 func (a templates) try(c *web.Call, in TemplateInput) (out drafts.Preview, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
@@ -183,7 +183,7 @@ func (a templates) try(c *web.Call, in TemplateInput) (out drafts.Preview, err e
 	return out, web.UnknownTenant(err)
 }
 
-// rendered returns a mail of a template with its layout.
+// rendered returns an email of a template with its layout.
 func (a templates) rendered(c *web.Call, t *core.Template) (out drafts.Preview, err error) {
 	content := drafts.SampleContent(t)
 	if content.Tenant, err = a.store.Tenant(c, t.TenantID); err != nil {
@@ -208,7 +208,7 @@ func (a templates) rendered(c *web.Call, t *core.Template) (out drafts.Preview, 
 	return out, err
 }
 
-// saidByTemplate are refusals of what a template says.
+// saidByTemplate holds the refusals of a template's content.
 var saidByTemplate = []web.Refusal{
 	web.TenantNamed, web.FixedTenant, web.Refused("layout", "No other template has this name"),
 	web.Refused("body_html", "The placeholders are malformed, or the template would have no body"),

@@ -69,8 +69,8 @@ func (a tenantsAPI) show(c *web.Call, id string) (core.Tenant, error) {
 	return shownTenant(c, t), err
 }
 
-// shownTenant returns a tenant as the caller may see it: its relays are for those who keep its settings, the addresses
-// of its test group for those who may send tests to it.
+// shownTenant returns a tenant in the form that the caller may see. Its relays are only for callers who may change its
+// settings, and the addresses of its test group only for those who may send tests to it.
 func shownTenant(c *web.Call, t core.Tenant) core.Tenant {
 	if !c.Caller.May(core.ActionTestSend, t.ID) {
 		t.TestAddresses = nil
@@ -86,7 +86,7 @@ func (a tenantsAPI) update(c *web.Call, in core.TenantInput) (core.Tenant, error
 		was := *t
 		err := t.Change(in, web.IsOperator(c), c.Now)
 		if err == nil && t.AsksProof(&was) {
-			err = c.FreshProof() // else a stolen token sends without the second person, or by a server of its own
+			err = c.FreshProof() // else a stolen token could remove the approval or set its own mail server
 		}
 		return err
 	})
@@ -96,10 +96,10 @@ func (a tenantsAPI) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteTenant(c, id, web.Actor(c), c.Now)
 }
 
-// mailTexts are the mails whose texts a tenant and a list may write.
+// mailTexts lists the emails whose texts a tenant and a list can customize.
 var mailTexts = []string{"confirm", "subscribed", "unsubscribed", "preferences"}
 
-// ofMailTexts are refusals of the texts of mails.
+// ofMailTexts returns the refusals of the texts of emails.
 func ofMailTexts() (out []web.Refusal) {
 	for _, of := range mailTexts {
 		for _, part := range []string{".subject", ".text"} {
@@ -109,7 +109,7 @@ func ofMailTexts() (out []web.Refusal) {
 	return out
 }
 
-// saidByList are refusals of what a list says.
+// saidByList holds the refusals of a list's fields.
 var saidByList = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.FixedID, web.FixedTenant,
 	web.Refused("fields[].name", "The name is used twice, or is email or source"),
@@ -120,7 +120,7 @@ var saidByList = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.Refused("unsubscribe_redirect_url", "Not an absolute https URL, and not http on the local machine"),
 })
 
-// saidByTenant are refusals of what a tenant says.
+// saidByTenant holds the refusals of a tenant's fields.
 var saidByTenant = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.FixedID,
 	web.Refused("domains[]", "Not a domain name"),

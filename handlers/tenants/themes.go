@@ -89,7 +89,7 @@ func (a themes) remove(c *web.Call, id string) (web.None, error) {
 // themePreview is a newsletter in a theme.
 type themePreview struct {
 	drafts.Preview
-	Warnings []string `json:"warnings"` // colours that can't be read, and what mails have in their place
+	Warnings []string `json:"warnings"` // unreadable colors, and the colors that emails have instead
 }
 
 func (a themes) preview(c *web.Call, id string) (out themePreview, err error) {
@@ -104,7 +104,7 @@ func (a themes) preview(c *web.Call, id string) (out themePreview, err error) {
 	return sample(c, &t, &of)
 }
 
-// try is the preview of a theme that isn't kept. It needs no name.
+// try returns the preview of a theme without storing it. The theme needs no name.
 func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
 	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
 	return sample(c, &t, &of)
 }
 
-// sample returns a newsletter that is made up in a theme.
+// sample returns a sample newsletter in a theme.
 func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err error) {
 	bulk, moved, err := drafts.ThemeSample(t, of)
 	if err != nil {
@@ -136,7 +136,7 @@ func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err 
 	return out, err
 }
 
-// ofTheme are refusals of what a theme says.
+// ofTheme holds the refusals of a theme's fields.
 var ofTheme = []web.Refusal{
 	web.TenantNamed,
 	web.Refused("name", "The name is an ID or the name of a built-in theme"),

@@ -8,13 +8,13 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// webhookClients serves /api/admin/webhook-clients: the senders of signed webhooks.
+// webhookClients serves /api/admin/webhook-clients: the sources of signed webhooks.
 type webhookClients struct{ store *store.Store }
 
-// webhookClient is a sender, with its secret in the one answer after that was made.
+// webhookClient is a webhook source. Its secret is set only in the response to the request that created the secret.
 type webhookClient struct {
 	ID         string       `json:"id"`
-	TenantID   string       `json:"tenant_id,omitempty"` // empty: it speaks for every tenant
+	TenantID   string       `json:"tenant_id,omitempty"` // empty: it can report for every tenant
 	Name       string       `json:"name"`
 	DisabledAt core.Instant `json:"disabled_at,omitzero"`
 	CreatedAt  core.Instant `json:"created_at"`
@@ -62,14 +62,14 @@ func (a webhookClients) list(c *web.Call, in web.TenantFilter, page core.Page) (
 	return web.RowsOf(found, func(w *core.WebhookClient) webhookClient { return webhookClientOf(w, "") }), err
 }
 
-// newWebhookClient is the body of POST /api/admin/webhook-clients. Operators may leave the tenant out: the sender
-// speaks for all.
+// newWebhookClient is the body of POST /api/admin/webhook-clients. Operators can leave the tenant out: the source can
+// then report for all tenants.
 type newWebhookClient struct {
 	TenantID string `json:"tenant_id"`
 	Name     string `json:"name" is:"required" like:"line" min:"1" max:"255"`
 }
 
-// CheckInput refuses a name that is empty or too long.
+// CheckInput returns an error for a name that is empty or too long.
 func (in *newWebhookClient) CheckInput() error {
 	if in.Name == "" {
 		return core.Invalidf("name", "name is missing.")
@@ -100,13 +100,13 @@ func (a webhookClients) with(c *web.Call, id, secret string) (webhookClient, err
 	return webhookClientOf(&w, secret), err
 }
 
-// webhookClientChange is the body of PUT /api/admin/webhook-clients/:id; an absent field stays as it is.
+// webhookClientChange is the body of PUT /api/admin/webhook-clients/:id. Absent fields stay unchanged.
 type webhookClientChange struct {
 	Name     *string `json:"name" like:"line" min:"1" max:"255"`
 	Disabled *bool   `json:"disabled"`
 }
 
-// CheckInput refuses a name that is empty or too long.
+// CheckInput returns an error for a name that is empty or too long.
 func (in *webhookClientChange) CheckInput() error {
 	if in.Name == nil {
 		return nil
@@ -127,7 +127,8 @@ func (a webhookClients) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteWebhookClient(c, id, web.Actor(c), c.Now)
 }
 
-// rotate gives a sender another secret. The one before stays good until endOld, and until then there is no third.
+// rotate sets a new secret for a source. The previous one stays valid until endOld. Before that, there can't be a
+// third.
 func (a webhookClients) rotate(c *web.Call, id string) (webhookClient, error) {
 	secret := auth.NewSecret()
 	key, err := auth.ParseSecret(secret)
