@@ -24,12 +24,13 @@ type bulkInput struct {
 	IDs       []string      `json:"ids" like:"set" max:"1000" each:"uuid" about:"IDs of subscribers"`
 }
 
-// JudgeKeys refuses unknown keys. A rule that is left out by mistake would change other people than the caller means.
+// JudgeKeys refuses unknown keys. Without a rule that was left out by mistake, the action would change other people
+// than the caller expects.
 func (in *bulkInput) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[bulkInput](), unknown)
 }
 
-// CheckInput checks what needs no database.
+// CheckInput makes the checks that need no database.
 func (in *bulkInput) CheckInput() error {
 	if err := core.CheckBulkTag(in.Action, in.Tag); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (r *Room) bulkRoutes(t *web.Table) {
 
 type foundBulk struct{}
 
-// findBulk answers as missing if the action isn't the caller's to see.
+// findBulk returns a 404 error if the caller may not see the action.
 func (r *Room) findBulk(c *web.Call) error {
 	a, err := r.Store.BulkAction(c, c.ID())
 	c.Keep(foundBulk{}, &a)
@@ -115,13 +116,13 @@ func theBulk(c *web.Call) (*core.BulkAction, error) {
 	return a, mayBulk(c, a.Kind, a.TenantID)
 }
 
-// ownList returns core.ErrListNotFound if a list isn't the caller's to change people on.
+// ownList returns the list if the caller may change people on it, or else core.ErrListNotFound.
 func (r *Room) ownList(c *web.Call, id string) (core.List, error) {
 	l, err := r.Store.List(c, id)
 	return l, web.OwnRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound)
 }
 
-// bulkFilter says on which list the actions are.
+// bulkFilter filters the bulk actions by list.
 type bulkFilter struct {
 	ListID string `query:"list_id,required,uuid"`
 }
@@ -133,7 +134,8 @@ func (r *Room) listBulk(c *web.Call, in bulkFilter, page core.Page) ([]core.Bulk
 	return r.Store.BulkActions(c, in.ListID, page)
 }
 
-// startBulk counts who matches first. More than core.BulkUnproved people need a fresh sign-in, see proven.
+// startBulk first counts the people who match. If there are more than core.BulkUnproved, it requires a fresh sign-in
+// (see proven).
 func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err error) {
 	l, err := r.ownList(c, in.ListID)
 	if err == nil {
@@ -172,11 +174,11 @@ func (r *Room) startBulk(c *web.Call, in bulkInput) (a core.BulkAction, err erro
 	return r.Store.StartBulk(c, req, c.Now)
 }
 
-// bulkPage is the number of bulk actions that are read at once.
+// bulkPage is the number of bulk actions per read.
 const bulkPage = 100
 
-// proven returns core.ErrProofOld if the caller needs a fresh sign-in to change n people. The caller's actions on the
-// list since the last sign-in got too old count, too.
+// proven returns core.ErrProofOld if the caller needs a fresh sign-in to change n people. It adds the people whom the
+// caller has changed on the list since the last sign-in became too old.
 func (r *Room) proven(c *web.Call, listID string, n int64) error {
 	old := c.FreshProof()
 	if old == nil {

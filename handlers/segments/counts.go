@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// evaluations is the maximum number of counts and pages of people that run at a time.
+	// evaluations is the maximum number of counts and pages of people that are evaluated concurrently.
 	evaluations = 2
-	// turnWait is how long a request waits until it may evaluate a rule.
+	// turnWait is the maximum time that a request waits before it evaluates a rule.
 	turnWait = 2 * time.Second
 )
 
-// segmentCountRequest asks how many people of lists match a segment or an unsaved rule.
+// segmentCountRequest is a request to count the people on lists who match a segment or an unsaved rule.
 type segmentCountRequest struct {
 	TenantID  string        `json:"tenant_id" is:"uuid"`
 	ListIDs   []string      `json:"list_ids" is:"required" like:"set" min:"1" max:"20" each:"uuid"`
@@ -27,12 +27,13 @@ type segmentCountRequest struct {
 	Exact     bool          `json:"exact" about:"Count everyone, even on a large list"`
 }
 
-// JudgeKeys refuses unknown keys. A rule that is left out by mistake would count other people than the caller means.
+// JudgeKeys refuses unknown keys. Without a rule that was left out by mistake, the count would include other people
+// than the caller expects.
 func (in *segmentCountRequest) JudgeKeys(unknown []string) error {
 	return core.JudgeKeys(core.JSONKeys[segmentCountRequest](), unknown)
 }
 
-// CheckInput checks what needs no database.
+// CheckInput makes the checks that need no database.
 func (in *segmentCountRequest) CheckInput() error {
 	if len(in.ListIDs) == 0 || len(in.ListIDs) > core.MaxCampaignLists {
 		return core.Invalidf("list_ids", "list_ids must have 1 to %d entries.", core.MaxCampaignLists)
@@ -50,7 +51,7 @@ func (in *segmentCountRequest) CheckInput() error {
 	return CheckOne(in.Rule, in.SegmentID)
 }
 
-// CheckOne refuses a request that has neither a rule nor a segment, or both.
+// CheckOne returns an error unless the request has either a rule or a segment.
 func CheckOne(rule core.RuleText, segmentID string) error {
 	switch {
 	case rule == "" && segmentID == "":
@@ -61,7 +62,7 @@ func CheckOne(rule core.RuleText, segmentID string) error {
 	return nil
 }
 
-// RuleOrSegment are the limits of a body with either a rule or a segment.
+// RuleOrSegment holds the limits of a body with either a rule or a segment.
 var RuleOrSegment = web.Object{
 	"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
 		{"required": []string{"rule", "segment_id"}},
@@ -71,7 +72,7 @@ var RuleOrSegment = web.Object{
 	}},
 }
 
-// Refusals are those of a request with a rule or a segment.
+// Refusals holds the refusals of a request with a rule or a segment.
 var Refusals = append([]web.Refusal{
 	web.Refused("rule", "Neither rule nor segment_id is set, or both are"), undecided,
 }, saidByRule...)
@@ -114,13 +115,14 @@ func (r *Room) count(c *web.Call, in segmentCountRequest) (n core.SegmentCount, 
 	return n.Coarse(), nil
 }
 
-// askFor fills in the tenant and the rule of a question, if the caller may ask it.
+// askFor sets the tenant and the rule of a question if the caller may use them.
 func (r *Room) askFor(c *web.Call, q *audience.Question, in *segmentCountRequest) (err error) {
 	q.TenantID, q.Rule, err = r.RuleFor(c, in.TenantID, in.Rule, in.SegmentID)
 	return err
 }
 
-// RuleFor returns the rule of a segment, or an unsaved one, and its tenant, if the caller may use it there.
+// RuleFor returns the rule of a segment, or an unsaved rule, and its tenant. It returns an error if the caller may not
+// use the rule there.
 func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID string) (_ string, rule *core.Rule,
 	err error,
 ) {
@@ -151,7 +153,8 @@ func (r *Room) RuleFor(c *web.Call, tenant string, text core.RuleText, segmentID
 	return tenant, rule, err
 }
 
-// Unsaved returns err. If a request with an unsaved rule got it, it doesn't speak of a segment.
+// Unsaved returns err for a saved segment. For an unsaved rule, it returns the error in a form that doesn't mention a
+// segment.
 func Unsaved(rule core.RuleText, err error) error {
 	if rule == "" {
 		return err
@@ -159,8 +162,8 @@ func Unsaved(rule core.RuleText, err error) error {
 	return core.UnsavedRule(err)
 }
 
-// Evaluate runs a function that evaluates a rule, once there is a turn. It waits up to turnWait, then it returns
-// web.ErrBusy. For a later page it waits as long as the client does, because the first one may already be sent.
+// Evaluate waits for a turn and runs a function that evaluates a rule. If there is no turn within turnWait, it returns
+// web.ErrBusy. For a later page it waits as long as the client does, because the first page may already be sent.
 func (r *Room) Evaluate(c *web.Call, later bool, do func() error) error {
 	wait := context.Context(c)
 	if !later {

@@ -14,12 +14,12 @@ type segmentPerson struct {
 	Preferences core.Preferences `json:"preferences"`
 }
 
-// peopleFilter says on which list people are.
+// peopleFilter filters people by list.
 type peopleFilter struct {
 	ListID string `query:"list_id,required,uuid"`
 }
 
-// whyFilter asks about one person.
+// whyFilter selects one person.
 type whyFilter struct {
 	peopleFilter
 	Subscriber string `path:"subscriber"`
@@ -37,7 +37,7 @@ func (r *Room) peopleRoutes(t *web.Table) {
 		Refuses(undecided)
 }
 
-// question asks about the segment of the path and a list of its tenant.
+// question returns the question about the segment of the path and a list of its tenant.
 func (r *Room) question(c *web.Call, listID string) (q audience.Question, err error) {
 	g := found(c)
 	l, err := r.Store.List(c, listID)

@@ -45,8 +45,8 @@ func (in *newSegment) JudgeKeys(unknown []string) error {
 	return core.JudgeChange[newSegment, core.Segment](unknown)
 }
 
-// changedSegment is the body of PUT /api/segments/{id}. An absent field stays unchanged. A null is refused: it could be
-// meant as a segment of everyone.
+// changedSegment is the body of PUT /api/segments/{id}. An absent field stays unchanged. A null is refused, because it
+// could mean a segment of everyone.
 type changedSegment struct {
 	Name    *string       `json:"name" is:"value" like:"name" max:"200"`
 	Rule    core.RuleText `json:"rule" is:"value"`
@@ -58,12 +58,12 @@ func (in *changedSegment) JudgeKeys(unknown []string) error {
 	return core.JudgeChange[changedSegment, core.Segment](unknown)
 }
 
-// ExampleRule is the rule of examples.
+// ExampleRule is the rule used in examples.
 var ExampleRule = web.Object{"all": []web.Object{
 	{"field": "plan", "is": []string{"yearly"}}, {"joined": web.Object{"before_days": 30}},
 }}
 
-// saidByRule are the refusals of a rule.
+// saidByRule holds the refusals of a rule.
 var saidByRule = []web.Refusal{
 	web.Refused("rule", "Not a valid rule; the field is the JSON path of the wrong condition, for example rule.all[0]"),
 }
@@ -99,14 +99,14 @@ func (r *Room) recordRoutes(t *web.Table) {
 
 type foundSegment struct{}
 
-// find answers as missing if the segment isn't the caller's to see.
+// find returns a 404 error if the caller may not see the segment.
 func (r *Room) find(c *web.Call) error {
 	g, err := r.Store.Segment(c, c.ID())
 	c.Keep(foundSegment{}, &g)
 	return web.OwnRecord(c, g.TenantID, core.ActionSegmentRead, err, core.ErrSegmentNotFound)
 }
 
-// found returns the segment of the path, as find has read it.
+// found returns the segment of the path, which find has read.
 func found(c *web.Call) *core.Segment { return c.Value(foundSegment{}).(*core.Segment) }
 
 // one returns an endpoint of the segment in the path.
@@ -151,7 +151,7 @@ func (r *Room) update(c *web.Call, in changedSegment) (core.Segment, error) {
 // tagOf returns the ETag of a segment.
 func tagOf(g *core.Segment) string { return `"` + strconv.FormatInt(g.Revision, 10) + `"` }
 
-// named reports whether an If-Match header names the segment as it is.
+// named reports whether an If-Match header names the current revision of the segment.
 func named(g *core.Segment, ifMatch string) bool {
 	for tag := range strings.SplitSeq(ifMatch, ",") {
 		if tag = strings.TrimSpace(tag); tag == "*" || tag == tagOf(g) {
@@ -161,7 +161,7 @@ func named(g *core.Segment, ifMatch string) bool {
 	return false
 }
 
-// tagged sets the ETag of an answer with a segment.
+// tagged sets the ETag of a response with a segment.
 func tagged(c *web.Call, g core.Segment, err error) (core.Segment, error) {
 	if err == nil {
 		c.Header().Set("ETag", tagOf(&g))
@@ -173,7 +173,7 @@ func (r *Room) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, r.Store.DeleteSegment(c, id, web.Actor(c), c.Now)
 }
 
-// maxUses is the maximum number of uses of each kind in an answer.
+// maxUses is the maximum number of uses of each kind in a response.
 const maxUses = 50
 
 func (r *Room) uses(c *web.Call, id string) ([]core.SegmentUse, error) {
@@ -181,7 +181,7 @@ func (r *Room) uses(c *web.Call, id string) ([]core.SegmentUse, error) {
 	return append([]core.SegmentUse{}, uses...), err
 }
 
-// segmentField is a field of one or more lists that have it with the same type.
+// segmentField is a field that one or more lists have with the same type.
 type segmentField struct {
 	Name    string   `json:"name" about:"Name of the field, as in a rule"`
 	Label   string   `json:"label" about:"Label shown to people; the name if no list asks for the field"`
@@ -191,7 +191,7 @@ type segmentField struct {
 	Lists   []string `json:"lists" about:"IDs of the lists that ask for it"`
 }
 
-// listPage is the number of lists that are read at once.
+// listPage is the number of lists per read.
 const listPage = 200
 
 func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) {
@@ -228,8 +228,8 @@ func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) 
 	return fields, nil
 }
 
-// imported adds the fields that subscribers have although no list asks for them, for example from an imported file. It
-// looks at the newest subscribers.
+// imported adds the fields that subscribers have although no list has them, for example from an imported file. It
+// examines the newest subscribers.
 func (r *Room) imported(c *web.Call, lists []string, fields []segmentField) ([]segmentField, error) {
 	known, _, _, err := r.Store.FieldCoverage(c, lists)
 	for name := range known {

@@ -41,7 +41,7 @@ func (r *Room) tagRoutes(t *web.Table) {
 
 type foundTag struct{}
 
-// findTag answers as missing if the tag isn't the caller's to see.
+// findTag returns a 404 error if the caller may not see the tag.
 func (r *Room) findTag(c *web.Call) error {
 	t, err := r.Store.Tag(c, c.ID())
 	c.Keep(foundTag{}, &t)
