@@ -51,7 +51,7 @@ func (s Script) Address() string {
 	return s.Path + "?v=" + hex.EncodeToString(sum[:4])
 }
 
-// Serve answers with the script.
+// Serve responds with the script.
 func (s Script) Serve(c *web.Call, _ struct{}) (web.Text, error) {
 	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	return web.Text{Type: "text/javascript; charset=utf-8", Body: []byte(s.Body)}, nil
@@ -128,7 +128,7 @@ func RenderMessage(c *web.Call, status int, title string, n Note, b Brand) (web.
 	return Render(c, status, "message", View{Title: title, Brand: b, Data: n})
 }
 
-// Brand is the brand that a page shows: that of a tenant, or the server's own.
+// Brand is the brand that a page shows: the tenant's or the server's own.
 type Brand struct {
 	Name  string
 	Logo  string // URL; empty: the name is shown instead

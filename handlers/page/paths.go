@@ -40,7 +40,7 @@ type ReviewLink struct {
 	Open     string `query:"open"` // set in emails about a decision: it leads to the campaign
 }
 
-// Path returns the path of the page, with the query. It has one of Mend and Open at most.
+// Path returns the path of the page with its query. At most one of Mend and Open is set.
 func (l *ReviewLink) Path() string {
 	to := ReviewPath + "?" + url.Values{"campaign": {l.Campaign}}.Encode()
 	switch {

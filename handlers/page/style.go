@@ -35,7 +35,7 @@ type styleRequest struct {
 	Color string `query:"color"`
 }
 
-// ServeStyle answers with the stylesheet of all pages, in colors derived from the brand's. A stylesheet is necessary
+// ServeStyle responds with the stylesheet of all pages, in colors derived from the brand's. The stylesheet is necessary
 // because the pages allow no style attributes.
 func ServeStyle(c *web.Call, in styleRequest) (web.Text, error) {
 	accent, ok := core.ParseColor("#" + in.Color)
