@@ -9,7 +9,8 @@ import (
 	"newsletterd/store/devices"
 )
 
-// models serves /api/models. A model that the caller may not view answers exactly like one that doesn't exist.
+// models serves /api/models. For a model that the caller may not view, the response is the same as for one that doesn't
+// exist.
 type models struct{ store *store.Store }
 
 // ModelProfile is the public view of a model for everyone who may see it. It contains its owner's name, but never the
@@ -200,7 +201,7 @@ func (a models) update(c *web.Call, in core.ModelChange) (core.Model, error) {
 		func(m *core.Model) error { return m.Change(in, c.Now) })
 }
 
-// visibilityRequest has no enum tag: core validates the value, as an invalid one has a specific code.
+// visibilityRequest has no enum tag, because core returns a specific code for an invalid value.
 type visibilityRequest struct {
 	Visibility string `json:"visibility" is:"required" oneof:"private|tenant|public"`
 }

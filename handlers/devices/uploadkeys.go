@@ -51,7 +51,7 @@ func checkUploadKey(field, key string) error {
 }
 
 // modelID returns the id of the model that the upload creates. The id is derived from the key. A retry after a lost
-// answer therefore finds the model, however much later, and never creates a second one.
+// response therefore finds the model, even much later, and never creates a second one.
 func (k uploadKey) modelID() string {
 	sum := sha256.Sum256([]byte("model by upload\x00" + k.user + "\x00" + k.key))
 	return core.IDFromBytes(sum[:16])
