@@ -46,7 +46,7 @@ func MendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *cor
 	return spec, content, nil
 }
 
-// Correction compiles what pages show of a sent campaign after a change.
+// Correction compiles a sent campaign with a change, in the form that pages show.
 func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
 	now core.Instant,
 ) (r campaigns.CampaignCorrection, err error) {
