@@ -199,8 +199,8 @@ func prefixLen(pattern, path string) int {
 	return n
 }
 
-// inOperation maps operations to the action that they require for the tenant in their parameters, instead of the
-// action of their route.
+// inOperation maps operations to the action that they require for the tenant in their parameters. It replaces the
+// action of the route.
 var inOperation = map[string]core.Action{
 	"GET /api/newsletter/subscriptions":   core.ActionPeopleExport,
 	"GET /api/newsletter/preferences":     core.ActionPeopleRead,
@@ -255,7 +255,7 @@ func (w *Walk) wants(c *Caller, g *target) []int {
 	return []int{403}
 }
 
-// Refused sends all requests that a caller must not be permitted, with valid bodies, for several callers
+// Refused sends all requests that a caller must not be permitted to make, with valid bodies, for several callers
 // concurrently.
 func (w *Walk) Refused() {
 	targets := w.all()
@@ -281,8 +281,8 @@ func (w *Walk) Refused() {
 	wg.Wait()
 }
 
-// Allowed sends all requests that a caller is permitted, with empty bodies. It creates records for requests that
-// delete them.
+// Allowed sends all requests that a caller may make, with empty bodies. It creates records for requests that delete
+// them.
 func (w *Walk) Allowed() {
 	for _, g := range w.all() {
 		for i := range w.Callers {
@@ -339,7 +339,7 @@ func (w *Walk) ask(c *Caller, g *target, path, mediaType, body string, want []in
 	}
 }
 
-// leak returns text in an answer that the caller must not see. That is a marker of a tenant without any permission,
+// leak returns text in a response that the caller must not see. That is a marker of a tenant without any permission,
 // the address or id of a subscriber if only masked ones are permitted, and any secret.
 func (w *Walk) leak(c *Caller, answer string) string {
 	for _, t := range w.Tenants {
@@ -380,5 +380,5 @@ func (w *Walk) Whole(operator *Caller) {
 	}
 }
 
-// Answers returns the number of answers for each status.
+// Answers returns the number of responses for each status.
 func (w *Walk) Answers() map[int]int { return w.answers }

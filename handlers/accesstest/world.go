@@ -22,7 +22,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// World is three tenants with a record of each noun, and the secrets that no answer may contain.
+// World is three tenants with a record of each noun, and the secrets that no response may contain.
 type World struct {
 	Tenants []*Tenant
 	Secrets []string
@@ -58,7 +58,7 @@ func NewWorld(s *storetest.Seeder, hash string) *World {
 	return w
 }
 
-// secret returns 32 bytes that no answer may contain in any encoding.
+// secret returns 32 bytes that no response may contain in any encoding.
 func (w *World) secret(marker string) []byte {
 	b := fmt.Appendf(nil, "%-32s", fmt.Sprintf("secret-%d-of-%s", len(w.Secrets), marker))
 	w.Secrets = append(w.Secrets, strings.TrimSpace(string(b)), hex.EncodeToString(b),
