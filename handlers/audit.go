@@ -11,7 +11,7 @@ import (
 // audit serves /api/admin/audit.
 type audit struct{ store *store.Store }
 
-// auditFilter says which entries of the audit trail are listed.
+// auditFilter filters the entries of the audit log.
 type auditFilter struct {
 	TenantID string       `query:"tenant_id"`
 	Actor    string       `query:"actor"`
@@ -38,7 +38,7 @@ func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEn
 	return rows, next, a.hideOutsiders(c, tenant, rows)
 }
 
-// hideOutsiders takes out who and where operators and other tenants' people were when they changed a record of the
+// hideOutsiders removes the names and locations of operators and of people of other tenants who changed a record of the
 // tenant.
 func (a audit) hideOutsiders(c *web.Call, tenant string, rows []core.AuditEntry) error {
 	outside, err := web.Outsiders(c, tenant)

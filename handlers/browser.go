@@ -10,11 +10,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// programPaths are where nothing is ever a page but what the table says: they are for programs, also when a browser
-// asks.
+// programPaths lists the paths for API clients. Below them, only the table has pages, even for browsers.
 var programPaths = []string{"/api", "/webhooks", "/.well-known", "/healthz", "/openapi"}
 
-// readsPages reports whether the request is a browser's for a path that people may end up at.
+// readsPages reports whether the request comes from a browser and its path is for people.
 func readsPages(c *web.Call, path string) bool {
 	for _, p := range programPaths {
 		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/' || rest[0] == '.' || rest[0] == '-') {
@@ -24,7 +23,7 @@ func readsPages(c *web.Call, path string) bool {
 	return web.PrefersHTML(c.Request.Header.Get("Accept"))
 }
 
-// dialectOf returns the form of errors at a path that the table does not have.
+// dialectOf returns the dialect of errors at a path that is not in the table.
 func dialectOf(c *web.Call, path string) web.Dialect {
 	if readsPages(c, path) {
 		return web.Page
@@ -37,13 +36,13 @@ func dialectOf(c *web.Call, path string) web.Dialect {
 	return web.Member
 }
 
-// pageRoutes are what all pages share.
+// pageRoutes adds the routes that all pages share.
 func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"),
 		"Stylesheet for all pages")
 }
 
-// areas are the paths whose errors have a form of their own.
+// areas lists the paths with their own dialect of errors.
 var areas = []struct {
 	prefix  string
 	dialect web.Dialect
@@ -58,8 +57,8 @@ var areas = []struct {
 	{"/api/oauth", web.OAuth},
 }
 
-// fallback answers a browser at a path that is not in the table by a page in the style of the tenant whose host it
-// asked. At the root that is the tenant's lists, and at the daemon's own host the way to sign in.
+// fallback responds to a browser at a path that is not in the table, with a page in the style of the tenant with the
+// requested host. At the root, the page shows the tenant's lists or, at the server's own host, a link to sign in.
 func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	if path == "/" && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) {
 		return h.rootPage(c)
@@ -67,7 +66,7 @@ func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	return h.lostPage(c)
 }
 
-// errorPage makes the page of an error. One that finds nothing leads to the start.
+// errorPage renders the page of an error. If nothing was found, the page links to the start page.
 func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
 	if s := page.StyleOf(c); status == http.StatusNotFound && s.Link == "" {
 		s.Link, s.LinkText = "/", page.WordsOf(c).ToHome
@@ -85,14 +84,15 @@ func (h *Handler) lostPage(c *web.Call) (web.HTML, error) {
 	return web.HTML{}, web.ErrNoRoute
 }
 
-// listLink is a list on the page of a tenant.
+// listLink is a list on a tenant's page.
 type listLink struct {
 	Name, Path  string
-	Archive     string // its address; empty: there is none
+	Archive     string // its URL; empty: none
 	Description []string
 }
 
-// rootPage is the page of the tenant whose public_url names the host, with a link to the form of each active list.
+// rootPage shows the page of the tenant whose public_url has the requested host, with a link to the form of each active
+// list.
 func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	lists, found, err := h.hostTenant(c)
 	if err != nil {
@@ -122,8 +122,8 @@ func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	return page.Render(c, 0, "home", page.View{Title: page.StyleOf(c).Expand(page.WordsOf(c).HomeTitle), Data: data})
 }
 
-// hostTenant applies the style of the tenant whose public_url names the host that was asked, and returns its active
-// lists. The daemon's own host is no tenant's.
+// hostTenant applies the style of the tenant whose public_url has the requested host, and returns its active lists. The
+// server's own host belongs to no tenant.
 func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err error) {
 	host := web.HostOf(c.Request.Host)
 	if own, err := url.Parse(h.publicURL); err != nil || host == "" || host == web.HostOf(own.Host) {
@@ -145,5 +145,5 @@ func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err er
 	return lists, true, err
 }
 
-// maxHomeLists is how many lists the page of a tenant looks at.
+// maxHomeLists is the maximum number of lists read for a tenant's page.
 const maxHomeLists = 100

@@ -27,63 +27,64 @@ import (
 	"newsletterd/store/db"
 )
 
-// Options is what the HTTP edge is made of. cmd fills it; zero values are allowed where said.
+// Options configures the handler. cmd sets the fields. Zero values are allowed where noted.
 type Options struct {
 	Log            *slog.Logger         // nil: discarded
-	Registry       *prometheus.Registry // nil: a fresh one
-	PublicURL      string               // the origin as the world sees it, without a slash at the end
-	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For counts
+	Registry       *prometheus.Registry // nil: a new one
+	PublicURL      string               // public origin without a trailing slash
+	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For is trusted
 	Store          *store.Store         // nil: only the table can be read
-	// ClientAddresses is that of web.Options.
+	// ClientAddresses has the meaning of that in web.Options.
 	ClientAddresses string
 	Auth            *auth.Provider   // nil: only the table can be read
-	ModelLimits     core.ModelLimits // of uploads; zero: the defaults
-	ImportBytes     int64            // of a file of subscribers; zero: the default
-	MediaLimits     core.MediaLimits // of pictures; zero: the defaults
+	ModelLimits     core.ModelLimits // for uploads; zero: the defaults
+	ImportBytes     int64            // maximum size of a file of subscribers; zero: the default
+	MediaLimits     core.MediaLimits // for images; zero: the defaults
 	Newsletter      members.Options
-	// MayPost returns an Invalid error on url where no event may be posted to a URL; nil: any will do. TestEndpoint
-	// posts a test event to an endpoint; nil: there is no route for it in tests that lack it.
+	// MayPost returns an Invalid error on url if no events may be sent to a URL; nil: any URL is allowed. TestEndpoint
+	// sends a test event to a webhook endpoint. Tests can leave it nil: its route is then missing.
 	MayPost      func(url string) error
 	TestEndpoint func(ctx context.Context, id string) (core.EndpointTest, error)
-	// counts what readers open and follow; it must not wait. nil: nothing is
+	// counts opens and clicks without waiting; nil: none are counted
 	Engage         func(core.Engagement)
-	DuplicateGuard time.Duration                    // in which a send job with the same content is refused; 0: never
-	Providers      map[string]*core.ProviderSecrets // mail providers of the configuration; they hide those of the store
-	SNS            *report.SNS                      // how messages of Amazon SNS are checked; nil: none is accepted
-	// how the TXT records of sender domains and DKIM keys are looked up; nil: no name server answers
+	DuplicateGuard time.Duration                    // time in which the same send job is refused; 0: never
+	Providers      map[string]*core.ProviderSecrets // mail providers in the configuration; they hide those in the store
+	SNS            *report.SNS                      // checks messages of Amazon SNS; nil: none is accepted
+	// looks up the TXT records of sender domains and DKIM keys; nil: no name server answers
 	LookupTXT auth.LookupTXT
 	DNS       tenants.DNSOptions
 	Relay     tenants.RelayOptions
-	Checks    *drafts.Checks // how campaigns are checked; nil: only by what LookupTXT finds
-	// of unsubscribe tokens; nil: made with the key of the store, as Ident
+	Checks    *drafts.Checks // checks of campaigns; nil: only those based on LookupTXT
+	// for unsubscribe tokens; nil: made with the key of the store, like Ident
 	Sealer *auth.Sealer
-	Ident  *mail.Ident // of Message-IDs
-	// SmallHeap keeps the heap small until release, while a large body is in memory. nil: nothing does.
+	Ident  *mail.Ident // for Message-IDs
+	// SmallHeap keeps the heap small while a large body is in memory, until release is called. If it is nil, large
+	// bodies don't affect the heap settings.
 	SmallHeap func() (release func())
 
-	// Doctor looks for what is wrong or rarely meant, on request also in the DNS. nil: it finds nothing
+	// Doctor returns errors and warnings about the server, on request including its DNS records; nil: no findings
 	Doctor func(ctx context.Context, dns bool) []core.Finding
 
 	Versions Versions
 
-	// Snapshot tells of the copy of the database that is kept next to it. nil: none is
+	// Snapshot returns the state of the copy that is kept next to the database; nil: there is no copy
 	Snapshot func() SnapshotState
 
-	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
+	// Bearer verifies an access token. For an invalid token it returns an error of kind core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
-	// Signed checks the four webhook headers of a request to path and returns the check of its raw
-	// body, which names the webhook client. nil: against the webhook clients of the store.
+	// Signed checks the four webhook headers of a request to path and returns the check of its raw body, which
+	// identifies the webhook client. Nil checks them against the webhook clients of the store.
 	Signed func(ctx context.Context, h http.Header, path string,
 		now core.Instant) (func(body []byte) (core.Caller, error), error)
 }
 
-// Handler serves every endpoint and page of the daemon.
+// Handler serves every endpoint and page of the server.
 type Handler struct {
 	*web.Handler
 	options        Options
 	publicURL      string
 	sealer         *auth.Sealer // unsubscribe tokens
-	ident          *mail.Ident  // names of mails
+	ident          *mail.Ident  // for tracked links and Message-IDs
 	log            *slog.Logger
 	draining       atomic.Bool
 	prober         prober
@@ -91,12 +92,12 @@ type Handler struct {
 	queues         web.Turn          // held by the request that counts whole queues
 	subscribes     *web.OriginLimits // requests to subscribe
 	leaves         *web.OriginLimits // requests for unsubscribe tokens
-	forgets        *web.OriginLimits // of mails for a new password, by API and page
+	forgets        *web.OriginLimits // password reset emails, through API and page
 	openapi        openAPIFiles
-	operationCache sync.Map // of the page /openapi: the operations of each document, []referenceOperation
+	operationCache sync.Map // for the page /openapi: the operations of each document, []referenceOperation
 }
 
-// New returns the handler of all routes. It fails on a table that is not in order.
+// New returns the handler of all routes. It returns an error if the table is invalid.
 func New(o Options) (*Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -145,7 +146,7 @@ func New(o Options) (*Handler, error) {
 	var err error
 	for _, l := range []struct {
 		to   **web.OriginLimits
-		n    int // an hour and address
+		n    int // per hour and address
 		what string
 	}{
 		{&h.subscribes, o.Newsletter.SubscribePerAddress, "subscriptions"},
@@ -169,7 +170,7 @@ func New(o Options) (*Handler, error) {
 	return h, nil
 }
 
-// Drain makes the health check answer 503 from now on: the daemon is about to stop.
+// Drain makes the health check respond with 503 from now on, because the server is about to stop.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
-const forgotPerAddress = 60 // requests for a new password, an hour and address
+const forgotPerAddress = 60 // password reset requests per hour and address

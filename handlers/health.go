@@ -13,35 +13,35 @@ import (
 	"newsletterd/store/db"
 )
 
-// healthReply is the answer of the health check. Error and RequestID are there where a part fails.
+// healthReply is the response of the health check. Error and RequestID are set if a part fails.
 type healthReply struct {
-	Status       string `json:"status"` // ok, degraded (with what), unavailable, draining
+	Status       string `json:"status"` // ok, degraded (see Degraded), unavailable, draining
 	Database     string `json:"database"`
 	SessionStore string `json:"session_store"`
-	// running, damaged, failed: the look for damage after an unclean stop
+	// running, damaged, failed: the check for damage after an unclean stop
 	QuickCheck string `json:"quick_check,omitempty"`
-	// ok; replica_behind: nothing is answered in time; replica_broken: it can't be restored
+	// ok; replica_behind: responses wait too long; replica_broken: it can't be restored
 	Replica      string `json:"replica,omitempty"`
 	RestoredJobs int64  `json:"restored_jobs,omitempty"` // held because the file is a copy or was restored
-	// disk_reserve: the disk is almost full, so what strangers cause to be written is refused
+	// disk_reserve: the disk is almost full, so writes caused by anonymous requests are refused
 	Degraded  []string `json:"degraded,omitempty"`
 	Error     string   `json:"error,omitempty"`
 	RequestID string   `json:"request_id,omitempty"`
 }
 
 const (
-	healthEvery   = time.Second            // one look for all callers
-	healthTimeout = 800 * time.Millisecond // an answer within a second, whatever hangs
+	healthEvery   = time.Second            // minimum time between two checks, for all callers
+	healthTimeout = 800 * time.Millisecond // respond within a second even if a check hangs
 )
 
-// replicaBroken says that the replica can't be restored until the daemon has mended it. It answers and sends meanwhile:
-// no other machine could do better.
+// replicaBroken means that the replica can't be restored until the server has repaired it. The server continues to
+// respond and to send, because another machine could not do better.
 const replicaBroken = "replica_broken"
 
-// diskReserve says that the disk has no room beyond its reserve.
+// diskReserve means that the disk has no space beyond its reserve.
 const diskReserve = "disk_reserve"
 
-// operationRoutes are for those who run the daemon.
+// operationRoutes adds the routes for server administrators.
 func (h *Handler) operationRoutes(t *web.Table) {
 	t.Add("GET", "/healthz", web.Public(), web.Send,
 		web.Get(h.health).Quiet().DescribesFailure(503, "Part of the server isn't working"), "Show the health of "+
@@ -55,7 +55,7 @@ func (h *Handler) operationRoutes(t *web.Table) {
 	}
 }
 
-// health answers whether the daemon can do its work.
+// health reports whether the server can do its work.
 func (h *Handler) health(c *web.Call) (healthReply, error) {
 	database, sessions := h.prober.look(c.Now.Time())
 	reply := healthReply{
@@ -110,17 +110,16 @@ func (h *Handler) part(c *web.Call, name string, err error) string {
 	return "unavailable"
 }
 
-// prober asks the store how it is, at most once a second for all callers. A look that hangs counts as
-// failed until it comes back.
+// prober checks the store, at most once a second for all callers. A check that hangs counts as failed until it returns.
 type prober struct {
 	store *store.Store
 
-	mu       sync.Mutex // guards what follows
-	at       time.Time  // when the last look began
+	mu       sync.Mutex // guards the fields below
+	at       time.Time  // start of the last check
 	running  chan struct{}
 	database error
 	sessions error
-	restored int64 // jobs that are held
+	restored int64 // held jobs
 }
 
 func (p *prober) held() int64 {

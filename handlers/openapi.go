@@ -14,7 +14,7 @@ import (
 // apiVersion is the version of the three APIs.
 const apiVersion = "0.1.0"
 
-// api is what the documents say beyond the table.
+// api holds the content of the documents beyond the table.
 var api = web.API{
 	Version: apiVersion, Documents: documents, DocumentOf: documentOf, TypeNames: typeNames,
 	Forms: inputForms, Limits: limitsOf, Twins: twins, Twinned: twinned,
@@ -22,7 +22,7 @@ var api = web.API{
 	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: web.ExampleID,
 }
 
-// documents are the OpenAPI descriptions that the table makes, and where they are served.
+// documents lists the OpenAPI descriptions that are generated from the table, and their paths.
 var documents = []web.Document{
 	{
 		Name: "member", Title: "newsletterd member service",
@@ -45,8 +45,8 @@ var documents = []web.Document{
 	},
 }
 
-// documentOf returns the name of the one document that describes the route; empty for the console, which is for people
-// alone.
+// documentOf returns the name of the document that describes the route. It is empty for the console, which is only for
+// people.
 func documentOf(r *web.Route) string {
 	switch {
 	case r.Dialect == web.Console:
@@ -62,7 +62,7 @@ func documentOf(r *web.Route) string {
 	}
 }
 
-// openAPI answers a document.
+// openAPI responds with a document.
 func (h *Handler) openAPI(name string) func(*web.Call) (web.Text, error) {
 	return func(c *web.Call) (web.Text, error) {
 		c.Header().Set("Cache-Control", openAPICache)
@@ -70,7 +70,7 @@ func (h *Handler) openAPI(name string) func(*web.Call) (web.Text, error) {
 	}
 }
 
-// typeNames are the types whose name in the documents is another than in Go.
+// typeNames holds the names in the documents that differ from the Go names.
 var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[core.List]():            "NewsletterList",
 	reflect.TypeFor[core.Client]():          "OAuthClient",
@@ -82,7 +82,7 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[core.MediaFileView]():   "MediaFile",
 	reflect.TypeFor[devices.LibraryReply](): "Library",
 
-	// The words of the specification.
+	// The names in the specification.
 	reflect.TypeFor[campaigns.TrackingOptions](): "TrackingOptions",
 	reflect.TypeFor[core.EventSubscriber]():      "SubscriberPayload",
 }

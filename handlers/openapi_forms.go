@@ -10,7 +10,7 @@ import (
 	"newsletterd/mail/report"
 )
 
-// Patterns that JavaScript, Python and RE2 read in the same way.
+// Patterns with the same meaning in JavaScript, Python and RE2.
 const (
 	noControls = `[^\x00-\x1f\x7f-\x9f]*`
 	visible    = `[^\s\x00-\x1f\x7f-\x9f]`
@@ -19,29 +19,30 @@ const (
 	dnsLabel   = `[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 )
 
-// languages are those that the program speaks; empty: the one above, or English.
+// languages lists the supported languages; empty: the default, or English.
 var languages = append([]string{""}, core.Languages...)
 
-// inputForms are what the tags like and each of inputs name: patterns, and words that are known elsewhere. The rules
-// themselves are in core; TestDocumentedLimits holds the documents against them.
+// inputForms holds the forms that the tags like and each refer to: patterns and enumerations. The rules themselves are
+// in core. TestDocumentedLimits checks the documents against them.
 var inputForms = map[string]web.Object{
 	// A text of one line, one that is not empty, and a text of several.
 	"line": {"pattern": "^" + noControls + "$"},
 	"name": {"minLength": 1, "pattern": "^" + noControls + visible + noControls + "$"},
 	"text": {"pattern": `^([^\x00-\x1f\x7f-\x9f]|\r?\n)*$`},
 
-	// An e-mail address, or empty. It is no union of both, of which generators make a type of its own.
+	// An email address, or empty. It is one pattern and not a union of both, for which generators would create a
+	// separate type.
 	"address": {
 		"maxLength": 254,
 		"pattern":   `^(` + atom + `(\.` + atom + `)*@` + dnsLabel + `(\.` + dnsLabel + `)*\.[A-Za-z]{2,63}|)$`,
 		"not":       web.Object{"pattern": "^[^@]{65}"},
 	},
 	"email": {"format": "email"},
-	// A time with an offset or without one, or empty.
+	// A time with or without an offset, or empty.
 	"time": {"pattern": `^((19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}` +
 		`(\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?|)$`},
 	"language": {"enum": languages},
-	"uuid":     {"format": "uuid"}, // as other services send ids
+	"uuid":     {"format": "uuid"}, // in the form of ids from other services
 	"segment": {
 		"pattern":     "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|)$",
 		"description": "Send only to subscribers in this segment; empty: to all",
@@ -49,7 +50,7 @@ var inputForms = map[string]web.Object{
 	"whole":    {"minimum": 0, "maximum": maxWhole},
 	"set":      {"uniqueItems": true},
 	"strict":   web.OnlyKnown,
-	"readonly": {"readOnly": true}, // of the record's own form: a change may bring it as it stands
+	"readonly": {"readOnly": true}, // in responses: a change can contain it unchanged
 
 	"slug": {"pattern": "^([a-z0-9]+(-[a-z0-9]+)*)?$"},
 	"key": {
@@ -60,7 +61,7 @@ var inputForms = map[string]web.Object{
 		web.Without(web.Where(web.Object{"type": web.Word("choice")}), web.Object{"options": web.Object{"minItems": 1}}),
 		web.Where(web.Object{"type": web.Word("text", "boolean"), "options": web.Object{"minItems": 1}}),
 	),
-	// A limit for a period without its length is refused, and a length without a limit.
+	// A limit for a period requires the period's length, and a length requires a limit.
 	"period": web.Never(
 		web.Without(web.Where(web.Object{"per_period": web.Positive}), web.Object{"period_seconds": web.Positive}),
 		web.Without(web.Where(web.Object{"period_seconds": web.Positive}), web.Object{"per_period": web.Positive}),
@@ -119,11 +120,11 @@ var inputForms = map[string]web.Object{
 	"upload_key":      {"pattern": "^[A-Za-z0-9_-]*$"},
 }
 
-// maxWhole is the largest number up to which all whole ones are numbers of JavaScript, too.
+// maxWhole is the largest number up to which JavaScript represents all whole numbers exactly.
 const maxWhole = 1<<53 - 1
 
-// limitsOf are what no tag says: which properties of an object go together ("" is the object), and what those of
-// answers are.
+// limitsOf holds the limits that tags can't express: which properties of an object go together (key ""), and limits on
+// properties of responses.
 var limitsOf = map[reflect.Type]map[string]web.Object{
 	reflect.TypeFor[core.ClientInput](): {"": web.Never(
 		web.Where(web.Object{
@@ -175,13 +176,13 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	},
 }
 
-// twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be
-// one field in most languages, and names the other in its description.
+// twins holds the camelCase spellings of the send service's fields. A document contains one spelling, because most
+// languages would map both to the same field. The description mentions the other spelling.
 var twins = map[string]string{
 	"tenant_id": "tenantId", "list_id": "listId", "segment_id": "segmentId", "campaign_id": "campaignId",
 	"send_job_id": "sendJobId", "body_html": "bodyHtml", "body_text": "bodyText", "scheduled_at": "scheduledAt",
 	"window_start": "windowStart", "window_end": "windowEnd",
 }
 
-// twinned are the schemas with both spellings.
+// twinned lists the schemas with both spellings.
 var twinned = []string{"CreateSendJobRequest", "CreateSendJobResponse", "SendJob"}

@@ -16,7 +16,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// referenceDocument is an OpenAPI document as the page shows it.
+// referenceDocument is an OpenAPI document in the form of the page.
 type referenceDocument struct {
 	Title, Words, Path string
 	Operations         []referenceOperation
@@ -29,11 +29,11 @@ type referenceOperation struct {
 	Answers                          []referenceAnswer
 	Curl                             string
 
-	Row, Whole template.HTML // in a list, and with all that is said of it
-	searched   string        // in lower case: all that holds looks at
+	Row, Whole template.HTML // in a list, and with all details
+	searched   string        // in lower case: the text that holds searches
 }
 
-// referenceField is a parameter, a field of a body, or one of an answer.
+// referenceField is a parameter, or a field of a body or a response.
 type referenceField struct {
 	Name, In, Type, Words string
 	Required              bool
@@ -50,11 +50,11 @@ type referenceQuery struct {
 
 // Limits of a search of the page.
 const (
-	maxSearch  = 100 // bytes of its words
-	shownWhole = 20  // operations; where more are found, the page lists them and leads to the whole page
+	maxSearch  = 100 // bytes of the search text
+	shownWhole = 20  // operations; if more are found, the page lists them and links to the whole page
 )
 
-// referenceData is what the page shows: operations are Listed, or Shown whole, or both.
+// referenceData holds the operations that the page shows: Listed, or Shown in full, or both.
 type referenceData struct {
 	Q             string
 	Documents     []referenceDocument
@@ -62,8 +62,8 @@ type referenceData struct {
 	Listed, Shown bool
 }
 
-// openAPIFiles are the documents and the page made of them, as they are sent. Each is made for the first request and
-// kept: what anyone may ask for again and again costs no more than sending it.
+// openAPIFiles holds the documents and the page in the form in which they are sent. Each is generated for the first
+// request and cached. Anonymous requests thus cost no more than sending it.
 type openAPIFiles struct {
 	documents map[string]*web.File // by name
 	page      func() (*web.File, error)
@@ -85,13 +85,13 @@ func (h *Handler) newOpenAPIFiles() openAPIFiles {
 	return f
 }
 
-// openAPICache is how long others may keep the documents and the page.
+// openAPICache lets caches keep the documents and the page for five minutes.
 const openAPICache = "max-age=300"
 
-// reference is the page that shows every operation, or those in which all words of a search stand, for people;
-// programs read the documents that it is made of.
+// reference shows the page with every operation, or with those that contain all words of a search. The page is for
+// people; programs read the documents that it is made from.
 func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
-	page.StyleOf(c).Lang = core.Languages[0] // as its texts are, whatever the browser likes
+	page.StyleOf(c).Lang = core.Languages[0] // the language of its texts, whatever the browser prefers
 	q := web.Truncate(in.Q, maxSearch)
 	if strings.TrimSpace(q) != "" {
 		data, err := h.referenceOf(q)
@@ -109,14 +109,14 @@ func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 	return web.HTML{Body: page.For(c).Body}, nil
 }
 
-// referenceView is the page of the daemon's own, in the language that its texts are in.
+// referenceView returns the page in the server's own brand, in the language of its texts.
 func referenceView(data referenceData) page.View {
 	return page.View{
 		Title: "API reference", Data: data, Brand: page.OwnBrand(), Style: &page.Style{Lang: core.Languages[0]},
 	}
 }
 
-// referenceOf finds the operations in which all words of q stand.
+// referenceOf returns the operations that contain all words of q.
 func (h *Handler) referenceOf(q string) (referenceData, error) {
 	data := referenceData{Q: q}
 	words := strings.Fields(strings.ToLower(q))
@@ -138,24 +138,24 @@ func (h *Handler) referenceOf(q string) (referenceData, error) {
 	return data, nil
 }
 
-// holds reports whether every word stands in what the operation is called, does or takes.
+// holds reports whether the operation's name, description or parameters contain every word.
 func (o *referenceOperation) holds(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(o.searched, w) })
 }
 
-// write makes Row and Whole, so that pages need not.
+// write renders Row and Whole once, so that requests need not.
 func (o *referenceOperation) write() error {
 	for block, to := range map[string]*template.HTML{"row": &o.Row, "whole": &o.Whole} {
 		var b strings.Builder
 		if err := page.Block(&b, "openapi", block, o); err != nil {
 			return err
 		}
-		*to = template.HTML(b.String()) // of a template that has escaped all
+		*to = template.HTML(b.String()) // the template has escaped everything
 	}
 	return nil
 }
 
-// searchedText is what a search looks at, in lower case.
+// searchedText returns the text that a search covers, in lower case.
 func (o *referenceOperation) searchedText() string {
 	all := []string{o.Method, o.Path, o.ID, o.Summary, o.Words}
 	for _, f := range o.Fields {
@@ -164,7 +164,7 @@ func (o *referenceOperation) searchedText() string {
 	return strings.ToLower(strings.Join(all, " "))
 }
 
-// openAPISchema, openAPIContent and openAPIOperation are what the page reads of a document (OpenAPI 3.1).
+// openAPISchema, openAPIContent and openAPIOperation hold the parts of a document (OpenAPI 3.1) that the page uses.
 type openAPISchema struct {
 	Ref         string                    `json:"$ref"`
 	Type        any                       `json:"type"`
@@ -213,7 +213,7 @@ type openAPIDocument struct {
 	} `json:"components"`
 }
 
-// operations are those of a document, by path. They are read once.
+// operations returns the operations of a document, ordered by path. They are read only once.
 func (h *Handler) operations(d web.Document) (all []referenceOperation, err error) {
 	if kept, ok := h.operationCache.Load(d.Name); ok {
 		return kept.([]referenceOperation), nil
@@ -303,7 +303,7 @@ func (d *openAPIDocument) answer(status string, a openAPIAnswer) referenceAnswer
 	return out
 }
 
-// typeOf is the type of a schema in words.
+// typeOf describes the type of a schema in words.
 func (d *openAPIDocument) typeOf(s *openAPISchema) string {
 	if s == nil {
 		return "any"
@@ -339,7 +339,7 @@ func (d *openAPIDocument) typeOf(s *openAPISchema) string {
 	return out
 }
 
-// fields are those of an object, or of the objects in an array.
+// fields returns the fields of an object, or of the objects in an array.
 func (d *openAPIDocument) fields(s *openAPISchema, in string) (all []referenceField) {
 	for range 3 { // a reference to an array of references at most
 		switch {

@@ -1,6 +1,6 @@
 package handlers
 
-// tagWords say what the operations of a group are for.
+// tagWords holds the descriptions of groups of operations.
 var tagWords = map[string]string{
 	"admin":         "Tenants, newsletter lists, their subscribers, suppressions, templates, and OAuth clients.",
 	"auth":          "Accounts and passwords.",
@@ -20,7 +20,7 @@ var tagWords = map[string]string{
 	"segment-fields": "Custom fields that rules can use.",
 }
 
-// sampleTexts are values of properties by their names.
+// sampleTexts holds sample values of properties by name.
 var sampleTexts = map[string]string{
 	"grant_type":        "refresh_token",
 	"token_type":        "Bearer",
@@ -55,12 +55,12 @@ var sampleTexts = map[string]string{
 	"version":           "1.0",
 }
 
-// sampleNumbers are values of properties by their names.
+// sampleNumbers holds sample values of properties by name.
 var sampleNumbers = map[string]int{
 	"expires_in": 900, "recipients": 2, "sent": 2, "size": 1048576, "batch_no": 1, "batch_total": 1,
 }
 
-// fieldWords say what a field means, by its name.
+// fieldWords holds the descriptions of fields by name.
 var fieldWords = map[string]string{
 	"id":                    "ID of the record",
 	"tenant_id":             "ID of the tenant",

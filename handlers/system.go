@@ -10,35 +10,35 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SnapshotState is the file that may be copied at any moment.
+// SnapshotState describes the copy of the database, a file that can be copied at any time.
 type SnapshotState struct {
 	Path  string       `json:"path,omitempty"`   // empty: off
-	At    core.Instant `json:"at" is:"nullable"` // null: not yet written
+	At    core.Instant `json:"at" is:"nullable"` // null: not written yet
 	Bytes int64        `json:"bytes"`
 }
 
-// ReplicaState is how the database is kept outside this machine.
+// ReplicaState is the state of the database's replica on another machine.
 type ReplicaState struct {
-	Generation uint64      `json:"generation"`       // grows each time that a machine takes over
-	TXID       uint64      `json:"txid"`             // the last transaction up to which the replica has all
-	LagMS      int64       `json:"lag_ms"`           // for how long the oldest commit that it lacks has waited
-	PutMS      int64       `json:"put_ms"`           // what writing to it took lately
+	Generation uint64      `json:"generation"`       // increases each time a machine takes over
+	TXID       uint64      `json:"txid"`             // last transaction that is in the replica with all before it
+	LagMS      int64       `json:"lag_ms"`           // age of the oldest commit that it lacks
+	PutMS      int64       `json:"put_ms"`           // time of a recent write to it
 	Fresh      bool        `json:"fresh"`            // no other machine can have taken over
-	Broken     string      `json:"broken,omitempty"` // why it can't be restored, as far as is known
-	Mended     string      `json:"mended,omitempty"` // what was mended last since the start
-	Drill      *core.Drill `json:"drill,omitempty"`  // the last try to restore it
+	Broken     string      `json:"broken,omitempty"` // why it can't be restored, as far as known
+	Mended     string      `json:"mended,omitempty"` // last repair since the start
+	Drill      *core.Drill `json:"drill,omitempty"`  // the last restore test
 }
 
-// SystemStatus is what an operator wants to know at a glance.
+// SystemStatus is an overview for server administrators.
 type SystemStatus struct {
 	Database string `json:"database"` // path of the file
 	people.Overview
 	Snapshot SnapshotState `json:"snapshot"`
-	Replica  *ReplicaState `json:"replica,omitempty"` // where one is kept
+	Replica  *ReplicaState `json:"replica,omitempty"` // nil: there is none
 	Versions Versions      `json:"versions"`
 }
 
-// Versions are of the program and what it is made with.
+// Versions holds the versions of the program and its components.
 type Versions struct {
 	Program string `json:"program"`
 	Commit  string `json:"commit,omitempty"`
@@ -52,10 +52,10 @@ type system struct {
 	snapshot func() SnapshotState // nil: off
 	doctor   func(ctx context.Context, dns bool) []core.Finding
 	versions Versions
-	turn     web.Turn // held while queues are counted, or the machine is looked at
+	turn     web.Turn // held while queues are counted or the machine is examined
 }
 
-// systemRoutes are what happens in the daemon, and by whom.
+// systemRoutes adds the routes that show what happens in the server and who caused it.
 func (h *Handler) systemRoutes(t *web.Table) {
 	trail := audit{h.options.Store}
 	t.Add("GET", "/api/admin/audit", web.Admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
@@ -67,12 +67,13 @@ func (h *Handler) systemRoutes(t *web.Table) {
 		"Diagnose configuration and deliverability problems").Named("examine")
 }
 
-// doctorQuery says what doctor looks at beyond the machine.
+// doctorQuery holds the checks to make beyond those of the machine.
 type doctorQuery struct {
 	DNS bool `query:"dns"`
 }
 
-// examine looks for what is wrong. It asks other machines and tries the disk, so that requests take turns.
+// examine returns the errors and warnings about the server. It sends requests to other machines and tests the disk, so
+// requests take turns.
 func (a system) examine(c *web.Call, in doctorQuery) ([]core.Finding, error) {
 	if err := a.turn.Take(c); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (a system) examine(c *web.Call, in doctorQuery) ([]core.Finding, error) {
 	return a.doctor(c, in.DNS), nil
 }
 
-// status reads the figures. It counts whole queues, so that requests take turns.
+// status reads the figures. It counts whole queues, so requests take turns.
 func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	if err := a.turn.Take(c); err != nil {
 		return s, err
@@ -98,7 +99,7 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	}
 	s.Database, s.Versions = a.store.Path(), a.versions
 	s.Overview, err = a.store.Overview(c)
-	s.DaemonRuns = true // it answers; the store looks for that of another process
+	s.DaemonRuns = true // it responds; the store checks for another process
 	if s.Jobs == nil {
 		s.Jobs = []people.JobState{}
 	}
@@ -111,7 +112,7 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	return s, err
 }
 
-// replica returns how the replica is; nil where there is none.
+// replica returns the state of the replica, or nil if there is none.
 func (a system) replica(ctx context.Context) (*ReplicaState, error) {
 	r, ok := a.store.ReplicaState()
 	if !ok {

@@ -292,7 +292,7 @@ type userSessions struct {
 	Clients  []core.ClientSignIn `json:"clients"`
 	Created  []clientName        `json:"created_clients"` // clients that outlive the sessions unless they are disabled
 
-	CreatedEndpoints []endpointName `json:"created_endpoints"` // including those of the user's clients; they outlive the sessions
+	CreatedEndpoints []endpointName `json:"created_endpoints"` // also of the user's clients; they outlive the sessions
 }
 
 func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
