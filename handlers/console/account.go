@@ -45,8 +45,8 @@ func (p *Page) onlyTenant() (only string) {
 	return only
 }
 
-// KeepsOwn reports whether the visitor has models, devices or agents, or sees models of others. Most authors use none
-// of them, and pages then don't mention them.
+// KeepsOwn reports whether the visitor has models, devices or agents, or sees models of others. Pages don't mention
+// these to other visitors.
 func (p *Page) KeepsOwn() (bool, error) {
 	one := url.Values{"limit": {"1"}}
 	var library struct {

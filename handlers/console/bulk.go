@@ -39,7 +39,7 @@ func (p *Page) BulkBadge(a *core.BulkAction) Badge {
 	return Badge{p.T("Canceled"), ""}
 }
 
-// BulkTitle says what a bulk action does.
+// BulkTitle describes a bulk action.
 func (p *Page) BulkTitle(a *core.BulkAction) string {
 	list, tag := p.listName(a.ListID), p.bulkTag(a)
 	switch a.Kind {
@@ -53,7 +53,7 @@ func (p *Page) BulkTitle(a *core.BulkAction) string {
 	return p.T("Unsubscribe people from “{{list}}”", "list", list)
 }
 
-// BulkAct says what a bulk action does, without the list.
+// BulkAct describes a bulk action without its list.
 func (p *Page) BulkAct(a *core.BulkAction) string {
 	switch a.Kind {
 	case core.BulkRemove:
@@ -68,7 +68,7 @@ func (p *Page) BulkAct(a *core.BulkAction) string {
 
 func (p *Page) bulkTag(a *core.BulkAction) string { return cmp.Or(a.Tag, p.T("(deleted)")) }
 
-// tagChoice is the question for a tag on the page that asks for confirmation.
+// tagChoice is the input for a tag on the confirmation page.
 type tagChoice struct {
 	Asks bool  // for a tag
 	Tag  field // without options if the tenant has no tags
@@ -212,7 +212,8 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	return p.Show("new-bulk", v)
 }
 
-// startBulk starts an action once the visitor is sure, and returns the path of its page. Before, it asks.
+// startBulk starts an action that the visitor has confirmed, and returns the path of its page. Before that, it asks for
+// confirmation.
 func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 	err = p.Do(http.MethodPost, "/api/segment-count",
 		map[string]any{"list_ids": []string{d.List}, "segment_id": d.Segment.ID}, &d.N)
@@ -254,7 +255,7 @@ func (d *bulkActionData) Skipped() int64 { return d.Done - d.Changed }
 // Tags reports whether the action is about a tag.
 func (d *bulkActionData) Tags() bool { return core.BulkTags(d.Kind) }
 
-// Right returns what a visitor must be allowed in order to stop or undo the action.
+// Right returns the right that is required to stop or undo the action.
 func (d *bulkActionData) Right() core.Action { return core.BulkRight(d.Kind) }
 
 // theBulk reads the action of the path.

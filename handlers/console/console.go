@@ -76,7 +76,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.settingsRoutes(t)
 }
 
-// handler answers a visitor's request.
+// handler handles a visitor's request.
 type handler func(p *Page) (web.HTML, error)
 
 // open adds a page that belongs to no tenant, for every signed-in user.
@@ -186,13 +186,13 @@ func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web
 	return func(c *web.Call) (web.HTML, error) { return o.answer(c, action, fn) }
 }
 
-// upload adds a file upload for a script. fn reads the body. The answer is JSON, and an error is text.
+// upload adds a file upload for a script. fn reads the body. The response is JSON, and an error is text.
 func (o *Console) upload(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
 		web.Stream(func(c *web.Call, _ struct{}) (web.Text, error) { return o.json(c, action, fn) }), summary)
 }
 
-// data adds a route that scripts read. The answer is JSON, and an error is text.
+// data adds a route that scripts read. The response is JSON, and an error is text.
 func (o *Console) data(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console,
 		web.Get(func(c *web.Call) (web.Text, error) { return o.json(c, action, fn) }), summary)
@@ -214,7 +214,7 @@ func (o *Console) json(c *web.Call, action core.Action, fn func(p *Page) (any, e
 	return web.Text{Type: "application/json", Body: b}, err
 }
 
-// uploadFault answers a script with an error message for people.
+// uploadFault sends a script an error message for people.
 func (o *Console) uploadFault(c *web.Call, p *Page, err error) (web.Text, error) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {

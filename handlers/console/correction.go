@@ -115,7 +115,7 @@ func (p *Page) correctionOf(c *campaignPage) *correctionData {
 	}
 }
 
-// tryCorrection answers with the browser view for a frame: the current one, or a preview of the form.
+// tryCorrection responds with the browser view for a frame: the current one, or a preview of the form.
 func (o *Console) tryCorrection(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {

@@ -410,8 +410,8 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	return p.Redirect(to, "saved")
 }
 
-// ours reports whether a campaign contains what this form sent before without receiving an answer. No one else has
-// saved in that case.
+// ours reports whether a campaign contains what this form sent before without receiving a response. In that case, no
+// one else has saved.
 func (p *Page) ours(c *campaignPage) bool {
 	var lost []map[string]string
 	if p.Form["lost"] == "" || json.Unmarshal([]byte(p.Form["lost"]), &lost) != nil {

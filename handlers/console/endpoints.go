@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// endpointRoutes adds the routes for webhooks. A secret is shown once, on the page that answers the form.
+// endpointRoutes adds the routes for webhooks. A secret is shown once, on the page after the form.
 func (o *Console) endpointRoutes(t *web.Table) {
 	const may = core.ActionEndpointManage
 	o.get(t, "/settings/endpoints", may, o.endpoints, "The console: receivers of events")
@@ -145,7 +145,7 @@ func (o *Console) addEndpoint(p *Page) (web.HTML, error) {
 	return p.showSecret(made.Secret, p.T("Signing secret"), p.Path("settings", "endpoints", made.ID), "endpoints")
 }
 
-// showSecret shows a secret on the page that answers the form. It is neither part of a URL nor stored.
+// showSecret shows a secret on the page after the form. It is neither part of a URL nor stored.
 func (p *Page) showSecret(secret, title, next, tab string) (web.HTML, error) {
 	return p.showSettings("secret", tab, View{
 		Title: title, State: p.T("Copy it now. It won't be shown again."), Status: 201,

@@ -85,7 +85,7 @@ func (p *Page) setLogo(address string) error {
 	return p.Do(http.MethodPut, "/api/admin/tenants/"+p.Tenant.ID, body, nil)
 }
 
-// logoSet answers a form of the page.
+// logoSet responds to a form of the page.
 func (p *Page) logoSet(err error) (web.HTML, error) {
 	if err != nil {
 		return p.showLogo(err)

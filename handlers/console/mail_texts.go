@@ -79,7 +79,7 @@ func (p *Page) mailTextValues(w *wordings) map[string]string {
 	return values
 }
 
-// previewMail answers with an email for a frame: with the text of the form, or the stored one.
+// previewMail responds with an email for a frame: with the text of the form, or the stored one.
 func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
 	own := p.inherited(w, name)
 	if p.IsForm() {

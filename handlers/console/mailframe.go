@@ -53,7 +53,7 @@ func (p *Page) MailPanel(in inbox, campaign, job string) mailPanel {
 // InboxOf returns the inbox entry of an email from its parts.
 func (p *Page) InboxOf(from, subject, beginning string) inbox { return inbox{from, subject, beginning} }
 
-// preview answers with an email for a frame: in full, without images, without its stylesheet, with its clicks, or as
+// preview responds with an email for a frame: in full, without images, without its stylesheet, with its clicks, or as
 // text.
 func (o *Console) preview(p *Page) (web.HTML, error) {
 	body := map[string]any{}
@@ -92,7 +92,7 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 	return p.showMail(mail)
 }
 
-// showMail answers with an email for a frame, or with its text if it has no HTML. It always shows the light design,
+// showMail responds with an email for a frame, or with its text if it has no HTML. It always shows the light design,
 // whatever the device prefers. The dark design is a separate view.
 func (p *Page) showMail(mail shownMail) (web.HTML, error) {
 	if mail.HTML == "" {
@@ -101,7 +101,7 @@ func (p *Page) showMail(mail shownMail) (web.HTML, error) {
 	return p.framed(inLight(mail.HTML))
 }
 
-// framed answers with a page for a frame.
+// framed responds with a page for a frame.
 func (p *Page) framed(page string) (web.HTML, error) {
 	h := p.Header()
 	h.Set("Content-Security-Policy", previewPolicy)

@@ -248,7 +248,7 @@ func (o *Console) changeTemplate(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "templates", p.ID()), "saved")
 }
 
-// templatePreview answers with an email of a template for a frame: of a stored one (id), or of the form.
+// templatePreview responds with an email of a template for a frame: of a stored one (id), or of the form.
 func (o *Console) templatePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/templates/"+url.PathEscape(p.Query("id"))+"/preview", map[string]any(nil)
 	if p.IsForm() {

@@ -124,7 +124,7 @@ func (p *Page) askSure(title string, q secondStep, within ...Link) (web.HTML, er
 	return p.Show("sure", View{Title: title, Within: within, Data: q})
 }
 
-// systemStatus is the part of the answer of GET /api/admin/status that pages need.
+// systemStatus is the part of the response of GET /api/admin/status that pages need.
 type systemStatus struct {
 	Database string `json:"database"`
 	Schema   int64  `json:"schema"`

@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// begin leads a visitor to the tenant in which the visitor has a role. With several roles it lists the tenants, and
+// begin redirects a visitor to the tenant in which the visitor has a role. With several roles it lists the tenants, and
 // without a role it explains what to do next.
 func (o *Console) begin(p *Page) (web.HTML, error) {
 	if !p.caller.MaySomewhere(core.ActionTenantRead) {
@@ -299,7 +299,8 @@ type lastResult struct {
 	More  []tileNote
 }
 
-// lastResult returns nil if nothing was sent. others are the jobs to compare with.
+// lastResult returns the results of the campaign that was sent last, or nil if nothing was sent. others are the jobs to
+// compare with.
 func (p *Page) lastResult(last, others []jobRow) *lastResult {
 	if len(last) == 0 {
 		return nil
@@ -334,7 +335,7 @@ type nextStep struct {
 	Review                  string // page for sending it; empty: To
 }
 
-// NextStep returns nil if there is no task.
+// NextStep returns the visitor's most urgent task, or nil if there is none.
 func (p *Page) NextStep(d *overviewData) *nextStep {
 	if len(d.Next) == 0 {
 		return nil
@@ -363,7 +364,7 @@ func (p *Page) TitleOf(c core.CampaignView) string {
 // backLimit is the bounce rate from which a list needs cleaning up.
 const backLimit = 0.02
 
-// through returns nil if nothing was sent.
+// through describes the deliverability of recent campaigns. It returns nil if nothing was sent.
 func (p *Page) through(last []jobRow) *throughPart {
 	var sent, complained, back int64
 	for i := range last {

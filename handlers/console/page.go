@@ -98,7 +98,7 @@ func (p *Page) ofTenant(pairs ...string) url.Values {
 	return q
 }
 
-// Get calls a route of the API and decodes its answer into out. next is the cursor of the next page of a list.
+// Get calls a route of the API and decodes its response into out. next is the cursor of the next page of a list.
 func (p *Page) Get(path string, query url.Values, out any) (next string, err error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -115,7 +115,7 @@ func (p *Page) list(q web.Question, out any) (next string, err error) {
 	return a.Next(), a.Decode(out)
 }
 
-// Do sends body to a route of the API as JSON and decodes its answer into out, unless out is nil.
+// Do sends body to a route of the API as JSON and decodes its response into out, unless out is nil.
 func (p *Page) Do(method, path string, body, out any) error {
 	a, err := p.Ask(web.Question{Method: method, Path: path, Body: body})
 	if err != nil || out == nil {
@@ -300,7 +300,7 @@ func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 func (p *Page) failed(err error) (web.HTML, error) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {
-		return web.HTML{}, err // package web answers with an error page and logs it
+		return web.HTML{}, err // package web responds with an error page and logs it
 	}
 	p.LogError(err)
 	v := View{Status: web.StatusOf(web.Console, e.Kind)}
@@ -315,7 +315,7 @@ func (p *Page) failed(err error) (web.HTML, error) {
 	return p.Show("message", v)
 }
 
-// Download makes the API write its answer directly to the browser. It returns the result for the handler to return.
+// Download makes the API write its response directly to the browser. It returns the result for the handler to return.
 func (p *Page) Download(path string) error {
 	return p.download(web.Question{Method: http.MethodGet, Path: path})
 }

@@ -19,7 +19,7 @@ func (o *Console) bulkRoutes(t *web.Table) {
 
 const (
 	maxBulk  = 200              // people per form: as many as on the largest page
-	bulkTime = 10 * time.Second // of the 15 that a page has
+	bulkTime = 10 * time.Second // of the 15 seconds for a page
 )
 
 // directActs maps the actions that the page performs itself to the rights that they require. The others are in
@@ -152,8 +152,8 @@ func (p *Page) bulkDone(act string, n int64) string {
 	return p.N("Data of 1 person erased|Data of {{n}} people erased", n)
 }
 
-// doBulk asks the API for each of the people. Those for whom it refuses are in Failed. If the time for the page runs
-// out or something else fails, the rest is in Failed too.
+// doBulk performs the action on each person through the API. If the API refuses it for a person, that person is added
+// to Failed. If the time for the page runs out or something else fails, the remaining people are added, too.
 func (p *Page) doBulk(d *bulkData) error {
 	begun, erased := time.Now(), map[core.Email]bool{}
 	for i, one := range d.People {
@@ -199,7 +199,8 @@ func (p *Page) doBulk(d *bulkData) error {
 	return nil
 }
 
-// startChosen starts a bulk action on chosen people for each of their lists. Those who are on none are in Failed.
+// startChosen starts a bulk action on the chosen people, one for each of their lists. People who are on no list are
+// added to Failed.
 func (p *Page) startChosen(d *bulkData) error {
 	var order []string
 	ids := map[string][]string{}

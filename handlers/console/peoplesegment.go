@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// readSegment reads the segments to choose from, and the chosen one. One that was deleted is shown as such.
+// readSegment reads the segments to choose from, and the chosen one. If the chosen one was deleted, the page says so.
 func (d *peopleData) readSegment(p *Page) error {
 	d.Segment = p.Query("segment")
 	if !p.May(core.ActionSegmentRead) {
@@ -26,8 +26,8 @@ func (d *peopleData) readSegment(p *Page) error {
 	return nil
 }
 
-// readSegmented reads the people of the page who are in the chosen segment. If it can't be evaluated, it shows no one
-// and why.
+// readSegmented reads the people of the page who are in the chosen segment. If the segment can't be evaluated, the page
+// shows the reason and no people.
 func (d *peopleData) readSegmented(p *Page, size int) (next string, err error) {
 	body := d.filter()
 	body["tenant_id"] = p.Tenant.ID

@@ -136,7 +136,7 @@ func (o *Console) personMail(p *Page) (web.HTML, error) {
 	return p.Show("person-mail", v)
 }
 
-// personMailFrame answers with an email as a person receives it, for a frame.
+// personMailFrame responds with an email as a person receives it, for a frame.
 func (o *Console) personMailFrame(p *Page) (web.HTML, error) {
 	_, mail, err := p.mailTo()
 	if err != nil {

@@ -24,7 +24,7 @@ type seenAs struct {
 	Own   []Link // labels and values of the subscriber's fields
 	Found []string
 
-	Settled bool // the answer to a script's search includes the email, since the subscriber is determined
+	Settled bool // the response to a script's search includes the email, since the subscriber is determined
 }
 
 // FrameOf returns the URL of the preview frame for the subscriber, in one of its views.
@@ -43,7 +43,7 @@ func (d *editorData) FrameOf(p *Page, view string) string {
 	return to
 }
 
-// showSeen answers with a part of the editor's page: the subscribers that a search finds, or the email for one of
+// showSeen responds with a part of the editor's page: the subscribers that a search finds, or the email for one of
 // them.
 func (p *Page) showSeen(c *campaignPage, part string) (web.HTML, error) {
 	d := editorData{campaignPage: c}

@@ -24,7 +24,7 @@ const (
 // refusal holds the meaning of a mail server's code and the party that must act.
 type refusal struct{ What, Turn string }
 
-// whyNot is the reason why an email was not sent to a person. Reply is the answer of a mail server, or its connection
+// whyNot is the reason why an email was not sent to a person. Reply is the response of a mail server, or its connection
 // error.
 type whyNot struct {
 	refusal

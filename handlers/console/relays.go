@@ -165,7 +165,7 @@ func lastPart(field string) string {
 	return field
 }
 
-// testRelay sends a test email and shows the server's answer.
+// testRelay sends a test email and shows the server's response.
 func (o *Console) testRelay(p *Page) (web.HTML, error) {
 	var t core.RelayTest
 	body := map[string]string{"tenant_id": p.Tenant.ID, "relay_id": p.Form["relay_id"], "email": p.Form["email"]}

@@ -46,7 +46,7 @@ func (p *Page) figureOf(c *core.SegmentCount) segmentFigure {
 	return f
 }
 
-// segmentCount counts the people on lists who match. what holds a rule or a segment_id.
+// segmentCount counts the people on lists who match a rule or a segment. what holds the rule or the segment_id.
 func (p *Page) segmentCount(what map[string]any, lists []string) (sum core.SegmentCount, err error) {
 	sum.Exact = new(int64)
 	what["tenant_id"] = p.Tenant.ID
@@ -80,7 +80,7 @@ func sumOfCounts(a, b *core.SegmentCount) core.SegmentCount {
 	return out
 }
 
-// countFault returns the reason why people can't be counted, for people. For other errors, ok is false.
+// countFault returns the reason why people can't be counted, as text for visitors. For other errors, ok is false.
 func (p *Page) countFault(err error) (text string, ok bool) {
 	if core.KindOf(err) == core.Unavailable {
 		return p.T("newsletterd is busy counting other segments. Try again in a few seconds."), true
@@ -162,8 +162,8 @@ func (d *segmentData) partFigure(p *Page) error {
 // shownMatches is the number of people that the page of a segment shows.
 const shownMatches = 10
 
-// matches reads the first people who match the saved rule: on one list, or on all lists in their order. A rule that
-// can't be evaluated matches no one here; the count says why.
+// matches reads the first people who match the saved rule, on one list or on all lists in their order. If the rule
+// can't be evaluated, it finds no one, and the count shows the reason.
 func (d *segmentData) matches(p *Page) error {
 	begun, seen := time.Now(), map[core.Email]bool{}
 	for i := range d.fields.lists {
@@ -217,8 +217,8 @@ func (p *Page) segmentChoices(d *editorData) error {
 	return nil
 }
 
-// segmentedReaders describes the audience of a campaign, as the page before sending counts it, if segments decide on
-// it.
+// segmentedReaders describes the audience of a campaign if segments decide on it. The page before sending counts the
+// audience in the same way.
 func (p *Page) segmentedReaders(d *editorData) error {
 	c := d.campaignPage
 	if !c.segmented() || len(c.ListIDs) == 0 {

@@ -20,7 +20,7 @@ type segmentField struct {
 	Options []string `json:"options"`
 }
 
-// segmentFields knows what conditions can check.
+// segmentFields holds the subjects that conditions can check.
 type segmentFields struct {
 	page    *Page
 	fields  []segmentField
@@ -350,7 +350,7 @@ func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 	return out, nil
 }
 
-// sayOther returns a condition that the form can't show as text.
+// sayOther returns the text of a condition that the form can't show.
 func (f *segmentFields) sayOther(of, key string, values []string) string {
 	subject, said := f.subject(of), key
 	for _, op := range segmentOps[core.FieldText] {

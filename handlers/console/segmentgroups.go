@@ -32,7 +32,7 @@ func itemsOf(rows []segmentRow) (items []segmentItem) {
 // Items returns the conditions and groups of the form.
 func (d *segmentData) Items() []segmentItem { return itemsOf(d.Rows) }
 
-// sortRows sorts rows by their numbers. A group is where its own number is.
+// sortRows sorts rows by their numbers. The number of a group determines its place.
 func sortRows(rows []segmentRow) {
 	place := func(row segmentRow) int { return cmp.Or(row.In, row.No) }
 	slices.SortFunc(rows, func(a, b segmentRow) int {
@@ -61,8 +61,8 @@ func (d *segmentData) add(where string) {
 	sortRows(d.Rows)
 }
 
-// rowsOf returns the rows of a rule, and whether one of them is enough. ok is false if the form can't show the rule,
-// for example because it has groups within groups.
+// rowsOf returns the rows of a rule. If matchAny is true, one matching row is enough. ok is false if the form can't
+// show the rule, for example because it has groups within groups.
 func (f *segmentFields) rowsOf(r *core.Rule) (rows []segmentRow, matchAny, ok bool) {
 	parts := r.All
 	if r.Any != nil {
@@ -135,7 +135,7 @@ func blameRow(rows []segmentRow, at, text string) bool {
 	return true
 }
 
-// indexOf returns the first index in a JSON path and what follows it, or -1.
+// indexOf returns the first index in a JSON path and the rest of the path, or -1.
 func indexOf(at string) (index int, rest string) {
 	_, text, _ := strings.Cut(at, "[")
 	text, rest, ok := strings.Cut(text, "]")

@@ -44,7 +44,7 @@ const (
 type segmentOp struct {
 	Name  string // in the form
 	Text  string
-	Key   string // in the rule; for other subjects than fields and joined, that of the subject
+	Key   string // in the rule; for subjects other than fields and joined: the key of the subject
 	Not   bool   // within a not
 	Input string
 	Value string // fixed value

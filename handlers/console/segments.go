@@ -46,8 +46,8 @@ type listedSegment struct {
 
 // Limits of the table.
 const (
-	countedSegments = 20              // that are counted
-	countingTime    = 3 * time.Second // after which the others are not
+	countedSegments = 20              // maximum number of counted segments
+	countingTime    = 3 * time.Second // time after which no more segments are counted
 )
 
 // segments lists the tenant's segments.
@@ -127,7 +127,7 @@ type segmentData struct {
 	fields *segmentFields
 }
 
-// Fields returns what conditions can check.
+// Fields returns the subjects that conditions can check.
 func (d *segmentData) Fields() *segmentFields { return d.fields }
 
 // PeopleTo returns the address of the people page with the people in the segment.

@@ -125,5 +125,5 @@ func initials(name string) string {
 	return out
 }
 
-// IsForm reports whether the page answers a submitted form.
+// IsForm reports whether the page is the response to a submitted form.
 func (p *Page) IsForm() bool { return p.Request.Method == http.MethodPost }

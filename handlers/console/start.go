@@ -124,8 +124,8 @@ type step struct {
 	optional bool
 }
 
-// steps returns the steps of a tenant in order until all are done. Each visitor sees only their own tasks, and none
-// if all of those are done.
+// steps returns the steps of a tenant in order until all are done. Visitors see only their own steps, and no steps once
+// those are done.
 func (p *Page) steps(d *overviewData) (all []step, err error) {
 	if !p.May(core.ActionCampaignWrite) {
 		return nil, nil

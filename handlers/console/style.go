@@ -68,7 +68,7 @@ type styleQuery struct {
 	Color string `query:"color"`
 }
 
-// style answers with the stylesheet in colors derived from the tenant's. A stylesheet is necessary because the pages
+// style responds with the stylesheet in colors derived from the tenant's. A stylesheet is necessary because the pages
 // allow no style attributes.
 func style(c *web.Call, in styleQuery) (web.Text, error) {
 	accent, ok := core.ParseColor("#" + in.Color)

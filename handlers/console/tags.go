@@ -76,7 +76,7 @@ func (p *Page) createTag(name string) (t core.Tag, err error) {
 	return t, p.Do(http.MethodPost, "/api/tags", body, &t)
 }
 
-// tagPerson adds a tag to a person, which it creates if there is none of that name, or removes one.
+// tagPerson adds a tag to a person or removes one. If there is no tag with the name to add, tagPerson creates it.
 func (o *Console) tagPerson(p *Page) (web.HTML, error) {
 	return p.personPage(func(d *personData, _ core.Fields) (to, notice string, err error) {
 		return p.Path("people", d.ID), "saved", p.changeTag()

@@ -326,7 +326,7 @@ func (o *Console) changeTheme(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "themes", p.ID()), "saved")
 }
 
-// themePreview answers with an email in a theme for a frame: a stored theme (id), a built-in one (base), or that of
+// themePreview responds with an email in a theme for a frame: a stored theme (id), a built-in one (base), or that of
 // the form.
 func (o *Console) themePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/theme-preview", map[string]any{"base": p.Query("base")}

@@ -13,15 +13,15 @@ import (
 )
 
 // Texts of the console appear in English where they are used. Translations are in words/LANGUAGE/AREA.json, keyed by
-// the English text. A text with a number has a singular and a plural form: "{{n}} reader|{{n}} readers".
+// the English text. A text with a number has a singular and a plural form: "{{n}} subscriber|{{n}} subscribers".
 //
 //go:embed words
 var wordFiles embed.FS
 
 var words = sync.OnceValue(readWords)
 
-// languages lists the languages of the console. English needs no file. Other languages have only the texts of pages
-// that readers see, too: the account page and the page for approvals, with their frame (shared.json).
+// languages lists the languages of the console. English needs no file. Other languages have texts only for the account
+// page, the page for approvals and their frame (shared.json), which people outside the console see, too.
 var languages = []string{"en", "de"}
 
 func readWords() map[string]map[string]string {
