@@ -114,8 +114,8 @@ func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) 
 	return total, ctx.Err()
 }
 
-// check stops those jobs that don't run anymore. It reads only the jobs of tenants with departures since the last
-// check. Their number is read before the jobs, so a claim made later is checked again once a job is canceled.
+// check stops the jobs that no longer run. It reads only the jobs of tenants with departures since the last check. It
+// reads the number of departures before the jobs, so a claim made later is checked again once a job is canceled.
 func (c *claimer) check(ctx context.Context, jobs []*jobQueue) error {
 	s := c.sender
 	var doubtful []*jobQueue
@@ -141,7 +141,7 @@ func (c *claimer) check(ctx context.Context, jobs []*jobQueue) error {
 	return nil
 }
 
-// leaveAlone pauses a job that can't be read for a second, while the other jobs continue.
+// leaveAlone skips a job for a second if it can't be read. The other jobs continue.
 func (c *claimer) leaveAlone(j *jobQueue, err error) {
 	c.sender.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID),
 		slog.Any("error", err))

@@ -43,9 +43,10 @@ type disabler struct {
 	loop   *Loop
 }
 
-// Disabler returns the loop that asks the member service to block addresses after spam complaints, and to unsubscribe
-// addresses after a click on an email's unsubscribe link. It uses the service's HTTP operations and wakes itself for
-// new requests. It retries each request until it is answered; repeating an operation has no effect.
+// Disabler returns the loop that asks the member service to block addresses after spam complaints. It also asks the
+// service to unsubscribe addresses after a click on an email's unsubscribe link. It uses the service's HTTP operations
+// and wakes itself for new requests. It retries each request until the service responds; repeating an operation has no
+// effect.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
 		Transport: o.Transport, Timeout: postTimeout,
@@ -100,7 +101,7 @@ func (d *disabler) record(ctx context.Context, r *core.PendingDisable, reason st
 		core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
 }
 
-// post makes one attempt. An empty reason means that the member service has done the request.
+// post makes one attempt. An empty reason means that the member service has carried out the request.
 func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason string) {
 	token, err := d.Token(ctx, r.TenantID, core.At(time.Now()))
 	if err != nil {

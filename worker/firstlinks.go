@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// A link that does not answer is checked again before it pauses a campaign.
+// A link that does not respond is checked again before it pauses a campaign.
 const (
 	linksAgain = time.Minute
 	linksRetry = 10 * time.Second // after an error

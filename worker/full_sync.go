@@ -20,7 +20,7 @@ const (
 )
 
 // fullSync delivers full syncs, one list at a time, with several batches in parallel. The receiver accepts batches in
-// any order. After a crash, batches without a recorded delivery are sent again, and the receiver answers 409.
+// any order. After a crash, batches without a recorded delivery are sent again, and the receiver responds with 409.
 type fullSync struct {
 	store  *store.Store
 	poster *Poster

@@ -14,7 +14,7 @@ import (
 // out.
 const claimSize = 256
 
-// plenty is the number of claimed recipients that must be queued before a connection takes some ahead.
+// plenty is the number of claimed recipients that must be queued before a connection takes several in advance.
 const plenty = 64
 
 // item is a claimed recipient. It exists from the claim until its outcome is recorded.

@@ -22,7 +22,7 @@ const (
 
 // outbox delivers events: several subscriptions in parallel, and the events of one subscription in order. No other
 // process delivers, so claims are kept in memory. After a crash the claimed events are sent again, and the receiver
-// answers 409. The send service and each endpoint have their own outbox, so none waits for another.
+// responds with 409. The send service and each endpoint have their own outbox, so none waits for another.
 type outbox struct {
 	store     *store.Store
 	endpoint  string // endpoint id; empty: the send service
@@ -31,7 +31,7 @@ type outbox struct {
 	log       *slog.Logger
 	loop      *Loop
 	wake      chan struct{}         // signals that an event was written during a Step
-	down      int                   // consecutive probes without an answer
+	down      int                   // consecutive probes without a response
 	lookAt    time.Time             // time of the next probe while the receiver is down
 	notBefore time.Time             // earliest next probe, even if new events arrive
 	urge      string                // store's OutboxUrge at the time when the receiver went down
@@ -114,7 +114,7 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 			d.record(ctx, r)
 		case <-o.wake:
 			d.read = true
-		case <-again.C: // A slow answer must not delay events that have become due.
+		case <-again.C: // A slow response must not delay events that have become due.
 			d.read = true
 		}
 	}

@@ -25,8 +25,8 @@ const (
 
 const (
 	postTimeout = 15 * time.Second
-	maxReason   = 200      // bytes of an answer to store
-	maxAnswer   = 64 << 10 // bytes of an answer to read
+	maxReason   = 200      // bytes of a response to store
+	maxAnswer   = 64 << 10 // bytes of a response to read
 )
 
 // Poster signs and posts requests to the receiver of events. It follows no redirects and keeps connections open.
@@ -56,13 +56,13 @@ func NewPoster(s *store.Store, base string, transport http.RoundTripper) *Poster
 	}}
 }
 
-// verdict is the meaning of the receiver's answer.
+// verdict is the meaning of the receiver's response.
 type verdict struct {
 	done, dead bool
 	down       bool          // the receiver as a whole fails, not the event
 	after      time.Duration // delay from Retry-After
 	gone       bool          // the receiver wants no more events
-	status     int           // HTTP status; 0: no answer
+	status     int           // HTTP status; 0: no response
 	reason     string        // reason for a failure
 }
 
@@ -117,8 +117,8 @@ func sign(req *http.Request, keys [][]byte, path, clientID string, now int64, bo
 	req.Header["Content-Type"] = []string{"application/json"}
 }
 
-// judge interprets an answer. 2xx and 409 (already received) complete an event, and 410 and 422 make it a dead
-// letter. All other answers lead to a retry.
+// judge interprets a response. 2xx and 409 (already received) complete an event, and 410 and 422 make it a dead letter.
+// All other responses lead to a retry.
 func judge(res *http.Response, text []byte) verdict {
 	switch code := res.StatusCode; {
 	case code/100 == 2 || code == http.StatusConflict:

@@ -21,8 +21,8 @@ const (
 // gatherFor is how long outcomes wait for more while no connection waits for a slot.
 const gatherFor = 25 * time.Millisecond
 
-// fast is the time within which a full batch must arrive to be recorded immediately. If outcomes arrive more slowly,
-// as with signed emails, connections need no slot soon and a commit takes twice as many.
+// fast is the time within which a full batch must arrive to be recorded immediately. Outcomes of signed emails, for
+// example, arrive more slowly. Connections then don't need a slot soon, and a commit takes twice as many outcomes.
 const fast = 5 * time.Millisecond
 
 // recorder passes outcomes to the store's writer and frees their slots of inflight after the commit, never before.
@@ -113,8 +113,8 @@ func (r *recorder) worthCommit() bool {
 	return n >= r.enough && (n >= 2*r.enough || time.Since(r.began) < fast)
 }
 
-// hurry has all pending outcomes recorded, however few. A connection adds itself to waiting before it calls hurry.
-// Either hurry finds the outcome that frees its slot, or the add of that outcome sees the waiting connection.
+// hurry makes the writer record all pending outcomes, however few. A connection adds itself to waiting before it calls
+// hurry. Either hurry finds the outcome that frees its slot, or the add of that outcome sees the waiting connection.
 func (r *recorder) hurry() {
 	r.mu.Lock()
 	ask := !r.asked && !r.gone && len(r.pending) > 0

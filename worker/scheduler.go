@@ -186,7 +186,7 @@ func (w *scheduler) notePause(j *core.SendJob) {
 	w.log.Info("send: a job goes on", slog.String("job", j.ID))
 }
 
-// noteEnded has jobs settled that have ended. At the start, these are all unsettled jobs.
+// noteEnded marks ended jobs to be settled. At the start, it marks all unsettled jobs.
 func (w *scheduler) noteEnded(ctx context.Context, ended []int64) error {
 	if !w.primed {
 		unsettled, err := w.store.UnsettledJobs(ctx)

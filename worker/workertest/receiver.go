@@ -17,10 +17,10 @@ import (
 )
 
 // A Receiver is an http.RoundTripper that accepts requests to any address, also in fake time. It acts as the send
-// service, where it verifies each signature, and as tenants' webhook endpoints. It answers 200 unless configured
+// service, where it verifies each signature, and as tenants' webhook endpoints. It responds with 200 unless configured
 // otherwise.
 type Receiver struct {
-	// On returns the status of the answer to each request, and takes precedence over Say. If it is nil or returns 0,
+	// On returns the status of the response to each request, and takes precedence over Say. If it is nil or returns 0,
 	// Say applies. It may block.
 	On func(p *Post) (status int)
 
@@ -36,7 +36,7 @@ type Post struct {
 	Path   string
 	Header http.Header
 	Body   []byte
-	Taken  bool // the answer was 2xx
+	Taken  bool // the response was 2xx
 }
 
 type answer struct {
@@ -61,7 +61,7 @@ func (r *Receiver) EndpointPoster() *worker.EndpointPoster {
 	return worker.NewEndpointPoster(r.s.Store, &http.Client{Transport: r})
 }
 
-// Say sets the answer to requests to a path from now on, with header names and values. Status 0 means no answer.
+// Say sets the response to requests to a path from now on, with header names and values. Status 0 means no response.
 func (r *Receiver) Say(path string, status int, header ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

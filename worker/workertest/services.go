@@ -35,7 +35,7 @@ func (s Services) RoundTrip(req *http.Request) (*http.Response, error) {
 	return coretest.Response(status, "{}"), nil
 }
 
-// Accept handles a request. It returns the status of the answer, and the error that it represents.
+// Accept handles a request. It returns the status of the response, and the error that it represents.
 func (s Services) Accept(ctx context.Context, path string, body []byte) (status int, err error) {
 	now := core.At(time.Now())
 	nonce := tenants.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}

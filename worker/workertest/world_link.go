@@ -37,8 +37,8 @@ type link struct {
 	weather string
 	posts   int
 	bodies  [][]byte // accepted bodies
-	token   string   // token for the answer
-	corpse  string   // copy of the database of a daemon killed between the receiver's commit and the answer
+	token   string   // token for the response
+	corpse  string   // copy of the database of a daemon killed between the receiver's commit and the response
 }
 
 func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -125,7 +125,7 @@ func (w *World) leftThere(body []byte, now core.Instant) error {
 		Proof: core.ProofResponse,
 	}, now)
 	if errors.Is(err, core.ErrNotFound) {
-		return nil // the answer is the same
+		return nil // the response is the same
 	}
 	for _, p := range w.people {
 		if err == nil && w.Lists[p.list].ID == asked.ListID && w.emails[p.email].Key() == asked.Email.Key() {

@@ -10,7 +10,7 @@ import (
 )
 
 // checkNow checks an invariant that holds at any moment: with a shared database, a person who unsubscribed gets no
-// email after the answer.
+// email after the response.
 func (w *World) checkNow(*rapid.T) {
 	if w.split {
 		return
