@@ -65,8 +65,8 @@ func (rs *relays) of(ctx context.Context, tenantID string) (*relayGroup, *pace, 
 	return g, p, err
 }
 
-// group returns the relay group of an owner, and replaces it if the relays have changed. owner is a tenant or, if empty,
-// the daemon. Only the daemon's server has a sender address (from).
+// group returns the relay group of an owner, and replaces it if the relays have changed. The owner is a tenant or, if
+// empty, the daemon. Only the daemon's server has a sender address (from).
 func (rs *relays) group(owner string, from core.Email, all core.Relays, makes func(*core.Relay) smtp.Sender) (
 	*relayGroup, error,
 ) {

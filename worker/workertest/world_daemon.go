@@ -38,7 +38,7 @@ func (w *World) Kill() {
 }
 
 // SetWeather sets the fate of requests from now on: "fair" (they arrive), "cut", "answer lost", "every other answer
-// lost", "killed" (the daemon is killed between the other side's commit and the response), or a status to answer with.
+// lost", "killed" (the daemon is killed between the other side's commit and the response), or a status to respond with.
 func (w *World) SetWeather(weather string) {
 	w.link.mu.Lock()
 	defer w.link.mu.Unlock()
