@@ -25,14 +25,14 @@ type AuthorizeRequest struct {
 
 // AuthorizeReply is the result of an authorization request.
 type AuthorizeReply struct {
-	Step     Step // StepCode: the answer is complete, with a code or an error
+	Step     Step // StepCode: the response is complete, with a code or an error
 	Request  *Authorization
 	Scopes   []string     // scopes that can be granted
 	Consent  []string     // scopes to ask the user for, including those of claims requested by name
 	Visitor  core.Visitor // the signed-in user; zero: none
-	Fields   [][2]string  // parameters of the answer
+	Fields   [][2]string  // parameters of the response
 	Location string       // redirect URI with these parameters if the response mode is query
-	Error    string       // error code, if the answer is an error
+	Error    string       // error code, if the response is an error
 	// Fault is the error in the request, for the log; nil means none. A visitor who isn't signed in must sign in
 	// before the client receives the error (StepLogin).
 	Fault *AuthorizeError
@@ -72,8 +72,8 @@ func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.I
 	return reply, nil
 }
 
-// refuseVisitor is like refuse, but asks a visitor who isn't signed in to sign in first. Otherwise anyone could use a
-// faulty link to a client of theirs to turn the endpoint into an open redirector.
+// refuseVisitor is like refuse, but asks a visitor who isn't signed in to sign in first. Otherwise, anyone with a
+// client could use a faulty link to turn the endpoint into an open redirector.
 func (p *Provider) refuseVisitor(
 	ctx context.Context, err error, r AuthorizeRequest, now core.Instant,
 ) (AuthorizeReply, error) {
@@ -90,7 +90,7 @@ func (p *Provider) refuseVisitor(
 	return p.refuse(err)
 }
 
-// refuse converts an error to the client's answer if the redirect URI is trusted (RFC 6749 section 4.1.2.1, RFC
+// refuse converts an error to the client's response if the redirect URI is trusted (RFC 6749 section 4.1.2.1, RFC
 // 9207).
 func (p *Provider) refuse(err error) (AuthorizeReply, error) {
 	e, ok := errors.AsType[*AuthorizeError](err)
@@ -218,7 +218,7 @@ func (a *Authorization) fail(code, description string) *AuthorizeError {
 	return &AuthorizeError{Code: code, Description: description, Client: &a.Client, Request: a}
 }
 
-// Answer returns the non-empty parameters of the answer in order, and the redirect URI with these parameters, for the
+// Answer returns the non-empty parameters of the response in order, and the redirect URI with these parameters, for the
 // response mode query.
 func (a *Authorization) Answer(params ...[2]string) (fields [][2]string, location string) {
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 )
 
 // Authorization is an authorization request (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1) whose
-// answer may go to its redirect URI.
+// response may go to its redirect URI.
 type Authorization struct {
 	Client       core.Client
 	RedirectURI  string

@@ -25,8 +25,8 @@ func (c ClientCredentials) Basic() bool {
 	return strings.EqualFold(scheme, "Basic")
 }
 
-// builtInClient is the public client for grants without client_id. It has no row, and its tokens are limited only by
-// the user's roles.
+// builtInClient is the public client for grants without client_id. It is not in the database, and its tokens are
+// limited only by the user's roles.
 var builtInClient = core.TokenClient{
 	ID: core.BuiltInClientID, Scopes: core.AllScopes, GrantTypes: []string{"password", "refresh_token"},
 	AuthMethod: "none", IDTokenAlg: algRS256,

@@ -26,7 +26,7 @@ type GrantRequest struct {
 	UserAgent    string
 }
 
-// GrantFunc answers a token request.
+// GrantFunc handles a token request.
 type GrantFunc func(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error)
 
 // Grant returns the function for a grant_type of the token endpoint. For an unsupported type, the function returns
@@ -46,7 +46,7 @@ func (p *Provider) Grant(grantType string) GrantFunc {
 }
 
 // PasswordGrant signs a user in (RFC 6749 section 4.3). An unknown address, a wrong password and a disabled user get
-// the same answer after the same work. Failures are counted per user, before the password is checked, and per remote
+// the same response after the same work. Failures are counted per user, before the password is checked, and per remote
 // address.
 func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	client, err := p.authenticate(ctx, r.Client, now)

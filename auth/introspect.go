@@ -46,7 +46,7 @@ func (p *Provider) tokenState(
 	return st, claims, ignoreMissing(err)
 }
 
-// Introspection is the answer of RFC 7662 section 2.2. Times are in seconds.
+// Introspection is the response of RFC 7662 section 2.2. Times are in seconds.
 type Introspection struct {
 	Active    bool   `json:"active"`
 	Scope     string `json:"scope,omitempty"`

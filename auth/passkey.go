@@ -21,7 +21,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// ChallengeTTL is the time for answering a page's challenge.
+// ChallengeTTL is the time for responding to a page's challenge.
 const ChallengeTTL = 10 * time.Minute
 
 // The authentication methods of a passkey that has verified its user (RFC 8176 section 2): a key that never leaves
@@ -33,7 +33,7 @@ const (
 
 // Errors of passkeys.
 var (
-	// ErrPasskeyRefused is returned if an answer to a challenge is invalid, whatever the reason.
+	// ErrPasskeyRefused is returned if a response to a challenge is invalid, whatever the reason.
 	ErrPasskeyRefused = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
 		Message: "The passkey was not accepted. Try again, or sign in another way.",
@@ -172,7 +172,7 @@ func (u passkeyUser) WebAuthnCredentials() []webauthn.Credential {
 }
 
 // PasskeyOptions returns the options of navigator.credentials.get as JSON (WebAuthn section 5.4). browser is the
-// browser's secret. If userID is set, the answer must come from one of that user's passkeys. The error is
+// browser's secret. If userID is set, the response must come from one of that user's passkeys. The error is
 // ErrNoPasskeys.
 func (p *Provider) PasskeyOptions(browser, userID string, now core.Instant) (string, error) {
 	if p.passkeys.party == nil {
@@ -267,7 +267,7 @@ func (p *Provider) AddPasskey(ctx context.Context, v core.Visitor, n NewPasskey,
 	return p.store.AddPasskey(ctx, k, v.User.Epoch, answer, core.MailStyle{Language: n.Language}, now)
 }
 
-// PasskeyAnswer is a browser's answer to a challenge.
+// PasskeyAnswer is a browser's response to a challenge.
 type PasskeyAnswer struct {
 	Browser  string // the browser's secret
 	Response string // result of navigator.credentials.get as JSON
@@ -294,8 +294,8 @@ func methodsOf(k core.Passkey) string {
 	return amrDeviceKey
 }
 
-// checkPasskey verifies an answer, which is counted before it is checked. If userID is set, the passkey must belong
-// to that user.
+// checkPasskey verifies a response, which is counted before it is checked. If userID is set, the passkey must belong to
+// that user.
 func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony byte, userID string, remote netip.Addr,
 	now core.Instant,
 ) (try identity.PasskeyAttempt, use identity.PasskeyUse, err error) {

@@ -22,12 +22,13 @@ type Config struct {
 	RefreshGrace time.Duration
 
 	ClosedRegistration bool   // registration is disabled
-	RegisterConflict   bool   // registering an existing address answers 409 already_exists
+	RegisterConflict   bool   // registering an existing address returns 409 already_exists
 	CommonPasswords    string // "auto" (refused if Issuer uses https), "refuse", "allow"
 	SecondFactor       string // users who must have one: FactorOff (default), FactorOperators, FactorStaff, FactorAll
 	PasswordCost       Argon2 // zero: DefaultArgon2; a lower cost only in tests
 
-	// SmallHeap keeps the heap small while a password is hashed, until release is called. Nil means no such measure.
+	// SmallHeap keeps the heap small while a password is hashed, until release is called. If it is nil, hashing doesn't
+	// affect the heap settings.
 	SmallHeap func() (release func())
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // RefreshGrant exchanges a refresh token for new tokens (RFC 6749 section 6, RFC 9700 section 4.14.2). Each use
-// replaces the token. Within the grace, a used token returns the same successor again while that is unused, so that a
-// lost answer ends no session. After that, it ends the family. Without client_id, the client is that of the token if
-// it is public.
+// replaces the token. Within the grace period, a used token returns the same successor again if the successor is
+// unused. A lost response thus doesn't end the session. After the grace period, a used token ends the family. Without
+// client_id, the client is the token's client if that is public.
 func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.RefreshToken == "" {
 		return TokenResponse{}, core.Invalidf("refresh_token", "refresh_token is missing.")

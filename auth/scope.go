@@ -18,7 +18,7 @@ func registeredScopes(c core.TokenClient, kind string) []string {
 }
 
 // grantScopes returns the requested scopes that the client is registered for and the user's roles allow. An empty
-// request asks for all of them. Unknown scopes are left out, as RFC 6749 section 3.3 permits. If none is left, the
+// request asks for all of them. Unknown scopes are left out, as RFC 6749 section 3.3 permits. If no scope is left, the
 // error is invalid_scope.
 func grantScopes(requested string, client, allowed []string) ([]string, error) {
 	want := strings.Fields(requested)

@@ -44,7 +44,7 @@ func CheckDomain(ctx context.Context, lookup LookupTXT, d core.SenderDomain) (re
 	return result, ""
 }
 
-// servfail is the error text of package net for an answer such as SERVFAIL or REFUSED.
+// servfail is the error text of package net for a response such as SERVFAIL or REFUSED.
 const servfail = "server misbehaving"
 
 // absolute returns a name with a trailing dot, which disables the machine's search list. Records of the machine's own

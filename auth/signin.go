@@ -97,7 +97,7 @@ func (p *Provider) CheckPresent(
 	return p.store.ForgiveTry(ctx, try.Key)
 }
 
-// deviceKey returns the form in which a browser's cookie is stored. The cookie itself is not.
+// deviceKey returns the form in which a browser's cookie is stored. The cookie itself isn't stored.
 func deviceKey(device string) string {
 	if device == "" {
 		return ""

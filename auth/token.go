@@ -14,7 +14,7 @@ import (
 	"newsletterd/core"
 )
 
-// TokenResponse is the answer of RFC 6749 section 5.1 and OpenID Connect Core section 3.1.3.3. ExpiresIn is in
+// TokenResponse is the response of RFC 6749 section 5.1 and OpenID Connect Core section 3.1.3.3. ExpiresIn is in
 // seconds.
 type TokenResponse struct {
 	AccessToken  string `json:"access_token"`
