@@ -13,9 +13,9 @@ import (
 	"newsletterd/store/db"
 )
 
-// Call is one request as an operation sees it. It is a context.Context that is canceled when the caller disconnects
-// or the route's time limit is reached, so operations pass it to the store directly. A Call must not be used after
-// the operation has returned.
+// Call is one request as an operation sees it. It is a context.Context that operations pass to the store. It is
+// canceled when the caller disconnects or the route's time limit is reached. A Call must not be used after the
+// operation has returned.
 type Call struct {
 	context.Context
 	Now       core.Instant  // time of arrival: the only clock of an operation

@@ -9,10 +9,10 @@ import (
 	"newsletterd/core"
 )
 
-// Endpoint is a typed function that an adapter (JSON, Form, Query, Path, Get, Raw, List) has prepared for the table.
-// It remembers the Go types of request and response, from which the OpenAPI documents are generated. Its methods return
-// a changed copy. Endpoint is a pointer so that the rows of the table stay small: each copy of the struct would add
-// some hundred bytes to the binary.
+// Endpoint is a typed function that an adapter (JSON, Form, Query, Path, Get, Raw, List) has prepared for the table. It
+// remembers the Go types of request and response, from which the OpenAPI documents are generated. Its methods return a
+// changed copy. Endpoint is a pointer so that the rows of the table stay small. Each copy of the struct would add some
+// hundred bytes to the binary.
 type Endpoint struct{ *endpoint }
 
 type endpoint struct {

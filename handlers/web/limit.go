@@ -263,9 +263,9 @@ func (c *Call) CountBy(l *Limiter, key string) error {
 	return nil
 }
 
-// AddressKey returns the key for counting requests and connections of an address: an IPv4 address itself, or the
-// first address of the /64 of an IPv6 one. It returns an invalid address for loopback, which is a proxy or a test and
-// never a person.
+// AddressKey returns the key for counting requests and connections of an address. It is an IPv4 address itself, or the
+// first address of the /64 of an IPv6 address. For loopback, which is a proxy or a test and never a person, it is an
+// invalid address.
 func AddressKey(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {

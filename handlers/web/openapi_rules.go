@@ -64,7 +64,7 @@ func (names *describer) rule() obj {
 		}, nil, "number", "boolean", "object", "null"),
 		"received": id, "on_list": id, "segment": id,
 	}
-	// A field has one test. Everything else stands alone.
+	// A field has one test. Every other key must be the only one.
 	heads, wrong := []obj{}, []obj{{"required": []string{"field"}, "maxProperties": 1}}
 	for _, name := range slices.Sorted(maps.Keys(props)) {
 		heads = append(heads, obj{"required": []string{name}})

@@ -121,8 +121,9 @@ func UnknownTenant(err error) error {
 	return err
 }
 
-// Outsiders returns a function that reports whether an actor is a user without a role in the tenant, such as an
-// operator, or belongs to another tenant. The tenant's team must not see where such a user was.
+// Outsiders returns a function that reports whether an actor is an outsider of the tenant. An outsider belongs to
+// another tenant, or is a user without a role in the tenant, such as an operator. The tenant's team must not see where
+// such a user was.
 func Outsiders(c *Call, tenant string) (func(actor string) bool, error) {
 	team, err := c.Store().Teammates(c, tenant)
 	return func(actor string) bool {
