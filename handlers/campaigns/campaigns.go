@@ -134,8 +134,8 @@ func (r *Room) campaigns() campaignsAPI {
 	return campaignsAPI{r.Store, r.Sealer, r.Checks, r.Relay}
 }
 
-// one makes an endpoint for one campaign. moving does so for an endpoint that changes the campaign. seen requires that
-// the caller names the state of the campaign that they have seen.
+// one makes an endpoint for one campaign. moving does so for an endpoint that changes the campaign. seen also requires
+// the caller to name the state of the campaign that they have seen.
 func (a campaignsAPI) one(e web.Endpoint) web.Endpoint {
 	return e.Find(a.find).Missing(core.ErrCampaignNotFound)
 }

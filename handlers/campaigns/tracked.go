@@ -141,7 +141,7 @@ func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	return web.HTML{Body: body}, nil
 }
 
-// bodyOf renders the mail that a token names.
+// bodyOf renders the email that a token names.
 func (a tracked) bodyOf(c *web.Call, token string) ([]byte, error) {
 	if p, err := a.sealer.OpenPreview(token); err == nil {
 		if p.Expired(c.Now) {
