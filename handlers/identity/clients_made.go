@@ -84,8 +84,8 @@ func ofTenant(all core.Made, tenantID string) core.Made {
 	return of
 }
 
-// ownClients returns the names of the clients and endpoints that a user created or changed and may disable, or an empty
-// string if there are none. The pages that end the user's sessions show them.
+// ownClients returns the names of the clients and endpoints that a user created or changed and may disable. It returns
+// an empty string if there are none. The pages that end the user's sessions show the names.
 func ownClients(c *web.Call, u core.User) (names string, err error) {
 	all, err := c.Store().KeptBy(c, u.ID)
 	caller := web.VisitorCaller(core.Visitor{User: u})

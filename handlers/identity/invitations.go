@@ -129,8 +129,8 @@ func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error)
 }
 
 // showPage shows the page of an invitation. A user who is signed in with the invited address gets a button. A visitor
-// who is not signed in gets a sign-in link, or a form for a new account if the address has no account that its owner
-// has verified.
+// who is not signed in gets a sign-in link if the address has an account that its owner has verified. Otherwise, the
+// visitor gets the form of a new account.
 func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, error) {
 	i, err := a.invited(c, in)
 	if err != nil {
@@ -184,8 +184,8 @@ func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 		page.Brand{})
 }
 
-// accept assigns the role. A person who creates an account with it is signed in immediately, because the emailed token
-// and the new password prove as much as a sign-in. A second factor is still required.
+// accept assigns the role. A person who creates an account with it is signed in immediately: the emailed token and the
+// new password prove as much as a sign-in. A second factor is still required.
 func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	hash := core.HashToken(in.Token)
 	i, err := a.invited(c, in)

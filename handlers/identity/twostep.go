@@ -83,8 +83,9 @@ func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 	return showRecovery(c, v, recovery, p.path)
 }
 
-// codeView returns the view of the page with the branding of the client that the user signs in to, and the origins that
-// its form may lead to. Those include the client's origin if the user need not be asked for consent.
+// codeView returns the view of the page with the branding of the client that the user signs in to. It also returns the
+// origins that the page's form may lead to. Those include the client's origin, because the user may not have to be
+// asked for consent.
 func (a authorizations) codeView(c *web.Call, p purpose) (v page.View, targets []string, err error) {
 	v = page.View{Brand: page.OwnBrand()}
 	request, err := requested(c, p)
