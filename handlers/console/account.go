@@ -8,9 +8,9 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ShowAccount renders a user's account page. It has the layout of the console, but handlers/identity provides its
-// content: v.Data is for templates/account.html, and v.Lang can be a language that the console doesn't have. A user who
-// works for only one tenant sees its navigation.
+// ShowAccount renders a user's account page in the layout of the console. handlers/identity provides its content:
+// v.Data is for templates/account.html. v.Lang can be a language that the console doesn't have. A user who works for
+// only one tenant sees its navigation.
 func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error) {
 	p, err := o.page(c, who)
 	if err != nil {

@@ -161,9 +161,9 @@ func streaming(do func(c *web.Call) (web.HTML, error)) web.Endpoint {
 
 type formKey struct{}
 
-// visitor returns the access rule of the console's pages. It runs before a body is read and requires that a form
-// comes from this site, and a large one from a browser with a signed-in user. The pages check who the user is and
-// what the user may do.
+// visitor returns the access rule of the console's pages. It runs before a body is read and requires that a form comes
+// from this site. A large form must come from a browser with a signed-in user. The pages check who the user is and what
+// the user may do.
 func visitor(action core.Action) web.Access {
 	name := "visitor"
 	if action != "" {

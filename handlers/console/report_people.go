@@ -137,8 +137,8 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	return p.Show("recipients", v)
 }
 
-// findRecipients reads a page of a job's recipients: the one with an address, or those whose address or a word of
-// whose name begins with the text. A full address needs no search.
+// findRecipients reads a page of a job's recipients. It finds the recipient with an address, or those whose address or
+// a word of whose name begins with the text. A full address needs no search.
 func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipientRow, next string, err error) {
 	path := jobAPI(jobID, "recipients")
 	if email, err := core.ParseEmail(text); err == nil && p.Query("cursor") == "" {

@@ -76,8 +76,8 @@ func (p *Page) find(q string) (all []found, err error) {
 	return append(append(all, campaigns...), people...), err
 }
 
-// pagesBelow returns the pages below the navigation that the visitor may open, and the actions on them, so that the
-// search can link to them directly.
+// pagesBelow returns the pages below the navigation that the visitor may open, and the actions on them. The search can
+// thus link to them directly.
 func (p *Page) pagesBelow() (all []found) {
 	task, page := p.T("Action"), p.T("Page")
 	for _, one := range []struct {

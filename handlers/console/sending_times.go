@@ -17,7 +17,7 @@ type sendTime struct{ Value, Title, Text, Button string }
 type timeChoice struct{ Offset, Text string }
 
 // offerTimes fills in the send times to choose from. If the selected time is no longer offered, it becomes the other
-// time, so that a page that was open for long doesn't send at once.
+// time. A page that was open for long thus doesn't send immediately.
 func (p *Page) offerTimes(d *sendData) {
 	now := sendTime{sendNow, p.T("Now"), p.T("You can undo this for 60 seconds"), p.T("Send now")}
 	if n := d.Readers.Recipients; !d.Readers.AtLeast {

@@ -186,7 +186,7 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 }
 
 // senderSteps returns the steps for the sender domain and the mail server. After the first delivered newsletter, the
-// server step is done, and any kind of verification suffices for the domain, since a mail server may sign emails.
+// server step is done. Any kind of verification then suffices for the domain, since a mail server may sign emails.
 func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	sender, err := p.senderDomain()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// zoneNames holds the names of the offered time zones, one per line: those of zone.tab in the IANA database, which
-// has at least one per country, and UTC. Other names in that database are accepted, too.
+// zoneNames holds the names of the offered time zones, one per line. They are UTC and the zones in zone.tab of the IANA
+// database, which has at least one per country.
 //
 //go:embed zones.txt
 var zoneNames string
