@@ -173,8 +173,8 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 	}
 }
 
-// recheck returns the reason to skip a claimed recipient, or an empty string. As long as no one has left the
-// tenant since the claim was read, the check of the claim is still valid and recheck costs nothing.
+// recheck returns the reason to skip a claimed recipient, or an empty string. The check of the claim is valid as long
+// as no one has left the tenant since the claim was read. In that case, recheck costs nothing.
 func (c *connection) recheck(ctx context.Context, it *item) (skip string, err error) {
 	if err := c.sender.store.MayAct(); err != nil {
 		return "", err

@@ -8,9 +8,9 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// dispatcher hands out the claimed recipients of all running jobs to the connections. Tenants take turns, and so do
-// the jobs of one tenant, a few recipients each (see runLength), so that a large job never blocks a small one. Its
-// lock guards the queues, the paces and the destinations of relay groups.
+// dispatcher hands out the claimed recipients of all running jobs to the connections. Tenants take turns, and so do the
+// jobs of one tenant, a few recipients each (see runLength). A large job thus never blocks a small one. Its lock guards
+// the queues, the paces and the destinations of relay groups.
 type dispatcher struct {
 	mu      sync.Mutex
 	more    *sync.Cond    // signals that an item was queued or the dispatcher was closed

@@ -133,8 +133,8 @@ func (m *mailer) composeFrom(ctx context.Context, q *core.Mail, from mail.Addres
 
 // accountLook sets the design of an email about an account. If the email was requested while signing in to a tenant's
 // client, it has the tenant's language, name and color. Sender address, Reply-To, origin of links, relay and DKIM key
-// remain those of the daemon, and the email loads no image. accountLook returns errMoot if the invitation was
-// withdrawn or the client was deleted.
+// remain those of the daemon. The email loads no image. accountLook returns errMoot if the invitation was withdrawn or
+// the client was deleted.
 func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) error {
 	var of core.AccountMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {

@@ -153,7 +153,7 @@ func retryAfter(text string) time.Duration {
 	return min(max(d, 0), 24*time.Hour)
 }
 
-// postError returns the cause of an error without the URL that net/http prepends and without the address of the name
+// postError returns the cause of an error. It removes the URL that net/http prepends and the address of the name
 // server, because tenants see the text.
 func postError(err error) string {
 	if fault, ok := errors.AsType[*net.DNSError](err); ok {
