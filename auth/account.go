@@ -33,7 +33,7 @@ func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) identit
 }
 
 // Register creates a user and emails a link that verifies the address, in the given style. from is the origin of the
-// request, by which emails to the owner of an existing address are counted. For an existing address, the response has
+// request. Emails to the owner of an existing address are counted per origin. For an existing address, the response has
 // the same form after the same work, but contains a user that doesn't exist. The errors are weak_password, forbidden if
 // registration is closed, and already_exists if the configuration enables it.
 func (p *Provider) Register(

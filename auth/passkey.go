@@ -24,8 +24,8 @@ import (
 // ChallengeTTL is the time for responding to a page's challenge.
 const ChallengeTTL = 10 * time.Minute
 
-// The authentication methods of a passkey that has verified its user (RFC 8176 section 2): a key that never leaves
-// its device, and one that can be synced to other devices of the user.
+// The authentication methods of a passkey that has verified its user (RFC 8176 section 2). The key of the first never
+// leaves its device. The key of the second can be synced to other devices of the user.
 const (
 	amrDeviceKey = "hwk user mfa"
 	amrSyncedKey = "swk user mfa"

@@ -11,7 +11,7 @@ import (
 
 // RefreshGrant exchanges a refresh token for new tokens (RFC 6749 section 6, RFC 9700 section 4.14.2). Each use
 // replaces the token. Within the grace period, a used token returns the same successor again if the successor is
-// unused. A lost response thus doesn't end the session. After the grace period, a used token ends the family. Without
+// unused. A lost response thus doesn't end the session. Any other use of a used token ends the family. Without
 // client_id, the client is the token's client if that is public.
 func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.RefreshToken == "" {
