@@ -57,7 +57,7 @@ var areas = []struct {
 	{"/api/oauth", web.OAuth},
 }
 
-// fallback responds to a browser at a path that is not in the table, with a page in the style of the tenant with the
+// fallback responds to a browser at a path that is not in the table. The page has the style of the tenant with the
 // requested host. At the root, the page shows the tenant's lists or, at the server's own host, a link to sign in.
 func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	if path == "/" && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) {

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// table is every endpoint of the program, one row each:
+// table returns all endpoints of the program, one row each:
 //
 //	method, path, who may call, form of errors, typed function, summary
 //

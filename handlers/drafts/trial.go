@@ -25,8 +25,8 @@ type Trial struct {
 	Origin string       // of the links
 }
 
-// Preview returns the content of a job and a recipient to render it for: a subscriber of one of its lists or, if to
-// is empty, a subscriber with no details.
+// Preview returns the content of a job and a recipient to render it for. The recipient is a subscriber of one of the
+// job's lists. If to is empty, it is a subscriber with no details.
 func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient,
 	error,
 ) {
