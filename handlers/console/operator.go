@@ -368,7 +368,7 @@ func (p *Page) SnapshotAge(at core.Instant) string {
 	}
 }
 
-// SnapshotNote describes the size of the snapshot, or says that there is none.
+// SnapshotNote describes the size of the snapshot or, if there is none, the reason.
 func (p *Page) SnapshotNote(path string, bytes int64) string {
 	switch {
 	case path == "":

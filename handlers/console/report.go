@@ -86,7 +86,7 @@ func (p *Page) InputTime(at core.Instant) string {
 	return at.Time().In(p.Zone).Format("2006-01-02T15:04")
 }
 
-// watchedAfter is how long an open report continues to refresh after the end of its job.
+// watchedAfter is the time for which an open report continues to refresh after the end of its job.
 const watchedAfter = time.Hour
 
 // maxRetries is the maximum number of send jobs of a campaign that a report sums up.
