@@ -204,8 +204,8 @@ func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.Unsubscribe
 	return t, err
 }
 
-// leaveBy is like leave for an opened token. If the token proves that the subscription belongs to the reader, leftAt is
-// the time at which it ended. Otherwise leftAt is 0.
+// leaveBy is like leave for an opened token. If the token proves that the subscription belongs to the visitor, leftAt
+// is the time at which it ended. Otherwise leftAt is 0.
 func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription,
 	leftAt core.Instant, err error,
 ) {
