@@ -23,7 +23,7 @@ import (
 // recordsPath is the path of the page that shows a sender domain's DNS records to people who have its link.
 const recordsPath = "/records"
 
-// DNSOptions says how the DNS records of sender domains are checked, apart from TXT records.
+// DNSOptions configures how the DNS records of sender domains are checked, apart from TXT records.
 type DNSOptions struct {
 	// NS and Host return the name servers of a zone and the addresses of a host, like net.Resolver; nil: no name server
 	// answers.

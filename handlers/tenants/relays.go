@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// RelayOptions says how emails are sent.
+// RelayOptions describes how emails are sent.
 type RelayOptions struct {
 	State core.RelayState // from the configuration; an empty transport means smtp
 	From  string          // address of the server itself
