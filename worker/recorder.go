@@ -18,7 +18,7 @@ const (
 	recordRetryMax = 5 * time.Second
 )
 
-// gatherFor is how long outcomes wait for more while no connection waits for a slot.
+// gatherFor is the time for which outcomes wait for more while no connection waits for a slot.
 const gatherFor = 25 * time.Millisecond
 
 // fast is the time within which a full batch must arrive to be recorded immediately. Outcomes of signed emails, for

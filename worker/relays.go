@@ -211,7 +211,7 @@ func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
 	return by, err
 }
 
-// oldServerFor is how long after a change the previous server is used for notices about that change.
+// oldServerFor is the time after a change in which notices about the change use the previous server.
 const oldServerFor = time.Hour
 
 // ownSender delivers transactional emails through the current server. It implements smtp.Sender.

@@ -7,7 +7,7 @@ import (
 	"newsletterd/store"
 )
 
-// keptWait is how long a batch waits for the replica before it is read again.
+// keptWait is the maximum time that a batch waits for the replica. After that, it is read again.
 const keptWait = 2 * time.Second
 
 // kept waits until the data read for a batch is in the replica, if there is one. Other systems must not learn of data

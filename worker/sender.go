@@ -26,7 +26,7 @@ type SendOptions struct {
 	Relay         func(*core.Relay) smtp.Sender // creates a tenant relay's sender; nil: all use the daemon's
 	Own           *OwnServer                    // the daemon's own server in the database; nil: use the configuration
 	Folder        bool                          // the sender of NewSender only writes files
-	GiveUpAfter   time.Duration                 // how long all relays of a job may be down before it fails; 0: 48 h
+	GiveUpAfter   time.Duration                 // downtime of all relays after which a job fails; 0: 48 h
 	From          mail.Address                  // for tenants without their own
 	Provider      string                        // kind of the daemon relay's email provider; empty: none
 	BounceDomain  string                        // domain of VERP addresses; empty: MAIL FROM is the plain sender

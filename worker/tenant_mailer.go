@@ -161,7 +161,7 @@ func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error)
 	return t.desks[tenantID], nil
 }
 
-// failoverRest is how long a failed relay is skipped.
+// failoverRest is the time for which a failed relay is skipped.
 const failoverRest = time.Minute
 
 // failover is an smtp.Sender that uses the first working relay of several.
