@@ -32,8 +32,8 @@ const (
 	typID     = "JWT"
 )
 
-// KeysEvery is how long loaded keys are used before they are read again. After this time, a running server uses new
-// keys.
+// KeysEvery is the time after which loaded keys are read again. A running server uses new keys after this time at the
+// latest.
 const KeysEvery = time.Minute
 
 // signingKey is a parsed key of the database.

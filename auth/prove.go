@@ -41,7 +41,7 @@ func ProvedByPasskey(b core.Browser, now core.Instant) bool {
 	return core.FreshProof(b.AuthAt, now) && acrOf(b.AMR) == acrPasskey
 }
 
-// PasswordProof is what a signed-in user enters to reauthenticate.
+// PasswordProof holds the data that a signed-in user enters to reauthenticate.
 type PasswordProof struct {
 	Password string
 	Code     string // for a user with a second factor

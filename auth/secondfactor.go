@@ -20,7 +20,7 @@ const (
 	FactorAll       = "all"
 )
 
-// pendingTTL is how long a sign-in waits for its code.
+// pendingTTL is the time for which a sign-in waits for its code.
 const pendingTTL = 10 * time.Minute
 
 // The authentication methods of a sign-in (RFC 8176 section 2).
@@ -108,7 +108,7 @@ func (p *Provider) Demands(u *core.User) bool {
 	return false
 }
 
-// needsPasskey reports whether a correct password alone is useless: a second factor is required, and the user has
+// needsPasskey reports whether a correct password is useless by itself: a second factor is required, and the user has
 // only a passkey. A passkey is a complete sign-in and not a second step.
 func (p *Provider) needsPasskey(try *identity.LoginAttempt) bool {
 	return try.Passkey && !try.Factor && p.Demands(&try.User)
