@@ -16,7 +16,7 @@ import (
 // design is a template or theme that a campaign is compiled with.
 type design struct {
 	ID        string `db:"id"         json:"id"`
-	AuditSeen int64  `db:"audit_seen" json:"seen"` // newest audit entry when a user who had not changed it approved it
+	AuditSeen int64  `db:"audit_seen" json:"seen"` // newest audit entry when someone who had not changed it approved it
 }
 
 // layoutsOf selects the template that a campaign names and the layout of that template.
@@ -60,8 +60,8 @@ const (
 )
 
 // designers returns the actors who changed the layout or theme of a campaign, as the audit log names them. It returns
-// nothing unless the tenant requires a second person. A change counts until another person approves a campaign with
-// it. Renaming an attachment and changing the rule of a segment count as well, if it happened since the campaign was
+// no one unless the tenant requires a second person. A change counts until another person approves a campaign with it.
+// Renaming an attachment and changing the rule of a segment count as well, if it happened since the campaign was
 // created or last approved.
 func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
@@ -108,8 +108,8 @@ func changersOf(q db.Querier, in []design, all *[]string) error {
 	return q.All(all, designersOf, string(text))
 }
 
-// vouchForDesigns records that a user approved the templates and the theme of a campaign, up to an audit entry.
-// Changes that other people made before that entry no longer make them writers.
+// vouchForDesigns records that a user approved the templates and the theme of a campaign, up to an audit entry. People
+// who made changes before that entry no longer count as writers.
 func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []string, entry int64) error {
 	in, err := designs(tx, tenantID, f)
 	if err != nil || core.ActorUser(by[0]) == "" {
@@ -198,8 +198,8 @@ func cover(q db.Querier, c *core.Covered) (err error) {
 	return nil
 }
 
-// ContentChanges returns who last changed each of the given parts of what an approval covers, with the names of
-// people and records. Its only error is core.ErrStorage.
+// ContentChanges returns the person who last changed each of the given parts of an approval's content, with the names
+// of people and records. Its only error is core.ErrStorage.
 func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.CampaignFields, parts []string) (
 	changes []core.ContentChange, err error,
 ) {

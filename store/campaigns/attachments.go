@@ -44,8 +44,8 @@ func (s *Store) AttachmentsOf(ctx context.Context, tenantID string, ids []string
 	return s.readAttachments(ctx, found)
 }
 
-// AttachmentsOfDraft returns the attachments of a draft. If the draft was approved, these are the files kept at its
-// approval, otherwise the files that it names, as AttachmentsOf returns them.
+// AttachmentsOfDraft returns the attachments of a draft. For an approved draft, these are the files stored at its
+// approval. For any other draft, they are those that AttachmentsOf returns for the draft's ids.
 func (s *Store) AttachmentsOfDraft(ctx context.Context, d *Draft) ([]core.Attachment, error) {
 	if d.Frozen {
 		return s.Attachments(ctx, d.Campaign.CopyID)
@@ -74,8 +74,8 @@ func (s *Store) readAttachments(ctx context.Context, found []attachedFile) ([]co
 	return files, nil
 }
 
-// attached returns the media files to attach to a campaign of a tenant. It returns an Invalid error on attachments if
-// one is not the tenant's or if they are too large together.
+// attached returns the media files to attach to a campaign of a tenant. If a file does not belong to the tenant, or
+// their total size is too large, it returns an Invalid error on attachments.
 func attached(tx *db.Tx, tenantID string, ids []string) (found []attachedFile, err error) {
 	total := int64(0)
 	for _, id := range ids {
@@ -98,7 +98,7 @@ func attached(tx *db.Tx, tenantID string, ids []string) (found []attachedFile, e
 	return found, nil
 }
 
-// attach keeps media files for a campaign copy.
+// attach stores copies of media files for a campaign copy.
 func attach(tx *db.Tx, copyID, tenantID string, ids []string) error {
 	found, err := attached(tx, tenantID, ids)
 	for i := 0; i < len(found) && err == nil; i++ {

@@ -38,26 +38,26 @@ const (
 	judgedAmong   = mailableAmong + " AND iif(s.joined_at = 0, s.created_at, s.joined_at) <= ?3"
 )
 
-// fewestExpanded is the least number of subscribers that one operation checks. Looking one up in an earlier list or
-// an exclusion takes about 50 µs while the writer waits. The more there is to search, the fewer subscribers a step
+// fewestExpanded is the minimum number of subscribers that one operation checks. Looking one up in an earlier list or
+// an exclusion takes about 50 µs while the writer waits. The more searches a step needs, the fewer subscribers it
 // takes.
 const fewestExpanded = 10
 
 // nextStep selects the last id of a step through the subscribers of a list.
 const nextStep = "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?"
 
-// stepOf returns how many subscribers of the list at place one step checks, of at most most.
+// stepOf returns the number of subscribers that one step checks of the list at place, at most most.
 func stepOf(most int64, place int, n *core.Narrowing) int64 {
 	searches := place + n.Searches()
-	if n.Segmented() { // notJudged looks in the earlier lists again; the rule was evaluated before
+	if n.Segmented() { // notJudged searches the earlier lists again; the rule was evaluated before
 		searches += place
 	}
 	return max(min(most, fewestExpanded), most/int64(1+searches))
 }
 
-// expandLists is expand for a job that goes to several lists in turn, excludes subscribers or goes to a segment; ahead
-// says who matches. A recipient through an earlier list is not added again. The recipient rows show this, because they are written with the
-// position.
+// expandLists is expand for a job that goes to several lists in turn, excludes subscribers or goes to a segment. ahead
+// holds the subscribers who match. A recipient reached through an earlier list is not added again. The recipient rows
+// show who was reached, because they are written together with the position.
 func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64, ahead judged) (more bool, err error) {
 	parts, err := jobParts(tx, j)
 	if err != nil {
@@ -142,7 +142,7 @@ func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]can
 			return nil, err
 		}
 		for _, p := range parts {
-			if known, err := recipientsKnown(r, p); err != nil || !known { // email no one rather than excluded people
+			if known, err := recipientsKnown(r, p); err != nil || !known { // if in doubt, email no one
 				return nil, err
 			}
 			if found, err = without(s, found, p.ListID, func(ids string) (places []int, err error) {
@@ -155,8 +155,8 @@ func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]can
 	return following(s, r, found, n.Audience)
 }
 
-// sameAmong selects the recipients of an earlier campaign that a follow-up goes to, and unopenedAmong those who did
-// not open it. An unclear open counts as an open. An automated open alone does not.
+// sameAmong selects the recipients of an earlier campaign that a follow-up goes to, and unopenedAmong those who did not
+// open it. An unclear open counts as an open; an automated one does not.
 var (
 	sameAmong     = reachedAmong + " AND (r.state = " + SqlRecipientSent + " OR r.ambiguous > 0)"
 	unopenedAmong = reachedAmong + fmt.Sprintf(` AND r.state = `+SqlRecipientSent+` AND r.marks & %d = 0
@@ -178,7 +178,7 @@ func following(s *db.DB, r db.Querier, found []candidate, f *core.FollowUp) ([]c
 	for i := 0; i < len(parts) && err == nil; i++ {
 		p := parts[i]
 		if f.Who == core.FollowJoined {
-			if known, err := recipientsKnown(r, p); err != nil || !known { // email no one rather than everyone
+			if known, err := recipientsKnown(r, p); err != nil || !known { // if in doubt, email no one
 				return nil, err
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// audienceStep is the most subscribers that one read of CountAudience checks. The more there is to search for each,
-// the fewer a read checks.
+// audienceStep is the maximum number of subscribers that one read of CountAudience checks. The more searches each
+// subscriber needs, the fewer a read checks.
 const audienceStep = 2000
 
 // countedOfList selects the active subscribers of a list. Column why is 0 for one who may be emailed, 1 for bounced,
@@ -185,7 +185,7 @@ func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID s
 	whole.About, whole.Recipients = true, share(sample.Recipients)
 	whole.Duplicates, whole.Excluded = share(sample.Duplicates), share(sample.Excluded)
 	whole.Outside = max(0, all-whole.Recipients-whole.Duplicates-whole.Excluded)
-	if sample.Outside == 0 { // else a rounded person would be outside
+	if sample.Outside == 0 { // otherwise rounding could put one person outside
 		whole.Recipients, whole.Outside = whole.Recipients+whole.Outside, 0
 	}
 	return whole, true, nil
@@ -194,7 +194,8 @@ func estimateAudience(ctx context.Context, s *Store, a core.Audience, tenantID s
 // sampleRanges is the number of ranges of ids that a sample takes from a list. Ids are evenly distributed.
 const sampleRanges = 16
 
-// SampledIDs returns the ranges of ids of a sample: one person in core.SegmentSample. Both ends are exclusive.
+// SampledIDs returns the ranges of ids of a sample, which contain one person in core.SegmentSample. Both ends are
+// exclusive.
 func SampledIDs() (ranges [sampleRanges][2]string) {
 	for i := range ranges {
 		begin := uint64(i) << 32 / sampleRanges

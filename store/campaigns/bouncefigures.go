@@ -9,21 +9,21 @@ import (
 
 const (
 	bouncedColumns = "SELECT r.email_key, r.reason FROM "
-	// refusedByWord and refusedForNow select recipients of the last job of a campaign. Recipients of earlier jobs
-	// were retried.
+	// refusedByWord and refusedForNow select recipients of the last job of a campaign. Recipients of earlier jobs are
+	// left out, because they were retried.
 	refusedByWord = bouncedColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
 		"AND r.seq = w.seq " +
 		"WHERE w.job_no = ?1 AND w.word = ?2 AND r.state = " + sqlRecipientFailed + " ORDER BY w.seq LIMIT +?3"
 	refusedForNow = bouncedColumns + "recipient AS r WHERE r.job_no = ?1 AND r.state = " + sqlRecipientDeferred +
 		" ORDER BY r.due_at LIMIT +?2"
-	// cameBack selects the emails of a job that bounced, as a provider or a bounce message reported.
+	// cameBack selects the emails of a job that bounced, according to a provider or a bounce message.
 	cameBack = `SELECT r.email_key, 1 AS back, EXISTS (SELECT 1 FROM provider_event AS e WHERE e.job_no = r.job_no AND e.seq =
 		r.seq AND e.job_no > 0 AND (e.event_type = '` + core.ProviderHardBounced + `' OR e.event_type = '` + core.ProviderBounce +
 		`' AND e.bounce_type = '` + core.HardBounce + `')) AS hard FROM recipient AS r INDEXED BY recipient_bounced
 		WHERE r.job_no = ?1 AND r.marks & 2 <> 0 AND r.state = ` + SqlRecipientSent + ` ORDER BY r.seq LIMIT +?2`
 )
 
-// CampaignBounces sums up the refused and bounced emails of a campaign, at most core.BounceSample of each kind and
+// CampaignBounces sums up the rejected and bounced emails of a campaign, at most core.BounceSample of each kind and
 // job. Its only error is core.ErrStorage.
 func (s *Store) CampaignBounces(ctx context.Context, campaignID string) (core.Bounces, error) {
 	var all []core.Bounced

@@ -92,8 +92,8 @@ func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page)
 
 const selectCampaignList = "SELECT list_id FROM campaign_list WHERE campaign_no = ? LIMIT 1"
 
-// AddCampaign stores a new draft. If the tenant does not exist, it returns core.ErrNotFound. It returns an Invalid
-// error if a list or layout is not the tenant's, or if the sender is in none of its domains.
+// AddCampaign stores a new draft. If the tenant does not exist, it returns core.ErrNotFound. If a list, a layout or the
+// sender's domain does not belong to the tenant, it returns an Invalid error.
 func (s *Store) AddCampaign(ctx context.Context, c core.Campaign, f *core.CampaignFields) (core.Campaign, error) {
 	return s.AddCampaignOnce(ctx, c, f, "", nil)
 }
@@ -222,7 +222,7 @@ type CampaignEdit struct {
 	Head    IssueHead // of the issue, if Archive is true and the campaign has a job
 }
 
-// seenAs returns an error if the campaign has another revision than the one that was seen.
+// seenAs returns an error if the campaign has a revision other than the one that was seen.
 func (e *CampaignEdit) seenAs(c *core.Campaign) error {
 	if e.Revision != 0 && e.Revision != c.Revision {
 		return core.ChangedMeanwhile(c.UpdatedBy, c.UpdatedAt)
@@ -230,8 +230,8 @@ func (e *CampaignEdit) seenAs(c *core.Campaign) error {
 	return nil
 }
 
-// campaignSeen reads a campaign that is about to change. It returns an error if the campaign has another revision
-// than the one that was seen.
+// campaignSeen reads a campaign that is about to change. It returns an error if the campaign has a revision other than
+// the one that was seen.
 func campaignSeen(tx *db.Tx, e *CampaignEdit) (c core.Campaign, err error) {
 	if err := tx.Watch("campaign", e.ID); err != nil {
 		return c, err
@@ -267,8 +267,7 @@ func saveCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, copyWas string) e
 	return err
 }
 
-// changeCampaign changes a campaign by a rule and returns the result. The rule reports whether there is anything to
-// change.
+// changeCampaign changes a campaign by a rule and returns the result. The rule reports whether it has changed anything.
 func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action string,
 	rule func(*db.Tx, *core.Campaign) (bool, error),
 ) (c core.Campaign, err error) {
@@ -289,10 +288,10 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 	return c, err
 }
 
-// EditCampaign changes the fields of a campaign by a rule and withdraws its approval. Whether archives show the
-// campaign may change at any time and does not affect the approval. A save without changes does nothing. It returns
-// core.ErrCampaignNotFound, core.ErrPreconditionFailed for another revision, or core.ErrConflict if the campaign is
-// past approval. It also returns errors of the rule and of the checks of its changes.
+// EditCampaign changes the fields of a campaign by a rule and withdraws its approval. The archive setting can change at
+// any time and does not affect the approval. A save without changes does nothing. It returns core.ErrCampaignNotFound,
+// core.ErrPreconditionFailed for another revision, or core.ErrConflict if the campaign is past approval. It also
+// returns errors of the rule and of the checks of its changes.
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {

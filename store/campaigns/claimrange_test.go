@@ -11,7 +11,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// rangeHouse makes a list of which odd in a thousand are not as expected, a job to it, and what has happened since.
+// rangeHouse creates a list and a job to it. Of 1,000 subscribers, odd are not as expected, or something has happened
+// to them since the job started.
 func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -53,7 +54,7 @@ func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 				case 4:
 					present = false
 				case 5:
-					asked = false // came after the job began
+					asked = false // joined after the job started
 				case 6:
 					state = core.RecipientSent
 				case 7:
@@ -85,7 +86,7 @@ func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 	return s, k
 }
 
-// A range is claimed as its recipients one by one are, whatever has happened to some of them.
+// Claiming a range gives the same result as claiming its recipients one by one, for all kinds of recipients.
 func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
 	seeds := uint64(6)
 	if testing.Short() {
@@ -118,7 +119,8 @@ func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
 	}
 }
 
-// Recipients who are not in the order of the subscribers, or few among many of them, are looked up one by one.
+// Recipients are looked up one by one if they are not in the order of the subscribers, or are few among many
+// subscribers.
 func TestNoRange(t *testing.T) {
 	for name, change := range map[string]string{
 		"not in order": "UPDATE recipient SET subscriber_id = 's00000' WHERE seq = 50",
@@ -136,7 +138,7 @@ func TestNoRange(t *testing.T) {
 	}
 }
 
-// Anyone who is barred when a job begins does not become a recipient.
+// A person who is blocked when a job starts does not become a recipient.
 func TestTheBarredBecomeNoRecipients(t *testing.T) {
 	s, k := rangeHouse(t, 3, 700)
 	must(t, s.Update(t.Context(), func(tx *db.Tx) error {

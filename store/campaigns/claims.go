@@ -35,8 +35,8 @@ const claimJoins = `
 const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + skipReasonIndex +
 	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
 
-// A statement returns its claims as one row, in the order of the inner query. With a bare parameter, SQLite would plan
-// with its value and prepare the statement again for each run; the plus sign prevents this.
+// A statement returns its claims as one row, in the order of the inner query. For a bare parameter, SQLite would use
+// its value in the plan and prepare the statement again for each run. The plus sign prevents this.
 const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
@@ -82,9 +82,9 @@ func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err 
 }
 
 // ClaimRecipients appends at most limit queued recipients of a job after a seq. It writes nothing: only one process
-// uses the file, so the caller keeps its claims in memory. After a restart, rows without an outcome are claimed
-// again. All claims of a job must use the same k, one call after the other, because k remembers how to read them
-// fastest. Its only error is core.ErrStorage.
+// uses the file, so the caller keeps its claims in memory. After a restart, rows without an outcome are claimed again.
+// All claims of a job must use the same k, one call after the other, because k remembers the fastest way to read them.
+// Its only error is core.ErrStorage.
 func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
 	limit int) ([]core.Claim,
 	error,

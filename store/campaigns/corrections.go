@@ -22,7 +22,7 @@ func (s *Store) Correction(ctx context.Context, c *core.Campaign) (k core.Correc
 	return k, err
 }
 
-// Mended returns how pages show a campaign differently from how it was sent. Its only error is core.ErrStorage.
+// Mended returns the differences between a campaign as sent and as pages show it. Its only error is core.ErrStorage.
 func (s *Store) Mended(ctx context.Context, campaignID string) (m core.Mended, err error) {
 	var k core.Correction
 	err = s.Get(ctx, &k, `SELECT copy_id, made_at FROM correction

@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// Draft is a version of a campaign together with everything that its emails would be made from now.
+// Draft is a version of a campaign with everything that its emails are made from at the moment.
 type Draft struct {
 	Campaign core.Campaign
 	Version  core.CampaignVersion
@@ -19,7 +19,7 @@ type Draft struct {
 	Frozen   bool         // the version was approved, and this is the frozen content
 	Digest   core.Digest  // of what its approval covers; empty if frozen
 
-	// of its segments, inlined, as its approval covers or has frozen it; empty: none, or it can't be evaluated
+	// rule of its segments with references inlined, as in its approval; empty if it has none or it can't be evaluated
 	Rule core.RuleText
 }
 
@@ -111,7 +111,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 	}
 	for _, id := range d.Fields.ListIDs[min(1, len(d.Fields.ListIDs)):] {
 		further, err := s.List(ctx, id)
-		if err != nil && !errors.Is(err, core.ErrListNotFound) { // without the list it can't be approved
+		if err != nil && !errors.Is(err, core.ErrListNotFound) { // the draft can't be approved without the list
 			return d, err
 		}
 		frozen.ListNames = append(frozen.ListNames, further.Name)
@@ -122,7 +122,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 	return d, err
 }
 
-// resolveDraft reads the template of a draft and the layout of the template.
+// resolveDraft reads the template of a draft and the template's layout.
 func (s *Store) resolveDraft(ctx context.Context, d *Draft, f *core.FrozenContent) (err error) {
 	if f.Resolved {
 		return nil

@@ -15,11 +15,11 @@ type engagedMail struct {
 	rows     []core.Engaged
 }
 
-// recordKept is how long the engagement rows of an email are kept at least. If an email was opened before and has no
-// rows after that time, housekeeping has removed them, and the email is not counted again.
+// recordKept is the minimum time that the engagement rows of an email are kept. If an email was opened before and has
+// no rows after that time, housekeeping has removed them, and the email is not counted again.
 const recordKept = 7 * 24 * time.Hour
 
-// engage counts one open or click and judges again who opened the email and clicked its links.
+// engage counts one open or click and updates the marks of its recipient.
 func engage(tx *db.Tx, e core.Engagement) error {
 	if e.Seq == 0 {
 		return engageTotal(tx, &e)
@@ -109,7 +109,7 @@ func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 	}
 	set(core.MarkOpened, core.MarkMachineOpened, pixel)
 	set(core.MarkClicked, core.MarkMachineClicked, clicks)
-	if pixel == core.ClassNone { // if it was opened, a provider reported that
+	if pixel == core.ClassNone { // if it was opened, a provider has reported that
 		opens = max(opens, marks.WithOpens(core.ClassNone).Opens())
 	}
 	return marks.WithOpens(opens)

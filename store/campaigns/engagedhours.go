@@ -20,7 +20,7 @@ func countHour(tx *db.Tx, job int64, at core.Instant, opened, clicked int64) err
 	return err
 }
 
-// maxHours is the most hours read for a campaign, about three months if every hour has an open.
+// maxHours is the maximum number of hours read for a campaign, about three months if every hour has an open.
 const maxHours = 2000
 
 const campaignHours = `SELECT h.hour * 3600000 AS at, sum(h.opened) AS opened, sum(h.clicked) AS clicked

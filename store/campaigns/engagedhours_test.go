@@ -8,7 +8,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// TestHoursAreReadByIndex: the hours of a campaign and of a tenant are read by their jobs, and by no engagement.
+// TestHoursAreReadByIndex checks that the hours of a campaign and of a tenant are read through their jobs, without
+// reading single opens and clicks.
 func TestHoursAreReadByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {

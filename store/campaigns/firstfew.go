@@ -15,7 +15,7 @@ func (s *Store) MoreReaders(ctx context.Context, lists []string, n int) (more bo
 	return more, err
 }
 
-// changeFirst changes a running job by a rule, if the job has not gone beyond its first recipients.
+// changeFirst changes a running job by a rule, unless the job has already gone beyond its first recipients.
 func (s *Store) changeFirst(
 	ctx context.Context,
 	no int64,

@@ -29,8 +29,8 @@ func (s *Store) frozen(ctx context.Context, copyID string) (f core.FrozenContent
 	return f, err
 }
 
-// freeze stores what the emails of a campaign are made from now. If the template or its layout does not exist yet, it
-// is resolved when the job starts.
+// freeze stores everything that the emails of a campaign are made from. If the template or its layout does not exist
+// yet, it is resolved when the job starts.
 func freeze(tx *db.Tx, c *core.CampaignCopy, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	f = core.Freeze(c, l, t)
 	return f, keepFrozen(tx, &f, c.ID, t.ID)
@@ -103,10 +103,10 @@ func resolve(tx *db.Tx, f *core.FrozenContent, copyID, tenantID string) error {
 		WHERE copy_id = ?`, append(args, copyID)...)
 }
 
-// frozenRule returns what the segments of an approved campaign said when it was approved. It is empty without segments.
+// frozenRule returns the rule of an approved campaign's segments, as it was at approval. It is empty without segments.
 func frozenRule(q db.Querier, copyID string) (rule core.RuleText, err error) {
 	err = q.Get(&rule, "SELECT rule FROM frozen_content WHERE copy_id = ?", copyID)
-	if errors.Is(err, core.ErrNotFound) { // of a campaign of an older version
+	if errors.Is(err, core.ErrNotFound) { // campaign of an older version
 		return "", nil
 	}
 	return rule, err
@@ -137,8 +137,8 @@ func keepBody(tx *db.Tx, body string) (no int64, err error) {
 	return no, err
 }
 
-// frozenContent returns the frozen content of a job that starts, without the bodies. It freezes now what an older
-// version did not freeze and a template that did not exist before.
+// frozenContent returns the frozen content of a job that starts, without the bodies. It also freezes content that an
+// older version left out, and a template that did not exist before.
 func frozenContent(tx *db.Tx, j *core.SendJob, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	err = tx.Get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE copy_id = ?", j.CopyID)
 	if errors.Is(err, core.ErrNotFound) {

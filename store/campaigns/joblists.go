@@ -136,7 +136,7 @@ func beginList(tx *db.Tx, j *core.SendJob, place, n int64) error {
 		j.Recipients+n, j.No, place)
 }
 
-// placeOf returns the index of a list among the lists of a job. If it is none of them, it returns
+// placeOf returns the index of a list among the lists of a job. If it is not one of them, it returns
 // core.ErrListNotFound.
 func (s *Store) placeOf(ctx context.Context, j *core.SendJob, listID string) (place int, err error) {
 	err = s.Get(ctx, &place, "SELECT place FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE "+

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// startAtOnce is the most jobs that one operation of StartDueJobs starts.
+// startAtOnce is the maximum number of jobs that one operation of StartDueJobs starts.
 const startAtOnce = 50
 
 // StartDueJobs starts the pending jobs that are due. It fails a job that can't start because its window is over or
@@ -162,8 +162,8 @@ func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTi
 	return j, err
 }
 
-// HoldSendJob records why a running job waits for a condition that ends without a person. An empty reason ends the
-// wait. A paused job stays unchanged. Its only error is core.ErrStorage.
+// HoldSendJob records why a running job waits for a condition that clears without a person's action. An empty reason
+// ends the wait. A paused job stays unchanged. Its only error is core.ErrStorage.
 func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at "+
@@ -203,7 +203,8 @@ func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.In
 	return j, err
 }
 
-// mayResume returns an error for a job that is paused because its sender is not the tenant's, as long as that is so.
+// mayResume returns an error for a job that was paused because its sender does not belong to the tenant, while that is
+// still so.
 func mayResume(tx *db.Tx, j *core.SendJob) error {
 	if j.PausedAt == 0 || !strings.HasSuffix(j.PauseReason, core.PauseSender) {
 		return nil
@@ -270,8 +271,8 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 	return j, err
 }
 
-// retryCampaign links the campaign of a job to its retry. If the job was stopped before it had a recipient and the
-// campaign was edited or sent back since, the campaign must be sent again. Then it returns core.ErrConflict.
+// retryCampaign links the campaign of a job to its retry. If the job was stopped before it had a recipient, and the
+// campaign has been edited or sent back since, it returns core.ErrConflict. Such a campaign must be sent again.
 func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
 	n, err := tx.Exec(`UPDATE campaign SET job_no = ?1, state = 'scheduled', revision = revision + 1,
 		approved_version = last_approved, copy_id = ?2 WHERE id = ?3 AND (state IN ('sent', 'archived') OR

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// jobViews selects jobs with the heads of their campaigns, which an index holds, but without bodies.
+// jobViews selects jobs with the heads of their campaigns, but without bodies. An index holds the heads.
 const jobViews = jobView + jobViewFrom
 
 const jobView = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, ` + jobListIDs + ` AS list_ids,

@@ -22,7 +22,7 @@ const measuredJobs = `SELECT no, at, tracked, low, high,
 			j.tracked & 4 = 0)
 	AS m WHERE high >= low ORDER BY at DESC, no DESC LIMIT +?3`
 
-// MaxMeasured is the most jobs that are searched: an email a day for a year.
+// MaxMeasured is the maximum number of jobs that are searched: an email a day for a year.
 const MaxMeasured = 400
 
 // MeasuredJob is a job that tracks opens or clicks per subscriber, with the range of recipients reached through one of
@@ -78,7 +78,7 @@ func (j *MeasuredJob) Between(q db.Querier, first, last string) (rows []Mailed, 
 	return rows, q.All(&rows, mailedBetween, j.No, low, high)
 }
 
-// between returns the seqs of that range. high is after the last one.
+// between returns the range of seqs for two subscriber ids, both inclusive. low is inclusive and high is exclusive.
 func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64, err error) {
 	if err = q.Get(&low, firstFrom, j.No, j.Low, j.High, first); err == nil {
 		err = q.Get(&high, firstFrom, j.No, j.Low, j.High, last+"~")
@@ -86,12 +86,12 @@ func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64
 	return low, high, err
 }
 
-// oneByOne is the share of recipients, as a divisor, up to which looking them up one by one is faster than reading the
-// range that they lie in.
+// oneByOne is a divisor. Looking up at most 1/oneByOne of a range's recipients one by one is faster than reading the
+// whole range.
 const oneByOne = 20
 
-// addMailings fills in the mailings that a rule needs of some subscribers of one list, who are in the order of their
-// ids. A campaign that started before a subscription began doesn't count.
+// addMailings fills in the campaigns that a rule needs for subscribers of one list, who are ordered by id. A campaign
+// that started before a subscription began doesn't count.
 func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
 	need := m.matcher.History
 	if need == (core.History{}) {
@@ -135,8 +135,8 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	return nil
 }
 
-// measured returns the jobs to a list that may count for the rule. If the rule asks for all since an instant, and some
-// of them are no longer stored or there are more than MaxMeasured, it returns an error of core.Undecided.
+// measured returns the jobs to a list that may count for the rule. If the rule needs all jobs since an instant, and
+// some are no longer stored or there are more than MaxMeasured, it returns an error of core.Undecided.
 func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 	need := m.matcher.History
 	since := core.Instant(1)
@@ -155,21 +155,21 @@ func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 		case jobs[i].Known:
 		case need.Since > 0 && jobs[i].At >= need.Since:
 			return nil, core.Undecided("rule", "opens and clicks from that long ago are no longer stored")
-		default: // older ones are not stored either
+		default: // older jobs aren't stored either
 			return jobs[:i], nil
 		}
 	}
 	return jobs, nil
 }
 
-// counts reports whether a job may be one of a subscriber's mailings. Without consent nothing was measured, and when a
-// subscriber agreed isn't known better than by the last change of the subscription.
+// counts reports whether a job can count for a subscriber. Without consent the job tracked nothing for them. The last
+// change of the subscription stands for the time of the consent, because no better time is known.
 func (m *RuleMatch) counts(sub *core.Subscriber, p *core.Profile, j *MeasuredJob) bool {
 	return !p.Untracked && p.JoinedAt <= j.At && (!m.asks || sub.MemberStatusAt <= j.At)
 }
 
-// mailed returns those of the given ids, of the subscribers between two ids, who are recipients of the job, and maybe
-// others.
+// mailed returns the recipients of the job among the given ids. The ids belong to subscribers between first and last.
+// The result can also contain other recipients.
 func (j *MeasuredJob) mailed(q db.Querier, first, last string, ids []string) (rows []Mailed, err error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -184,10 +184,10 @@ func (j *MeasuredJob) mailed(q db.Querier, first, last string, ids []string) (ro
 	return rows, q.All(&rows, mailedBetween, j.No, low, high)
 }
 
-// lack is how many more mailings that track opens, and clicks, a subscriber needs.
+// lack is the number of further jobs with tracked opens, and with tracked clicks, that a subscriber needs.
 type lack struct{ opens, clicks int }
 
-// wants reports whether a job may be one of the mailings that a subscriber needs.
+// wants reports whether a subscriber still needs a job.
 func (l *lack) wants(j *MeasuredJob, need *core.History) bool {
 	return need.Since > 0 && j.At >= need.Since || l.opens > 0 && j.Tracked&1 != 0 || l.clicks > 0 && j.Tracked&2 != 0
 }

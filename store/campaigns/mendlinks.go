@@ -54,9 +54,9 @@ func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[strin
 	return targets, err
 }
 
-// MendLink makes a link in emails that were sent lead to target from now on. An empty target restores the original
-// address. It returns core.ErrCampaignNotFound or core.ErrLinkNotFound. If the tenant requires a second person and
-// the actor wrote what was sent, it returns core.ErrApprovalRequired unless force is set.
+// MendLink makes a link in sent emails lead to target from now on. An empty target restores the original address. It
+// returns core.ErrCampaignNotFound or core.ErrLinkNotFound. If the tenant requires a second person and the actor wrote
+// what was sent, it returns core.ErrApprovalRequired unless force is set.
 func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target string, force bool) (l core.Link,
 	err error,
 ) {
@@ -183,7 +183,7 @@ func accepts(tx *db.Tx, c *core.Campaign, e *CampaignEdit, force bool) error {
 	return t.Accepts(c, by...)
 }
 
-// leads returns where a link with the given target leads.
+// leads returns the address that a link with the given target leads to.
 func leads(l *core.Link, target string) string {
 	if target == "" {
 		return l.URL

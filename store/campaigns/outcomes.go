@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// jobCount sums up what a batch of outcomes adds to a job.
+// jobCount holds the totals of a batch of outcomes for one job.
 type jobCount struct {
 	no                                       int64
 	sent, failed, skipped, ambiguous, bounce int64

@@ -8,8 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// The statements of the send path that run per mail, per batch or per kick find their rows by an index, whatever SQLite
-// has noted of the tables.
+// Statements of the send path that run per email, per batch or per kick use an index, with any SQLite statistics.
 func TestSendPathScansNothing(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	queries := []string{

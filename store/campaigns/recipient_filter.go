@@ -15,7 +15,7 @@ import (
 // RecipientFilter selects recipients of a job. The zero value selects all of them.
 type RecipientFilter struct {
 	Status string     // one of RecipientStates
-	Code   string     // code of the refusal: a reply code such as 550, or an enhanced status code such as 5.1.1
+	Code   string     // code of the rejection: a reply code such as 550, or an enhanced status code such as 5.1.1
 	Email  core.Email // only this address
 	Event  string     // one of core.RecipientEvents
 	Search string     // prefix of the address or of a word of the name
@@ -40,7 +40,7 @@ func (f *RecipientFilter) Validate() error {
 	return nil
 }
 
-// wordsOf returns the search words of a recipient who got no email: the state and the codes of the refusal.
+// wordsOf returns the search words of a recipient who got no email: the state and the codes of the rejection.
 func wordsOf(state int, reason string) []string {
 	if state == core.RecipientQueued || state == core.RecipientSent {
 		return nil
@@ -91,8 +91,8 @@ const (
 		ORDER BY seq LIMIT +?4)`
 )
 
-// recipientRange is the most recipients that one read without a search word checks. foundReads is the most recipients
-// that a page of FindRecipients compares by name.
+// recipientRange is the maximum number of recipients that one read without a search word checks. foundReads is the
+// maximum number of recipients that a page of FindRecipients compares by name.
 const (
 	recipientRange = 20_000
 	foundReads     = 2000
@@ -107,7 +107,7 @@ type recipientChoice struct {
 	after, end int64 // seqs, after exclusive, end inclusive
 }
 
-// chosen returns the choice for a filter after a seq. If none is true, the job has no such recipient.
+// chosen returns the choice for a filter after a seq. If none is true, no recipient of the job matches.
 func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter, after string) (
 	c recipientChoice, none bool, err error,
 ) {
@@ -144,8 +144,9 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 	return rs, err
 }
 
-// FindRecipients is Recipients with a limit on how many recipients it compares. A page may therefore be short or
-// empty even if more follow. next is the position to continue from; it is empty after the last page.
+// FindRecipients is Recipients with a limit on the number of recipients compared. A page can therefore contain fewer
+// recipients than its limit, or none, even if more pages follow. next is the position to continue from; it is empty
+// after the last page.
 func (s *Store) FindRecipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (
 	rs []core.Recipient, next string, err error,
 ) {

@@ -9,8 +9,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// guessPeriod and guessJobs limit the search for an email by address alone: how far back it goes, and through how
-// many jobs.
+// guessPeriod and guessJobs limit the search for an email by its address only: the age of the jobs and their number.
 const (
 	guessPeriod = 30 * 24 * time.Hour
 	guessJobs   = 20

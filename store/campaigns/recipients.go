@@ -18,8 +18,8 @@ const (
 	sqlRecipientSkipped  = "4"
 )
 
-// expandStep is how many subscribers one operation of ExpandJob checks. A step takes little more than 1 ms, so
-// outcomes of emails being sent do not wait long. With half as many, the fixed cost per step raises the CPU time per
+// expandStep is the number of subscribers that one operation of ExpandJob checks. A step takes little more than 1 ms,
+// so outcomes of emails being sent do not wait long. With half as many, the fixed cost per step raises the CPU time per
 // row from 2.7 to 3.9 µs.
 const expandStep = 500
 
@@ -125,8 +125,8 @@ func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Ins
 	return at, err
 }
 
-// Mailable checks a claimed recipient again. skip is empty if the email may be sent, otherwise the reason against it.
-// If the job has no such recipient, it returns core.ErrNotFound.
+// Mailable checks a claimed recipient again. If the email may be sent, skip is empty; otherwise it is the reason for
+// skipping. If the job has no such recipient, it returns core.ErrNotFound.
 func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
 	var why int
 	err = s.Get(ctx, &why,
@@ -138,7 +138,7 @@ func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip stri
 	return skipReasons[why], nil
 }
 
-// settleStep is how many recipients one operation of SettleJob checks.
+// settleStep is the number of recipients that one operation of SettleJob checks.
 const settleStep = 500
 
 // SettleJob goes one step, after a seq, through the recipients of a canceled or failed job. It records those without

@@ -10,8 +10,8 @@ import (
 // heldAsRestored selects the jobs paused because the file was restored. It is repeated for each status that can wait.
 const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseRestored + "%'"
 
-// SettleHome checks whether the file is where it was at the last start. If not, it is a copy or was restored, and it
-// is unknown what its jobs have sent since. Its running and pending jobs are then paused with the reason
+// SettleHome checks whether the file is where it was at the last start. If not, it is a copy or was restored, and its
+// jobs may have sent emails that it does not record. Its running and pending jobs are then paused with the reason
 // core.PauseRestored, and away is true. With takeOver no job is paused, and those that were paused resume. It must be
 // called before anything is sent. It returns core.ErrStorage or an error of the file system.
 func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {

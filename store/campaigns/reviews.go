@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// reviewsPer is how many reviews a tenant can request per reviewPeriod, and reviewersPer how many people one request
-// emails.
+// reviewsPer is the number of reviews that a tenant can request per reviewPeriod. reviewersPer is the number of people
+// whom one request emails.
 const (
 	reviewPeriod = 24 * time.Hour
 	reviewsPer   = 50
@@ -44,7 +44,7 @@ func reviewers(tx *db.Tx, tenantID string) (all []reviewer, err error) {
 	return all, err
 }
 
-// maxWaiting is the most people listed who can't approve yet.
+// maxWaiting is the maximum number of people listed who can't approve yet.
 const maxWaiting = 20
 
 // Approvers returns how many people other than by may approve a campaign; by is named as in the audit log. It also
@@ -192,7 +192,7 @@ func answerReview(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit
 	return tellReview(tx, c, kind, note, by, []reviewer{asked}, e.Now)
 }
 
-// missedStep is how many reviews one operation of MissReviews handles.
+// missedStep is the number of reviews that one operation of MissReviews handles.
 const missedStep = 100
 
 // MissReviews emails the requester and the reviewers of reviews whose wanted time has passed. It sends no campaign.

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// judged says which of a job's next candidates match its rule, by subscriber id. A reading connection judges them, so
-// that the writer doesn't wait. It is nil if no one was judged.
+// judged holds, by subscriber id, whether a job's next candidates match its rule. They are judged on a connection for
+// reading, so that the writer doesn't wait. It is nil if no one was judged.
 type judged map[string]bool
 
 // judgeAhead judges the candidates of the next step of a job. It returns nil if the job has no rule, and an error of
@@ -79,7 +79,7 @@ func (a judged) keep(tx *db.Tx, j *core.SendJob, n *core.Narrowing, list string,
 	return slices.DeleteFunc(found, func(c candidate) bool { return !a[c.ID] && !more[c.ID] }), nil
 }
 
-// jobMatch returns the match of the rule of a job. Retries are judged at the start of the first job.
+// jobMatch returns the match of a job's rule. A retry is judged as of the start of the first job.
 func jobMatch(q db.Querier, j *core.SendJob, n *core.Narrowing) (*RuleMatch, error) {
 	rule, err := storedRule(n)
 	if rule == nil || err != nil {
@@ -92,7 +92,8 @@ func jobMatch(q db.Querier, j *core.SendJob, n *core.Narrowing) (*RuleMatch, err
 	return MatchRule(q, j.TenantID, rule, at)
 }
 
-// ruleMoment returns the start of a job or, for a retry, of the first job that it retries.
+// ruleMoment returns the moment for which a job's rule is judged. It is the start of the job or, for a retry, of the
+// first job that it retries.
 func ruleMoment(q db.Querier, j *core.SendJob) (core.Instant, error) {
 	at, of := j.StartedAt, j.RetryOf
 	for of != "" {

@@ -17,18 +17,19 @@ const (
 	languageOfList = `SELECT coalesce(nullif(l.language, ''), nullif(t.language, ''), 'en') FROM list AS l
 		CROSS JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = ?`
 
-	// linkOfJob says of a link of a job whether clicks are tracked for each subscriber, and still stored.
+	// linkOfJob selects, for a link of a job, whether clicks are tracked per subscriber and whether they are still
+	// stored.
 	linkOfJob = `SELECT EXISTS (SELECT 1 FROM link WHERE job_no = ?1 AND no = ?2) AS known,
 		tracked & 2 <> 0 AND tracked & 4 = 0 AS tracked,
 		tracked & 16 = 0 AND (clicked = 0 OR EXISTS (SELECT 1 FROM engagement WHERE job_no = ?1)) AS stored
 		FROM send_job WHERE no = ?1`
 )
 
-// clickedAmong is reachedAmong for subscribers who clicked link ?5 themselves.
+// clickedAmong is reachedAmong for subscribers who clicked link ?5 themselves, without automated clicks.
 var clickedAmong = reachedAmong + ` CROSS JOIN engagement AS g ON g.job_no = r.job_no AND g.seq = r.seq
 	AND g.link_no = ?5 AND g.class = ` + strconv.Itoa(int(core.ClassPerson))
 
-// consentRow is an entry of the ledger that gives consent.
+// consentRow is a ledger entry that gives consent.
 type consentRow struct {
 	Place      int          `db:"place"`
 	At         core.Instant `db:"at"`
@@ -38,8 +39,8 @@ type consentRow struct {
 	Reason     string       `db:"reason"`
 }
 
-// addFacts fills in what the ledger says of some subscribers of a list, and its language. Lists that another member
-// service serves have no ledger.
+// addFacts fills in the consents of subscribers of a list, from the ledger, and the list's language. Lists that another
+// member service manages have no ledger.
 func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
 	if m.matcher.Language {
 		said, known := m.language[list]
@@ -88,7 +89,7 @@ func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, 
 	return nil
 }
 
-// linkDecided returns an error of core.Undecided if it isn't known who clicked a link.
+// linkDecided returns an error of core.Undecided if the data doesn't show who clicked a link.
 func linkDecided(q db.Querier, path string, l *core.RuleLink, parts []sentPart) error {
 	known := false
 	for _, p := range parts {
@@ -114,7 +115,7 @@ func linkDecided(q db.Querier, path string, l *core.RuleLink, parts []sentPart) 
 	return nil
 }
 
-// addLinks fills in which links some subscribers clicked.
+// addLinks fills in the links that subscribers clicked.
 func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, keyed []candidate, ps []core.Profile) error {
 	n := len(m.links)
 	if n == 0 {

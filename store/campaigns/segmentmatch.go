@@ -8,22 +8,21 @@ import (
 	"newsletterd/store/db"
 )
 
-// RuleMatch decides which subscribers of a tenant match a rule at one moment.
+// RuleMatch decides which subscribers of a tenant match a rule at a given moment.
 type RuleMatch struct {
 	matcher  *core.Matcher
 	received [][]sentPart // recipients of each of the matcher's campaigns
 	tags     []int64      // number of each of the matcher's tags
 	lookups  int          // number of lists and campaigns in which each subscriber is looked up
 	now      core.Instant
-	asks     bool                     // opens and clicks are known only of subscribers who agreed
+	asks     bool                     // opens and clicks are stored only for subscribers who agreed
 	jobs     map[string][]MeasuredJob // of each list; used by one goroutine at a time
 	links    [][]sentPart             // recipients of the campaign of each of the matcher's links
 	language map[string]string        // of each list, as needed
 }
 
-// MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If a segment, list or
-// campaign doesn't exist or is not the tenant's, or the recipients of a campaign are no longer stored, it returns an
-// error of core.Undecided.
+// MatchRule returns the match of a tenant's rule at a moment. The rule may refer to segments. If the tenant has no such
+// segment, list or campaign, or a campaign's recipients are no longer stored, it returns an error of core.Undecided.
 func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant) (*RuleMatch, error) {
 	inlined, err := inlineRule(q, tenantID, rule)
 	if err != nil {
@@ -36,7 +35,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 	}
 	zone, err := core.ParseZone(t.TimeZone)
 	if err != nil {
-		zone = nil // the days of the rule are those of UTC
+		zone = nil // use UTC for the days of the rule
 	}
 	m := &RuleMatch{
 		matcher: inlined.Compile(now, zone), now: now, asks: t.AsksForTracking(), jobs: map[string][]MeasuredJob{},
@@ -85,7 +84,7 @@ func MatchRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant)
 }
 
 // decided returns the recipients of the campaign that a condition names, if it names one. If the condition can't be
-// decided, it returns an error of core.Undecided.
+// evaluated, it returns an error of core.Undecided.
 func decided(q db.Querier, tenantID, path string, leaf *core.Rule) ([]sentPart, error) {
 	known, err := refersToTenant(q, tenantID, leaf)
 	switch {
@@ -111,7 +110,7 @@ func decided(q db.Querier, tenantID, path string, leaf *core.Rule) ([]sentPart, 
 	return parts, err
 }
 
-// profiles returns what the rule sees of some subscribers.
+// profiles returns the data of subscribers that the rule needs.
 func (m *RuleMatch) profiles(s *db.DB, q db.Querier, subs []core.Subscriber) ([]core.Profile, error) {
 	lists, campaigns := len(m.matcher.Lists), len(m.received)
 	ps, flags := make([]core.Profile, len(subs)), make([]bool, len(subs)*(lists+campaigns))
@@ -161,7 +160,7 @@ func candidatesOf(subs []core.Subscriber) []candidate {
 	return cs
 }
 
-// NotOn returns those of some subscribers whose addresses may not be emailed through any of the given lists.
+// NotOn drops the subscribers whose addresses may be emailed through any of the given lists.
 func NotOn(s *db.DB, q db.Querier, subs []core.Subscriber, lists []string) ([]core.Subscriber, error) {
 	for _, list := range lists {
 		if len(subs) == 0 {
@@ -176,7 +175,7 @@ func NotOn(s *db.DB, q db.Querier, subs []core.Subscriber, lists []string) ([]co
 	return subs, nil
 }
 
-// Among reports for each of some subscribers whether it matches. They need the fields of ProfileColumns.
+// Among reports, for each of the subscribers, whether they match. They need the fields of ProfileColumns.
 func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (matches []bool, err error) {
 	if len(subs) == 0 {
 		return nil, nil
@@ -192,7 +191,8 @@ func (m *RuleMatch) Among(s *db.DB, q db.Querier, subs []core.Subscriber) (match
 	return matches, nil
 }
 
-// Explain returns, for each condition of the rule, whether a subscriber matches it, and whether it matches the rule.
+// Explain reports, for each condition of the rule, whether a subscriber matches it. match reports whether they match
+// the rule.
 func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reasons []core.Reason, match bool,
 	err error,
 ) {
@@ -203,8 +203,8 @@ func (m *RuleMatch) Explain(s *db.DB, q db.Querier, sub *core.Subscriber) (reaso
 	return m.matcher.Explain(&ps[0]), m.matcher.Match(&ps[0]), nil
 }
 
-// Step returns how many subscribers one read or write checks, of at most most. The more there is to look up for each,
-// the fewer it checks.
+// Step returns the number of subscribers that one read or write checks, at most most. The more lookups each subscriber
+// needs, the fewer it checks.
 func (m *RuleMatch) Step(most int) int { return max(fewestExpanded, most/(1+m.lookups)) }
 
 // ProfileColumns are the columns of a subscriber "s" that a rule needs.
@@ -214,7 +214,7 @@ const ProfileColumns = "s.list_id, s.id, s.email_key, s.email, s.preferences, s.
 const profilesOf = "SELECT " + ProfileColumns + ` FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1
 	AND s.id = j.value`
 
-// judge reports for each of some candidates of a list whether it matches, by id.
+// judge reports, by id, whether each candidate of a list matches.
 func (m *RuleMatch) judge(s *db.DB, q db.Querier, list string, found []candidate) (map[string]bool, error) {
 	matches := make(map[string]bool, len(found))
 	if len(found) == 0 {
@@ -254,7 +254,7 @@ func (m *RuleMatch) keep(s *db.DB, q db.Querier, list string, found []candidate)
 }
 
 // countedMatch returns the match of the segments of a campaign: of the approved rule if n has one, otherwise of the
-// segments as they are now. It returns nil if the campaign names none.
+// current segments. If the campaign names no segment, it returns nil.
 func countedMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Instant) (*RuleMatch, error) {
 	read := func() (*core.Rule, error) { return ruleOf(q, tenantID, n) }
 	if n.Rule != "" {
@@ -267,9 +267,9 @@ func countedMatch(q db.Querier, tenantID string, n *core.Narrowing, now core.Ins
 	return MatchRule(q, tenantID, rule, now)
 }
 
-// notJudged drops the candidates whom an earlier list of a job with a rule could have reached. So each person is judged
-// once, by the fields of the first list that may email them. A person who joined that list after the job had started
-// may have been missed there and stays.
+// notJudged drops the candidates whom an earlier list of a job with a rule could have reached. Each person is therefore
+// judged once, by the fields of the first list that may email them. A person who joined the earlier list after the job
+// started is kept, because that list may have missed them.
 func notJudged(tx *db.Tx, found []candidate, parts []jobPart, j *core.SendJob, n *core.Narrowing) (_ []candidate,
 	err error,
 ) {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// What a rule needs of a subscriber is found by list and id, whatever SQLite has noted of the tables.
+// The facts about a subscriber that a rule needs are found by list and id, with any SQLite statistics.
 func TestRulesLookSubscribersUpByID(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {
@@ -40,7 +40,7 @@ func TestConsentsAreFoundByID(t *testing.T) {
 	}
 }
 
-// Opens and clicks are read from ranges of recipients, and the jobs of a list by an index.
+// Opens and clicks are read from ranges of recipients, and the jobs of a list through an index.
 func TestMailingsAreReadByRanges(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {

@@ -25,8 +25,8 @@ func segmentRule(q db.Querier, tenantID, id string) (*core.Rule, error) {
 	return g.ParsedRule()
 }
 
-// inlineRule replaces the segments that a rule of a tenant refers to by their rules. If one doesn't exist, it returns
-// an error of core.Undecided.
+// inlineRule replaces references to segments in a tenant's rule with the rules of the segments. If a segment doesn't
+// exist, it returns an error of core.Undecided.
 func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, error) {
 	return rule.Inline("rule", func(path, id string) (*core.Rule, error) {
 		of, err := segmentRule(q, tenantID, id)
@@ -37,8 +37,8 @@ func inlineRule(q db.Querier, tenantID string, rule *core.Rule) (*core.Rule, err
 	})
 }
 
-// InlinedRule returns a tenant's rule in the form in which it is frozen: with all references inlined, and tags by
-// their ids. Its errors are those of MatchRule.
+// InlinedRule returns a tenant's rule in its frozen form: with all references inlined and all tags named by their ids.
+// Its errors are those of MatchRule.
 func InlinedRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instant) (core.RuleText, error) {
 	if _, err := MatchRule(q, tenantID, rule, now); err != nil {
 		return "", err
@@ -53,9 +53,9 @@ func InlinedRule(q db.Querier, tenantID string, rule *core.Rule, now core.Instan
 	return core.RuleText(inlined.JSON()), nil
 }
 
-// CheckReferences checks the segments that a rule of a tenant refers to. It returns an Invalid error with the JSON path
-// of the condition, starting with path, if one is not the tenant's, or if segments refer to each other in a cycle or
-// too deep. changed stands for the stored segment with its id.
+// CheckReferences checks the segments that a rule of a tenant refers to. If one does not belong to the tenant, or if
+// segments form a cycle or are nested too deeply, it returns an Invalid error. The error has the JSON path of the
+// condition, which starts with path. changed stands for the stored segment with its id.
 func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
 	_, err := rule.Inline(path, func(at, id string) (*core.Rule, error) {
 		if id == changed.ID {
@@ -70,8 +70,8 @@ func CheckReferences(q db.Querier, tenantID, path string, rule *core.Rule, chang
 	return err
 }
 
-// CheckRule is CheckReferences for all that a rule names: its lists, campaigns and tags must be the tenant's as well,
-// and named by their IDs (tags also by their names).
+// CheckRule is CheckReferences for all records that a rule names. Its lists, campaigns and tags must belong to the
+// tenant as well. They must be named by their ids; tags can also be named by name.
 func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *core.Segment) error {
 	err := rule.CheckIDs(path)
 	if err == nil {
@@ -93,7 +93,7 @@ func CheckRule(q db.Querier, tenantID, path string, rule *core.Rule, changed *co
 	return err
 }
 
-// refersToTenant reports whether the list, campaign or tag that a condition names is the tenant's.
+// refersToTenant reports whether the list, campaign or tag in a condition belongs to the tenant.
 func refersToTenant(q db.Querier, tenantID string, leaf *core.Rule) (known bool, err error) {
 	switch {
 	case leaf.OnList != "":
@@ -111,7 +111,7 @@ func refersToTenant(q db.Querier, tenantID string, leaf *core.Rule) (known bool,
 	return known, err
 }
 
-// HasList reports whether a tenant has a list that is not deleted.
+// HasList reports whether a tenant has a list with this id that is not deleted.
 func HasList(q db.Querier, tenantID, listID string) (has bool, err error) {
 	err = q.Get(&has, tenantHasList, listID, tenantID)
 	return has, err
@@ -142,8 +142,8 @@ func namedSegments(n *core.Narrowing) []string {
 	return append([]string{n.SegmentID}, n.ExcludeSegmentIDs...)
 }
 
-// ruleOf returns what the segments of a campaign say now about its recipients, with all references inlined. It returns
-// nil if the campaign names no segment. Its errors are those of core.Undecided and core.ErrStorage.
+// ruleOf returns the current rule of a campaign's segments, with all references inlined. If the campaign names no
+// segment, it returns nil. Its errors are those of core.Undecided and core.ErrStorage.
 func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error) {
 	var rules []*core.Rule
 	for _, id := range namedSegments(n) {
@@ -167,7 +167,7 @@ func ruleOf(q db.Querier, tenantID string, n *core.Narrowing) (*core.Rule, error
 	if combined == nil {
 		return nil, nil
 	}
-	if _, err := combined.Inline("rule", nil); err != nil { // it refers to no segment any more, but may be too large
+	if _, err := combined.Inline("rule", nil); err != nil { // has no references left to inline, but may be too large
 		return nil, core.Undecided("rule", "its segments together have too many conditions")
 	}
 	return combined, withTagIDs(q, tenantID, combined)

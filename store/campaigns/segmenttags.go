@@ -13,13 +13,13 @@ const (
 	// tagsBetween selects the tags of the subscribers of a list between two ids, both inclusive.
 	tagsBetween = `SELECT id, tag_no FROM tagged AS t WHERE list_id = ?1 AND id >= ?2 AND id <= ?3
 		ORDER BY id LIMIT +?4`
-	// tagsAmong selects which of some tags some subscribers of a list have. Both are JSON arrays.
+	// tagsAmong selects the tags, among given ones, that given subscribers of a list have. Both are JSON arrays.
 	tagsAmong = `SELECT t.id, t.tag_no FROM json_each(?2) AS j CROSS JOIN json_each(?3) AS g
 		CROSS JOIN tagged AS t ON t.list_id = ?1 AND t.id = j.value AND t.tag_no = g.value`
 )
 
-// tagsRead is how many rows tagsBetween reads for each subscriber. If there are more, the subscribers are far apart or
-// have many tags, and each is looked up.
+// tagsRead is the maximum number of rows that tagsBetween reads per subscriber. If there are more, the subscribers are
+// far apart or have many tags. In that case each is looked up.
 const tagsRead = 8
 
 // decidedTag returns the tag that a condition names. If there is none, it returns an error of core.Undecided.
@@ -31,7 +31,7 @@ func decidedTag(q db.Querier, tenantID, path, name string) (core.Tag, error) {
 	return t, err
 }
 
-// addTags fills in the tags that a rule needs of some subscribers of one list, who are in the order of their ids.
+// addTags fills in the tags that a rule needs for subscribers of one list, who are ordered by id.
 func (m *RuleMatch) addTags(q db.Querier, subs []core.Subscriber, ps []core.Profile) error {
 	if len(m.tags) == 0 {
 		return nil
@@ -65,8 +65,8 @@ func (m *RuleMatch) addTags(q db.Querier, subs []core.Subscriber, ps []core.Prof
 	return nil
 }
 
-// withTagIDs replaces the names of tags in a rule by their ids, so that the rule stays the same if a tag is renamed. If
-// there is no such tag, it returns an error of core.Undecided.
+// withTagIDs replaces the names of tags in a rule with their ids, so that the rule stays the same if a tag is renamed.
+// If there is no such tag, it returns an error of core.Undecided.
 func withTagIDs(q db.Querier, tenantID string, rule *core.Rule) (err error) {
 	rule.Leaves("rule", func(path string, leaf *core.Rule) {
 		if leaf.Tag == "" || err != nil {

@@ -47,7 +47,7 @@ var (
 	)
 )
 
-// IdempotencyTTL is how long an Idempotency-Key is remembered.
+// IdempotencyTTL is the time for which an Idempotency-Key is stored.
 const IdempotencyTTL = 7 * 24 * time.Hour
 
 // JobRequest is a request to create a send job.
@@ -57,18 +57,18 @@ type JobRequest struct {
 	CreatedBy      string        // requester, as named in the audit log
 	IdempotencyKey string        // empty means none
 	BodyHash       []byte        // of the request with the key
-	DuplicateGuard time.Duration // period in which a job with the same content is refused; 0 means none
+	DuplicateGuard time.Duration // period in which a job with the same content is rejected; 0 means none
 	Force          bool          // whether to skip the second person that the tenant requires
 }
 
-// AddSendJob creates a job and its campaign. known reports whether the template that it names exists now.
+// AddSendJob creates a job and its campaign. known reports whether the template that the job names exists.
 //
 // Its checks have a fixed order. If the caller may not send to the list, it returns an Invalid error on list_id; if
 // tenant_id contradicts the list, another Invalid error. If the Idempotency-Key was used before, it returns the first
-// job, or a Conflict if the body differs. With a new key, it checks the times here. Then it checks that list and
-// tenant are active. If a second person has to approve the job, it returns core.ErrApprovalRequired. If the tenant has
-// no such segment, it returns an Invalid error on segment_id; if the segment can't be evaluated, core.Undecided. Last,
-// the duplicate guard may return a Conflict.
+// job, or a Conflict if the body differs. With a new key, it checks the times here. Then it checks that list and tenant
+// are active. If a second person has to approve the job, it returns core.ErrApprovalRequired. If the tenant has no such
+// segment, it returns an Invalid error on segment_id; if the segment can't be evaluated, core.Undecided. Last, the
+// duplicate guard may return a Conflict.
 func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool,
 	err error,
 ) {
@@ -199,8 +199,8 @@ func toSegment(tx *db.Tx, tenantID, segmentID string, now core.Instant) (column 
 	return n.Column(), nil
 }
 
-// guardDuplicate returns a Conflict for an unscheduled job with the same content as a job created a short time ago. Two
-// different segments may get the same content.
+// guardDuplicate returns a Conflict for an unscheduled job with the same content as a recently created job. The same
+// content may go to two different segments.
 func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Instant) error {
 	if r.DuplicateGuard == 0 || r.ScheduledAt != 0 || r.WindowStart != 0 {
 		return nil
@@ -310,9 +310,9 @@ func (s *Store) CampaignCopy(ctx context.Context, id string) (c core.CampaignCop
 	return c, err
 }
 
-// Content returns everything that a job's emails to its first list are made from. That is the campaign copy, what was
-// frozen with it, and the current list and tenant for the rest. If the list or the tenant is gone, or the template or
-// its layout does not exist yet, it returns core.ErrNotFound.
+// Content returns everything that a job's emails to its first list are made from. It consists of the campaign copy, the
+// content frozen with it, and the current list and tenant for everything else. If the list or the tenant is gone, or
+// the template or its layout does not exist yet, it returns core.ErrNotFound.
 func (s *Store) Content(ctx context.Context, j *core.SendJob) (core.Content, error) {
 	return s.ContentOf(ctx, j, j.ListID)
 }

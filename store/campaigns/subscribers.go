@@ -54,7 +54,7 @@ func (s *Store) ApplyEvent(ctx context.Context, n tenants.Nonce, e core.Event, n
 	})
 }
 
-// Applying holds what an event or a batch says of all its subscribers. For an event, syncNo is 0.
+// Applying holds the facts of an event or a batch that all its subscribers share. For an event, syncNo is 0.
 type Applying struct {
 	ListID     string
 	EventType  string
@@ -218,12 +218,12 @@ func countBatch(tx *db.Tx, rs receivedSync, removes bool, now core.Instant) erro
 		last && removes, int64(finished), rs.No)
 }
 
-// removeStep is how many subscribers one operation of RemoveAbsent checks.
+// removeStep is the number of subscribers that one operation of RemoveAbsent checks.
 const removeStep = 500
 
-// RemoveAbsent goes one step through the oldest open removal. It unsubscribes those who were in no batch of the sync
-// and have not changed since the sync started, as of that time. more reports whether steps remain. Its only error is
-// core.ErrStorage.
+// RemoveAbsent goes one step through the oldest open removal. It unsubscribes subscribers who were in no batch of the
+// sync and have not changed since its start. They count as unsubscribed at that start. more reports whether steps
+// remain. Its only error is core.ErrStorage.
 func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, err error) {
 	var open int
 	err = s.Get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync INDEXED BY received_sync_open "+

@@ -169,8 +169,8 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 }
 
 // Lift removes all blocks of an address on both sides, for one tenant or, if tenantID is empty, everywhere. It also
-// removes queued complaints to the member service. It subscribes no one. It returns the removed blocks; if there are
-// none, it returns core.ErrNotFound.
+// removes queued complaints to the member service. It does not resubscribe anyone. It returns the removed blocks, or
+// core.ErrNotFound if there are none.
 func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor string,
 	now core.Instant,
 ) (lifted []core.Suppressed, err error) {

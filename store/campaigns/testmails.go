@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The number of test emails that a tenant can send per hour. It is enough for writing a campaign, but too low for
-// sending one.
+// The number of test emails that a tenant can send per hour. The limit is high enough for writing a campaign and too
+// low for sending one.
 const (
 	testMails       = 100
 	testMailsWindow = time.Hour

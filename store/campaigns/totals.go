@@ -28,7 +28,7 @@ func setTracked(tx *db.Tx, jobNo int64, bits int) error {
 // NoteSwept records that housekeeping deletes opens and clicks of a job, so those that are left are not all of them.
 func NoteSwept(tx *db.Tx, jobNo int64) error { return setTracked(tx, jobNo, core.TrackedSwept) }
 
-// engagedReader holds what is known of a recipient whose email was opened.
+// engagedReader holds the data of a recipient whose email was opened.
 type engagedReader struct {
 	Marks       core.Marks       `db:"marks"`
 	FinishedAt  core.Instant     `db:"finished_at"`
@@ -105,7 +105,7 @@ func engageTotal(tx *db.Tx, e *core.Engagement) error {
 	return countHour(tx, e.JobNo, e.At, n[core.ClassPerson], 0)
 }
 
-// How often a link l was clicked, including the anonymous totals in t.
+// The number of clicks on a link l, including the anonymous totals in t.
 const (
 	timesFollowed   = "clicked + coalesce(t.people + t.unclear + t.scanners, 0)"
 	timesByMachines = "machine_clicked + coalesce(t.unclear + t.scanners, 0)"

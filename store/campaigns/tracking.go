@@ -60,11 +60,11 @@ func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err 
 	return links, err
 }
 
-// engageStep is how many engagements one operation records.
+// engageStep is the number of engagements that one operation records.
 const engageStep = 200
 
-// AddEngagements counts opens and clicks. Other writes go first. n is how many it counted before an error.
-// Engagements of unknown emails are skipped. Its only error is core.ErrStorage.
+// AddEngagements counts opens and clicks. Other writes go first. n is the number counted before an error. Engagements
+// of unknown emails are skipped. Its only error is core.ErrStorage.
 func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int, err error) {
 	for n < len(es) {
 		step := es[n:min(n+engageStep, len(es))]
