@@ -46,8 +46,8 @@ func withDeleted(table string) string {
 // actorNouns maps the nouns of actors to the nouns of their records.
 var actorNouns = map[string]string{"user": "user", "client": "client"}
 
-// NameAudited sets the names of the actors and records of entries, as far as they still exist. It runs one query for
-// each kind. The only error is core.ErrStorage.
+// NameAudited sets the names of the actors and records of entries that still exist. It runs one query for each kind.
+// The only error is core.ErrStorage.
 func (s *Store) NameAudited(ctx context.Context, entries []core.AuditEntry) error {
 	ids := map[string]core.Strings{}
 	for i := range entries {

@@ -25,11 +25,11 @@ func MovedMany(tx *db.Tx, listID string, from, to core.CountedState, n int64) {
 		c.Add(from, -n)
 		c.Add(to, n)
 	}
-	counts[listID] = c // also if nothing changes; see TouchCounts
+	counts[listID] = c // even if nothing changes; see TouchCounts
 }
 
-// TouchCounts makes the commit write the counts of a list even if nothing has changed, so that the duration of the
-// operation reveals nothing.
+// TouchCounts makes the commit write the counts of a list even if nothing has changed. The duration of the operation
+// then doesn't reveal whether a record has changed.
 func TouchCounts(tx *db.Tx, listID string) { Moved(tx, listID, core.NotCounted, core.NotCounted) }
 
 // add adds the changes of an operation.
@@ -155,9 +155,9 @@ func (s *Store) LargestLists(ctx context.Context, limit int) ([]ListState, error
 	return lists, err
 }
 
-// BlockedAmong returns the subscriptions of a list whose addresses get no email, whatever they have agreed to. It
-// reads the ids after afterID up to toID. The values are the kind of block of the list's subscriber or of the
-// tenant's suppression. The only error is core.ErrStorage.
+// BlockedAmong returns the subscriptions of a list whose addresses get no email, regardless of consent. It reads the
+// ids after afterID up to toID. The values are the kind of block of the list's subscriber or of the tenant's
+// suppression. The only error is core.ErrStorage.
 func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) (map[string]string, error) {
 	var rows []struct {
 		ID   string `db:"id"`

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// What an operation has counted does not stay where it fails.
+// The counts of a failed operation are dropped.
 func TestAFailedOperationCountsNothing(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	s.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('t', 'T', 1, 1)")
@@ -30,7 +30,7 @@ func TestAFailedOperationCountsNothing(t *testing.T) {
 	}
 }
 
-// Each day keeps the counts of its end; a clock that goes back changes the latest.
+// Each day keeps the counts from its end. If the clock is set back, changes go to the latest day.
 func TestCountsOfDays(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	s.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('t', 'T', 1, 1)")
@@ -48,8 +48,8 @@ func TestCountsOfDays(t *testing.T) {
 	}
 }
 
-// The counts of each day are those of the last change before its end; days before the first row are left out, and rows
-// of days to come change nothing.
+// The counts of a day are those after its last change. Days before the first row are left out, and rows of future days
+// are ignored.
 func TestGrowthOfAList(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	s.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('t', 'T', 1, 1)")

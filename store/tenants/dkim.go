@@ -37,7 +37,7 @@ type DKIMSigningKey struct {
 }
 
 // DKIMSigningKeys returns the keys that sign a tenant's emails from a domain. If there are none, its emails are sent
-// unsigned. If a private key can't be opened, DKIMSigningKeys returns ErrMasterKey.
+// unsigned. If a private key can't be decrypted, DKIMSigningKeys returns ErrMasterKey.
 func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string) ([]DKIMSigningKey, error) {
 	var keys []core.DKIMKey
 	err := s.All(ctx, &keys, "SELECT "+dkimColumns+" FROM dkim_key WHERE tenant_id IN (?, '') AND status = 'active'",
@@ -141,8 +141,8 @@ func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 	return err
 }
 
-// mayHaveKey returns an error for a key whose domain isn't one of its tenant's. An inactive key may be added before
-// the domain is verified.
+// mayHaveKey returns an error if a key's domain does not belong to its tenant. An inactive key may be added before the
+// domain is verified.
 func mayHaveKey(tx *db.Tx, k *core.DKIMKey) error {
 	err := ownsDomain(tx, k)
 	if k.Status == core.DKIMActive || core.KindOf(err) != core.Invalid {
@@ -165,7 +165,7 @@ func (s *Store) DomainProposed(ctx context.Context, tenantID, domain string) (ye
 	return yes, err
 }
 
-// ownsDomain returns an error for a key whose domain isn't one of its tenant's.
+// ownsDomain returns an error if a key's domain does not belong to its tenant.
 func ownsDomain(tx *db.Tx, k *core.DKIMKey) error {
 	t, err := ReadTenant(tx, k.TenantID)
 	if err == nil && !k.Signs(t.Domains) {
@@ -175,9 +175,9 @@ func ownsDomain(tx *db.Tx, k *core.DKIMKey) error {
 	return err
 }
 
-// AddDKIMKey adds a key. If the tenant doesn't exist, it returns core.ErrNotFound. If the domain already has a key
-// with that selector, or the tenant has the maximum number of keys, it returns a Conflict. If the domain isn't one of
-// the tenant's, or an Ed25519 key would be the only key, it returns an Invalid error.
+// AddDKIMKey adds a key. If the tenant doesn't exist, it returns core.ErrNotFound. If the domain already has a key with
+// that selector, or the tenant has the maximum number of keys, it returns a Conflict. If the domain does not belong to
+// the tenant, or an Ed25519 key would be the only key, it returns an Invalid error.
 func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, actor string) error {
 	sealed := s.Seal(private)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -199,7 +199,7 @@ func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, 
 }
 
 // SetDKIMStatus activates or deactivates a key and returns it. If the key doesn't exist, it returns core.ErrNotFound.
-// If the key is to be activated and its domain is no longer the tenant's, it returns an Invalid error.
+// If the key is to be activated and its domain no longer belongs to the tenant, it returns an Invalid error.
 func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now core.Instant) (k core.DKIMKey,
 	err error,
 ) {
@@ -236,8 +236,8 @@ func (s *Store) DeleteDKIMKey(ctx context.Context, id, actor string, now core.In
 	return s.RemoveRecord(ctx, "dkim_key", id, "dkim.delete", actor, now)
 }
 
-// endKeys deletes the keys that other tenants have left for a domain. None of them signs anymore, and the tenant that
-// now owns the domain can use their selectors.
+// endKeys deletes the keys of other tenants for a domain. None of them signs anymore, and the tenant that now owns the
+// domain can use their selectors.
 func endKeys(tx *db.Tx, tenantID, domain, actor string, now core.Instant) error {
 	var left []core.DKIMKey
 	if err := tx.All(&left, "SELECT "+dkimColumns+" FROM dkim_key WHERE domain = ? AND tenant_id NOT IN (?, '')", domain,

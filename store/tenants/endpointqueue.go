@@ -144,8 +144,8 @@ func waitsAgain(tx *db.Tx, endpointID string, size int) (bool, error) {
 	return true, nil
 }
 
-// tellDropped reports dropped events to an endpoint. It extends the waiting event that reports them or, if that one
-// is being sent, adds a new one to the outbox.
+// tellDropped reports dropped events to an endpoint. It extends the waiting report or, if that report is being sent,
+// adds a new one to the outbox.
 func tellDropped(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	var row struct {
 		EventID string `db:"event_id"`
@@ -175,13 +175,12 @@ func tellDropped(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	if q.droppedID, err = writeSummary(tx, e, endpointID, q.at); err != nil {
 		return err
 	}
-	tx.ByNoOne() // the caller whose event found no room is not responsible
+	tx.ByNoOne() // the caller whose event did not fit is not responsible
 	return tx.Enter(q.at, "daemon", "webhook-endpoint.drop", q.tenantID, endpointID, "")
 }
 
-// makePlace drops the waiting event that is due last, to make room for a report of dropped events. This is necessary
-// if an earlier report was posted and still waits for a retry. No event of the same subscription comes after the
-// dropped one.
+// makePlace drops the waiting event that is due last, to make room for a report of dropped events. This is necessary if
+// an earlier report was posted and still waits for a retry. The dropped event is the last of its subscription.
 func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	var last struct {
 		ID         int64        `db:"id"`

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// EndpointPatience is how long all deliveries to an endpoint may fail before it is disabled.
+// EndpointPatience is the time after which an endpoint is disabled if all deliveries to it fail.
 const EndpointPatience = 5 * 24 * time.Hour
 
 // EndpointColumns are the columns of a webhook endpoint without its secrets.
@@ -63,8 +63,8 @@ func AddToEndpoints(tx *db.Tx, e *core.Event, now core.Instant) error {
 	return err
 }
 
-// logAttempt logs an attempt to deliver an event to an endpoint. It disables the endpoint if it has failed for too
-// long or wants no more events.
+// logAttempt logs an attempt to deliver an event to an endpoint. It disables the endpoint if it has failed for too long
+// or its receiver wants no more events.
 func logAttempt(tx *db.Tx, r *EventResult, now core.Instant) error {
 	e, outcome := r.Event, core.AttemptRetry
 	switch {
@@ -73,7 +73,7 @@ func logAttempt(tx *db.Tx, r *EventResult, now core.Instant) error {
 	case r.Dead:
 		outcome = core.AttemptDead
 	}
-	// The answer may repeat the address, and the person may be erased before the log expires.
+	// The response may contain the address, and the person may be erased before the log expires.
 	told := core.MaskAddresses(r.Reason)
 	err := addEndpointAttempt(tx, core.EndpointAttempt{
 		EndpointID: e.EndpointID, EventID: e.EventID, EventType: e.EventType, At: now, Outcome: outcome,
@@ -199,8 +199,8 @@ func (s *Store) Endpoints(ctx context.Context, tenants []string, all bool, page 
 }
 
 // AddEndpoint adds an endpoint with its 32-byte key. If the tenant doesn't exist, it returns core.ErrNotFound. If the
-// tenant already has core.MaxEndpoints, it returns a Conflict. If the list isn't the tenant's, it returns an Invalid
-// error on list_id.
+// tenant already has core.MaxEndpoints, it returns a Conflict. If the list does not belong to the tenant, it returns an
+// Invalid error on list_id.
 func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, actor string) error {
 	sealed := s.Seal(key)
 	return s.Update(ctx, func(tx *db.Tx) error {

@@ -11,8 +11,8 @@ const (
 	erasedDisabled = "disabled" // blocked; see Disable
 )
 
-// ErasedHash returns the keyed hash of a folded address, with the key that derives subscription ids. Without the
-// database the hash reveals nothing. With it, one can only test an address that one already knows.
+// ErasedHash returns the keyed hash of a folded address, with the key that derives subscription ids. The hash is
+// useless without the database. With the database, it only confirms an address that is already known.
 func ErasedHash(s *db.DB, emailKey string) string { return s.SubscriptionID("erased", emailKey) }
 
 // KeepErased stores the hash of an erased address. If it is already stored, nothing changes.
@@ -24,8 +24,8 @@ func KeepErased(tx *db.Tx, emailKey, tenantID, kind string, now core.Instant) er
 }
 
 // LeftBefore returns the time that later events of an erased address must exceed, or 0 if the address was not erased
-// for the tenant. Receivers reject an event that is older than the unsubscribe event they got before, and clocks can
-// go back.
+// for the tenant. Receivers reject an event that is older than the unsubscribe event they got before, and the clock may
+// have been set back.
 func LeftBefore(tx *db.Tx, emailKey, tenantID string) (at core.Instant, err error) {
 	err = tx.Get(&at,
 		"SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
@@ -41,9 +41,9 @@ func LeftAt(tx *db.Tx, emailKey, tenantID string, at core.Instant) error {
 	return err
 }
 
-// ErasedFrom reports whether an erased address with a kind from ErasedAmong must not be changed on a list by an
-// import. sub is its subscription there, or nil. If the person has confirmed again, imports may change it. An
-// unconfirmed request, which anyone can send, is not enough.
+// ErasedFrom reports whether an erased address with a kind from ErasedAmong must not be changed by an import into a
+// list. sub is its subscription there, or nil. If the person has confirmed again, imports may change it. An unconfirmed
+// request, which anyone can send, is not enough.
 func ErasedFrom(kind string, sub *core.Subscription) bool {
 	return kind != "" && (kind != erasedLeft || sub == nil || sub.Status == core.SubscriptionPending && !sub.Left())
 }

@@ -34,8 +34,8 @@ func Feeds(tx *db.Tx, clientID, listID string, now core.Instant) error {
 	return err
 }
 
-// MayRemove reports whether a client's full sync, started at startedAt, may remove people whom it doesn't list. It
-// may not if another client feeds the list now or fed it when the sync started.
+// MayRemove reports whether a client's full sync, started at startedAt, may remove people whom it doesn't list. It may
+// not if another client feeds the list now, or fed it when the sync started.
 func MayRemove(tx *db.Tx, clientID, listID string, startedAt core.Instant) (bool, error) {
 	var fed struct {
 		ClientID string       `db:"client_id"`

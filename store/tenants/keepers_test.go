@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// Who keeps clients is found by index, whatever the statistics say.
+// The keepers of clients are found by index, with any SQLite statistics.
 func TestKeepersAreReadByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {

@@ -112,8 +112,8 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 	return l, db.AsItStood(err, &l.UpdatedAt, at)
 }
 
-// keepConsentText stores the text that people who use the signup form agree to from now on. Its version is the name
-// that the consent ledger uses.
+// keepConsentText stores the current consent text of the signup form. Its version is the name that the consent ledger
+// uses.
 func keepConsentText(tx *db.Tx, l *core.List, now core.Instant) error {
 	if l.ConsentText == "" {
 		return nil

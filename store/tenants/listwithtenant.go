@@ -28,7 +28,7 @@ func (s *Store) ListWithTenant(ctx context.Context, id string) (*core.ListWithTe
 }
 
 // ListWithTenant is Store.ListWithTenant inside an operation. A cached record is at most one commit old, and every
-// commit empties the cache before its callers get their answers.
+// commit empties the cache before its callers get their results.
 func ListWithTenant(tx *db.Tx, id string) (*core.ListWithTenant, error) {
 	if r, _ := gatheredIn(tx).store.lists.Get(id); r != nil {
 		return r, nil

@@ -14,7 +14,8 @@ const (
 	MailQueued = 0
 	mailSent   = 1
 	mailFailed = 2
-	// not sent because of a limit or for lack of a reason; some rows are kept so that all requests do the same work
+	// not sent because of a limit or because the reason is gone; some rows are kept so that all requests do the same
+	// work
 	MailLeftOut = 3
 )
 
@@ -37,8 +38,8 @@ const (
 	UndosPerEmail        = 10
 )
 
-// MailDelay is the delay between the answer to a public request and the email that the request may cause. Sending
-// during the answer would slow it down and so reveal that there is an email.
+// MailDelay is the delay between the response to a public request and the email that the request may cause. Sending it
+// during the response would slow the response down, which would reveal the email.
 const MailDelay = 500 * time.Millisecond
 
 var insertMail = db.InsertInto("mail",
@@ -73,9 +74,9 @@ func WriteMail(tx *db.Tx, m core.Mail, state int, now core.Instant) error {
 	return err
 }
 
-// LeaveOut does the same work as WriteMail for an email to a subscriber that is not sent. It adds rows only up to one
-// more than the number of emails of that kind that may be sent for the list and address within MailPeriod. Repeated
-// requests therefore don't make the table grow.
+// LeaveOut does the same work as WriteMail for an unsent email to a subscriber. Per list, address and MailPeriod, it
+// adds at most one row more than the limit on emails of that kind. Repeated requests therefore don't make the table
+// grow.
 func LeaveOut(tx *db.Tx, m core.Mail, now core.Instant) error {
 	tx.Kick(db.TopicMailSoon)
 	_, err := tx.Exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, state, due_at, created_at)
@@ -90,8 +91,8 @@ func LeaveOut(tx *db.Tx, m core.Mail, now core.Instant) error {
 }
 
 // DueMails returns the emails that may be sent now, oldest first. The only sending process remembers which emails it
-// holds, so claiming them needs no write. Emails it holds are returned again until their result is recorded. The only
-// error is core.ErrStorage.
+// holds, so claiming them needs no write. Emails that it holds are returned again until their result is recorded. The
+// only error is core.ErrStorage.
 func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.All(ctx, &m,
@@ -102,7 +103,7 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 }
 
 // NewMails returns the due emails with ids after the given one, in the order in which they were queued. Unlike
-// DueMails, it doesn't read the held emails again each time an email arrives. The only error is core.ErrStorage.
+// DueMails, it doesn't read the held emails again for each new email. The only error is core.ErrStorage.
 func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.All(ctx, &m,
@@ -114,9 +115,8 @@ func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, lim
 // withRelays is a query for the tenants that have their own relays.
 const withRelays = "SELECT id FROM tenant INDEXED BY tenant_with_relays WHERE relays != '[]' AND deleted_at = 0"
 
-// mailSender is the SQL expression for the tenant whose relays may send a queued email. It is empty for emails about
-// an account (core.Mail.AboutAccount), because anyone who reads such an email on its way could use its token to open
-// the account.
+// mailSender is the SQL expression for the tenant whose relays may send a queued email. It is empty for emails about an
+// account (core.Mail.AboutAccount). A relay that reads such an email could use its token to take over the account.
 const mailSender = "iif(list_id = '' AND kind != 'test', '', tenant_id)"
 
 // DueMailsOf is DueMails for one tenant with its own relays. An empty owner means all other emails. The only error is
@@ -227,13 +227,13 @@ func finishMail(tx *db.Tx, r MailResult, now core.Instant) error {
 	return err
 }
 
-// RequestsApart is the number of requests for one list and address within MailPeriod that get separate rows: the
-// number of emails that may be sent, plus one. It doesn't depend on what is known about the address. Later requests
-// replace the last row without an email.
+// RequestsApart is the number of requests per list, address and MailPeriod that get separate rows. It is the limit on
+// emails plus one. It doesn't depend on what is known about the address. Later requests replace the last row without an
+// email.
 const RequestsApart = ConfirmsPerListEmail + 1
 
-// PadTo runs statements that change nothing until the operation has run n statements. The response time then reveals
-// nothing about the case that the operation handled.
+// PadTo runs statements that change nothing until the operation has run n statements. The response time then doesn't
+// reveal which case the operation handled.
 func PadTo(tx *db.Tx, n int) error {
 	for tx.Ran() < n {
 		if _, err := tx.Exec("UPDATE user_token SET used_at = used_at WHERE id = ''"); err != nil {

@@ -15,7 +15,7 @@ type MailFilter struct {
 	State          string // core.MailWaiting or core.MailFailed
 }
 
-// changeLinkTTL is how long the link in an email of kind change is valid.
+// changeLinkTTL is the lifetime of the link in an email of kind change.
 const changeLinkTTL = 24 * time.Hour
 
 // ErrDeadLink is returned when the link in an email has expired, so there is nothing to send.
@@ -35,7 +35,7 @@ func (s *Store) QueuedMails(ctx context.Context, f MailFilter, afterID int64, li
 	return m, err
 }
 
-// requeue makes emails due now. If an email is older than the retry period, the next refusal is final.
+// requeue makes emails due now. If an email is older than the retry period, the next rejection is final.
 const requeue = "UPDATE mail SET state = " + SQLMailQueued + ", tries = 0, due_at = ?1, finished_at = 0 WHERE "
 
 // linkLives is the condition that an email has no link or its link is still valid.
@@ -91,7 +91,7 @@ func (s *Store) RetryFailedMails(ctx context.Context, f MailFilter, limit int, a
 	return n, err
 }
 
-// LastRefusal returns why the newest failed transactional email failed. If there is none, it returns
+// LastRefusal returns the reason why the newest failed transactional email failed. If there is none, it returns
 // core.ErrNotFound.
 func (s *Store) LastRefusal(ctx context.Context) (reason string, err error) {
 	err = s.Get(ctx, &reason, "SELECT reason FROM mail INDEXED BY mail_failed WHERE state = "+SQLMailFailed+

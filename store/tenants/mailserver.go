@@ -15,8 +15,8 @@ const (
 	serverBefore  = 2
 )
 
-// MailServer returns the daemon's own mail server with its password, or the zero value if none is set. If the
-// password can't be opened, it returns ErrMasterKey.
+// MailServer returns the daemon's own mail server with its password, or the zero value if none is set. If the password
+// can't be decrypted, it returns ErrMasterKey.
 func (s *Store) MailServer(ctx context.Context) (core.MailServer, error) {
 	return s.mailServer(ctx, serverInForce)
 }
@@ -126,8 +126,8 @@ func replaceServer(tx *db.Tx, now core.Instant) (address string, err error) {
 	return relay.Address(), err
 }
 
-// tellOfServer emails all server administrators that emails now go through another server. address is its host and
-// port, or empty if there is no server anymore.
+// tellOfServer emails all server administrators that emails are now sent through another server. address is its host
+// and port, or empty if there is no server anymore.
 func tellOfServer(tx *db.Tx, address, actor string, now core.Instant) error {
 	var told []core.Email
 	err := tx.All(&told, "SELECT u.email FROM role AS r INDEXED BY role_tenant CROSS JOIN user AS u ON u.id = r.user_id "+

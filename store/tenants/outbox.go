@@ -56,7 +56,7 @@ func putBody(tx *db.Tx, e *core.Event, body []byte, endpointID string, now core.
 }
 
 // DueEvents returns the events that may be delivered now to an endpoint, in order. An empty endpointID means the send
-// service. The only delivering process remembers which events it holds, so claiming them needs no write. Events it
+// service. The only delivering process remembers which events it holds, so claiming them needs no write. Events that it
 // holds are returned again until their result is recorded. The only error is core.ErrStorage.
 func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Instant, limit int) ([]core.OutboxEvent,
 	error,
@@ -68,9 +68,9 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 	return e, err
 }
 
-// ChangesUnderway reports whether changes of a list are on their first way to the send service, as single events or
-// in a full sync. It considers changes made at the time until or earlier. It ignores events that have failed before,
-// because the send service may be down. The only error is core.ErrStorage.
+// ChangesUnderway reports whether changes of a list are on their way to the send service for the first time. They can
+// be single events or part of a full sync. It considers changes made at the time until or earlier. It ignores events
+// that have failed before, because the send service may be down. The only error is core.ErrStorage.
 func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now core.Instant) (yes bool, err error) {
 	err = s.Get(ctx, &yes, `SELECT EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_subscription
 			WHERE list_id = ?1 AND endpoint_id = '' AND dead_at = 0 AND tries = 0 AND occurred_at <= ?2 AND due_at <=
@@ -143,8 +143,8 @@ func finishEvent(tx *db.Tx, r EventResult, now core.Instant) error {
 	return err
 }
 
-// dropMoot removes an event that the send service has refused if its list was deleted in the meantime. Such an event
-// can never be delivered and corrects nothing. dropMoot reports whether it removed the event.
+// dropMoot removes an event that the send service has rejected if its list was deleted in the meantime. Such an event
+// can never be delivered and has no use. dropMoot reports whether it removed the event.
 func dropMoot(tx *db.Tx, r *EventResult) (bool, error) {
 	if r.Event.EndpointID != "" {
 		return false, nil
@@ -229,7 +229,7 @@ func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]
 // urgeMark is the name of the mark that changes when an operator retries events.
 const urgeMark = "outbox_urge"
 
-// urge makes the delivery try failing receivers now, even if they asked for a pause.
+// urge makes the delivery try failing receivers immediately, even if they asked for a pause.
 func urge(tx *db.Tx) error { return tx.SetMark(urgeMark, core.NewID()) }
 
 // OutboxUrge returns a text that changes each time an operator retries events or changes the endpoint. An empty
@@ -302,9 +302,9 @@ const deadLetters = `SELECT id, endpoint_id, octet_length(body) AS bytes FROM ou
 	AND endpoint_id NOT IN (SELECT value FROM json_each(?6)) ORDER BY dead_at, id LIMIT +?7`
 
 // RetryEvent makes an event due now, together with the earlier events of the same subscription. A dead letter is
-// requeued. If it arrives late, it does no harm, because receivers ignore stale events. If the event was delivered or
-// never existed, RetryEvent returns core.ErrNotFound. If it is a dead letter and its endpoint's queue is full,
-// RetryEvent returns a Conflict.
+// requeued. A late delivery is harmless, because receivers ignore stale events. If the event was delivered or never
+// existed, RetryEvent returns core.ErrNotFound. If it is a dead letter and its endpoint's queue is full, RetryEvent
+// returns a Conflict.
 func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var e struct {

@@ -48,7 +48,7 @@ func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider,
 	return p, err
 }
 
-// AddProvider stores a new provider with its first secret; an empty secret is for kinds without one. If there is no
+// AddProvider stores a new provider with its first secret; kinds without a secret have an empty one. If there is no
 // such tenant, it returns core.ErrNotFound. If the name is taken, it returns a Conflict.
 func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor string, now core.Instant) error {
 	if err := core.CheckProviderName(p.Name); err != nil {

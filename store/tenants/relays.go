@@ -64,8 +64,8 @@ func relayPasswords(s *db.DB, read func(dest any) error) (map[string]string, err
 	return secrets, json.Unmarshal(plain, &secrets)
 }
 
-// TenantRelays returns the relays and limits of a tenant. A deleted tenant has none of its own. If the passwords
-// can't be opened, TenantRelays returns ErrMasterKey.
+// TenantRelays returns the relays and limits of a tenant. A deleted tenant has none of its own. If the passwords can't
+// be decrypted, TenantRelays returns ErrMasterKey.
 func (s *Store) TenantRelays(ctx context.Context, tenantID string) (core.TenantRelays, error) {
 	t, err := s.Tenant(ctx, tenantID)
 	if core.KindOf(err) == core.NotFound {

@@ -21,8 +21,8 @@ func TenantOfList(tx *db.Tx, listID string) (tenantID string, err error) {
 	return tenantID, NoList(err)
 }
 
-// putAside holds the statements that move a deleted tenant's domains and endpoints to the place where TakeBack finds
-// them.
+// putAside holds the statements that move a deleted tenant's domains and endpoints to the tables in which TakeBack
+// finds them.
 var putAside = []string{
 	"INSERT INTO deleted_domain (id, tenant_id, domain, token, verified_by, verified_at, created_at) " +
 		"SELECT id, tenant_id, domain, token, verified_by, verified_at, created_at FROM sender_domain WHERE tenant_id = ?",
@@ -43,8 +43,8 @@ func PutAside(tx *db.Tx, tenantID string) error {
 	return nil
 }
 
-// restoreEndpoints counts the waiting events of the endpoints again. Housekeeping has removed only those that became
-// due in the meantime.
+// restoreEndpoints restores endpoints and counts their waiting events again. Housekeeping has removed only events
+// that became due in the meantime.
 const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, " +
 	"created_at, updated_at, disabled_at, disabled_reason, waiting, waiting_bytes) SELECT id, tenant_id, list_id, name, " +
 	"url, events, secret, created_by, created_at, ?1, ?1, coalesce(nullif(disabled_reason, ''), ?2), " +
@@ -52,9 +52,9 @@ const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, 
 	"(SELECT coalesce(sum(octet_length(body)), 0) FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND " +
 	"endpoint_id = deleted_endpoint.id) FROM deleted_endpoint WHERE tenant_id = ?3"
 
-// TakeBack returns to a restored tenant what PutAside took. Endpoints come back disabled. Domains come back unless
-// another tenant has verified them since, and are otherwise also removed from the tenant's row. deletedAt is when the
-// tenant was deleted. left lists everything that didn't come back.
+// TakeBack returns to a restored tenant what PutAside took. Endpoints are restored as disabled. Domains that another
+// tenant has verified since are not restored, and are removed from the tenant's row. deletedAt is the time at which the
+// tenant was deleted. left lists everything that was not restored.
 func TakeBack(tx *db.Tx, id string, deletedAt, now core.Instant) (endpoints int, left []core.LeftOut, err error) {
 	n, err := tx.Exec(restoreEndpoints, int64(now), core.DisabledByPerson, id)
 	if err == nil {

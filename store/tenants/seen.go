@@ -14,7 +14,7 @@ const (
 )
 
 // Nonce is a value that a signed request may use once. It is used up in the transaction of the change, so a request
-// that is refused for another reason doesn't use it up.
+// that is rejected for another reason doesn't use it up.
 type Nonce struct {
 	ClientID string
 	Nonce    string

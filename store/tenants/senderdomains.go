@@ -116,9 +116,9 @@ func (s *Store) EndDomainCheck(ctx context.Context, id, result, foundAt, actor s
 	return d, err
 }
 
-// VerifySenderDomain marks a domain as verified on an operator's word and returns it. The domain may be below another
-// tenant's domain. If it doesn't exist, VerifySenderDomain returns core.ErrNotFound. It also returns
-// core.ErrDomainTaken.
+// VerifySenderDomain marks a domain as verified because an operator vouches for it, and returns the domain. The domain
+// may be below another tenant's domain. If it doesn't exist, VerifySenderDomain returns core.ErrNotFound. It also
+// returns core.ErrDomainTaken.
 func (s *Store) VerifySenderDomain(ctx context.Context, id, actor string, now core.Instant) (d core.SenderDomain,
 	err error,
 ) {
@@ -218,8 +218,8 @@ func domainUsed(tx *db.Tx, t *core.Tenant, domain string) (bool, error) {
 	}), err
 }
 
-// keepDomains updates the sender domains of a tenant after an operator has changed Tenant.Domains. Added domains are
-// verified on the operator's word. It returns core.ErrDomainTaken, with its field.
+// keepDomains updates the sender domains of a tenant after an operator has changed Tenant.Domains. Added domains count
+// as verified. It returns core.ErrDomainTaken, with its field.
 func keepDomains(tx *db.Tx, t *core.Tenant, was core.Strings, actor string, now core.Instant) error {
 	for _, domain := range was {
 		if slices.Contains(t.Domains, domain) {

@@ -64,7 +64,7 @@ func TagNamed(q db.Querier, tenantID, name string) (t core.Tag, err error) {
 	return t, db.OrNotFound(err, core.ErrTagNotFound)
 }
 
-// AddTag adds a tag. If the tenant has one with that name, or as many as it can have, it returns a Conflict.
+// AddTag adds a tag. If the tenant has one with that name, or the maximum number of tags, it returns a Conflict.
 func AddTag(tx *db.Tx, t *core.Tag) error {
 	n, err := tx.Number("SELECT count(*) FROM tag INDEXED BY tag_name WHERE tenant_id = ?", t.TenantID)
 	if err != nil {
@@ -78,7 +78,7 @@ func AddTag(tx *db.Tx, t *core.Tag) error {
 	return err
 }
 
-// DeleteTag removes a tag. If there is none, it returns core.ErrNotFound. Housekeeping takes it from people.
+// DeleteTag removes a tag. If there is none, it returns core.ErrNotFound. Housekeeping later removes it from people.
 func DeleteTag(tx *db.Tx, id string) error { return tx.One("DELETE FROM tag WHERE id = ?", id) }
 
 // TagsAt returns the tags of an address by name. A person has the same tags on all lists of a tenant. The only error
@@ -94,8 +94,8 @@ func (s *Store) TagsAt(ctx context.Context, tenantID, emailKey string) (tags []c
 	return tags, err
 }
 
-// SetTags replaces the tags of an address on all lists of a tenant that know it. names are names or ids. If there is no
-// tag with a name, or there are too many, it returns an Invalid error on tags. If no list knows the address, it returns
+// SetTags replaces the tags of an address on all lists of a tenant that know it. names contains names or ids. If a tag
+// does not exist, or there are too many, it returns an Invalid error on tags. If no list knows the address, it returns
 // core.ErrNotFound.
 func (s *Store) SetTags(ctx context.Context, tenantID string, email core.Email, names []string, actor string,
 	now core.Instant,
@@ -103,7 +103,7 @@ func (s *Store) SetTags(ctx context.Context, tenantID string, email core.Email, 
 	return s.ChangeTags(ctx, tenantID, email, func([]string) []string { return names }, actor, now)
 }
 
-// ChangeTags is SetTags with a function that returns the new tags for the ids of those that the address has.
+// ChangeTags is SetTags with a function. The function gets the ids of the address's tags and returns the new ones.
 func (s *Store) ChangeTags(ctx context.Context, tenantID string, email core.Email, change func(ids []string) []string,
 	actor string, now core.Instant,
 ) (tags []core.Tag, err error) {
@@ -151,7 +151,7 @@ const knownPairs = `SELECT p.value->>0 AS a, p.value->>1 AS b FROM json_each(?1)
 	WHERE EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)
 	OR EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id = p.value->>1)`
 
-// tagsNamed returns the tags of a tenant with some names or ids, by name and each once.
+// tagsNamed returns the tags of a tenant with the given names or ids, sorted by name and without duplicates.
 func tagsNamed(tx *db.Tx, tenantID string, names []string) (tags []core.Tag, err error) {
 	for _, name := range names {
 		t, err := TagNamed(tx, tenantID, name)
@@ -179,7 +179,7 @@ func namesOfTags(tags []core.Tag) string {
 }
 
 // TagSubscriber gives a tag to a subscriber of a list, on all lists of the tenant that know the address. It reports
-// whether that changed anything: someone who has the tag or core.MaxTagsOfOne tags, or is unknown, doesn't get it.
+// whether that changed anything. A person who has the tag, has core.MaxTagsOfOne tags, or is unknown stays unchanged.
 func TagSubscriber(tx *db.Tx, t *core.Tag, listID, id string, now core.Instant) (changed bool, err error) {
 	pairs, err := pairsOfSubscriber(tx, t.TenantID, listID, id)
 	if err != nil {
@@ -205,7 +205,8 @@ func UntagSubscriber(tx *db.Tx, t *core.Tag, listID, id string) (changed bool, e
 	return n > 0, err
 }
 
-// pairsOfSubscriber is IDsOf for the address of a subscriber of a list. No row has the pairs of an unknown one.
+// pairsOfSubscriber is IDsOf for the address of a subscriber of a list. For an unknown subscriber, it returns pairs
+// that no row has.
 func pairsOfSubscriber(tx *db.Tx, tenantID, listID, id string) (string, error) {
 	var key string
 	err := tx.Get(&key, `SELECT coalesce((SELECT email_key FROM subscriber WHERE list_id = ?1 AND id = ?2),
@@ -216,7 +217,8 @@ func pairsOfSubscriber(tx *db.Tx, tenantID, listID, id string) (string, error) {
 	return IDsOf(tx, key, tenantID)
 }
 
-// giveTag gives a tag to an address, by its pairs of list and id, on the lists that know it. It returns their number.
+// giveTag adds a tag to an address, given by its pairs of list and id, on the lists that know it. It returns the number
+// of these lists.
 func giveTag(tx *db.Tx, pairs string, t *core.Tag, now core.Instant) (int64, error) {
 	return tx.ExecPairs(pairs, knownPairs, `INSERT INTO tagged (tag_no, at, list_id, id) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET at = at`, t.No, int64(now))
@@ -228,7 +230,7 @@ func takeTag(tx *db.Tx, pairs string, t *core.Tag) (int64, error) {
 		"DELETE FROM tagged WHERE tag_no = ? AND list_id = ? AND id = ?", t.No)
 }
 
-// TakeTags gives a new subscriber of a list the tags that the address has on the tenant's other lists.
+// TakeTags copies the tags that an address has on the tenant's other lists to a new subscriber of a list.
 func TakeTags(tx *db.Tx, listID, id, emailKey string) error {
 	var tenantID string
 	err := tx.Get(&tenantID, `SELECT l.tenant_id FROM list AS l WHERE l.id = ?

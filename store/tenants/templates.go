@@ -112,7 +112,7 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 }
 
 // templateUses holds the queries for the places that use a template ?1, with at most ?2 of each kind. The name of the
-// built-in default never lacks a template, so its uses don't count.
+// built-in default always has a template, so its uses don't count.
 var templateUses = []string{
 	`SELECT 'template' AS kind, o.id, o.name, '' AS campaign_id FROM template t JOIN template o ON o.tenant_id = t.tenant_id AND
 		o.layout = t.name WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' ORDER BY o.name LIMIT +?2`,
@@ -127,8 +127,7 @@ var templateUses = []string{
 		t.name <> '` + core.DefaultTemplate + `' LIMIT +?2`,
 }
 
-// TemplateUses returns the records that would lack a template if it were deleted, up to limit of each kind. The only
-// error is core.ErrStorage.
+// TemplateUses returns the records that use a template, up to limit of each kind. The only error is core.ErrStorage.
 func (s *Store) TemplateUses(ctx context.Context, id string, limit int) (uses []core.TemplateUse, err error) {
 	for _, query := range templateUses {
 		var found []core.TemplateUse

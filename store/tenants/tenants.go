@@ -97,8 +97,8 @@ func ReadTenant(tx *db.Tx, id string) (t core.Tenant, err error) {
 }
 
 // UpdateTenant changes a tenant with rule, which runs inside the transaction, and returns the changed tenant. If no
-// such tenant exists, it returns core.ErrNotFound. If the relays' passwords can't be opened, it returns ErrMasterKey.
-// It also returns ErrHostTaken, core.ErrDomainTaken and the errors of rule.
+// such tenant exists, it returns core.ErrNotFound. If the relays' passwords can't be decrypted, it returns
+// ErrMasterKey. It also returns ErrHostTaken, core.ErrDomainTaken and the errors of rule.
 func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*core.Tenant) error) (t core.Tenant,
 	err error,
 ) {

@@ -138,7 +138,7 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, 
 }
 
 // NoOldSecret returns core.ErrSecretStands if a record of a table still has its previous secret. Another new secret
-// would end the one in use.
+// would invalidate the one in use.
 func NoOldSecret(tx *db.Tx, table, key, id string) error {
 	var stands bool
 	err := tx.Get(&stands, "SELECT length(old_secret) > 0 FROM "+table+" WHERE "+key+" = ?", id)
@@ -148,7 +148,7 @@ func NoOldSecret(tx *db.Tx, table, key, id string) error {
 	return err
 }
 
-// EndWebhookRotation ends the older key of a client. If no such client exists, it returns core.ErrNotFound.
+// EndWebhookRotation invalidates the older key of a client. If no such client exists, it returns core.ErrNotFound.
 func (s *Store) EndWebhookRotation(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.ChangeRecord(ctx, "webhook_client", id, "webhook-client.end-rotation", actor, now, func(tx *db.Tx) error {
 		return tx.One("UPDATE webhook_client SET old_secret = x'', updated_at = ? WHERE id = ?", int64(now), id)
