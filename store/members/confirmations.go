@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// ConfirmTTL is how long a confirm token is valid.
+// ConfirmTTL is the lifetime of a confirm token.
 const ConfirmTTL = core.ConfirmTTLDays * 24 * time.Hour
 
 // confirmRow is a row of confirm_token.
@@ -67,8 +67,8 @@ func (t *confirmToken) row(from db.Querier, now core.Instant) (row confirmRow, e
 	return row, err
 }
 
-// ConfirmToken returns the token to put into an email. It redeems the confirm_token row rowID with the given proof.
-// If the key of the tokens can't be opened, it returns ErrMasterKey.
+// ConfirmToken returns the token to put into an email. It redeems the confirm_token row rowID with the given proof. If
+// the key of the tokens can't be decrypted, it returns ErrMasterKey.
 func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, error) {
 	key, err := s.PurposeKey(ctx, db.PurposeMailToken)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, 
 	return core.ConfirmToken(key, rowID, proof, nil), nil
 }
 
-// AnsweredToken is ConfirmToken for the response to a request that Subscribe accepted at an instant. If the key of
-// the tokens can't be opened, it returns ErrMasterKey.
+// AnsweredToken is ConfirmToken for the response to a request that Subscribe accepted at an instant. If the key of the
+// tokens can't be decrypted, it returns ErrMasterKey.
 func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string,
 	error,
 ) {
@@ -94,9 +94,9 @@ func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r Subscr
 	return core.ConfirmToken(key, rowID, proof, &mark), nil
 }
 
-// Confirm redeems a confirm token. It takes effect once. While the subscription is active, a repeated call returns
-// the same: the subscription as the token's own request stated it, so that the caller learns nothing else. It returns
-// core.ErrInvalidToken, core.ErrTokenExpired or core.ErrSubscriptionNotFound.
+// Confirm redeems a confirm token. It takes effect once. While the subscription is active, a repeated call returns the
+// same result: the subscription as in the token's own request. The caller therefore learns nothing else about it. It
+// returns core.ErrInvalidToken, core.ErrTokenExpired or core.ErrSubscriptionNotFound.
 func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now core.Instant) (sub core.Subscription,
 	err error,
 ) {
@@ -202,7 +202,7 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 		}
 	}
 	if c != nil {
-		// The box was ticked in the request.
+		// The checkbox was set in the request.
 		if err := NoteTracking(tx, "", sub, core.Consent{At: now, Proof: sub.Proof, Origin: row.Origin}); err != nil {
 			return err
 		}
@@ -213,8 +213,8 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 	})
 }
 
-// reachedAgain removes an imported bounce of an address whose mailbox has since responded. It reports whether there
-// was one; only imports create such entries.
+// reachedAgain removes an imported bounce of an address that has responded since. It reports whether there was one;
+// only imports create such entries.
 func reachedAgain(tx *db.Tx, sub *core.Subscription, tenantID string) (was bool, err error) {
 	n, err := tx.Exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
 		sub.Email.Key())

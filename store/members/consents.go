@@ -12,8 +12,8 @@ const consentColumns = "list_id, subscription_id, at, what, means, source, remot
 
 var insertConsent = db.InsertInto("consent", consentColumns) + " ON CONFLICT DO NOTHING"
 
-// AddConsent adds an entry to the consent ledger. Two equal kinds for a subscription in the same millisecond count as
-// one.
+// AddConsent adds an entry to the consent ledger. Two entries of the same kind for a subscription in the same
+// millisecond count as one.
 func AddConsent(tx *db.Tx, c core.Consent) error {
 	_, err := tx.Exec(insertConsent,
 		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Proof, c.Source, c.Remote, c.UserAgent, c.TextVersion,
@@ -29,7 +29,7 @@ func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]
 	return c, err
 }
 
-// DateConsents sets when people subscribed elsewhere, according to the evidence.
+// DateConsents sets the times at which people subscribed in other systems, according to the evidence.
 func DateConsents(consents []core.Consent) {
 	for i := range consents {
 		if c := &consents[i]; c.What == core.ConsentImported || c.What == core.ConsentConfirmed {
@@ -44,7 +44,7 @@ const SelectConsents = `SELECT c.list_id, c.subscription_id, c.at, c.what, c.mea
 	FROM consent AS c LEFT JOIN consent_text AS t ON t.list_id = c.list_id AND t.version = c.text_version
 	WHERE c.list_id = ? AND c.subscription_id = ? ORDER BY c.at, c.what`
 
-// LeaveReason counts how often people who unsubscribed from a list gave a reason.
+// LeaveReason is a reason for unsubscribing from a list, with the number of people who gave it.
 type LeaveReason struct {
 	Reason    string       `db:"reason"     json:"reason"` // empty if no reason was given
 	Leavers   int64        `db:"leavers"    json:"leavers"`

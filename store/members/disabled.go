@@ -97,7 +97,7 @@ func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]in
 			}
 		}
 		why := d.Reason
-		if !d.counts(rows[i].TenantID) { // reason given by another tenant
+		if !d.counts(rows[i].TenantID) { // another tenant gave the reason
 			why = core.AnotherTenant
 		}
 		err = AddConsent(tx, core.Consent{

@@ -18,15 +18,15 @@ func LeftByFile(from db.Querier, sub *core.Subscription) (yes bool, err error) {
 	return yes, err
 }
 
-// leaveAgain records an unsubscribe of a subscription that is already unsubscribed. If that was only according to a
-// file, it becomes an unsubscribe in its own right, without an event. Otherwise only a missing reason is added.
+// leaveAgain records an unsubscribe of a subscription that is already unsubscribed. If only a file lists it as
+// unsubscribed, it becomes an unsubscribe of its own, without an event. Otherwise only a missing reason is added.
 func leaveAgain(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, now core.Instant) error {
 	byFile, err := LeftByFile(tx, sub)
 	if err != nil {
 		return err
 	}
 	if !byFile {
-		if l.Proof == core.ProofMailed { // not of a token that anyone can request
+		if l.Proof == core.ProofMailed { // not for a token that anyone can request
 			if err := spoke(tx, l.ListID, l.SubscriptionID); err != nil {
 				return err
 			}
@@ -44,14 +44,14 @@ func leaveAgain(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, now cor
 	if err := AuditLeaving(tx, l, list.TenantID, sub.Email, sub.Status, sub.ChangedAt); err != nil {
 		return err
 	}
-	return AddConsent(tx, core.Consent{ // without a job, since none counts it
+	return AddConsent(tx, core.Consent{ // without a job, because no job counts it
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: sub.ChangedAt, What: core.ConsentUnsubscribed,
 		Proof: l.Proof, Origin: l.Origin, Reason: l.Reason, Generation: sub.Generation,
 	})
 }
 
-// spoke notes that a person who was unsubscribed or removed by a bulk action has unsubscribed on their own. Undoing the
-// action then doesn't bring them back.
+// spoke records that a person whom a bulk action unsubscribed or removed has also unsubscribed on their own. Undoing
+// the action then doesn't restore them.
 func spoke(tx *db.Tx, listID, id string) error {
 	_, err := tx.Exec("DELETE FROM bulk_person WHERE action_id IN (SELECT id FROM bulk_action INDEXED BY "+
 		"bulk_action_list WHERE list_id = ?) AND subscriber_id = ?", listID, id)
@@ -68,7 +68,8 @@ func spokeAll(tx *db.Tx, tenantID string, email core.Email) error {
 	return err
 }
 
-// BulkPairs selects, for db.Tx.ExecPairs, the rows that bulk actions have of a person. DeleteBulkPerson deletes one.
+// BulkPairs selects the rows that bulk actions have of a person, for db.Tx.ExecPairs. DeleteBulkPerson deletes one of
+// them.
 const (
 	BulkPairs = `SELECT b.id AS a, p.value->>1 AS b FROM json_each(?1) AS p CROSS JOIN bulk_action AS b
 		INDEXED BY bulk_action_list ON b.list_id = p.value->>0`

@@ -63,13 +63,13 @@ func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Unsubscri
 	return left, err
 }
 
-// linksPerListEmail is the most emails with a link to the preference page that an address gets through a list's page
-// per tenants.MailPeriod.
+// linksPerListEmail is the maximum number of emails with a link to the preference page that an address gets through a
+// list's page per tenants.MailPeriod.
 const linksPerListEmail = 3
 
 // RequestPreferencesLink queues an email with a link to the data that a tenant has about an address. It sends nothing
 // if there is no data or the address is blocked. The number of statements is always the same, so that response times
-// reveal nothing. If there is no such list, it returns core.ErrListNotFound.
+// don't reveal whether there is data. If there is no such list, it returns core.ErrListNotFound.
 func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email core.Email, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		list, err := tenants.ListWithTenant(tx, listID)

@@ -22,8 +22,8 @@ type SubscribeRequest struct {
 
 // Subscribe records a request and queues the email that the rules require. Its results reveal nothing about the
 // address. The subscription is always pending, created now, with the preferences of the request, which lose the fields
-// of the team unless r.Team is set. rowID is that of the confirm_token row, which requests without an email share. It
-// returns core.ErrListNotFound or core.ErrListInactive.
+// of the team unless r.Team is set. rowID is the id of the confirm_token row. Requests without an email share one row.
+// It returns core.ErrListNotFound or core.ErrListInactive.
 func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription,
 	rowID string, err error,
 ) {
@@ -53,7 +53,7 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 type subscribeState struct {
 	core.Subscription
 	disabled bool
-	bounced  bool // elsewhere, according to a file; ends when the address confirms
+	bounced  bool // in another system, according to a file; ends when the address confirms
 	mails    int  // confirmation emails to the address in the period
 	listMail int  // the same for this list
 	already  int  // "already subscribed" emails for this list
@@ -101,11 +101,11 @@ func stateOfSubscribing(tx *db.Tx, list *core.ListWithTenant, ask *core.Subscrip
 	return st, err
 }
 
-// subscribeStatements is how many statements subscribe runs, whatever the state of the address.
+// subscribeStatements is the number of statements that subscribe runs, whatever the state of the address.
 const subscribeStatements = 4
 
-// subscribe returns the row id of the request: fresh for a new row, or that of an earlier request that it replaces.
-// It runs the same number of statements in both cases.
+// subscribe returns the row id of the request. It is fresh for a new row, or the id of an earlier request that this one
+// replaces. It runs the same number of statements in both cases.
 func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest,
 	now core.Instant,
 ) (rowID string, err error) {

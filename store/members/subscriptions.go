@@ -44,7 +44,7 @@ func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.C
 	return tenants.AddEvent(tx, tenantID, s, c, now)
 }
 
-// Announce hands on the event of a change. A nil Announce adds it to the outbox.
+// Announce passes on the event of a change. A nil Announce adds the event to the outbox.
 type Announce func(tx *db.Tx, tenantID string, s *core.Subscription, c *core.Change, now core.Instant) error
 
 // SaveChange is SaveChange, but announces the change with a.
@@ -67,9 +67,9 @@ func Subscription(tx *db.Tx, listID, id string) (sub core.Subscription, err erro
 	return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 }
 
-// SetPreferences replaces the preferences of an address on a list. The tracking consent stays unless p has one. If
-// there is no subscription, it returns core.ErrSubscriptionNotFound. If the context names an actor (By), it adds an
-// audit entry.
+// SetPreferences replaces the preferences of an address on a list. The tracking consent stays unchanged unless p
+// contains one. If there is no subscription, it returns core.ErrSubscriptionNotFound. If the context names an actor
+// (By), it adds an audit entry.
 func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences,
 	now core.Instant,
 ) (core.Subscription, error) {

@@ -12,9 +12,9 @@ import (
 const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.started_at, y.finished_at, y.failed_at, y.reason,
 	(SELECT count(*) FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at > 0) AS done`
 
-// RequestSync requests a full sync of a list and returns its id. If a sync is already waiting to be planned, it
-// returns that one's id. If the context names an actor (By), it adds an audit entry. It returns core.ErrListNotFound
-// or tenants.ErrForeignFed.
+// RequestSync requests a full sync of a list and returns its id. If a sync is already waiting to be planned, it returns
+// the id of that sync. If the context names an actor (By), it adds an audit entry. It returns core.ErrListNotFound or
+// tenants.ErrForeignFed.
 func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant) (id string, err error) {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Store) Sync(ctx context.Context, id string) (y core.Sync, err error) {
 	return y, err
 }
 
-// OpenSyncs returns the syncs that are neither finished nor failed, in the order in which they continue. Its only
-// error is core.ErrStorage.
+// OpenSyncs returns the syncs that are neither finished nor failed, in the order in which they are due to continue. Its
+// only error is core.ErrStorage.
 func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 	var y []core.Sync
 	err := s.All(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_due WHERE y.finished_at = 0 AND
@@ -118,8 +118,8 @@ func (s *Store) SyncFailed(ctx context.Context, listID string) (failed bool, err
 	return failed, err
 }
 
-// PlanSync sets the start and the batches of a sync. The start is committed first: later changes get a later stamp
-// (see Stamp), and earlier changes are in the batches. It may be repeated after a crash. If the list no longer
+// PlanSync sets the start and the batches of a sync. The start is committed first: later changes get a later stamp (see
+// Stamp), and earlier changes are in the batches. PlanSync can be called again after a crash. If the list no longer
 // exists, it marks the sync as failed.
 func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) error {
 	if _, err := s.ListWithTenant(ctx, y.ListID); errors.Is(err, core.ErrNotFound) {
@@ -160,8 +160,8 @@ func Stamp(tx *db.Tx, listID string, now core.Instant) (core.Instant, error) {
 	return max(now, last+1), err
 }
 
-// batchEnds goes through the list in pages, each a separate read, and returns the last id of each batch. An empty
-// list has one empty batch, which tells the receiver that there are no subscribers.
+// batchEnds goes through the list in pages, each a separate read, and returns the last id of each batch. An empty list
+// has one empty batch, which shows the receiver that there are no subscribers.
 func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) ([]string, error) {
 	ends, after := []string{}, ""
 	for {

@@ -36,8 +36,7 @@ type TrackingRequest struct {
 }
 
 // SetTracking stores a subscriber's consent to tracking, or its withdrawal. If there is no subscription, it returns
-// core.ErrSubscriptionNotFound. If a subscription that is not active is to give consent, it returns
-// core.ErrInvalidToken.
+// core.ErrSubscriptionNotFound. If an inactive subscription is to give consent, it returns core.ErrInvalidToken.
 func (s *Store) SetTracking(ctx context.Context, r TrackingRequest, now core.Instant) (core.Subscription, error) {
 	c := core.Consent{Proof: r.Proof, Origin: r.Origin, JobNo: r.JobNo}
 	agreeing := func(_ core.Fields, p core.Preferences) (core.Preferences, error) {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// UnsubscribeRequest is the request of an unsubscribe token or an operator.
+// UnsubscribeRequest is a request to unsubscribe, by an unsubscribe token or an operator.
 type UnsubscribeRequest struct {
 	ListID         string
 	SubscriptionID string
@@ -22,15 +22,15 @@ type UnsubscribeRequest struct {
 }
 
 // NoticeUnsubscribed queues the notice of an unsubscribe. The number of statements is the same in all cases, so that
-// response times reveal nothing. The row has the instant of the unsubscribe, from which the undo token is made.
-// Statements are counted as a difference, not padded to a total, because the contents of the caches vary between
-// calls.
+// response times don't reveal the case. The row has the instant of the unsubscribe, from which the undo token is made.
+// The function adds the missing statements instead of filling up to a total, because the contents of the caches vary
+// between calls.
 func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, change *core.Change,
 	now core.Instant,
 ) error {
 	m := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email, DueAt: now.Add(tenants.MailDelay)}
 	state := tenants.MailLeftOut
-	fewer, wrote := 3, true // 3 statements fewer than an unsubscribe; LeaveUndone or leaveAgain ran one
+	fewer, wrote := 3, true // 3 statements fewer than an unsubscribe; LeaveUndone or leaveAgain ran 1
 	if sub.ID != "" && l.Reason != "" {
 		fewer-- // addReason ran one
 	}
@@ -66,9 +66,9 @@ func NoticeUnsubscribed(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription,
 	return tenants.WriteMail(tx, m, state, now)
 }
 
-// undosOver reports whether an address has reached its limit of undo links. Without a limit, a person who may confirm
-// with the response could have one sent each second. It is called even if no link is to be sent, so that response
-// times reveal nothing.
+// undosOver reports whether an address has reached its limit of undo links. Without a limit, a caller that gets tokens
+// in responses could request an undo link each second. It is called even if no link is to be sent, so that response
+// times don't reveal the case.
 func undosOver(tx *db.Tx, listID string, email core.Email, now core.Instant) (over bool, err error) {
 	err = tx.Get(&over, `SELECT count(*) >= ?4 OR count(*) FILTER (WHERE list_id = ?1) >= ?5 FROM mail
 		WHERE email_key = ?2 AND kind = 'unsubscribed' AND created_at > ?3 AND state != `+tenants.SQLMailLeftOut,
@@ -76,8 +76,8 @@ func undosOver(tx *db.Tx, listID string, email core.Email, now core.Instant) (ov
 	return over, err
 }
 
-// pretendEvent writes an event and deletes it, in 2 statements. The commit then writes as many pages as that of an
-// unsubscribe.
+// pretendEvent writes an event and deletes it, in 2 statements. The commit then writes as many pages as the commit of
+// an unsubscribe.
 func pretendEvent(tx *db.Tx, l UnsubscribeRequest, now core.Instant) error {
 	err := tenants.PutEvent(tx, &core.Event{
 		ID: core.NewID(), Type: core.EventUnsubscribed, ListID: l.ListID, OccurredAt: now,
