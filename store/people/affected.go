@@ -17,7 +17,7 @@ type Affected struct {
 	Roles       int64 `db:"roles"`
 	Devices     int64 `db:"devices"`
 	Models      int64 `db:"models"`
-	SignIns     int64 `db:"sign_ins"` // token families in force
+	SignIns     int64 `db:"sign_ins"` // live token families
 }
 
 const countedSubscribers = `coalesce((SELECT sum(c.active + c.pending + c.unsubscribed) FROM list AS l INDEXED BY list_tenant

@@ -13,9 +13,9 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// SearchReads is the most subscriptions that one page of MatchingSubscriptions reads. The limit is fieldReads if it
-// parses the preferences of each, and blockReads if it checks other tables for blocks. searchLists is the most lists
-// that one page searches.
+// SearchReads is the maximum number of subscriptions that one page of MatchingSubscriptions reads. The limit is
+// fieldReads if the search parses the preferences of each, and blockReads if it checks other tables for blocks.
+// searchLists is the maximum number of lists that one page searches.
 const (
 	SearchReads = 5000
 	fieldReads  = 2000
@@ -39,8 +39,8 @@ type SubscriptionFilter struct {
 	// Sort is one of SubscriptionSorts; empty means by list and id. The searched lists may have at most
 	// core.MaxSorted subscriptions in total.
 	Sort string
-	// Rule selects active subscriptions that a campaign to a segment with this rule would reach, each judged on its
-	// list at the moment Now. It needs exactly one tenant, and allows no Sort.
+	// Rule selects active subscriptions that a campaign to a segment with this rule would reach; each is judged on its
+	// list as of Now. It needs exactly one tenant, and allows no Sort.
 	Rule *core.Rule
 	Now  core.Instant
 }
@@ -53,7 +53,7 @@ type ListedSubscription struct {
 	core.Subscription
 	TenantID string `db:"tenant_id"`
 	Block    string `db:"block"` // why an active subscription gets no email; empty if it is not blocked
-	// Mirrored reports that another member service has the subscription and only the send side's record is known.
+	// Mirrored reports that another member service manages the subscription, and only the send side's record is known.
 	Mirrored bool `db:"mirrored"`
 }
 
@@ -100,7 +100,7 @@ var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscri
 		ORDER BY s.id LIMIT +?8`
 
 // ListedSubscription returns a subscription by its id, on the lists of the given tenants or, if all is true, of any
-// tenant. If another member service has the subscription, it returns the send side's record. If there is none, it
+// tenant. If another member service manages the subscription, it returns the send side's record. If there is none, it
 // returns core.ErrSubscriptionNotFound.
 func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []string, all bool) (l ListedSubscription,
 	err error,
@@ -112,11 +112,11 @@ func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []str
 	return l, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 }
 
-// MatchingSubscriptions returns a page of the subscriptions that match a filter, ordered by list and id. page.After
-// is the next of the previous page. It reads a limited number of records, so a page may be short or empty even if
-// more follow. next is the position to continue from; it is empty after the last page. For another order it returns
-// core.ErrTooManyToSort if there are too many subscriptions. With a rule, it also returns the errors of
-// audience.CountSegment. Its only other error is core.ErrStorage.
+// MatchingSubscriptions returns a page of the subscriptions that match a filter, ordered by list and id. page.After is
+// the next of the previous page. It reads a limited number of records, so a page can contain fewer subscriptions than
+// its limit, or none, even if more follow. next is the position to continue from; it is empty after the last page. With
+// f.Sort, it returns core.ErrTooManyToSort if there are too many subscriptions. With a rule, it also returns the errors
+// of audience.CountSegment. Its only other error is core.ErrStorage.
 func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
@@ -175,7 +175,7 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 }
 
 // searchIn reads at most span subscriptions of a list after an id and returns up to limit matches. If it stops before
-// the end of the list, last is where.
+// the end of the list, last is the id at which it stopped.
 func (s *Store) searchIn(ctx context.Context, f *SubscriptionFilter, list, after string, span, limit int) (
 	rows []ListedSubscription, last string, reads int, err error,
 ) {
@@ -199,7 +199,7 @@ func (s *Store) searchIn(ctx context.Context, f *SubscriptionFilter, list, after
 	return rows, last, read.Reads, err
 }
 
-// listedAt returns the subscriptions of one address. It needs no search, because their ids derive from the address.
+// listedAt returns the subscriptions of one address. It needs no search, because the ids derive from the address.
 func (s *Store) listedAt(ctx context.Context, f *SubscriptionFilter, lists []string) (
 	found []ListedSubscription, err error,
 ) {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// driftStep is how many rows of one side a read compares.
+// driftStep is the number of rows of one side that a read compares.
 const driftStep = 2000
 
 // driftPause is the pause between two reads. The comparison is not urgent.
@@ -21,8 +21,8 @@ const inFlight = "EXISTS (SELECT 1 FROM outbox AS o INDEXED BY outbox_subscripti
 	"o.subscription_id = m.id AND " +
 	"o.endpoint_id = '' AND o.dead_at = 0)"
 
-// Drift compares both sides of a list, page by page, and returns at most sample subscriptions that differ. If there
-// is no such list, it returns core.ErrListNotFound.
+// Drift compares both sides of a list, page by page, and returns at most sample differing subscriptions. If there is no
+// such list, it returns core.ErrListNotFound.
 func (s *Store) Drift(ctx context.Context, listID string, sample int) (d core.Drift, err error) {
 	if _, err = s.ListWithTenant(ctx, listID); err != nil {
 		return d, err
@@ -73,7 +73,7 @@ func (s *Store) ranges(ctx context.Context, table, listID string, visit func(aft
 	return nil
 }
 
-// driftRow is a subscription that differs. Waits is true if a pending event will fix it.
+// driftRow is a subscription that differs. Waits is true if a pending event will fix the difference.
 type driftRow struct {
 	core.DriftSample
 	Waits bool `db:"waits"`
@@ -133,8 +133,8 @@ func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string
 	return err
 }
 
-// TakeOver makes a list the daemon's own again after another webhook client has fed it. If no client has, it returns
-// core.ErrNotFound.
+// TakeOver makes the daemon's own member service manage a list again that another webhook client has fed. If no client
+// has fed it, it returns core.ErrNotFound.
 func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Instant) error {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {

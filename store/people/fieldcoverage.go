@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// coverageRows is how many subscribers of a campaign are checked for fields. The editor requests a check with every
-// save, and reading this many takes a few milliseconds.
+// coverageRows is the number of subscribers of a campaign that are checked for fields. The editor requests a check with
+// every save, and reading this many rows takes a few milliseconds.
 const coverageRows = 1000
 
 // newestOfList selects the preferences of a list's newest subscribers, without those who may not be emailed.

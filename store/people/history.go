@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// historyStep is how many jobs one read checks.
+// historyStep is the number of jobs that one read checks.
 const historyStep = 50
 
 // selectListsOf selects the tenants' lists that a subscriber is on, as pairs of list and subscriber id.

@@ -12,11 +12,11 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Retention sets how long rows are kept that are no longer needed.
+// Retention sets the time for which rows are stored that are no longer needed.
 type Retention struct {
 	Pending    time.Duration // subscriptions that were never confirmed
 	Recipients time.Duration // recipient rows of ended jobs
-	Tracking   time.Duration // opens and clicks of ended jobs; 0 means as long as Recipients
+	Tracking   time.Duration // opens and clicks of ended jobs; 0 means the same as Recipients
 	Deleted    time.Duration // tenants, lists, clients and devices after their deletion
 	Mail       time.Duration // transactional emails that were sent
 	Events     time.Duration // dead letters and finished syncs

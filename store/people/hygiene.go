@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// hygieneRows is about how many recipients a search for inactive subscribers reads, in some 50 ms.
+	// hygieneRows is the approximate number of recipients that a search for inactive subscribers reads, in about 50 ms.
 	hygieneRows = 50_000
 	// fewestLooks and hygieneLooks are the least and the most subscribers that a search checks.
 	fewestLooks, hygieneLooks = 100, 5000
-	// asksAtOnce is the most subscribers that one call asks or unsubscribes, and askStep the most in one operation.
+	// asksAtOnce is the maximum number of subscribers that one call asks or unsubscribes, and askStep the most in one
+	// operation.
 	asksAtOnce, askStep = 5000, 100
 	// askApart is the interval between these emails, so that more urgent emails are sent in between.
 	askApart = 100 * time.Millisecond
-	// pendingLooks is the most unconfirmed subscriptions that are counted.
+	// pendingLooks is the maximum number of unconfirmed subscriptions that are counted.
 	pendingLooks = 20_000
 )
 
@@ -47,7 +48,8 @@ func (r *silentReader) may(since core.Instant) bool {
 	return r.AskedAt < max(r.ChangedAt, 1) || r.HeardAt > 0 && r.HeardAt < since
 }
 
-// silenceOf prepares a search. If the campaigns don't show who was inactive, known is false.
+// silenceOf prepares a search. If the stored campaigns don't suffice to find inactive subscribers, known is
+// false.
 func (s *Store) silenceOf(ctx context.Context, listID string, months int, now core.Instant) (q silence, known bool,
 	err error,
 ) {
@@ -118,9 +120,9 @@ func (q *silence) step(r db.Querier, after string) (silent []silentReader, looke
 const mayAskPending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
 	s.status = 'pending' AND s.generation = 1 AND s.means <> 'left' AND s.changed_at <= ?2 AND s.asked_at = 0`
 
-// ListHygiene counts the subscribers of a list who are not reached, or who were inactive for a number of months. In a
-// long list it checks only a part and returns how many. Ids are practically random, so the part is a fair sample. If
-// there is no such list, it returns core.ErrListNotFound.
+// ListHygiene counts the subscribers of a list who can't be reached, or who have been inactive for a number of months.
+// In a long list it checks only a part and returns the number checked. Ids are practically random, so the part is a
+// fair sample. If there is no such list, it returns core.ErrListNotFound.
 func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now core.Instant) (h core.Hygiene,
 	err error,
 ) {
@@ -178,9 +180,9 @@ type AskAgain struct {
 }
 
 // AskAgain queues an email with a confirmation link for each of these subscribers, at most 5,000. It returns their
-// number and where to continue; next is empty after the last one. No one is asked twice within a subscription, unless
-// they answered and became inactive again. Unsubscribed and blocked addresses are not asked, nor those that already
-// got the daily maximum of such emails. It returns core.ErrListNotFound, core.ErrListInactive, or a Conflict if
+// number and where to continue; next is empty after the last one. A person is asked once per subscription, and again
+// only if they answered and became inactive again. Unsubscribed and blocked addresses are not asked, nor are those that
+// already got the daily maximum of such emails. It returns core.ErrListNotFound, core.ErrListInactive, or a Conflict if
 // inactivity is unknown.
 func (s *Store) AskAgain(ctx context.Context, a AskAgain, now core.Instant) (asked int64, next string, err error) {
 	list, err := s.ListWithTenant(ctx, a.ListID)
@@ -284,14 +286,15 @@ func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, n
 	}
 }
 
-// askable selects those of the given subscriptions that may get such an email. They must have the status searched
-// for, must not be blocked, and must not have reached the limit per address.
+// askable selects those of the given subscriptions that may get such an email. They must have the requested status,
+// must not be blocked, and must not have reached the limit per address.
 const askable = `SELECT ` + members.SubscriptionColumns + ` FROM json_each(?2) AS j CROSS JOIN subscription AS s ON s.list_id = ?1 AND
 	s.id = j.value ` + campaigns.Barred + ` WHERE s.status = ?3 AND p.kind IS NULL AND d.reason IS NULL AND ?5 > (
 	SELECT count(*) FROM mail AS m WHERE m.email_key = s.email_key AND m.kind IN ('` + core.MailConfirm + `', '` +
 	core.MailAskAgain + `') AND m.created_at > ?4 AND m.state != ` + tenants.SQLMailLeftOut + `)`
 
-// askOnce asks some subscribers to confirm, or whether they want to stay. n is how many the same call has asked before.
+// askOnce asks some subscribers to confirm, or whether they want to stay. n is the number of people whom the same call
+// has already asked.
 func askOnce(
 	tx *db.Tx,
 	list *core.ListWithTenant,
@@ -399,8 +402,8 @@ func unsubscribeSilent(tx *db.Tx, list *core.List, actor string, now core.Instan
 	return left, len(ids), tx.Audit(now, actor, "list.unsubscribe_silent", list.TenantID, list.ID)
 }
 
-// LeftSinceAsked reports whether the recipient of such an email has unsubscribed since it was queued. Its only error
-// is core.ErrStorage.
+// LeftSinceAsked reports whether the recipient of an email that asks again has unsubscribed since it was queued. Its
+// only error is core.ErrStorage.
 func (s *Store) LeftSinceAsked(ctx context.Context, m *core.Mail) (left bool, err error) {
 	err = s.Get(ctx, &left, "SELECT EXISTS (SELECT 1 FROM subscription "+
 		"WHERE list_id = ? AND id = ? AND asked_at = ? AND status = 'unsubscribed')", m.ListID,

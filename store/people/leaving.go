@@ -13,8 +13,7 @@ import (
 
 // Unsubscribe ends a subscription and returns it. A repeated call can only add a reason. If the subscription does not
 // exist, it returns core.ErrSubscriptionNotFound; callers should answer as if it existed. If the token was one that
-// anyone could request, an active subscriber gets an email with an undo link. No such email is sent if the address
-// has had too many.
+// anyone could request, an active subscriber gets an email with an undo link, within a limit per address.
 func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, now core.Instant) (sub core.Subscription,
 	err error,
 ) {
@@ -37,8 +36,8 @@ func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, n
 	return sub, err
 }
 
-// EndMirrored unsubscribes a subscriber known only to the send side, because another member service has the
-// subscription. The tenant's endpoints are notified, and so is the member service if this daemon knows its address.
+// EndMirrored unsubscribes a subscriber known only to the send side, because another member service manages the
+// subscription. The tenant's endpoints are notified, and so is the member service if this server knows its address.
 // Later events from the member service apply again.
 func EndMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) error {
 	var sub core.Subscriber

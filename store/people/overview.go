@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Overview shows an operator the state of the server.
+// Overview is the state of the server as shown to an operator.
 type Overview struct {
 	DaemonRuns bool                `json:"daemon_runs"`
 	Schema     int                 `json:"schema"` // number of the newest migration
@@ -71,10 +71,10 @@ type RecordCounts struct {
 	Users   int64 `db:"users"   json:"users"`
 }
 
-// overviewLists is the most lists in an overview. Those with the most mailable subscribers come first.
+// overviewLists is the maximum number of lists in an overview. Those with the most mailable subscribers come first.
 const overviewLists = 20
 
-// overviewJobs is the most jobs in an overview.
+// overviewJobs is the maximum number of jobs in an overview.
 const overviewJobs = 50
 
 // Overview reads all figures, each in a separate transaction. It returns core.ErrStorage or an error of the file
@@ -167,8 +167,8 @@ func (s *Store) DiskState() (d DiskState, err error) {
 	return d, err
 }
 
-// NewestChange returns the time of the newest audit entry, or 0 if there is none. A clock that shows an earlier time
-// is wrong now, or was wrong before. Its only error is core.ErrStorage.
+// NewestChange returns the time of the newest audit entry, or 0 if there is none. If the clock shows an earlier time,
+// it is wrong now or was wrong then. Its only error is core.ErrStorage.
 func (s *Store) NewestChange(ctx context.Context) (at core.Instant, err error) {
 	err = s.Get(ctx, &at,
 		"SELECT coalesce(max(at), 0) FROM audit WHERE id > (SELECT coalesce(max(id), 0) - 100 FROM audit)")

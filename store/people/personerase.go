@@ -12,14 +12,14 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// ErasePerson deletes what ExportPerson returns, in one transaction. It returns the number of affected rows, or 0 if
-// nothing was known. Rows of finished jobs stay, without personal data, so that totals remain correct.
+// ErasePerson deletes all data that ExportPerson returns, in one transaction. It returns the number of affected rows,
+// or 0 if there was no data. Rows of finished jobs stay, without personal data, so that totals remain correct.
 //
-// Blocks of the address stay as a keyed hash. An address that was on a list can't be imported again, but the person
-// may subscribe again. Undelivered events about the person are deleted too. The tenant's endpoints, and a remote send
-// service, are notified that the address was unsubscribed. Only that event keeps the address until it is delivered.
-// If this daemon sends the emails, the send side's row is deleted without an event. The bytes of models are deleted
-// in steps soon after. Its only error is core.ErrStorage.
+// Blocks of the address stay as a keyed hash. An address that was on a list can't be imported again, but the person may
+// subscribe again. Undelivered events about the person are deleted too. The tenant's endpoints, and a remote send
+// service, are notified that the address was unsubscribed. Only that event keeps the address until it is delivered. If
+// this daemon sends the emails, the send side's row is deleted without an event. The bytes of models are deleted in
+// steps soon after. Its only error is core.ErrStorage.
 func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, now core.Instant) (rows int64,
 	err error,
 ) {
@@ -96,7 +96,7 @@ func (e *erasing) keepBlocks() error {
 	if err != nil {
 		return err
 	}
-	also := "" // tenant id of the rows for all tenants
+	also := "" // tenant id of the rows that apply to all tenants
 	if elsewhere {
 		also = e.TenantID
 	}
@@ -171,8 +171,8 @@ func (e *erasing) sendSide() error {
 	return e.doPairs(db.PairsOf("subscriber", "id", ""), "DELETE FROM subscriber WHERE list_id = ? AND id = ?")
 }
 
-// recipient anonymizes a row of a job's recipients, which stays in the counts. It keeps as much of the subscriber id
-// as the order of the rows needs, because searches depend on that order.
+// recipient anonymizes a row of a job's recipients, which stays in the counts. It keeps the part of the subscriber id
+// that determines the order of the rows, because searches depend on that order.
 func (e *erasing) recipient(place personPlace) error {
 	var id, before string
 	err := e.Get(&id, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", place.jobNo, place.seq)
@@ -237,7 +237,7 @@ func (e *erasing) memberSide() error {
 	for i := range left {
 		told[i] = left[i].ID
 	}
-	if err == nil { // except what an earlier erasure still has to tell others
+	if err == nil { // except events of an earlier erasure that others still have to get
 		err = e.removeEvents(told)
 	}
 	for i := range left {

@@ -41,8 +41,8 @@ const (
 		p.value->>1 AS subscriber_id, `
 )
 
-// reach finds a person's rows, scanning tables that have no index for them. It takes over the rows that seen already
-// has.
+// reach finds a person's rows, scanning tables that have no index for them. It copies the rows that seen already
+// contains.
 func (s *Store) reach(r db.Querier, p core.Person, seen *personReach) (at personReach, err error) {
 	at = personReach{Person: p, key: p.Email.Key(), settled: map[int64]bool{}, tokens: seen.tokens, events: seen.events}
 	if at.pairs, err = tenants.IDsAmong(s.DB, r, at.key, p.TenantID); err != nil {

@@ -10,12 +10,12 @@ import (
 	"newsletterd/store/members"
 )
 
-// reportStep is how many reports one operation applies.
+// reportStep is the number of reports that one operation applies.
 const reportStep = 200
 
-// ApplyReports applies reports in order. A repeated report changes nothing. A report about an address that is on none
-// of the tenant's lists is stored without effect, as is a report about an unknown email. After an error, the same
-// reports may be passed again. Its only error is core.ErrStorage.
+// ApplyReports applies reports in order. A repeated report changes nothing. A report has no effect, but is stored, if
+// its address is on none of the tenant's lists or its email is unknown. After an error, the caller can pass the same
+// reports again. Its only error is core.ErrStorage.
 func (s *Store) ApplyReports(ctx context.Context, reports []core.ProviderReport, now core.Instant) error {
 	for len(reports) > 0 {
 		n := min(len(reports), reportStep)
@@ -112,7 +112,7 @@ func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to campai
 		return campaigns.SentTo{}, nil
 	}
 	r.Event.TenantID = to.TenantID
-	if to.EmailKey == "" { // erased: counts for the job, but is about no one
+	if to.EmailKey == "" { // erased; the report counts for the job, but belongs to no address
 		r.Event.Email, to.ListID = "", ""
 		return to, nil
 	}
@@ -169,7 +169,7 @@ func applyEffect(tx *db.Tx, r *core.ProviderReport, now core.Instant) error {
 	return nil
 }
 
-// providerWord is the reason of a suppression that a provider reported.
+// providerWord is the reason stored with a suppression that a provider reported.
 const providerWord = "provider event"
 
 // suppress blocks an address for all lists of a tenant, including those that it joins later.
@@ -183,7 +183,7 @@ func suppress(tx *db.Tx, tenantID, emailKey string, kind core.Status, reason str
 	return err
 }
 
-// mark sets a mark of a recipient. The first time, it counts in the job's statistics.
+// mark sets a mark of a recipient. When the mark is first set, it counts in the job's statistics.
 func mark(tx *db.Tx, jobNo, seq int64, m core.Marks) (first bool, err error) {
 	count, ok := countMark[m]
 	if !ok {
@@ -205,7 +205,7 @@ var countMark = map[core.Marks]string{
 }
 
 // leaveByProvider ends the subscription of an email's recipient who used the provider's own unsubscribe link. If
-// another member service has the subscription, only the send side is updated.
+// another member service manages the subscription, only the send side is updated.
 func leaveByProvider(tx *db.Tx, r *core.ProviderReport, to campaigns.SentTo, now core.Instant) error {
 	if to.ListID == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// Whatever ids neighbours have, the rows of a job keep their order when some of them are emptied.
+// The rows of a job keep their order when some of them are anonymized, for all ids of their neighbors.
 func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	n.SQL("INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES ('camp', 't', 'News', 1)")
@@ -50,7 +50,7 @@ func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// While housekeeping removes the rows of an old job from the front, those after are found.
+// While housekeeping removes the first rows of an old job, the later rows are still found.
 func TestRecipientsAreFoundBehindAGap(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for seq := 31; seq <= 40; seq++ {

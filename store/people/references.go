@@ -46,7 +46,7 @@ type Reference struct {
 	TenantID string `db:"tenant_id"` // empty means no tenant
 }
 
-// MinReference is the least number of an id's characters that can name a record.
+// MinReference is the minimum number of an id's characters that can name a record.
 const MinReference = 4
 
 // ReferenceQueries holds, for each noun, a query over all its records with the columns of Reference.
@@ -80,10 +80,10 @@ var ReferenceQueries = map[Noun]string{
 	NounEvent: "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
 }
 
-// References returns at most limit records that word names. These are records with this id, with this name, or, if
-// word has at least MinReference characters, with an id that starts with word. Names are compared without regard to
-// ASCII case, unless a record has exactly this name. A tenantID leaves out the records of other tenants; an empty one
-// leaves out none. An empty word matches every record. Its only error is core.ErrStorage.
+// References returns at most limit records that word names. These are records with this id, with this name, or, if word
+// has at least MinReference characters, with an id that starts with word. Names are compared without regard to ASCII
+// case, unless a record has exactly this name. If tenantID is not empty, records of other tenants are left out. An
+// empty word matches every record. Its only error is core.ErrStorage.
 func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string, limit int) (refs []Reference,
 	err error,
 ) {

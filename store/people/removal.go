@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// DeleteList hides a list and cancels its jobs. RestoreList brings it back; housekeeping removes its rows after
-// core.RestorableFor. It returns core.ErrListNotFound if there is no such list.
+// DeleteList hides a list and cancels its jobs. RestoreList restores it; housekeeping removes its rows after
+// core.RestorableFor. If there is no such list, it returns core.ErrListNotFound.
 func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("list", id); err != nil {
@@ -33,7 +33,7 @@ func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Insta
 	})
 }
 
-// DeleteTenant hides a tenant with its lists and clients and cancels its jobs. RestoreTenant brings them back;
+// DeleteTenant hides a tenant with its lists and clients and cancels its jobs. RestoreTenant restores them;
 // housekeeping deletes the rows later. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

@@ -115,8 +115,8 @@ func restoreList(tx *db.Tx, id, tenantID string, now core.Instant) (left []core.
 }
 
 // RestoreTenant restores a deleted tenant with the lists and clients that were deleted with it. Canceled jobs stay
-// canceled; clients and webhook endpoints come back disabled. Domains, DKIM keys, slugs and a public_url that another
-// tenant now uses are not restored. If there is no such tenant, it returns core.ErrNotFound.
+// canceled; clients and webhook endpoints are disabled. Domains, DKIM keys, slugs and a public_url that another tenant
+// now uses are not restored. If there is no such tenant, it returns core.ErrNotFound.
 func (s *Store) RestoreTenant(ctx context.Context, id, actor string, now core.Instant) (r core.Restored, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("tenant", id); err != nil {

@@ -22,7 +22,7 @@ const (
 	ruledMost = 8   // most such reads for one page
 )
 
-// ruledSubscriptions is MatchingSubscriptions for a rule. The rows are those of audience.PeopleOf, in its order.
+// ruledSubscriptions is MatchingSubscriptions for a rule. Its rows are those of audience.PeopleOf, in the same order.
 func (s *Store) ruledSubscriptions(ctx context.Context, f *SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {
@@ -67,20 +67,20 @@ func (s *Store) ruledSubscriptions(ctx context.Context, f *SubscriptionFilter, p
 				return found, next, nil
 			}
 		}
-		if after == "" || len(matching) < limit { // the end, or as many as one page may check
+		if after == "" || len(matching) < limit { // the end, or one page may not check more
 			break
 		}
 	}
 	return found, next, nil
 }
 
-// narrows reports whether the filter leaves out some who match its rule.
+// narrows reports whether the filter has a condition in addition to its rule.
 func (f *SubscriptionFilter) narrows() bool {
 	return f.Status != "" || f.Prefix != "" || f.Field != "" || f.Search != "" || f.Email != ""
 }
 
-// listedOf returns the subscriptions of subscribers, in the same order. Of lists that another member service serves, it
-// returns the send side's records. It leaves out people who were erased in the meantime.
+// listedOf returns the subscriptions of subscribers, in the same order. For lists that another member service manages,
+// it returns the send side's records. It leaves out people who were erased in the meantime.
 func (s *Store) listedOf(ctx context.Context, subs []core.Subscriber) (rows []ListedSubscription, err error) {
 	for from := 0; from < len(subs); {
 		list, to := subs[from].ListID, from

@@ -27,7 +27,7 @@ func TestMatchesAreFoundByID(t *testing.T) {
 	}
 }
 
-// A search for subscribers reads an index, whatever the statistics say.
+// A search for subscribers reads an index, with any SQLite statistics.
 func TestSearchesAreReadByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {

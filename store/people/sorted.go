@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Sorting reads all subscriptions, because no index has the order. Another index would add a tenth to the size of
-// each subscription. Sorting is therefore limited to lists that take some milliseconds.
+// Sorting reads all subscriptions, because no index has the order. Another index would make each subscription 10%
+// larger. Sorting is therefore limited to lists that take a few milliseconds.
 const (
 	// sortable counts the subscriptions of lists, up to one more than can be sorted.
 	sortable = `SELECT count(*) FROM (SELECT 1 FROM json_each(?1) AS j CROSS JOIN subscription AS s
@@ -54,7 +54,7 @@ var sortedStatements = func() map[string]string {
 	return all
 }()
 
-// sortedSubscriptions is MatchingSubscriptions for another order.
+// sortedSubscriptions is MatchingSubscriptions with f.Sort.
 func (s *Store) sortedSubscriptions(ctx context.Context, f *SubscriptionFilter, page core.Page) (
 	found []ListedSubscription, next string, err error,
 ) {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// To sort reads the subscriptions of the lists that are looked into, and no others, whatever the statistics say.
+// Sorting reads only the subscriptions of the searched lists, with any SQLite statistics.
 func TestSortingReadsTheListsAlone(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for range 2 {

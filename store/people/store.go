@@ -23,7 +23,7 @@ type (
 	importStore   = imports.Store
 )
 
-// Rooms are the stores that a Store spans.
+// Rooms lists the stores that a Store spans.
 type Rooms struct {
 	Tenants   *tenants.Store
 	Files     *files.Store
@@ -49,7 +49,7 @@ type Store struct {
 	audience *audience.Store
 }
 
-// New returns the store that spans the others, in a file that is not open yet.
+// New returns the store that spans the stores of r, in a file that is not open yet.
 func New(d *db.DB, r Rooms) *Store {
 	return &Store{d, r.Tenants, r.Files, r.Identity, r.Devices, r.Members, r.Campaigns, r.Imports, r.Audience}
 }

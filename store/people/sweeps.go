@@ -14,19 +14,19 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// attemptsKept is how long the log of deliveries to endpoints is kept.
+// attemptsKept is the time for which the log of deliveries to endpoints is stored.
 const attemptsKept = 14 * 24 * time.Hour
 
-// queueIDKept is how long a provider may refer to an email by queue ID.
+// queueIDKept is the time for which a provider can refer to an email by queue ID.
 const queueIDKept = 60 * 24 * time.Hour
 
-// knownDeviceKept is how long a known device or address keeps its own counter of failed logins.
+// knownDeviceKept is the time for which a known device or address keeps its own counter of failed logins.
 const knownDeviceKept = 90 * 24 * time.Hour
 
-// oldServerKept is how long the settings of a replaced mail server are kept.
+// oldServerKept is the time for which the settings of a replaced mail server are stored.
 const oldServerKept = 12 * time.Hour
 
-// OriginKept is how long the audit log keeps the origin of a request.
+// OriginKept is the time for which the audit log keeps the origin of a request.
 const OriginKept = 90 * 24 * time.Hour
 
 // sweep deletes expired rows from one table, at most one batch at a time. It selects the keys of the rows and then
@@ -40,11 +40,11 @@ type sweep struct {
 	// counted is set if the rows are pending subscriptions, with the list first in the key. They then count as to.
 	counted bool
 	to      core.CountedState
-	// queued is set if the rows are queued events, with the endpoint first in the key. They are counted in the
-	// endpoint's row.
+	// queued is set if the rows are queued events, with the endpoint first in the key. Their number and size in the
+	// endpoint's row are then reduced.
 	queued bool
-	// engaged is set if the rows are opens and clicks, with the job first in the key. The job then says that some are
-	// missing.
+	// engaged is set if the rows are opens and clicks, with the job first in the key. The job then records that some
+	// are missing.
 	engaged bool
 }
 
@@ -81,7 +81,7 @@ var expired = []sweep{
 	expiredBy("refresh", "hash", "refresh_expires", "expires_at < ?"),
 	expiredBy("family", "id", "family_expires", "expires_at < ?"),
 	expiredBy("browser", "id", "browser_expires", "expires_at < ?"),
-	// A code that is used again must be recognized, so that the tokens it issued are revoked.
+	// A code that is used again must be recognized, so that the tokens issued for it can be revoked.
 	expiredBy("code", "hash", "code_expires", "expires_at < ?").after(keptFor(identity.CodeKept)),
 	expiredBy("user_token", "id", "user_token_expires", "expires_at < ?"),
 	expiredBy("email_change", "user_id", "email_change_expires", "expires_at < ?"),
@@ -167,7 +167,8 @@ var expired = []sweep{
 	},
 	oldest("provider_event", "received_at").after(keptRecipients),
 	{
-		// Of deleted tags. The query first finds the numbers of all tags that people have or had.
+		// Tags of people that belong to deleted tags. The query first finds the numbers of all tags that people have or
+		// had.
 		table: "tagged", key: "list_id, id, tag_no", find: `WITH RECURSIVE g (no) AS (SELECT min(tag_no) FROM tagged
 			INDEXED BY tagged_tag UNION ALL
 			SELECT (SELECT min(tag_no) FROM tagged INDEXED BY tagged_tag WHERE tag_no > g.no)
@@ -187,8 +188,8 @@ var remainsOfJobs = []sweep{
 	ofEndedJobs("attempt", "job_no, seq, at", keptRecipients),
 }
 
-// remainsOfDeleted holds the sweeps of the data of deleted lists and tenants, also in batches. The record goes once
-// nothing refers to it.
+// remainsOfDeleted holds the sweeps of the data of deleted lists and tenants, also in batches. The record itself is
+// deleted once nothing refers to it.
 var remainsOfDeleted = []sweep{
 	ofDeleted("list", "subscription", "list_id, id", ""),
 	ofDeleted("list", "subscriber", "list_id, id", ""),
@@ -339,7 +340,7 @@ func ofRecipients(table string) string {
 }
 
 // ofFirstList returns a sweep of rows about recipients reached through a deleted list, in jobs that have it as their
-// first. The jobs stay, because they name no one.
+// first. The jobs stay, because they contain no personal data.
 func ofFirstList(table, key string) sweep {
 	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +
 		"list_deleted CROSS JOIN send_job j INDEXED BY send_job_list ON j.list_id = p.id CROSS JOIN " +

@@ -20,8 +20,8 @@ type UndoRequest struct {
 	Announce       members.Announce // of a bulk action
 }
 
-// Undo undoes an unsubscribe. The subscription is active again with its earlier proof of consent, and gets a new row
-// in the consent ledger. The job whose email caused the unsubscribe no longer counts it. It works once; while the
+// Undo undoes an unsubscribe. The subscription is active again with its earlier proof of consent, and gets a new row in
+// the consent ledger. The job whose email caused the unsubscribe no longer counts it. An undo works once; while the
 // subscription is active, a repeated call changes nothing. Addresses that are disabled, suppressed or have marked an
 // email as spam stay unsubscribed. It returns core.ErrInvalidToken, core.ErrListInactive or
 // core.ErrSubscriptionNotFound.
@@ -94,7 +94,7 @@ func uncountLeaving(tx *db.Tx, u UndoRequest) error {
 	return err
 }
 
-// leavingToUndo returns what an undo applies to, unless the address is blocked.
+// leavingToUndo returns the subscription that an undo applies to, unless the address is blocked.
 func leavingToUndo(
 	s *db.DB,
 	from db.Querier,
