@@ -23,8 +23,8 @@ type SubscriptionInput struct {
 
 // AddSubscription adds one address to a list, like an import of one row, except that the ledger has the proof
 // core.ProofAdmin. It returns the subscription and whether it changed. If there is no such list, it returns
-// core.ErrListNotFound. It returns a Conflict if another member service manages the list, or if the address is
-// blocked or has unsubscribed. Only the subscriber can undo the latter.
+// core.ErrListNotFound. It returns a Conflict if another member service manages the list, or if the address is blocked
+// or has unsubscribed. Only the subscriber can undo an unsubscribe.
 func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor string,
 	now core.Instant,
 ) (sub core.Subscription, changed bool, err error) {
@@ -41,7 +41,7 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 			return err
 		}
 		if was != "" {
-			rows[0].Preferences = "" // existing ones may be the person's own choice
+			rows[0].Preferences = "" // the existing preferences may be the person's own choice
 		}
 		add := importing{Import: im, now: now}
 		if _, err := add.run(tx, []importStep{{rows: rows}}, nil); err != nil {

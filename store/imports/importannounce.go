@@ -36,7 +36,7 @@ func importTypes(c *core.ImportCounts) []string {
 	return types
 }
 
-// AnnounceImport reports the outcome of an uploaded import, unless each change was reported on its own.
+// AnnounceImport reports the outcome of an uploaded import, unless each change was reported as a separate event.
 func AnnounceImport(tx *db.Tx, j *core.ImportJob, status string, now core.Instant) error {
 	if j.DryRun || j.Announced <= tx.DB().Options().ImportEvents {
 		return nil
@@ -45,8 +45,8 @@ func AnnounceImport(tx *db.Tx, j *core.ImportJob, status string, now core.Instan
 		importTypes(&j.ImportCounts)...)
 }
 
-// announceLater queues the event of an import without a job, to be sent when the import ends. If the process is
-// killed, the event is no longer postponed and is sent. summaries is 0 for an event that was dropped.
+// announceLater queues the event of an import without a job, to be sent when the import ends. If the process is killed,
+// the event is no longer postponed and is sent. A dropped event has the value 0 in summaries.
 func (im *importing) announceLater(tx *db.Tx) error {
 	if im.job != "" || !im.endpoints || int64(im.single) <= im.store.Options().ImportEvents {
 		return nil

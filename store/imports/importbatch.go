@@ -21,19 +21,19 @@ type importing struct {
 	summaries map[string]int64
 	sync      bool
 	latest    core.Instant // time of the latest change that a sync has to announce
-	endpoints bool         // whether the tenant has endpoints, which get the first changes as single events
+	endpoints bool         // whether the tenant has endpoints; they get the first changes as single events
 	noted     []byte       // see keepNoted
 	brought   int64
 
 	replaced, unkept, replacedBytes int64 // see keepReplaced
 
 	barred int64 // addresses added to the suppression list
-	said   int64 // statements in the file that wait because another file's apply
+	said   int64 // statements in the file that take effect only when another import is undone
 
 	consents [][2]string // ids and evidence of subscriptions activated in their first generation
 }
 
-// addSubscriptions and addConsents write many rows per statement. Single rows cost twice as much.
+// addSubscriptions and addConsents write many rows per statement. Writing single rows takes twice as long.
 var (
 	addSubscriptions = db.InsertMany(`INSERT INTO subscription (list_id, id, email, email_key, preferences, status,
 		generation, means, created_at, changed_at, event_at)
@@ -46,8 +46,8 @@ var (
 	)
 )
 
-// run imports steps. While no other operation waits, it takes further ones from more if they are ready. It returns
-// all steps taken, and must be called with them if it is repeated.
+// run imports steps. While no other operation waits, it takes more steps from more if they are ready. It returns all
+// steps taken. If the operation is repeated, run must be called with these steps.
 func (im *importing) run(tx *db.Tx, steps []importStep, more <-chan importStep) ([]importStep, error) {
 	if err := im.there(tx); err != nil { // the list may have been deleted since the import started
 		return steps, err
@@ -144,7 +144,7 @@ func (im *importing) step(tx *db.Tx, s *importStep) error {
 	return im.keepNoted(tx)
 }
 
-// apply adds the rows without a subscription, then applies the others one by one.
+// apply adds subscriptions for the rows that have none, then applies the other rows one by one.
 func (im *importing) apply(tx *db.Tx, rows []ImportRow) error {
 	there, err := im.recordsOf(rows)
 	if err != nil {
@@ -320,8 +320,8 @@ func (im *importing) vouched(tx *db.Tx, sub *core.Subscription) error {
 	})
 }
 
-// record writes what a changed subscription requires: the event or the request for a sync and, if moved, the consent.
-// A new pending subscription gets a confirmation email.
+// record writes the records that a changed subscription requires: the event or the request for a sync and, if moved is
+// true, the consent. A new pending subscription gets a confirmation email.
 func (im *importing) record(tx *db.Tx, r *ImportRow, sub *core.Subscription, c *core.Change, moved bool) error {
 	if err := im.tell(tx, sub, c); err != nil {
 		return err

@@ -5,12 +5,11 @@ import (
 	"newsletterd/store/members"
 )
 
-// If a file lists a person as unsubscribed, undoing the import reverts this as long as the record has not changed
-// since. If the person also unsubscribes in another way, the record gets the time of that and no longer depends on
-// the file.
+// If a file lists a person as unsubscribed, undoing the import reverts this unless the record has changed since. If the
+// person also unsubscribes in another way, the record gets the time of that and no longer depends on the file.
 
-// forget applies when an import is undone that activated a person whom a later import unsubscribed. If that import is
-// undone as well, the person returns to the state before both.
+// forget handles the undo of an import that activated a person whom a later import unsubscribed. If the later import is
+// undone as well, the person returns to the state before both imports.
 func (u *undoing) forget(sub *core.Subscription, at core.Instant) error {
 	if sub.Proof != core.ProofImport || sub.Generation != 1 || sub.ChangedAt == at {
 		return nil

@@ -38,7 +38,7 @@ func (im *importing) tryAdding(rows []*ImportRow, there map[string]*core.Subscri
 	}
 }
 
-// tryUpdating counts the evidence that would be stored with a changed subscription.
+// tryUpdating counts the evidence that an import would store with a changed subscription.
 func (im *importing) tryUpdating(r *ImportRow, sub *core.Subscription, was string) error {
 	if sub.Status == was {
 		return im.prove(nil, r, sub)
@@ -49,7 +49,7 @@ func (im *importing) tryUpdating(r *ImportRow, sub *core.Subscription, was strin
 	return nil
 }
 
-// tryProving counts the evidence that the consent of a subscription lacks.
+// tryProving counts the evidence that would be added to a subscription's consent without evidence.
 func (im *importing) tryProving(sub *core.Subscription) error {
 	lacks := false
 	err := im.reads.Get(&lacks, `SELECT EXISTS (SELECT 1 FROM consent WHERE list_id = ? AND subscription_id = ?

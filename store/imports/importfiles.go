@@ -54,8 +54,8 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 	})
 }
 
-// ReadFrom reads the whole file, in parts that end with a line. If grow is not nil, it requests memory from grow
-// before using it and releases it at the end. Errors of the reader are returned unchanged. A file over the limit
+// ReadFrom reads the whole file, in parts that end at the end of a line. If grow is not nil, it requests memory from
+// grow before using it and releases it at the end. Errors of the reader are returned unchanged. A file over the limit
 // returns an error of kind core.TooLarge.
 func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now func() core.Instant) error {
 	b := files.Buffer{Grow: grow}
@@ -87,7 +87,7 @@ func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow files.Gro
 // beginning is the size in bytes of the first part of a file. A preview of the file usually needs no more.
 const beginning = 16 << 10
 
-// addParts writes a part. It splits the beginning of the file off as a part of its own.
+// addParts writes a part of a file. It writes the beginning of the file as a separate part.
 func (u *ImportUpload) addParts(ctx context.Context, part []byte, now func() core.Instant) error {
 	if u.no == 0 && len(part) > beginning {
 		if end := bytes.LastIndexByte(part[:beginning], '\n') + 1; end > 0 {
@@ -158,8 +158,8 @@ func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.Imp
 	return j, err
 }
 
-// Close discards the upload unless it was committed. If that fails, the upload is removed after a period without new
-// parts.
+// Close discards the upload unless it was committed. If discarding fails, housekeeping removes the upload after a
+// period without new parts.
 func (u *ImportUpload) Close(ctx context.Context) {
 	if u.kept {
 		return

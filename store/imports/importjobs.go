@@ -21,9 +21,10 @@ var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subsc
 	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
 const (
-	// ImportIdle is how long a file waits to be run.
+	// ImportIdle is the time for which an uploaded file waits to be run.
 	ImportIdle = 7 * 24 * time.Hour
-	// FaultsKept is how long after its end the rows with errors of an import are kept and the import can be undone.
+	// FaultsKept is the time after its end for which the rows with errors of an import are stored and the import can be
+	// undone.
 	FaultsKept = 7 * 24 * time.Hour
 )
 
@@ -71,8 +72,8 @@ func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, list
 	return js, err
 }
 
-// RunImport queues an uploaded or checked import to be run, or to be run as a dry run. If there is no such import, it
-// returns core.ErrNotFound. If the import is running or has ended, it returns a Conflict.
+// RunImport queues an uploaded or checked import for a run or a dry run. If there is no such import, it returns
+// core.ErrNotFound. If the import is running or has ended, it returns a Conflict.
 func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, actor string, now core.Instant,
 ) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.run", now, func(tx *db.Tx, j *core.ImportJob) error {
@@ -199,8 +200,8 @@ func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error
 	return im, nil
 }
 
-// NoteProgress records the progress of a run where no batch does, that is after reading and in a dry run. lines is
-// the number of lines in the file. If the import was canceled, it returns ErrImportEnded.
+// NoteProgress records the progress of a run that no batch records: after reading, and in a dry run. lines is the
+// number of lines in the file. If the import was canceled, it returns ErrImportEnded.
 func (s *Store) NoteProgress(ctx context.Context, id string, lines int64, c core.ImportCounts) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE import_job SET lines = ? WHERE id = ? AND status = 'running'", lines, id)
@@ -268,7 +269,7 @@ func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.Impo
 	})
 }
 
-// importPosition is the progress of a run in the order of ids: an id and the number of its rows done.
+// importPosition is the progress of a run in the order of ids: an id and the number of its rows already imported.
 type importPosition struct {
 	id   string
 	rows int64

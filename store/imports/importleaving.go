@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Departure is the state in which to import a person whom a file does not list as a subscriber. If it has neither
-// Unsubscribed nor a Block, the person never joined, and nothing is stored.
+// Departure is the imported state of a person whom a file does not list as a subscriber. If it has neither Unsubscribed
+// nor a Block, the person never joined, and nothing is stored.
 type Departure struct {
 	Unsubscribed bool
 	Block        core.Status  // core.StatusBounced, core.StatusComplaint, core.StatusSuppressed; empty means none
@@ -36,7 +36,7 @@ func (d Departure) append(b []byte) []byte {
 	return binary.AppendVarint(binary.AppendUvarint(b, code), int64(d.LeftAt))
 }
 
-// readDeparture unpacks what append has written and returns its size.
+// readDeparture unpacks a Departure that append has packed, and returns its size in bytes.
 func readDeparture(b []byte) (d Departure, size int) {
 	code, n := binary.Uvarint(b)
 	at, m := binary.Varint(b[n:])

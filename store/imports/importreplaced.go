@@ -9,10 +9,11 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// importReplaced stands for import_before where SweepImports uses kinds of import_chunk.
+// importReplaced stands for the table import_before in places where SweepImports uses a kind of import_chunk.
 const importReplaced = 3
 
-// MaxReplacedBytes is the most bytes of replaced fields kept per import. It equals the maximum size of a file.
+// MaxReplacedBytes is the maximum number of bytes of replaced fields kept per import. It equals the maximum size of a
+// file.
 var MaxReplacedBytes int64 = core.DefaultImportBytes
 
 // keepReplaced stores the earlier field values that a row replaced. It returns core.ErrStorage, also if the disk has
@@ -58,7 +59,7 @@ type replacedFields struct {
 	Fields         core.FieldsBefore `db:"fields"`
 }
 
-// replacedBy returns fields that an import replaced, of at most limit people after an id. It also returns their
+// replacedBy returns the fields that an import replaced, for at most limit people after an id. It also returns their
 // subscriptions by id.
 func replacedBy(from db.Querier, j *core.ImportJob, after string, limit int) ([]replacedFields,
 	map[string]*core.Subscription, error,

@@ -17,9 +17,10 @@ import (
 const (
 	// ImportBatch is the number of rows in one step of an operation.
 	ImportBatch = 500
-	// ImportSteps is the most steps of an operation while no other operation waits.
+	// ImportSteps is the maximum number of steps of an operation while no other operation waits.
 	ImportSteps = 8
-	// MaxSingle is the most changed rows of an import that are announced one by one. More rows need a full sync.
+	// MaxSingle is the maximum number of changes of an import that are announced one by one. More rows need a full
+	// sync.
 	MaxSingle = 1000
 	// syncAfter is the delay after the last batch until an import's full sync is planned. It matters if the import
 	// never reports its end because its process was killed.
@@ -61,15 +62,15 @@ type Import struct {
 	Synced bool
 	held   int64 // rows passed to Put
 	Counts core.ImportCounts
-	DryRun bool // nothing is stored, and Counts has what would happen
+	DryRun bool // nothing is stored, and Counts has the expected results
 	// KeepFields keeps the preferences of existing subscribers unchanged.
 	KeepFields bool
 	// MayEnd allows the import to unsubscribe people whom the file lists as unsubscribed. MaySuppress allows it to
 	// add bounced, complained and suppressed addresses to the tenant's suppression list. Without permission, these
 	// rows are skipped and counted.
 	MayEnd, MaySuppress bool
-	// OnContradicted, if not nil, is called by Write for each row skipped because another row says that the
-	// subscriber has left. It gets the lines of both, in no particular order. An error from it ends Write.
+	// OnContradicted, if not nil, is called by Write for each row skipped because another row says that the subscriber
+	// has left. It gets the numbers of both lines. Calls are in no particular order. An error from it ends Write.
 	OnContradicted func(line, left int) error
 
 	job    string            // id of the core.ImportJob; empty means none
@@ -151,7 +152,7 @@ func (im *Import) settle() error {
 // Fields returns the custom fields of the list.
 func (im *Import) Fields() core.Fields { return im.list.Fields }
 
-// Resumed reports whether an earlier process did a part of the import.
+// Resumed reports whether an earlier process imported a part of the file.
 func (im *Import) Resumed() bool { return im.from.id != "" }
 
 // Held returns the number of rows passed to Put.
@@ -166,8 +167,8 @@ type importStep struct {
 }
 
 // Write imports the rows in the order of ids, in operations of 500 rows, or more while no other operation waits. It
-// announces the changes. If written is not nil, it is called with the number of rows done so far. now is called for
-// each operation. Write returns core.ErrStorage or an error of the file system.
+// announces the changes. If written is not nil, it is called with the number of rows done. now is called for each
+// operation. Write returns core.ErrStorage or an error of the file system.
 func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) (err error) {
 	if err := errors.Join(im.pack(), im.settle()); err != nil {
 		return err
@@ -251,13 +252,13 @@ func (im *Import) readSteps(take func(importStep) error) error {
 	return take(s)
 }
 
-// Close releases the files. It may be called at any time and more than once.
+// Close releases the temporary files. It may be called at any time and more than once.
 func (im *Import) Close() {
 	_ = im.settle()
 	im.spool.close()
 }
 
-// Add imports at most 500 rows in one operation, after sorting them by id. Repeating it changes nothing. Its only
+// Add imports at most 500 rows in one operation, after sorting them by id. A repeated call changes nothing. Its only
 // error is core.ErrStorage.
 func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) error {
 	im.prepare(rows)

@@ -8,8 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// KeepSurvey stores the result of a survey of the whole file. It may contain data from the file and is deleted with
-// it.
+// KeepSurvey stores the survey of the whole file. The survey may contain data from the file and is deleted with it.
 func (u *ImportUpload) KeepSurvey(ctx context.Context, survey []byte) error {
 	if err := u.store.Room(2 * int64(len(survey))); err != nil {
 		return err
@@ -17,8 +16,8 @@ func (u *ImportUpload) KeepSurvey(ctx context.Context, survey []byte) error {
 	return u.store.Bulk(ctx, func(tx *db.Tx) error { return addImportChunk(tx, u.job.ID, importSurvey, 0, survey) })
 }
 
-// ImportSurvey returns what KeepSurvey stored, or nil if there is nothing or the file was deleted. Its only error is
-// core.ErrStorage.
+// ImportSurvey returns the survey that KeepSurvey stored, or nil if there is none or the file was deleted. Its only
+// error is core.ErrStorage.
 func (s *Store) ImportSurvey(ctx context.Context, id string) (survey []byte, err error) {
 	err = s.Get(ctx, &survey, "SELECT data FROM import_chunk WHERE import_id = ? AND kind = ? AND no = 0", id,
 		importSurvey)

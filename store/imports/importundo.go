@@ -33,7 +33,7 @@ func (im *importing) note(id string) {
 	im.brought++
 }
 
-// keepNoted writes what a step recorded with note.
+// keepNoted writes the ids that a step recorded with note.
 func (im *importing) keepNoted(tx *db.Tx) error {
 	if len(im.noted) == 0 {
 		return nil
@@ -71,8 +71,8 @@ func (c *broughtChunk) read() (at core.Instant, ids core.Strings) {
 	return at, ids
 }
 
-// movedBy returns the subscriptions with the given ids, and what undoing the import does to each. at is the instant
-// at which the import changed them.
+// movedBy returns the subscriptions with the given ids, and the outcome of undoing the import for each. at is the
+// instant at which the import changed them.
 func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.Strings) ([]core.Subscription,
 	[]core.UndoOutcome, error,
 ) {
@@ -114,12 +114,12 @@ func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.
 	return subs, outcomes, err
 }
 
-// undoLooks is the most changed subscriptions that a plan checks.
+// undoLooks is the maximum number of changed subscriptions that a plan checks.
 const undoLooks = 5000
 
-// ImportUndoPlan returns what would happen if an import were undone. It checks at most 5,000 changed subscriptions;
-// ids are practically random, so these are a fair sample. If there is no such import, it returns core.ErrNotFound. If
-// the import can't be undone, it returns a Conflict.
+// ImportUndoPlan returns the expected outcome of undoing an import. It checks at most 5,000 changed subscriptions; ids
+// are practically random, so these are a fair sample. If there is no such import, it returns core.ErrNotFound. If the
+// import can't be undone, it returns a Conflict.
 func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant) (p core.ImportUndoPlan, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		var j core.ImportJob
@@ -341,8 +341,8 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 	return err
 }
 
-// announce tells the send side and the tenant's endpoints that a subscription has ended. A local send side is updated
-// in the same operation; any events still queued to it are older.
+// announce notifies the send side and the tenant's endpoints that a subscription has ended. A local send side is
+// updated in the same operation; any events still queued for it are older.
 func (u *undoing) announce(sub *core.Subscription) error {
 	if sub.Status != core.SubscriptionActive {
 		return nil
@@ -376,7 +376,7 @@ func (u *undoing) hand(event *core.Event) error {
 	return tenants.AddToEndpoints(u.Tx, event, u.now)
 }
 
-// rows returns the number of subscribers changed so far.
+// rows returns the number of subscribers changed until now.
 func (u *undoing) rows() int64 {
 	return u.job.UndoRemoved + u.job.UndoPending + u.job.UndoRestored + u.job.UndoResumed + u.removed + u.pending +
 		u.restored + u.resumed

@@ -15,14 +15,15 @@ import (
 	"newsletterd/store/members"
 )
 
-// A file may state what another file stated before: that a person unsubscribed or that an address bounced. The first
+// A file may repeat a statement of an earlier file: that a person unsubscribed or that an address bounced. The first
 // import owns the record, and the statements of the others wait in import_word. When the owner is undone, one of them
 // takes over the record. An import thus undoes only what its own file stated.
 //
-// A file may also list a person as unsubscribed who is active by a later statement of another file. That statement
+// A file may also list a person as unsubscribed whom a later statement of another file made active. That statement
 // waits too, and applies once the other import is undone.
 
-// WordsKept is how long such statements are kept. An import that can still be undone ended at most a week ago.
+// WordsKept is the time for which such statements are stored. An import that can still be undone ended at most a week
+// ago.
 const WordsKept = 30 * 24 * time.Hour
 
 // importWord is a statement in a file about a record that another import owns.
@@ -240,7 +241,7 @@ func (w *importWord) append(args []any, _ int) []any {
 	return append(args, w.emailKey, w.listID, w.importID, w.kind, w.reason, int64(w.at))
 }
 
-// unsay deletes some of the import's statements and reports whether there were any.
+// unsay deletes some of the import's statements and reports whether it found any.
 func (u *undoing) unsay() (more bool, err error) {
 	n, err := u.Exec(`DELETE FROM import_word INDEXED BY import_word_import WHERE import_id = ?1 AND import_id <> '' AND
 		email_key <= (SELECT max(email_key) FROM (SELECT email_key FROM import_word INDEXED BY import_word_import WHERE
@@ -314,7 +315,7 @@ func moveWords(tx *db.Tx, tenantID string, sub *core.Subscription, at core.Insta
 	return err
 }
 
-// keepHeirs writes which subscriptions of a step at an instant other imports own now.
+// keepHeirs records the imports that now own the subscriptions of a step at an instant.
 func (u *undoing) keepHeirs(at core.Instant) error {
 	for _, id := range slices.Sorted(maps.Keys(u.heirs)) {
 		data := binary.BigEndian.AppendUint64(nil, uint64(at))

@@ -12,8 +12,8 @@ import (
 )
 
 // spool sorts rows by id in bounded memory. Runs of up to runBytes are sorted, written to unnamed files and then
-// merged. Subscription ids are practically random. In file order, each row would change other database pages, and
-// writing those would dominate the time of an import.
+// merged. Subscription ids are practically random. In file order, each row would change different database pages, and
+// writing them would take most of an import's time.
 type spool struct {
 	dir    string
 	rows   packedRows
