@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// Allowances returns what a user has allowed clients, by client name. The only error is core.ErrStorage.
+// Allowances returns the scopes that a user has allowed clients, by client name. The only error is core.ErrStorage.
 func (s *Store) Allowances(ctx context.Context, userID string) (as []core.Allowance, err error) {
 	err = s.All(ctx, &as, `SELECT a.client_id, c.name AS client_name, a.scope, a.created_at FROM client_consent a JOIN
 		client c ON c.id = a.client_id
@@ -18,7 +18,7 @@ func (s *Store) Allowances(ctx context.Context, userID string) (as []core.Allowa
 	return as, err
 }
 
-// Disallow removes a user's consent for a client and ends the client's tokens for the user. If there is no consent,
+// Disallow removes a user's consent for a client and revokes the client's tokens for the user. If there is no consent,
 // it returns core.ErrNotFound.
 func (s *Store) Disallow(ctx context.Context, userID, clientID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

@@ -14,9 +14,8 @@ const BrowserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent,
 
 var browserTable = db.TableOf[core.Browser]("browser", nil, nil)
 
-// Visitor returns the user who is signed in with a browser, and what that user has allowed a client. An empty
+// Visitor returns the user who is signed in with a browser, and the scopes that the user has allowed a client. An empty
 // clientID means no client. If the browser was signed out, or all of the user's sign-ins have ended, Visitor returns
-// core.ErrNotFound.
 // core.ErrNotFound.
 func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now core.Instant) (v core.Visitor, err error) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
@@ -81,9 +80,9 @@ func (s *Store) Browsers(ctx context.Context, userID string, now core.Instant) (
 	return bs, err
 }
 
-// SignOutBrowser signs a user out in one browser and ends the families that began there. Families with the scope
-// offline_access continue, because they are meant to outlive the session (OpenID Connect Back-Channel Logout section
-// 2.7). If the browser isn't the user's, SignOutBrowser returns core.ErrNotFound.
+// SignOutBrowser signs a user out in one browser and ends the token families that started there. Families with the
+// scope offline_access continue, because they are meant to outlive the session (OpenID Connect Back-Channel Logout
+// section 2.7). If the browser isn't the user's, SignOutBrowser returns core.ErrNotFound.
 func (s *Store) SignOutBrowser(ctx context.Context, id, userID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.One("DELETE FROM browser WHERE id = ? AND user_id = ?", id, userID); err != nil {
@@ -96,8 +95,8 @@ func (s *Store) SignOutBrowser(ctx context.Context, id, userID string, now core.
 	})
 }
 
-// EndFamily ends one sign-in of a user at a client. If it isn't the user's or has ended, EndFamily returns
-// core.ErrNotFound.
+// EndFamily ends a token family of a user: one sign-in at a client. If the family doesn't belong to the user or has
+// ended, EndFamily returns core.ErrNotFound.
 func (s *Store) EndFamily(ctx context.Context, id, userID string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		tx.Kick(db.TopicIdentity)
@@ -106,9 +105,8 @@ func (s *Store) EndFamily(ctx context.Context, id, userID string, now core.Insta
 	})
 }
 
-// ChangePassword sets a user's password and ends every sign-in except in the browser where the change was made. If
-// the user no longer exists, it returns core.ErrNotFound. If epoch is no longer the user's, it returns
-// ErrSignInStale.
+// ChangePassword sets a user's password and ends every sign-in except in the browser where the change was made. If the
+// user no longer exists, it returns core.ErrNotFound. If the user's epoch has changed, it returns ErrSignInStale.
 func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, passwordHash, browserID string,
 	now core.Instant,
 ) error {
@@ -162,9 +160,8 @@ func proved(tx *db.Tx, in SignIn, now core.Instant) error {
 	return nil
 }
 
-// SignIns returns the live families of a user with the names of their clients, most recently used first. The only
+// SignIns returns the live token families of a user with the names of their clients, most recently used first. The only
 // error is core.ErrStorage.
-// core.ErrStorage.
 func (s *Store) SignIns(ctx context.Context, userID string, now core.Instant) (fs []core.ClientSignIn, err error) {
 	err = s.All(ctx, &fs, "SELECT "+FamilyColumns+`, coalesce(c.name, f.client_id) AS client_name FROM family f
 		JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id

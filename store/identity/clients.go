@@ -107,7 +107,7 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 	return c, db.AsItStood(err, &c.UpdatedAt, at)
 }
 
-// DeleteClient marks an OAuth client as deleted and ends its tokens. If no such client exists, it returns
+// DeleteClient marks an OAuth client as deleted and revokes its tokens. If no such client exists, it returns
 // core.ErrNotFound.
 func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -134,7 +134,7 @@ func (s *Store) PublicRedirectURIs(ctx context.Context) (uris []string, err erro
 	return uris, err
 }
 
-// endTokensOf ends all tokens of a client, and the codes that could still be exchanged for tokens.
+// endTokensOf revokes all tokens of a client, and the codes that could still be exchanged for tokens.
 func endTokensOf(tx *db.Tx, clientID string, now core.Instant) error {
 	if _, err := tx.Exec(deleteCodesOf, now, clientID); err != nil {
 		return err
@@ -148,8 +148,8 @@ const (
 	endFamiliesOf = "UPDATE family INDEXED BY family_client SET revoked_at = ? WHERE client_id = ? AND revoked_at = 0"
 )
 
-// RestoreClients restores the clients that were deleted with their tenant. They come back disabled and their tokens
-// end. It returns their number.
+// RestoreClients restores the clients that were deleted with their tenant. The clients are disabled and their tokens
+// are revoked. It returns their number.
 func RestoreClients(tx *db.Tx, tenantID string, deletedAt, now core.Instant) (int, error) {
 	var ids []string
 	err := tx.All(&ids, "SELECT id FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND deleted_at = ?", tenantID,

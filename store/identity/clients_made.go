@@ -15,8 +15,8 @@ import (
 // maxOwners is the maximum number of people who are notified of a new client.
 const maxOwners = 50
 
-// For each tenant, a recipient gets at most clientsPer of these emails per period. One more email at the end of the
-// period lists the clients created after those.
+// A recipient gets at most clientsPer of these emails per tenant and period. One more email at the end of the period
+// lists the clients created after those.
 const (
 	clientPeriod   = time.Hour
 	clientsPer     = 5
@@ -66,7 +66,7 @@ func tellOwners(tx *db.Tx, c *core.Client) error {
 }
 
 // ClientsMail returns the contents of the email about the clients of a tenant, or of the server, that were created
-// since then. If none of them is left, it returns core.ErrNotFound.
+// since the given time. If none of them is left, it returns core.ErrNotFound.
 func (s *Store) ClientsMail(ctx context.Context, tenantID string, since core.Instant) (m core.ClientMail, err error) {
 	var names []string
 	err = s.All(ctx, &names, "SELECT name FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND created_at >= ? "+
@@ -124,13 +124,13 @@ func keptBy(q db.Querier, userID string) (m core.Made, err error) {
 	return m, err
 }
 
-// KeptBy returns the clients and endpoints that a user keeps, by id. The only error is core.ErrStorage.
+// KeptBy returns the clients and endpoints of which a user is a keeper, by id. The only error is core.ErrStorage.
 func (s *Store) KeptBy(ctx context.Context, userID string) (core.Made, error) {
 	return keptBy(s.Reads(ctx), userID)
 }
 
-// DisableKeptBy disables the clients and endpoints that a user keeps, as far as the rules client and endpoint allow.
-// It returns the disabled and the active ones. The only error is core.ErrStorage.
+// DisableKeptBy disables the clients and endpoints of which a user is a keeper, if the rules client and endpoint allow
+// it. It returns the disabled ones and those that are still active. The only error is core.ErrStorage.
 func (s *Store) DisableKeptBy(ctx context.Context, userID, actor string, now core.Instant,
 	client func(*core.Client) bool, endpoint func(*core.Endpoint) bool,
 ) (disabled, active core.Made, err error) {

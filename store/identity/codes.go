@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// CodeKept is how long a used or expired authorization code is stored.
+// CodeKept is the time for which a used or expired authorization code is stored.
 const CodeKept = 24 * time.Hour
 
 var (
@@ -38,17 +38,17 @@ func (s *Store) AddCode(ctx context.Context, c core.AuthCode, consent []string) 
 	})
 }
 
-// Redemption is what a code is exchanged for: a family and, optionally, a refresh token.
+// Redemption is the result of exchanging a code: a token family and, optionally, a refresh token.
 type Redemption struct {
 	Family         core.Family
 	RefreshHash    []byte // empty means no refresh token
 	RefreshExpires core.Instant
 }
 
-// RedeemCode uses up a code and creates its family, in one operation. If the code is valid, rule decides what it is
-// exchanged for. If rule returns an error, the code stays unused. If the code was used before, RedeemCode ends the
-// family that it was exchanged for (RFC 6749 section 4.1.2), commits that, and returns ErrCode. clientID is the
-// requesting client. A replay by another client ends nothing.
+// RedeemCode uses up a code and creates its family, in one operation. If the code is valid, rule returns its
+// Redemption. If rule returns an error, the code stays unused. If the code was used before, RedeemCode ends the family
+// that it was exchanged for (RFC 6749 section 4.1.2), commits that, and returns ErrCode. clientID is the requesting
+// client. A replay by another client ends nothing.
 func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, now core.Instant,
 	rule func(core.AuthCode) (Redemption, error),
 ) (core.AuthCode, error) {

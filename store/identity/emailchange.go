@@ -10,14 +10,14 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// ChangeTTL is how long the link that changes an account's address is valid.
+// ChangeTTL is the lifetime of the link that changes an account's address.
 const ChangeTTL = 24 * time.Hour
 
 // TokenChange is the purpose of the token that changes an account's address. The token is stored in a table of its
 // own.
 const TokenChange = "change"
 
-// The number of emails about an address change that a user may cause per day, and that one address may get.
+// The maximum number of emails about an address change per day: those that a user can cause, and those to one address.
 const (
 	changePeriod    = 24 * time.Hour
 	changesPerUser  = 5
@@ -30,10 +30,10 @@ type EmailChange struct {
 	ExpiresAt core.Instant `db:"expires_at"`
 }
 
-// AskEmailChange stores a user's request for another address and replaces an earlier one. It emails the link to the
-// new address and a notice to the old one. If the new address has an account, it gets a different email with the same
-// amount of work, so the caller learns nothing. Over the limits, only the emails are skipped. epoch is the user's
-// epoch when the password was checked. If it has changed since, AskEmailChange returns core.ErrNotFound.
+// AskEmailChange stores a user's request for another address and replaces an earlier one. It emails the link to the new
+// address and a notice to the old one. If the new address has an account, it gets a different email. The amount of work
+// is the same, so the caller can't tell that the account exists. Over the limits, only the emails are skipped. epoch is
+// the user's epoch when the password was checked. If it has changed since, AskEmailChange returns core.ErrNotFound.
 func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, email core.Email, token UserToken,
 	now core.Instant,
 ) error {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// ErrOperatorExists is returned when the first operator is to be created although there is one.
+// ErrOperatorExists is returned by an attempt to create the first operator if there already is one.
 var ErrOperatorExists = core.Conflictf("operator_exists", "A server administrator already exists. Sign in instead.")
 
 const anyOperator = "SELECT 1 FROM role WHERE tenant_id = '' AND role = 'operator' LIMIT 1"

@@ -8,7 +8,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// The hot statements of identity use an index.
+// The frequent statements of identity use an index.
 func TestIdentityPlans(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	for _, q := range []string{
@@ -27,8 +27,8 @@ func TestIdentityPlans(t *testing.T) {
 	}
 }
 
-// What ends the tokens of a client, and finds the clients and endpoints of a user and the owners of a tenant, reads
-// what it is about alone, whatever SQLite has noted of the tables.
+// The statements that end a client's tokens read only the rows they need. So do those that find a user's clients and
+// endpoints or a tenant's owners. This is so with any SQLite statistics.
 func TestClientsEndByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for _, skewed := range []bool{false, true} {

@@ -11,13 +11,14 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// InvitationTTL is how long the link of an invitation is valid.
+// InvitationTTL is the lifetime of an invitation's link.
 const InvitationTTL = 7 * 24 * time.Hour
 
 // TokenInvitation is the purpose of an invitation's token, which is stored in a table of its own.
 const TokenInvitation = "invitation"
 
-// The number of invitations per day that a tenant may send, and that one address may get from all tenants.
+// The maximum number of invitations per day: those that a tenant can send, and those that one address can get from all
+// tenants.
 const (
 	invitationPeriod   = 24 * time.Hour
 	invitationsPer     = 20
@@ -172,8 +173,8 @@ func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, userID string
 }
 
 // JoinByInvitation creates an account with the invited address, a name and a password, and gives it the role. If
-// another person may have registered the address, that account passes to the owner and loses its password and
-// sessions. If its password is proved, the user must sign in instead, and JoinByInvitation returns
+// another person may have registered the address, the account passes to the owner of the address and loses its password
+// and sessions. If its password is proved, the user must sign in instead, and JoinByInvitation returns
 // core.ErrInvalidToken. It may also return core.ErrTokenExpired.
 func (s *Store) JoinByInvitation(ctx context.Context, hash []byte, name, passwordHash string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // SigningKeys returns the keys whose tokens may still be valid, oldest first. Keys of the same age are sorted by
-// algorithm. If a key can't be opened, it returns ErrMasterKey.
+// algorithm. If a key can't be decrypted, it returns ErrMasterKey.
 func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]core.SigningKey, error) {
 	var keys []core.SigningKey
 	err := s.All(ctx, &keys, `SELECT kid, alg, private, created_at, active_at, retired_at, expires_at FROM signing_key
@@ -26,7 +26,7 @@ func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]core.Signi
 }
 
 // AddFirstSigningKey adds a key unless its algorithm already has a signing key. If two processes start on a new
-// database, one adds its key and both read it. The only error is core.ErrStorage.
+// database, one adds its key and both use that key. The only error is core.ErrStorage.
 func (s *Store) AddFirstSigningKey(ctx context.Context, k core.SigningKey) error {
 	sealed := s.Seal(k.Private)
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -41,7 +41,7 @@ func (s *Store) AddFirstSigningKey(ctx context.Context, k core.SigningKey) error
 }
 
 // AddNextSigningKey adds the next key for an algorithm. From k.ActiveAt on, the new key signs instead of the current
-// one. If a next key already waits, AddNextSigningKey adds nothing and added is false. If By has stored an actor in
+// one. If there already is a next key, AddNextSigningKey adds no key and added is false. If By has stored an actor in
 // ctx, it writes an audit entry. The only error is core.ErrStorage.
 func (s *Store) AddNextSigningKey(ctx context.Context, k core.SigningKey, now core.Instant) (added bool, err error) {
 	sealed := s.Seal(k.Private)
@@ -68,9 +68,9 @@ func (s *Store) AddNextSigningKey(ctx context.Context, k core.SigningKey, now co
 	return added, err
 }
 
-// ExpireSigningKeys sets when retired keys leave the key set: after the last token that they can have signed has
-// expired. Tokens live for ttl, except those of the command line, which live as long as their families. Keys that
-// have left the set are deleted. The only error is core.ErrStorage.
+// ExpireSigningKeys sets the time at which each retired key leaves the key set: after the last token that it can have
+// signed expires. Tokens live for ttl, except those of the command line, which live as long as their families. It
+// deletes keys that have left the set. The only error is core.ErrStorage.
 func (s *Store) ExpireSigningKeys(ctx context.Context, ttl time.Duration, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`UPDATE signing_key SET expires_at = max(retired_at + ?2,

@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// The number of password attempts for a user in a period. A device that has signed in as the user has its own counter
-// for knownFor, so that no one can lock the owner out.
+// The maximum number of password attempts for a user in a period. A device that has signed in as the user keeps its own
+// counter for knownFor. Attempts of others therefore can't lock the owner out.
 const (
 	loginPeriod   = 15 * time.Minute
 	loginFailures = 10
@@ -67,7 +67,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, dev
 			}
 		} else if err := tx.All(&[]core.Role{}, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+
 			""+roleCounts, ""); err != nil {
-			return err // this query is run only for the same amount of work
+			return err // the query only makes the work the same in all cases
 		}
 		n, until, err := tx.Tally(t.Key, loginPeriod, now)
 		t.Blocked, t.Until = n > loginFailures, until
@@ -76,7 +76,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, dev
 	return t, err
 }
 
-// ForgiveTry undoes the count of an attempt that failed for another reason than the password. The only error is
+// ForgiveTry undoes the count of an attempt that failed for a reason other than the password. The only error is
 // core.ErrStorage.
 func (s *Store) ForgiveTry(ctx context.Context, key string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -96,7 +96,7 @@ type SignIn struct {
 	NewHash        string
 }
 
-// ErrSignInStale is returned when the user has changed since the password was checked.
+// ErrSignInStale is returned if the user's epoch has changed since the password was checked.
 var ErrSignInStale = &core.Error{
 	Kind: core.Invalid, Code: "invalid_grant",
 	Message: "The account has just changed. Try again.",

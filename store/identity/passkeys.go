@@ -10,7 +10,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The number of failed passkey attempts from one remote address in a period that begins with the first.
+// The maximum number of failed passkey attempts from one remote address in a period, which starts with the first
+// attempt.
 const (
 	passkeyPeriod   = 15 * time.Minute
 	passkeyFailures = 10
@@ -28,8 +29,8 @@ var (
 		Kind: core.Invalid, Code: "invalid_request",
 		Message: "You have reached the maximum number of passkeys. Remove one first.",
 	}
-	// ErrPasskeyCopied is returned when a passkey's counter goes back, because another authenticator has a copy of
-	// its key.
+	// ErrPasskeyCopied is returned if a passkey's counter goes back. This means that another authenticator has a copy
+	// of its key..
 	ErrPasskeyCopied = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
 		Message: "This passkey was not accepted, because it may have been copied. Sign in another way.",
@@ -39,7 +40,7 @@ var (
 		Kind: core.Invalid, Code: "invalid_grant",
 		Message: "This passkey does not belong to your account. It may have been removed.",
 	}
-	// ErrChallengeUsed is returned when a challenge is answered again.
+	// ErrChallengeUsed is returned if a challenge was already answered.
 	ErrChallengeUsed = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Message: "This passkey was not accepted. Try again.",
 	}
@@ -75,7 +76,7 @@ func (s *Store) PasskeyHosts(ctx context.Context) (map[string]int, error) {
 	return hosts, err
 }
 
-// AddPasskey adds a passkey for a user, who is notified by email. If epoch is no longer the user's, it returns
+// AddPasskey adds a passkey for a user, who is notified by email. If the user's epoch has changed, it returns
 // ErrSignInStale. It also returns ErrPasskeyKnown, ErrPasskeysFull and ErrChallengeUsed.
 func (s *Store) AddPasskey(ctx context.Context, p core.Passkey, epoch int64, a Answer, look core.MailStyle,
 	now core.Instant,
@@ -248,9 +249,9 @@ func answer(tx *db.Tx, a Answer, now core.Instant) error {
 	return err
 }
 
-// ProveBrowser records that the user of a browser has proved their identity again, with the methods in amr. use is
-// the passkey that was used, or nil. If the browser is signed out or epoch is no longer its user's, ProveBrowser
-// returns core.ErrNotFound. With a passkey it also returns the errors of AddBrowserByPasskey.
+// ProveBrowser records that the user of a browser has proved their identity again, with the methods in amr. use is the
+// passkey that was used, or nil. If the browser is signed out or its user's epoch has changed, ProveBrowser returns
+// core.ErrNotFound. With a passkey it also returns the errors of AddBrowserByPasskey.
 func (s *Store) ProveBrowser(ctx context.Context, id string, epoch int64, amr string, use *PasskeyUse, throttle string,
 	now core.Instant,
 ) error {

@@ -49,9 +49,9 @@ type Registration struct {
 }
 
 // Register adds a user and queues the email that verifies the address. If the address already has an account, the
-// account stays unchanged and its owner gets an email. For a verified account it says that the account exists, and
-// for an unverified one how to claim it. These emails are counted by origin, so that a stranger's requests don't use
-// up the owner's.
+// account stays unchanged and its owner gets an email. For a verified account, the email says that the account exists.
+// For an unverified one, it explains how to claim the account. These emails are counted by origin, so that a stranger's
+// requests don't use up the owner's limit.
 //
 // Callers must not reveal added, the only difference between the cases. Every case runs the same number of statements
 // and writes, so all wait for the disk. If r.Conflict is set and the address has an account, Register returns
@@ -83,8 +83,8 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 	return added && err == nil, err
 }
 
-// addRegisterMails reports whether the owner of an address that is registered again gets another email. Requests
-// beyond an origin's own limit don't count toward the total.
+// addRegisterMails reports whether another email may be sent to the owner of an address that is registered again.
+// Requests beyond an origin's own limit don't count toward the total.
 func addRegisterMails(tx *db.Tx, r Registration, now core.Instant) (bool, error) {
 	key := "register " + r.User.Email.Key()
 	its, _, err := tx.Tally(key+" "+r.Origin, registerPeriod, now)
@@ -100,7 +100,7 @@ func addRegisterMails(tx *db.Tx, r Registration, now core.Instant) (bool, error)
 
 // register runs 4 statements.
 func register(tx *db.Tx, r Registration, now core.Instant) error {
-	// Its own email doesn't count as one for a repeated registration of the address.
+	// The account's first email doesn't count as one for a repeated registration.
 	if _, err := tx.Exec("UPDATE throttle SET count = 0 WHERE key = ?",
 		"register "+r.User.Email.Key()+" "+r.Origin); err != nil {
 		return err
@@ -114,8 +114,8 @@ func register(tx *db.Tx, r Registration, now core.Instant) error {
 // registerStatements is the number of statements that Register runs, whatever is known about the address.
 const registerStatements = 7
 
-// mailNobody does the work of mailToken for an address without an account. It writes and removes a row, so the commit
-// writes pages too and the mailer is woken. It runs 2 statements.
+// mailNobody does the work of mailToken for an address without an account. It writes and removes a row, so that the
+// commit also writes pages and wakes the mailer. It runs 2 statements.
 func mailNobody(tx *db.Tx, now core.Instant) error {
 	if err := tenants.AddMail(tx, core.Mail{Kind: core.MailReset, Email: "nobody@invalid.example"}, now); err != nil {
 		return err
@@ -187,8 +187,8 @@ func (s *Store) MailedAddress(ctx context.Context, hash []byte) (email core.Emai
 const mailedStyleQuery = `SELECT m.tenant_id FROM user_token t JOIN mail m ON m.email_key = t.email_key AND
 	m.token_id = t.id AND m.state != ` + tenants.SQLMailLeftOut + ` WHERE t.hash = ?`
 
-// MailedTenant returns the tenant whose design the email with a verify, claim or reset token used. It returns an
-// empty string if the email used the daemon's design or is no longer stored. The only error is core.ErrStorage.
+// MailedTenant returns the tenant whose design the email with a verify, claim or reset token used. It returns an empty
+// string if the email used the server's design or is no longer stored. The only error is core.ErrStorage.
 func (s *Store) MailedTenant(ctx context.Context, hash []byte) (tenantID string, err error) {
 	err = s.Get(ctx, &tenantID, mailedStyleQuery, hash)
 	if errors.Is(err, core.ErrNotFound) {
@@ -197,8 +197,8 @@ func (s *Store) MailedTenant(ctx context.Context, hash []byte) (tenantID string,
 	return tenantID, err
 }
 
-// CheckUserToken returns an error if a token can't be redeemed, so that no password is hashed in vain. The error is
-// core.ErrInvalidToken or core.ErrTokenExpired.
+// CheckUserToken returns an error if a token can't be redeemed, so that the caller hashes a password only for a valid
+// token. The error is core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte, email core.Email,
 	now core.Instant,
 ) error {
@@ -209,10 +209,10 @@ func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte,
 	return t.check(now)
 }
 
-// VerifyEmail redeems a verify token and returns the address. Calls with the same token succeed again while the
-// address stays verified. If a role is pending, it takes effect, and the account loses its password and sessions,
-// which may belong to a stranger who registered it. Otherwise the password stays and counts as the owner's from then
-// on. VerifyEmail returns core.ErrInvalidToken or core.ErrTokenExpired.
+// VerifyEmail redeems a verify token and returns the address. Calls with the same token succeed again while the address
+// stays verified. If a role is pending, it takes effect, and the account loses its password and sessions, because a
+// stranger may have registered it. Otherwise the password stays and counts as the owner's. VerifyEmail returns
+// core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, now core.Instant) (core.Email, error) {
 	var t userTokenRow
 	err := s.Update(ctx, func(tx *db.Tx) error {
@@ -296,7 +296,7 @@ func (s *Store) UnverifiedToken(
 }
 
 // RedeemUserToken redeems a reset or claim token, or the verify token of an unverified address. It sets the password,
-// ends every session, verifies the address that the token was emailed to, and uses up the user's other reset and
+// ends every session and verifies the address that the token was emailed to. It also uses up the user's other reset and
 // claim tokens. If the account was unverified before, it also loses its consents and known devices. RedeemUserToken
 // returns core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, passwordHash string,

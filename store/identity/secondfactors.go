@@ -10,14 +10,14 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// The number of code attempts of a user in a period that begins with the first. Anyone who tries codes already knows
-// the password.
+// The maximum number of code attempts of a user in a period, which starts with the first attempt. Anyone who tries
+// codes already knows the password.
 const (
 	factorPeriod   = 15 * time.Minute
 	factorFailures = 10
 )
 
-// ErrFactorSet is returned when a second factor is set up although there is one.
+// ErrFactorSet is returned if a user who already has a second factor sets one up.
 var ErrFactorSet = &core.Error{
 	Kind: core.Conflict, Code: "already_exists",
 	Message: "Two-factor authentication is already on. Turn it off first to set it up again.",
@@ -55,7 +55,7 @@ func (s *Store) SetTOTP(ctx context.Context, userID string, secret []byte, now c
 	})
 }
 
-// NewTOTP returns the unconfirmed secret. If there is none, it returns core.ErrNotFound. If it can't be opened, it
+// NewTOTP returns the unconfirmed secret. If there is none, it returns core.ErrNotFound. If it can't be decrypted, it
 // returns ErrMasterKey.
 func (s *Store) NewTOTP(ctx context.Context, userID string) ([]byte, error) {
 	var sealed []byte
@@ -77,8 +77,8 @@ type NewTOTP struct {
 }
 
 // ConfirmTOTP makes the app that was set up the user's second factor. The user is notified by email. If no app waits
-// for confirmation, it returns core.ErrNotFound. If the epoch is no longer the user's, or the user has added a
-// passkey since, it returns ErrSignInStale.
+// for confirmation, it returns core.ErrNotFound. If the user's epoch has changed, or the user has added a passkey
+// since, it returns ErrSignInStale.
 func (s *Store) ConfirmTOTP(ctx context.Context, n NewTOTP, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		var same bool
@@ -114,8 +114,8 @@ func factorChanged(tx *db.Tx, ctx context.Context, userID, action, mail string, 
 		tx.Audit(now, actorOr(ctx, core.UserActor(userID)), action, "", userID))
 }
 
-// SetRecoveryCodes replaces the recovery codes of a user with those of the hashes. The user is notified by email. If
-// the user has no second factor, SetRecoveryCodes returns core.ErrNotFound.
+// SetRecoveryCodes replaces the recovery codes of a user; hashes are those of the new codes. The user is notified by
+// email. If the user has no second factor, SetRecoveryCodes returns core.ErrNotFound.
 func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]byte, look core.MailStyle,
 	now core.Instant,
 ) error {
@@ -152,8 +152,8 @@ type FactorAttempt struct {
 	Until    core.Instant
 }
 
-// TryFactor counts an attempt before the caller checks the user's code. UseTOTP and UseRecoveryCode reset the count.
-// If the user has no second factor, TryFactor returns core.ErrNotFound. If the secret can't be opened, it returns
+// TryFactor counts an attempt before the caller checks the user's code. UseTOTP and UseRecoveryCode reset the count. If
+// the user has no second factor, TryFactor returns core.ErrNotFound. If the secret can't be decrypted, it returns
 // ErrMasterKey.
 func (s *Store) TryFactor(ctx context.Context, userID string, now core.Instant) (t FactorAttempt, err error) {
 	var row struct {
@@ -177,7 +177,8 @@ func (s *Store) TryFactor(ctx context.Context, userID string, now core.Instant) 
 
 func factorKey(userID string) string { return "factor " + userID }
 
-// UseTOTP uses up the code of a step. If that code or a later one was used before, it returns core.ErrNotFound.
+// UseTOTP uses up the code of a step. If the code of this step or of a later one was used before, it returns
+// core.ErrNotFound.
 func (s *Store) UseTOTP(ctx context.Context, userID string, step int64) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.One("UPDATE totp SET last_step = ? WHERE user_id = ? AND confirmed_at > 0 AND last_step < ?",
@@ -219,8 +220,8 @@ func (s *Store) RemoveSecondFactor(ctx context.Context, userID string, look core
 	})
 }
 
-// RenewHash replaces a password's hash with one of the same password at another cost. If the password has changed
-// since, nothing happens. The only error is core.ErrStorage.
+// RenewHash replaces the hash of a password with one of the same password at another cost. If the password has changed
+// since before was read, RenewHash does nothing. The only error is core.ErrStorage.
 func (s *Store) RenewHash(ctx context.Context, userID, before, after string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", after, userID, before)

@@ -5,7 +5,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Every store package calls its part Store. The alias gives the embedded field its own name.
+// Every store package names its type Store. The alias gives the embedded field its own name.
 type tenantStore = tenants.Store
 
 // Store stores identities. Its methods are safe for concurrent use.

@@ -107,10 +107,10 @@ func rolesIn(tx *db.Tx, tenantID, userID string) (roles []string, err error) {
 	return roles, err
 }
 
-// endInvitations ends open invitations after a user has lost a role in a tenant. If it was the user's last role
-// there, it ends the invitations to the user's address. It also ends those that the user sent and may no longer send.
-// If the lost role was operator, these include invitations to other tenants. Getting the role back doesn't restore
-// them.
+// endInvitations ends open invitations after a user has lost a role in a tenant. If it was the user's last role there,
+// it ends the invitations to the user's address. It also ends invitations that the user sent and may no longer send.
+// After the loss of the role operator, these include invitations to other tenants. Granting the role again doesn't
+// restore any invitation.
 func endInvitations(tx *db.Tx, tenantID, userID string) error {
 	ended, err := tx.Exec(`DELETE FROM invitation WHERE tenant_id = ?1 AND
 		email_key = (SELECT email_key FROM user WHERE id = ?2) AND

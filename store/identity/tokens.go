@@ -221,7 +221,7 @@ func (s *Store) RevokeRefresh(ctx context.Context, refreshHash []byte, userID st
 // RefreshOutcome is the result of using a refresh token.
 type RefreshOutcome uint8
 
-// The outcomes. RefreshReplayed means that the family has ended.
+// The outcomes. RefreshReplayed means that the token was replayed and the family has ended.
 const (
 	RefreshRefused RefreshOutcome = iota
 	RefreshRotated
@@ -229,7 +229,7 @@ const (
 	RefreshReplayed
 )
 
-// Rotation asks for a refresh token to be replaced by a successor.
+// Rotation is a request to replace a refresh token with a successor.
 type Rotation struct {
 	Hash          []byte
 	SuccessorHash []byte
@@ -238,10 +238,10 @@ type Rotation struct {
 	Idle          time.Duration // lifetime of the successor; the family's end may shorten it
 }
 
-// RotateRefresh uses up a refresh token and replaces it by its successor. Of parallel calls, the first rotates. The
+// RotateRefresh uses up a refresh token and replaces it with its successor. Of parallel calls, the first rotates. The
 // others get the sealed form of the same successor, as do later calls within the grace period while the successor is
-// unused. Any later use of the old token is a replay, which ends the family. The result for the token is in out; the
-// only error is core.ErrStorage.
+// unused. Any later use of the old token is a replay, which ends the family. out is the result; the only error is
+// core.ErrStorage.
 func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte,
 	err error,
 ) {
@@ -280,7 +280,7 @@ func rotate(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, er
 	return RefreshRotated, r.Sealed, err
 }
 
-// reuse answers a token that could not be rotated. For a used token within the grace period it returns the successor.
+// reuse handles a token that can't be rotated. For a used token within the grace period, it returns the successor.
 // Otherwise it ends the family.
 func reuse(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
 	const hashSize = 32
@@ -310,8 +310,8 @@ func reuse(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, err
 	return RefreshReplayed, nil, revokeFamily(tx, row.Family, now)
 }
 
-// RefreshLife returns until when a refresh token is valid, or 0 if it was used or has expired. It doesn't check the
-// family. If no such token exists, it returns core.ErrNotFound.
+// RefreshLife returns the time until which a refresh token is valid, or 0 if it was used or has expired. It doesn't
+// check the family. If no such token exists, it returns core.ErrNotFound.
 func (s *Store) RefreshLife(ctx context.Context, hash []byte, now core.Instant) (until core.Instant, err error) {
 	err = s.Get(ctx, &until, "SELECT CASE WHEN used_at = 0 AND expires_at > ? THEN expires_at ELSE 0 END FROM "+
 		"refresh WHERE hash = ?", now, hash)

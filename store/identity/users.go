@@ -124,8 +124,8 @@ type UserInput struct {
 	Disabled *bool // true ends every session
 }
 
-// UpdateUser changes a user and returns it. A new address ends every session unless the operator verifies it, and
-// roles wait until it is verified by email. The old address is notified by email. If no such user exists, UpdateUser
+// UpdateUser changes a user and returns it. A new address ends every session unless the operator verifies it, and roles
+// are pending until it is verified by email. The old address is notified by email. If no such user exists, UpdateUser
 // returns core.ErrNotFound. If the address is taken, it returns ErrUserExists. If the name or the address is invalid,
 // it returns core.ErrInvalid.
 func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now core.Instant) (core.User, error) {
@@ -171,9 +171,9 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 	return u, db.AsItStood(err, new(core.Instant), 0)
 }
 
-// readdressed notifies the old address that the account has a new one. If the new address is unverified, the person
-// who is signed in may not own it. In that case sessions end, and the account counts as self-registered, so its roles
-// wait.
+// readdressed notifies the old address that the account has a new one. If the new address is unverified, the person who
+// is signed in may not own it. In that case sessions end, and the account counts as self-registered, so its roles are
+// pending.
 func readdressed(tx *db.Tx, u *core.User, old core.Email, now core.Instant) error {
 	if !u.EmailVerified {
 		if err := endSessions(tx, u.ID, now); err != nil {
@@ -192,7 +192,7 @@ func readdressed(tx *db.Tx, u *core.User, old core.Email, now core.Instant) erro
 	return tenants.AddMail(tx, core.MailStyle{}.MailTo(old, core.MailChanged, ""), now)
 }
 
-// vouch handles an operator's statement that an address belongs to the user. It ends an unproved password and
+// vouch records an operator's statement that an address belongs to the user. It removes an unproved password and
 // activates pending roles.
 func vouch(tx *db.Tx, u *core.User, now core.Instant) error {
 	unproved, err := passwordUnproved(tx, u.ID)
@@ -244,14 +244,13 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	}))
 }
 
-// GrantRole gives a user a role. Granting it again changes nothing. If an operator created the account, the grant
-// also verifies its address. If the account is self-registered and unverified, the role is pending until the address
-// is verified by email. If vouch is true, the operator confirms that the address is the user's, and the account is
+// GrantRole gives a user a role. Granting it again changes nothing. If an operator created the account, the grant also
+// verifies its address. If the account is self-registered and unverified, the role is pending until the address is
+// verified by email. If vouch is true, the operator confirms that the address is the user's, and the account is
 // verified now.
 //
-// When the role takes effect, a self-registered account loses its password and sessions unless the owner of the
-// address has proved the password (see passwordUnproved). If there is no such user or tenant, GrantRole returns
-// core.ErrNotFound.
+// When the role takes effect, a self-registered account with an unproved password loses its password and sessions (see
+// passwordUnproved). If there is no such user or tenant, GrantRole returns core.ErrNotFound.
 func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, vouch bool, now core.Instant) error {
 	return s.Update(ctx, s.ByActor(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *db.Tx) error {
 		told, err := granting(tx, userID, role, vouch, now)
@@ -338,7 +337,7 @@ func passwordProved(tx *db.Tx, userID string) error {
 }
 
 // disown takes an account away from everyone who has access to it. It removes the password, the second factor,
-// passkeys, sessions, consents and known devices. A passwordHash that is not empty belongs to the new password that
+// passkeys, sessions, consents and known devices. If passwordHash is not empty, it is the hash of the new password that
 // the owner of the address has set.
 func disown(tx *db.Tx, userID, passwordHash string, now core.Instant) error {
 	if err := setPassword(tx, userID, passwordHash, now); err != nil {
@@ -422,8 +421,8 @@ func (s *Store) LogoutEverywhere(ctx context.Context, userID string, now core.In
 	}))
 }
 
-// endSessions increments the user's epoch, which invalidates everything with the old one. It also revokes the token
-// families, so that lists show them as revoked.
+// endSessions increments the user's epoch, which invalidates all sessions and tokens with the old epoch. It also
+// revokes the token families, so that lists show them as revoked.
 func endSessions(tx *db.Tx, userID string, now core.Instant) error {
 	tx.Kick(db.TopicIdentity)
 	if err := tx.One("UPDATE user SET epoch = epoch + 1, updated_at = ? WHERE id = ?", int64(now), userID); err != nil {
