@@ -12,13 +12,13 @@ import (
 const (
 	countStep = 2000 // most subscribers that one read checks
 
-	sampleZ = 2.6 // standard deviations to both sides of a sample: 99 of 100 are within the limits
+	sampleZ = 2.6 // standard deviations on each side of the sample's share; 99% of samples are within them
 )
 
 // CountSegment counts the subscribers of lists who match a rule, which are the recipients of a campaign to those lists.
 // A person on several lists is judged on the first one that may email them. If the lists are long, it counts a sample,
-// unless the question is for an exact number. If the rule can't be evaluated, it returns an error of core.Undecided. If
-// a list is not the tenant's, it returns core.ErrListNotFound.
+// unless q.Exact is set. If the rule can't be evaluated, it returns an error of core.Undecided. If a list does not
+// belong to the tenant, it returns core.ErrListNotFound.
 func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCount, err error) {
 	a, err := s.ask(s.Reads(ctx), &q)
 	if err != nil {
@@ -50,10 +50,10 @@ func (s *Store) CountSegment(ctx context.Context, q Question) (c core.SegmentCou
 	return c, nil
 }
 
-// tally counts subscribers.
+// tally holds the numbers of all and of matching subscribers.
 type tally struct{ all, matches int64 }
 
-// count adds the subscribers of a list between two ids, both exclusive.
+// count counts the subscribers of a list between two ids, both exclusive, and adds them to n.
 func (s *Store) count(ctx context.Context, a *asked, n *tally, place int, after, end string) error {
 	step := a.Step(countStep / (1 + place))
 	for more := true; more; {
@@ -98,8 +98,8 @@ func (s *Store) sample(ctx context.Context, a *asked) (n tally, err error) {
 	return n, nil
 }
 
-// estimate returns how many of all subscribers match if those of a sample do. low and high are the limits of a Wilson
-// interval.
+// estimate returns an estimate of how many of all subscribers match, from the share in a sample. low and high are the
+// limits of a Wilson interval.
 func estimate(n tally, of int64) (about, low, high int64) {
 	size, total := float64(max(n.all, 1)), float64(of)
 	p, z2 := float64(n.matches)/size, sampleZ*sampleZ

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Of samples of any share, at least 97 of 100 have the true number within their limits.
+// For every share of matches, at least 97 of 100 samples have the true number within their limits.
 func TestLimitsOfEstimates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const all, size = 1_000_000, 15_625

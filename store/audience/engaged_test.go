@@ -16,7 +16,7 @@ type mailing struct {
 	Marks   core.Marks   `db:"marks"`
 }
 
-// expectEngaged says by the definition alone whether someone opened or clicked: 1 yes, 0 no, -1 not decided.
+// expectEngaged applies only the definition to decide if someone opened or clicked: 1 is yes, 0 is no, -1 is undecided.
 func expectEngaged(all []mailing, clicked bool, last int, since core.Instant) int {
 	received, result := 0, 0
 	for _, l := range all { // newest first
@@ -42,8 +42,8 @@ func expectEngaged(all []mailing, clicked bool, last int, since core.Instant) in
 	return result
 }
 
-// Conditions on opens and clicks agree with the raw tables: campaigns without tracking or with totals don't count, nor
-// do campaigns from before a subscription or those that only others received. Someone of whom it isn't known matches
+// Conditions on opens and clicks agree with the raw tables. Campaigns without tracking, or with totals only, don't
+// count. Nor do campaigns from before a subscription or to other people. A person whose opens are unknown matches
 // neither the condition nor its opposite.
 func TestOpensAndClicks(t *testing.T) {
 	w := newWorld(t)
@@ -58,7 +58,7 @@ func TestOpensAndClicks(t *testing.T) {
 	}
 	for i := range 14 {
 		lists := []core.List{l}
-		if i%5 == 4 { // through a further list
+		if i%5 == 4 { // reached through a further list
 			lists = []core.List{other, l}
 		}
 		tracking := []string{core.TrackingPersons, core.TrackingPersons, core.TrackingOff, core.TrackingTotals}[i%4]
@@ -67,7 +67,7 @@ func TestOpensAndClicks(t *testing.T) {
 		for seq := range w.number("SELECT count(*) FROM recipient WHERE job_no = ?", j.No) {
 			state := 2
 			if rng.IntN(6) == 0 {
-				state = 3 // not everyone received it
+				state = 3 // some people didn't get it
 			}
 			w.sql("UPDATE recipient SET state = ?, marks = ? WHERE job_no = ? AND seq = ?", state,
 				int64(choices[rng.IntN(len(choices))]), j.No, seq+1)
@@ -89,7 +89,7 @@ func TestOpensAndClicks(t *testing.T) {
 			ORDER BY j.no DESC`, s.ID, int64(s.Joined())))
 		history[s.Email] = all
 	}
-	today := w.Time() - 9*core.Instant(60*60*1000) // midnight, as days begin in UTC
+	today := w.Time() - 9*core.Instant(60*60*1000) // midnight, because days begin in UTC
 	seen := [3]int{}
 	for range 40 {
 		clicked, last, days := rng.IntN(2) == 0, 0, 0
@@ -136,8 +136,8 @@ func TestOpensAndClicks(t *testing.T) {
 	}
 }
 
-// Where opens and clicks aren't tracked per subscriber, such a rule can't be decided. Where subscribers have to agree,
-// it isn't decided for the others.
+// If opens and clicks aren't tracked per subscriber, a rule about them can't be decided. If subscribers have to agree
+// to tracking, it can't be decided for those who haven't.
 func TestOpensThatAreNotKnown(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -168,7 +168,7 @@ func TestOpensThatAreNotKnown(t *testing.T) {
 	}
 }
 
-// A campaign that excludes a segment goes to everyone outside it, also to those of whom it isn't known.
+// A campaign that excludes a segment goes to everyone outside the segment, including people whose opens are unknown.
 func TestUnknownPeopleAreNotExcluded(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// person is a subscriber of a list as the independent evaluator sees one.
+// person is a subscriber of a list as the independent evaluator represents them.
 type person struct {
 	email    core.Email
 	fields   map[string]any // decoded with json.Number
@@ -23,7 +23,7 @@ type person struct {
 	mailable bool
 }
 
-// evaluator decides from a decoded rule, without the code of package core.
+// evaluator evaluates a decoded rule without the code of package core.
 type evaluator struct {
 	now      time.Time // in the tenant's zone
 	segments map[string]map[string]any
@@ -138,7 +138,7 @@ func (e *evaluator) field(operator string, limit any, texts []string) bool {
 	})
 }
 
-// onDay compares days as texts, which sort like days.
+// onDay compares days as texts, which have the same order as days.
 func (e *evaluator) onDay(operator string, limit any, is string) bool {
 	ago := func() string {
 		n, _ := limit.(json.Number).Int64()

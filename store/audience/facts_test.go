@@ -11,20 +11,20 @@ import (
 	"newsletterd/store/people"
 )
 
-// Conditions on consent and source agree with the ledger, read apart: only the newest subscription counts, a request
-// is no consent, and imported consent is as old as its evidence says.
+// Conditions on consent and source agree with the ledger, which the test reads separately. Only the newest subscription
+// counts, a request is not a consent, and an imported consent is as old as its evidence says.
 func TestConsentAndSource(t *testing.T) {
 	w := newWorld(t)
 	rng := rand.New(rand.NewPCG(3, 8))
 	l := w.NewList(func(in *core.ListInput) { in.Language = new("de") })
-	fed := w.NewList() // without a ledger
+	fed := w.NewList() // has no ledger
 	w.Readers(l, 150)
 	w.Readers(fed, 4)
 	w.sql("DELETE FROM consent")
 	var subs []core.Subscriber
 	w.Must(w.All(t.Context(), &subs, "SELECT id, email FROM subscriber WHERE list_id = ?", l.ID))
 	type fact struct {
-		days   int // ago; -1: no consent
+		days   int // days ago; -1 means no consent
 		source string
 	}
 	facts := map[core.Email]*fact{}
@@ -55,7 +55,7 @@ func TestConsentAndSource(t *testing.T) {
 					f.days = days
 				}
 			}
-			if f.days < 0 && f.source == "" { // the ledger then says nothing of this subscription that counts
+			if f.days < 0 && f.source == "" { // then the ledger has no relevant entry for this subscription
 				w.sql("DELETE FROM consent WHERE list_id = ? AND subscription_id = ?", l.ID, s.ID)
 			}
 		}
@@ -96,8 +96,8 @@ func TestConsentAndSource(t *testing.T) {
 	}
 }
 
-// A condition on a link finds the people who clicked it themselves among those who received the campaign. It can't be
-// decided if the link doesn't exist, or clicks weren't tracked or are no longer stored.
+// A condition on a link matches recipients of the campaign who clicked it themselves. It can't be decided if the link
+// doesn't exist, or if clicks weren't tracked or are no longer stored.
 func TestClickedLink(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -140,7 +140,7 @@ func TestClickedLink(t *testing.T) {
 	w.sql("UPDATE send_job SET tracked = 7 WHERE no = ?", j.No)
 	undecided(rule(1))
 	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No)
-	// housekeeping deletes 500 rows at a time, the oldest recipients first
+	// Housekeeping deletes 500 rows at a time, starting with the oldest recipients.
 	w.sql(`INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine)
 		WITH n (i) AS (SELECT 20 UNION ALL SELECT i + 1 FROM n WHERE i < 1019) SELECT ?, i, 0, 1, 1, 1, 0 FROM n`, j.No)
 	more, err := w.Housekeeping(t.Context(), people.Retention{Tracking: time.Hour}, w.Time()+day)
@@ -149,7 +149,7 @@ func TestClickedLink(t *testing.T) {
 	}
 	undecided(rule(1))
 	undecided(`{"not":` + rule(2) + `}`)
-	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No) // as before this was noted
+	w.sql("UPDATE send_job SET tracked = 3 WHERE no = ?", j.No) // as in jobs from before sweeps were recorded
 	w.sql("DELETE FROM engagement")
 	undecided(`{"not":` + rule(1) + `}`)
 }

@@ -43,7 +43,7 @@ func (w *world) change(g core.Segment, rule string) (core.Segment, error) {
 	})
 }
 
-// tell reports a subscriber with preferences to the send side.
+// tell sends the status and preferences of a subscriber to the send side.
 func (w *world) tell(l core.List, status core.Status, email core.Email, preferences string) {
 	w.Helper()
 	e := w.Event(l, status, email)
@@ -70,7 +70,7 @@ func (w *world) exact(q audience.Question) int64 {
 	return *n.Exact
 }
 
-// people returns everyone of the answers to PeopleOf.
+// people returns everyone on all pages of PeopleOf.
 func (w *world) people(q audience.Question, limit int) (all []core.Email) {
 	w.Helper()
 	for page := (core.Page{Limit: limit}); ; {
@@ -86,7 +86,7 @@ func (w *world) people(q audience.Question, limit int) (all []core.Email) {
 	}
 }
 
-// draft returns a campaign to lists and its draft.
+// draft creates a campaign to lists and returns its draft.
 func (w *world) draft(lists []core.List, change func(*core.CampaignFields)) campaigns.Draft {
 	w.Helper()
 	c := w.NewCampaign(lists[0], func(f *core.CampaignFields) {

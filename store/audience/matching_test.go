@@ -16,7 +16,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// values are raw values of a field. An empty one is missing.
+// values lists raw values of a field. An empty one means that the field is missing.
 var values = []string{
 	"", "", "null", `""`, "[]", `"pro"`, `"PRO "`, `"Team"`, `"ÄRGER"`, `"ärger in Köln"`, `"ΣΊΣΥΦΟΣ"`,
 	"1", "1.50", `"1.5"`,
@@ -24,7 +24,7 @@ var values = []string{
 	`"2026-03-01T23:30:00Z"`, `"2026-02-31"`, `"1988-03-02"`, `"\u00e4r` + strings.Repeat("x", 1000) + `"`,
 }
 
-// conditions are single conditions. %[1]s and %[2]s are lists, %[3]s is a campaign, and %[4]s a segment.
+// conditions lists single conditions. %[1]s and %[2]s are lists, %[3]s is a campaign, and %[4]s is a segment.
 var conditions = []string{
 	`{"field": "a", "is": ["pro", "TEAM"]}`, `{"field": "b", "is": [1.5, "x"]}`, `{"field": "a", "is_not": "pro"}`,
 	`{"field": "b", "is_not": [1, true]}`, `{"field": "a", "contains": "ÄR"}`, `{"field": "b", "contains": "σ"}`,
@@ -54,11 +54,11 @@ func randomRule(r *rand.Rand, depth int) string {
 	return group + "]}"
 }
 
-// population is two lists with people, and a campaign that some of them received.
+// population is two lists of people and a campaign that some of them received.
 type population struct {
 	*world
 	lists    []core.List
-	people   []map[core.Email]*person // of each list
+	people   []map[core.Email]*person // per list
 	campaign string
 	random   *rand.Rand
 }
@@ -113,7 +113,7 @@ func newPopulation(t *testing.T, n int) *population {
 	return p
 }
 
-// add puts a person on a list, with a history.
+// add puts a person with a history on a list.
 func (p *population) add(l core.List, i, k int) {
 	email := storetest.Reader(k)
 	if k%5 == 0 {
@@ -150,7 +150,7 @@ func (p *population) add(l core.List, i, k int) {
 	p.people[i][email] = of
 }
 
-// tagThem gives tags to some people, on both lists.
+// tagThem gives tags to some people on both lists.
 func (p *population) tagThem() {
 	names := []string{"VIP", "Straße"}
 	for _, name := range names {
@@ -180,7 +180,7 @@ func (p *population) tagThem() {
 	}
 }
 
-// want returns who matches a rule on the given lists, each judged on the first that may email them.
+// want returns the people on the given lists who match a rule. Each is judged on the first list that can email them.
 func (p *population) want(e *evaluator, rule map[string]any, lists ...int) (all []core.Email) {
 	judged := map[core.Email]bool{}
 	for _, i := range lists {
@@ -197,7 +197,7 @@ func (p *population) want(e *evaluator, rule map[string]any, lists ...int) (all 
 	return all
 }
 
-// Whatever a rule says, the same people are counted, listed and emailed: those whom an evaluator written apart finds.
+// For every rule, the same people are counted, listed and emailed. An independent evaluator finds the same people.
 func TestCountsPeopleAndRecipientsAreTheSame(t *testing.T) {
 	p := newPopulation(t, 500)
 	zone, err := time.LoadLocation("Pacific/Auckland")
@@ -240,7 +240,7 @@ func TestCountsPeopleAndRecipientsAreTheSame(t *testing.T) {
 				t.Errorf("%s: %d recipients on %d lists, want %d", text, len(got), len(*lists), len(want))
 			}
 			if relative := strings.Contains(text, "_day"); !relative &&
-				a.Recipients != int64(len(want)) { // it has no clock
+				a.Recipients != int64(len(want)) { // want does not depend on a clock
 				t.Errorf("%s: %+v on %d lists, want %d recipients", text, a, len(*lists), len(want))
 			}
 		}
@@ -251,7 +251,7 @@ func TestCountsPeopleAndRecipientsAreTheSame(t *testing.T) {
 	}
 }
 
-// foundBy compares the subscriptions that a search finds by a rule, on one list and on all, and with a prefix.
+// foundBy compares the results of searches by a rule with the evaluator: on one list, on both lists, and with a prefix.
 func (p *population) foundBy(e *evaluator, text string, rule map[string]any) {
 	p.Helper()
 	f := people.SubscriptionFilter{
@@ -273,7 +273,7 @@ func (p *population) foundBy(e *evaluator, text string, rule map[string]any) {
 	}
 }
 
-// directory returns the addresses of all pages of a search, sorted.
+// directory returns the addresses on all pages of a search, sorted.
 func (p *population) directory(f people.SubscriptionFilter) (all []core.Email) {
 	p.Helper()
 	for page := (core.Page{Limit: 1 + p.random.IntN(100)}); ; {
@@ -292,14 +292,14 @@ func (p *population) directory(f people.SubscriptionFilter) (all []core.Email) {
 	}
 }
 
-// sorted returns the people of one list in order of their addresses.
+// sorted returns the matching people of one list, sorted by address.
 func (p *population) sorted(q audience.Question, limit int) []core.Email {
 	all := p.world.people(q, limit)
 	slices.Sort(all)
 	return all
 }
 
-// explained compares the reasons for a few people with the evaluator.
+// explained compares WhySegment with the evaluator for a few people.
 func (p *population) explained(e *evaluator, text string, rule map[string]any) {
 	n := 0
 	for email, of := range p.people[0] {
@@ -323,7 +323,7 @@ func (p *population) explained(e *evaluator, text string, rule map[string]any) {
 	}
 }
 
-// WhySegment tells why campaigns don't reach someone whom the rule matches.
+// WhySegment explains why campaigns don't reach a person who matches the rule.
 func TestStatusOfSomeoneInASegment(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/db/dbtest"
 )
 
-// Subscribers are read in order by their list, segments and campaigns by their tenant, whatever SQLite has noted of the
-// tables.
+// Subscribers are read in order through their list, and segments and campaigns through their tenant, with any SQLite
+// statistics.
 func TestPlans(t *testing.T) {
 	d := db.New(db.Options{Path: filepath.Join(t.TempDir(), "a.db"), Mode: db.Daemon, Migrate: true})
 	if err := d.Open(t.Context(), func(context.Context) error { return nil }); err != nil {

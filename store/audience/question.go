@@ -6,8 +6,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// Question asks who of the active subscribers of lists matches a rule. The answers are about subscribers who may be
-// emailed: active, without a block, and not suppressed.
+// Question asks which active subscribers of lists match a rule. Only subscribers who may be emailed count: active,
+// without a block, and not suppressed.
 type Question struct {
 	TenantID string
 	ListIDs  []string
@@ -16,14 +16,14 @@ type Question struct {
 	Now      core.Instant
 }
 
-// asked is a question with the match of its rule.
+// asked is a question with its rule ready for evaluation.
 type asked struct {
 	*Question
 	*campaigns.RuleMatch
 }
 
-// ask returns the question with its match. If a list is not the tenant's, it returns core.ErrListNotFound. Its other
-// errors are those of campaigns.MatchRule.
+// ask prepares a question for evaluation. If a list doesn't belong to the tenant, it returns core.ErrListNotFound. Its
+// other errors are those of campaigns.MatchRule.
 func (s *Store) ask(q db.Querier, question *Question) (*asked, error) {
 	for _, id := range question.ListIDs {
 		known, err := campaigns.HasList(q, question.TenantID, id)
@@ -38,8 +38,8 @@ func (s *Store) ask(q db.Querier, question *Question) (*asked, error) {
 	return &asked{question, match}, err
 }
 
-// mailableOf selects the subscribers of a list, in order of their ids, who get a campaign. Parameters 5 and 6 are those
-// of campaigns.Barred.
+// mailableOf selects the subscribers of a list who would get a campaign, in order of their ids. Parameters 5 and 6 are
+// those of campaigns.Barred.
 const mailableOf = ` FROM subscriber AS s ` + campaigns.Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.id < ?3
 	AND ` + campaigns.MayBeEmailed + " ORDER BY s.id LIMIT +?4"
 

@@ -12,7 +12,7 @@ import (
 
 var (
 	selectSegment = "SELECT " + campaigns.SegmentTable.Columns + " FROM segment WHERE id = ?"
-	// A tenant has few segments, so they are sorted.
+	// A tenant has few segments, so sorting them is cheap.
 	segmentsOfTenant = "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
 		WHERE tenant_id = ? AND id > ? ORDER BY id LIMIT +?`
 )
@@ -30,8 +30,8 @@ func (s *Store) Segment(ctx context.Context, id string) (g core.Segment, err err
 }
 
 // AddSegment adds a segment. If the tenant doesn't exist, it returns core.ErrNotFound. If the tenant has a segment with
-// that name, or the maximum number of segments, it returns a Conflict. If the rule refers to something that doesn't
-// exist, or refers to segments too deep, it returns an Invalid error that names the JSON path of the condition.
+// that name, or the maximum number of segments, it returns a Conflict. It returns an Invalid error with the JSON path
+// of the condition if the rule refers to a missing record or nests segments too deeply.
 func (s *Store) AddSegment(ctx context.Context, g core.Segment) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("segment", g.ID); err != nil {
@@ -115,8 +115,8 @@ func nameIsFree(tx *db.Tx, g *core.Segment) error {
 	return err
 }
 
-// maySave returns an Invalid error if the rule of a segment names something that doesn't exist, or refers to segments
-// too deeply.
+// maySave returns an Invalid error if the rule of a segment names something that doesn't exist, or nests segments too
+// deeply.
 func maySave(tx *db.Tx, g *core.Segment) error {
 	rule, err := g.ParsedRule()
 	if err != nil {
@@ -126,7 +126,7 @@ func maySave(tx *db.Tx, g *core.Segment) error {
 }
 
 // DeleteSegment removes a segment. Jobs keep their rules. If there is no such segment, it returns
-// core.ErrSegmentNotFound. If an unsent campaign or another segment needs it, it returns core.ErrSegmentUsed.
+// core.ErrSegmentNotFound. If an unsent campaign or another segment uses it, it returns core.ErrSegmentUsed.
 func (s *Store) DeleteSegment(ctx context.Context, id, actor string, now core.Instant) error {
 	err := s.ChangeRecord(ctx, "segment", id, "segment.delete", actor, now, func(tx *db.Tx) error {
 		uses, err := segmentUses(tx, id, 2)

@@ -76,7 +76,7 @@ func TestSegmentsAreKept(t *testing.T) {
 	}
 }
 
-// What a rule refers to is the tenant's own, and references end.
+// A rule can refer only to the tenant's own records, and references must not form a cycle.
 func TestReferencesOfRules(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -130,7 +130,7 @@ func TestReferencesOfRules(t *testing.T) {
 	w.Must(w.DeleteSegment(t.Context(), four.ID, "test", start))
 }
 
-// A long list is estimated from a sample of its ids, within limits that hold the exact number.
+// The count of a long list is estimated from a sample of its ids. The limits contain the exact number.
 func TestCountsOfALongList(t *testing.T) {
 	w := newWorld(t)
 	l, other := w.NewList(), w.NewList()
@@ -151,7 +151,7 @@ func TestCountsOfALongList(t *testing.T) {
 			t.Fatalf("%s: %+v", rule, n)
 		}
 		exact := w.exact(q)
-		// ids are random, so 1 of 100 samples is outside the limits, but none is far outside
+		// Ids are random, so 1 of 100 samples is outside the limits, but never far outside.
 		width := *n.High - *n.Low
 		if *n.Low-width > exact || *n.High+width < exact || width > 26_000/4 {
 			t.Errorf("%s: %d to %d, and exactly %d", rule, *n.Low, *n.High, exact)

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// pros are readers of a list, every third of whom has the plan pro.
+// pros adds n subscribers to a list. Every third one has the plan pro; it returns these.
 func (w *world) pros(l core.List, n int) (all []core.Email) {
 	w.Helper()
 	f := w.Batch(l, core.NewID(), 1, 2)
@@ -64,7 +64,7 @@ func TestAJobToASegmentContinuesAfterAKill(t *testing.T) {
 	}
 }
 
-// An approved campaign goes out by the rule as it was approved. A change of a rule invalidates what a reviewer saw.
+// An approved campaign is sent by the rule as approved. Changing the rule invalidates what a reviewer saw.
 func TestAnApprovalCoversTheRule(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -104,7 +104,8 @@ func TestAnApprovalCoversTheRule(t *testing.T) {
 	}
 }
 
-// Where a second person approves, the author of a rule is none, unless the change was one of names.
+// If a second person must approve, the author of a rule can't be that person. Renaming a segment doesn't make someone
+// its author.
 func TestTheAuthorOfARuleIsNoSecondPerson(t *testing.T) {
 	w := newWorld(t)
 	w.NewTenant(func(in *core.TenantInput) { in.Approval = new(core.ApprovalSecondPerson) })
@@ -145,7 +146,8 @@ func TestExcludedSegments(t *testing.T) {
 	}
 }
 
-// A rule that can't be decided sends nothing: it refuses to be sent, and a job that meets it pauses before the step.
+// A campaign with a rule that can't be decided can't be sent. A running job with such a rule pauses before its next
+// step.
 func TestUndecidedRulesSendNothing(t *testing.T) {
 	w := newWorld(t)
 	l, other := w.NewList(), w.NewList()
@@ -214,12 +216,12 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 				CampaignEdit: campaigns.CampaignEdit{ID: later.Campaign.ID, Actor: "test", Now: start},
 				Version:      later.Version.Version, Fields: &later.Fields, Copy: &later.Content.Copy,
 			}, campaigns.JobRequest{}, 0)
-			if core.KindOf(err) != core.Invalid { // a deleted segment is found when the campaign is approved
+			if core.KindOf(err) != core.Invalid { // approval finds the deleted segment
 				undecided("send", err)
 			}
 			_, err = w.TryJob(l.ID, func(r *campaigns.JobRequest) { r.SegmentID = g.ID })
 			undecided("job", err)
-			if name == "a deleted segment" { // the job has the rule
+			if name == "a deleted segment" { // the job has a copy of the rule
 				return
 			}
 			j := w.Start(started)
@@ -231,7 +233,7 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 			if err != nil || slices.ContainsFunc(jobs.Running, func(r core.SendJob) bool { return r.ID == j.ID }) {
 				t.Errorf("it is running, %v", err)
 			}
-			w.Must(w.ResumeSendJob(t.Context(), j.ID, "test", start)) // without a change it pauses again
+			w.Must(w.ResumeSendJob(t.Context(), j.ID, "test", start)) // pauses again, because nothing has changed
 			if j = w.Start(j); j.Recipients != 0 || j.PausedAt == 0 {
 				t.Errorf("resumed: %+v", j)
 			}
@@ -244,7 +246,7 @@ func TestUndecidedRulesSendNothing(t *testing.T) {
 	}
 }
 
-// A send job may name a segment of its tenant only.
+// A send job accepts only segments of its own tenant.
 func TestSendJobsToASegment(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -284,7 +286,7 @@ func TestSendJobsToASegment(t *testing.T) {
 	}
 }
 
-// A retry keeps the narrowing: the rest of the list gets it by the same rule.
+// A retry keeps the narrowing, so the rest of the list is judged by the same rule.
 func TestARetryKeepsTheRule(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -309,7 +311,7 @@ func TestARetryKeepsTheRule(t *testing.T) {
 	}
 }
 
-// Erasing a person leaves nothing of them to a segment, and a tenant takes its segments along.
+// Erasing a person removes them from segments, and deleting a tenant deletes its segments.
 func TestSegmentsGoWithTheirTenant(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -331,7 +333,7 @@ func TestSegmentsGoWithTheirTenant(t *testing.T) {
 	}
 }
 
-// The first recipients of a job to a segment are exactly as many as asked for, so that the job holds after them.
+// The number of first recipients of a job to a segment is exact, so the job holds after them.
 func TestFirstFewOfASegment(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -346,7 +348,7 @@ func TestFirstFewOfASegment(t *testing.T) {
 	}
 }
 
-// A job that is paused because its rule can't be evaluated lets the scheduler go on with other jobs.
+// A job that is paused because its rule can't be evaluated doesn't stop the scheduler from running other jobs.
 func TestUndecidedJobIsNoError(t *testing.T) {
 	w := newWorld(t)
 	l, gone := w.NewList(), w.NewList()
@@ -362,7 +364,7 @@ func TestUndecidedJobIsNoError(t *testing.T) {
 	}
 }
 
-// A person's last campaigns are the last that started, and those that started after the moment of a rule don't count.
+// A person's last campaigns are those that started last. Campaigns that started after the moment of a rule don't count.
 func TestLastCampaignsByStart(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -397,7 +399,7 @@ func TestLastCampaignsByStart(t *testing.T) {
 	}
 }
 
-// All segments of a campaign together have the limits of one.
+// The limits of one segment apply to all segments of a campaign together.
 func TestSegmentsOfACampaignTogether(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()

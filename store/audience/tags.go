@@ -12,7 +12,7 @@ import (
 )
 
 // AddTag adds a tag. If the tenant doesn't exist, it returns core.ErrNotFound. If the tenant has a tag with that name,
-// or as many as it can have, it returns a Conflict.
+// or the maximum number of tags, it returns a Conflict.
 func (s *Store) AddTag(ctx context.Context, t core.Tag, actor string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("tag", t.ID); err != nil {
@@ -28,7 +28,7 @@ func (s *Store) AddTag(ctx context.Context, t core.Tag, actor string) error {
 	})
 }
 
-// RenameTag renames a tag, also in the rules of segments. If there is no such tag, it returns core.ErrTagNotFound.
+// RenameTag renames a tag, including in the rules of segments. If there is no such tag, it returns core.ErrTagNotFound.
 // If the tenant has another one with that name, it returns a Conflict.
 func (s *Store) RenameTag(ctx context.Context, id, name, actor string, now core.Instant) (t core.Tag, err error) {
 	err = s.ChangeRecord(ctx, "tag", id, "tag.update", actor, now, func(tx *db.Tx) error {
@@ -67,7 +67,7 @@ func (s *Store) DeleteTag(ctx context.Context, id, actor string, now core.Instan
 	return db.OrNotFound(err, core.ErrTagNotFound)
 }
 
-// segmentsWith returns the segments whose rules name a tag, by name.
+// segmentsWith returns the segments whose rules name a tag, ordered by name.
 func segmentsWith(tx *db.Tx, t *core.Tag) (using []core.Segment, err error) {
 	var all []core.Segment
 	if err := tx.All(&all, segmentsOfTenant, t.TenantID, "", core.MaxSegments); err != nil {
@@ -88,7 +88,7 @@ func segmentsWith(tx *db.Tx, t *core.Tag) (using []core.Segment, err error) {
 	return using, nil
 }
 
-// renameInRules writes a new name of a tag into the rules that name it.
+// renameInRules replaces the name of a tag in the rules that use it.
 func renameInRules(tx *db.Tx, t *core.Tag, name string) error {
 	using, err := segmentsWith(tx, t)
 	for i := 0; i < len(using) && err == nil; i++ {

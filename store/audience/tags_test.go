@@ -45,7 +45,7 @@ func (w *world) wantTags(l core.List, email core.Email, want ...string) {
 	}
 }
 
-// A name is unique in its tenant, whatever its case, and a tenant has a limited number of tags.
+// A tag's name is unique in its tenant regardless of case, and the number of a tenant's tags is limited.
 func TestTagsAsRecords(t *testing.T) {
 	w := newWorld(t)
 	w.NewList()
@@ -99,7 +99,7 @@ func TestTagsAsRecords(t *testing.T) {
 	}
 }
 
-// A person has the same tags on all lists of the tenant, and takes them along to a list that they join.
+// A person has the same tags on all lists of the tenant, and keeps them on a list that they join later.
 func TestTagsOfAPerson(t *testing.T) {
 	w := newWorld(t)
 	weekly, daily, later := w.NewList(), w.NewList(), w.NewList()
@@ -137,8 +137,8 @@ func TestTagsOfAPerson(t *testing.T) {
 	}
 }
 
-// Subscribers get a tag by id, and lose it. Someone who has it, has as many tags as possible or is unknown is not
-// changed.
+// TagSubscriber and UntagSubscriber add and remove a tag by id. A person who has the tag, has the maximum number of
+// tags, or is unknown stays unchanged.
 func TestTagsByID(t *testing.T) {
 	w := newWorld(t)
 	l, other := w.NewList(), w.NewList()
@@ -192,7 +192,7 @@ func TestTagsByID(t *testing.T) {
 	}
 }
 
-// Nothing of a tag stays with those who are erased or gone, nor of a deleted tag.
+// Tags of people who are erased or removed are deleted, and so is everything about a deleted tag.
 func TestTagsGo(t *testing.T) {
 	w := newWorld(t)
 	l, other := w.NewList(), w.NewList()
@@ -238,8 +238,8 @@ func TestTagsGo(t *testing.T) {
 	}
 }
 
-// A condition names a tag by its name in any case. A rename changes the rules that name it, and leaves jobs and
-// approvals as they are. A tag that a segment uses can't be deleted.
+// A condition names a tag in any case. Renaming the tag changes the rules that name it, but not jobs and approvals. A
+// tag that a segment uses can't be deleted.
 func TestTagsInRules(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()
@@ -266,7 +266,7 @@ func TestTagsInRules(t *testing.T) {
 		g.Revision != 2 {
 		t.Errorf("%s, revision %d, %v", g.Rule, g.Revision, err)
 	}
-	w.newTag("VIP") // another one
+	w.newTag("VIP") // another tag with the same name
 	if got := w.reached(w.Start(started)); len(got) != 3 {
 		t.Errorf("%d recipients of a job from before the rename", len(got))
 	}
@@ -279,7 +279,7 @@ func TestTagsInRules(t *testing.T) {
 	}
 }
 
-// People with many tags, and people far apart, are looked up one by one, with the same result.
+// People with many tags, or with ids far apart, are looked up one by one. The result is the same.
 func TestPeopleWithManyTags(t *testing.T) {
 	w := newWorld(t)
 	l := w.NewList()

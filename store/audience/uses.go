@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// campaignsUsing selects the unsent campaigns of the tenant of segment ?1 that name it. The rule of an approved one is
-// stored, but the campaign becomes a draft again when it is edited.
+// campaignsUsing selects the unsent campaigns of a tenant that name segment ?1. An approved campaign has a stored rule,
+// but it becomes a draft again when it is edited.
 const campaignsUsing = `SELECT 'campaign' AS kind, c.id, iif(c.name = '', c.subject, c.name) AS name FROM segment AS g
 	CROSS JOIN campaign AS c INDEXED BY campaign_tenant ON c.tenant_id = g.tenant_id AND
 	c.state IN ('draft', 'in_review', 'approved', 'scheduled')
@@ -21,11 +21,11 @@ const campaignsUsing = `SELECT 'campaign' AS kind, c.id, iif(c.name = '', c.subj
 	EXISTS (SELECT 1 FROM json_each(v.fields, '$.exclude_segment_ids') WHERE value = ?1))
 	ORDER BY c.no LIMIT +?2`
 
-// relatives selects the other segments of the tenant of a segment.
+// relatives selects the other segments of a segment's tenant.
 var relatives = "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
 	WHERE tenant_id = (SELECT tenant_id FROM segment WHERE id = ?1) AND id <> ?1`
 
-// SegmentUses returns the unsent campaigns that need a segment and the segments that refer to it, up to limit of each
+// SegmentUses returns the unsent campaigns that use a segment and the segments that refer to it, up to limit of each
 // kind. The only error is core.ErrStorage.
 func (s *Store) SegmentUses(ctx context.Context, id string, limit int) (uses []core.SegmentUse, err error) {
 	return segmentUses(s.Reads(ctx), id, limit)
@@ -63,7 +63,7 @@ func refersTo(g *core.Segment, id string) (found bool) {
 	return found
 }
 
-// mayStay returns an Invalid error if a segment that refers to a changed one could no longer be evaluated.
+// mayStay returns an Invalid error if changing a segment would make a segment that refers to it invalid.
 func mayStay(tx *db.Tx, g *core.Segment) error {
 	var others []core.Segment
 	if err := tx.All(&others, relatives, g.ID); err != nil {
@@ -86,7 +86,7 @@ func mayStay(tx *db.Tx, g *core.Segment) error {
 	return nil
 }
 
-// referring returns the segments that refer to one with the given id, also through others.
+// referring returns the segments that refer to a segment with the given id, directly or through other segments.
 func referring(all []core.Segment, id string) (found []*core.Segment) {
 	ids := []string{id}
 	for n := 0; n < len(ids); n++ {
