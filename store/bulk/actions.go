@@ -36,10 +36,10 @@ type Request struct {
 	Actor  string
 }
 
-// StartBulk starts a bulk action and returns it. The rule is frozen: later changes of its segments don't count. If the
-// list doesn't exist, it returns core.ErrListNotFound; if the rule can't be evaluated, an error of core.Undecided. If
-// there is no such tag, it returns an Invalid error on tag. If the tenant has as many open actions as it may have, it
-// returns core.ErrBulkFull. If another service manages the list, it returns a Conflict.
+// StartBulk starts a bulk action and returns it. The rule is frozen, so later changes to its segments have no effect.
+// If the list doesn't exist, it returns core.ErrListNotFound; if the rule can't be evaluated, an error of
+// core.Undecided. If there is no such tag, it returns an Invalid error on tag. If the tenant has the maximum number of
+// open actions, it returns core.ErrBulkFull. If another service manages the list, it returns a Conflict.
 func (s *Store) StartBulk(ctx context.Context, r Request, now core.Instant) (a core.BulkAction, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		a, err = start(tx, &r, now)
@@ -131,8 +131,8 @@ func (s *Store) BulkActions(ctx context.Context, listID string, page core.Page) 
 	return all, err
 }
 
-// NextBulk returns the id of an open action of the next tenant after the given one, and that tenant, so that tenants
-// take turns. If nothing is open, it returns core.ErrNotFound.
+// NextBulk returns the id of an open action and its tenant. It takes the next tenant after the given one, so that
+// tenants take turns. If there is no open action, it returns core.ErrNotFound.
 func (s *Store) NextBulk(ctx context.Context, after string) (id, tenantID string, err error) {
 	var next struct {
 		ID       string `db:"id"`
@@ -164,7 +164,7 @@ func (s *Store) change(ctx context.Context, id string, fn func(tx *db.Tx, a *cor
 	return a, err
 }
 
-// CancelBulk stops an action. Changes that it has made stay. If there is no such action, it returns core.ErrNotFound; if it
+// CancelBulk stops an action. Changes already made stay. If there is no such action, it returns core.ErrNotFound; if it
 // has ended, a Conflict.
 func (s *Store) CancelBulk(ctx context.Context, id, actor string, now core.Instant) (core.BulkAction, error) {
 	return s.change(ctx, id, func(tx *db.Tx, a *core.BulkAction) error {
@@ -202,7 +202,7 @@ func (s *Store) UndoBulk(ctx context.Context, id, actor string, now core.Instant
 	})
 }
 
-// end ends an action in a state, and tells endpoints that got no event for each change.
+// end ends an action in the given state. If endpoints did not get an event for each change, it sends them a summary.
 func end(tx *db.Tx, a *core.BulkAction, state, reason string, now core.Instant) error {
 	a.State, a.Reason, a.FinishedAt = state, reason, now
 	err := tx.One("UPDATE bulk_action SET state = ?, reason = ?, finished_at = ? WHERE id = ?", state, reason,

@@ -17,15 +17,15 @@ import (
 // start is a Monday, at 09:00 UTC.
 const start core.Instant = 1_772_442_000_000
 
-// holdFor is how long a commit may keep other writers waiting.
+// holdFor is the longest time for which a commit may block other writers.
 const holdFor = 3 * time.Millisecond
 
-// leaving are the kinds of actions after which people are no longer subscribed.
+// leaving lists the kinds of actions that end subscriptions.
 var leaving = []string{core.BulkUnsubscribe, core.BulkRemove}
 
 const hour core.Instant = 60 * 60 * 1000
 
-// world is a store with a list whose subscribers both sides know. Every second one lives in Berlin.
+// world is a store with a list whose subscribers are on both sides. Every second one lives in Berlin.
 type world struct {
 	*storetest.Seeder
 	list core.List
@@ -55,7 +55,7 @@ func (w *world) rule(text string) *core.Rule {
 	return r
 }
 
-// berlin starts an action on those who live in Berlin.
+// berlin starts an action on the people who live in Berlin.
 func (w *world) berlin(kind string) core.BulkAction {
 	w.Helper()
 	return w.begin(bulk.Request{Kind: kind, Rule: w.rule(`{"field":"city","is":"Berlin"}`)})
@@ -91,7 +91,7 @@ func (w *world) undo(a core.BulkAction) core.BulkAction {
 	return w.run(a)
 }
 
-// is checks the status of a reader on both sides.
+// is checks the status of reader k on both sides.
 func (w *world) is(k int, member string, send core.Status) {
 	w.Helper()
 	e := storetest.Reader(k)
@@ -115,7 +115,7 @@ func (w *world) counts(active, unsubscribed int64) {
 	}
 }
 
-// An action changes those who match and no one else, on both sides, and its undo brings all of them back as they were.
+// An action changes only people who match, on both sides. Its undo restores all of them.
 func TestActions(t *testing.T) {
 	for _, kind := range leaving {
 		t.Run(kind, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// snapshot returns what an undo has to bring back.
+// snapshot returns everything that an undo has to restore.
 func (w *world) snapshot() (all string) {
 	w.Helper()
 	var rows []string
@@ -246,7 +246,7 @@ func TestKilledAtAnyStatement(t *testing.T) {
 	}
 }
 
-// People can be chosen one by one. Unknown ones are skipped, and pending ones are changed, too.
+// People can be chosen individually. Unknown ones are skipped, and pending ones are changed as well.
 func TestChosenPeople(t *testing.T) {
 	for _, kind := range leaving {
 		t.Run(kind, func(t *testing.T) {
@@ -279,8 +279,8 @@ func TestChosenPeople(t *testing.T) {
 	}
 }
 
-// The action keeps the rule with which it was started. If that can't be evaluated anymore, it pauses before the next
-// step, and what it has changed can be undone.
+// The action keeps the rule with which it was started. If the rule can't be evaluated anymore, the action pauses before
+// the next step, and its changes can be undone.
 func TestRuleIsFrozen(t *testing.T) {
 	w := newWorld(t, storetest.Open(t), 10)
 	other := w.NewList()
@@ -304,7 +304,7 @@ func TestRuleIsFrozen(t *testing.T) {
 	}
 }
 
-// The action keeps the tags that its rule names. Another tag that takes the name of one is not meant.
+// The action keeps the tags that its rule names, even if another tag gets the name of one of them.
 func TestRuleKeepsItsTags(t *testing.T) {
 	w := newWorld(t, storetest.Open(t), 10)
 	named := func(name string) core.Tag {

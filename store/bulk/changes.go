@@ -16,19 +16,19 @@ import (
 // syncAfter is the delay after the last change until the full sync of an action is planned.
 const syncAfter = 5 * time.Second
 
-// changing is one commit of an action or of its undo.
+// changing is one commit of an action or of the undo of an action.
 type changing struct {
 	*db.Tx
-	action *core.BulkAction // with the changes so far
+	action *core.BulkAction // with the changes made until now
 	list   *core.ListWithTenant
 	now    core.Instant
 	actor  string
-	tag    core.Tag     // of an action that tags people
+	tag    core.Tag     // set for an action that tags people
 	sync   bool         // a full sync announces the changes
-	latest core.Instant // time of the latest change that it has to announce
+	latest core.Instant // time of the latest change that the sync has to announce
 }
 
-// change performs the action on a person. It skips people who are not on the list anymore.
+// change performs the action on a person. It skips people who are no longer on the list.
 func (c *changing) change(id string) error {
 	if core.BulkTags(c.action.Kind) {
 		return c.changeTag(id)
@@ -42,7 +42,7 @@ func (c *changing) change(id string) error {
 		return err
 	case sub.Status == core.SubscriptionUnsubscribed:
 		return c.skip(id)
-	case c.action.Kind == core.BulkRemove && sub.Left(): // stays, so that no file can subscribe them again
+	case c.action.Kind == core.BulkRemove && sub.Left(): // keep the record, so that no file can subscribe them again
 		return c.skip(id)
 	case c.action.Kind == core.BulkRemove:
 		return c.remove(&sub)
@@ -54,7 +54,7 @@ func (c *changing) change(id string) error {
 	return c.keep(id, sub.ChangedAt, &core.BulkBefore{Status: was.Status})
 }
 
-// leaving returns the request that unsubscribes a person.
+// leaving returns the request to unsubscribe a person.
 func (c *changing) leaving(id string, email core.Email) members.UnsubscribeRequest {
 	return members.UnsubscribeRequest{
 		ListID: c.list.ID, SubscriptionID: id, Email: email, Proof: core.ProofAdmin,
@@ -62,7 +62,7 @@ func (c *changing) leaving(id string, email core.Email) members.UnsubscribeReque
 	}
 }
 
-// endMirrored unsubscribes someone whose subscription another member service has. That can't be undone here.
+// endMirrored unsubscribes a person whose subscription another member service manages. This can't be undone here.
 func (c *changing) endMirrored(id string) error {
 	var sub core.Subscriber
 	err := c.Get(&sub, campaigns.SelectSubscriber, c.list.ID, id)
@@ -82,7 +82,7 @@ func (c *changing) skip(id string) error {
 	return err
 }
 
-// keep records what a changed person was before.
+// keep stores the state of a person before the change.
 func (c *changing) keep(id string, at core.Instant, was *core.BulkBefore) error {
 	c.action.Changed++
 	_, err := c.Exec(`INSERT INTO bulk_person (action_id, subscriber_id, at, was) VALUES (?, ?, ?, ?)
@@ -91,8 +91,7 @@ func (c *changing) keep(id string, at core.Instant, was *core.BulkBefore) error 
 	return err
 }
 
-// remove deletes a subscription. The consent ledger stays. Both the send side and the tenant's endpoints are told that
-// it ended.
+// remove deletes a subscription. The consent ledger stays. The send side and the tenant's endpoints are notified.
 func (c *changing) remove(sub *core.Subscription) error {
 	at, err := members.Stamp(c.Tx, c.list.ID, c.now)
 	if err != nil {
@@ -125,10 +124,10 @@ func (c *changing) remove(sub *core.Subscription) error {
 	return c.keep(sub.ID, at, &was)
 }
 
-// announce hands a change on. A send side in this database is changed in the same operation; older events on their way
-// to it then no longer count. Another one gets an event, or a full sync if there are many changes. A sync doesn't
-// contain removed people, so each removal is an event. The tenant's endpoints get events for the first changes and one
-// at the end for the others.
+// announce passes a change on. A send side in this database is updated in the same operation, and older events still
+// queued for it no longer count. A remote send side gets an event or, after many changes, a full sync. A sync doesn't
+// contain removed people, so each removal is an event. The tenant's endpoints get events for the first changes and a
+// summary of the others at the end.
 func (c *changing) announce(tx *db.Tx, tenantID string, sub *core.Subscription, change *core.Change,
 	now core.Instant,
 ) (err error) {
@@ -150,7 +149,7 @@ func (c *changing) announce(tx *db.Tx, tenantID string, sub *core.Subscription, 
 	return tenants.AddToEndpoints(tx, event, now)
 }
 
-// save writes the position and the counts.
+// save stores the position and the counts of the action.
 func (c *changing) save() error {
 	a := c.action
 	err := c.One(`UPDATE bulk_action SET done_id = ?1, done = ?2, expected = max(expected, ?2), changed = ?3,

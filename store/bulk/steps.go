@@ -19,7 +19,8 @@ const (
 		ORDER BY subscriber_id LIMIT +?`
 )
 
-// holdFor is how long a commit of a step may keep other writers waiting. A step has as many commits as it needs.
+// holdFor is the longest time for which a commit of a step may block other writers. A step has as many commits as it
+// needs.
 var holdFor = 3 * time.Millisecond
 
 // BulkStep performs the next step of an action and reports whether there is more to do. A rule that can't be evaluated
@@ -54,8 +55,8 @@ func (s *Store) BulkStep(ctx context.Context, id string, now core.Instant) (more
 	}
 }
 
-// ahead finds the people of the next step on a reading connection. next is the position after them; it is empty at the
-// end.
+// ahead finds the people of the next step on a connection for reading. next is the position after them; it is empty at
+// the end.
 func (s *Store) ahead(ctx context.Context, a *core.BulkAction) (ids []string, next string, err error) {
 	if a.Rule == "" {
 		err = s.All(ctx, &ids, chosenAfter, a.ID, a.DoneID, stepPeople)
@@ -89,7 +90,7 @@ func (s *Store) stop(ctx context.Context, id, state, reason string, now core.Ins
 }
 
 // commit changes as many people of a step as fit into one commit, which also saves the position. It returns their
-// number, and whether the action goes on. a must be the action before the commit. It becomes the action afterwards.
+// number and whether the action continues. a must be the action's current state; commit updates it.
 func (s *Store) commit(ctx context.Context, a *core.BulkAction, ids []string, next string, now core.Instant) (n int,
 	more bool, err error,
 ) {

@@ -15,7 +15,7 @@ func (c *changing) readTag() (err error) {
 	return err
 }
 
-// setTag gives the tag of the action to a person, or takes it away. It reports whether that changed anything.
+// setTag adds the action's tag to a person or removes it. It reports whether that changed anything.
 func (c *changing) setTag(id string, has bool) (bool, error) {
 	if has {
 		return tenants.TagSubscriber(c.Tx, &c.tag, c.list.ID, id, c.now)
@@ -32,7 +32,7 @@ func (c *changing) changeTag(id string) error {
 	return c.keep(id, c.now, &core.BulkBefore{})
 }
 
-// undoTag undoes changeTag, unless the person has got a tag since.
+// undoTag undoes changeTag, unless the person has got another tag since.
 func (c *changing) undoTag(k *keptPerson) error {
 	var since bool
 	err := c.Get(&since, "SELECT EXISTS (SELECT 1 FROM tagged WHERE list_id = ? AND id = ? AND at > ?)", c.list.ID,

@@ -31,7 +31,7 @@ func (w *world) set(names []string, readers ...int) {
 	}
 }
 
-// have checks which of the readers have a tag, on each of some lists.
+// have checks that exactly the readers in want have a tag, on each of the lists.
 func (w *world) have(t *core.Tag, want []int, lists ...string) {
 	w.Helper()
 	for _, list := range append(lists, w.list.ID) {
@@ -48,7 +48,7 @@ func (w *world) have(t *core.Tag, want []int, lists ...string) {
 	}
 }
 
-// Those who match get a tag, or lose it, on all lists. The undo restores those who were changed and no one else.
+// People who match get a tag or lose it, on all lists. The undo restores only people who were changed.
 func TestTags(t *testing.T) {
 	w := newWorld(t, storetest.Open(t), 8)
 	second := w.NewList()
@@ -69,7 +69,7 @@ func TestTags(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	w.have(&vip, []int{0, 1}, second.ID)
-	// the rule is about the tag that goes
+	// The rule matches the tag that the action removes.
 	a = w.run(w.begin(bulk.Request{Kind: core.BulkUntag, Tag: vip.ID, Rule: w.rule(`{"tag":"vip"}`)}))
 	if a.Changed != 2 || a.Done != 2 {
 		t.Errorf("%+v", a)
@@ -85,7 +85,7 @@ func TestTags(t *testing.T) {
 	w.counts(8, 0)
 }
 
-// The undo leaves those alone whose tags someone changed since.
+// The undo skips people whose tags have changed since.
 func TestTagsChangedSince(t *testing.T) {
 	for _, kind := range []string{core.BulkTag, core.BulkUntag} {
 		t.Run(kind, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestTagsChangedSince(t *testing.T) {
 	}
 }
 
-// A tag has to exist at the start. If it is deleted while the action runs, the action pauses. Its undo then has nothing
+// The tag must exist at the start. If it is deleted while the action runs, the action pauses. Its undo then has nothing
 // to do.
 func TestTagIsDeleted(t *testing.T) {
 	w := newWorld(t, storetest.Open(t), 4)
@@ -137,7 +137,7 @@ func TestTagIsDeleted(t *testing.T) {
 	}
 }
 
-// A person with as many tags as possible is skipped.
+// A person with the maximum number of tags is skipped.
 func TestTagsAreLimited(t *testing.T) {
 	w := newWorld(t, storetest.Open(t), 3)
 	var names []string
@@ -154,7 +154,7 @@ func TestTagsAreLimited(t *testing.T) {
 	w.have(&vip, []int{0, 2})
 }
 
-// Tagging a person costs the same, however many lists of the tenant don't know them.
+// The cost of tagging a person doesn't depend on the number of lists that don't know the person.
 func TestTagsOfManyLists(t *testing.T) {
 	f := storetest.NewFaults(t)
 	w := newWorld(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}), 3)

@@ -13,10 +13,11 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// everyone matches all readers.
+// everyone is a rule that matches all readers.
 const everyone = `{"not":{"domain":"none.example"}}`
 
-// An undo brings no one back who has unsubscribed, bounced, complained, been blocked, or subscribed on their own since.
+// An undo doesn't restore people who have since unsubscribed, bounced, complained, been blocked, or subscribed again on
+// their own.
 func TestUndoLeavesOthersAlone(t *testing.T) {
 	for _, kind := range leaving {
 		t.Run(kind, func(t *testing.T) {
@@ -27,7 +28,7 @@ func TestUndoLeavesOthersAlone(t *testing.T) {
 			}
 			w.Seeder = w.At(w.Time() + hour)
 			ctx, list := w.Context(), w.list.ID
-			// with the link of an email
+			// Reader 0 uses the link in an email.
 			if _, err := w.Unsubscribe(ctx, w.Leaving(list, storetest.Reader(0)), w.Time()); core.KindOf(err) !=
 				core.NotFound {
 				w.Must(err)
@@ -65,7 +66,7 @@ func TestUndoLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// A link that anyone could have requested is not the person's word.
+// An unsubscribe through a link that anyone can request doesn't count as the person's own.
 func TestRequestedLinksDontCount(t *testing.T) {
 	w := newWorld(t, storetest.Open(t), 2)
 	a := w.run(w.begin(bulk.Request{Kind: core.BulkUnsubscribe, Rule: w.rule(everyone)}))
@@ -79,8 +80,8 @@ func TestRequestedLinksDontCount(t *testing.T) {
 	}
 }
 
-// An action can be canceled and undone while it runs. After a week it can't be undone, and nothing is kept of
-// the people.
+// An action can be canceled and undone while it runs. After a week it can't be undone, and the records of people are
+// deleted.
 func TestStopsAndSweeps(t *testing.T) {
 	bulk.HoldFor(0)
 	defer bulk.HoldFor(holdFor)
@@ -118,7 +119,7 @@ func TestStopsAndSweeps(t *testing.T) {
 	}
 }
 
-// Undoing an action that runs stops it.
+// Undoing a running action stops it.
 func TestUndoWhileItRuns(t *testing.T) {
 	w := newWorld(t, storetest.Open(t), 6)
 	a := w.begin(bulk.Request{Kind: core.BulkUnsubscribe, Rule: w.rule(everyone)})
@@ -129,7 +130,7 @@ func TestUndoWhileItRuns(t *testing.T) {
 	w.counts(6, 0)
 }
 
-// A deleted list ends its actions.
+// Deleting a list ends its actions.
 func TestDeletedListEndsActions(t *testing.T) {
 	w := newWorld(t, storetest.Open(t), 4)
 	ids := []string{w.SubscriptionID(w.list.ID, storetest.Reader(0).Key())}
@@ -151,7 +152,7 @@ func TestDeletedListEndsActions(t *testing.T) {
 	}
 }
 
-// The undo of an action waits for a list that is deleted or inactive. It restores everyone then.
+// Undoing an action requires an active list. After the list is active again, the undo restores everyone.
 func TestUndoNeedsTheList(t *testing.T) {
 	for _, kind := range []string{core.BulkUnsubscribe, core.BulkRemove} {
 		w := newWorld(t, storetest.Open(t), 3)
@@ -210,8 +211,8 @@ func TestTenantsTakeTurns(t *testing.T) {
 	}
 }
 
-// Endpoints get an event for each of the first changes and one for the rest. A send service elsewhere gets events for
-// the first thousand unsubscribes and a full sync for the rest, but an event for each removal.
+// Endpoints get an event for each of the first changes and one for the rest. A remote send service gets events for the
+// first thousand unsubscribes and a full sync for the rest. For removals it gets only single events.
 func TestAnnouncements(t *testing.T) {
 	const events, n = 3, imports.MaxSingle + 5
 	w := newWorld(t, storetest.OpenWith(t, db.Options{ImportEvents: events, SendElsewhere: true}), n)

@@ -17,15 +17,15 @@ const (
 	undoPeople = 100 // most people of one commit
 	// keptPeople selects the people whom an undo has not reached yet. Each row is deleted in the commit of the undo.
 	keptPeople = "SELECT subscriber_id, at, was FROM bulk_person WHERE action_id = ? ORDER BY subscriber_id LIMIT +?"
-	// barred reports whether an address bounced, complained, or is blocked. 1: address, 2: tenant, 3: list, 4: id,
-	// 5: hash of the address.
+	// barred reports whether an address bounced, complained, or is blocked. The parameters are 1: address, 2: tenant,
+	// 3: list, 4: id, 5: hash of the address.
 	barred = `SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id IN ('', ?2))
 		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?5 AND tenant_id IN ('', ?2) AND +kind <> 'left')
 		OR EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = ?1)
 		OR EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?3 AND id = ?4 AND block <> '')`
 )
 
-// keptPerson is what an action has kept of a person.
+// keptPerson is the stored state of a person before an action.
 type keptPerson struct {
 	ID  string          `db:"subscriber_id"`
 	At  core.Instant    `db:"at"`
@@ -53,7 +53,7 @@ func (s *Store) undoStep(ctx context.Context, a *core.BulkAction, now core.Insta
 			return err
 		case len(kept) == 0:
 			return end(tx, &current, core.BulkUndone, "", now)
-		case gone || !c.list.Active(): // another undo can restore the others
+		case gone || !c.list.Active(): // undoing another action can restore the others
 			return end(tx, &current, core.BulkCancelled, "", now)
 		}
 		if err := c.readTag(); err != nil && !errors.Is(err, core.ErrTagNotFound) {
@@ -74,13 +74,13 @@ func (s *Store) undoStep(ctx context.Context, a *core.BulkAction, now core.Insta
 	return more && err == nil, err
 }
 
-// undo undoes the change of one person, unless something happened to them since.
+// undo undoes the change of one person, unless the person has changed since.
 func (c *changing) undo(k *keptPerson) error {
-	if k.At == 0 { // chosen, but not changed before the action was stopped
+	if k.At == 0 { // chosen, but the action was stopped before changing them
 		return nil
 	}
 	if core.BulkTags(c.action.Kind) {
-		if c.tag.No == 0 { // deleted
+		if c.tag.No == 0 { // the tag was deleted
 			return nil
 		}
 		return c.undoTag(k)
@@ -127,13 +127,14 @@ func (c *changing) resume(k *keptPerson) (bool, error) {
 		ListID: c.list.ID, SubscriptionID: k.ID, LeftAt: k.At, Origin: core.Origin{Source: c.actor},
 		Proof: core.ProofAdmin, Announce: c.announce,
 	}, c.now)
-	if errors.Is(err, core.ErrInvalidToken) { // something happened since
+	if errors.Is(err, core.ErrInvalidToken) { // the person has changed since
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// pend makes an unsubscribed person pending again. The ledger keeps the record, but it no longer counts.
+// pend makes an unsubscribed person pending again. The ledger keeps the entry of the unsubscribe, but the entry no
+// longer counts.
 func (c *changing) pend(sub *core.Subscription, left core.Instant) (bool, error) {
 	was := sub.Status
 	if !sub.PendsBefore(left, c.now) {
@@ -158,7 +159,8 @@ func (c *changing) bringBack(k *keptPerson) error {
 		int64(k.Was.AskedAt), int64(k.Was.HeardAt), c.list.ID, k.ID)
 }
 
-// joinedAt returns the start of a person's subscription as the send side knows it: reactivating moves it.
+// joinedAt returns the start of a person's subscription on the send side. It is read before reactivating, which changes
+// it. If the send side is remote or has no record, it is nil.
 func (c *changing) joinedAt(id string) (at *core.Instant, err error) {
 	if c.Store.Options().SendElsewhere {
 		return nil, nil
