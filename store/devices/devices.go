@@ -59,9 +59,9 @@ func room(tx *db.Tx, query, ownerID string, limit int, what string) error {
 	return nil
 }
 
-// AddDevice adds a device. If the agent isn't the owner's, it returns core.ErrNotFound with the field agent_id. For a
-// second representative device it returns core.ErrSecondLeader. If the owner has the maximum number of devices, it
-// returns a Conflict.
+// AddDevice adds a device. If the agent doesn't belong to the owner, it returns core.ErrNotFound with the field
+// agent_id. For a second representative device it returns core.ErrSecondLeader. If the owner has the maximum number of
+// devices, it returns a Conflict.
 func (s *Store) AddDevice(ctx context.Context, d core.Device) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := owner(tx, d.OwnerID); err != nil {

@@ -124,8 +124,8 @@ func (s *Store) DeleteModel(ctx context.Context, id, ownerID, actor string, now 
 	})
 }
 
-// LibraryPage selects a part of the library: the newest Limit models with numbers below Before. A Before of 0 means
-// from the newest.
+// LibraryPage selects a part of the library: the newest Limit models with numbers below Before. If Before is 0, it
+// starts with the newest.
 type LibraryPage struct {
 	Before int64
 	Limit  int
@@ -143,7 +143,7 @@ const (
 const newest = int64(1) << 62
 
 // Library returns the models that a caller may view, newest first. New models have greater numbers, so paging never
-// returns a model twice or skips one. If the key of shares can't be opened, Library returns ErrMasterKey.
+// returns a model twice or skips one. If the key of shares can't be decrypted, Library returns ErrMasterKey.
 func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms []core.ModelView, err error) {
 	user, email, err := s.holders(ctx, who)
 	if err != nil || who.UserID == "" {

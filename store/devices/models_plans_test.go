@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// TestModelsAreReadByIndex shows that no statement of models and devices reads a table from one end to the other.
+// TestModelsAreReadByIndex checks that no statement about models and devices scans a whole table.
 func TestModelsAreReadByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for _, query := range []string{
@@ -42,7 +42,7 @@ func TestModelsAreReadByIndex(t *testing.T) {
 	}
 }
 
-// Without a setting, all files together may have half of the disk.
+// By default, all model files together can use half of the disk.
 func TestModelsMayHaveHalfOfTheDisk(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	if total, err := s.modelBytes(core.ModelLimits{}); err != nil || total < 1<<20 {

@@ -21,7 +21,7 @@ var errNoUser = &core.Error{
 }
 
 // holderOfUser and holderOfEmail return the value of a share's column holder. An address is stored as a MAC, because
-// the column goes into the search index, which keeps the words of deleted rows for some time.
+// the search index contains the column and keeps the words of deleted rows for some time.
 func holderOfUser(id string) string { return "u" + strings.ReplaceAll(id, "-", "") }
 
 func (s *Store) holderOfEmail(ctx context.Context, email core.Email) (string, error) {

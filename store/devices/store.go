@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/files"
 )
 
-// Every store package calls its part Store. The alias gives the embedded field its own name.
+// Every store package names its type Store. The alias gives the embedded field its own name.
 type fileStore = files.Store
 
 // Store stores devices and models. Its methods are safe for concurrent use.

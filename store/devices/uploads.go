@@ -32,13 +32,13 @@ func (s *Store) NewUpload(ownerID string, limits core.ModelLimits) *Upload {
 	return &Upload{store: s, owner: ownerID, limits: limits, sum: sha256.New()}
 }
 
-// Size returns the number of bytes stored so far. If a reader failed, these are the bytes of its whole chunks, and
+// Size returns the number of bytes stored until now. If a reader failed, these are the bytes of its whole chunks, and
 // the next ReadFrom continues after them.
 func (u *Upload) Size() int64 { return u.size }
 
 // ReadFrom reads a file to its end, in chunks. It calls now once per chunk. If grow is not nil, ReadFrom calls it
-// before it uses memory, and again to give the memory back. Errors of the reader are returned unchanged. If the file
-// is too large, ReadFrom returns the error of ModelLimits.
+// before it uses memory, and again with a negative number to release the memory. Errors of the reader are returned
+// unchanged. If the file is too large, ReadFrom returns the error of ModelLimits.
 func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now func() core.Instant) (err error) {
 	b := files.Buffer{Grow: grow}
 	defer b.Release()
@@ -60,7 +60,7 @@ func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now
 	}
 }
 
-// ErrSlowUpload is returned when an upload was given up because it was too slow.
+// ErrSlowUpload is returned when an upload was ended because it was too slow.
 var ErrSlowUpload = core.Invalidf("",
 	"The upload was stopped: less than 1 MiB arrived in %d minutes. Start it again.",
 	files.UploadDead/time.Minute)
@@ -133,7 +133,7 @@ func (s *Store) modelBytes(limits core.ModelLimits) (int64, error) {
 	return disk / 2, nil
 }
 
-// fits returns errModelsFull if the total size of all files would exceed total with bytes more.
+// fits returns errModelsFull if bytes more would make the total size of all files exceed total.
 func fits(tx *db.Tx, bytes, total int64) error {
 	var n int64
 	if err := tx.Get(&n, "SELECT bytes FROM model_total"); err != nil {
