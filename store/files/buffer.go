@@ -18,10 +18,10 @@ const ChunkSize = 1 << 20
 // UploadPatch is the initial size of an upload's buffer in bytes.
 const UploadPatch = 64 << 10
 
-const UploadDead = 10 * time.Minute // without a chunk; the uploading process is gone then
+const UploadDead = 10 * time.Minute // without a new chunk; by then the uploading process has ended
 
-// UploadKept is how long an incomplete upload may wait for the rest of its file. Housekeeping doesn't touch it before
-// that.
+// UploadKept is the time for which an incomplete upload can wait for the rest of its file. Housekeeping removes it only
+// later.
 const UploadKept = UploadDead - time.Minute
 
 // Grow reserves n bytes of memory for a buffer. A negative n releases them.

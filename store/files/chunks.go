@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// File reads the file of a model or a picture. It is an io.ReadSeeker and not safe for concurrent use. Each piece is
-// a separate read, so that a slow receiver doesn't hold a snapshot.
+// File reads the file of a model or an image. It is an io.ReadSeeker and not safe for concurrent use. Each piece is a
+// separate read, so that a slow receiver doesn't hold a snapshot.
 type File struct {
 	ctx    context.Context
 	store  *Store
@@ -34,7 +34,7 @@ func (s *Store) OpenPieces(ctx context.Context, query string, no, size int64) *F
 	return &File{ctx: ctx, store: s, query: query, no: no, size: size, at: -1}
 }
 
-// Err returns the error that a Read ended with, except io.EOF. It is for callers whose copying drops the error.
+// Err returns the error that ended a Read, except io.EOF. It is for callers whose copying function drops the error.
 func (f *File) Err() error { return f.err }
 
 // Read implements io.Reader. If the file is removed while it is read, Read returns core.ErrNotFound.
@@ -59,7 +59,7 @@ func (f *File) Read(p []byte) (int, error) {
 const PieceSize = ChunkSize / 2
 
 // chunkReads is the maximum number of concurrent chunk reads. Each one uses some MiB of memory and a connection that
-// others wait for.
+// other readers wait for.
 const chunkReads = 2
 
 // piece takes the bytes of a column from the driver without copying them, because a copy would double the memory of a
@@ -79,7 +79,7 @@ func (c *piece) Scan(src any) error {
 
 const (
 	readPiece = "SELECT substr(data, ?3, ?4) FROM model_chunk WHERE file_no = ?1 AND chunk_no = ?2"
-	// ReadMediaPiece is a query for a piece of a picture's file.
+	// ReadMediaPiece is a query for a piece of an image's file.
 	ReadMediaPiece = "SELECT substr(data, ?3, ?4) FROM media_chunk WHERE file_no = ?1 AND chunk_no = ?2"
 )
 

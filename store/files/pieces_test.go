@@ -23,7 +23,8 @@ func TestPiecesAreReadByKey(t *testing.T) {
 	}
 }
 
-// TestPiecesOutliveTheirRow keeps what the driver gave and reads on over the same connections: no one writes into it.
+// TestPiecesOutliveTheirRow keeps the bytes from the driver and continues reading on the same connections. The driver
+// must not overwrite these bytes.
 func TestPiecesOutliveTheirRow(t *testing.T) {
 	s, ctx := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon), t.Context()
 	const chunks = 5
