@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// unseen are characters that no one sees: spaces of Excel and web pages, marks of byte order and of direction.
+// unseen lists invisible characters: the special spaces of Excel and web pages, byte order marks and direction marks.
 const unseen = "\u00a0\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202c\u202d\u202f\u2060\u2066\u2069\ufeff"
 
-// cleanCell removes spaces around a cell, also those that no one sees.
+// cleanCell removes the spaces around a cell, including invisible ones.
 func cleanCell(s string) string {
 	return strings.Trim(s, " \t\r\n"+unseen)
 }
 
-// severalValues stands between the values of a cell in Google's contacts.
+// severalValues separates the values of a cell in exports of Google Contacts.
 const severalValues = " ::: "
 
-// address returns the text of the address of a record. Of a contact with several it is the first.
+// address returns the address text of a record. A contact can have several addresses; address returns the first.
 func (c *Reader) address(record []string) string {
 	address := cleanAddress(record[c.email])
 	for _, i := range c.further {
@@ -28,8 +28,8 @@ func (c *Reader) address(record []string) string {
 	return address
 }
 
-// cleanAddress returns the address of a cell without what programs write around it: "Name <address>", mailto: and its
-// question, quotes, a last separator, and characters that no one sees.
+// cleanAddress returns the address in a cell without the text that programs add to it. That can be "Name <address>",
+// mailto: with a query, quotes, a separator at the end, or invisible characters.
 func cleanAddress(cell string) string {
 	s := plainCell(cell)
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) >= 0 {
@@ -66,7 +66,7 @@ func cleanAddress(cell string) string {
 	return strings.TrimSpace(s)
 }
 
-// isBlank reports whether a record has nothing in it, as spreadsheets write below a table.
+// isBlank reports whether a record is empty. Spreadsheets write such records below a table.
 func isBlank(record []string) bool {
 	for _, cell := range record {
 		if cleanCell(cell) != "" {

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// The encodings that a Survey tells.
+// Values of Survey.Encoding.
 const (
 	UTF8        = "utf-8"
 	Windows1252 = "windows-1252"
 	MacRoman    = "macintosh"
 )
 
-// charset is one of the two encodings in which Excel saves CSV files in western Europe unless told otherwise.
+// charset is one of the two default encodings of Excel's CSV files in western Europe.
 type charset struct {
 	name  string
 	runes [256]rune
@@ -38,7 +38,7 @@ func charsetOf(name string) *charset {
 	return &charsets[0]
 }
 
-// decode returns a text with utf8.RuneError where the charset has no character.
+// decode decodes a text. Bytes that the charset lacks become utf8.RuneError.
 func (c *charset) decode(s string) string {
 	var b strings.Builder
 	for _, x := range []byte(s) {
@@ -47,7 +47,8 @@ func (c *charset) decode(s string) string {
 	return b.String()
 }
 
-// toUTF8 decodes cells that aren't UTF-8. A cell with bytes that the charset lacks stays as it is, and is refused.
+// toUTF8 decodes cells that aren't UTF-8. A cell with bytes that the charset lacks stays unchanged and is rejected
+// later.
 func (c *charset) toUTF8(cells []string) {
 	for i, cell := range cells {
 		if utf8.ValidString(cell) {
@@ -59,7 +60,7 @@ func (c *charset) toUTF8(cells []string) {
 	}
 }
 
-// charsetScore sums over cells that aren't UTF-8 how much like words they read in each of charsets.
+// charsetScore sums up, for each of charsets, how much the cells that aren't UTF-8 read like words.
 type charsetScore [2]int64
 
 func (s *charsetScore) add(cell string) {
@@ -68,7 +69,7 @@ func (s *charsetScore) add(cell string) {
 	}
 }
 
-// best returns the encoding of a file in which some cells aren't UTF-8.
+// best returns the encoding of a file that contains cells that aren't UTF-8.
 func (s *charsetScore) best() string {
 	if s[1] > s[0] {
 		return MacRoman
@@ -76,10 +77,11 @@ func (s *charsetScore) best() string {
 	return Windows1252
 }
 
-// frequent are the letters that western European names and words have; others, such as Š and Ë, are rare in them.
+// frequent lists the non-ASCII letters that are frequent in western European names and words. Others, such as Š and Ë,
+// are rare.
 const frequent = "äöüßàâáãåæçèéêëìíîïñòóôõøùúûÿœ" + "ÄÖÜÀÁÂÅÆÇÈÉÊÍÎÑÓÔØÚ"
 
-// score says how much a cell reads like words.
+// score rates how much a cell reads like words. A greater sum is better.
 func (c *charset) score(cell string) (sum int64) {
 	at := func(i int) rune {
 		if i < 0 || i >= len(cell) {

@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// nameKind is what a yes and a no mean in columns whose names have one of some parts.
+// nameKind is the meaning of yes and no in columns whose names contain one of some parts.
 type nameKind struct {
 	parts    []string
 	yes, no  standing
-	text     bool // any text tells that someone has left, such as a reason or a time that can't be read
-	dateless bool // only yes and no tell anything: dates in it are of something else
+	text     bool // any text means that the person has left, for example a reason or an unreadable time
+	dateless bool // only yes and no count, because dates in such a column mean something else
 }
 
-// nameKinds are tried in order: the first that fits counts. The parts are by foldWord; see partOf.
+// nameKinds are tried in order; the first match wins. The parts are folded by foldWord; see partOf.
 var nameKinds = []nameKind{
 	{parts: strings.Fields("bounce rebond rebot rucklauf"), yes: bounced, no: joined, text: true},
 	{parts: strings.Fields("cleaned"), yes: bounced, no: joined},
@@ -45,10 +45,10 @@ var nameKinds = []nameKind{
 	},
 }
 
-// longPart is how many letters a part has that counts anywhere in a name: a shorter one must begin a word.
+// longPart is the number of letters from which a part matches anywhere in a name. Shorter parts must begin a word.
 const longPart = 6
 
-// kindOf returns the kind of a column by its name; nil: it has none.
+// kindOf returns the kind of a column by its name, or nil if it has none.
 func kindOf(name string) *nameKind {
 	words := nameWords(name)
 	if otherSubject(words) {
@@ -62,8 +62,9 @@ func kindOf(name string) *nameKind {
 	return nil
 }
 
-// partOf reports whether a part begins a word of a name, also over several: optin is in Opt-In Date, and not in Options
-// or Adopting. A long one can stand inside of a word, as words are composed in German; one with $ is a whole word.
+// partOf reports whether a part begins a word of a name. The part can extend over several words: optin is in Opt-In
+// Date, but not in Options or Adopting. A part of at least longPart letters can also be inside a word, because German
+// joins words. A part that ends in $ must be a whole word.
 func partOf(words []string, part string) bool {
 	if whole, ok := strings.CutSuffix(part, "$"); ok {
 		return slices.Contains(words, whole)
@@ -82,13 +83,14 @@ func partOf(words []string, part string) bool {
 	return len(part) >= longPart && strings.Contains(strings.Join(words, ""), part)
 }
 
-// beginnings are what may stand before a part in one word with it.
+// beginnings lists the prefixes that can precede a part within a word.
 var beginnings = [...]string{
 	"is", "has", "was", "email", "mail", "newsletter", "marketing", "double", "user",
 	"contact",
 }
 
-// nameWords returns the words of a name by foldWord: they end at what is no letter, and before a capital.
+// nameWords splits a name into words and folds them with foldWord. A word ends before a capital letter and at a
+// character that is not a letter.
 func nameWords(name string) (words []string) {
 	var word []rune
 	end := func() {
@@ -114,7 +116,7 @@ func nameWords(name string) (words []string) {
 	return words
 }
 
-// negated reports whether the name of a column begins with a word after which a yes may mean the opposite.
+// negated reports whether the name of a column begins with a word after which a yes can mean the opposite.
 func negated(name string) bool {
 	words := nameWords(name)
 	if len(words) == 0 {
@@ -128,7 +130,7 @@ func negated(name string) bool {
 	return strings.HasPrefix(words[0], "kein")
 }
 
-// subjects are words of names, by foldWord, of columns that are about something else than e-mail to a person.
+// subjects lists words, folded by foldWord, in the names of columns that are not about email to a person.
 var subjects = map[string]bool{}
 
 func init() {
@@ -140,7 +142,7 @@ func init() {
 	}
 }
 
-// otherSubject reports whether a column is about something else than e-mail, and about that alone.
+// otherSubject reports whether a column is only about something other than email.
 func otherSubject(words []string) bool {
 	for _, word := range words {
 		if strings.Contains(word, "mail") || strings.HasPrefix(word, "newsletter") {
@@ -150,7 +152,7 @@ func otherSubject(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return subjects[word] })
 }
 
-// ofEmail are parts of words of a status that are about e-mail, whatever the column is about.
+// ofEmail lists parts of status words that are about email, whatever the column is about.
 var ofEmail = []string{
 	"subscri", "abgemeldet", "abbestellt", "desabon", "desinscri", "desuscri", "nosuscri", "optedout", "optout", "bounc",
 	"spam", "complain", "email", "blacklist", "blocklist", "donotcontact", "dnc", "disiscri", "descadastr",

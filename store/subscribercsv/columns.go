@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// emailNames are the names, by foldWord, that the column of addresses has in English, German, French, Spanish, Italian,
-// Dutch and Portuguese, and in Google's and Outlook's contacts.
+// emailNames lists the names of the address column, folded by foldWord. They are in English, German, French, Spanish,
+// Italian, Dutch and Portuguese, and include those of Google's and Outlook's contacts.
 var emailNames = foldedNames(
 	"email, mail, email address, mail address, e-mail 1 - value, e-mail-adresse, mail-adresse, email adressen, " +
 		"adresse e-mail, adresse mail, adresse de messagerie, adresse électronique, courriel, adresse courriel, " +
@@ -17,19 +17,19 @@ var emailNames = foldedNames(
 		"indirizzo posta elettronica, posta elettronica, e-mailadres, mailadres, endereço de e-mail, endereço e-mail, " +
 		"endereço de correio eletrónico, endereço de correio eletrônico, correio eletrónico, correio eletrônico")
 
-// otherEmailNames are names that it has where no column has one of emailNames.
+// otherEmailNames lists names that mean the address column only if no column has one of emailNames.
 var otherEmailNames = foldedNames("user email, subscriber email, contact email, customer email, billing email, " +
 	"billing email address, member email, recipient, primary email, primary email address, email id, e-mail1, " +
 	"email1, your email, your email address, kunden-e-mail, e-mail (required)")
 
-// furtherEmailNames are those of the columns of a contact's second and third address.
+// furtherEmailNames lists the names of the columns with further addresses of a contact.
 var furtherEmailNames = foldedNames("e-mail 2 - value, e-mail 3 - value, e-mail 4 - value, e-mail 2 address, " +
 	"e-mail 3 address, e-mail 2: adresse, e-mail 3: adresse, e-mail-adresse 2, e-mail-adresse 3, " +
 	"adresse de messagerie 2, adresse de messagerie 3, adresse e-mail 2, adresse e-mail 3, " +
 	"dirección de correo electrónico 2, dirección de correo electrónico 3, indirizzo posta elettronica 2, " +
 	"indirizzo posta elettronica 3, e-mailadres 2, e-mailadres 3")
 
-// mappedEmail are the words of a mapping for the addresses.
+// mappedEmail lists the words that mean the address column in a mapping.
 var mappedEmail = []string{"email", "e-mail", "email address", "e-mail address", "mail"}
 
 func foldedNames(names string) map[string]bool {
@@ -40,10 +40,10 @@ func foldedNames(names string) map[string]bool {
 	return out
 }
 
-// isEmailColumn reports whether a column of this name holds addresses.
+// isEmailColumn reports whether a column with this name contains addresses.
 func isEmailColumn(name string) bool { return emailNames[foldWord(cleanCell(name))] }
 
-// names returns the names of the columns without what stands around them unseen.
+// names returns the names of the columns without spaces and invisible characters around them.
 func (t *table) names() []string {
 	names := make([]string, len(t.header))
 	for i, name := range t.header {
@@ -52,8 +52,8 @@ func (t *table) names() []string {
 	return names
 }
 
-// findContacts notes the further addresses of a contact, where the file is an address book: lines without any address
-// are no errors there.
+// findContacts notes the columns with further addresses if the file is an address book. In an address book, a line
+// without any address is not an error.
 func (c *Reader) findContacts(names []string, rename map[string]string) {
 	for i, name := range names {
 		if _, renamed := rename[name]; !renamed && furtherEmailNames[foldWord(name)] {
@@ -64,7 +64,7 @@ func (c *Reader) findContacts(names []string, rename map[string]string) {
 	c.contacts = c.contacts || len(c.further) > 0
 }
 
-// otherEmail makes a column the one of the addresses that is called so only where no other is.
+// otherEmail uses a column named in otherEmailNames as the address column, if there is no other.
 func (c *Reader) otherEmail(names []string, rename map[string]string) {
 	for i, name := range names {
 		_, renamed := rename[name]
@@ -74,9 +74,9 @@ func (c *Reader) otherEmail(names []string, rename map[string]string) {
 	}
 }
 
-// ownKey returns the name of the preference that a column becomes by its name, empty for none: a field of the list of
-// this name, what the file's form says, or first_name and last_name in any language. Where only known columns are
-// wanted, others become none.
+// ownKey returns the name of the preference that a column becomes by its name, or an empty string for none. It is a
+// field of the list with this name, the preference that the file's form defines, or first_name or last_name in any
+// language. With Options.KnownOnly, unknown columns become none.
 func (c *Reader) ownKey(name string, names []string) string {
 	for _, f := range c.options.Fields {
 		if f.Name == name {
@@ -110,14 +110,14 @@ func (c *Reader) ownKey(name string, names []string) string {
 	return ""
 }
 
-// isWholeName reports whether a column is named nom in a file without first names: they are whole ones, then.
+// isWholeName reports whether a column named nom contains whole names. That is so if no column contains first names.
 func (c *Reader) isWholeName(name string, names []string) bool {
 	return foldWord(name) == "nom" && !slices.ContainsFunc(names, func(n string) bool {
 		return core.KnownField(n) == "first_name"
 	})
 }
 
-// isFree reports whether no column has a name or a preference for its own, so that another one can become it.
+// isFree reports whether no column has this name or preference yet, so another column can become it.
 func (c *Reader) isFree(key string, names []string) bool {
 	for _, to := range c.options.Map {
 		if to == key {

@@ -5,32 +5,33 @@ import (
 	"time"
 )
 
-// DateOrder says which of two numbers of a date such as 3/5/2023 is the day.
+// DateOrder is the order of day and month in a date such as 3/5/2023.
 type DateOrder string
 
-// The orders of a date. Only all rows of a column together tell the order: 3/5/2023 alone can be either.
+// The orders of day and month. The order follows only from all rows of a column, because a single 3/5/2023 is
+// ambiguous.
 const (
 	DayMonth  DateOrder = "dmy"
 	MonthDay  DateOrder = "mdy"
 	Ambiguous DateOrder = "ambiguous"
 )
 
-// DateCount counts the dates of a column by what they tell of the order of day and month.
+// DateCount counts the dates of a column by what they reveal about the order of day and month.
 type DateCount struct {
-	Plain    int64  `json:"plain,omitempty"`     // that read the same in both orders, or name the month
-	DayMonth int64  `json:"day_month,omitempty"` // that are dates only if the day comes first
+	Plain    int64  `json:"plain,omitempty"`     // the same date in both orders, or with the name of the month
+	DayMonth int64  `json:"day_month,omitempty"` // valid only if the day comes first
 	MonthDay int64  `json:"month_day,omitempty"`
-	Either   int64  `json:"either,omitempty"` // that are different days in both
-	Sample   string `json:"sample,omitempty"` // the first of those
+	Either   int64  `json:"either,omitempty"` // different dates in the two orders
+	Sample   string `json:"sample,omitempty"` // first of these
 }
 
 func (d *DateCount) any() bool { return d.Dates() > 0 }
 
-// Dates is how many cells are a date.
+// Dates returns the number of cells that are dates.
 func (d *DateCount) Dates() int64 { return d.Plain + d.DayMonth + d.MonthDay + d.Either }
 
-// Order tells the order of day and month in a column: by those of its dates that have one meaning alone. A column with
-// dates of both orders is ambiguous, too.
+// Order returns the order of day and month in a column, from the dates that are valid in only one order. A column with
+// dates of both kinds is ambiguous.
 func (d *DateCount) Order() DateOrder {
 	switch {
 	case d.DayMonth > 0 && d.MonthDay == 0:
@@ -40,7 +41,7 @@ func (d *DateCount) Order() DateOrder {
 	case d.DayMonth+d.MonthDay+d.Either > 0:
 		return Ambiguous
 	}
-	return DayMonth // no date asks for one
+	return DayMonth // no date requires an order
 }
 
 func (d *DateCount) add(cell string) {
@@ -60,18 +61,19 @@ func (d *DateCount) add(cell string) {
 	}
 }
 
-// readDate is a time that was read from a cell.
+// readDate is a time read from a cell.
 type readDate struct {
-	at    time.Time // in UTC; without a zone, as if it were UTC
+	at    time.Time // in UTC; a time without a zone is read as UTC
 	zoned bool
 }
 
-// maxDateBytes is the length of the longest form: "Wednesday, September 13, 2023 at 10:11:12.123456 AM +0000 UTC".
+// maxDateBytes is the length in bytes of the longest form: "Wednesday, September 13, 2023 at 10:11:12.123456 AM +0000
+// UTC".
 const maxDateBytes = 64
 
-// readTime reads a time as programs and spreadsheets write it: 2023-05-03T10:11:12.000Z, 2023-05-03 10:11:12 +0200,
-// 03.05.2023 10:11, 5/3/23 10:11 AM, May 3, 2023, 3 mai 2023, Wed, 03 May 2023 10:11:12 +0000. Times from 1990 to 2100
-// are taken, for 0000-00-00 and 1970-01-01 stand for none.
+// readTime reads a time in the forms that programs and spreadsheets write, such as 2023-05-03T10:11:12.000Z, 2023-05-03
+// 10:11:12 +0200, 03.05.2023 10:11, 5/3/23 10:11 AM, May 3, 2023, 3 mai 2023, Wed, 03 May 2023 10:11:12 +0000. It
+// accepts only times from 1990 to 2100, because 0000-00-00 and 1970-01-01 mean no time.
 func readTime(cell string, order DateOrder) (d readDate, ok bool) {
 	s := dateScan{text: strings.TrimSpace(cell)}
 	if len(s.text) < len("1/1/23") || len(s.text) > maxDateBytes {
@@ -96,12 +98,12 @@ func readTime(cell string, order DateOrder) (d readDate, ok bool) {
 	return readDate{t.Add(-offset), zoned}, true
 }
 
-// dateScan reads a time from its beginning.
+// dateScan reads a time from left to right.
 type dateScan struct{ text string }
 
 func (s *dateScan) end() bool { return s.text == "" }
 
-// number reads digits: as many as max.
+// number reads up to limit digits. It returns the number and the count of digits.
 func (s *dateScan) number(limit int) (n, digits int) {
 	for digits < len(s.text) && digits < limit && s.text[digits] >= '0' && s.text[digits] <= '9' {
 		n = 10*n + int(s.text[digits]-'0')
@@ -111,7 +113,7 @@ func (s *dateScan) number(limit int) (n, digits int) {
 	return n, digits
 }
 
-// word reads letters, with a point after them.
+// word reads letters and a period after them.
 func (s *dateScan) word() string {
 	i := strings.IndexFunc(s.text, func(r rune) bool { return r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80 })
 	if i < 0 {
@@ -122,7 +124,7 @@ func (s *dateScan) word() string {
 	return w
 }
 
-// skip passes over any of some characters.
+// skip skips all leading characters that are in any.
 func (s *dateScan) skip(any string) { s.text = strings.TrimLeft(s.text, any) }
 
 func (s *dateScan) byte(any string) (b byte, ok bool) {
@@ -164,7 +166,7 @@ func (s *dateScan) date(order DateOrder) (year, month, day int, ok bool) {
 		return 0, 0, 0, false
 	}
 	day, month = first, second
-	if order == MonthDay && sep != '.' { // a point is only written after days
+	if order == MonthDay && sep != '.' { // a period separates only dates that begin with the day
 		day, month = second, first
 	}
 	year, ok = s.year()
@@ -173,7 +175,7 @@ func (s *dateScan) date(order DateOrder) (year, month, day int, ok bool) {
 
 func (s *dateScan) digit() bool { return s.text != "" && s.text[0] >= '0' && s.text[0] <= '9' }
 
-// skipOf passes over the word between day, month and year in Spanish and Portuguese.
+// skipOf skips the word between day, month and year in Spanish and Portuguese dates.
 func (s *dateScan) skipOf() *dateScan {
 	if len(s.text) > 3 && strings.EqualFold(s.text[:3], "de ") {
 		s.text = s.text[3:]
@@ -181,7 +183,7 @@ func (s *dateScan) skipOf() *dateScan {
 	return s
 }
 
-// year reads a year of four digits, or of two as spreadsheets show it.
+// year reads a year of four digits, or of two digits as in spreadsheets.
 func (s *dateScan) year() (int, bool) {
 	n, digits := s.number(4)
 	if digits == 2 {
@@ -190,7 +192,7 @@ func (s *dateScan) year() (int, bool) {
 	return n, digits == 4 || digits == 2
 }
 
-// named reads a date that begins with a word: of a month, or of a day of the week, which says nothing.
+// named reads a date that begins with the name of a month or of a weekday. The weekday is ignored.
 func (s *dateScan) named() (year, month, day int, ok bool) {
 	w := strings.ToLower(s.word())
 	if w == "" {
@@ -222,11 +224,12 @@ func (s *dateScan) named() (year, month, day int, ok bool) {
 	if year, ok = s.year(); ok && !strings.HasPrefix(s.text, ":") {
 		return year, month, day, day > 0
 	}
-	*s = rest // "Mon Jan 2 15:04:05 2006" and its like: the year comes last
+	*s = rest // for example "Mon Jan 2 15:04:05 2006", with the year at the end
 	return s.yearLast(month, day)
 }
 
-// yearLast reads the rest of a date of the C library, of which the clock is read again from its place.
+// yearLast reads the rest of a date in the form of the C library. The scan then returns to the time of day, which comes
+// before the year.
 func (s *dateScan) yearLast(month, day int) (int, int, int, bool) {
 	text := strings.TrimRight(s.text, " ")
 	i := strings.LastIndexByte(text, ' ')
@@ -239,7 +242,7 @@ func (s *dateScan) yearLast(month, day int) (int, int, int, bool) {
 	return year, month, day, ok && last.end() && day > 0
 }
 
-// clock reads the time of the day; without one it is the beginning of it.
+// clock reads the time of day. Without one, it returns midnight.
 func (s *dateScan) clock() (hour, minute, second, nano int, ok bool) {
 	before := s.text
 	if s.skip(" ,"); strings.HasPrefix(s.text, "at ") {
@@ -297,8 +300,8 @@ func (s *dateScan) half(hour int) (int, bool) {
 	return hour, true
 }
 
-// zone reads Z, UTC, +02:00, +0200, "+0000 UTC" or nothing. The names of other zones mean different hours in different
-// countries, so a time with one is not read.
+// zone reads Z, UTC, +02:00, +0200, "+0000 UTC" or nothing. It rejects the names of other zones, because they mean
+// different offsets in different countries.
 func (s *dateScan) zone() (offset time.Duration, zoned, ok bool) {
 	s.skip(" ")
 	if s.text == "" {
@@ -319,14 +322,14 @@ func (s *dateScan) zone() (offset time.Duration, zoned, ok bool) {
 		if sign == '-' {
 			offset = -offset
 		}
-		if s.skip(" "); s.text != "" { // Go and Ruby write the name, too
+		if s.skip(" "); s.text != "" { // Go and Ruby also write the zone's name
 			s.word()
 		}
 		return offset, true, true
 	}
 	switch strings.ToUpper(s.word()) {
 	case "Z", "UTC", "GMT":
-		if s.text != "" { // GMT+0200 of JavaScript
+		if s.text != "" { // JavaScript writes GMT+0200
 			return s.zone()
 		}
 		return 0, true, true
@@ -336,7 +339,8 @@ func (s *dateScan) zone() (offset time.Duration, zoned, ok bool) {
 
 var weekdays = map[string]bool{}
 
-// months has the number of a month by its name in lower case, in the languages of the console and their neighbors.
+// months maps the names of months in lower case to their numbers. It contains the console's languages and neighboring
+// ones.
 var months = map[string]int{}
 
 func init() {

@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// What a mapping makes of a column of evidence. After a time may stand which number of 3/5/2023 is the day, as in
+// What a column of evidence can become in a mapping. A time can have a suffix for the order of day and month, as in
 // "subscribed_at:dmy".
 const (
 	BecomesSubscribedAt = "subscribed_at"
@@ -20,22 +20,24 @@ const (
 	BecomesConfirmedIP  = "confirmed_ip"
 )
 
-// What happened in the other system, in the order in which evidence tells it.
+// happenings lists the events in the other system, in the order in which the evidence names them.
 var happenings = [...]string{"subscribed", "opted in", "confirmed", "created"}
 
-// evidenceColumn is a column with a time or an address of a consent that was given to another system.
+// evidenceColumn is a column with the time or the IP address of a consent that was given in another system.
 type evidenceColumn struct {
-	what    string // what happened there
-	address bool   // the column holds an IP address; else a time
+	what    string // event in the other system
+	address bool   // the column contains an IP address instead of a time
 	index   int
 	order   DateOrder
-	mapped  bool // a person says so: a cell that is no time is an error of its line
+	mapped  bool // a mapping declares the column, so an invalid cell is an error of its line
 }
 
-// evidenceColumns are columns, by foldWord, in which programs keep when and from which address a subscriber consented.
+// evidenceColumns maps column names, folded by foldWord, to the evidence in these columns. Programs use them for the
+// time and the IP address of a subscriber's consent.
 var evidenceColumns = map[string]evidenceColumn{}
 
-// datedColumns are names that tell evidence only in a column of times: others have yes and no, or anything, below them.
+// datedColumns maps names that mean evidence only if the column contains times. Otherwise such a column can contain yes
+// and no, or anything else.
 var datedColumns = map[string]evidenceColumn{}
 
 func init() {
@@ -113,7 +115,8 @@ func init() {
 	}
 }
 
-// noteEvidence notes a column with evidence of a consent, and reports whether it is one. Only the first of each kind is.
+// noteEvidence notes a column with evidence of a consent. It reports whether the column is one. Only the first column
+// of each kind counts.
 func (c *Reader) noteEvidence(i int, name string) bool {
 	col, ok := evidenceColumns[foldWord(name)]
 	if !ok && c.isDated(i) {
@@ -136,7 +139,7 @@ func (c *Reader) addEvidence(i int, col evidenceColumn) bool {
 	return true
 }
 
-// isDated reports whether most cells of a column are times.
+// isDated reports whether most non-empty cells of a column are times.
 func (c *Reader) isDated(i int) bool {
 	s := c.surveyOf(i)
 	return s != nil && 2*s.Dates.Dates() > s.Filled
@@ -156,8 +159,8 @@ func (c *Reader) dateOrder(i int) DateOrder {
 	return Ambiguous
 }
 
-// mapEvidence makes of a column what a mapping says, and reports whether that is evidence. The error is a MappingError
-// where its dates can't be told.
+// mapEvidence applies a mapping to a column and reports whether the column becomes evidence. If its dates are
+// ambiguous, or the mapping is wrong, the error is a MappingError.
 func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 	what, order, _ := strings.Cut(to, ":")
 	col := evidenceColumn{mapped: true, order: DateOrder(order)}
@@ -186,7 +189,7 @@ func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 	return true, nil
 }
 
-// becomes is what a mapping calls it.
+// becomes returns the name of the column in a mapping.
 func (col *evidenceColumn) becomes() string {
 	switch {
 	case col.what == "confirmed" && col.address:
@@ -199,10 +202,10 @@ func (col *evidenceColumn) becomes() string {
 	return BecomesSubscribedAt
 }
 
-// TwoDays is a column of evidence with dates that can mean two days: they are kept as they are written.
+// TwoDays is a column of evidence with ambiguous dates, which can mean two days. Such dates are stored as written.
 type TwoDays struct{ Column, Sample, Becomes string }
 
-// TwoDays returns the columns of which someone should say whether the day or the month comes first.
+// TwoDays returns the columns for which a person should state whether the day or the month comes first.
 func (c *Reader) TwoDays() (columns []TwoDays) {
 	for _, col := range c.proof {
 		if s := c.surveyOf(col.index); s != nil && col.order == Ambiguous && s.Dates.Either > 0 {
@@ -212,10 +215,10 @@ func (c *Reader) TwoDays() (columns []TwoDays) {
 	return columns
 }
 
-// evidence returns what a record says of the consent that was given to another system, for example "opted in
-// 2019-05-01T09:58:00Z from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Cells that are empty say nothing. One that is
-// no time is kept as it is written, in quotes, and its record is counted, as is one of a time to come; in a column that
-// a mapping makes evidence, it is an error.
+// evidence returns the evidence in a record of a consent given in another system, for example "opted in
+// 2019-05-01T09:58:00Z from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Empty cells are ignored. Unreadable times are
+// stored as written, in quotes. Records with unreadable or future times are counted. In a column that a mapping
+// declares as evidence, such a cell is an error.
 func (c *Reader) evidence(record []string) (string, error) {
 	fault := readable
 	var parts []string
@@ -251,7 +254,7 @@ func (c *Reader) evidence(record []string) (string, error) {
 	return strings.Join(parts, "; "), nil
 }
 
-// cellFault says why a cell is no evidence. A line counts by the last of these that one of its cells has.
+// cellFault is the reason why a cell is not evidence. A line counts under the greatest value among its cells.
 type cellFault uint8
 
 const (
@@ -260,10 +263,10 @@ const (
 	unreadable
 )
 
-// maxKeptCell is how many bytes are kept of a cell that is no time.
+// maxKeptCell is the maximum number of bytes kept of a cell that is not a time.
 const maxKeptCell = 40
 
-// evidenceCell returns " TIME" or " from ADDRESS", ` "CELL"` for a time that can't be read, or nothing.
+// evidenceCell returns " TIME", " from ADDRESS", ` "CELL"` for an unreadable time, or an empty string.
 func evidenceCell(cell string, col *evidenceColumn, now core.Instant) (string, cellFault) {
 	cell = cleanCell(plainCell(cell))
 	switch foldWord(cell) {
@@ -297,11 +300,11 @@ func evidenceCell(cell string, col *evidenceColumn, now core.Instant) (string, c
 }
 
 const (
-	clockSkew   = 5 * time.Minute // of the clocks of two programs
-	easternmost = 14 * time.Hour  // how far the clocks of a zone can be ahead of UTC
+	clockSkew   = 5 * time.Minute // allowed difference between the clocks of two programs
+	easternmost = 14 * time.Hour  // largest offset of a time zone from UTC
 )
 
-// earliest returns the earliest moment that a time can mean.
+// earliest returns the earliest moment that the time can mean.
 func (d readDate) earliest() time.Time {
 	if d.zoned {
 		return d.at.Add(-clockSkew)
@@ -309,8 +312,8 @@ func (d readDate) earliest() time.Time {
 	return d.at.Add(-clockSkew - easternmost)
 }
 
-// evidenceTime reads a time, also one in seconds or milliseconds since 1970. Where the order of day and month isn't
-// known, a date that can mean two days is none.
+// evidenceTime reads a time, also in seconds or milliseconds since 1970. If the order of day and month is ambiguous, it
+// rejects a date that can mean two days.
 func evidenceTime(cell string, order DateOrder) (d readDate, ok bool) {
 	if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
 		switch len(cell) {

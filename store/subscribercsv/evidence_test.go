@@ -99,8 +99,7 @@ func TestMappedEvidenceIsAPreference(t *testing.T) {
 	}
 }
 
-// Whatever a cell holds, the ledger gets a time in UTC, an address that reads as one, a short text in quotes, or
-// nothing.
+// For every cell, the ledger gets a time in UTC, a valid IP address, a short text in quotes, or nothing.
 func FuzzEvidence(f *testing.F) {
 	for _, s := range []string{
 		"", "0000-00-00", "2019-05-01 10:00:00", "2019-05-01T10:00:00.5+02:00",
@@ -132,7 +131,7 @@ func FuzzEvidence(f *testing.F) {
 	})
 }
 
-// Whatever a cell holds, reading it as a time ends, and finds one between 1990 and 2100.
+// Reading any cell as a time ends, and returns only times from 1990 to 2100.
 func FuzzTime(f *testing.F) {
 	for _, s := range []string{
 		"2023-05-03T10:11:12.000Z", "3/5/23 10:11 AM", "3. Mai 2023", "May 3rd, 2023 at 10:11:12 PM +0000 UTC",
@@ -155,7 +154,7 @@ func FuzzTime(f *testing.F) {
 	})
 }
 
-// Times are read in the forms in which programs and spreadsheets write them.
+// Times are read in the forms that programs and spreadsheets write.
 func TestReadTime(t *testing.T) {
 	t.Parallel()
 	for cell, want := range map[string]string{
@@ -195,7 +194,7 @@ func TestReadTime(t *testing.T) {
 		"203.0.113.7":                          "",
 		"+49 30 1234567":                       "",
 		"03/2023":                              "",
-		"2023-05-03 10:11:12 CET":              "", // which zone it is, countries don't agree
+		"2023-05-03 10:11:12 CET":              "", // countries use the name for different zones
 		"2023-05-03 25:00":                     "",
 		"2023-05-03x":                          "",
 	} {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// A file of any program is read line by line: one that is not good is told with its number, and the rest goes on.
+// A file of any program is read line by line. A faulty line is reported with its number, and reading continues.
 func ExampleReader_Next() {
 	file := "E-Mail;First name\nann@example.org;Ann\nann at example;Ann\n"
 	r, err := subscribercsv.NewReader(strings.NewReader(file), subscribercsv.Options{

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestExports: of each file, shaped like the export of a program, it is known who takes part, or it is asked; and once
-// the columns that are asked about are declared to say so, no one is active who left. A .want file names, in this order,
-// the columns to map, those that are asked about, and what each person is.
+// TestExports reads files that look like the exports of programs. Each file says who is subscribed, or a question is
+// asked. Once the columns in questions are mapped to a status, no one who left is active. A .want file lists, in this
+// order, the columns to map, the columns in questions, and the result for each person.
 func TestExports(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/exports/*.csv")
@@ -56,7 +56,7 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// askedOf returns the columns that a file asks about.
+// askedOf returns the columns of a file that a question is about.
 func askedOf(t *testing.T, csv string, mapping map[string]string) (columns []string) {
 	t.Helper()
 	s := look(t, csv)
@@ -73,7 +73,7 @@ func askedOf(t *testing.T, csv string, mapping map[string]string) (columns []str
 	return columns
 }
 
-// standings returns what each line of a file is: a name and a word.
+// standings returns the result for each line of a file: a name and a status.
 func standings(t *testing.T, csv string, mapping map[string]string) (lines []string) {
 	t.Helper()
 	r, err := NewReader(strings.NewReader(csv), Options{Map: mapping, Survey: look(t, csv)})

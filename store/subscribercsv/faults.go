@@ -7,11 +7,12 @@ import (
 	"strconv"
 )
 
-// byteOrderMark begins a CSV file that spreadsheets are to read as UTF-8.
+// byteOrderMark at the start of a CSV file makes spreadsheets read the file as UTF-8.
 const byteOrderMark = "\ufeff"
 
-// WriteSpreadsheet copies a CSV file to another one for a spreadsheet: with a byte order mark, and comma between cells,
-// which is ';' for those that write decimals with a comma. It returns errors of both files, and of a file that is no CSV.
+// WriteSpreadsheet copies a CSV file in a form for spreadsheets: with a byte order mark, and with comma between cells.
+// For spreadsheets with a decimal comma, comma is ';'. It returns the errors of both files, and an error if r is not
+// CSV.
 func WriteSpreadsheet(w io.Writer, r io.Reader, comma rune) error {
 	buffer := bufio.NewWriterSize(w, 64<<10)
 	if _, err := buffer.WriteString(byteOrderMark); err != nil {
@@ -38,7 +39,7 @@ func WriteSpreadsheet(w io.Writer, r io.Reader, comma rune) error {
 	return buffer.Flush()
 }
 
-// FirstFaults reads the first lines with errors of a file that Faults has written, as many as n at most.
+// FirstFaults reads at most the first n lines with errors from a file written by Faults.
 func FirstFaults(r io.Reader, n int) (faults []LineError, err error) {
 	in := csv.NewReader(r)
 	in.FieldsPerRecord = -1

@@ -8,7 +8,8 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// Faults for a spreadsheet have a byte order mark and its separator, and can be read as a file of subscribers.
+// A file of faults for a spreadsheet has a byte order mark and the spreadsheet's separator. It can be read as a file of
+// subscribers.
 func TestFaultsForSpreadsheets(t *testing.T) {
 	var kept, out strings.Builder
 	f, err := subscribercsv.NewFaults(&kept, []string{"email", "city"})

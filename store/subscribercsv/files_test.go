@@ -13,7 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Files as programs and people write them are read as they mean them: next to each stands what becomes of its lines.
+// Files are read as the people and programs that wrote them meant them. A file next to each one contains the expected
+// result.
 func TestGoldenFiles(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/files/*.csv")
@@ -38,7 +39,7 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
-// reading says what becomes of a file.
+// reading returns the result of reading a file, as text.
 func reading(t *testing.T, file string) string {
 	s, err := Look(t.Context(), strings.NewReader(file))
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// foldCell returns foldWord of a cell without what stands around its word: quotes and brackets of lists, symbols, and
-// tags of HTML. Letters of full width are plain ones, and 1.0 is 1. A cell of symbols alone stays as it is, unless they
-// stand for nothing.
+// foldCell removes what surrounds the word in a cell and folds it with foldWord. It removes quotes, brackets of lists,
+// symbols and HTML tags. Full-width letters become plain ones, and 1.0 becomes 1. A cell with only symbols stays
+// unchanged, unless the symbols mean nothing.
 func foldCell(cell string) string {
 	if isPlain(cell) {
 		return foldWord(cell)
@@ -32,7 +32,7 @@ func foldCell(cell string) string {
 	return foldWord(word)
 }
 
-// isPlain reports whether a cell is made of letters of ASCII, digits and spaces alone.
+// isPlain reports whether a cell contains only ASCII letters, digits and spaces.
 func isPlain(cell string) bool {
 	for i := range len(cell) {
 		c := cell[i] | 0x20
@@ -43,7 +43,7 @@ func isPlain(cell string) bool {
 	return true
 }
 
-// withoutTags removes what looks like tags of HTML.
+// withoutTags removes text that looks like HTML tags.
 func withoutTags(s string) string {
 	if strings.IndexByte(s, '<') < 0 {
 		return s

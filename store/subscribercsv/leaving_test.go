@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// fates returns what becomes of a person by one cell, in a small file and in one with many other cells: "asked", or
-// what standings says.
+// fates returns the result for a person with one cell in a column. few is the result in a small file, many the one in a
+// file with many other cells. A result is "asked" or a status from standings.
 func fates(t *testing.T, column, cell string) (few, many string) {
 	t.Helper()
 	quoted := func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
@@ -28,7 +28,7 @@ func fates(t *testing.T, column, cell string) (few, many string) {
 	return fate(head + line), fate(head + others.String() + line)
 }
 
-// Whatever a column is called and however someone wrote it, no one who left becomes active without a question.
+// For every column name and every spelling, no one who left becomes active without a question.
 func TestNobodyIsRevivedSilently(t *testing.T) {
 	t.Parallel()
 	for column, cells := range map[string]string{
@@ -62,7 +62,7 @@ func TestNobodyIsRevivedSilently(t *testing.T) {
 	}
 }
 
-// What says nothing makes no one leave, and asks nothing.
+// Cells that say nothing about leaving neither end a subscription nor cause a question.
 func TestOrdinaryPeopleStay(t *testing.T) {
 	t.Parallel()
 	for column, cells := range map[string]string{
@@ -83,7 +83,7 @@ func TestOrdinaryPeopleStay(t *testing.T) {
 	}
 }
 
-// A no among times of joining is asked about.
+// A no among times of subscribing causes a question.
 func TestNoAmongTimes(t *testing.T) {
 	t.Parallel()
 	for column, cell := range map[string]string{"Angemeldet": "nein", "Inscrit": "non", "Einwilligung": "verweigert"} {
@@ -97,7 +97,7 @@ func TestNoAmongTimes(t *testing.T) {
 	}
 }
 
-// A text that is no time is an error of its line in a column of times of leaving.
+// In a column of times of leaving, a text that is not a time is an error in its line.
 func TestNoTimeOfLeaving(t *testing.T) {
 	t.Parallel()
 	for cell, want := range map[string]string{
@@ -110,8 +110,8 @@ func TestNoTimeOfLeaving(t *testing.T) {
 	}
 }
 
-// Someone whose tags say that they left is asked about. Where the column is declared to say so, they left, and tags
-// that say nothing make no one leave.
+// Tags that say that a person left cause a question. If the column is declared a status column, the person left. Other
+// tags then leave people subscribed.
 func TestTagsThatSayWhoLeft(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(`"a tag like any other",`, 400)
@@ -161,7 +161,7 @@ func TestTagsThatSayWhoLeft(t *testing.T) {
 	}
 }
 
-// A cell that says more than the word that someone left is asked about, or understood; what is denied is not.
+// A cell with more than the word for leaving is understood or causes a question. A denied word does neither.
 func TestWordsWithExtras(t *testing.T) {
 	t.Parallel()
 	for column, cells := range map[string][]string{
@@ -208,7 +208,7 @@ func TestWordsWithExtras(t *testing.T) {
 	}
 }
 
-// A word has one meaning, in all languages.
+// A word has only one meaning across all languages.
 func TestWordsMeanOneThing(t *testing.T) {
 	t.Parallel()
 	first := map[string]standing{}
@@ -222,7 +222,7 @@ func TestWordsMeanOneThing(t *testing.T) {
 	}
 }
 
-// Words of other languages than those of the console say who left, too.
+// Words for leaving are also understood in languages that the console doesn't have.
 func TestWordsOfOtherLanguages(t *testing.T) {
 	t.Parallel()
 	for column, cells := range map[string][]string{

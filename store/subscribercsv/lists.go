@@ -9,27 +9,27 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Cells of tags hold several words, such as "unsubscribed","vip" in exports of Mailchimp, unsubscribed;vip in others,
-// or the same as JSON, and cells of a status say more than a word: "Unsubscribed (2021-03-01)", "vip / Unsubscribed".
-// One of the words can say that a person left.
+// A cell of tags contains several words, such as "unsubscribed","vip" in exports of Mailchimp, unsubscribed;vip in
+// others, or the same as JSON. A status cell can contain more than a word: "Unsubscribed (2021-03-01)", "vip /
+// Unsubscribed". One of the words can mean that a person has left.
 
-// maxListed bounds a part of a list, in bytes: no word of a status is longer.
+// maxListed is the maximum number of bytes of a part of a list that is read. No status word is longer.
 const maxListed = 64
 
-// maxPhrase is how many words of a part make one of a status at most, such as "no longer subscribed".
+// maxPhrase is the maximum number of words in a status such as "no longer subscribed".
 const maxPhrase = 5
 
-// listSeparators stand between the parts of a list.
+// listSeparators lists the characters that separate the parts of a list.
 const listSeparators = ",;|:=/#+&()[]{}\u2022\u00b7\n"
 
-// subject is what a column is about, by its name.
+// subject is the topic of a column, derived from the column's name.
 type subject struct {
-	tags   bool // its cells are lists of words, most of which say nothing of who takes part
-	status bool // it speaks of a status or a consent
-	chosen bool // someone has declared that it says who takes part: all words count that are a part of a list
+	tags   bool // its cells are lists of words, most of which are not a status
+	status bool // the name is about a status or a consent
+	chosen bool // a person has declared it a status column, so every word of a list counts
 }
 
-// subjectOf returns what a column of a name is about.
+// subjectOf returns the subject of a column with the given name.
 func subjectOf(name string) subject {
 	words := nameWords(name)
 	tags := slices.ContainsFunc(words, func(word string) bool { return slices.Contains(tagNames, word) })
@@ -38,10 +38,11 @@ func subjectOf(name string) subject {
 		!otherSubject(words)}
 }
 
-// listWord returns the word of a cell that says that a person is no subscriber, by foldCell, and the part in which it
-// is; the strictest of several. Empty: there is none. Parts count as a whole, and in tags and in a status each of their
-// words. In a list without quotes of any other column, which may be a sentence or a postal address, only words about
-// email count, and next to them only dates. What is denied, such as "unsubscribed: no", doesn't count.
+// listWord returns the strictest word of a cell that means that a person is not a subscriber, folded by foldCell.
+// spelled is the part of the list that contains the word. Both are empty if there is none. A part counts as a whole. In
+// tags and status columns, each word of a part counts as well. In other columns, an unquoted list can be a sentence or
+// a postal address. Only words about email count there, and only dates can be next to them. Denied words, as in
+// "unsubscribed: no", don't count.
 func listWord(cell string, about subject) (word, spelled string) {
 	cell = strings.TrimSpace(withoutURLs(cell))
 	loose := about.tags || about.status
@@ -52,7 +53,7 @@ func listWord(cell string, about subject) (word, spelled string) {
 	for rest := cell; rest != ""; {
 		end := strings.IndexAny(rest, listSeparators)
 		part, after := rest, ""
-		answers := false // what comes next says yes or no to it
+		answers := false // the next part is a no to this one
 		if end >= 0 {
 			_, size := utf8.DecodeRuneInString(rest[end:])
 			part, after = rest[:end], rest[end+size:]
@@ -76,7 +77,7 @@ func listWord(cell string, about subject) (word, spelled string) {
 	return word, spelled
 }
 
-// withoutURLs removes the URLs from a cell: links to unsubscribe say nothing of a person.
+// withoutURLs removes the URLs from a cell, because an unsubscribe link says nothing about the person.
 func withoutURLs(cell string) string {
 	at := strings.Index(cell, "://")
 	if at < 0 {
@@ -107,8 +108,8 @@ func deniedBy(text string) bool {
 	return answers[word] == 'n' || refusals[word] || text != "" && isNothing(word)
 }
 
-// phraseIn returns the strictest word of a status among the words of a part, by foldCell, that says that a person is no
-// subscriber. Where it is not loose, it must be about email, and nothing but digits may stand next to it.
+// phraseIn returns the strictest status among the words of a part, folded by foldCell, that means that a person is not
+// a subscriber. Unless loose is true, the status must be about email, and only numbers and dates can be next to it.
 func phraseIn(part string, loose bool) (word string) {
 	if !hasLetter(part) || strings.IndexByte(part, '@') >= 0 {
 		return ""
@@ -147,7 +148,7 @@ func phraseIn(part string, loose bool) (word string) {
 	return word
 }
 
-// denials are words, by foldWord, after which a word of a status says the opposite, also with one word in between.
+// denials lists words, folded by foldWord, that negate a status word after them. One word can be in between.
 var denials = map[string]bool{}
 
 func init() {
@@ -159,23 +160,23 @@ func init() {
 
 func hasLetter(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
 
-// strictness are the standings of people who are no subscribers, the strictest last.
+// strictness lists the standings of people who are not subscribers, from mildest to strictest.
 var strictness = [...]standing{pending, never, unsubscribed, bounced, complained, suppressed}
 
 func stricter(a, b standing) bool {
 	return slices.Index(strictness[:], a) > slices.Index(strictness[:], b)
 }
 
-// tagNames are words of names of columns, by foldWord, that hold tags.
+// tagNames lists words, folded by foldWord, in the names of columns that contain tags.
 var tagNames = strings.Fields(`tag tags label labels schlagwort schlagworte schlagworter schlagwoerter etiquette etiquettes
 	etiqueta etiquetas`)
 
-// statusNames are words of names of columns, by foldWord, that speak of a status.
+// statusNames lists words, folded by foldWord, in the names of columns that contain a status.
 var statusNames = strings.Fields(`status statut state zustand stato estado staat stan stav stato situacao situation etat tilstand
 	durum статус состояние`)
 
-// listed reads the words of a cell in a column that is declared to say who takes part, and whose cell as a whole is not
-// understood. Tags that say nothing of it don't make anyone leave; in other columns they are not understood.
+// listed reads the words of a cell in a declared status column if the whole cell is not understood. Tags that are not a
+// status count as a subscriber; in other columns, such words are unknown.
 func listed(cell string, about subject) standing {
 	about.chosen = true
 	if word, _ := listWord(cell, about); word != "" {

@@ -10,9 +10,9 @@ import (
 	"newsletterd/store/imports"
 )
 
-// Load puts the lines of a file into an import, up to the end of the file, and counts those that are not imported. A
-// faulty line is given to report with its cells, and so is, without them, one that is left out by Import.Write since
-// another line says that its subscriber has left: importing a file of faults would bring the address in.
+// Load reads the file to its end, puts its lines into an import, and counts the lines that are not imported. It passes
+// a faulty line to report with its cells. Import.Write skips a line if another line says that its subscriber has left.
+// Load reports such a line without its cells, because importing the file of faults would otherwise add the address.
 func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	report func(fault LineError, record []string) error,
 ) error {
@@ -51,13 +51,13 @@ func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	}
 }
 
-// Faults writes the lines with errors of a file as CSV: the number of the line, what is wrong, and its cells.
+// Faults writes the lines with errors of a file as CSV: the line's number, the error and the cells.
 type Faults struct{ csv *csv.Writer }
 
-// FaultsBegin begins every file that Faults writes.
+// FaultsBegin is the beginning of every file that Faults writes.
 const FaultsBegin = "line,error,"
 
-// NewFaults returns a writer of faults that has written the names of the columns.
+// NewFaults returns a Faults writer and writes the names of the columns.
 func NewFaults(w io.Writer, header []string) (*Faults, error) {
 	f := &Faults{csv.NewWriter(w)}
 	return f, f.csv.Write(append([]string{"line", "error"}, shown(header)...))
@@ -68,7 +68,7 @@ func (f *Faults) Report(fault LineError, record []string) error {
 	return f.csv.Write(append([]string{strconv.Itoa(fault.Line), fault.Text}, shown(record)...))
 }
 
-// shown returns cells that a spreadsheet doesn't run as formulas; Reader takes them as they were.
+// shown returns the cells in a form that a spreadsheet doesn't run as formulas. Reader restores the original cells.
 func shown(record []string) []string {
 	cells := make([]string, len(record))
 	for i, s := range record {
@@ -77,7 +77,7 @@ func shown(record []string) []string {
 	return cells
 }
 
-// Flush writes what is buffered.
+// Flush writes the buffered data.
 func (f *Faults) Flush() error {
 	f.csv.Flush()
 	return f.csv.Error()

@@ -8,37 +8,37 @@ import (
 	"strings"
 )
 
-// The uses of a Column.
+// Values of Column.Use.
 const (
 	UseEmail       = "email"
-	UseStatus      = "status"   // says whether the subscriber takes part
-	UseEvidence    = "evidence" // of a consent that was given to another system
+	UseStatus      = "status"   // whether the person is a subscriber
+	UseEvidence    = "evidence" // of a consent given in another system
 	UsePreference  = "preference"
-	UsePreferences = "preferences" // a JSON object of them
+	UsePreferences = "preferences" // a JSON object of preferences
 	UseNone        = "none"
 )
 
-// Column says what an import makes of a column.
+// Column is the use that an import makes of a column.
 type Column struct {
 	Name string `json:"name"`
 	Use  string `json:"use" enum:"email|status|evidence|preference|preferences|none"`
-	// of the preference; of evidence, what a mapping would call it
+	// name of the preference or, for evidence, the column's name in a mapping
 	Becomes string `json:"becomes,omitempty"`
-	// in a column of dates, what all of them tell of the order of day and month
+	// order of day and month that follows from all dates of the column
 	Dates DateOrder `json:"dates,omitempty" enum:"dmy|mdy|ambiguous"`
-	// what its name says, whatever a mapping makes of it
+	// what the column becomes by its name, without a mapping
 	ByName ColumnMeaning `json:"by_name"`
 }
 
-// ColumnMeaning is what a column is by its name.
+// ColumnMeaning is the use of a column by its name.
 type ColumnMeaning struct {
 	Use string `json:"use" enum:"email|status|evidence|preference|preferences|none"`
-	// of the preference; of evidence, what a mapping would call it
+	// name of the preference or, for evidence, the column's name in a mapping
 	Becomes string `json:"becomes,omitempty"`
 }
 
-// Columns returns what an import makes of each column of the file. With a MappingError only columns of a status, of
-// evidence and of preferences as a whole are told.
+// Columns returns the use of each column of the file. After a MappingError, it returns the use only of status, evidence
+// and preferences columns.
 func (c *Reader) Columns() []Column {
 	columns := make([]Column, len(c.header))
 	for i, name := range c.header {
@@ -65,23 +65,23 @@ func (c *Reader) Columns() []Column {
 	return columns
 }
 
-// nameOfKey returns the name of a preference by its key as it stands in an object.
+// nameOfKey returns the name of a preference from its key, which has the form of Reader.keys.
 func nameOfKey(key string) (name string) {
-	_ = json.Unmarshal([]byte(strings.TrimSuffix(key, ":")), &name) // appendJSONString has written it
+	_ = json.Unmarshal([]byte(strings.TrimSuffix(key, ":")), &name) // written by appendJSONString
 	return name
 }
 
-// Preview is the beginning of a file, and what an import would make of it.
+// Preview is the beginning of a file with the use of its columns in an import.
 type Preview struct {
 	Columns []Column
-	Samples [][]string // of the first lines, as they are in the file
-	// why the columns can't be told by their names; empty: they can
+	Samples [][]string // first lines, as in the file
+	// why the meaning of the columns can't be derived from their names; empty if it can
 	Problem string
-	// columns that may say who unsubscribed, of which the mapping says nothing
+	// columns that may say who unsubscribed and that the mapping doesn't mention
 	Questions []Question
 }
 
-// NewPreview reads the beginning of a file: the header and so many lines. An error is of the header.
+// NewPreview reads the header of a file and at most the given number of lines. It returns the errors of the header.
 func NewPreview(r io.Reader, o Options, lines int) (p Preview, err error) {
 	c, err := NewReader(r, o)
 	if mapping, ok := errors.AsType[MappingError](err); ok {
@@ -103,7 +103,7 @@ func NewPreview(r io.Reader, o Options, lines int) (p Preview, err error) {
 	for range lines {
 		record, err := c.read()
 		if err != nil {
-			break // a faulty line is the dry run's to tell
+			break // the dry run reports a faulty line
 		}
 		cells := slices.Clone(record)
 		c.set.toUTF8(cells)

@@ -8,36 +8,36 @@ import (
 	"strings"
 )
 
-// Question is a column of which the file must not be imported before someone says what it means: some cells say as a
-// whole that a person is no subscriber.
+// Question is a column whose meaning a person must state before the import, because some cells mean that a person is
+// not a subscriber.
 type Question struct {
 	Column string  `json:"column"`
-	Values []Value `json:"values"` // such cells, no more than shownValues
-	Rows   int64   `json:"rows"`   // that have one of all of them
+	Values []Value `json:"values"` // such cells, at most shownValues
+	Rows   int64   `json:"rows"`   // number of rows with one of all these cells
 }
 
-// shownValues is how many different cells of a question are shown.
+// shownValues is the maximum number of different cells shown with a question.
 const shownValues = 8
 
-// consentTimes are columns that say when someone agreed, which says nothing of who has left.
+// consentTimes lists columns with the time of a consent, which doesn't say who has left.
 var consentTimes = map[string]bool{
 	"emailmarketingconsenttimestamp": true, "consenttimestamp": true, "consentdate": true, "consenttime": true,
 	"consentedat": true, "optindate": true, "optinat": true, "optintimestamp": true, "doubleoptindate": true,
 }
 
-// bookkeeping reports whether a column is one of the program's own that has written the file, which says nothing of who
-// takes part that another column doesn't say.
+// bookkeeping reports whether a column contains only internal data of the exporting program. Such a column says nothing
+// about who has left that another column doesn't say.
 func (f *form) bookkeeping(name string) bool {
 	return slices.Contains(f.drop, name) && name != "NOTES" && name != f.quoted
 }
 
-// paysFor reports whether a column says who pays, in a file of Substack, of which another one says who has left.
+// paysFor reports whether a column of a Substack file says who pays. Another column says who has left.
 func paysFor(name string, names []string) bool {
 	return name == "active_subscription" && slices.Contains(names, "plan")
 }
 
-// Questions returns the columns of a file that say who has left, or may say so, and that neither their name nor the
-// mapping of the Reader declares to be a status, a field or nothing. s is the Survey of the same file.
+// Questions returns the columns that say or may say who has left. It leaves out columns whose use is declared by their
+// name or by the Reader's mapping. s is the Survey of the same file.
 func (c *Reader) Questions(s *Survey) (asked []Question) {
 	names := c.names()
 	for i := range s.Columns {
@@ -59,8 +59,8 @@ func (c *Reader) Questions(s *Survey) (asked []Question) {
 	return asked
 }
 
-// leaving returns the cells of a column that say who is no subscriber, in a file of so many rows. Where only its name
-// tells what yes, no and dates in it are about, cells that say that someone takes part are none of them.
+// leaving returns the cells of a column that say who is not a subscriber. rows is the number of rows of the file. If
+// only the column's name gives yes, no and dates a meaning, cells that mean a subscriber are left out.
 func (c *ColumnSurvey) leaving(rows int64) (found []Value) {
 	other := otherSubject(nameWords(c.Name))
 	for _, v := range c.Words {
@@ -102,14 +102,14 @@ func (c *ColumnSurvey) leaving(rows int64) (found []Value) {
 	return found
 }
 
-// refusals are words, by foldCell, that say no to what the name of a column is about.
+// refusals lists words, folded by foldCell, that mean no to the subject of the column's name.
 var refusals = map[string]bool{
 	"kein": true, "keine": true, "none": true, "nie": true, "never": true, "jamais": true, "nunca": true, "aucun": true,
 	"aucune": true, "ninguno": true, "ninguna": true,
-	"\u2717": true, "\u2718": true, "\u2716": true, "\u274c": true, "\u2610": true, "\u2612": true, // crosses and boxes
+	"\u2717": true, "\u2718": true, "\u2716": true, "\u274c": true, "\u2610": true, "\u2612": true, // crosses, boxes
 }
 
-// refuses reports whether a cell, by foldCell, is a no, or begins like one.
+// refuses reports whether a cell, folded by foldCell, is a no or begins like one.
 func refuses(word string) bool {
 	if refusals[word] {
 		return true
@@ -124,12 +124,12 @@ func refuses(word string) bool {
 	return false
 }
 
-// says reports whether a cell, by foldCell, is a word of a status, or yes or no.
+// says reports whether a cell, folded by foldCell, is a status word, yes or no.
 func says(word string) bool {
 	return statusWords[word] != unknown || answers[word] != 0 || refusals[word]
 }
 
-// String says what is asked, with the cells.
+// String returns the question as text, with the cells.
 func (q Question) String() string {
 	texts := make([]string, 0, len(q.Values))
 	for _, v := range q.Values {
@@ -142,7 +142,7 @@ func (q Question) String() string {
 	return fmt.Sprintf("column %q may say who unsubscribed (%s; %s)", q.Column, strings.Join(texts, ", "), rows)
 }
 
-// Asking says what all of the questions ask.
+// Asking returns the text of all questions together.
 func Asking(questions []Question) string {
 	texts := make([]string, len(questions))
 	for i := range questions {
@@ -151,7 +151,7 @@ func Asking(questions []Question) string {
 	return strings.Join(texts, "; ")
 }
 
-// ParseSurvey reads a Survey that was kept as JSON; nil where there is none.
+// ParseSurvey parses a Survey stored as JSON. If there is none, it returns nil.
 func ParseSurvey(b []byte) *Survey {
 	var s Survey
 	if len(b) == 0 || json.Unmarshal(b, &s) != nil {
@@ -160,7 +160,7 @@ func ParseSurvey(b []byte) *Survey {
 	return &s
 }
 
-// IsMapping reports whether an error is of columns that can't be told by their names.
+// IsMapping reports whether err is a MappingError.
 func IsMapping(err error) bool {
 	_, ok := errors.AsType[MappingError](err)
 	return ok

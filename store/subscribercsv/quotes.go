@@ -5,14 +5,13 @@ import (
 	"io"
 )
 
-// unescape reads a file in which quotes inside of cells are escaped by a backslash, as databases and PHP write them,
-// and gives it the quotes that CSV asks for. Where \" can't be the end of a cell it is such a quote in any file; where
-// it can be either, it is one only in a file that has such quotes elsewhere.
+// unescape converts quotes escaped by a backslash, as databases and PHP write them, to the doubled quotes of CSV. If \"
+// can't end a cell, it is always an escaped quote. If it can, it is one only in a file that has such quotes elsewhere.
 type unescape struct {
 	r      io.Reader
 	comma  byte
-	seen   bool // the file has such quotes
-	quoted bool // the text that was read ends inside of quotes
+	seen   bool // the file contains escaped quotes
+	quoted bool // the text read until now ends inside quotes
 	in     []byte
 	buf    []byte
 	out    []byte
@@ -41,7 +40,7 @@ func (u *unescape) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// step moves what can be told from u.in to u.out: a backslash waits for the two bytes after it.
+// step moves decided text from u.in to u.out. A backslash can be decided only with the two bytes after it.
 func (u *unescape) step() {
 	at := bytes.IndexByte(u.in, '\\')
 	if at < 0 {
@@ -65,7 +64,7 @@ func (u *unescape) step() {
 	case u.in[1] == '\\' && u.seen:
 		take = 2
 		u.out = u.in[:1]
-	case u.in[1] == '\\': // two of them, as they stand
+	case u.in[1] == '\\': // two backslashes, unchanged
 		take = 2
 		u.out = u.in[:2]
 	default:
@@ -74,7 +73,7 @@ func (u *unescape) step() {
 	u.in = u.in[take:]
 }
 
-// inside reports whether the quote after a backslash can't be the end of a cell, nor one of two.
+// inside reports whether the quote after a backslash neither ends a cell nor is the first of two quotes.
 func (u *unescape) inside() bool {
 	if len(u.in) < 3 {
 		return false

@@ -15,34 +15,34 @@ import (
 	"newsletterd/store/imports"
 )
 
-// MaxColumns is how many columns a file may have.
+// MaxColumns is the maximum number of columns that a file can have.
 const MaxColumns = 1000
 
 // exportColumns are the columns that Writer writes.
 var exportColumns = []string{"email", "status", "created_at", "preferences"}
 
-// ownColumns are those of both kinds of Writer that are no fields.
+// ownColumns lists the columns of both kinds of Writer that are not fields.
 var ownColumns = append([]string{"list"}, exportColumns...)
 
-// form describes the files that a program exports. It is recognised by the header.
+// form describes the export files of a program. The header identifies the form.
 type form struct {
-	known    []string          // columns that only this form has together; none: marks tell it
-	marks    []string          // columns that are enough, two of them or one with one of hints
-	hints    []string          // columns that are this form's, and others' too
-	email    string            // of addresses
-	base     string            // a JSON object of preferences; empty: none
-	drop     []string          // bookkeeping, no preferences
-	rename   map[string]string // of columns to preferences
-	plainKey bool              // other columns become names that a placeholder can have: "Phone Number" is phone_number
-	quoted   string            // a column of words in quotes, separated by commas; empty: none
+	known    []string          // columns that together occur only in this form; if there are none, marks identify it
+	marks    []string          // columns that identify the form: two of them, or one with one of hints
+	hints    []string          // columns of this form that other files also have
+	email    string            // address column
+	base     string            // column with a JSON object of preferences; empty if there is none
+	drop     []string          // internal columns, which don't become preferences
+	rename   map[string]string // column names to preferences
+	plainKey bool              // other columns get names for placeholders: "Phone Number" becomes phone_number
+	quoted   string            // column with quoted words separated by commas; empty if there is none
 }
 
-// forms are tried in order. In a file of none of them, each column but the address is a preference.
+// forms are tried in order. In a file without a known form, each column except the address becomes a preference.
 var forms = []form{
 	{
 		known: []string{"status", "preferences"}, email: "email", base: "preferences", drop: ownColumns,
 	},
-	{ // columns left out of it
+	{ // an export with some columns removed
 		known: []string{"email", "preferences"}, email: "email", base: "preferences", drop: ownColumns,
 	},
 	{ // listmonk
@@ -67,7 +67,7 @@ var forms = []form{
 	},
 }
 
-// formOf returns the form of a file by its header, or the zero form where no form fits.
+// formOf returns the form of a file by its header, or the zero form if none fits.
 func formOf(header []string) form {
 	for _, f := range forms {
 		if f.fits(header) {
@@ -93,7 +93,7 @@ func (f *form) fits(header []string) bool {
 	return marks > 0 && marks+has(f.hints) > 1
 }
 
-// key returns the name of the preference that a column becomes. Empty: the column is dropped.
+// key returns the name of the preference that a column becomes, or an empty string if the column is dropped.
 func (f *form) key(name string) string {
 	switch to := f.rename[name]; {
 	case name != f.email && slices.Contains(f.drop, name):
@@ -108,31 +108,31 @@ func (f *form) key(name string) string {
 
 // Reader reads subscribers line by line, in bounded memory. It is not safe for concurrent use.
 type Reader struct {
-	AskAgain   bool         // take those who never confirmed: they are mailed a link
-	Suppress   bool         // no line is a subscriber: each is an address that must not be emailed
-	Now        core.Instant // evidence is of no later time than this; zero: of any
-	Unreadable int64        // rows with evidence of a consent that is neither a time nor an address
-	Future     int64        // rows with evidence of a time that is still to come
-	// domains of those who are imported that are likely typing errors, no more than maxTypos
+	AskAgain   bool         // import people who never confirmed; each gets a confirmation email
+	Suppress   bool         // no line is a subscriber; each is an address that must not be emailed
+	Now        core.Instant // latest valid time of evidence; 0 means no limit
+	Unreadable int64        // rows with evidence that is neither a time nor an IP address
+	Future     int64        // rows with evidence of a time in the future
+	// domains of imported people with a likely typo, at most maxTypos
 	Typos []core.DomainTypo
 
 	*table
 	options  Options
 	form     form
-	email    int            // column of addresses
+	email    int            // address column; -1 if there is none
 	contacts bool           // the file is an address book
-	further  []int          // columns of a contact's other addresses
-	status   []statusColumn // those that say whether the subscriber takes part
-	base     int            // column of the form's preferences; -1: none
+	further  []int          // columns with further addresses of a contact
+	status   []statusColumn // status columns
+	base     int            // column with the form's preferences; -1 if there is none
 	proof    []evidenceColumn
-	keys     []string // by column: `"name":` of a preference; empty: not one
-	// by column: whether its name or the mapping says what it is, see Questions
+	keys     []string // by column: `"name":` of its preference; empty if it is not one
+	// by column: whether its name or the mapping declares its use; see Questions
 	declared []bool
 	scratch  []byte
-	mapped   bool // what the columns are is known
+	mapped   bool // the use of the columns is known
 }
 
-// LineError is an error of one line, which does not end the import.
+// LineError is an error in one line. It doesn't end the import.
 type LineError struct {
 	Line int
 	Text string
@@ -140,27 +140,29 @@ type LineError struct {
 
 func (e LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
-// MappingError is returned where the columns of a file can't be told by their names: another mapping mends it.
+// MappingError is returned if the names of a file's columns don't determine their use. Another mapping fixes it.
 type MappingError struct {
 	Text string
-	hint string // of the flag --map
+	hint string // about the flag --map
 }
 
 func (e MappingError) Error() string { return e.Text + e.hint }
 
-// Options say how a file is read.
+// Options sets how a file is read.
 type Options struct {
-	// maps names of columns to those of preferences, or to email; an empty name drops the column
+	// maps column names to preferences or to email; an empty value drops the column
 	Map map[string]string
-	// what a look through the whole file has told; nil: only its beginning is known
+	// survey of the whole file; nil means that only its beginning is known
 	Survey *Survey
-	// of the list: a column that is named like one of them becomes it
+	// fields of the list; a column with the name of a field becomes the field
 	Fields core.Fields
-	// leave out columns that have no known meaning: all but those of Map, Fields, names, addresses and the like
+	// drop columns without a known meaning, that is, those that are not in Map or Fields and are not names, addresses
+	// or the like
 	KnownOnly bool
 }
 
-// NewReader reads the header. With a MappingError the Reader is returned, too: it has a Header, and reads nothing.
+// NewReader reads the header. If the error is a MappingError, it also returns the Reader, which has a Header but reads
+// no lines.
 func NewReader(r io.Reader, o Options) (*Reader, error) {
 	t, err := open(r, o.Survey)
 	if err != nil {
@@ -178,13 +180,14 @@ func (c *Reader) columns(rename map[string]string) error {
 	c.findContacts(names, rename)
 	used := map[string]bool{}
 	c.keys, c.declared = make([]string, len(c.header)), make([]bool, len(c.header))
-	var problem error // the first; the columns after it are told all the same
+	var problem error // the first error; later columns still get their use
 	for i, name := range names {
 		to, renamed := rename[name]
 		used[name] = used[name] || renamed
 		c.declared[i] = renamed || c.form.bookkeeping(name)
 		if !renamed && c.formColumn(i, name) {
-			// of times, where a no among them is not understood: see Questions
+			// A column of times is declared only if it is a status column. Otherwise a no among the times is not
+			// understood; see Questions.
 			c.declared[i] = name != "" && (datedColumns[foldWord(name)].what == "" || statusOf(name, names) != nil)
 			continue
 		}
@@ -228,7 +231,7 @@ func (c *Reader) columns(rename map[string]string) error {
 	return nil
 }
 
-// takeColumn makes a column the one of the addresses, or a preference; with an empty name it is dropped.
+// takeColumn makes a column the address column or a preference. An empty name drops the column.
 func (c *Reader) takeColumn(i int, names []string, to string, isEmail bool) error {
 	switch {
 	case to == "":
@@ -249,7 +252,7 @@ func (c *Reader) takeColumn(i int, names []string, to string, isEmail bool) erro
 	return nil
 }
 
-// formColumn notes a column that has a meaning of its own in the file's form, and reports whether it has one.
+// formColumn notes a column with a special meaning in the file's form, and reports whether it has one.
 func (c *Reader) formColumn(i int, name string) bool {
 	switch {
 	case name == "":
@@ -274,11 +277,11 @@ func (c *Reader) formColumn(i int, name string) bool {
 // Header returns the names of the columns as they are in the file.
 func (c *Reader) Header() []string { return c.header }
 
-// ErrNoAddress is returned for the line of a contact without an e-mail address.
+// ErrNoAddress is returned for the line of a contact without an email address.
 var ErrNoAddress = errors.New("has no address")
 
-// NameColumn returns the column that becomes the preference "name", however that is spelled there, in a file without
-// first_name, or nothing.
+// NameColumn returns the column that becomes the preference "name", in any case, if no column is first_name. If there
+// is none, it returns empty strings.
 func (c *Reader) NameColumn() (column, preference string) {
 	if slices.Contains(c.keys, `"first_name":`) {
 		return "", ""
@@ -291,10 +294,10 @@ func (c *Reader) NameColumn() (column, preference string) {
 	return "", ""
 }
 
-// Next returns the row of the next line, and the cells of the line, which are valid until the next call. The error is a
-// LineError if this line is faulty, ErrLeft or ErrPending if its subscriber must not be imported, ErrNoAddress for a
-// contact without an address, and io.EOF at the end. With ErrLeft, row.Left is set if the address can be read. Any
-// other error ends the import.
+// Next returns the row of the next line and its cells, which are valid until the next call. If the line is faulty, the
+// error is a LineError. If its subscriber must not be imported, it is ErrLeft or ErrPending. For a contact without an
+// address it is ErrNoAddress, and at the end of the file io.EOF. With ErrLeft, row.Left is set if the address is valid.
+// Any other error ends the import.
 func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 	for {
 		record, err = c.read()
@@ -337,8 +340,8 @@ func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 	return row, record, nil
 }
 
-// preferences returns the JSON object of a line: its own columns over those of an export. The text of the export is
-// kept as it is where no column overrides it. Empty cells are left out.
+// preferences returns the preferences of a line as a JSON object. The line's own columns override the object of an
+// export. If no column overrides it, the object's text stays unchanged. Empty cells are left out.
 func (c *Reader) preferences(record []string) (core.Preferences, error) {
 	b := append(c.scratch[:0], '{')
 	for i, key := range c.keys {
@@ -373,8 +376,8 @@ func (c *Reader) preferences(record []string) (core.Preferences, error) {
 	return p, p.Check("preferences")
 }
 
-// appendQuoted appends an array of the words of a cell that holds them in quotes, separated by commas. Any other cell
-// is appended as a string.
+// appendQuoted appends a cell with quoted words, separated by commas, as an array. It appends any other cell as a
+// string.
 func appendQuoted(b []byte, cell string) []byte {
 	words, err := csv.NewReader(strings.NewReader(cell)).Read()
 	if err != nil || !strings.HasPrefix(cell, `"`) {
@@ -390,12 +393,12 @@ func appendQuoted(b []byte, cell string) []byte {
 	return append(b, ']')
 }
 
-// overlay returns an object with the members of both, in which those of over win.
+// overlay merges two objects. Members of over replace those of base.
 func overlay(base, over core.Preferences) (core.Preferences, error) {
 	if over == "" {
 		return base, nil
 	}
-	if err := base.Check("preferences"); err != nil { // the map would hide a key that stands twice
+	if err := base.Check("preferences"); err != nil { // the map would hide a duplicate key
 		return "", err
 	}
 	var all map[string]json.RawMessage
@@ -419,10 +422,10 @@ func plainCell(s string) string {
 
 const formulaStarts = "=+-@\t\r"
 
-// Cell returns a cell that a spreadsheet shows and does not run as a formula.
+// Cell returns s in a form that a spreadsheet shows as text and doesn't run as a formula.
 func Cell(s string) string { return spreadsheetCell(s) }
 
-// spreadsheetCell returns a cell that a spreadsheet shows and does not run as a formula.
+// spreadsheetCell returns s in a form that a spreadsheet shows as text and doesn't run as a formula.
 func spreadsheetCell(s string) string {
 	if s != "" && strings.IndexByte(formulaStarts, s[0]) >= 0 {
 		return "'" + s
@@ -437,7 +440,7 @@ func appendJSONString(b []byte, s string) []byte {
 			var buf bytes.Buffer
 			enc := json.NewEncoder(&buf)
 			enc.SetEscapeHTML(false)
-			_ = enc.Encode(s) // a string always encodes
+			_ = enc.Encode(s) // encoding a string never fails
 			return append(b, bytes.TrimRight(buf.Bytes(), "\n")...)
 		}
 	}
@@ -446,7 +449,7 @@ func appendJSONString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// faultText returns an error in words for the person who keeps the file.
+// faultText returns the message of an error for the owner of the file.
 func faultText(err error) string {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok || fault.Message == "" {

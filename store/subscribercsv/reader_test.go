@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 )
 
-// readAll reads a file and gives each line in one word: "address preferences", "left" or the fault.
+// readAll reads a file and returns one text per line: "address preferences", "left" or the error.
 func readAll(text string, rename map[string]string) (lines []string, err error) {
 	r, err := NewReader(strings.NewReader(text), Options{Map: rename})
 	if err != nil {
@@ -307,7 +307,7 @@ func TestSpreadsheetCells(t *testing.T) {
 	}
 }
 
-// A spreadsheet that opens the lines which could not be read runs none of them, nor the names of their columns.
+// A spreadsheet that opens a file of faults runs no formulas from its lines or column names.
 func TestFaultsAreNoFormulas(t *testing.T) {
 	var out bytes.Buffer
 	f, err := NewFaults(&out, []string{"email", "=1+1"})
@@ -322,7 +322,7 @@ func TestFaultsAreNoFormulas(t *testing.T) {
 	}
 }
 
-// What is shown before an import is read as the import reads it.
+// A preview reads the file as the import does.
 func TestPreviewOfWindows1252(t *testing.T) {
 	p, err := NewPreview(strings.NewReader("E-Mail;Ort\na@b.example;K\xf6ln\nb@b.example;b\x81c\n"), Options{Map: nil}, 5)
 	if want := [][]string{{"a@b.example", "Köln"}, {"b@b.example", "b\ufffdc"}}; err != nil ||
@@ -331,7 +331,7 @@ func TestPreviewOfWindows1252(t *testing.T) {
 	}
 }
 
-// A column of a status is one also where the column of the addresses can't be told.
+// A status column is recognized even if no address column is.
 func TestPreviewTellsStatusWithoutAddresses(t *testing.T) {
 	for _, header := range []string{"Adresse;Status", "email;e-mail;Status", "Email;Stadt;E-Mail;Status;confirm_time"} {
 		p, err := NewPreview(strings.NewReader(header+"\n"), Options{Map: nil}, 1)
@@ -342,7 +342,7 @@ func TestPreviewTellsStatusWithoutAddresses(t *testing.T) {
 	}
 }
 
-// What a column is by its name is told also where a mapping makes something else of it.
+// The preview includes the use of a column by its name, even if a mapping changes the use.
 func TestPreviewTellsNames(t *testing.T) {
 	mapping := map[string]string{"Adresse": "email", "Stadt": "", "Status": "note"}
 	p, err := NewPreview(strings.NewReader("Adresse;Stadt;Status\n"), Options{Map: mapping}, 1)
@@ -361,7 +361,7 @@ func TestPreviewTellsNames(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, every line becomes a valid row or a fault, and reading ends.
+// For every file, each line becomes a valid row or an error, and reading ends.
 func FuzzCSV(f *testing.F) {
 	f.Add("email,first_name\na@b.example,Ann\n")
 	f.Add("email;Stra\xdfe\na@b.example;\x84Bach\x93\n")

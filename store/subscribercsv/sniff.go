@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// delimiters are those that programs separate cells by, the likeliest first.
+// delimiters lists the characters that can separate cells, the likeliest first.
 const delimiters = ",;\t|"
 
-// sniffed is how many records of a file are looked at to tell the delimiter.
+// sniffed is the number of records that are checked to find the delimiter.
 const sniffed = 30
 
-// delimiter returns what separates the cells of a file, and skips a first line that only says so, as Excel reads and
-// other programs write it ("sep=;").
+// delimiter returns the delimiter of a file. It skips a first line that only names the delimiter ("sep=;"), as Excel
+// reads and other programs write it.
 func delimiter(r *bufio.Reader) rune {
 	head, _ := r.Peek(peeked)
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
 	said := strings.ToLower(strings.TrimLeft(strings.TrimRight(string(line), "\r"), `"`))
 	if d, ok := strings.CutPrefix(said, "sep="); ok {
 		if d != "" && strings.IndexByte(delimiters+" :", d[0]) >= 0 && strings.Trim(d[1:], `",;`+"\t") == "" {
-			_, _ = r.Discard(len(line)) // its end stays: an empty line is counted, and says nothing
+			_, _ = r.Discard(len(line)) // the line's end stays, so the empty line is counted
 			return rune(d[0])
 		}
 	}
 	return likeliest(head)
 }
 
-// likeliest returns the delimiter by which a header has a column of addresses, then that by which most records have as
-// many cells as the header, then that of which the header has most.
+// likeliest returns the delimiter that gives the header an address column. Among several, it prefers the one that gives
+// most records as many cells as the header. The next criterion is the frequency in the header.
 func likeliest(head []byte) rune {
 	best, bestScore := rune(delimiters[0]), -1
 	for _, d := range delimiters {
@@ -55,7 +55,7 @@ func likeliest(head []byte) rune {
 	return best
 }
 
-// countCells returns the first record, and how many delimiters outside of quotes each of the first records has.
+// countCells returns the first record and, for each of the first records, the number of delimiters outside quotes.
 func countCells(head []byte, d byte) (header string, counts []int) {
 	counts = []int{0}
 	quoted, begin := false, 0
@@ -81,7 +81,7 @@ func countCells(head []byte, d byte) (header string, counts []int) {
 	if header == "" {
 		return string(head[begin:]), counts
 	}
-	if n := len(counts); n > 1 { // cut in the middle, maybe
+	if n := len(counts); n > 1 { // the last one may be cut off
 		counts = counts[:n-1]
 	}
 	return header, counts

@@ -10,26 +10,27 @@ import (
 	"newsletterd/store/imports"
 )
 
-// ErrLeft is returned for the line of someone who is no subscriber: they have left, bounced, complained or never
+// ErrLeft is returned for the line of a person who is not a subscriber: they unsubscribed, bounced, complained or never
 // joined.
 var ErrLeft = errors.New("unsubscribed")
 
 // ErrPending is returned for the line of a subscriber who never confirmed.
 var ErrPending = errors.New("never confirmed")
 
-// statusColumn is a column that says in any file whether a subscriber takes part.
+// statusColumn is a column that says whether a person is a subscriber.
 type statusColumn struct {
 	index int
 	name  string
 	mean  meaning
-	dated bool // a cell with a time is a yes: when the subscriber has joined
+	dated bool // a time means yes: it is when the person subscribed
 	about subject
 }
 
-// meaning returns what a cell says by foldCell. Unknown: the cell is not understood, which is never taken for consent.
+// meaning returns what a cell, folded by foldCell, says. unknown means that the cell is not understood; it never counts
+// as consent.
 type meaning func(cell string) standing
 
-// statusColumns has the meaning of the cells of each column, by foldWord.
+// statusColumns maps column names, folded by foldWord, to the meaning of their cells.
 var statusColumns = map[string]meaning{}
 
 func init() {
@@ -63,8 +64,8 @@ func init() {
 	}
 }
 
-// exportStatus are columns that only say who takes part in the files of one program: there, all of its marks stand next
-// to it. Names are by foldWord.
+// exportStatus lists columns that are a status only in the files of one program. Such a file has all of the marks.
+// Names are folded by foldWord.
 var exportStatus = []struct {
 	column string
 	marks  []string
@@ -75,7 +76,8 @@ var exportStatus = []struct {
 	{"state", []string{"firstname", "createdat", "email"}, byWord},
 }
 
-// statusOf returns the meaning of a column by its name, in a file of these names; nil: it has none that is known.
+// statusOf returns the meaning of a column by its name, in a file with the given column names. If the name has no known
+// meaning, it returns nil.
 func statusOf(name string, names []string) meaning {
 	folded := foldWord(name)
 	if mean := statusColumns[folded]; mean != nil {
@@ -101,8 +103,8 @@ func statusOf(name string, names []string) meaning {
 	return nil
 }
 
-// meaningOf returns the meaning of a column that is declared to say who takes part: of its words, and of yes, no and
-// times as its name says. In a column whose name says nothing of the kind, yes and no are not understood.
+// meaningOf returns the meaning of a column that is declared as a status column. The column's name gives yes, no and
+// times their meaning. If it doesn't, yes and no are not understood.
 func meaningOf(name string, names []string) meaning {
 	if mean := statusOf(name, names); mean != nil {
 		return mean
@@ -113,11 +115,11 @@ func meaningOf(name string, names []string) meaning {
 	return byWord
 }
 
-// byWord reads a status.
+// byWord returns the meaning of a status word.
 func byWord(cell string) standing { return statusWords[cell] }
 
-// byAnswer reads yes or no, or a time for yes. Where yes means that someone is no subscriber, an empty cell is a no:
-// exports of check boxes have such.
+// byAnswer returns the meaning of a yes or no column, in which a time means yes. If yes means that a person is not a
+// subscriber, an empty cell means no, as in exports of checkboxes.
 func byAnswer(yes, no standing) meaning {
 	return func(cell string) standing {
 		switch answers[cell] {
@@ -136,7 +138,7 @@ func byAnswer(yes, no standing) meaning {
 	}
 }
 
-// answers are yes and no in the words and the signs of check boxes, by foldCell.
+// answers maps words and checkbox symbols, folded by foldCell, to yes and no.
 var answers = map[string]byte{
 	"true": 'y', "t": 'y', "yes": 'y', "y": 'y', "1": 'y', "x": 'y', "on": 'y', "ja": 'y', "j": 'y', "wahr": 'y',
 	"oui":    'y',
@@ -148,8 +150,8 @@ var answers = map[string]byte{
 	"falso": 'n',
 }
 
-// byTime reads the time at which someone left. What programs write for no such time means active; what is neither is
-// not understood.
+// byTime returns the meaning of a column with the time at which a person left. The words of programs for no time mean a
+// subscriber. Other cells without a time are not understood.
 func byTime(then standing) meaning {
 	return func(cell string) standing {
 		switch {
@@ -162,13 +164,13 @@ func byTime(then standing) meaning {
 	}
 }
 
-// neverTime reports whether a cell says by foldCell that something never happened.
+// neverTime reports whether a cell, folded by foldCell, means that something never happened.
 func neverTime(cell string) bool {
 	switch cell {
 	case "", "0", "null", `\n`, "false", "no", "never":
 		return true
 	}
-	if cell[0] == '0' && strings.Trim(cell, "0/tz+") == "" { // foldWord has taken the - of a date
+	if cell[0] == '0' && strings.Trim(cell, "0/tz+") == "" { // foldWord has removed the hyphens of a date
 		return true
 	}
 	if n := len(cell); (n == 10 || n == 13) && strings.Trim(cell, "0123456789") == "" {
@@ -182,14 +184,14 @@ func neverTime(cell string) bool {
 	return false
 }
 
-// zeroDates begin the times, by foldCell, that programs write for 0: those of Unix, also in America, of Go, of .NET and
-// of spreadsheets.
+// zeroDates lists the beginnings of times, folded by foldCell, that programs write for 0. They come from Unix (also in
+// American time zones), Go, .NET and spreadsheets.
 var zeroDates = []string{
 	"00000000", "00010101", "01010001", "1/1/0001", "01/01/0001", "19700101", "01011970", "1/1/1970", "01/01/1970",
 	"19691231", "12/31/1969", "18991230", "18991231", "19000100", "19000101", "1/0/1900", "1/1/1900", "01011900",
 }
 
-// nothings are cells, by foldCell, that say that there is nothing to say.
+// nothings lists cells, folded by foldCell, that mean "no value".
 var nothings = map[string]bool{}
 
 func init() {
@@ -200,10 +202,11 @@ func init() {
 	}
 }
 
-// isNothing reports whether a cell, by foldCell, says that someone hasn't left in a column of those who have.
+// isNothing reports whether a cell, folded by foldCell, means that the person has not left. It applies to columns about
+// leaving.
 func isNothing(cell string) bool { return nothings[cell] || neverTime(cell) }
 
-// hasYear reports whether a year of our time stands in a cell.
+// hasYear reports whether a cell contains a year from 1990 to 2100.
 func hasYear(cell string) bool {
 	for i := range len(cell) - 3 {
 		if year := cell[i : i+4]; year >= "1990" && year <= "2100" && strings.Trim(year, "0123456789") == "" {
@@ -213,7 +216,7 @@ func hasYear(cell string) bool {
 	return false
 }
 
-// isDate reports whether a cell looks, by foldWord, like a date: it has digits, and little else.
+// isDate reports whether a cell, folded by foldWord, looks like a date: at least half of it is digits.
 func isDate(cell string) bool {
 	digits := 0
 	for i := range len(cell) {
@@ -224,7 +227,7 @@ func isDate(cell string) bool {
 	return digits >= 4 && 2*digits >= len(cell)
 }
 
-// foldWord returns a word in a form that is the same for "Subscription Status" and subscription_status, and for words
+// foldWord returns a canonical form of a word. It is the same for "Subscription Status" and subscription_status, and
 // with and without accents.
 func foldWord(s string) string {
 	plain := true
@@ -258,7 +261,7 @@ func foldLetter(r rune) string {
 	return strings.ToLower(string(r))
 }
 
-// plainLetters are letters without their accents, by letters of both cases.
+// plainLetters maps accented letters of both cases to letters without accents.
 var plainLetters = func() map[rune]string {
 	letters := map[rune]string{}
 	for plain, accented := range map[string]string{
@@ -275,14 +278,14 @@ var plainLetters = func() map[rune]string {
 	return letters
 }()
 
-// part is what the columns of status say of a line.
+// part is the result of a line's status columns.
 type part struct {
-	err  error // ErrLeft, a LineError, or ErrPending; nil: a subscriber
+	err  error // ErrLeft, a LineError or ErrPending; nil means a subscriber
 	left imports.Departure
 }
 
-// takesPart reads the columns of status. The strictest counts: a person who has left by one of them is no subscriber,
-// whatever the others say; then comes a LineError if one is not understood, then ErrPending.
+// takesPart reads the status columns. The strictest result wins: if one column says that the person left, the result is
+// ErrLeft. Otherwise, a LineError for a cell that is not understood comes before ErrPending.
 func (c *Reader) takesPart(line int, record []string) (p part) {
 	var fault error
 	gone := false
@@ -313,7 +316,7 @@ func (c *Reader) takesPart(line int, record []string) (p part) {
 				p.left.LeftAt = max(p.left.LeftAt, core.At(left.at))
 			}
 		default:
-			p.left.Block, gone = max(p.left.Block, said.block()), true // in the order of words
+			p.left.Block, gone = max(p.left.Block, said.block()), true // alphabetical order is the order of strictness
 		}
 	}
 	switch {
@@ -325,7 +328,7 @@ func (c *Reader) takesPart(line int, record []string) (p part) {
 	return p
 }
 
-// suppressed is the part of a line in a file of addresses that must not be emailed.
+// suppressed returns the part for a line in a file of addresses that must not be emailed.
 func (p part) suppressed() part {
 	p.err = ErrLeft
 	if p.left.Block == core.NotBlocked {

@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// standing is what a file says of someone; the words of core where there is one.
+// standing is the status of a person according to a file. It uses the words of package core if there are any.
 type standing string
 
 const (
@@ -20,10 +20,10 @@ const (
 	suppressed   standing = "suppressed"
 )
 
-// leaves reports whether someone is no subscriber, whatever is asked of them.
+// leaves reports whether the person is not a subscriber, regardless of AskAgain.
 func (s standing) leaves() bool { return s != unknown && s != joined && s != pending }
 
-// block is what stands against emailing someone.
+// block returns the status that blocks emails to the person.
 func (s standing) block() core.Status {
 	switch s {
 	case bounced, complained, suppressed:
@@ -32,8 +32,9 @@ func (s standing) block() core.Status {
 	return core.NotBlocked
 }
 
-// statusWords has what each word of a status says, by foldCell: those of the exports of other programs, in English,
-// German, French, Spanish, Italian, Dutch, Portuguese, Polish, Swedish, Danish, Norwegian, Czech, Turkish and Russian.
+// statusWords maps status words, folded by foldCell, to their standing. They come from the exports of other programs,
+// in English, German, French, Spanish, Italian, Dutch, Portuguese, Polish, Swedish, Danish, Norwegian, Czech, Turkish
+// and Russian.
 var statusWords = byWords(wordsOfStanding)
 
 func byWords(words map[standing]string) map[string]standing {
@@ -46,7 +47,7 @@ func byWords(words map[standing]string) map[string]standing {
 	return all
 }
 
-// wordsOfStanding are the words of statusWords by what they say.
+// wordsOfStanding lists the words of statusWords by standing.
 var wordsOfStanding = map[standing]string{
 	joined: `active subscribed confirmed enabled optedin optin regular premium implied express explicit activated
 			marketingcontact

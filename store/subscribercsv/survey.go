@@ -10,52 +10,51 @@ import (
 	"unicode/utf8"
 )
 
-// Survey is what a look through a whole file tells that one line of it can't. What it holds is bounded, whatever the
-// file is, and doesn't depend on a mapping: one look serves each try and the import.
+// Survey holds facts about a whole file that no single line shows. Its size is bounded for any file. It doesn't depend
+// on a mapping, so one survey serves every dry run and the import.
 type Survey struct {
-	Encoding  string         `json:"encoding"`         // of cells that aren't UTF-8: UTF8 if there are none
+	Encoding  string         `json:"encoding"`         // of cells that aren't UTF-8; UTF8 if there are none
 	Delimiter string         `json:"delimiter"`        // between cells
 	Backslash bool           `json:"backslash"`        // quotes in cells are escaped by a backslash
-	Rows      int64          `json:"rows"`             // that can be read, without the header
-	Faulty    int64          `json:"faulty,omitempty"` // lines with an error of CSV
+	Rows      int64          `json:"rows"`             // readable rows, without the header
+	Faulty    int64          `json:"faulty,omitempty"` // lines with a CSV error
 	Columns   []ColumnSurvey `json:"columns"`
 }
 
-// ColumnSurvey is what all cells of a column are.
+// ColumnSurvey sums up the cells of a column.
 type ColumnSurvey struct {
 	Name   string `json:"name"`
-	Filled int64  `json:"filled"` // cells that aren't empty
-	// the different cells by foldCell, in the order of the file; none where there are more than maxValues
+	Filled int64  `json:"filled"` // non-empty cells
+	// distinct cells, folded by foldCell, in file order; empty if there are more than maxValues
 	Values []Value `json:"values,omitempty"`
-	Many   bool    `json:"many,omitempty"` // there are more than maxValues, or long ones
-	// the cells that are a word of a status as a whole or in a list, also where there are many others; then also yes and
-	// no
+	Many   bool    `json:"many,omitempty"` // there are more than maxValues distinct cells, or long ones
+	// cells that are or contain a status word; if Many is set, also cells that mean yes or no
 	Words     []Value   `json:"words,omitempty"`
-	Addresses int64     `json:"addresses,omitempty"` // cells that look like an e-mail address
+	Addresses int64     `json:"addresses,omitempty"` // cells that look like an email address
 	Dates     DateCount `json:"dates,omitzero"`
 }
 
-// Value is a cell, as often as a column has it.
+// Value is a cell with the number of its rows in a column.
 type Value struct {
-	Text  string `json:"text"` // as the first of them is spelled
-	Word  string `json:"word"` // foldCell of it
+	Text  string `json:"text"` // spelling of the first such cell
+	Word  string `json:"word"` // the text, folded by foldCell
 	Rows  int64  `json:"rows"`
-	First int    `json:"first"` // line of the first of them
+	First int    `json:"first"` // line of the first such cell
 }
 
-// Bounds of what a Survey keeps.
+// Limits of a Survey.
 const (
-	maxValues     = 32      // different cells of a column
-	maxAllValues  = 2048    // of all columns
-	maxValueBytes = 64      // of a cell
-	maxWordBytes  = 256     // of a cell that is a word within tags
-	surveyStep    = 1 << 10 // rows between two looks at the context
-	undatedAfter  = 1 << 10 // cells without a date after which a column has none
+	maxValues     = 32      // distinct cells of a column
+	maxAllValues  = 2048    // distinct cells of all columns
+	maxValueBytes = 64      // bytes of a cell
+	maxWordBytes  = 256     // bytes of a cell with a word among tags
+	surveyStep    = 1 << 10 // rows between two checks of the context
+	undatedAfter  = 1 << 10 // cells without a date after which a column counts as having none
 )
 
-// Look reads a whole file, in memory that doesn't grow with it, until ctx ends. Lines with an error are left out, and
-// so is what comes after an error that ends an import: the import tells them. It returns errors of r, of the kind
-// core.MediaType for a file that is no text, and of a header that can't be read.
+// Look surveys a whole file in bounded memory, until ctx ends. It leaves out lines with errors, and everything after an
+// error that ends an import; the import reports these errors. It returns the errors of r, an error of kind
+// core.MediaType if the file is not text, and the error of an unreadable header.
 func Look(ctx context.Context, r io.Reader) (*Survey, error) {
 	c, err := open(r, nil)
 	if err != nil {
@@ -103,10 +102,10 @@ func allUTF8(cells []string) bool {
 	return !slices.ContainsFunc(cells, func(s string) bool { return !utf8.ValidString(s) })
 }
 
-// looking is a Survey while the file is read.
+// looking is the state of a Survey while the file is read.
 type looking struct {
 	columns []columnLook
-	values  int // of all columns
+	values  int // distinct cells of all columns
 	foreign bool
 	score   charsetScore
 }
@@ -115,7 +114,7 @@ type columnLook struct {
 	filled, addresses int64
 	many              bool
 	about             subject
-	values            map[string]*Value // by the cell
+	values            map[string]*Value // by cell
 	words             map[string]*Value
 	last              *Value
 	dates             DateCount
@@ -153,7 +152,7 @@ func (l *looking) cell(c *columnLook, cell string, line int) {
 	}
 	v := c.values[cell]
 	if v == nil && (len(cell) > maxValueBytes || len(c.values) == maxValues || l.values == maxAllValues) {
-		for _, v := range c.values { // the words among them are kept
+		for _, v := range c.values { // status words among them are kept
 			if word, spelled := c.wordOf(v.Text); word != "" {
 				w := note(&c.words, word, spelled, v.First)
 				w.Rows += v.Rows - 1
@@ -173,8 +172,8 @@ func (l *looking) cell(c *columnLook, cell string, line int) {
 	c.last = note(&c.values, cell, cell, line)
 }
 
-// word counts a cell of a column with many different ones if it is a word of a status. There are no more of them than
-// words, however they are spelled.
+// word counts a cell of a column with many distinct cells if it is or contains a status word. Cells are counted by
+// their folded word, so their number is bounded.
 func (c *columnLook) word(cell string, line int) {
 	c.last = nil
 	if word, spelled := c.wordOf(cell); word != "" {
@@ -186,7 +185,7 @@ func (c *columnLook) word(cell string, line int) {
 func note(in *map[string]*Value, key, cell string, line int) *Value {
 	v := (*in)[key]
 	if v == nil {
-		// they are parts of a record
+		// cell and key are parts of a record, whose memory is reused
 		if v = (&Value{Text: strings.Clone(cell), First: line}); *in == nil {
 			*in = map[string]*Value{}
 		}
@@ -206,8 +205,8 @@ func (c *columnLook) count(cell string) {
 	}
 }
 
-// wordOf returns the word of a status, or the yes or no, that a cell is as a whole, by foldCell, in either charset, and
-// the cell; or such a word of a list, and the list, or of a long one the word as it is spelled. Empty: it is none.
+// wordOf returns the status word, yes or no in a cell, folded by foldCell, in either charset. The text is the cell or,
+// if the word is in a long list, the part that contains it. Both are empty if there is none.
 func (c *columnLook) wordOf(cell string) (word, text string) {
 	spelled := []string{cell}
 	if !utf8.ValidString(cell) {
@@ -254,8 +253,8 @@ func (c *columnLook) survey(name string, charset *charset) ColumnSurvey {
 	return s
 }
 
-// foldedValues returns values in the order of the file; those that are spelled differently are one. named returns the
-// word of a cell, of which foldCell is given.
+// foldedValues returns values in file order. It merges cells with different spellings of the same word. named returns
+// the word for a cell and its form folded by foldCell.
 func foldedValues(values map[string]*Value, charset *charset, named func(word, cell string) string) (all []Value) {
 	for _, v := range values {
 		cell := []string{v.Text}
@@ -280,9 +279,9 @@ func foldedValues(values map[string]*Value, charset *charset, named func(word, c
 	return folded
 }
 
-// LookWhile returns the text of a file, see Text, for someone who keeps it, and looks at it as it is read. done ends
-// the look and returns what it has told; it must be called, and after it the text isn't read any more. A fault of the
-// file is an error of the text, too: there is no use in keeping more of it.
+// LookWhile returns the text of a file, as Text does, and surveys the file while the caller reads the text. done ends
+// the survey and returns it. The caller must call done, and must not read the text afterwards. An error of the survey
+// is also an error of the text, because such a file is not worth storing.
 func LookWhile(ctx context.Context, r io.Reader) (kept io.Reader, done func() (*Survey, error)) {
 	out, in := io.Pipe()
 	var s *Survey
@@ -294,7 +293,7 @@ func LookWhile(ctx context.Context, r io.Reader) (kept io.Reader, done func() (*
 			_ = out.CloseWithError(fault)
 			return
 		}
-		_, _ = io.Copy(io.Discard, out) // what comes after a quote that is never closed
+		_, _ = io.Copy(io.Discard, out) // the text after a quote that is never closed
 	}()
 	t := &looked{r: Text(r), in: in}
 	return t, func() (*Survey, error) {
@@ -304,7 +303,7 @@ func LookWhile(ctx context.Context, r io.Reader) (kept io.Reader, done func() (*
 	}
 }
 
-// looked is a text that is written to a pipe as it is read.
+// looked copies a text to a pipe while it is read.
 type looked struct {
 	r  io.Reader
 	in *io.PipeWriter

@@ -20,7 +20,7 @@ func look(t *testing.T, file string) *Survey {
 	return s
 }
 
-// A look counts what each column says, folded, also words of a status among many other cells.
+// A survey counts the folded values of each column, and finds status words among many other cells.
 func TestSurvey(t *testing.T) {
 	t.Parallel()
 	var many strings.Builder
@@ -52,7 +52,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// Which number of a date is the day is told by all rows together.
+// All rows together determine the order of day and month.
 func TestSurveyTellsDateOrder(t *testing.T) {
 	t.Parallel()
 	for cells, want := range map[string]DateOrder{
@@ -67,7 +67,7 @@ func TestSurveyTellsDateOrder(t *testing.T) {
 	}
 }
 
-// endless is a file that never ends, of rows that all differ.
+// endless is a file without an end whose rows all differ.
 type endless struct {
 	n    int
 	rest string
@@ -86,7 +86,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A look ends when its caller goes, and holds no more after many rows than after few.
+// A survey ends when its context is canceled. Its size does not grow with the number of rows.
 func TestSurveyIsBoundedAndCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var few, enough runtime.MemStats
@@ -121,7 +121,7 @@ type readFunc func([]byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// An error of the disk is not taken for the end of the file.
+// An error of the disk does not count as the end of the file.
 func TestSurveyReturnsErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk")

@@ -11,20 +11,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxRecord is the size in bytes from which a record counts as one whose quote was never closed.
+// maxRecord is the maximum number of bytes of a record. A longer one is assumed to contain a quote that was never
+// closed.
 const maxRecord = 1 << 20
 
-// table is a file of records, of which the header was read.
+// table reads the records of a file, after its header.
 type table struct {
 	csv    *csv.Reader
 	source *recordLimit
 	quotes *unescape
-	raw    []string // the header, as bytes of the file
-	header []string // the same in UTF-8
-	set    *charset // of cells that aren't UTF-8
+	raw    []string // header as bytes of the file
+	header []string // header in UTF-8
+	set    *charset // for cells that aren't UTF-8
 }
 
-// open reads the header of a file. s is what a look through it has told; nil: only its beginning is known.
+// open reads the header of a file. s is the survey of the file, or nil if only its beginning is known.
 func open(r io.Reader, s *Survey) (*table, error) {
 	buffered := bufio.NewReaderSize(Text(r), peeked)
 	head, err := buffered.Peek(peeked)
@@ -73,8 +74,8 @@ func (s *charsetScore) addAll(cells []string) {
 	}
 }
 
-// read returns the cells of the next record as they are in the file, valid until the next call. The error is a
-// LineError if this record is faulty, and io.EOF at the end. Any other error ends the import.
+// read returns the cells of the next record as in the file. They are valid until the next call. If the record is
+// faulty, the error is a LineError; at the end, it is io.EOF. Any other error ends the import.
 func (t *table) read() ([]string, error) {
 	t.source.next()
 	record, err := t.csv.Read()
@@ -95,8 +96,9 @@ func (t *table) read() ([]string, error) {
 	return record, t.quoteFault(pe)
 }
 
-// quoteFault returns the error of a quote that is wrong. A quote that is not closed makes one cell of all lines up to
-// the next quote. At the end of the file that ends the import, for the number of subscribers in the cell is not known.
+// quoteFault returns the error for a wrong quote. A quote that is not closed joins all lines up to the next quote into
+// one cell. At the end of the file, such a quote ends the import, because the cell may contain any number of
+// subscribers.
 func (t *table) quoteFault(pe *csv.ParseError) error {
 	switch {
 	case pe.StartLine == pe.Line:
@@ -108,7 +110,7 @@ func (t *table) quoteFault(pe *csv.ParseError) error {
 		`lines %d to %d are read as one`, pe.StartLine, pe.Line)}
 }
 
-// recordLimit fails when one record is longer than maxRecord, which the csv package would keep in memory.
+// recordLimit fails if a record is longer than maxRecord, because the csv package would hold it in memory.
 type recordLimit struct {
 	r     io.Reader
 	n     int
@@ -118,7 +120,7 @@ type recordLimit struct {
 
 func (l *recordLimit) next() { l.n = 0 }
 
-// broken returns the error that reading has ended with, if it is not the end of the file.
+// broken returns the error that ended reading, unless it is the end of the file.
 func (l *recordLimit) broken() error {
 	if errors.Is(l.err, io.EOF) {
 		return nil

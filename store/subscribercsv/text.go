@@ -10,17 +10,17 @@ import (
 	"newsletterd/core"
 )
 
-// peeked is how much of a file is looked at to tell how it is written.
+// peeked is the number of bytes read to detect the format of a file.
 const peeked = 64 << 10
 
-// Text returns the text of a file, whatever program saved it: UTF-16 becomes UTF-8, a byte order mark is removed, and
-// lines end in LF. What is already like this passes through unchanged, and so do bytes of a one-byte encoding: which
-// one it is takes the whole file to tell. A workbook or an archive is refused with an error of the kind core.MediaType.
+// Text returns the text of a file as UTF-8, without a byte order mark and with LF at line ends. It converts UTF-16.
+// Bytes of a one-byte encoding pass through unchanged, because only the whole file shows which encoding it is. A
+// workbook or an archive is rejected with an error of kind core.MediaType.
 func Text(r io.Reader) io.Reader { return &text{raw: r} }
 
 type text struct {
 	raw io.Reader
-	r   io.Reader // nil: nothing was read so far
+	r   io.Reader // nil until the first read
 }
 
 func (t *text) Read(p []byte) (int, error) {
@@ -44,7 +44,7 @@ func decoded(raw io.Reader) (io.Reader, error) {
 		return nil, err
 	}
 	if order, ok := utf16Order(head); ok {
-		// The decoder writes U+FFFD for what is not UTF-16.
+		// The decoder writes U+FFFD for bytes that are not valid UTF-16.
 		b = bufio.NewReaderSize(unicode.UTF16(order, unicode.UseBOM).NewDecoder().Reader(b), peeked)
 	} else if bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		_, _ = b.Discard(len(byteOrderMark))
@@ -58,7 +58,7 @@ func decoded(raw io.Reader) (io.Reader, error) {
 	return b, nil
 }
 
-// refuse returns an error for a file that its first bytes show to be no text.
+// refuse returns an error if the first bytes of a file show that it is not text.
 func refuse(head []byte) error {
 	const saveAs = " Open it in the spreadsheet, save it as CSV (UTF-8), and import that file."
 	has := func(s string) bool { return bytes.Contains(head, []byte(s)) }
@@ -85,8 +85,8 @@ func refuse(head []byte) error {
 	return &core.Error{Kind: core.MediaType, Code: "unsupported_media_type", Message: what}
 }
 
-// utf16Order reports whether a file is UTF-16: it has a byte order mark, or every other byte of its beginning is NUL
-// for the most part, as is Latin text.
+// utf16Order reports whether a file is UTF-16, and returns its byte order. Such a file has a byte order mark, or most
+// of its first even or odd bytes are NUL, as in Latin text.
 func utf16Order(head []byte) (order unicode.Endianness, ok bool) {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
@@ -111,8 +111,8 @@ func utf16Order(head []byte) (order unicode.Endianness, ok bool) {
 	return unicode.LittleEndian, false
 }
 
-// endsInCR reports whether the first line ends in a CR that no LF follows, as Excel for Mac writes lines. Cells of such
-// a file can hold LF.
+// endsInCR reports whether the first line ends in a CR without LF, as in files of Excel for Mac. The cells of such a
+// file can contain LF.
 func endsInCR(head []byte) bool {
 	quoted := false
 	for i, b := range head {
@@ -129,10 +129,10 @@ func endsInCR(head []byte) bool {
 	return false
 }
 
-// crLines ends lines in LF where the file has CR, CR LF or CR CR LF.
+// crLines replaces CR, CR LF and CR CR LF by LF.
 type crLines struct {
 	r  io.Reader
-	cr int // waiting: an LF may follow
+	cr int // pending CRs, which an LF can follow
 	in []byte
 }
 
@@ -157,7 +157,7 @@ func (c *crLines) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// take moves to p what fits.
+// take copies as much as fits into p.
 func (c *crLines) take(p []byte, last bool) (n int) {
 	for n < len(p) {
 		switch {

@@ -25,7 +25,7 @@ func encoded(t *testing.T, e encoding.Encoding, s string) string {
 	return out
 }
 
-// People's files are read as they mean them, however a program has encoded them and ended their lines.
+// Files are read correctly in all encodings and with all line endings that programs write.
 func TestFilesAsPeopleHaveThem(t *testing.T) {
 	t.Parallel()
 	const file = "email,name,note\nanna@b.example,Jürgen Größe,\"a, b\"\nzoe@b.example,Zoë,é\n"
@@ -64,7 +64,7 @@ func TestFilesAsPeopleHaveThem(t *testing.T) {
 		if got := readSurveyed(t, text, nil); got != want {
 			t.Errorf("%s, by its beginning: %s", name, got)
 		}
-		// What was taken in is read again when it is imported.
+		// The text of an uploaded file is read again by the import.
 		again, err := io.ReadAll(Text(iotest.OneByteReader(Text(iotest.HalfReader(strings.NewReader(text))))))
 		if err != nil || readSurveyed(t, string(again), s) != want {
 			t.Errorf("%s, read twice: %q, %v", name, again, err)
@@ -86,7 +86,7 @@ func readSurveyed(t *testing.T, text string, s *Survey) string {
 	return strings.Join(lines, "|")
 }
 
-// A line that only names the delimiter is counted like any other, so that errors name the right one.
+// A line that only names the delimiter is counted like any other, so error messages have the right line number.
 func TestLinesAreCountedAsInTheFile(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -98,7 +98,7 @@ func TestLinesAreCountedAsInTheFile(t *testing.T) {
 	}
 }
 
-// The whole file tells one encoding from the other, not its first cell.
+// The encoding follows from the whole file, not from its first cell.
 func TestEncodingByTheWholeFile(t *testing.T) {
 	t.Parallel()
 	names := "email,name\na@b.example,Zoë\nb@b.example,René Müller\nc@b.example,D’Angelo\nd@b.example,Señor Ångström\n" +
@@ -118,7 +118,7 @@ func TestEncodingByTheWholeFile(t *testing.T) {
 	}
 }
 
-// Files that are no text are refused with what to do instead.
+// Files that are not text are rejected with advice.
 func TestWorkbooksAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
@@ -141,7 +141,7 @@ func TestWorkbooksAreRefused(t *testing.T) {
 	}
 }
 
-// Quotes may be escaped by a backslash; a backslash at the end of a cell and JSON of an export stay as they are.
+// Quotes can be escaped by a backslash. A backslash at the end of a cell and the JSON of an export stay unchanged.
 func TestQuotesEscapedByBackslash(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -170,7 +170,7 @@ func TestQuotesEscapedByBackslash(t *testing.T) {
 	}
 }
 
-// Whatever bytes come, reading ends, and the text is the same however they arrive.
+// For all bytes, reading ends, and the text doesn't depend on the sizes of reads.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{
 		"email\ra@b.example\r", "\xff\xfee\x00m\x00", "\xfe\xff\x00e", "e\x00m\x00a\x00i\x00l\x00", "\"a\r\nb\"\rc\r\r\nd",
@@ -193,7 +193,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Whatever a file holds, a look ends, counts no more rows than it has lines, and reading by it finds the same rows.
+// For every file, a survey ends and counts at most as many rows as there are lines. Reading with the survey finds the
+// same rows.
 func FuzzSurvey(f *testing.F) {
 	for _, s := range []string{
 		"sep=;\nemail;n\na@b.example;1\n", "email\tn\na@b.example\t\"x\\\"y\"\n", "email|n\n\"a\\\"\"|\n",
@@ -208,7 +209,7 @@ func FuzzSurvey(f *testing.F) {
 		}
 		o, err := open(strings.NewReader(file), s)
 		if err != nil {
-			return // escaped quotes that only the whole file shows can be of the header
+			return // escaped quotes that only the whole file shows can be in the header
 		}
 		rows := int64(0)
 		for {

@@ -6,10 +6,10 @@ import (
 	"newsletterd/core"
 )
 
-// maxTypos is how many domains with a likely typing error are listed.
+// maxTypos is the maximum number of domains with a likely typo that are listed.
 const maxTypos = 50
 
-// noteTypo counts a domain that is likely a typing error.
+// noteTypo counts the domain of an address if it is likely a typo.
 func (c *Reader) noteTypo(email core.Email) {
 	domain := string(email[strings.LastIndexByte(string(email), '@')+1:])
 	likely := core.LikelyDomain(domain)

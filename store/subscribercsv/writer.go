@@ -10,21 +10,20 @@ import (
 	"newsletterd/core"
 )
 
-// Writer writes subscriptions one by one, as CSV or as one JSON object a line.
+// Writer writes subscriptions one by one, as CSV or as one JSON object per line.
 type Writer struct {
 	buffer *bufio.Writer
 	csv    *csv.Writer
 	json   *json.Encoder
 
-	fields []string // those that have one
+	fields []string // fields with their own column
 }
 
-// fixedColumns are those of a Writer of NewFieldWriter before the fields.
+// fixedColumns lists the columns before the fields in the output of a NewFieldWriter.
 var fixedColumns = []string{"email", "list", "status", "created_at"}
 
-// NewFieldWriter returns a Writer of CSV with a column for each of fields, and the names of the columns written. What
-// the preferences hold besides is in the last column, as JSON; a field whose name is that of another column is there,
-// too.
+// NewFieldWriter returns a Writer of CSV with a column for each field, and writes the names of the columns. The last
+// column contains the other preferences as JSON, including a field that has the name of another column.
 func NewFieldWriter(out io.Writer, fields []string) *Writer {
 	w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
 	w.csv = csv.NewWriter(w.buffer)
@@ -37,17 +36,17 @@ func NewFieldWriter(out io.Writer, fields []string) *Writer {
 			columns = append(columns, spreadsheetCell(name))
 		}
 	}
-	_ = w.csv.Write(append(columns, "preferences")) // into the buffer; Close returns the error
+	_ = w.csv.Write(append(columns, "preferences")) // writes to the buffer; Close returns the error
 	return w
 }
 
-// WriteOn writes one subscription, on a list by its name. It is for a Writer of NewFieldWriter.
+// WriteOn writes one subscription with the name of its list. It requires a Writer from NewFieldWriter.
 func (w *Writer) WriteOn(list string, s *core.Subscription) error {
 	values := s.Preferences.Values()
 	record := []string{spreadsheetCell(string(s.Email)), spreadsheetCell(list), s.Status, s.CreatedAt.String()}
 	for _, name := range w.fields {
 		value := values[name]
-		if len(value) > 0 && (value[0] == '{' || value[0] == '[') { // it would come back as a text
+		if len(value) > 0 && (value[0] == '{' || value[0] == '[') { // a column would turn it into text
 			record = append(record, "")
 			continue
 		}
@@ -65,16 +64,16 @@ func (w *Writer) WriteOn(list string, s *core.Subscription) error {
 	return w.csv.Write(append(record, rest))
 }
 
-// cellOf is a value of the preferences as a cell has it; one that is not there, or null, is empty.
+// cellOf returns a preference as a cell. A missing value or null becomes an empty cell.
 func cellOf(value json.RawMessage) string {
 	var text string
-	if json.Unmarshal(value, &text) != nil { // a number, a boolean, or nothing
+	if json.Unmarshal(value, &text) != nil { // a number, a boolean or no value
 		return string(value)
 	}
 	return text
 }
 
-// NewWriter returns a Writer that has written the names of the columns where the form is CSV.
+// NewWriter returns a Writer of JSON if asJSON is true, otherwise of CSV. For CSV it writes the names of the columns.
 func NewWriter(out io.Writer, asJSON bool) *Writer {
 	w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
 	if asJSON {
@@ -83,7 +82,7 @@ func NewWriter(out io.Writer, asJSON bool) *Writer {
 		return w
 	}
 	w.csv = csv.NewWriter(w.buffer)
-	_ = w.csv.Write(exportColumns) // into the buffer; Close returns the error
+	_ = w.csv.Write(exportColumns) // writes to the buffer; Close returns the error
 	return w
 }
 
@@ -97,7 +96,7 @@ func (w *Writer) Write(s *core.Subscription) error {
 	})
 }
 
-// Close writes what is buffered. It does not close the underlying writer.
+// Close writes the buffered data. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	if w.csv != nil {
 		w.csv.Flush()
