@@ -12,8 +12,7 @@ import (
 	_ "modernc.org/sqlite" // the driver, for a program other than newsletterd
 )
 
-// Foreign runs SQL as another program would that also has the database open. It returns a function that ends its
-// work.
+// Foreign runs SQL in the way of another program that has the database open. It returns a function that disconnects it.
 func Foreign(t testing.TB, path, query string) (end func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")

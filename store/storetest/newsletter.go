@@ -21,7 +21,7 @@ func SeedList(t testing.TB, now core.Instant) *Seeder {
 	return s
 }
 
-// Request subscribes an address to a list, as a signup form does, and returns the row of its email. The answer must
+// Request subscribes an address to a list, as a signup form does, and returns the row of its email. The response must
 // be the same whatever is known about the address.
 func (s *Seeder) Request(listID string, email core.Email, p core.Preferences) (rowID string) {
 	s.Helper()

@@ -104,8 +104,7 @@ func (s *Seeder) At(now core.Instant) *Seeder {
 	return &at
 }
 
-// Event returns, without sending it, the event with which the member side reports the status of an address to the
-// send side.
+// Event returns the event with which the member side would report the status of an address to the send side.
 func (s *Seeder) Event(l core.List, status core.Status, email core.Email) core.Event {
 	kind := core.EventActivated
 	if status == core.StatusUnsubscribed {
@@ -117,7 +116,7 @@ func (s *Seeder) Event(l core.List, status core.Status, email core.Email) core.E
 	}
 }
 
-// Tell applies such an event to the send side for each address.
+// Tell applies such an event to the send side, for each address.
 func (s *Seeder) Tell(l core.List, status core.Status, emails ...core.Email) {
 	s.Helper()
 	for _, email := range emails {
@@ -125,7 +124,7 @@ func (s *Seeder) Tell(l core.List, status core.Status, emails ...core.Email) {
 	}
 }
 
-// Batch returns, without sending it, a batch of a full sync with active addresses.
+// Batch returns a batch of a full sync with active addresses. It does not apply the batch.
 func (s *Seeder) Batch(l core.List, syncID string, no, total int, emails ...core.Email) core.FullSync {
 	f := core.FullSync{
 		SyncID: syncID, BatchNo: no, BatchTotal: total, TenantID: l.TenantID, ListID: l.ID, OccurredAt: s.Time(),
@@ -398,8 +397,8 @@ func (s *Seeder) NewModel(ownerID, name string, v core.Visibility, file string) 
 	return m
 }
 
-// NewMedia adds a picture of s.TenantID. Each file is a text instead of image data: the version for emails and, if
-// there are two files, the original size.
+// NewMedia adds an image of s.TenantID. Each file is a text instead of image data: the version for emails and, if there
+// are two files, the original size.
 func (s *Seeder) NewMedia(name string, files []string, change ...func(*core.Media)) core.Media {
 	s.Helper()
 	m, err := core.NewMedia(s.tenant(), "test", core.MediaInput{Name: &name}, s.Time())

@@ -7,7 +7,7 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A job that was sent to ten readers, of whom one has left since.
+// This example has a job that was sent to ten readers, one of whom has unsubscribed since.
 func TestSeedByExample(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	l := s.NewList()
@@ -19,7 +19,7 @@ func TestSeedByExample(t *testing.T) {
 	}
 }
 
-// Both sides are seeded apart: what the member side knows, the send side has yet to hear.
+// The two sides are seeded separately. A change on the member side has not reached the send side yet.
 func TestSeedKeepsTheSidesApart(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	l := s.NewList()

@@ -43,8 +43,8 @@ func NewFaults(t testing.TB) *Faults {
 	return f
 }
 
-// FailAt makes only the n-th statement from now fail, counted from 1. An n of 0 means none. It returns the number of
-// statements since the failing ones were last set.
+// FailAt makes only the n-th statement from now on fail, counted from 1. If n is 0, none fails. It returns the number
+// of statements since the failing ones were last set.
 func (f *Faults) FailAt(n int) (calls int) {
 	return f.set(func(call int, _ string, _ []driver.NamedValue) bool { return call == n })
 }
