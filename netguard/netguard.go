@@ -52,7 +52,7 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn
 func (g *Guard) Allows(addr string) bool { return slices.Contains(g.Allow, addr) }
 
 // Check returns ErrNotPublic if addr, host:port, is an IP address that DialContext refuses, or a name of this machine
-// (localhost). It resolves no names: all others are checked when they are dialed. An addr without a port is an error.
+// (localhost). Other names are not resolved; they are checked when they are dialed. An addr without a port is an error.
 func (g *Guard) Check(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil || g.Allows(addr) {
@@ -79,9 +79,9 @@ func HostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// unicast6 is the range of global unicast addresses that IANA has assigned for IPv6 (RFC 4291 section 2.4). Among
-// others, it excludes loopback, IPv4-compatible and IPv4-mapped addresses, NAT64 (RFC 6052, RFC 8215), discard-only
-// and segment routing prefixes, and unique local, link-local and site-local addresses.
+// unicast6 is the range of global unicast addresses that IANA has assigned for IPv6 (RFC 4291 section 2.4). It
+// excludes, among others, loopback, IPv4-compatible, IPv4-mapped, unique local, link-local and site-local addresses. It
+// also excludes the prefixes of NAT64 (RFC 6052, RFC 8215), discard-only and segment routing addresses.
 var unicast6 = netip.MustParsePrefix("2000::/3")
 
 // notPublic lists the blocks of unicast6 and of IPv4's unicast space that IANA's special-purpose registries do not

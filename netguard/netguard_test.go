@@ -24,7 +24,8 @@ func TestGuardAllowsPublicAddresses(t *testing.T) {
 	}
 }
 
-// Each entry of IANA's IPv4 and IPv6 special-purpose address registries, and internal addresses that they do not list.
+// The cases are all entries of IANA's IPv4 and IPv6 special-purpose address registries, and internal addresses that the
+// registries don't list.
 func TestGuardRefusesSpecialPurposeAddresses(t *testing.T) {
 	for _, entry := range []struct{ name, first, last string }{
 		{"this network", "0.0.0.0", "0.255.255.255"},
@@ -82,7 +83,7 @@ func TestGuardRefusesSpecialPurposeAddresses(t *testing.T) {
 			}
 		}
 	}
-	// Next to them, and what the registries list as globally reachable.
+	// The neighbors of these blocks are public, as is everything that the registries list as globally reachable.
 	for _, addr := range []string{
 		"1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
 		"168.63.129.15", "168.63.129.17", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.31.196.1", "192.52.193.1",
@@ -125,7 +126,7 @@ func TestGuardFetches(t *testing.T) {
 	}
 }
 
-// A response's header is bounded.
+// The size of a response's header is limited.
 func TestGuardBoundsResponseHeader(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for i := range 3 {
