@@ -17,8 +17,8 @@ import (
 //go:embed 0*.sql
 var files embed.FS
 
-// whole creates the result of all migrations on an empty database. That takes a tenth of the time, because SQLite
-// reads the schema again after each ALTER. TestGoldenSchema writes the file.
+// whole creates the combined result of all migrations on an empty database. This is ten times as fast as applying them,
+// because SQLite reads the schema again after each ALTER. TestGoldenSchema writes the file.
 //
 //go:embed whole.sql
 var whole string
@@ -109,11 +109,11 @@ func Check(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// Migrate applies the pending migrations up to number to, and returns them. If to is 0, it applies all. Otherwise
-// each migration has its own transaction. On a database without tables, all migrations share one transaction, because
-// there is no earlier version to return to and each commit waits for the disk. If all of them apply there, it creates
-// their combined result directly. now is in milliseconds. After a failure, the database is in the state of the last
-// complete transaction.
+// Migrate applies the pending migrations up to number to, and returns them. If to is 0, it applies all. Otherwise each
+// migration has its own transaction. On a database without tables, all migrations share one transaction. There is no
+// earlier version to return to, and each commit waits for the disk. If such a database is to get all migrations,
+// Migrate creates their combined result directly. now is in milliseconds. After a failure, the database is in the state
+// of the last complete transaction.
 func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {
@@ -142,7 +142,7 @@ func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migratio
 	return pending, nil
 }
 
-// inTransaction runs fn in a transaction. If fn fails, it rolls back.
+// inTransaction runs fn in a transaction. If fn fails, it rolls the transaction back.
 func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) (err error) {
 	if _, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err

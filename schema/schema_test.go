@@ -32,8 +32,8 @@ func testConn(t *testing.T) *sql.Conn {
 	return c
 }
 
-// statementsOf returns what makes a database like this one: tables, each with its indexes, then triggers, which may
-// speak of several tables, then rows.
+// statementsOf returns the statements that create a database like this one. Tables come first, each with its indexes,
+// then triggers, which can refer to several tables, then rows.
 func statementsOf(t *testing.T, c *sql.Conn) string {
 	t.Helper()
 	texts := func(q string) (all []string) {
@@ -89,7 +89,7 @@ func TestTheSpecificationsNumbers(t *testing.T) {
 	}
 }
 
-// oneByOne applies migrations, all or none.
+// oneByOne applies migrations in one transaction.
 func oneByOne(t *testing.T, c *sql.Conn, ms ...Migration) error {
 	return inTransaction(t.Context(), c, func() error { return applyAll(t.Context(), c, 1, ms) })
 }
@@ -146,7 +146,7 @@ func TestANewDatabaseIsAsItsMigrationsMakeIt(t *testing.T) {
 	}
 }
 
-// Files named in frozen.txt were released: a database in the field records their checksums.
+// The files listed in frozen.txt were released, so existing databases have recorded their checksums.
 func TestReleasedMigrationsAreFrozen(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "testdata", "schema", "frozen.txt"))
 	if err != nil {
@@ -228,7 +228,7 @@ func TestAnOlderFileIsRefusedByCheckAndUpgradedByMigrate(t *testing.T) {
 	}
 }
 
-// Migrations are made next to one another, so that a database may have later ones than one that is new to it.
+// Migrations are developed in parallel. A database can therefore have later migrations than one that is new to it.
 func TestAMigrationThatComesAfterLaterOnes(t *testing.T) {
 	c := testConn(t)
 	if _, err := Migrate(t.Context(), c, 1, 68); err != nil {
@@ -260,7 +260,7 @@ func TestAMigrationThatComesAfterLaterOnes(t *testing.T) {
 	}
 }
 
-// A database without tables gets the whole schema or nothing of it: one transaction for all migrations.
+// A database without tables gets the whole schema or nothing, because all migrations share one transaction.
 func TestAFreshFileGetsAllOrNothing(t *testing.T) {
 	c := testConn(t)
 	before := statementsOf(t, c)
@@ -306,8 +306,8 @@ func TestAFailingMigrationLeavesTheLastWholeOne(t *testing.T) {
 	}
 }
 
-// An unsubscribe that was taken back before the database knew is marked, and so are the mails that wait to ask once
-// more.
+// An unsubscribe that was undone before the database had a column for this gets marked. So do the queued emails that
+// ask people again.
 func TestWhatWasTakenBackIsMarkedByItsMigration(t *testing.T) {
 	c := testConn(t)
 	if _, err := Migrate(t.Context(), c, 1, 80); err != nil {
