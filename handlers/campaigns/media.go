@@ -126,7 +126,7 @@ func (a media) update(c *web.Call, in core.MediaInput) (core.MediaView, error) {
 	return a.view(c, &m)
 }
 
-// mediaRemoval tells whether to delete an image that is still in use.
+// mediaRemoval reports whether to delete an image that is still in use.
 type mediaRemoval struct {
 	Force bool `query:"force"`
 }

@@ -138,7 +138,7 @@ func memberFault(err error) error {
 	return again
 }
 
-// templateRemoval tells whether to delete a template that is still in use.
+// templateRemoval reports whether to delete a template that is still in use.
 type templateRemoval struct {
 	Force bool `query:"force"`
 }
