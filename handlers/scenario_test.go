@@ -216,7 +216,7 @@ var volatile = []struct {
 	{"name", regexp.MustCompile(`(\nUser )([0-9a-f]{4})\b`), false},
 	{"date", regexp.MustCompile(`(Expires=)([^;]+)`), false},
 	{"date", regexp.MustCompile(`()(\d{4}-\d\d-\d\d, \d\d:\d\d UTC)`), false},
-	{"day", regexp.MustCompile(`("day": ?")(\d{4}-\d\d-\d\d)`), false},
+	{"day", regexp.MustCompile(`("day": ?"|filename="[^"]* )(\d{4}-\d\d-\d\d)`), false},
 	{"seconds", regexp.MustCompile(`("(?:exp|iat|auth_time|updated_at)": ?)(\d{10})`), false},
 	{"time", regexp.MustCompile(`()(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`), false},
 	{"jwt", regexp.MustCompile(`()(eyJ[\w-]+\.[\w-]+\.[\w-]+)`), true},
