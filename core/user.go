@@ -22,7 +22,7 @@ type User struct {
 	Roles         []Role  `db:"-" json:"roles"`
 }
 
-// Role is a role of a user: operator, or another one of Roles in one tenant. A pending role gives no rights. It waits
+// Role is a user's role: operator, or one of the other Roles within a single tenant. A pending role gives no rights. It waits
 // until the email address of a self-registered account is verified.
 type Role struct {
 	Role     string `db:"role" json:"role"`

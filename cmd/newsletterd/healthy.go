@@ -17,7 +17,7 @@ import (
 // healthTimeout limits the request. The daemon answers within a second, even if a part of it hangs.
 const healthTimeout = 5 * time.Second
 
-// health is the answer of a daemon at /healthz.
+// health is a daemon's response at /healthz.
 type health struct {
 	Code     int      `json:"-"`
 	Status   string   `json:"status"`

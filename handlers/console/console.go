@@ -180,8 +180,8 @@ func visitor(action core.Action) web.Access {
 	})
 }
 
-// visited returns the function of a page. It requires a signed-in visitor who may perform the action for the tenant
-// of the path. Objects that the visitor may not see are 404, as in the API.
+// visited returns the handler for a page. It requires a signed-in visitor who may perform the action for the tenant
+// of the path. For objects that the visitor may not see, it responds with 404, as the API does.
 func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web.HTML, error) {
 	return func(c *web.Call) (web.HTML, error) { return o.answer(c, action, fn) }
 }

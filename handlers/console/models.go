@@ -28,7 +28,7 @@ func (o *Console) openFile(t *web.Table, path string, fn handler, summary string
 	t.Add("POST", path, visitor(""), web.Console, streaming(o.visited("", fn)), summary)
 }
 
-// modelRow is a model in the form of the API.
+// modelRow is a model in the API's format.
 type modelRow struct {
 	core.Model
 	Owner struct{ ID, Name string } `json:"owner"`

@@ -19,7 +19,7 @@ type listExtras struct {
 	away   bool     // another service sends
 }
 
-// leaveReason holds the number of people who unsubscribed for a reason.
+// leaveReason is a reason for unsubscribing and the number of people who gave it.
 type leaveReason struct {
 	Reason  string       `json:"reason"` // empty: no reason was given
 	Leavers int64        `json:"leavers"`
@@ -74,7 +74,8 @@ func (r *Room) syncRoutes(t *web.Table) {
 		"Show the progress of a full sync").Named("getSync")
 }
 
-// reasons counts the reasons. It reads the whole ledger of the list, so requests take turns.
+// reasons counts how many people gave each reason for unsubscribing. It reads the list's whole ledger, so requests
+// take turns.
 func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 	if err := a.turn.Take(c); err != nil {
 		return nil, err

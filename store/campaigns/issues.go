@@ -84,7 +84,7 @@ func (s *Store) IssuesBefore(ctx context.Context, listID string, other core.Issu
 	return is, err
 }
 
-// IssuesAfter returns at most limit issues of a list's archive after another one, oldest first. Its only error is
+// IssuesAfter returns up to limit issues that follow other in a list's archive, oldest first. Its only error is
 // core.ErrStorage.
 func (s *Store) IssuesAfter(ctx context.Context, listID string, other core.Issue, limit int) (is []core.Issue,
 	err error,

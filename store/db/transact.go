@@ -129,7 +129,7 @@ func (w *writer) begin() error {
 	return nil
 }
 
-// lock makes one attempt of begin.
+// lock is a single attempt by begin to start the transaction.
 func (w *writer) lock() error {
 	if w.stuck {
 		w.rollback()

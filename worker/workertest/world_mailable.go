@@ -9,8 +9,8 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// checkNow checks an invariant that holds at any moment: with a shared database, a person who unsubscribed gets no
-// email after the response.
+// checkNow checks an invariant that holds at any moment. With a shared database, a person gets no email after the
+// response to their unsubscribe.
 func (w *World) checkNow(*rapid.T) {
 	if w.split {
 		return

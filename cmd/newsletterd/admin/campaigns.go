@@ -300,7 +300,7 @@ func (p commands) audienceCommand() *cli.Command {
 		})
 }
 
-// forceFlag skips the approval by a second person.
+// forceFlag returns the flag that skips approval by a second person.
 func forceFlag() cli.Flag {
 	return cli.Bool("force", "send without the approval by a second person that the tenant requires")
 }
