@@ -22,7 +22,7 @@ set a name and a password; people with an account sign in and accept. The
 daemon sends the email.
 
    newsletterd admin invitation create --email eve@acme.example --role editor --tenant acme`
-	all := p.Command("list", "list open invitations", []cli.Flag{
+	all := p.Command("list", "list pending invitations", []cli.Flag{
 		cli.Tenant("filter by tenant (`ID` or name)"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		tenants, every, err := cli.TenantOf(c, s)
@@ -37,7 +37,7 @@ daemon sends the email.
 		}
 		return cli.List(p.Printer(c), rows, "id", "tenant_id", "role", "email", "invited_by", "expires_at")
 	})
-	revoke := p.Command("revoke", "revoke an invitation; its link stops working",
+	revoke := p.Command("revoke", "withdraw an invitation and disable its link",
 		[]cli.Flag{cli.ID(people.NounInvitation)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteInvitation(c.Context, c.String("id"), cli.Actor(), now()); err != nil {

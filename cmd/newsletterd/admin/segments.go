@@ -240,7 +240,7 @@ func explained(reasons []core.Reason) []explainedCondition {
 }
 
 func segmentWhyCommand(p commands) *cli.Command {
-	return p.Command("why", "show for each condition of a segment whether a subscriber matches it", []cli.Flag{
+	return p.Command("why", "show which conditions of a segment a subscriber matches", []cli.Flag{
 		cli.ID(people.NounSegment), segmentListFlag(), cli.String("email", "email `ADDRESS` of the subscriber"),
 	}, []string{"id", "list", "email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		email, err := cli.GivenEmail(c)
