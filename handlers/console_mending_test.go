@@ -106,7 +106,7 @@ func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 			t.Errorf("the button sends %v", form)
 		}
 		e.sends(e.path("/links"), http.StatusSeeOther, form)
-		e.shows(e.path(""), http.StatusOK, "originally https://acme.example/roses", "-Use this link")
+		e.shows(e.path(""), http.StatusOK, "Originally https://acme.example/roses", "-Use this link")
 		propose("https://acme.example/tulips")
 		e.sends(e.path("/links-ask"), http.StatusSeeOther, url.Values{"link": {"1"}, "do": {"drop"}})
 		e.sends(e.path("/links-ask"), http.StatusSeeOther, url.Values{"link": {"1"}, "do": {"drop"}})
@@ -134,9 +134,9 @@ func TestConsolePersonsMendedLinks(t *testing.T) {
 		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 1})
 		e.must(err)
 		at := "/people/" + e.found(core.Email(readers[0].Email)).ID
-		e.shows(at, http.StatusOK, "</svg> https://acme.example/roses", "-originally")
+		e.shows(at, http.StatusOK, "</svg> https://acme.example/roses", "-Originally")
 		e.sends(e.path("/links"), http.StatusSeeOther, url.Values{"link": {"1"}, "target": {"https://acme.example/tulips"}})
 		e.shows(at, http.StatusOK, "</svg> https://acme.example/tulips",
-			"originally https://acme.example/roses, changed today")
+			"Originally https://acme.example/roses · changed today")
 	})
 }

@@ -320,7 +320,7 @@ func TestConsoleReport(t *testing.T) {
 			"not an address")
 		form.Set("target", "https://acme.example/better")
 		e.sends(e.path("/links"), http.StatusSeeOther, form)
-		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "originally https://acme.example/roses",
+		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "Originally https://acme.example/roses",
 			"Plain-text versions keep the original link")
 		e.sends(e.path("/correction"), http.StatusBadRequest, url.Values{"subject": {""}, "source": {"Better."}},
 			"Better.")
