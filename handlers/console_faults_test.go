@@ -31,7 +31,7 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			{"settings/team", "email=x@y@z&role=editor", "Geben Sie eine gültige E-Mail-Adresse ein."},
 			{"new-list", "name=", "Geben Sie einen Namen ein."},
 			{"new-list", "name=" + long, "Name: Geben Sie höchstens 200 Zeichen ein."},
-			{list, "name=x&slug=Ä Ö", "dazwischen einzelne Bindestriche."},
+			{list, "name=x&slug=Ä Ö", "Kleinbuchstaben (a–z), Ziffern und einzelne Bindestriche"},
 			{list, "name=x&confirm_redirect_url=x", "Nach der Bestätigung: Geben Sie eine URL ein, die mit https:// beginnt."},
 			{"new-person", "list=" + e.list.ID + "&email=x@y@z", "Geben Sie eine gültige E-Mail-Adresse ein."},
 			{"suppressions", "email=x@y@z", "Geben Sie eine gültige E-Mail-Adresse ein."},
