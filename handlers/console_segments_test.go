@@ -365,7 +365,7 @@ func TestConsoleSegmentThatCantBeEvaluated(t *testing.T) {
 func TestConsoleSegmentExplainsAndWarns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RolePublisher)
-		const note = "Opens and clicks are known only from campaigns that track each subscriber."
+		const note = "This condition counts only campaigns that track opens and clicks per subscriber."
 		g := e.add("Openers", `{"all":[{"not":{"clicked":{"last":3}}}]}`)
 		e.shows("/segments/"+g.ID, http.StatusOK, ">0</strong>", note)
 		g = e.add("Nobody", `{"domain":"none.example"}`)
