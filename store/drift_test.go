@@ -96,7 +96,7 @@ func TestForeignFedLists(t *testing.T) {
 	if word(a.Email) != "active" || word(b.Email) != "unsubscribed" {
 		t.Errorf("their own: a %s, b %s", word(a.Email), word(b.Email))
 	}
-	n.At(now0+25).Synced(l, "third", b) // third feeds the list now, but ends no subscriptions of others
+	n.At(now0+25).Synced(l, "third", b) // third feeds the list now; its first sync ends no one
 	if word(a.Email) != "active" {
 		t.Error("a stranger's first sync has ended another service's subscriber")
 	}

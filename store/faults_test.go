@@ -226,11 +226,11 @@ func ofEngine(name string, m reflect.Type) bool {
 
 // elsewhere lists the methods to which statement faults don't apply, and the place of their tests.
 var elsewhere = []string{
-	"Close", "DiskState", // runs no statement
+	"Close", "DiskState", // run no statements
 	"Backup", "Snapshot", // use their own connections: backup_test.go
 	"QuickCheckInBackground",
 	"RemoveFiles", "RemoveMedia", "SyncList", // steps of Housekeeping and RequestSync
-	"MendReplica", // runs no statement: store/replica
+	"MendReplica", // runs no statements: store/replica
 }
 
 func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {

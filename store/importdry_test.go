@@ -104,7 +104,7 @@ func TestDryRunCountsAsTheImport(t *testing.T) {
 				Left:        rapid.IntRange(0, 9).Draw(rt, "left") == 0,
 				Line:        i + 2,
 			}
-			if !seen[rows[i].Email] { // only the first row of a subscriber has proof
+			if !seen[rows[i].Email] { // only the first row of a subscriber may have evidence
 				rows[i].Evidence = rapid.SampledFrom([]string{"", "2020-01-01"}).Draw(rt, "evidence")
 			}
 			seen[rows[i].Email] = true

@@ -208,8 +208,8 @@ func TestWhoMayImportLeavers(t *testing.T) {
 	consistent(n)
 }
 
-// TestImportedLeavingEndsWhoJoinedBefore checks that a file unsubscribes a person imported by another file, unless that
-// file has a later time. A person who subscribed here is unsubscribed only if the file has a later time.
+// TestImportedLeavingEndsWhoJoinedBefore checks that a file unsubscribes a person imported by an earlier file, unless
+// the earlier file gave a later time. A person who subscribed here is unsubscribed only if the file gives a later time.
 func TestImportedLeavingEndsWhoJoinedBefore(t *testing.T) {
 	const day = 24 * 3600 * 1000
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 // personal data, add it to ExportPerson, ErasePerson and fillPerson too; fillPerson proves that the others handle it.
 var personColumns = map[string]struct {
 	person string // addresses, texts, account ids and origins of a person; removed with the person
-	stays  string // ids that lead to no person now, keyed hashes, bytes of models (removed in steps)
+	stays  string // ids that no longer lead to a person, keyed hashes, bytes of models (removed in steps)
 	other  string
 }{
 	"acme_cache":     {other: "name data updated_at"},

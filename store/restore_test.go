@@ -87,8 +87,8 @@ func TestRestoreEndsAfter30Days(t *testing.T) {
 	}
 }
 
-// A restored tenant gets back the records deleted with it. Clients and endpoints are disabled, and names or domains
-// that another tenant has taken are left out.
+// A restored tenant gets back the records deleted with it. Clients and endpoints are disabled, and domains and
+// addresses that another tenant has taken are left out.
 func TestRestoreATenant(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	ctx := t.Context()

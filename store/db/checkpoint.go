@@ -21,9 +21,9 @@ const (
 	// CheckpointFile is that size while files are uploaded. Uploads fill the -wal quickly, and all writers wait for
 	// each checkpoint.
 	CheckpointFile = 4 << 20
-	// A checkpoint blocks all writers and waits until the replica has everything. For each checkpointPart that a
-	// write to the replica takes, the -wal may therefore grow by the same size again, up to checkpointFar times the
-	// size in total.
+	// checkpointPart and checkpointFar make checkpoints rarer with a slow replica, because a checkpoint blocks all
+	// writers until the replica has everything. For each checkpointPart that a write to the replica takes, the -wal
+	// may grow by the same size again, up to checkpointFar times the size in total.
 	checkpointPart  = 10 * time.Millisecond
 	checkpointFar   = 4
 	checkpointEvery = 60 * time.Second // interval while there is a -wal

@@ -317,7 +317,7 @@ func TestAGrowingWALIsGivenRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
 	const commits = 100
-	grown := 0 // commits that found no room; ends at the next check of the size
+	grown := 0 // number of commits that found no room, which a check of the size adds later
 	for i, size := 0, int64(0); i < commits; i++ {
 		if err := put(s, fmt.Sprint(i), string(bytes.Repeat([]byte("x"), 100<<10))); err != nil {
 			t.Fatal(err)

@@ -45,7 +45,7 @@ func recorded(t *testing.T, operations int) (file, wal []byte, acked []int64) {
 }
 
 // TestPowerLossSurvives ends the -wal at each sector: truncated, followed by zeros, or followed by a corrupt sector.
-// Operations acknowledged up to there must be complete, later ones completely absent, and the file intact.
+// Operations acknowledged up to there must be complete, each later one complete or absent, and the file intact.
 func TestPowerLossSurvives(t *testing.T) {
 	step := 24 // in sectors
 	if os.Getenv("NEWSLETTERD_TORTURE") != "" {
@@ -77,7 +77,7 @@ func TestPowerLossSurvives(t *testing.T) {
 	}
 }
 
-// holds fails unless the image has exactly the acknowledged operations, each complete.
+// holds fails unless the image has at least the want acknowledged operations, and no operation in part.
 func holds(t *testing.T, path string, want int, how string) {
 	t.Helper()
 	defer removeDatabase(path)
@@ -91,7 +91,7 @@ func holds(t *testing.T, path string, want int, how string) {
 	must(t, s.All(t.Context(), &names,
 		"SELECT name FROM mark WHERE name LIKE 'op%' AND length(value) = 3000 ORDER BY name"))
 	if n := len(names); n%3 != 0 || n < 3*want || n > 0 && names[n-1] != fmt.Sprintf("op%03d-2",
-		n/3-1) { // more because zeros were overwritten
+		n/3-1) { // more if only zeros were lost
 		t.Errorf("%s: %d rows, want the %d of %d operations", how, n, 3*want, want)
 	}
 	if found, err := s.CheckFile(t.Context(), nil); err != nil || len(found) > 0 {

@@ -34,7 +34,7 @@ func TestReserve(t *testing.T) {
 			}
 		}
 		take(10, 10, 0, 1)
-		room = 50 // the write was counted
+		room = 50 // the writes are on the disk now
 		take(5, 10, 0, 1)
 		room = 5
 		take(1, 10, 1, 1)

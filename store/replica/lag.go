@@ -52,8 +52,8 @@ func (r *Replica) Progress() (lag, latency time.Duration, txid uint64) {
 const lagPause = 20 * time.Millisecond
 
 // Lag measures how long the bucket takes to get everything committed to the database at path before the call; it
-// returns 0 if the bucket has it already. It waits until ctx is done, and then returns the cause. If level 0 lacks the
-// last file of the log, it waits for the next one. Another process must have the file open and ship it.
+// returns 0 if the bucket has it already. If ctx ends before that, it returns the cause. If level 0 lacks the last file
+// of the log, it waits for the next one. Another process must have the file open and ship it.
 func Lag(ctx context.Context, url string, env func(string) string, path string) (time.Duration, error) {
 	bucket, err := objects.Open(url, env)
 	if err != nil {

@@ -79,8 +79,8 @@ func (l logFiles) key(level int, from, to uint64) string {
 	return l.folder(level) + "/" + ltx.FormatFilename(ltx.TXID(from), ltx.TXID(to))
 }
 
-// list returns the files of a level, sorted by their first transaction. If level 0 is incomplete, the result is the
-// listing of the bucket.
+// list returns the files of a level that the bucket lists, sorted by their first transaction, without those known to be
+// damaged. Level 0 can have gaps, which list does not fill.
 func (l logFiles) list(ctx context.Context, level int) (files []logFile, err error) {
 	for info, err := range l.bucket.List(ctx, l.folder(level)+"/", "") {
 		if err != nil {
@@ -307,7 +307,7 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	if err != nil {
 		return nil, err
 	}
-	for i := len(snapshots) - 1; i >= 0 && len(files) == 0; i-- { // highest max first
+	for i := len(snapshots) - 1; i >= 0 && len(files) == 0; i-- { // all begin with 1, so the last is the newest
 		ok, err := usable(snapshots[i])
 		if err != nil {
 			return nil, err

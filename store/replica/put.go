@@ -45,7 +45,7 @@ func (s *shipper) put(p *parcel) error {
 	cond := objects.Condition{Absent: true}
 	for try := 0; ; try++ {
 		err := s.lease.check()                                  // another machine may be writing the file by now
-		for ; errors.Is(err, ErrStale); err = s.lease.check() { // a check is cheap
+		for ; errors.Is(err, ErrStale); err = s.lease.check() { // checks are cheap, and it may be fresh only briefly
 			if err := pause(p.context, staleLook); err != nil {
 				return err
 			}

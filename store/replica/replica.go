@@ -39,8 +39,8 @@ type Options struct {
 	// Knows reports whether the database file records that it was kept at this URL before. nil means false.
 	Knows func(ctx context.Context) (bool, error)
 	// Made returns the creation time of the database at Path, which identifies it; the zero time if there is no
-	// database. A machine takes over a replica only if its own database is a copy of the replica's. nil skips this
-	// check.
+	// database. A machine that has a different database than the replica doesn't take the replica over. nil skips
+	// this check.
 	Made func(ctx context.Context) (time.Time, error)
 	// Waiting is called about every second while another machine holds the lease. host is the name of that machine;
 	// alive reports whether it has renewed the lease during the wait. If Waiting returns an error, Prepare returns it.

@@ -400,7 +400,7 @@ func step(t *testing.T, rnd *rand.Rand, s *objectstest.Server, actors []*actor) 
 func survivor(t *testing.T, s *objectstest.Server, h *history) (faults []string) {
 	path := filepath.Join(t.TempDir(), "survivor.db")
 	m, err := start(t.Context(), s.URL(), path, scheduleTTL)
-	for try := 0; errors.Is(err, ErrStale) && try < 10; try++ { // slow computer
+	for try := 0; errors.Is(err, ErrStale) && try < 10; try++ { // slow computer; a machine would restart
 		m, err = start(t.Context(), s.URL(), path, scheduleTTL)
 	}
 	if err != nil {

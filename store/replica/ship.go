@@ -23,8 +23,8 @@ const (
 	memory = 16 << 20
 	// paceMost caps the time for making one file that share takes into account.
 	paceMost = 20 * time.Millisecond
-	// share limits the time spent making files of the log to 1/share. Commits made in between share one file, which has
-	// each changed page only once.
+	// share limits the time spent making files of the log to 1/share of all time. Commits made in between share one
+	// file, which has each changed page only once.
 	share = 2
 )
 

@@ -138,8 +138,8 @@ type changed struct {
 	pages    map[uint32][]byte
 }
 
-// readWAL reads the frames from from to to, or only to an earlier commit if there are many. Both positions are ends of
-// commits in the same -wal. The slices of the result are valid until the next call with the same buffer.
+// readWAL reads the frames after from and up to to, or only up to an earlier commit if there are many. Both positions
+// are ends of commits in the same -wal. The slices of the result are valid until the next call with the same buffer.
 func readWAL(f io.ReaderAt, from, to walEnd, buffer *[]byte) (c changed, err error) {
 	c = changed{from: from, pages: map[uint32][]byte{}}
 	for at := from.frames; ; {

@@ -27,8 +27,8 @@ func openMount(name string) (Bucket, error) {
 	return &mount{name: name, here: f}, nil
 }
 
-// folder returns the folder currently at the path. If it is not the same folder as before, it must contain a file
-// written by newsletterd; the empty folder below an unmounted disk doesn't.
+// folder returns the folder currently at the path. If it is not the same folder as before, it must contain
+// privateFolder, which newsletterd creates with its first write. The folder below an unmounted disk lacks it.
 func (m *mount) folder() (*folder, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

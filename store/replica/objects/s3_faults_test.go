@@ -80,7 +80,7 @@ func TestRequestsAreTriedAgain(t *testing.T) {
 			if err == nil || errors.Is(err, ErrAmbiguous) || errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s with faults %d only: %v", op, kind, err)
 			}
-			if n := server.Counts()[op] - before; n < 4 || n > 8 { // the transport can repeat a GET
+			if n := server.Counts()[op] - before; n < 4 || n > 8 { // a GET on a used connection may repeat
 				t.Errorf("%s with faults %d only: %d requests", op, kind, n)
 			}
 		}

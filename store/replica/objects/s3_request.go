@@ -146,7 +146,8 @@ func (b *s3) build(ctx context.Context, r *request, keys credentials, sent *payl
 		req.Header.Set("If-Match", quote(r.cond.Match))
 	}
 	if len(r.body) > 0 {
-		if b.scheme == "https" || r.method == http.MethodPost { // DELETE of several objects requires it
+		// Without TLS the signature covers a hash of the body. Removing several objects requires an MD5 in any case.
+		if b.scheme == "https" || r.method == http.MethodPost {
 			sum := md5.Sum(r.body)
 			req.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
 		}

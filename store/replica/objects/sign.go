@@ -25,8 +25,8 @@ type signer struct {
 	key     []byte
 }
 
-// sign adds the headers that authorize the request, and signs all of its headers. The query of the URL must be in the
-// form that canonicalQuery returns. payload is the hex SHA-256 of the body, or unsignedPayload.
+// sign adds the headers that authorize the request, and signs its method, URL, headers and payload. The query of the
+// URL must be in the form that canonicalQuery returns. payload is the hex SHA-256 of the body, or unsignedPayload.
 func (s *signer) sign(req *http.Request, keys credentials, payload string, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")
 	req.Header.Set("X-Amz-Date", stamp)

@@ -59,7 +59,7 @@ type Faults struct {
 	Stale time.Duration
 	// IgnoresAbsent and IgnoresMatch make PUT ignore If-None-Match and If-Match.
 	IgnoresAbsent, IgnoresMatch bool
-	// Ahead is how far the clock of the storage is fast.
+	// Ahead is how far ahead the clock of the storage runs.
 	Ahead time.Duration
 	// NoDeletes refuses requests that remove several objects, as some storages do.
 	NoDeletes bool
