@@ -111,13 +111,13 @@ func (a *Authorization) trust(q url.Values, client func(id string) (core.Client,
 	return nil
 }
 
-// The parameters that must not be repeated. All others are ignored (RFC 6749 section 3.1).
+// onceOnly lists the parameters that must not be repeated. All others are ignored (RFC 6749 section 3.1).
 var onceOnly = []string{
 	"response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method", "prompt",
 	"max_age", "login_hint", "id_token_hint", "request", "request_uri", "registration", "claims", "acr_values",
 }
 
-// Parameters for which OpenID Connect Core sections 6 and 7.2.1 define specific error codes.
+// unsupported lists the parameters for which OpenID Connect Core sections 6 and 7.2.1 define specific error codes.
 var unsupported = []struct{ parameter, code string }{
 	{"request", "request_not_supported"},
 	{"request_uri", "request_uri_not_supported"},

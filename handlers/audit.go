@@ -38,8 +38,8 @@ func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEn
 	return rows, next, a.hideOutsiders(c, tenant, rows)
 }
 
-// hideOutsiders removes the names and locations of operators and of people of other tenants who changed a record of the
-// tenant.
+// hideOutsiders removes the names, addresses and clients of operators and of people of other tenants who changed a
+// record of the tenant.
 func (a audit) hideOutsiders(c *web.Call, tenant string, rows []core.AuditEntry) error {
 	outside, err := web.Outsiders(c, tenant)
 	for i := range rows {

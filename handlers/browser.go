@@ -58,7 +58,8 @@ var areas = []struct {
 }
 
 // fallback responds to a browser at a path that is not in the table. The page has the style of the tenant with the
-// requested host. At the root, the page shows the tenant's lists or, at the server's own host, a link to sign in.
+// requested host. At the root, the page shows the tenant's lists. A host without a tenant redirects to the sign-in page
+// or the console.
 func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	if path == "/" && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) {
 		return h.rootPage(c)
@@ -92,7 +93,7 @@ type listLink struct {
 }
 
 // rootPage shows the page of the tenant whose public_url has the requested host, with a link to the form of each active
-// list.
+// list. If there is no such tenant, it redirects to the sign-in page or the console.
 func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	lists, found, err := h.hostTenant(c)
 	if err != nil {

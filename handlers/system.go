@@ -17,12 +17,12 @@ type SnapshotState struct {
 	Bytes int64        `json:"bytes"`
 }
 
-// ReplicaState is the state of the database's replica on another machine.
+// ReplicaState is the state of the database's replica, which is kept outside this machine.
 type ReplicaState struct {
 	Generation uint64      `json:"generation"`       // increases each time a machine takes over
 	TXID       uint64      `json:"txid"`             // last transaction that is in the replica with all before it
 	LagMS      int64       `json:"lag_ms"`           // age of the oldest commit that it lacks
-	PutMS      int64       `json:"put_ms"`           // time of a recent write to it
+	PutMS      int64       `json:"put_ms"`           // recent duration of a write to it
 	Fresh      bool        `json:"fresh"`            // no other machine can have taken over
 	Broken     string      `json:"broken,omitempty"` // why it can't be restored, as far as known
 	Mended     string      `json:"mended,omitempty"` // last repair since the start

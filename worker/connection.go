@@ -116,7 +116,7 @@ func (c *connection) senderRefused(ctx context.Context, t *tenantQueue, re *smtp
 	}
 }
 
-// giveUp marks jobs as failed if sending them has failed for too long.
+// giveUp marks jobs as failed, because sending them has failed for too long.
 func (c *connection) giveUp(ctx context.Context, jobNos []int64, now time.Time) {
 	for _, no := range jobNos {
 		if err := c.sender.store.FailSendJob(ctx, no, core.ReasonRelay, core.At(now)); err != nil {

@@ -134,7 +134,7 @@ func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft,
 type audience struct {
 	core.Audience
 	Warnings []string     `json:"warnings"`
-	BestAt   core.Instant `json:"best_at,omitzero"` // next hour with the most opens; zero: unknown
+	BestAt   core.Instant `json:"best_at,omitzero"` // next hour in which the tenant's subscribers open most; zero: unknown
 
 	// segments select the recipients, and the caller may not see people: recipients and outside are rounded
 	IsCoarse bool `json:"coarse,omitempty"`

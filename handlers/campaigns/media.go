@@ -279,7 +279,7 @@ func (a media) decode(c *web.Call, own *pictureTurn, file []byte) (full, mail co
 	return p.Make(c, int(a.limits.Bytes))
 }
 
-// pictureCache lets caches keep an image forever. Its URL depends on its content, so the image never changes.
+// pictureCache lets caches keep an image for a year. Its URL depends on its content, so the image never changes.
 const pictureCache = "public, max-age=31536000, immutable"
 
 // serve writes a file of an image: the whole file, ranges of it, or no body if the client already has it (RFC 9110
@@ -331,8 +331,8 @@ func (r *Room) HiddenInDark(ctx context.Context, address string) bool {
 	return err == nil && hidden
 }
 
-// OnPlate returns an image stored here on a white background, as a PNG. It returns errNoPlate if HiddenInDark can't
-// examine the image.
+// OnPlate returns an image stored here on a white background, as a PNG. It returns errNoPlate for an external or a
+// large image, and if there is no memory to decode it.
 func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err error) {
 	err = r.openLogo(ctx, address, func(file io.Reader, mediaType string) (err error) {
 		plate, err = picture.OnPlate(file, mediaType)
@@ -344,7 +344,8 @@ func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err e
 // errNoPlate is the error for an image that can't be read here.
 var errNoPlate = core.Invalidf("brand_logo_url", "This logo can't be changed here. Upload it first.")
 
-// openLogo waits for memory and calls fn with the PNG or GIF stored here under an address.
+// openLogo calls fn with the PNG or GIF stored here under an address. It returns errNoPlate if there is none, if it is
+// large, or if there is no memory to decode it now.
 func (r *Room) openLogo(ctx context.Context, address string, fn func(file io.Reader, mediaType string) error) error {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -413,8 +413,8 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 	return a.show(c, id)
 }
 
-// resume resumes a paused job. If the server paused the job because it did harm, or because the file was restored, only
-// an operator can resume it.
+// resume resumes a paused job. If the server paused the job because it may harm others or send an email twice, for
+// example after the file was restored, only an operator can resume it.
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	err := a.mayGoOn(c, id)
 	if err == nil {

@@ -24,7 +24,7 @@ func (in *previewFor) CheckInput() error {
 	return nil
 }
 
-// preview renders a job's email. Only callers who may read subscribers' data get the data filled in.
+// preview renders a job's email. Rendering it for a subscriber requires the right to read subscribers' data.
 func (a sendjobs) preview(c *web.Call, in previewFor) (out drafts.Preview, err error) {
 	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
 		return out, core.Lacking(core.ActionPeopleRead)

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// The stylesheet consists of the files in style/ in the order of their names.
+// styleFiles holds the parts of the stylesheet, which is made of them in the order of their names.
 //
 //go:embed style/*.css
 var styleFiles embed.FS

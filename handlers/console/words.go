@@ -12,8 +12,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Texts of the console appear in English where they are used. Translations are in words/LANGUAGE/AREA.json, keyed by
-// the English text. A text with a number has a singular and a plural form: "{{n}} subscriber|{{n}} subscribers".
+// wordFiles holds the translations: words/LANGUAGE/AREA.json, keyed by the English text. The English texts are where
+// they are used. A text with a number has a singular and a plural form: "{{n}} subscriber|{{n}} subscribers".
 //
 //go:embed words
 var wordFiles embed.FS

@@ -53,8 +53,8 @@ func (r *Room) clientSecretRoutes(t *web.Table) {
 // clients serves /api/admin/oauth-clients.
 type clients struct{ store *store.Store }
 
-// OAuthClientWithSecret is a client after a change. Secret is set only in the response to the request that created it.
-// Exported because the OpenAPI document takes its schema's name from it.
+// OAuthClientWithSecret is a client after a change. Secret is set only in the response to the request that created the
+// secret. The type is exported because the OpenAPI document takes its schema's name from it.
 type OAuthClientWithSecret struct {
 	core.Client
 	Secret   string   `json:"client_secret,omitempty"`

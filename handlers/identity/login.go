@@ -40,8 +40,9 @@ type loginForm struct {
 	Password string `form:"password"`
 }
 
-// purpose is the reason for a sign-in: a page of the account, an authorization request, an emailed link, an invitation
-// or a review. Any other value of the parameter continue counts as the account page, so a sign-in leads nowhere else.
+// purpose is the reason for a sign-in: a page of the account or the console, an authorization request, an emailed link,
+// an invitation or a review. Any other value of the parameter continue counts as the console's start page, so a sign-in
+// leads nowhere else.
 type purpose struct {
 	path    string     // with query
 	request url.Values // parameters of an authorization request; nil: none

@@ -331,8 +331,8 @@ func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {
 	return err == nil, err
 }
 
-// changeOf returns the user whose address a token changes, or an empty string for another kind of token. If the token
-// for a change is invalid, it returns an error.
+// changeOf returns the user whose address a token changes, or an empty string for another kind of token. If a token for
+// a change has expired, it returns core.ErrTokenExpired.
 func (m mailedLinks) changeOf(c *web.Call, email core.Email, token string) (userID string, err error) {
 	userID, err = c.Store().CheckEmailChange(c, core.HashToken(token), email, c.Now)
 	if errors.Is(err, core.ErrInvalidToken) {

@@ -376,7 +376,7 @@ func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
 	return json.Marshal(data)
 }
 
-// erase returns the names of the clients, because their creator is unknown once the user is erased.
+// erase deletes a user's data. It reads the names of the clients first, because their creator is unknown afterwards.
 func (a users) erase(c *web.Call, in endingSessions) (made madeClients, err error) {
 	u, err := a.store.UserWithoutRoles(c, c.ID())
 	if err == nil {

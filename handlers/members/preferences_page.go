@@ -344,8 +344,8 @@ func (p newsletterPages) export(c *web.Call, in linkForm) (out web.Text, err err
 	return web.Text{Type: "application/json", Body: append(b, '\n')}, err
 }
 
-// withoutKeepers removes the locations of the people who manage the list. They are not for
-// people who read a subscriber's data.
+// withoutKeepers removes the addresses and browsers of the people who manage the list. They are not for people who read
+// a subscriber's data.
 func withoutKeepers(data *core.PersonData) {
 	for _, s := range data.Subscriptions {
 		for i := range s.Consents {

@@ -167,8 +167,8 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 	}
 	found, next, err := a.store.MatchingSubscriptions(c, f, page)
 	rows := a.allShown(c, found)
-	// The rows are in the order of list and id, in which they were read. If ids are masked, that order would reveal the
-	// true ids.
+	// Sort by list and shown id. Unless ids are masked, the rows were read in this order. If they are masked, the order
+	// in which they were read would reveal the true ids.
 	if in.Sort == "" {
 		slices.SortStableFunc(rows, func(a, b subscriber) int {
 			return cmp.Or(strings.Compare(a.ListID, b.ListID), strings.Compare(a.ID, b.ID))

@@ -23,8 +23,8 @@ type block struct {
 	OccurredAt core.Instant `json:"occurred_at"`
 }
 
-// blockOf returns a block in the form that the caller may see. A block for all tenants can come from
-// another tenant, so only operators see its actor and reason.
+// blockOf returns a block in the form that the caller may see. A block for all tenants can come from another tenant, so
+// only operators see its actor and reason.
 func blockOf(c *web.Call, s *core.Suppressed) block {
 	b := block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt}
 	if s.TenantID == core.TenantNone && !web.IsOperator(c) {

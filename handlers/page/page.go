@@ -16,8 +16,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// The pages are server-rendered: a shared layout and one template each, which defines "content". They work without
-// scripts.
+// files holds the templates and texts of the pages: a shared layout, and one template for each page, which defines
+// "content". The pages work without scripts.
 //
 //go:embed pages/*.html pages/words
 var files embed.FS

@@ -55,7 +55,7 @@ type domainRecords struct {
 	asking  singleflight.Group
 	mu      sync.Mutex
 	answers map[string]dnsAnswer // by type and name
-	bytes   int                  // maximum size of the answers
+	bytes   int                  // upper bound of their size: forget doesn't reduce it
 }
 
 // dnsAnswer is the answer of a name server.
@@ -169,12 +169,13 @@ func (l *recordsLook) dkim(r *core.DomainRecord, public string) {
 		func(text string) bool { return core.DKIMPublicKey(text) != "" })
 }
 
-// dmarc checks the domain and its parent domains, whose policy also applies to it (RFC 7489 section 6.6.3).
+// dmarc checks the domain and, if it has no policy, its registered domain, whose policy then applies to it (RFC 7489
+// section 6.6.3).
 func (l *recordsLook) dmarc(r *core.DomainRecord) {
 	is := core.IsDMARC
 	alike := func(text string) bool { return strings.Contains(strings.ToUpper(text), "DMARC1") }
 	l.of(r, is, alike)
-	if r.State == core.RecordFound { // receivers ignore the policies of the parents (RFC 7489 section 6.6.3)
+	if r.State == core.RecordFound { // receivers discard texts that only look alike (RFC 7489 section 6.6.3)
 		r.Standing = slices.DeleteFunc(r.Standing, func(s string) bool { return !is(s) })
 	}
 	if r.State == core.RecordFound && len(r.Standing) > 1 {
@@ -317,7 +318,7 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 	var group errgroup.Group
 	group.SetLimit(recordLookupsRun)
 	group.Go(func() error { out.Zone, out.NameServers = l.zone(); return nil })
-	var others core.DomainRecord // SPF records of other senders if none is needed here
+	var others core.DomainRecord // SPF records of other senders, if newsletterd needs none
 	if out.SPF != core.SPFNeeded {
 		group.Go(func() error { others = l.spfOfOthers(); return nil })
 	}
@@ -386,7 +387,7 @@ type recordsToken struct {
 // errRecordsLink is the error for a link that is no longer valid or never was.
 var errRecordsLink = core.Invalidf("token", "The link is no longer valid. Ask the person who sent it for a new one.")
 
-// forwarded serves GET /api/sender-domain-records: the records for everyone with the link, without their tenant.
+// forwarded serves GET /api/sender-domain-records: the records for everyone with the link, without the ids of keys.
 func (a *domainRecords) forwarded(c *web.Call, in recordsToken) (out core.DomainRecords, err error) {
 	t, err := a.sealer.OpenRecords(in.Token)
 	if err != nil || t.Expired(c.Now) {

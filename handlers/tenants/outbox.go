@@ -47,7 +47,7 @@ func (r *Room) outboxRoutes(t *web.Table) {
 		Refuses(web.Clash("The link in the email has expired"))
 }
 
-// find returns an error unless the event of the path still has deliveries.
+// find returns an error unless the event of the path has undelivered rows.
 func (a outbox) find(c *web.Call) error {
 	if !c.Caller.May(core.ActionOutboxManage, core.TenantNone) {
 		return web.ErrNotFound
@@ -56,7 +56,7 @@ func (a outbox) find(c *web.Call) error {
 	return err
 }
 
-// outboxEvent is an event with its delivery to one webhook.
+// outboxEvent is an event with its delivery to one receiver: the send service or a webhook.
 type outboxEvent struct {
 	ID             string       `json:"event_id"`
 	Type           string       `json:"event_type"`
@@ -115,7 +115,7 @@ type oneReceiver struct {
 	EndpointID string `query:"endpoint_id"`
 }
 
-// show returns the pending deliveries of an event, one row per receiver.
+// show returns the undelivered rows of an event, one per receiver.
 func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 	found, err := a.store.OutboxEvent(c, c.ID(), in.EndpointID)
 	return web.RowsOf(found, func(e *core.OutboxEvent) outboxEvent {

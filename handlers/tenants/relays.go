@@ -23,10 +23,11 @@ type RelayOptions struct {
 	Kept  bool            // the database can have the default mail server; State applies while none is set
 	// Locked reports whether the one in the database can't be changed.
 	Locked bool
-	// Test sends an email through a tenant's relay, with its password, or through the default mail server if r is nil;
-	// nil: there are no tests.
+	// Test sends an email through a tenant's relay, with its password, or in the way that the configuration sets if r is
+	// nil; nil: there are no tests.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
-	// TestOwn sends an email through the default mail server in the database. It must be set if Kept is.
+	// TestOwn sends an email through r, which is the default mail server in the database or a new one. It must be set if
+	// Kept is.
 	TestOwn func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 }
 
@@ -253,8 +254,8 @@ func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenan
 	return state.Transport == "directory", err
 }
 
-// Reaches returns core.ErrNoMailServer if a tenant's emails are only saved to a folder. With testing, it returns
-// core.ErrMailServerSet if they are not.
+// Reaches returns core.ErrNoMailServer if a tenant's emails are only saved to a folder. With testing, it returns nil in
+// that case, and core.ErrMailServerSet otherwise.
 func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tenant, testing bool) error {
 	folder, err := o.Folder(ctx, s, t)
 	switch {
