@@ -23,7 +23,8 @@ type reader struct {
 	words map[string]string // texts of the pages
 }
 
-// at takes screenshots of the page with this title, and checks its form, without scripts.
+// at waits for the page with the title of this key, takes screenshots of it, and checks its form. Then it turns scripts
+// off.
 func (r *reader) at(name, title string) {
 	r.Helper()
 	r.Do(r.heading(title))

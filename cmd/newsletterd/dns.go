@@ -97,7 +97,8 @@ func spfWhy(cfg *config.Config) string {
 	return "the machines that send for the domain"
 }
 
-// dmarcRecord requests reports if they can be delivered: to an address in the same domain (RFC 7489 section 7.1).
+// dmarcRecord requests reports if they can be delivered: to an address in the same domain or in a domain above it (RFC
+// 7489 section 7.1).
 func dmarcRecord(domain string, reports core.Email) string {
 	at := reports.Domain()
 	if at == domain || strings.HasSuffix(domain, "."+at) {

@@ -12,8 +12,8 @@ import (
 
 const module = "newsletterd"
 
-// mayImport lists which of our packages each package imports, apart from its tests. Helper packages for tests stand
-// below the package that they help with.
+// mayImport is the dependency rule. It lists which of our packages each package imports, apart from its tests. No
+// others are allowed. Helper packages for tests stand below the package that they help with.
 var mayImport = map[string][]string{
 	"core":            {},
 	"core/coretest":   {},

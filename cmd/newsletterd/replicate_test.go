@@ -22,7 +22,8 @@ func TestCommandsAndTheReplica(t *testing.T) {
 		return a.Field("id", "admin", "tenant", "create", "--name", name)
 	}
 	a.Serve()
-	storage.Set(objectstest.Faults{Latency: 800 * time.Millisecond}) // longer than a command without a replica waits
+	// A command that doesn't wait for the replica would return before its change is there.
+	storage.Set(objectstest.Faults{Latency: 800 * time.Millisecond})
 	next := create("next")
 	a.Kill()
 	storage.Set(objectstest.Faults{})

@@ -79,7 +79,7 @@ func TestEverythingExportedIsDocumented(t *testing.T) {
 }
 
 // TestDocNamesFiles checks that a doc.go names each file of its package, by name or by a pattern such as admin*.go, and
-// no missing file.
+// no file that doesn't exist.
 func TestDocNamesFiles(t *testing.T) {
 	daemontest.Parallel(t)
 	files, docs := map[string][]string{}, map[string]string{}

@@ -113,6 +113,6 @@ func TestTortureTimesTellNothing(t *testing.T) {
 	}
 }
 
-// timingRounds is how often a pair of different medians is measured, because other work on the machine can make them
-// differ.
+// timingRounds is the maximum number of times that a pair is measured. A pair whose medians differ is measured again,
+// because other work on the machine can make them differ.
 const timingRounds = 3

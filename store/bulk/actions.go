@@ -131,8 +131,8 @@ func (s *Store) BulkActions(ctx context.Context, listID string, page core.Page) 
 	return all, err
 }
 
-// NextBulk returns the id of an open action and its tenant. It takes the next tenant after the given one, so that
-// tenants take turns. If there is no open action, it returns core.ErrNotFound.
+// NextBulk returns the id of an open action and its tenant. It takes the next tenant after the given one, and the first
+// tenant after the last, so that tenants take turns. If there is no open action, it returns core.ErrNotFound.
 func (s *Store) NextBulk(ctx context.Context, after string) (id, tenantID string, err error) {
 	var next struct {
 		ID       string `db:"id"`

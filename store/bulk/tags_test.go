@@ -85,7 +85,7 @@ func TestTags(t *testing.T) {
 	w.counts(8, 0)
 }
 
-// The undo skips people whose tags have changed since.
+// The undo skips people who have been given a tag since.
 func TestTagsChangedSince(t *testing.T) {
 	for _, kind := range []string{core.BulkTag, core.BulkUntag} {
 		t.Run(kind, func(t *testing.T) {

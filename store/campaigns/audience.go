@@ -142,7 +142,7 @@ func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]can
 			return nil, err
 		}
 		for _, p := range parts {
-			if known, err := recipientsKnown(r, p); err != nil || !known { // if in doubt, email no one
+			if known, err := recipientsKnown(r, p); err != nil || !known { // email no one rather than excluded people
 				return nil, err
 			}
 			if found, err = without(s, found, p.ListID, func(ids string) (places []int, err error) {
@@ -178,7 +178,7 @@ func following(s *db.DB, r db.Querier, found []candidate, f *core.FollowUp) ([]c
 	for i := 0; i < len(parts) && err == nil; i++ {
 		p := parts[i]
 		if f.Who == core.FollowJoined {
-			if known, err := recipientsKnown(r, p); err != nil || !known { // if in doubt, email no one
+			if known, err := recipientsKnown(r, p); err != nil || !known { // email no one rather than everyone
 				return nil, err
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/db"
 )
 
-// rangeHouse creates a list and a job to it. Of 1,000 subscribers, odd are not as expected, or something has happened
-// to them since the job started.
+// rangeHouse creates a list and a job to it. Of 1,000 subscribers, about odd are not as expected, or something has
+// happened to them since the job started.
 func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))

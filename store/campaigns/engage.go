@@ -19,7 +19,8 @@ type engagedMail struct {
 // no rows after that time, housekeeping has removed them, and the email is not counted again.
 const recordKept = 7 * 24 * time.Hour
 
-// engage counts one open or click and updates the marks of its recipient.
+// engage counts one open or click. It also classifies the email's earlier opens and clicks again as those of a person
+// or a program, and updates the counts of links and the recipient's marks.
 func engage(tx *db.Tx, e core.Engagement) error {
 	if e.Seq == 0 {
 		return engageTotal(tx, &e)

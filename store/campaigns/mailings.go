@@ -162,8 +162,9 @@ func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 	return jobs, nil
 }
 
-// counts reports whether a job can count for a subscriber. Without consent the job tracked nothing for them. The last
-// change of the subscription stands for the time of the consent, because no better time is known.
+// counts reports whether a job can count for a subscriber. If consent is required, jobs track nothing for subscribers
+// without it. Others agreed at the last change of their subscription at the latest; the exact time isn't known. Jobs
+// before that change don't count.
 func (m *RuleMatch) counts(sub *core.Subscriber, p *core.Profile, j *MeasuredJob) bool {
 	return !p.Untracked && p.JoinedAt <= j.At && (!m.asks || sub.MemberStatusAt <= j.At)
 }

@@ -25,7 +25,7 @@ const (
 		FROM send_job WHERE no = ?1`
 )
 
-// clickedAmong is reachedAmong for subscribers who clicked link ?5 themselves, without automated clicks.
+// clickedAmong is reachedAmong for subscribers who clicked link ?5 themselves. Automated clicks don't count.
 var clickedAmong = reachedAmong + ` CROSS JOIN engagement AS g ON g.job_no = r.job_no AND g.seq = r.seq
 	AND g.link_no = ?5 AND g.class = ` + strconv.Itoa(int(core.ClassPerson))
 

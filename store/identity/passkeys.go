@@ -30,7 +30,7 @@ var (
 		Message: "You have reached the maximum number of passkeys. Remove one first.",
 	}
 	// ErrPasskeyCopied is returned if a passkey's counter goes back. This means that another authenticator has a copy
-	// of its key..
+	// of its key.
 	ErrPasskeyCopied = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
 		Message: "This passkey was not accepted, because it may have been copied. Sign in another way.",

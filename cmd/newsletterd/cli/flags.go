@@ -175,7 +175,8 @@ func Missing(err error, noun, id string) error {
 	return err
 }
 
-// TenantOf reads the tenant that --tenant names. So a mistyped tenant differs from a record without one.
+// TenantOf reads the tenant that --tenant names. Without the flag, all is true. It returns an error for an unknown
+// tenant, because an empty result would look like a tenant without records.
 func TenantOf(c *Context, s *store.Store) (ids []string, all bool, err error) {
 	id := c.String("tenant")
 	if id == "" {

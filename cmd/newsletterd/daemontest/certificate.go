@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// WriteCertificate creates a self-signed certificate for localhost with a serial number.
+// WriteCertificate creates a self-signed certificate for localhost with the given serial number.
 func WriteCertificate(t testing.TB, cert, key string, serial int64) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
