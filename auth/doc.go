@@ -54,7 +54,8 @@
 //	RFC 6749  2.3.1   Basic and post, not both          client_auth.go  TestBasicAuth, TestRefreshIsBoundToItsClient
 //	          3.1     parameters once, others ignored   authrequest.go  TestParseAuthorization
 //	          3.1.2   redirect URI absolute, registered authrequest.go  TestParseAuthorization, FuzzParseAuthorization
-//	          3.1.2.4 never redirect to one that isn't  authrequest.go  TestParseAuthorization, oidc/authorize-errors.txt
+//	          3.1.2.4 never redirect to one that isn't  authrequest.go  TestParseAuthorization,
+//	                                                                    oidc/authorize-errors.txt
 //	          3.3     scope; in the answer if it differ scope.go        TestGrantScopes, TestValidScopeText
 //	          4.1.2   code short-lived, used once       code.go         TestCodeReuseRevokes,
 //	                                                                    TestCodeInParallelIsGoodOnce

@@ -100,7 +100,8 @@ func (k *DKIMKey) RecordName() string { return k.Selector + "._domainkey." + k.D
 // RecordValue returns the value of that record (RFC 6376 section 3.6.1).
 func (k *DKIMKey) RecordValue() string { return "v=DKIM1; k=" + k.Algorithm + "; p=" + k.Public }
 
-// ZoneLine returns the record as a line of a zone file. A DNS string has at most 255 octets, so longer values are split.
+// ZoneLine returns the record as a line of a zone file. A DNS string has at most 255 octets, so longer values are
+// split.
 func (k *DKIMKey) ZoneLine() string {
 	var b strings.Builder
 	b.WriteString(k.RecordName() + ". IN TXT (")

@@ -17,7 +17,8 @@
 //	known browser   a browser with the cookie of an earlier sign-in of the user; auth calls it Device
 //	scope           what a token permits
 //	epoch           a number of a user; incrementing it ends everything issued so far
-//	device, agent   a user's machine (not a browser), and the program on it; a representative device speaks for its owner
+//	device, agent   a user's machine (not a browser), and the program on it; a representative device speaks for its
+//	                owner
 //	model           an uploaded file in the library, with a visibility; a share lets one more person see it
 //
 // The member side, which subscribers deal with:

@@ -52,8 +52,8 @@ var (
 	}
 	ErrMailServerInFile = &Error{
 		Kind: Conflict, Code: "mail_server_in_file",
-		Message: "The configuration file sets the mail server. Change it there. To set it here, remove [mail.smtp] from the " +
-			"file and restart newsletterd.",
+		Message: "The configuration file sets the mail server. Change it there. To set it here, remove [mail.smtp] " +
+			"from the file and restart newsletterd.",
 	}
 	ErrMailServerLocked = &Error{
 		Kind: Conflict, Code: "mail_server_locked",

@@ -120,7 +120,8 @@ func TestUnsavedRule(t *testing.T) {
 	for err, want := range map[error]string{
 		Undecided("rule.any[1]", "list l doesn't exist"): "The rule can't be evaluated: list l doesn't exist. Change " +
 			"the condition at rule.any[1].",
-		Undecided("rule", "list l doesn't exist"): "The rule can't be evaluated: list l doesn't exist. Change the rule.",
+		Undecided("rule", "list l doesn't exist"): "The rule can't be evaluated: list l doesn't exist. Change " +
+			"the rule.",
 		ErrListNotFound: ErrListNotFound.Message,
 	} {
 		got := UnsavedRule(err).(*Error)

@@ -22,8 +22,8 @@ type User struct {
 	Roles         []Role  `db:"-" json:"roles"`
 }
 
-// Role is a user's role: operator, or one of the other Roles within a single tenant. A pending role gives no rights. It waits
-// until the email address of a self-registered account is verified.
+// Role is a user's role: operator, or one of the other Roles within a single tenant. A pending role gives no rights. It
+// waits until the email address of a self-registered account is verified.
 type Role struct {
 	Role     string `db:"role" json:"role"`
 	TenantID string `db:"tenant_id" json:"tenant_id,omitempty"`

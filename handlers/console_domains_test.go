@@ -176,7 +176,8 @@ func TestConsoleDomainRecords(t *testing.T) {
 				[]string{"DMARC policy Wrong value", ">p=none; v=DMARC1<"},
 			},
 			"a policy next to one that is none": {
-				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "p=none; v=DMARC1"}}, []string{"DMARC policy Found"},
+				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "p=none; v=DMARC1"}},
+				[]string{"DMARC policy Found"},
 			},
 			"two policies": {
 				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "v=DMARC1; p=reject"}},

@@ -58,7 +58,8 @@ var inputForms = map[string]web.Object{
 		"description": "Key in the preferences and input name in forms; can't be email or source",
 	},
 	"field": web.Never(
-		web.Without(web.Where(web.Object{"type": web.Word("choice")}), web.Object{"options": web.Object{"minItems": 1}}),
+		web.Without(web.Where(web.Object{"type": web.Word("choice")}),
+			web.Object{"options": web.Object{"minItems": 1}}),
 		web.Where(web.Object{"type": web.Word("text", "boolean"), "options": web.Object{"minItems": 1}}),
 	),
 	// A limit for a period requires the period's length, and a length requires a limit.
@@ -96,7 +97,8 @@ var inputForms = map[string]web.Object{
 	"social_url":  {"pattern": `^https?://[A-Za-z0-9][A-Za-z0-9.-]*(/` + unspaced + `*)?$`},
 
 	"content": {"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
-		web.Without(web.Where(web.Object{"kind": web.Object{}, "text": web.Filled}), web.Object{"kind": web.Word(core.ContentHTML)}),
+		web.Without(web.Where(web.Object{"kind": web.Object{}, "text": web.Filled}),
+			web.Object{"kind": web.Word(core.ContentHTML)}),
 		web.Without(web.Where(web.Object{"kind": web.Object{}, "layout": web.Filled}),
 			web.Object{"kind": web.Word(core.ContentHTML, core.ContentText)}),
 	}}},
@@ -151,10 +153,12 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 		"of": {"description": "Subscribers of the lists who may be emailed, each counted once per list"},
 	},
 	reflect.TypeFor[core.Reason](): {
-		"path":    {"description": "JSON path of the condition"},
-		"rule":    {"type": "object", "description": "The condition"},
-		"value":   {"description": "The subscriber's value; missing if there is none"},
-		"unknown": {"description": "Whether the condition can't be evaluated for this subscriber; then it never matches"},
+		"path":  {"description": "JSON path of the condition"},
+		"rule":  {"type": "object", "description": "The condition"},
+		"value": {"description": "The subscriber's value; missing if there is none"},
+		"unknown": {
+			"description": "Whether the condition can't be evaluated for this subscriber; then it never matches",
+		},
 	},
 
 	reflect.TypeFor[core.MailText](): {

@@ -23,9 +23,9 @@ func (h *Handler) table() []*web.Route {
 	var t web.Table
 	o := &h.options
 	sends := &campaigns.Room{
-		Store: o.Store, Log: h.log, Sealer: h.sealer, Ident: h.ident, Origin: h.publicURL, MemberURL: o.Newsletter.MemberURL,
-		Checks: o.Checks, Relay: &o.Relay, DuplicateGuard: o.DuplicateGuard, Engage: o.Engage, Providers: o.Providers,
-		SNS: o.SNS, Uploads: h.uploads, MediaLimits: o.MediaLimits,
+		Store: o.Store, Log: h.log, Sealer: h.sealer, Ident: h.ident, Origin: h.publicURL,
+		MemberURL: o.Newsletter.MemberURL, Checks: o.Checks, Relay: &o.Relay, DuplicateGuard: o.DuplicateGuard,
+		Engage: o.Engage, Providers: o.Providers, SNS: o.SNS, Uploads: h.uploads, MediaLimits: o.MediaLimits,
 	}
 	pages := h.console(sends)
 	sends.ShowReview = pages.ShowReview

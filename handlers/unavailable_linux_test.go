@@ -45,8 +45,8 @@ func (o *outage) lookNow() {
 	p.at = time.Time{}
 }
 
-// promised returns how long something may take: d in `make torture`, otherwise a minute, because other tests may use the
-// machine.
+// promised returns how long something may take: d in `make torture`, otherwise a minute, because other tests may use
+// the machine.
 func promised(d time.Duration) time.Duration {
 	if os.Getenv("NEWSLETTERD_TORTURE") == "" {
 		return time.Minute

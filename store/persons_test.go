@@ -113,7 +113,8 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 		"INSERT INTO import_before (import_id, subscription_id, fields) VALUES ('ij', ?5, json_object('note', " +
 			"json_object('was', 'Once ' || ?1)))",
 		"INSERT INTO bulk_action (id, tenant_id, list_id, kind, state, expected, created_by, created_at) SELECT " +
-			"'ba', ?2, list_id, 'remove', 'completed', 1, 'user:x', 1 FROM subscription WHERE id = ?5 ON CONFLICT DO NOTHING",
+			"'ba', ?2, list_id, 'remove', 'completed', 1, 'user:x', 1 FROM subscription WHERE id = ?5 ON CONFLICT " +
+			"DO NOTHING",
 		"INSERT INTO bulk_person (action_id, subscriber_id, at, was) VALUES ('ba', ?5, 1, json_object('email', ?1))",
 		"INSERT INTO import_word (email_key, tenant_id, list_id, import_id, kind, at, said_at) VALUES (?1, ?2, '', 'ij', " +
 			"'bounced', 1, 1)",

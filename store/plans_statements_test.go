@@ -17,8 +17,8 @@ import (
 // growing lists the tables with a row for each person, email or event, and those that workers query all the time.
 var growing = strings.Fields(`attempt bulk_person confirm_token consent disable_request disabled endpoint_attempt
 	engagement further_list import_before import_chunk import_job import_word list_count mail outbox provider_event
-	queue_id received_sync recipient recipient_word seen_batch seen_event seen_nonce send_job subscriber subscription suppression sync
-	sync_batch tagged webhook_endpoint`)
+	queue_id received_sync recipient recipient_word seen_batch seen_event seen_nonce send_job subscriber subscription
+	suppression sync sync_batch tagged webhook_endpoint`)
 
 // dependent maps parts of statements whose plans may depend on statistics to the reason. No one waits for them: each is
 // for a page of the console, or for work that a user requests once.

@@ -106,7 +106,8 @@ func (d *doctor) database() {
 	if o.Mails.Failed > 0 {
 		last, _ := d.store.LastRefusal(d.ctx) // the count is worth the line even without it
 		d.warn("mails", "newsletterd admin mail list --state failed; for one person: newsletterd why --email ADDRESS",
-			"%s failed in the last 30 days, most recently: %s", cli.Counted(o.Mails.Failed, "transactional email"), last)
+			"%s failed in the last 30 days, most recently: %s",
+			cli.Counted(o.Mails.Failed, "transactional email"), last)
 	}
 	if o.Restored > 0 {
 		d.warn("jobs",
@@ -237,7 +238,8 @@ func (d *doctor) lists() {
 	}
 	if live > 0 {
 		d.warn("lists", `set [newsletter] confirm_token = "receipt", or --confirm-token receipt on the list`,
-			"anyone who signs up an address to %s can also confirm it, for example %q", cli.Counted(live, "list"), names)
+			"anyone who signs up an address to %s can also confirm it, for example %q",
+			cli.Counted(live, "list"), names)
 	}
 }
 

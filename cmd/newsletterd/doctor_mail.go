@@ -125,7 +125,8 @@ func (d *doctor) postal() {
 	if len(without) > 0 {
 		d.warn("postal address", "many countries require one: newsletterd admin tenant update --id ID "+
 			"--postal-address TEXT",
-			"missing in the newsletters of %s, for example %s", cli.Counted(len(without), "tenant"), cli.Printable(without[0]))
+			"missing in the newsletters of %s, for example %s",
+			cli.Counted(len(without), "tenant"), cli.Printable(without[0]))
 	}
 }
 
@@ -135,11 +136,10 @@ func (d *doctor) senderDomains() {
 	if d.store == nil {
 		return
 	}
-	domains, err := cli.Pages(func(s core.SenderDomain) string { return s.ID }, func(page core.Page) ([]core.SenderDomain,
-		error,
-	) {
-		return d.store.SenderDomains(d.ctx, nil, true, page)
-	})
+	domains, err := cli.Pages(func(s core.SenderDomain) string { return s.ID },
+		func(page core.Page) ([]core.SenderDomain, error) {
+			return d.store.SenderDomains(d.ctx, nil, true, page)
+		})
 	if err != nil {
 		d.fault("sender domains", "", "%s", terminal.Message(err))
 		return

@@ -42,8 +42,8 @@ var mayImport = map[string][]string{
 		"store/imports", "store/members", "store/people", "store/tenants",
 	},
 	"store/storetest": {
-		"core", "store", "store/campaigns", "store/db", "store/identity", "store/imports", "store/members", "store/people",
-		"store/storetest/faults", "store/tenants",
+		"core", "store", "store/campaigns", "store/db", "store/identity", "store/imports", "store/members",
+		"store/people", "store/storetest/faults", "store/tenants",
 	},
 	"store/storetest/faults":   {},
 	"store/storetest/slowdisk": {},
@@ -100,8 +100,9 @@ var mayImport = map[string][]string{
 	},
 	"handlers": {
 		"auth", "core", "handlers/campaigns", "handlers/console", "handlers/devices", "handlers/drafts",
-		"handlers/identity", "handlers/members", "handlers/page", "handlers/segments", "handlers/tenants", "handlers/web",
-		"mail", "mail/notice", "mail/report", "store", "store/db", "store/members", "store/people", "store/tenants",
+		"handlers/identity", "handlers/members", "handlers/page", "handlers/segments", "handlers/tenants",
+		"handlers/web", "mail", "mail/notice", "mail/report", "store", "store/db", "store/members", "store/people",
+		"store/tenants",
 	},
 
 	"store/replica":             {"core", "store/replica/objects"},

@@ -173,8 +173,8 @@ func (s *setup) place(c *cli.Context, unit string) (err error) {
 	// The package's unit only writes to its own folder and has no keys for a replica.
 	if packaged != nil && packaged.Config == s.Config && filepath.Dir(s.Database) == folder && s.Replica == "" {
 		if c.IsSet("user") || c.IsSet("binary") {
-			return cli.UsageErrorf(c, "--user and --binary are only for a new unit, but %s is installed. Leave them out",
-				packaged.File)
+			return cli.UsageErrorf(c, "--user and --binary are only for a new unit, but %s is installed. "+
+				"Leave them out", packaged.File)
 		}
 		s.Packaged = packaged
 		return nil

@@ -73,11 +73,11 @@ func relayWord(c *config.SMTP) string {
 
 // relay asks for the mail server and tests it.
 func (a *asker) relay(s *setup) error {
-	err := a.Answer("relay", "Mail server that sends your emails, for example user@smtp.example.org:587 [none: set it up later]",
-		noRelay, func(word string) (err error) {
-			s.Relay, err = parseRelay(word)
-			return err
-		})
+	err := a.Answer("relay", "Mail server that sends your emails, for example user@smtp.example.org:587 "+
+		"[none: set it up later]", noRelay, func(word string) (err error) {
+		s.Relay, err = parseRelay(word)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,8 @@ func (a *asker) testAddress(s *setup) (to string, err error) {
 // afterFault asks what to do about a mail server that failed. It reports whether the settings stay the same.
 func (a *asker) afterFault(s *setup) (kept bool, err error) {
 	next := ""
-	err = a.Ask("Correct the mail server (c), keep it (k), or leave it out and set it up later (n)? [c]", "c", func(word string) error {
+	const question = "Correct the mail server (c), keep it (k), or leave it out and set it up later (n)? [c]"
+	err = a.Ask(question, "c", func(word string) error {
 		if next = strings.ToLower(word[:1]); !strings.Contains("ckn", next) {
 			return fmt.Errorf("%q is not an answer. Type c, k or n", word)
 		}

@@ -102,7 +102,8 @@ func TestInitKnowsThePackage(t *testing.T) {
 		t.Error(errs)
 	}
 	other := t.TempDir()
-	if out, _ := run(cli.ExitDone, "--config", filepath.Join(other, "n.toml")); !strings.Contains(out, "daemon-reload") {
+	out, _ = run(cli.ExitDone, "--config", filepath.Join(other, "n.toml"))
+	if !strings.Contains(out, "daemon-reload") {
 		t.Error(out)
 	}
 }

@@ -60,7 +60,8 @@ func TestSenderDomainsInDNS(t *testing.T) {
 	if result, _ := auth.CheckDomain(ctx, parts.Resolver(silent).LookupTXT, d); result != core.DomainTimeout {
 		t.Errorf("no answer: %s", result)
 	}
-	if result, _ := auth.CheckDomain(t.Context(), parts.Resolver(daemontest.FreeAddr(t)).LookupTXT, d); result != core.DomainTimeout {
+	nowhere := parts.Resolver(daemontest.FreeAddr(t))
+	if result, _ := auth.CheckDomain(t.Context(), nowhere.LookupTXT, d); result != core.DomainTimeout {
 		t.Errorf("no name server: %s", result)
 	}
 }

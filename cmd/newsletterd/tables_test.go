@@ -18,9 +18,9 @@ import (
 // tablesOf maps each table to the package of the store that it belongs to.
 var tablesOf = map[string]string{
 	"db": "audit home mark purpose_key schema_migration sessions",
-	"tenants": "acme_cache consent_text deleted_domain deleted_endpoint dkim_key endpoint_attempt erased fed_list keeper " +
-		"list list_count mail mail_server outbox pace provider quota seen_batch seen_event seen_nonce sender_domain tag " +
-		"tagged template tenant theme webhook_client webhook_endpoint",
+	"tenants": "acme_cache consent_text deleted_domain deleted_endpoint dkim_key endpoint_attempt erased fed_list " +
+		"keeper list list_count mail mail_server outbox pace provider quota seen_batch seen_event seen_nonce " +
+		"sender_domain tag tagged template tenant theme webhook_client webhook_endpoint",
 	"identity": "answered_challenge browser client client_consent code email_change family invitation known_device " +
 		"passkey recovery_code refresh role signing_key throttle totp user user_token",
 	"devices": "agent device model model_chunk model_file model_total model_usage share",

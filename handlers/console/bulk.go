@@ -224,8 +224,8 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 		d.Sure = true
 		v.Title, d.Button, d.Warning = p.bulkQuestion(d.Act, *cmp.Or(d.N.Exact, d.N.About))
 		if d.Act == core.BulkUnsubscribe {
-			d.Warning = p.T("They won't get any more emails from this list. To get emails again, they have to sign up " +
-				"themselves.")
+			d.Warning = p.T("They won't get any more emails from this list. To get emails again, they have to sign " +
+				"up themselves.")
 		}
 		d.tagChoice, err = p.askTag(d.Act)
 		return "", err

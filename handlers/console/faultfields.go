@@ -218,7 +218,8 @@ var faultsOfFields = []string{
 		"end with a hyphen.",
 	"A selector can contain letters, digits and hyphens, but can't start or end with a hyphen.",
 	"slug must have 1 to %d characters: lower-case letters a–z, digits, and single hyphens between them.",
-	"Web address: use 1 to {{1}} lowercase letters (a–z), digits and single hyphens, with a letter or digit at both ends.",
+	"Web address: use 1 to {{1}} lowercase letters (a–z), digits and single hyphens, with a letter or digit at both " +
+		"ends.",
 	"social must have at most %d links.",
 	"Enter at most {{1}} social links.",
 	"status must be active or inactive.",

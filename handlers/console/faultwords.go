@@ -227,7 +227,8 @@ var faultSentences = []string{
 	"“{{2}}” uses this template. Choose another one there first.",
 	"The URL must be an absolute http or https URL with the placeholder {{unsubscribe_token}}.",
 	"The unsubscribe link must start with https:// and contain {{unsubscribe_token}}.",
-	"The attachments are too large: at most %s in total are allowed, but they have %s. Remove some or use smaller files.",
+	"The attachments are too large: at most %s in total are allowed, but they have %s. Remove some or use smaller " +
+		"files.",
 	"The attachments are too large ({{2}}, limit {{1}}). Remove some, or use smaller files.",
 	"The body could not be read. Try again.",
 	"The connection was interrupted. Try again.",

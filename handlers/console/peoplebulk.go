@@ -125,7 +125,8 @@ func (p *Page) bulkQuestion(act string, n int64) (title, button, warning string)
 	switch act {
 	case "block":
 		return p.N("Block 1 address?|Block {{n}} addresses?", n), p.T("Block"),
-			p.T("Blocked addresses are unsubscribed from all your lists and can't be added again until you unblock them.")
+			p.T("Blocked addresses are unsubscribed from all your lists and can't be added again until you unblock " +
+				"them.")
 	case "erase":
 		return p.N("Erase the data of 1 person?|Erase the data of {{n}} people?", n), p.T("Erase data"),
 			p.T("This permanently deletes all data your lists store about these people. You can't undo this.")
@@ -137,8 +138,8 @@ func (p *Page) bulkQuestion(act string, n int64) (title, button, warning string)
 			p.T("They lose the tag on all your lists.")
 	case "remove":
 		return p.N("Remove 1 person?|Remove {{n}} people?", n), p.T("Remove from list"),
-			p.T("They won't get any more emails from this list. They can sign up again, and you can import them again. " +
-				"People who unsubscribed stay on the list as unsubscribed.")
+			p.T("They won't get any more emails from this list. They can sign up again, and you can import them " +
+				"again. People who unsubscribed stay on the list as unsubscribed.")
 	}
 	return p.N("Unsubscribe 1 person?|Unsubscribe {{n}} people?", n), p.T("Unsubscribe"),
 		p.T("They won't get any more emails from the list you selected them on. To get emails again, they have to " +

@@ -20,7 +20,9 @@ func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 // ShowReview renders the page for approving a tenant's campaign or requesting changes. It has no navigation, since an
 // email links to it, and fits a phone. handlers/campaigns provides its content: v.Data is for templates/review.html.
 // v.Lang can be a language that the console doesn't have.
-func (o *Console) ShowReview(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML, error) {
+func (o *Console) ShowReview(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML,
+	error,
+) {
 	p, err := o.page(c, who)
 	if err != nil {
 		return web.HTML{}, err

@@ -132,8 +132,8 @@ func (p *Page) noteOnOpens(text core.RuleText) (note string) {
 	}
 	rule.Leaves("rule", func(_ string, leaf *core.Rule) {
 		if leaf.Opened != nil || leaf.Clicked != nil {
-			note = p.T("This condition counts only campaigns that track opens and clicks per subscriber. If there are " +
-				"none, nobody matches.")
+			note = p.T("This condition counts only campaigns that track opens and clicks per subscriber. If there " +
+				"are none, nobody matches.")
 		}
 	})
 	return note

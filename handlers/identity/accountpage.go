@@ -136,7 +136,8 @@ type accountForm struct {
 	Email    string `form:"email"`
 	Password string `form:"password"`
 	New      string `form:"new_password"`
-	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created or changed
+	// 1: also disable the clients and webhook endpoints that the user created or changed
+	Clients string `form:"disable_clients"`
 }
 
 // wrong returns the name of the field that a fault of the form concerns: the form's action, a dot, and the field's

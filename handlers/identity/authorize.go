@@ -29,12 +29,13 @@ const (
 func (r *Room) authorizeRoutes(t *web.Table) {
 	a := authorizations{r.Auth}
 	t.Add("GET", "/api/oauth/authorize", web.Public(), web.Page,
-		web.Query(web.Visited(a.authorize)).Changes().DescribesQuery(reflect.TypeFor[authorizeQuery]()).DescribesStatus(302).
-			Fails(core.Invalid),
+		web.Query(web.Visited(a.authorize)).Changes().DescribesQuery(reflect.TypeFor[authorizeQuery]()).
+			DescribesStatus(302).Fails(core.Invalid),
 		"Request an authorization code (RFC 6749 section 4.1.1)").Named("authorize")
 	t.Add("POST", "/api/oauth/authorize", web.Public(), web.Page,
-		web.Raw(a.authorizePost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "Same with POST; redirects to GET").
-		Named("authorizeByForm")
+		web.Raw(a.authorizePost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").
+			Fails(core.Invalid),
+		"Same with POST; redirects to GET").Named("authorizeByForm")
 	t.Add("POST", "/consent", web.Public(), web.Page,
 		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow or deny a connected app access")
 }

@@ -94,7 +94,8 @@ func (a clients) create(c *web.Call, in core.ClientInput) (OAuthClientWithSecret
 		return OAuthClientWithSecret{}, err
 	}
 	client.CreatedBy = web.Actor(c)
-	return OAuthClientWithSecret{client, secret, client.Warnings()}, web.UnknownTenant(a.store.AddClient(c, client, web.Actor(c)))
+	err = web.UnknownTenant(a.store.AddClient(c, client, web.Actor(c)))
+	return OAuthClientWithSecret{client, secret, client.Warnings()}, err
 }
 
 func (a clients) show(c *web.Call, id string) (core.Client, error) { return a.store.Client(c, id) }

@@ -1,5 +1,5 @@
-// Package identity serves accounts, sign-in and OAuth: the API for users and clients, the OpenID provider, and the pages
-// for people with an account.
+// Package identity serves accounts, sign-in and OAuth: the API for users and clients, the OpenID provider, and the
+// pages for people with an account.
 //
 //	room.go                                  Room: dependencies of the endpoints and pages
 //	account.go                               the API for accounts: registration, profile, password, sign-out
@@ -9,8 +9,10 @@
 //	clients.go clients_made.go               OAuth clients; those of a user when their sessions end
 //	users.go invitations.go signingkeys.go   accounts and teams, invitations, token signing keys
 //	authorize.go login.go register_page.go   the authorization endpoint; sign-in, consent, sign-out, registration
-//	twostep.go qr.go passkeys.go passkey.js proof.go   the second step of a sign-in; QR codes; passkeys; reauthentication
-//	password.go accountpage.go setup.go      pages that account emails link to; the account page; the first administrator
+//	twostep.go qr.go passkeys.go passkey.js proof.go   the second step of a sign-in; QR codes; passkeys;
+//	                                         reauthentication
+//	password.go accountpage.go setup.go      pages that account emails link to; the account page; the first
+//	                                         administrator
 //
 // No answer tells who has an account. A GET of a page changes nothing, since scanners follow the links in emails: a
 // button does.

@@ -138,8 +138,8 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 // required.
 func signIn(c *web.Call, p *auth.Provider, to purpose, email, password string) (web.HTML, error) {
 	browser, device, err := p.SignIn(c, auth.SignInRequest{
-		Email: email, Password: password, BrowserID: c.BrowserID(), Device: c.Cookie(knownBrowserCookie), Remote: c.Remote,
-		UserAgent: c.UserAgent(),
+		Email: email, Password: password, BrowserID: c.BrowserID(), Device: c.Cookie(knownBrowserCookie),
+		Remote: c.Remote, UserAgent: c.UserAgent(),
 	}, c.Now)
 	if needed, ok := errors.AsType[*auth.FactorNeeded](err); ok {
 		if err := c.SetPending(needed.Pending.Text()); err != nil {
@@ -233,8 +233,9 @@ func (r *Room) logoutRoutes(t *web.Table) {
 			Fails(core.Invalid),
 		"Sign a user out of a connected app (RP-Initiated Logout)").Named("endSession")
 	t.Add("POST", "/api/oauth/logout", web.Public(), web.Page,
-		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "Same with POST; redirects to GET").
-		Named("endSessionByForm")
+		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").
+			Fails(core.Invalid),
+		"Same with POST; redirects to GET").Named("endSessionByForm")
 }
 
 func (l logouts) page(c *web.Call, _ struct{}) (web.HTML, error) {

@@ -13,8 +13,8 @@ func TestLoginLeadsNowhereElse(t *testing.T) {
 		"https://evil.example/", "//evil.example/", "/\\evil.example", "/account/../x", "javascript:alert(1)",
 		"/api/oauth/authorize/../../x?a=b",
 		"/api/oauth/authorizex?a=b", "\n/account", "/login", "/verify", "//verify?token=x", "/verifyx?token=x",
-		"https://evil.example/verify?token=x", "/console/../x", "/console//evil.example", "/consolex", "/console/x\r\ny",
-		"/console\\evil.example", "/console/x#y",
+		"https://evil.example/verify?token=x", "/console/../x", "/console//evil.example", "/consolex",
+		"/console/x\r\ny", "/console\\evil.example", "/console/x#y",
 	} {
 		if p := purposeOf(to); p.path != page.ConsolePath {
 			t.Errorf("%q leads to %q", to, p.path)
@@ -32,7 +32,8 @@ func TestLoginLeadsNowhereElse(t *testing.T) {
 	if p := purposeOf("/review?campaign=x&to=//evil.example#c"); p.path != "/review?campaign=x" {
 		t.Errorf("leads to %q", p.path)
 	}
-	if p := purposeOf("/api/oauth/authorize?client_id=a&x=%0d%0aLocation:%20b#c"); strings.ContainsAny(p.path, "\r\n#") {
+	p := purposeOf("/api/oauth/authorize?client_id=a&x=%0d%0aLocation:%20b#c")
+	if strings.ContainsAny(p.path, "\r\n#") {
 		t.Errorf("leads to %q", p.path)
 	}
 }

@@ -17,7 +17,8 @@ func (r *Room) keyRoutes(t *web.Table) {
 	may := web.Admin(core.ActionKeyManage)
 	t.Add("GET", "/api/admin/signing-keys", may, web.Member, web.Get(keys.list),
 		"List token signing keys, oldest first").Named("listSigningKeys")
-	t.Add("POST", "/api/admin/signing-keys/rotate", may, web.Member, web.Get(keys.rotate).Created().Fails(core.Conflict),
+	t.Add("POST", "/api/admin/signing-keys/rotate", may, web.Member,
+		web.Get(keys.rotate).Created().Fails(core.Conflict),
 		"Create the next signing keys; they take effect tomorrow").Named("rotateSigningKeys").
 		Refuses(web.Clash("The next keys already exist"))
 }

@@ -423,7 +423,10 @@ func (a subscribers) tagRoutes(t *web.Table, item string) {
 		one(web.JSON(a.changeTags)), "Add and remove some of a subscriber's tags on all lists of the tenant").
 		Named("changeSubscriberTags").
 		Example(web.Object{"add": []string{"VIP"}}).
-		Refuses(web.Refused("add", "No such tag, or the person would have too many"), web.Refused("remove", "No such tag"))
+		Refuses(
+			web.Refused("add", "No such tag, or the person would have too many"),
+			web.Refused("remove", "No such tag"),
+		)
 }
 
 // subscriberTags holds the tags of a person.

@@ -216,7 +216,8 @@ func (a suppressions) why(c *web.Call, in whyQuery) (out whyAnswer, err error) {
 	}
 	w, err := a.store.Why(c, in.Email, tenants, all)
 	out = whyAnswer{
-		w.Email, w.Subscriptions, web.RowsOf(w.Blocks, func(s *core.Suppressed) block { return blockOf(c, s) }), w.Mails,
+		w.Email, w.Subscriptions,
+		web.RowsOf(w.Blocks, func(s *core.Suppressed) block { return blockOf(c, s) }), w.Mails,
 		web.RowsOf(w.Campaigns, (*core.HistoryEntry).Mailed),
 	}
 	return out, err

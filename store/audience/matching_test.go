@@ -329,7 +329,8 @@ func TestStatusOfSomeoneInASegment(t *testing.T) {
 	l := w.NewList()
 	status := func(email core.Email) string {
 		t.Helper()
-		m, err := w.WhySegment(t.Context(), w.question(`{"domain": "user.example"}`, l), w.SubscriptionID(l.ID, email.Key()))
+		m, err := w.WhySegment(t.Context(), w.question(`{"domain": "user.example"}`, l),
+			w.SubscriptionID(l.ID, email.Key()))
 		if err != nil || !m.Match {
 			t.Errorf("%s: %+v, %v", email, m, err)
 		}
@@ -361,8 +362,8 @@ func TestStatusOfSomeoneInASegment(t *testing.T) {
 					w.TenantID, email.Key())
 				break
 			}
-			w.sql("INSERT INTO disabled (email_key, reason, disabled_by, occurred_at, created_at) VALUES (?, 'x', '', 1, 1)",
-				email.Key())
+			w.sql("INSERT INTO disabled (email_key, reason, disabled_by, occurred_at, created_at) "+
+				"VALUES (?, 'x', '', 1, 1)", email.Key())
 		}
 		if got := status(email); got != string(want) {
 			t.Errorf("%s is %s, want %s", email, got, want)

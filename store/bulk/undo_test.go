@@ -97,7 +97,8 @@ func TestStopsAndSweeps(t *testing.T) {
 	a, err := w.CancelBulk(w.Context(), a.ID, "user:ann", w.Time())
 	w.Must(err)
 	a = w.run(a)
-	if kept := w.number("SELECT count(*) FROM bulk_person"); a.State != core.BulkCancelled || a.Changed+int64(kept) != 0 {
+	kept := w.number("SELECT count(*) FROM bulk_person")
+	if a.State != core.BulkCancelled || a.Changed+int64(kept) != 0 {
 		t.Errorf("%+v, %d people are kept", a, kept)
 	}
 	if _, err := w.CancelBulk(w.Context(), a.ID, "user:ann", w.Time()); core.KindOf(err) != core.Conflict {

@@ -17,9 +17,10 @@ const (
 	refusedForNow = bouncedColumns + "recipient AS r WHERE r.job_no = ?1 AND r.state = " + sqlRecipientDeferred +
 		" ORDER BY r.due_at LIMIT +?2"
 	// cameBack selects the emails of a job that bounced, according to a provider or a bounce message.
-	cameBack = `SELECT r.email_key, 1 AS back, EXISTS (SELECT 1 FROM provider_event AS e WHERE e.job_no = r.job_no AND e.seq =
-		r.seq AND e.job_no > 0 AND (e.event_type = '` + core.ProviderHardBounced + `' OR e.event_type = '` + core.ProviderBounce +
-		`' AND e.bounce_type = '` + core.HardBounce + `')) AS hard FROM recipient AS r INDEXED BY recipient_bounced
+	cameBack = `SELECT r.email_key, 1 AS back, EXISTS (SELECT 1 FROM provider_event AS e WHERE e.job_no = r.job_no
+		AND e.seq = r.seq AND e.job_no > 0 AND (e.event_type = '` + core.ProviderHardBounced + `' OR
+		e.event_type = '` + core.ProviderBounce + `' AND e.bounce_type = '` + core.HardBounce + `')) AS hard
+		FROM recipient AS r INDEXED BY recipient_bounced
 		WHERE r.job_no = ?1 AND r.marks & 2 <> 0 AND r.state = ` + SqlRecipientSent + ` ORDER BY r.seq LIMIT +?2`
 )
 

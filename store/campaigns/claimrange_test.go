@@ -97,7 +97,8 @@ func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
 			s, k := rangeHouse(t, seed, odd)
 			stretches := 0
 			for after := int64(0); ; {
-				want, err := claim(t.Context(), s.DB, nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, after, 100)
+				want, err := claim(t.Context(), s.DB, nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, after,
+					100)
 				must(t, err)
 				got, ok, err := k.claimRange(t.Context(), s.DB, nil, after, 100)
 				must(t, err)

@@ -115,8 +115,8 @@ func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey
 	now core.Instant, limit int,
 ) ([]core.Claim, error) {
 	begin := len(dst)
-	dst, err := claim(ctx, s.DB, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq,
-		int64(now), limit)
+	dst, err := claim(ctx, s.DB, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue),
+		afterSeq, int64(now), limit)
 	if err != nil || len(k.Further) == 0 || len(dst) == begin {
 		return dst, err
 	}

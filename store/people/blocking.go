@@ -34,7 +34,8 @@ func (s *Store) Suppress(
 			return err
 		}
 		n = d.Total(ended)
-		if _, err := campaigns.ApplyEffect(tx, d.TenantID, d.Email.Key(), core.Suppression, d.OccurredAt, now); err != nil {
+		_, err = campaigns.ApplyEffect(tx, d.TenantID, d.Email.Key(), core.Suppression, d.OccurredAt, now)
+		if err != nil {
 			return err
 		}
 		if d.TenantID != "" { // a global entry is in disabled, which every claim checks

@@ -231,8 +231,8 @@ func leaveByProvider(tx *db.Tx, r *core.ProviderReport, to campaigns.SentTo, now
 }
 
 // lastEvents selects the newest event of each provider among the newest 20,000 events.
-const lastEvents = `SELECT provider, event_type, max(received_at) AS received_at FROM (SELECT provider, event_type, received_at
-	FROM provider_event ORDER BY id DESC LIMIT 20000) GROUP BY provider`
+const lastEvents = `SELECT provider, event_type, max(received_at) AS received_at FROM (
+	SELECT provider, event_type, received_at FROM provider_event ORDER BY id DESC LIMIT 20000) GROUP BY provider`
 
 // LastProviderEvents returns the newest event of each provider that has reported one lately. Its only error is
 // core.ErrStorage.

@@ -201,7 +201,8 @@ var remainsOfDeleted = []sweep{
 	ofDeleted("list", "import_job", "id", "import_job_list"),
 	{
 		table: "bulk_person", key: "action_id, subscriber_id", keep: keptDeleted,
-		find: `SELECT x.action_id, x.subscriber_id FROM list p INDEXED BY list_deleted CROSS JOIN bulk_action b INDEXED BY bulk_action_list ON b.list_id = p.id
+		find: `SELECT x.action_id, x.subscriber_id FROM list p INDEXED BY list_deleted
+			CROSS JOIN bulk_action b INDEXED BY bulk_action_list ON b.list_id = p.id
 			CROSS JOIN bulk_person x ON x.action_id = b.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?`,
 	},
 	ofDeleted("list", "bulk_action", "id", "bulk_action_list"),

@@ -192,7 +192,8 @@ func (p commands) createToken(c *cli.Context, cfg *config.Config, s *store.Store
 		return err
 	}
 	if out := p.Printer(c); out.JSON {
-		return out.Value(newToken{id, t.AccessToken, t.TokenType, t.Scope, at.Add(time.Duration(t.ExpiresIn) * time.Second)})
+		until := at.Add(time.Duration(t.ExpiresIn) * time.Second)
+		return out.Value(newToken{id, t.AccessToken, t.TokenType, t.Scope, until})
 	}
 	// Only the token goes to standard output, for use in a shell; the rest goes to standard error.
 	if _, err := p.Out.Write([]byte(t.AccessToken + "\n")); err != nil {

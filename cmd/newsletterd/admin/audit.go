@@ -33,7 +33,8 @@ func (p commands) auditCommands() *cli.Command {
 		if err != nil {
 			return err
 		}
-		return cli.List(p.Printer(c), rows, "at", "actor", "client_id", "origin", "action", "object", "tenant_id", "changes")
+		return cli.List(p.Printer(c), rows, "at", "actor", "client_id", "origin", "action", "object", "tenant_id",
+			"changes")
 	})
 	all.Description = `Lists the newest entries last. The actor is the ID of a user or client, or
 the system account that ran a command; client_id is the OAuth client a user

@@ -39,7 +39,8 @@ func bulkCommands(p commands) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return cli.List(p.Printer(c), rows, "id", "action", "state", "done", "of", "changed", "restored", "created_at")
+			return cli.List(p.Printer(c), rows, "id", "action", "state", "done", "of", "changed", "restored",
+				"created_at")
 		})
 	start := p.Command("start", "unsubscribe, remove, tag or untag subscribers, after confirmation", []cli.Flag{
 		segmentListFlag(),

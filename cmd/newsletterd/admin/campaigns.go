@@ -201,7 +201,8 @@ func (p commands) previewCampaignCommand() *cli.Command {
 func (p commands) testCampaignCommand() *cli.Command {
 	return p.Command("test", "send a test email of a campaign", []cli.Flag{
 		cli.ID(people.NounCampaign),
-		cli.Strings("email", "send it to `ADDRESS` (repeatable; default: the test addresses of the campaign or tenant)"),
+		cli.Strings("email",
+			"send it to `ADDRESS` (repeatable; default: the test addresses of the campaign or tenant)"),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		to, err := addresses(c, "email")
 		if err != nil {

@@ -73,8 +73,10 @@ func (p commands) clientCommands() *cli.Command {
 			}
 			return p.printClient(c, client, secret)
 		})
-	create.Description = `   newsletterd admin client create --name Shop --type confidential --redirect-uri https://shop.example/callback
-   newsletterd admin client create --tenant ID --name "Shop server" --type confidential --scope "newsletter:send newsletter:list.read"`
+	create.Description = `   newsletterd admin client create --name Shop --type confidential ` +
+		`--redirect-uri https://shop.example/callback
+   newsletterd admin client create --tenant ID --name "Shop server" --type confidential ` +
+		`--scope "newsletter:send newsletter:list.read"`
 	all := p.Command("list", "list OAuth clients", []cli.Flag{cli.Tenant("filter by tenant (`ID` or name)")},
 		nil, p.listClients)
 	show := p.Command("show", "show an OAuth client", []cli.Flag{cli.ID(people.NounClient)}, []string{"id"},
@@ -149,5 +151,6 @@ func (p commands) listClients(c *cli.Context, _ *config.Config, s *store.Store) 
 	if err != nil {
 		return err
 	}
-	return cli.List(p.Printer(c), rows, "id", "tenant_id", "name", "client_type", "scopes", "created_by_name", "disabled_at")
+	return cli.List(p.Printer(c), rows, "id", "tenant_id", "name", "client_type", "scopes", "created_by_name",
+		"disabled_at")
 }

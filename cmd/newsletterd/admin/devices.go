@@ -233,7 +233,8 @@ func (p belongings) modelCommands() *cli.Command {
 					if err != nil {
 						return err
 					}
-					return cli.List(p.Printer(c), rows, "id", "name", "visibility", "size", "content_type", "created_at")
+					return cli.List(p.Printer(c), rows, "id", "name", "visibility", "size", "content_type",
+						"created_at")
 				}),
 			p.oneModel("show", "show a model", nil, nil, func(c *cli.Context, s *store.Store, id,
 				owner string,

@@ -11,7 +11,8 @@
 //	segments.go tags.go bulk.go               segments, tags, bulk actions
 //	imports.go importsurvey.go suppressionimport.go   imports of files; questions about a file before
 //	suppressions.go outbox.go                 blocked addresses; events that wait
-//	domains.go dkim.go mails.go providers.go  sender domains, DKIM keys, mail servers and transactional emails, providers
+//	domains.go dkim.go mails.go providers.go  sender domains, DKIM keys, mail servers and transactional emails,
+//	                providers
 //	users.go invitations.go setuplink.go clients.go access.go audit.go   accounts, OAuth clients, webhook clients and
 //	                tokens, the audit log
 //	endpoints.go    webhook endpoints

@@ -58,8 +58,8 @@ secret. To send to a private address or over plain http, add its host:port to
 			for i := range rows {
 				rows[i].URL = core.MaskURL(rows[i].URL)
 			}
-			return cli.List(p.Printer(c), rows, "id", "tenant_id", "name", "url", "waiting", "failing_since", "created_by_name",
-				"disabled_at")
+			return cli.List(p.Printer(c), rows, "id", "tenant_id", "name", "url", "waiting", "failing_since",
+				"created_by_name", "disabled_at")
 		})
 	show := p.Command("show", "show a webhook endpoint", []cli.Flag{id}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {

@@ -44,7 +44,8 @@ func (p commands) subscriberHistory() *cli.Command {
 		if err != nil {
 			return err
 		}
-		return cli.List(p.Printer(c), mailedRecords(rows), "finished_at", "status", "subject", "events", "reason", "job_id")
+		return cli.List(p.Printer(c), mailedRecords(rows), "finished_at", "status", "subject", "events", "reason",
+			"job_id")
 	})
 	history.Description = "Lists the newest first. Emails of send jobs older than [send] keep_recipients " +
 		"aren't listed."

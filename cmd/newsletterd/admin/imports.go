@@ -19,9 +19,10 @@ func (p commands) importCommands() *cli.Command {
 		if err != nil {
 			return err
 		}
-		rows, err := cli.Pages(func(j core.ImportJob) string { return j.ID }, func(page core.Page) ([]core.ImportJob, error) {
-			return s.ImportJobs(c.Context, tenants, every, c.String("list"), page)
-		})
+		rows, err := cli.Pages(func(j core.ImportJob) string { return j.ID },
+			func(page core.Page) ([]core.ImportJob, error) {
+				return s.ImportJobs(c.Context, tenants, every, c.String("list"), page)
+			})
 		if err != nil {
 			return err
 		}

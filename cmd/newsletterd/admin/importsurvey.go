@@ -26,8 +26,9 @@ func (p commands) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, su
 	var r io.Reader = f
 	fi, err := f.Stat()
 	if err == nil && cli.IsTerminal(p.Err) {
-		bar := progressbar.NewOptions64(2*fi.Size(), progressbar.OptionSetWriter(p.Err), progressbar.OptionShowBytes(true),
-			progressbar.OptionSetDescription("read"), progressbar.OptionClearOnFinish())
+		bar := progressbar.NewOptions64(2*fi.Size(), progressbar.OptionSetWriter(p.Err),
+			progressbar.OptionShowBytes(true), progressbar.OptionSetDescription("read"),
+			progressbar.OptionClearOnFinish())
 		r = io.TeeReader(f, bar)
 	}
 	if err == nil {

@@ -22,7 +22,9 @@ func TestListHasAFlagForEachField(t *testing.T) {
 		if flag == "id" || flag == "tenant-id" { // arguments that every noun has
 			continue
 		}
-		if !slices.ContainsFunc(listFlags(), func(known cli.Flag) bool { return slices.Contains(known.Names(), flag) }) {
+		if !slices.ContainsFunc(listFlags(), func(known cli.Flag) bool {
+			return slices.Contains(known.Names(), flag)
+		}) {
 			t.Errorf("listFlags has no %s", flag)
 			continue
 		}

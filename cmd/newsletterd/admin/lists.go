@@ -61,8 +61,8 @@ func tenantEnds(p commands) (del, restore *cli.Command) {
 			if err := s.DeleteTenant(c.Context, t.ID, cli.Actor(), now()); err != nil {
 				return cli.Missing(err, "tenant", t.ID)
 			}
-			return p.Done(c, "Deleted the tenant %q. To undo this within 30 days: newsletterd admin tenant restore --id %s",
-				t.Name, t.ID)
+			return p.Done(c, "Deleted the tenant %q. To undo this within 30 days: "+
+				"newsletterd admin tenant restore --id %s", t.Name, t.ID)
 		})
 	restore = p.Command("restore", "restore a tenant deleted in the last 30 days",
 		[]cli.Flag{cli.ID(people.NounDeletedTenant)}, []string{"id"},

@@ -50,14 +50,15 @@ func (p commands) mediaCommands() *cli.Command {
 		if err != nil {
 			return err
 		}
-		rows, err := cli.Pages(func(m core.MediaView) string { return m.ID }, func(page core.Page) ([]core.MediaView, error) {
-			found, err := s.MediaOf(c.Context, c.String("tenant"), c.String("search"), page)
-			rows := make([]core.MediaView, len(found))
-			for i := range found {
-				rows[i] = found[i].View(origin)
-			}
-			return rows, err
-		})
+		rows, err := cli.Pages(func(m core.MediaView) string { return m.ID },
+			func(page core.Page) ([]core.MediaView, error) {
+				found, err := s.MediaOf(c.Context, c.String("tenant"), c.String("search"), page)
+				rows := make([]core.MediaView, len(found))
+				for i := range found {
+					rows[i] = found[i].View(origin)
+				}
+				return rows, err
+			})
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,8 @@ func segmentCommands(p commands) *cli.Command {
 		}
 		return p.Printer(c).Record(g)
 	})
-	add.Description = `   newsletterd admin segment add --tenant Acme --name "Yearly plans" --rule '{"field": "plan", "is": ["yearly"]}'`
+	add.Description = `   newsletterd admin segment add --tenant Acme --name "Yearly plans" ` +
+		`--rule '{"field": "plan", "is": ["yearly"]}'`
 	change := p.Command("change", "change a segment", []cli.Flag{
 		cli.ID(people.NounSegment), cli.String("name", "new `NAME`"), ruleFlag("new rule"),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {

@@ -211,8 +211,8 @@ type importRow struct {
 // hintAtFile prints what to check in a file that was read.
 func (p commands) hintAtFile(r *subscribercsv.Reader) {
 	for _, col := range r.TwoDays() {
-		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Dates such as %[2]s in column %[1]s are ambiguous, so the "+
-			"column is kept as text. If the day comes first: --map \"%[1]s=%[3]s:dmy\". If the month comes first: "+
+		fmt.Fprintf(p.Err, "%s\n", cli.Printable(fmt.Sprintf("Dates such as %[2]s in column %[1]s are ambiguous, so "+
+			"the column is kept as text. If the day comes first: --map \"%[1]s=%[3]s:dmy\". If the month comes first: "+
 			"--map \"%[1]s=%[3]s:mdy\".",
 			col.Column, col.Sample, col.Becomes)))
 	}

@@ -188,7 +188,8 @@ func (o *rowWriter) begin() error {
 func (o *rowWriter) row(sub *core.Subscription) error {
 	o.rows++
 	if !o.json {
-		_, err := fmt.Fprintf(o.w, subscriptionLine, sub.ID, sub.Status, sub.CreatedAt, cli.Printable(string(sub.Email)))
+		_, err := fmt.Fprintf(o.w, subscriptionLine, sub.ID, sub.Status, sub.CreatedAt,
+			cli.Printable(string(sub.Email)))
 		return err
 	}
 	b, err := json.MarshalIndent(sub, "  ", "  ")

@@ -68,7 +68,8 @@ func (p commands) listSyncsCommand() *cli.Command {
 		for i, y := range syncs {
 			rows[i] = syncState{y, y.State()}
 		}
-		return cli.List(p.Printer(c), rows, "sync_id", "list_id", "state", "started_at", "done", "batch_total", "reason")
+		return cli.List(p.Printer(c), rows, "sync_id", "list_id", "state", "started_at", "done", "batch_total",
+			"reason")
 	})
 }
 

@@ -63,9 +63,10 @@ func (p commands) templateCommands() *cli.Command {
 			if _, _, err := cli.TenantOf(c, s); err != nil {
 				return err
 			}
-			rows, err := cli.Pages(func(t core.Template) string { return t.Name }, func(page core.Page) ([]core.Template, error) {
-				return s.Templates(c.Context, c.String("tenant"), page)
-			})
+			rows, err := cli.Pages(func(t core.Template) string { return t.Name },
+				func(page core.Page) ([]core.Template, error) {
+					return s.Templates(c.Context, c.String("tenant"), page)
+				})
 			if err != nil {
 				return err
 			}

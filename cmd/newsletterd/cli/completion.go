@@ -74,8 +74,9 @@ func flagWords(flags []Flag) []Word {
 			continue
 		}
 		placeholder, usage := unquoted(d.GetUsage())
+		file := placeholder == "FILE" || placeholder == "RULE"
 		for _, name := range f.Names() {
-			out = append(out, Word{Name: name, Usage: usage, File: placeholder == "FILE" || placeholder == "RULE", Value: d.TakesValue()})
+			out = append(out, Word{Name: name, Usage: usage, File: file, Value: d.TakesValue()})
 		}
 	}
 	return append(out, Word{Name: "help", Usage: "show help"})

@@ -130,7 +130,8 @@ func GivenInstant(c *Context, flag string) (core.Instant, error) {
 	}
 	at, err := time.Parse(time.RFC3339, c.String(flag))
 	if err != nil {
-		return 0, UsageErrorf(c, "--%s: %q is not a valid time. Use the form 2026-12-24T08:00:00Z", flag, c.String(flag))
+		return 0, UsageErrorf(c, "--%s: %q is not a valid time. Use the form 2026-12-24T08:00:00Z", flag,
+			c.String(flag))
 	}
 	return core.At(at), nil
 }

@@ -211,7 +211,8 @@ func onlyTenant(c *Context, s *store.Store) (people.Reference, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0:
-		return people.Reference{}, UsageError(c, "--tenant is missing, and there is no tenant. Create one with newsletterd admin tenant create")
+		return people.Reference{}, UsageError(c, "--tenant is missing, and there is no tenant. "+
+			"Create one with newsletterd admin tenant create")
 	}
 	return people.Reference{}, UsageError(c, "--tenant is missing. Choose one of "+
 		Candidates(people.NounTenant, found))
