@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -80,9 +79,6 @@ type shipper struct {
 
 // errSnapshot means that a checkpoint has to wait.
 var errSnapshot = errors.New("a full copy is being uploaded to the replica")
-
-// walFiles holds the database file and its -wal. They stay open as long as the shipper runs.
-type walFiles struct{ main, wal *os.File }
 
 // parcel is one file of the log.
 type parcel struct {
@@ -375,51 +371,6 @@ func (s *shipper) captureFrames(p *parcel, now walEnd) error {
 	p.body = bytes.Clone(s.encoded.Bytes()) // recent keeps it for a while, so it must not hold spare capacity
 	s.end = c.to
 	return nil
-}
-
-// reopen opens the current -wal.
-func (f *walFiles) reopen(path string) error {
-	wal, err := os.Open(path + "-wal")
-	if err != nil {
-		return err
-	}
-	if f.wal != nil {
-		_ = f.wal.Close()
-	}
-	f.wal = wal
-	return nil
-}
-
-// hasMore reports whether something was written to the -wal after end: another frame, or a restarted -wal. The -wal may
-// have been removed since.
-func (f *walFiles) hasMore(end walEnd) (bool, error) {
-	if f.wal == nil {
-		return end.frames > 0, nil
-	}
-	var h [walHeader]byte
-	if n, err := f.wal.ReadAt(h[:], 0); n == 0 && errors.Is(err, io.EOF) {
-		return end.frames > 0, nil
-	} else if err != nil {
-		return true, err
-	}
-	if end.salt != saltOf(h[16:]) {
-		return true, nil
-	}
-	n, err := f.wal.ReadAt(h[:frameHeader], end.offset())
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return n == frameHeader && end.salt == saltOf(h[8:]), err
-}
-
-func (f *walFiles) close() {
-	if f == nil {
-		return
-	}
-	_ = f.main.Close()
-	if f.wal != nil {
-		_ = f.wal.Close()
-	}
 }
 
 // flush ships everything that is committed and waits until it has arrived. captureMu is held.

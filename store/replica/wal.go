@@ -40,6 +40,54 @@ type walEnd struct {
 // offset returns the file offset of the frame after the last one.
 func (e walEnd) offset() int64 { return walHeader + int64(e.frames)*frameSize }
 
+// walFiles holds the database file and its -wal. They stay open as long as the shipper runs.
+type walFiles struct{ main, wal *os.File }
+
+// reopen opens the current -wal.
+func (f *walFiles) reopen(path string) error {
+	wal, err := os.Open(path + "-wal")
+	if err != nil {
+		return err
+	}
+	if f.wal != nil {
+		_ = f.wal.Close()
+	}
+	f.wal = wal
+	return nil
+}
+
+// hasMore reports whether something was written to the -wal after end: another frame, or a restarted -wal. The -wal may
+// have been removed since.
+func (f *walFiles) hasMore(end walEnd) (bool, error) {
+	if f.wal == nil {
+		return end.frames > 0, nil
+	}
+	var h [walHeader]byte
+	if n, err := f.wal.ReadAt(h[:], 0); n == 0 && errors.Is(err, io.EOF) {
+		return end.frames > 0, nil
+	} else if err != nil {
+		return true, err
+	}
+	if end.salt != saltOf(h[16:]) {
+		return true, nil
+	}
+	n, err := f.wal.ReadAt(h[:frameHeader], end.offset())
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n == frameHeader && end.salt == saltOf(h[8:]), err
+}
+
+func (f *walFiles) close() {
+	if f == nil {
+		return
+	}
+	_ = f.main.Close()
+	if f.wal != nil {
+		_ = f.wal.Close()
+	}
+}
+
 // indexes holds the -shm files that this process has read, by name. They are never closed: the locks of the -wal are
 // POSIX locks on the -shm, unlike those of the database file, and a process that closes any descriptor of a file loses
 // all its POSIX locks on it. SQLite would keep writing while other processes could write too.
