@@ -100,14 +100,8 @@ func (p commands) updateWebhookClient(c *cli.Context, _ *config.Config, s *store
 			return cli.Missing(err, "webhook client", id)
 		}
 	}
-	if c.IsSet("disabled") || c.IsSet("name") {
-		var change tenants.WebhookClientChange
-		if c.IsSet("disabled") {
-			change.Disabled = new(c.Bool("disabled"))
-		}
-		if c.IsSet("name") {
-			change.Name = new(c.String("name"))
-		}
+	change := tenants.WebhookClientChange{Disabled: cli.GivenBool(c, "disabled"), Name: cli.Given(c, "name")}
+	if change.Disabled != nil || change.Name != nil {
 		if err := s.UpdateWebhookClient(c.Context, id, change, cli.Actor(), now()); err != nil {
 			return cli.Missing(err, "webhook client", id)
 		}

@@ -141,13 +141,7 @@ func (p commands) clientCommands() *cli.Command {
 }
 
 func (p commands) listClients(c *cli.Context, _ *config.Config, s *store.Store) error {
-	ids, every, err := cli.TenantOf(c, s)
-	if err != nil {
-		return err
-	}
-	rows, err := cli.Pages(func(o core.Client) string { return o.ID }, func(page core.Page) ([]core.Client, error) {
-		return s.Clients(c.Context, ids, every, page)
-	})
+	rows, err := cli.PagesOfTenant(c, s, func(o core.Client) string { return o.ID }, s.Clients)
 	if err != nil {
 		return err
 	}

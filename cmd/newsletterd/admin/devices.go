@@ -322,13 +322,7 @@ func (p belongings) shareCommands() []*cli.Command {
 }
 
 func (p belongings) updateModel(c *cli.Context, s *store.Store, id, owner string) error {
-	var in core.ModelChange
-	if c.IsSet("name") {
-		in.Name = new(c.String("name"))
-	}
-	if c.IsSet("description") {
-		in.Description = new(c.String("description"))
-	}
+	in := core.ModelChange{Name: cli.Given(c, "name"), Description: cli.Given(c, "description")}
 	at := now()
 	m, err := s.UpdateModel(c.Context, id, owner, cli.Actor(), func(m *core.Model) error { return m.Change(in, at) })
 	if err == nil && c.IsSet("visibility") {

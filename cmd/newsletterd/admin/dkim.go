@@ -68,13 +68,7 @@ func (p commands) dkimCreateCommand() *cli.Command {
 func (p commands) dkimListCommand() *cli.Command {
 	return p.Command("list", "list DKIM keys", []cli.Flag{cli.Tenant("filter by tenant (`ID` or name)")}, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			ids, all, err := cli.TenantOf(c, s)
-			if err != nil {
-				return err
-			}
-			keys, err := cli.Pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
-				return s.DKIMKeys(c.Context, ids, all, page)
-			})
+			keys, err := cli.PagesOfTenant(c, s, func(k core.DKIMKey) string { return k.ID }, s.DKIMKeys)
 			if err != nil {
 				return err
 			}

@@ -45,13 +45,7 @@ secret. To send to a private address or over plain http, add its host:port to
    newsletterd admin webhook-endpoint create --tenant ID --url https://crm.example.org/hooks/newsletter`
 	all := p.Command("list", "list webhook endpoints", []cli.Flag{cli.Tenant("filter by tenant (`ID` or name)")},
 		nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			ids, every, err := cli.TenantOf(c, s)
-			if err != nil {
-				return err
-			}
-			rows, err := cli.Pages(func(e core.Endpoint) string { return e.ID }, func(page core.Page) ([]core.Endpoint, error) {
-				return s.Endpoints(c.Context, ids, every, page)
-			})
+			rows, err := cli.PagesOfTenant(c, s, func(e core.Endpoint) string { return e.ID }, s.Endpoints)
 			if err != nil {
 				return err
 			}

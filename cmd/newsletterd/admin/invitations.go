@@ -25,13 +25,7 @@ daemon sends the email.
 	all := p.Command("list", "list pending invitations", []cli.Flag{
 		cli.Tenant("filter by tenant (`ID` or name)"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		tenants, every, err := cli.TenantOf(c, s)
-		if err != nil {
-			return err
-		}
-		rows, err := cli.Pages(func(i core.Invitation) string { return i.ID }, func(page core.Page) ([]core.Invitation, error) {
-			return s.Invitations(c.Context, tenants, every, page)
-		})
+		rows, err := cli.PagesOfTenant(c, s, func(i core.Invitation) string { return i.ID }, s.Invitations)
 		if err != nil {
 			return err
 		}

@@ -25,11 +25,9 @@ func mediaFlags() []cli.Flag {
 
 // mediaInput reads the flags.
 func mediaInput(c *cli.Context) core.MediaInput {
-	in := core.MediaInput{Name: cli.Given(c, "name"), Alt: cli.Given(c, "alt")}
-	if c.IsSet("decorative") {
-		in.Decorative = new(c.Bool("decorative"))
+	return core.MediaInput{
+		Name: cli.Given(c, "name"), Alt: cli.Given(c, "alt"), Decorative: cli.GivenBool(c, "decorative"),
 	}
-	return in
 }
 
 // mediaOrigin returns the origin that serves the images of a tenant.

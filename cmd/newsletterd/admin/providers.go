@@ -102,9 +102,7 @@ func (p commands) providerSecret(c *cli.Context, kind *report.Kind, given bool) 
 func (p commands) providerListCommand() *cli.Command {
 	return p.Command("list", "list mail providers", nil, nil,
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-			kept, err := cli.Pages(func(p core.Provider) string { return p.Name }, func(page core.Page) ([]core.Provider, error) {
-				return s.Providers(c.Context, page)
-			})
+			kept, err := keptProviders(c, s)
 			if err != nil {
 				return err
 			}
@@ -146,12 +144,16 @@ func (p commands) oneProvider(
 	})
 }
 
+// keptProviders returns the providers of the database.
+func keptProviders(c *cli.Context, s *store.Store) ([]core.Provider, error) {
+	return cli.Pages(func(p core.Provider) string { return p.Name },
+		func(page core.Page) ([]core.Provider, error) { return s.Providers(c.Context, page) })
+}
+
 // findProvider returns the name of the provider that word names: its name in any case, or a prefix of it. It searches
 // the providers of the configuration and of the database.
 func findProvider(c *cli.Context, cfg *config.Config, s *store.Store, word string) (string, error) {
-	kept, err := cli.Pages(func(p core.Provider) string { return p.Name }, func(page core.Page) ([]core.Provider, error) {
-		return s.Providers(c.Context, page)
-	})
+	kept, err := keptProviders(c, s)
 	if err != nil {
 		return "", err
 	}

@@ -63,22 +63,16 @@ func tenantFlags() []cli.Flag {
 func tenantInput(c *cli.Context) (core.TenantInput, error) {
 	in := core.TenantInput{
 		Name: cli.Given(c, "name"), Domains: cli.GivenList(c, "domain"), Status: cli.Given(c, "status"),
-		MailFrom:     cli.Given(c, "mail-from"),
-		MailFromName: cli.Given(c, "mail-from-name"), ReplyTo: cli.Given(c, "reply-to"),
-		PostalAddress: cli.Given(c, "postal-address"),
-		PublicURL:     cli.Given(c, "tenant-url"), BrandName: cli.Given(c, "brand-name"), BrandColor: cli.Given(c, "brand-color"),
-		BrandLogoURL: cli.Given(c, "brand-logo-url"), PrivacyURL: cli.Given(c, "privacy-url"), Language: cli.Given(c, "language"),
-		Approval: cli.Given(c, "approval"), TestAddresses: cli.GivenList(c, "test-address"), TimeZone: cli.Given(c, "time-zone"),
+		MailFrom: cli.Given(c, "mail-from"), MailFromName: cli.Given(c, "mail-from-name"),
+		ReplyTo: cli.Given(c, "reply-to"), PostalAddress: cli.Given(c, "postal-address"),
+		PublicURL: cli.Given(c, "tenant-url"), BrandName: cli.Given(c, "brand-name"),
+		BrandColor: cli.Given(c, "brand-color"), BrandLogoURL: cli.Given(c, "brand-logo-url"),
+		PrivacyURL: cli.Given(c, "privacy-url"), Language: cli.Given(c, "language"),
+		Approval: cli.Given(c, "approval"), TestAddresses: cli.GivenList(c, "test-address"),
+		TimeZone: cli.Given(c, "time-zone"), FirstFew: cli.GivenBool(c, "first-few"),
+		NoTracking: cli.GivenBool(c, "no-tracking"), TotalsOnly: cli.GivenBool(c, "totals-only"),
+		TrackingConsent: cli.GivenBool(c, "tracking-consent"),
 	}
-	if c.IsSet("first-few") {
-		in.FirstFew = new(c.Bool("first-few"))
-	}
-	if c.IsSet("no-tracking") {
-		off := c.Bool("no-tracking")
-		in.NoTracking = &off
-	}
-	in.TotalsOnly = cli.GivenBool(c, "totals-only")
-	in.TrackingConsent = cli.GivenBool(c, "tracking-consent")
 	var err error
 	if in.MailTexts, err = cli.GivenJSON[core.MailTexts](c, "mail-texts"); err != nil {
 		return in, err
@@ -191,10 +185,13 @@ func listFlags() []cli.Flag {
 func listInput(c *cli.Context) (core.ListInput, error) {
 	in := core.ListInput{
 		Name: cli.Given(c, "name"), Status: cli.Given(c, "status"), ConfirmToken: cli.Given(c, "confirm-token"),
-		RequireMailedProof: cli.GivenBool(c, "require-mailed-proof"),
-		SyncRemovesAbsent:  cli.GivenBool(c, "sync-removes-absent"),
-		Language:           cli.Given(c, "language"), Description: cli.Given(c, "description"), ConsentText: cli.Given(c, "consent-text"),
-		SubscribeRedirectURL: cli.Given(c, "subscribe-redirect-url"), ConfirmRedirectURL: cli.Given(c, "confirm-redirect-url"),
+		RequireMailedProof:     cli.GivenBool(c, "require-mailed-proof"),
+		SyncRemovesAbsent:      cli.GivenBool(c, "sync-removes-absent"),
+		Language:               cli.Given(c, "language"),
+		Description:            cli.Given(c, "description"),
+		ConsentText:            cli.Given(c, "consent-text"),
+		SubscribeRedirectURL:   cli.Given(c, "subscribe-redirect-url"),
+		ConfirmRedirectURL:     cli.Given(c, "confirm-redirect-url"),
 		UnsubscribeRedirectURL: cli.Given(c, "unsubscribe-redirect-url"),
 		Archive:                cli.GivenBool(c, "archive"), Slug: cli.Given(c, "slug"),
 	}
@@ -228,8 +225,8 @@ func (p commands) printLists(c *cli.Context, _ *config.Config, s *store.Store) e
 	for i := range rows {
 		flat[i] = listText{rows[i].List, rows[i].Counts}
 	}
-	return cli.List(p.Printer(c), flat, "id", "tenant_id", "name", "status", "active", "pending", "unsubscribed", "bounced",
-		"mailable")
+	return cli.List(p.Printer(c), flat, "id", "tenant_id", "name", "status", "active", "pending", "unsubscribed",
+		"bounced", "mailable")
 }
 
 func (p commands) listCommands() *cli.Command {

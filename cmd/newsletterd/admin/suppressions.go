@@ -82,21 +82,17 @@ func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
 	return cli.GivenEmail(c)
 }
 
-// reasonOf reads --reason.
-func reasonOf(c *cli.Context) (string, error) {
-	reason := c.String("reason")
-	if len(reason) > core.MaxOrigin {
-		return "", cli.UsageErrorf(c, "--reason must have at most %d bytes", core.MaxOrigin)
+// emailAndReason is emailOf, and reads --reason.
+func emailAndReason(c *cli.Context, s *store.Store) (email core.Email, reason string, err error) {
+	reason = c.String("reason")
+	if email, err = emailOf(c, s); err == nil && len(reason) > core.MaxOrigin {
+		err = cli.UsageErrorf(c, "--reason must have at most %d bytes", core.MaxOrigin)
 	}
-	return reason, nil
+	return email, reason, err
 }
 
 func (p commands) updateSuppression(c *cli.Context, _ *config.Config, s *store.Store) error {
-	email, err := emailOf(c, s)
-	if err != nil {
-		return err
-	}
-	reason, err := reasonOf(c)
+	email, reason, err := emailAndReason(c, s)
 	if err != nil {
 		return err
 	}
@@ -111,11 +107,7 @@ func (p commands) updateSuppression(c *cli.Context, _ *config.Config, s *store.S
 }
 
 func (p commands) addSuppression(c *cli.Context, _ *config.Config, s *store.Store) error {
-	email, err := emailOf(c, s)
-	if err != nil {
-		return err
-	}
-	reason, err := reasonOf(c)
+	email, reason, err := emailAndReason(c, s)
 	if err != nil {
 		return err
 	}

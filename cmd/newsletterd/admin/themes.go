@@ -60,13 +60,7 @@ func (p commands) themeCommands() *cli.Command {
 	create.Description = themeHelp
 	all := p.Command("list", "list themes", []cli.Flag{cli.Tenant("filter by tenant (`ID` or name)")}, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			ids, every, err := cli.TenantOf(c, s)
-			if err != nil {
-				return err
-			}
-			rows, err := cli.Pages(func(t core.Theme) string { return t.ID }, func(page core.Page) ([]core.Theme, error) {
-				return s.Themes(c.Context, ids, every, page)
-			})
+			rows, err := cli.PagesOfTenant(c, s, func(t core.Theme) string { return t.ID }, s.Themes)
 			if err != nil {
 				return err
 			}

@@ -165,3 +165,14 @@ func Pages[T any](key func(T) string, read func(core.Page) ([]T, error)) ([]T, e
 		page.After = key(rows[len(rows)-1])
 	}
 }
+
+// PagesOfTenant is Pages for the records of the tenant that --tenant names, or of all tenants.
+func PagesOfTenant[T any](c *Context, s *store.Store, key func(T) string,
+	read func(ctx context.Context, tenants []string, all bool, page core.Page) ([]T, error),
+) ([]T, error) {
+	tenants, all, err := TenantOf(c, s)
+	if err != nil {
+		return nil, err
+	}
+	return Pages(key, func(page core.Page) ([]T, error) { return read(c.Context, tenants, all, page) })
+}
