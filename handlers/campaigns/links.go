@@ -9,6 +9,7 @@ import (
 	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
+	"newsletterd/store/campaigns"
 )
 
 // campaignLinkRoutes adds the routes for the links of a sent campaign.
@@ -77,23 +78,25 @@ type mendedLink struct {
 	Warnings []string `json:"warnings"`
 }
 
+// editLink reads the number of a link from the path, and returns it with the change of the link's campaign. It returns
+// missing for a number that no link can have.
+func (a campaignsAPI) editLink(c *web.Call, no string, missing error) (n int64, e campaigns.CampaignEdit, err error) {
+	if n, err = strconv.ParseInt(no, 10, 64); err != nil {
+		return n, e, missing
+	}
+	e, err = a.edit(c, nil, false)
+	return n, e, err
+}
+
 // mend changes the target of a link in emails that were already sent.
 func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err error) {
 	of := a.found(c)
-	no, err := strconv.ParseInt(in.No, 10, 64)
-	if err != nil {
-		return out, core.ErrLinkNotFound
-	}
-	e, err := a.edit(c, nil, false)
+	no, e, err := a.editLink(c, in.No, core.ErrLinkNotFound)
 	if err != nil {
 		return out, err
 	}
-	t, err := a.store.Tenant(c, of.TenantID)
+	own, err := a.notInCircles(c, in.Target)
 	if err != nil {
-		return out, err
-	}
-	own := t.Origin(c.PublicURL())
-	if err := notInCircles(in.Target, own); err != nil {
 		return out, err
 	}
 	if in.Target, err = drafts.MendedTarget(c, a.store, of, in.Target); err != nil {
@@ -126,17 +129,9 @@ type proposedLink struct {
 
 // propose asks the people who may correct a link to change its target.
 func (a campaignsAPI) propose(c *web.Call, in proposedTarget) (out proposedLink, err error) {
-	no, err := strconv.ParseInt(in.No, 10, 64)
-	if err != nil {
-		return out, core.ErrLinkNotFound
-	}
-	e, err := a.edit(c, nil, false)
-	if err != nil {
-		return out, err
-	}
-	t, err := a.store.Tenant(c, a.found(c).TenantID)
+	no, e, err := a.editLink(c, in.No, core.ErrLinkNotFound)
 	if err == nil {
-		err = notInCircles(in.Target, t.Origin(c.PublicURL()))
+		_, err = a.notInCircles(c, in.Target)
 	}
 	if err == nil {
 		out.Link, out.Asked, err = a.store.ProposeTarget(c, e, no, in.Target)
@@ -151,28 +146,30 @@ type linkOfPath struct {
 
 // dropProposal deletes the suggested target of a link.
 func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, err error) {
-	no, err := strconv.ParseInt(in.No, 10, 64)
-	if err != nil {
-		return out, core.ErrProposalNotFound
-	}
-	e, err := a.edit(c, nil, false)
+	no, e, err := a.editLink(c, in.No, core.ErrProposalNotFound)
 	if err != nil {
 		return out, err
 	}
 	return out, a.store.DropProposal(c, e, no)
 }
 
-// notInCircles returns an Invalid error on target if a target is itself one of this server's tracked links.
-func notInCircles(target, own string) error {
+// notInCircles returns an Invalid error on target if a target is itself one of this server's tracked links, and the
+// origin of these for the found campaign.
+func (a campaignsAPI) notInCircles(c *web.Call, target string) (own string, err error) {
+	t, err := a.store.Tenant(c, a.found(c).TenantID)
+	if err != nil {
+		return "", err
+	}
+	own = t.Origin(c.PublicURL())
 	u, err := url.Parse(target)
 	o, err2 := url.Parse(own)
 	if err != nil || err2 != nil || !strings.EqualFold(u.Host, o.Host) {
-		return nil
+		return own, nil
 	}
 	for _, path := range []string{mail.ClickPath, mail.PixelPath} {
 		if strings.HasPrefix(u.Path, path) {
-			return core.Invalidf("target", "target must not be a tracked link of this server. Use the final URL.")
+			return own, core.Invalidf("target", "target must not be a tracked link of this server. Use the final URL.")
 		}
 	}
-	return nil
+	return own, nil
 }
