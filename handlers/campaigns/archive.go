@@ -16,17 +16,13 @@ import (
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/store"
 )
 
 // archive serves the public archives of lists, which contain the campaigns sent to a list. The responses are the same
 // for every caller.
 type archive struct {
-	store  *store.Store
-	origin string // public URL of tenants without their own
-	member string // URL of the service with the lists, signup forms and preference pages; empty: this server
-	feeds  *feedCache
-	mails  *mailCache
+	*Room
+	feeds *feedCache
 }
 
 //go:embed archive.js
@@ -41,7 +37,7 @@ type archivePath struct {
 
 // archiveRoutes adds the routes of the public archives.
 func (r *Room) archiveRoutes(t *web.Table) {
-	a := archive{r.Store, r.Origin, r.MemberURL, new(feedCache), &r.mails}
+	a := archive{r, new(feedCache)}
 	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.Serve).Answers("text/javascript"),
 		"Script for public archives")
 	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),
@@ -71,14 +67,14 @@ func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 	if id, ok := core.ParseID(slug); ok {
 		ids[0] = id
 	} else {
-		found, err := a.store.ListsBySlug(c, slug)
+		found, err := a.Store.ListsBySlug(c, slug)
 		if err != nil {
 			return nil, err
 		}
 		ids = found
 	}
 	for _, id := range ids {
-		list, err := a.store.ListWithTenant(c, id)
+		list, err := a.Store.ListWithTenant(c, id)
 		if core.KindOf(err) == core.NotFound {
 			continue
 		}
@@ -101,13 +97,13 @@ func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 // tenant has none, they are at every host that doesn't belong to another tenant.
 func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
 	host := web.HostOf(c.Request.Host)
-	if host == core.OriginHost(t.Origin(a.origin)) {
+	if host == core.OriginHost(t.Origin(a.Origin)) {
 		return true, nil
 	}
 	if t.PublicURL != "" {
 		return false, nil
 	}
-	others, err := a.store.TenantsAt(c, host)
+	others, err := a.Store.TenantsAt(c, host)
 	return len(others) == 0, err
 }
 
@@ -146,7 +142,7 @@ func (a archive) join(list *core.ListWithTenant) *joinBox {
 	if !list.Active() {
 		return nil
 	}
-	box := &joinBox{Action: a.member + page.SubscribePath(list.ID), Consent: page.Paragraphs(list.ConsentText)}
+	box := &joinBox{Action: a.MemberURL + page.SubscribePath(list.ID), Consent: page.Paragraphs(list.ConsentText)}
 	for _, f := range list.Fields.Open() {
 		if f.Required {
 			box.Fields = append(box.Fields, page.FormField{Field: f})
@@ -155,7 +151,7 @@ func (a archive) join(list *core.ListWithTenant) *joinBox {
 	return box
 }
 
-func (a archive) url(list *core.ListWithTenant) string { return page.ArchiveURL(list, a.origin) }
+func (a archive) url(list *core.ListWithTenant) string { return page.ArchiveURL(list, a.Origin) }
 
 // archivePage is the number of issues on a page of an archive.
 const archivePage = 20
@@ -176,11 +172,11 @@ func (a archive) index(c *web.Call) error {
 	}
 	before := core.Issue{}
 	if slug := c.Request.URL.Query().Get("before"); slug != "" {
-		if before, err = a.store.Issue(c, list.ID, slug); err != nil {
+		if before, err = a.Store.Issue(c, list.ID, slug); err != nil {
 			return a.missing(c, list, err)
 		}
 	}
-	issues, err := a.store.IssuesBefore(c, list.ID, before, archivePage+1)
+	issues, err := a.Store.IssuesBefore(c, list.ID, before, archivePage+1)
 	if err != nil {
 		return err
 	}
@@ -230,11 +226,11 @@ func (a archive) issue(c *web.Call) error {
 		shownIssue: issueRow(c, list, &i), Frame: list.ArchivePath() + i.Slug + "/mail", All: list.ArchivePath(),
 		Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
 	}
-	earlier, err := a.store.IssuesBefore(c, list.ID, i, 1)
+	earlier, err := a.Store.IssuesBefore(c, list.ID, i, 1)
 	if err != nil {
 		return err
 	}
-	later, err := a.store.IssuesAfter(c, list.ID, i, 1)
+	later, err := a.Store.IssuesAfter(c, list.ID, i, 1)
 	if err != nil {
 		return err
 	}
@@ -261,7 +257,7 @@ func (a archive) found(c *web.Call) (*core.ListWithTenant, core.Issue, error) {
 	if err != nil {
 		return nil, core.Issue{}, err
 	}
-	i, err := a.store.Issue(c, list.ID, c.Param("issue"))
+	i, err := a.Store.Issue(c, list.ID, c.Param("issue"))
 	if err != nil {
 		return nil, i, a.missing(c, list, err)
 	}
@@ -274,8 +270,8 @@ func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v pag
 	v.Public.Locale = openGraphLocales[page.StyleOf(c).Lang]
 	v.Feed = a.url(list) + page.FeedName
 	targets := page.RedirectSource(list.SubscribeRedirectURL)
-	if a.member != "" {
-		targets = append(targets, web.SourceOf(a.member))
+	if a.MemberURL != "" {
+		targets = append(targets, web.SourceOf(a.MemberURL))
 	}
 	out, err := page.Render(c, 0, name, v, targets...)
 	if err != nil {
@@ -326,15 +322,15 @@ func (a archive) mail(c *web.Call) error {
 // render returns the email of an issue for a subscriber with no details. It contains what was approved and sent,
 // without tracking and with links that need no token.
 func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) ([]byte, error) {
-	j, err := a.store.SendJobByNo(c, i.JobNo)
+	j, err := a.Store.SendJobByNo(c, i.JobNo)
 	if err != nil {
 		return nil, err
 	}
-	mended, err := a.store.Mended(c, j.CampaignID)
+	mended, err := a.Store.Mended(c, j.CampaignID)
 	if err != nil {
 		return nil, err
 	}
-	spec, _, err := drafts.MendedSpec(c, a.store, &mended, &j, list.ID)
+	spec, _, err := drafts.MendedSpec(c, a.Store, &mended, &j, list.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +339,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	if err != nil {
 		return nil, err
 	}
-	leave := cmp.Or(a.member, list.Tenant.Origin(a.origin)) + page.PreferencesPath(list.ID)
+	leave := cmp.Or(a.MemberURL, list.Tenant.Origin(a.Origin)) + page.PreferencesPath(list.ID)
 	return bulk.Page(&mail.Recipient{
 		Preferences: "{}", Date: i.SentAt.Time(), UnsubscribeURL: leave, PreferencesURL: leave, ViewURL: a.url(list) + i.Slug,
 	})

@@ -7,27 +7,19 @@ import (
 	"strconv"
 	"strings"
 
-	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/drafts"
-	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/store"
 	"newsletterd/store/campaigns"
 )
 
 // campaignsAPI serves /api/campaigns.
-type campaignsAPI struct {
-	store  *store.Store
-	sealer *auth.Sealer // for links in previews and tests
-	checks *drafts.Checks
-	relay  *tenants.RelayOptions // how emails leave
-}
+type campaignsAPI struct{ *Room }
 
 // campaignRoutes adds the routes for campaigns as records.
 func (r *Room) campaignRoutes(t *web.Table) {
-	a := r.campaigns()
+	a := campaignsAPI{r}
 	const all, item = "/api/campaigns", "/api/campaigns/:id"
 	read, write := web.Sent(core.ActionCampaignRead), web.Sent(core.ActionCampaignWrite)
 	t.Add("GET", all, web.Sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
@@ -130,10 +122,6 @@ var asRead = web.Object{
 
 type foundCampaign struct{}
 
-func (r *Room) campaigns() campaignsAPI {
-	return campaignsAPI{r.Store, r.Sealer, r.Checks, r.Relay}
-}
-
 // one makes an endpoint for one campaign. moving does so for an endpoint that changes the campaign. seen also requires
 // the caller to name the state of the campaign that they have seen.
 func (a campaignsAPI) one(e web.Endpoint) web.Endpoint {
@@ -150,7 +138,7 @@ func (a campaignsAPI) seen(e web.Endpoint) web.Endpoint {
 
 // find returns a 404 error for a campaign that the caller may not see.
 func (a campaignsAPI) find(c *web.Call) error {
-	found, err := a.store.Campaign(c, c.ID())
+	found, err := a.Store.Campaign(c, c.ID())
 	c.Keep(foundCampaign{}, &found)
 	return web.OwnRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
 }
@@ -165,11 +153,11 @@ func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign
 	if err != nil {
 		return campaign{}, a.named(c, err)
 	}
-	_, fields, err := a.store.CampaignVersion(c, of, 0)
+	_, fields, err := a.Store.CampaignVersion(c, of, 0)
 	if err != nil {
 		return campaign{}, err
 	}
-	t, err := a.store.Tenant(c, of.TenantID)
+	t, err := a.Store.Tenant(c, of.TenantID)
 	if err != nil {
 		return campaign{}, err
 	}
@@ -183,7 +171,7 @@ func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign
 	if err != nil {
 		return campaign{}, err
 	}
-	by, err := a.store.Acting(c, web.Actor(c))
+	by, err := a.Store.Acting(c, web.Actor(c))
 	return campaign{v, writtenOf(&fields), t.Permissions(of, c.Caller, by...)}, err
 }
 
@@ -202,7 +190,7 @@ func (a campaignsAPI) list(c *web.Call, in campaignFilter, page core.Page) ([]co
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.store.Campaigns(c, campaigns.CampaignFilter{
+	found, err := a.Store.Campaigns(c, campaigns.CampaignFilter{
 		Tenants: tenants, All: all, State: in.State, ListID: in.ListID, Text: in.Text,
 	}, page)
 	return web.RowsOf(found, (*core.Campaign).View), err
@@ -228,14 +216,14 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 		hash := sha256.Sum256(slices.Concat([]byte("campaign\n"), c.Body()))
 		key, sum = *in.Key, hash[:]
 	}
-	made, err = a.store.AddCampaignOnce(c, made, &f, key, sum)
+	made, err = a.Store.AddCampaignOnce(c, made, &f, key, sum)
 	return a.reply(c, &made, web.UnknownTenant(err))
 }
 
 // tenantOf returns the tenant of a new campaign: the named tenant, the tenant of its list, or the caller's only tenant.
 func (a campaignsAPI) tenantOf(c *web.Call, named string, lists []string) (string, error) {
 	if named == "" && len(lists) > 0 {
-		l, err := a.store.List(c, lists[0])
+		l, err := a.Store.List(c, lists[0])
 		switch {
 		case err == nil && c.Caller.May(c.Action(), l.TenantID):
 			named = l.TenantID
@@ -261,7 +249,7 @@ func (a campaignsAPI) update(c *web.Call, in changedCampaign) (campaign, error) 
 	if err != nil {
 		return campaign{}, err
 	}
-	changed, err := a.store.EditCampaign(c, e, in.change)
+	changed, err := a.Store.EditCampaign(c, e, in.change)
 	return a.reply(c, &changed, err)
 }
 
@@ -272,11 +260,11 @@ func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *
 	if shown == nil || !*shown || of.JobNo == 0 {
 		return nil
 	}
-	j, err := a.store.SendJobByNo(c, of.JobNo)
+	j, err := a.Store.SendJobByNo(c, of.JobNo)
 	if err != nil {
 		return err
 	}
-	content, err := a.store.Content(c, &j)
+	content, err := a.Store.Content(c, &j)
 	if err != nil {
 		return err
 	}
@@ -297,20 +285,20 @@ func (a campaignsAPI) remove(c *web.Call, in ifMatch) (web.None, error) {
 	if err != nil {
 		return web.None{}, err
 	}
-	return web.None{}, a.store.DeleteCampaign(c, e)
+	return web.None{}, a.Store.DeleteCampaign(c, e)
 }
 
 // duplicate creates a draft with the content of the campaign's current version.
 func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 	of := a.found(c)
-	_, f, err := a.store.CampaignVersion(c, of, 0)
+	_, f, err := a.Store.CampaignVersion(c, of, 0)
 	if err != nil {
 		return campaign{}, err
 	}
 	made := core.NewCampaign(of.TenantID, &f, web.Actor(c), c.Now)
 	made.InArchive = of.InArchive
 	made.AlsoWrittenBy(of.Writers...)
-	made, err = a.store.AddCampaign(c, made, &f)
+	made, err = a.Store.AddCampaign(c, made, &f)
 	return a.reply(c, &made, err)
 }
 

@@ -10,7 +10,7 @@ import (
 
 // correctionRoutes adds the routes for corrections, which pages show instead of the sent content.
 func (r *Room) correctionRoutes(t *web.Table) {
-	a := r.campaigns()
+	a := campaignsAPI{r}
 	const item = "/api/campaigns/:id"
 	read := web.Sent(core.ActionCampaignRead)
 	send := web.Sent(core.ActionCampaignSend).Fresh()
@@ -33,7 +33,7 @@ func (r *Room) correctionRoutes(t *web.Table) {
 }
 
 func (a campaignsAPI) correction(c *web.Call, _ string) (core.Correction, error) {
-	return a.store.Correction(c, a.found(c))
+	return a.Store.Correction(c, a.found(c))
 }
 
 // correctionInput is the content that pages show for a campaign. For an absent field they show the sent content.
@@ -81,7 +81,7 @@ func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction,
 	if err != nil {
 		return core.Correction{}, ofCorrection(err, "")
 	}
-	return a.store.CorrectCampaign(c, r)
+	return a.Store.CorrectCampaign(c, r)
 }
 
 // takeBack makes pages show the sent content again.
@@ -92,6 +92,6 @@ func (a campaignsAPI) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 		return web.None{}, err
 	}
 	r.Copy = nil
-	_, err = a.store.CorrectCampaign(c, r)
+	_, err = a.Store.CorrectCampaign(c, r)
 	return web.None{}, err
 }

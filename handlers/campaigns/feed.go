@@ -63,7 +63,7 @@ func (a archive) feed(c *web.Call) error {
 	if err != nil {
 		return err
 	}
-	issues, err := a.store.IssuesBefore(c, list.ID, core.Issue{}, feedIssues)
+	issues, err := a.Store.IssuesBefore(c, list.ID, core.Issue{}, feedIssues)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // campaignLinkRoutes adds the routes for the links of a sent campaign.
 func (r *Room) campaignLinkRoutes(t *web.Table) {
-	a := r.campaigns()
+	a := campaignsAPI{r}
 	const item = "/api/campaigns/:id"
 	write := web.Sent(core.ActionCampaignWrite)
 	send := web.Sent(core.ActionCampaignSend).Fresh()
@@ -42,17 +42,17 @@ func (r *Room) campaignLinkRoutes(t *web.Table) {
 
 // hours returns the opens and clicks of a campaign by hour.
 func (a campaignsAPI) hours(c *web.Call, _ string) ([]core.EngagedHour, error) {
-	return a.store.CampaignHours(c, a.found(c).ID)
+	return a.Store.CampaignHours(c, a.found(c).ID)
 }
 
 // bounces returns the emails of a campaign that were refused or bounced, by class and domain.
 func (a campaignsAPI) bounces(c *web.Call, _ string) (core.Bounces, error) {
-	return a.store.CampaignBounces(c, a.found(c).ID)
+	return a.Store.CampaignBounces(c, a.found(c).ID)
 }
 
 // links returns the tracked links of a campaign, the most clicked first.
 func (a campaignsAPI) links(c *web.Call, _ string) ([]core.Link, error) {
-	links, err := a.store.CampaignLinks(c, a.found(c).ID)
+	links, err := a.Store.CampaignLinks(c, a.found(c).ID)
 	if links == nil {
 		links = []core.Link{}
 	}
@@ -99,16 +99,16 @@ func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err err
 	if err != nil {
 		return out, err
 	}
-	if in.Target, err = drafts.MendedTarget(c, a.store, of, in.Target); err != nil {
+	if in.Target, err = drafts.MendedTarget(c, a.Store, of, in.Target); err != nil {
 		return out, err
 	}
-	if out.Link, err = a.store.MendLink(c, e, no, in.Target, false); err != nil {
+	if out.Link, err = a.Store.MendLink(c, e, no, in.Target, false); err != nil {
 		return out, err
 	}
 	out.Warnings = []string{}
 	if in.Target != "" {
-		out.Warnings = append(out.Warnings, a.checks.Target(c, in.Target, own,
-			a.checks.MayAsk(c, of.TenantID) == nil)...)
+		out.Warnings = append(out.Warnings, a.Checks.Target(c, in.Target, own,
+			a.Checks.MayAsk(c, of.TenantID) == nil)...)
 	}
 	return out, nil
 }
@@ -134,7 +134,7 @@ func (a campaignsAPI) propose(c *web.Call, in proposedTarget) (out proposedLink,
 		_, err = a.notInCircles(c, in.Target)
 	}
 	if err == nil {
-		out.Link, out.Asked, err = a.store.ProposeTarget(c, e, no, in.Target)
+		out.Link, out.Asked, err = a.Store.ProposeTarget(c, e, no, in.Target)
 	}
 	return out, err
 }
@@ -150,13 +150,13 @@ func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, er
 	if err != nil {
 		return out, err
 	}
-	return out, a.store.DropProposal(c, e, no)
+	return out, a.Store.DropProposal(c, e, no)
 }
 
 // notInCircles returns an Invalid error on target if a target is itself one of this server's tracked links, and the
 // origin of these for the found campaign.
 func (a campaignsAPI) notInCircles(c *web.Call, target string) (own string, err error) {
-	t, err := a.store.Tenant(c, a.found(c).TenantID)
+	t, err := a.Store.Tenant(c, a.found(c).TenantID)
 	if err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 
 // campaignCheckRoutes adds the routes that check and preview a campaign before it is sent.
 func (r *Room) campaignCheckRoutes(t *web.Table) {
-	a := r.campaigns()
+	a := campaignsAPI{r}
 	const item = "/api/campaigns/:id"
 	read := web.Sent(core.ActionCampaignRead)
 	t.Add("POST", item+"/preview", read, web.Send, a.one(web.JSON(a.preview).BodyOptional()).Fails(core.Conflict),
@@ -50,7 +50,7 @@ type draftCheck struct {
 // check returns the errors and warnings about a campaign.
 func (a campaignsAPI) check(c *web.Call, in draftCheck) (drafts.Checked, error) {
 	if in.Links {
-		if err := a.checks.MayAsk(c, a.found(c).TenantID); err != nil {
+		if err := a.Checks.MayAsk(c, a.found(c).TenantID); err != nil {
 			return drafts.Checked{}, err
 		}
 	}
@@ -127,7 +127,7 @@ func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft,
 	if in.Correction != nil {
 		return out, nil
 	}
-	return out, a.store.SawVersion(c, a.found(c), &draft.Version, web.Actor(c))
+	return out, a.Store.SawVersion(c, a.found(c), &draft.Version, web.Actor(c))
 }
 
 // audience holds the current number of a campaign's recipients. They are counted again when it is sent.
@@ -161,7 +161,7 @@ type countedVersion struct {
 // countAudience returns the number of people that a campaign would reach now.
 func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, error) {
 	of := a.found(c)
-	fields, err := a.store.CountedVersion(c, of, in.Version)
+	fields, err := a.Store.CountedVersion(c, of, in.Version)
 	if err != nil {
 		return audience{}, err
 	}
@@ -169,7 +169,7 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 	if in.Estimate {
 		budget = core.AudienceEstimate
 	}
-	counted, err := a.store.CountAudience(c, of.TenantID, &fields, budget)
+	counted, err := a.Store.CountAudience(c, of.TenantID, &fields, budget)
 	if err != nil {
 		return audience{}, err
 	}
@@ -213,7 +213,7 @@ func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err erro
 		return out, err
 	}
 	for _, email := range to {
-		if err := mayTest(c, a.store, email); err != nil {
+		if err := mayTest(c, a.Store, email); err != nil {
 			return out, err
 		}
 	}
@@ -221,7 +221,7 @@ func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err erro
 	if err != nil {
 		return out, err
 	}
-	return queuedTests{queued{"queued"}, to}, a.store.AddCampaignTests(c, &draft, to, c.Now)
+	return queuedTests{queued{"queued"}, to}, a.Store.AddCampaignTests(c, &draft, to, c.Now)
 }
 
 // mayTest returns an error if the caller may not send tests to an address. Editors can send them to the test group of

@@ -11,27 +11,21 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/picture"
-	"newsletterd/store"
 	"newsletterd/store/files"
 )
 
 // media serves /api/media and the images themselves.
 type media struct {
-	store   *store.Store
-	uploads *web.Uploads
-	limits  core.MediaLimits
-	memory  *semaphore.Weighted // for images that are being decoded
-	turns   *pictureTurns
+	*Room
+	turns *pictureTurns
 }
 
 // mediaRoutes adds the routes for the images of tenants.
 func (r *Room) mediaRoutes(t *web.Table) {
-	a := media{r.Store, r.Uploads, r.MediaLimits, r.pictures, newPictureTurns()}
+	a := media{r, newPictureTurns()}
 	const all = "/api/media"
 	t.Add("POST", all, web.Sent(core.ActionMediaWrite), web.Send,
 		web.Stream(a.create).DescribesMedia("application/octet-stream",
@@ -71,12 +65,12 @@ func (r *Room) mediaRoutes(t *web.Table) {
 
 // origin returns the public URL that serves a tenant's images.
 func (a media) origin(c *web.Call, tenantID string) (string, error) {
-	t, err := a.store.Tenant(c, tenantID)
+	t, err := a.Store.Tenant(c, tenantID)
 	return t.Origin(c.PublicURL()), err
 }
 
 func (a media) find(c *web.Call) error {
-	m, err := a.store.Media(c, c.ID())
+	m, err := a.Store.Media(c, c.ID())
 	return web.OwnRecord(c, m.TenantID, core.ActionMediaRead, err, web.ErrNotFound)
 }
 
@@ -100,12 +94,12 @@ func (a media) list(c *web.Call, in mediaFilter, page core.Page) ([]core.MediaVi
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.store.MediaOf(c, tenant, in.Q, page)
+	found, err := a.Store.MediaOf(c, tenant, in.Q, page)
 	return web.RowsOf(found, func(m *core.Media) core.MediaView { return m.View(origin) }), err
 }
 
 func (a media) show(c *web.Call, id string) (core.MediaView, error) {
-	m, err := a.store.Media(c, id)
+	m, err := a.Store.Media(c, id)
 	if err != nil {
 		return core.MediaView{}, err
 	}
@@ -119,7 +113,7 @@ func (a media) view(c *web.Call, m *core.Media) (core.MediaView, error) {
 }
 
 func (a media) update(c *web.Call, in core.MediaInput) (core.MediaView, error) {
-	m, err := a.store.UpdateMedia(c, c.ID(), web.Actor(c), c.Now, func(m *core.Media) error { return m.Change(in, c.Now) })
+	m, err := a.Store.UpdateMedia(c, c.ID(), web.Actor(c), c.Now, func(m *core.Media) error { return m.Change(in, c.Now) })
 	if err != nil {
 		return core.MediaView{}, err
 	}
@@ -132,7 +126,7 @@ type mediaRemoval struct {
 }
 
 func (a media) remove(c *web.Call, in mediaRemoval) (web.None, error) {
-	return web.None{}, a.store.DeleteMedia(c, c.ID(), in.Force, web.Actor(c), c.Now)
+	return web.None{}, a.Store.DeleteMedia(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
 // mediaQuery holds the details of an image in the query. Parts of a multipart body take precedence.
@@ -153,7 +147,7 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 	if err != nil {
 		return r, web.UnknownTenant(err)
 	}
-	done, err := a.uploads.Begin(web.Actor(c), c.Remote)
+	done, err := a.Uploads.Begin(web.Actor(c), c.Remote)
 	if err != nil {
 		return r, err
 	}
@@ -173,7 +167,7 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 	if m.Full, m.Mail, err = a.decode(c, own, file); err != nil {
 		return r, err
 	}
-	if m, err = a.store.AddMedia(c, m, a.limits, web.Actor(c)); err != nil {
+	if m, err = a.Store.AddMedia(c, m, a.MediaLimits, web.Actor(c)); err != nil {
 		return r, web.UnknownTenant(err)
 	}
 	return m.View(origin), nil
@@ -185,13 +179,13 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *co
 ) {
 	kind, params, _ := mime.ParseMediaType(contentType)
 	form := kind == "multipart/form-data"
-	in := received{grow: own.grow(c, a.uploads.Grow(c)), limit: a.limits.Bytes}
+	in := received{grow: own.grow(c, a.Uploads.Grow(c)), limit: a.MediaLimits.Bytes}
 	switch size := c.Request.ContentLength; {
 	case size == 0:
 		return nil, in.release, core.Invalidf("",
 			"The body is empty. Send the image as the body, or as multipart/form-data with a part named file.")
 	case size > in.limit && (!form || size > in.limit+web.MultipartSlack):
-		return nil, in.release, a.limits.TooLarge()
+		return nil, in.release, a.MediaLimits.TooLarge()
 	}
 	body := web.NewArriving(c)
 	if form {
@@ -271,12 +265,12 @@ func (a media) decode(c *web.Call, own *pictureTurn, file []byte) (full, mail co
 	if err != nil {
 		return full, mail, err
 	}
-	done, err := own.take(c, a.memory, p.Memory)
+	done, err := own.take(c, a.pictures, p.Memory)
 	if err != nil {
 		return full, mail, err
 	}
 	defer done()
-	return p.Make(c, int(a.limits.Bytes))
+	return p.Make(c, int(a.MediaLimits.Bytes))
 }
 
 // pictureCache lets caches keep an image for a year. Its URL depends on its content, so the image never changes.
@@ -289,7 +283,7 @@ func (a media) serve(c *web.Call) error {
 	if !core.IsMediaDigits(digits) {
 		return web.ErrNoRoute
 	}
-	f, since, err := a.store.MediaFile(c, digits)
+	f, since, err := a.Store.MediaFile(c, digits)
 	if core.KindOf(err) == core.NotFound || err == nil && name != core.MediaFileName(name, f.Type) {
 		return web.ErrNoRoute
 	}
@@ -309,7 +303,7 @@ func (a media) serve(c *web.Call) error {
 	h.Set("Etag", `"`+f.SHA256+`"`)
 	web.OnlyByteRanges(c.Request.Header)
 	_ = c.Control().SetReadDeadline(time.Time{})
-	file := a.store.OpenMedia(c, &f)
+	file := a.Store.OpenMedia(c, &f)
 	http.ServeContent(web.RangeWriter{ResponseWriter: c.Stream()}, c.Request, "", since.Time(), file)
 	if err := file.Err(); err != nil {
 		c.Cut(fmt.Errorf("picture: %w", err)) // the header is sent: only cutting the connection shows the error

@@ -11,17 +11,13 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// webhooks receives the events that member services send to the send service.
-type webhooks struct{ store *store.Store }
-
 // maxFullSync is the maximum size of one batch of a full sync.
 const maxFullSync = 8 * web.MiB
 
 // webhookRoutes adds the routes for the signed webhooks of the member service.
 func (r *Room) webhookRoutes(t *web.Table) {
-	hooks := webhooks{r.Store}
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
-		web.JSON(hooks.subscription).Fails(core.Conflict), "Accept a subscription event").
+		web.JSON(r.subscription).Fails(core.Conflict), "Accept a subscription event").
 		Named("receiveSubscriptionEvent").
 		Example(web.Object{
 			"event_id": web.ExampleID, "event_type": "subscription.activated", "tenant_id": web.ExampleID,
@@ -39,7 +35,7 @@ func (r *Room) webhookRoutes(t *web.Table) {
 			web.Coded("invalid_email", "subscriber.email", "Not a valid email address"),
 		)
 	t.Add("POST", "/webhooks/lists/full-sync", web.Signed(), web.Send,
-		web.JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Accept a batch of a full sync").
+		web.JSON(r.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Accept a batch of a full sync").
 		Named("receiveFullSyncBatch").
 		Example(web.Object{
 			"sync_id": web.ExampleID, "batch_no": 1, "batch_total": 1, "tenant_id": web.ExampleID,
@@ -98,22 +94,24 @@ type subscriptionEvent struct{ core.Event }
 
 func (e *subscriptionEvent) CheckInput() error { return e.Event.Validate() }
 
-func (a webhooks) subscription(c *web.Call, in subscriptionEvent) (out accepted, err error) {
+// subscription accepts an event that a member service sends to the send service.
+func (r *Room) subscription(c *web.Call, in subscriptionEvent) (out accepted, err error) {
 	if err := speaksFor(c, in.TenantID); err != nil {
 		return out, err
 	}
-	return accepted{"accepted"}, a.store.ApplyEvent(c, nonceOf(c), in.Event, c.Now)
+	return accepted{"accepted"}, r.Store.ApplyEvent(c, nonceOf(c), in.Event, c.Now)
 }
 
 type fullSyncBatch struct{ core.FullSync }
 
 func (f *fullSyncBatch) CheckInput() error { return f.FullSync.Validate() }
 
-func (a webhooks) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err error) {
+// fullSync accepts a batch of a full sync of a member service.
+func (r *Room) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err error) {
 	if err := speaksFor(c, in.TenantID); err != nil {
 		return out, err
 	}
-	return accepted{"accepted"}, a.store.ApplyBatch(c, nonceOf(c), in.FullSync, c.Now)
+	return accepted{"accepted"}, r.Store.ApplyBatch(c, nonceOf(c), in.FullSync, c.Now)
 }
 
 // speaksFor returns an error for a webhook client that is bound to another tenant.

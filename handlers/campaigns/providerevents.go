@@ -1,22 +1,12 @@
 package campaigns
 
 import (
-	"log/slog"
 	"reflect"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/mail"
 	"newsletterd/mail/report"
-	"newsletterd/store"
 )
-
-// mailProviders receives the events of mail providers.
-type mailProviders struct {
-	store *store.Store
-	ident *mail.Ident
-	log   *slog.Logger
-}
 
 type providerKey struct{}
 
@@ -29,9 +19,8 @@ type provider struct {
 
 // providerEventRoutes adds the routes for the events of mail providers.
 func (r *Room) providerEventRoutes(t *web.Table) {
-	events := mailProviders{r.Store, r.Ident, r.Log}
 	t.Add("POST", "/webhooks/:provider", r.mailProvider(), web.Send,
-		web.Raw(events.take).DescribesJSON(reflect.TypeFor[providerEvent]()),
+		web.Raw(r.takeReports).DescribesJSON(reflect.TypeFor[providerEvent]()),
 		"Accept events from a mail provider in the provider's format; for kind generic, a ProviderEvent").
 		Named("receiveProviderEvents").
 		Example(web.Object{
@@ -101,7 +90,8 @@ type acceptedReports struct {
 	Ignored int `json:"ignored,omitempty"`
 }
 
-func (a mailProviders) take(c *web.Call, body []byte) (out acceptedReports, err error) {
+// takeReports accepts the events of a mail provider.
+func (r *Room) takeReports(c *web.Call, body []byte) (out acceptedReports, err error) {
 	request, from := providerRequest(c, body), c.Value(providerKey{}).(*provider)
 	if err := from.hook.Confirm(c, request); err != nil {
 		return out, err
@@ -111,20 +101,20 @@ func (a mailProviders) take(c *web.Call, body []byte) (out acceptedReports, err 
 		return out, err
 	}
 	if out.Ignored = request.Malformed; out.Ignored > 0 {
-		a.log.WarnContext(c, "part of a mail provider's batch is malformed and was left out", "provider",
+		r.Log.WarnContext(c, "part of a mail provider's batch is malformed and was left out", "provider",
 			from.record.Name,
 			"elements", out.Ignored, "request_id", c.RequestID)
 	}
 	for i := range reports {
-		r := &reports[i]
-		if err := a.attribute(c, r); err != nil {
+		e := &reports[i]
+		if err := r.attribute(c, e); err != nil {
 			return out, err
 		}
-		r.Provider, r.Guess = from.record.Name, from.native()
-		r.JobNo, r.Seq = a.ident.Recipient(r.Names...)
+		e.Provider, e.Guess = from.record.Name, from.native()
+		e.JobNo, e.Seq = r.Ident.Recipient(e.Names...)
 	}
 	out.Status = "accepted"
-	return out, a.store.ApplyReports(c, reports, c.Now)
+	return out, r.Store.ApplyReports(c, reports, c.Now)
 }
 
 func (p *provider) native() bool { return p.kind.Name != report.KindGeneric }
@@ -150,17 +140,17 @@ func (p *provider) reports(r *report.Request) ([]core.ProviderReport, error) {
 
 // attribute determines the tenant of a report: the provider's tenant, or the one that the report names, which must
 // exist.
-func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
+func (r *Room) attribute(c *web.Call, e *core.ProviderReport) error {
 	own := c.Value(providerKey{}).(*provider).record.TenantID
-	if r.Event.TenantID == "" {
-		r.Event.TenantID = own
+	if e.Event.TenantID == "" {
+		e.Event.TenantID = own
 		return nil
 	}
-	c.Tenant = r.Event.TenantID
-	if own != "" && r.Event.TenantID != own {
+	c.Tenant = e.Event.TenantID
+	if own != "" && e.Event.TenantID != own {
 		return core.Forbiddenf("This provider belongs to another tenant.")
 	}
-	_, err := a.store.Tenant(c, r.Event.TenantID)
+	_, err := r.Store.Tenant(c, e.Event.TenantID)
 	if core.KindOf(err) == core.NotFound {
 		return core.Forbiddenf("Tenant not found. It may have been deleted, or you don't have access.")
 	}

@@ -14,14 +14,11 @@ import (
 )
 
 // ReviewPages serves the page that emails about reviews lead to.
-type ReviewPages struct {
-	campaignsAPI
-	render func(c *web.Call, who core.Visitor, of core.Tenant, status int, v *page.View) (web.HTML, error)
-}
+type ReviewPages struct{ campaignsAPI }
 
 // Reviews returns the functions of the review page. Their routes are not part of Routes, because a decision needs a
 // fresh sign-in.
-func (r *Room) Reviews() ReviewPages { return ReviewPages{r.campaigns(), r.ShowReview} }
+func (r *Room) Reviews() ReviewPages { return ReviewPages{campaignsAPI{r}} }
 
 // reviewForm is the decision about a campaign in the state that was shown.
 type reviewForm struct {
@@ -63,7 +60,7 @@ func (a ReviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core
 	if !ok {
 		return of, web.ErrNotFound
 	}
-	of, err = a.store.Campaign(c, parsed)
+	of, err = a.Store.Campaign(c, parsed)
 	if err == nil && !web.VisitorCaller(who).May(core.ActionCampaignRead, of.TenantID) ||
 		core.KindOf(err) == core.NotFound {
 		return of, web.ErrNotFound
@@ -107,7 +104,7 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 			return web.HTML{}, fault
 		}
 	}
-	t, err := a.store.Tenant(c, of.TenantID)
+	t, err := a.Store.Tenant(c, of.TenantID)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -139,7 +136,7 @@ func (a ReviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	data.W, data.Asks, data.SendText = w, page.FillIn(w.ReviewAsks, "by", data.By), page.FillIn(w.ReviewSend, "when",
 		data.Wanted)
 	v.Data, v.Lang = data, page.StyleOf(c).Lang
-	return a.render(c, who, t, status, &v)
+	return a.ShowReview(c, who, t, status, &v)
 }
 
 // fill compiles the campaign for the page. faulty is the error that prevents sending it.
@@ -158,7 +155,7 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 	}
 	names := []string{content.List.Name}
 	for i := 1; i < len(l.Draft.Fields.ListIDs); i++ {
-		other, err := a.store.List(c, l.Draft.Fields.ListIDs[i])
+		other, err := a.Store.List(c, l.Draft.Fields.ListIDs[i])
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +171,7 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 	if notReady := core.NotReady(l.Findings); errors.As(notReady, &faulty) {
 		data.Warnings = nil
 	}
-	return faulty, a.store.SawVersion(c, of, &l.Draft.Version, core.UserActor(caller.UserID))
+	return faulty, a.Store.SawVersion(c, of, &l.Draft.Version, core.UserActor(caller.UserID))
 }
 
 // countReaders sets the number of people that the campaign goes to. faulty reports that its segments can't be
@@ -182,7 +179,7 @@ func (a ReviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, call
 func (a ReviewPages) countReaders(c *web.Call, data *reviewView, tenantID string, f *core.CampaignFields,
 	caller core.Caller,
 ) (faulty *core.Error, err error) {
-	data.Readers, err = a.store.CountAudience(c, tenantID, f, core.AudienceBudget)
+	data.Readers, err = a.Store.CountAudience(c, tenantID, f, core.AudienceBudget)
 	if core.IsUndecided(err) && errors.As(err, &faulty) {
 		return faulty, nil
 	}
@@ -217,7 +214,7 @@ func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) e
 // nameOf returns the name of a user in the audit log, or the address if the user has no name. For other actors it
 // returns an empty string.
 func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
-	u, err := a.store.UserWithoutRoles(c, core.ActorUser(actor))
+	u, err := a.Store.UserWithoutRoles(c, core.ActorUser(actor))
 	switch {
 	case core.KindOf(err) == core.NotFound:
 		return "", nil
@@ -249,7 +246,7 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	if !caller.May(core.ActionCampaignApprove, of.TenantID) {
 		return web.HTML{}, core.Lacking(core.ActionCampaignApprove)
 	}
-	t, err := a.store.Tenant(c, of.TenantID)
+	t, err := a.Store.Tenant(c, of.TenantID)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -265,14 +262,14 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	case "approve":
 		done = w.ReviewApproved
 		err = a.approveSeen(c, &t, &of, e, func(r campaigns.CampaignSending) error {
-			_, err := a.store.ApproveCampaign(c, r)
+			_, err := a.Store.ApproveCampaign(c, r)
 			return err
 		})
 	case "send":
 		if !caller.May(core.ActionCampaignSend, of.TenantID) {
 			return web.HTML{}, core.Lacking(core.ActionCampaignSend)
 		}
-		if err := a.relay.Reaches(c, a.store, &t, false); err != nil {
+		if err := a.Relay.Reaches(c, a.Store, &t, false); err != nil {
 			return web.HTML{}, err
 		}
 		done = page.FillIn(w.ReviewSent, "when", page.When(of.ReviewWantedAt))
@@ -281,12 +278,12 @@ func (a ReviewPages) Decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 			if of.ReviewWantedAt == 0 || n.ScheduledInPast(c.Now) {
 				return core.ChangedMeanwhile(of.UpdatedBy, of.UpdatedAt)
 			}
-			_, err := a.store.SendCampaign(c, r, campaigns.JobRequest{NewJob: n, Caller: caller, CreatedBy: e.Actor}, 0)
+			_, err := a.Store.SendCampaign(c, r, campaigns.JobRequest{NewJob: n, Caller: caller, CreatedBy: e.Actor}, 0)
 			return err
 		})
 	case "reject":
 		done = w.ReviewRejected
-		_, err = a.store.RejectCampaign(c, e, in.Note)
+		_, err = a.Store.RejectCampaign(c, e, in.Note)
 	default:
 		return web.HTML{}, core.Invalidf("action", "action must be approve, send or reject.")
 	}

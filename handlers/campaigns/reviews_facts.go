@@ -18,8 +18,8 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 	w, f, t := page.WordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
 	data.From = cmp.Or(f.FromName, t.SenderName())
 	address := t.MailFrom
-	if a.checks != nil {
-		if address, err = a.checks.SenderOf(c, a.store, t); err != nil {
+	if a.Checks != nil {
+		if address, err = a.Checks.SenderOf(c, a.Store, t); err != nil {
 			return err
 		}
 	}
@@ -27,7 +27,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 		data.From = strings.TrimSpace(data.From + " <" + address + ">")
 	}
 	data.Preheader = f.Preheader
-	if data.Files, err = a.store.AttachmentsOfDraft(c, &l.Draft); err != nil && core.KindOf(err) != core.Invalid {
+	if data.Files, err = a.Store.AttachmentsOfDraft(c, &l.Draft); err != nil && core.KindOf(err) != core.Invalid {
 		return err // a deleted one has a finding
 	}
 	facts := []reviewFact{{w.ReviewReplyTo, t.ReplyTo}}
@@ -82,7 +82,7 @@ func (a ReviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (e
 
 // listName returns the name of a tenant's list, or its id if the list was deleted.
 func (a ReviewPages) listName(c *web.Call, tenant, id string) (string, error) {
-	l, err := a.store.List(c, id)
+	l, err := a.Store.List(c, id)
 	if core.KindOf(err) == core.NotFound || err == nil && l.TenantID != tenant {
 		return id, nil
 	}
@@ -94,7 +94,7 @@ func (a ReviewPages) segmentName(c *web.Call, tenant, id string) (string, error)
 	if id == "" {
 		return "", nil
 	}
-	g, err := a.store.Segment(c, id)
+	g, err := a.Store.Segment(c, id)
 	if core.KindOf(err) == core.NotFound || err == nil && g.TenantID != tenant {
 		return id, nil
 	}
@@ -103,7 +103,7 @@ func (a ReviewPages) segmentName(c *web.Call, tenant, id string) (string, error)
 
 // campaignName returns the name of a tenant's campaign, or its id if the campaign was deleted.
 func (a ReviewPages) campaignName(c *web.Call, tenant, id string) (string, error) {
-	of, err := a.store.Campaign(c, id)
+	of, err := a.Store.Campaign(c, id)
 	if core.KindOf(err) == core.NotFound || err == nil && of.TenantID != tenant {
 		return id, nil
 	}

@@ -16,7 +16,7 @@ import (
 
 // campaignSendRoutes adds the routes that approve and send a campaign.
 func (r *Room) campaignSendRoutes(t *web.Table) {
-	a := r.campaigns()
+	a := campaignsAPI{r}
 	const item = "/api/campaigns/:id"
 	write := web.Sent(core.ActionCampaignWrite)
 	approve, send := web.Sent(core.ActionCampaignApprove).Fresh(), web.Sent(core.ActionCampaignSend).Fresh()
@@ -55,7 +55,7 @@ func (r *Room) campaignSendRoutes(t *web.Table) {
 }
 
 func (a campaignsAPI) drafts(c *web.Call) drafts.Drafts {
-	return drafts.Drafts{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL(), Checks: a.checks}
+	return drafts.Drafts{Store: a.Store, Sealer: a.Sealer, Origin: c.PublicURL(), Checks: a.Checks}
 }
 
 // draftReview is the body of a request for another person's approval.
@@ -79,7 +79,7 @@ const maxNote = 2000
 
 func (a campaignsAPI) review(c *web.Call, in draftReview) (campaign, error) {
 	return a.moved(c, in.IfMatch, func(ctx context.Context, e campaigns.CampaignEdit) (core.Campaign, error) {
-		return a.store.AskReview(ctx, e, in.WantedAt, in.Note)
+		return a.Store.AskReview(ctx, e, in.WantedAt, in.Note)
 	})
 }
 
@@ -87,7 +87,7 @@ func (a campaignsAPI) review(c *web.Call, in draftReview) (campaign, error) {
 // addresses.
 func (a campaignsAPI) approvers(c *web.Call, _ string) (core.Approvers, error) {
 	of := a.found(c)
-	out, err := a.store.Approvers(c, of, web.Actor(c), c.Now)
+	out, err := a.Store.Approvers(c, of, web.Actor(c), c.Now)
 	if !c.Caller.May(core.ActionTeamRead, of.TenantID) {
 		for i, email := range out.Waiting {
 			out.Waiting[i] = core.Email(email.Mask())
@@ -106,16 +106,16 @@ func (in *draftRejection) CheckInput() error { return checkNote(in.Note) }
 
 func (a campaignsAPI) reject(c *web.Call, in draftRejection) (campaign, error) {
 	return a.moved(c, in.IfMatch, func(ctx context.Context, e campaigns.CampaignEdit) (core.Campaign, error) {
-		return a.store.RejectCampaign(ctx, e, in.Note)
+		return a.Store.RejectCampaign(ctx, e, in.Note)
 	})
 }
 
 func (a campaignsAPI) archive(c *web.Call, in ifMatch) (campaign, error) {
-	return a.moved(c, in.IfMatch, a.store.ArchiveCampaign)
+	return a.moved(c, in.IfMatch, a.Store.ArchiveCampaign)
 }
 
 func (a campaignsAPI) undo(c *web.Call, in ifMatch) (campaign, error) {
-	return a.moved(c, in.IfMatch, a.store.UndoCampaign)
+	return a.moved(c, in.IfMatch, a.Store.UndoCampaign)
 }
 
 // moved moves a campaign from one state to another.
@@ -137,7 +137,7 @@ type draftApproval struct {
 }
 
 func (a campaignsAPI) approve(c *web.Call, in draftApproval) (campaign, error) {
-	t, err := a.store.Tenant(c, a.found(c).TenantID)
+	t, err := a.Store.Tenant(c, a.found(c).TenantID)
 	if err != nil {
 		return campaign{}, err
 	}
@@ -145,7 +145,7 @@ func (a campaignsAPI) approve(c *web.Call, in draftApproval) (campaign, error) {
 	if err != nil {
 		return campaign{}, err
 	}
-	approved, err := a.store.ApproveCampaign(c, r)
+	approved, err := a.Store.ApproveCampaign(c, r)
 	return a.reply(c, &approved, a.changedSince(c, &r, err))
 }
 
@@ -193,7 +193,7 @@ func (a campaignsAPI) changedSince(c *web.Call, r *campaigns.CampaignSending, er
 		fault.Changes != nil {
 		return err
 	}
-	of, unread := a.store.Campaign(c, r.ID)
+	of, unread := a.Store.Campaign(c, r.ID)
 	if unread != nil {
 		return unread
 	}
@@ -262,12 +262,12 @@ type sentCampaign struct {
 }
 
 func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, err error) {
-	tenant, err := a.store.Tenant(c, a.found(c).TenantID)
+	tenant, err := a.Store.Tenant(c, a.found(c).TenantID)
 	if err != nil {
 		return out, err
 	}
 	if in.Key == nil { // otherwise the first response holds
-		if err := a.relay.Reaches(c, a.store, &tenant, in.Testing); err != nil {
+		if err := a.Relay.Reaches(c, a.Store, &tenant, in.Testing); err != nil {
 			return out, err
 		}
 	}
@@ -289,7 +289,7 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	if err != nil {
 		return out, err
 	}
-	counted, err := a.store.CountAudience(c, a.found(c).TenantID, r.Fields, core.AudienceBudget)
+	counted, err := a.Store.CountAudience(c, a.found(c).TenantID, r.Fields, core.AudienceBudget)
 	if err != nil {
 		return out, err
 	}
@@ -298,7 +298,7 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	if in.Undo > 0 {
 		undo = c.Now.Add(time.Duration(in.Undo) * time.Second)
 	}
-	j, err := a.store.SendCampaign(c, r, job, undo)
+	j, err := a.Store.SendCampaign(c, r, job, undo)
 	if err != nil {
 		return out, a.named(c, a.changedSince(c, &r, err))
 	}

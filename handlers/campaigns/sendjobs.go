@@ -6,23 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/store"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 )
 
 // sendjobs serves /api/send-jobs.
-type sendjobs struct {
-	store  *store.Store
-	sealer *auth.Sealer  // for links in previews
-	guard  time.Duration // time in which the same content isn't sent to a list again; 0: no limit
-}
+type sendjobs struct{ *Room }
 
 // maxSendJob is the maximum size of a send job's body. Each of the job's two bodies can have a fifth of it.
 const maxSendJob = 5 * web.MiB
@@ -37,7 +30,7 @@ type TrackingOptions struct {
 
 // sendJobRoutes adds the routes for send jobs of the send service.
 func (r *Room) sendJobRoutes(t *web.Table) {
-	jobs := sendjobs{r.Store, r.Sealer, r.DuplicateGuard}
+	jobs := sendjobs{r}
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
 	t.Add("POST", "/api/send-jobs", web.Sending(core.ActionCampaignSend), web.Send,
 		web.JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job").
@@ -280,12 +273,12 @@ func (a sendjobs) create(c *web.Call, in createSendJobRequest) (out createSendJo
 			return out, err
 		}
 	}
-	r := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: web.Actor(c), DuplicateGuard: a.guard}
+	r := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: web.Actor(c), DuplicateGuard: a.DuplicateGuard}
 	if in.IdempotencyID != nil {
 		sum := sha256.Sum256(c.Body())
 		r.IdempotencyKey, r.BodyHash = *in.IdempotencyID, sum[:]
 	}
-	j, known, err := a.store.AddSendJob(c, r, c.Now)
+	j, known, err := a.Store.AddSendJob(c, r, c.Now)
 	if err != nil {
 		return out, err
 	}
@@ -299,7 +292,7 @@ func (a sendjobs) create(c *web.Call, in createSendJobRequest) (out createSendJo
 			"fails.")
 	}
 	if n.TrackOpen || n.TrackClick {
-		if t, err := a.store.Tenant(c, j.TenantID); err == nil && t.NoTracking {
+		if t, err := a.Store.Tenant(c, j.TenantID); err == nil && t.NoTracking {
 			warnings = append(warnings, "This tenant does not allow tracking. The send job is not tracked.")
 		} else if err == nil && t.TotalsOnly {
 			warnings = append(warnings, "This tenant counts opens and clicks only in total (totals_only).")
@@ -331,12 +324,12 @@ func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 
 // find returns a 404 error for a job that the caller may not see.
 func (a sendjobs) find(c *web.Call) error {
-	j, err := a.store.SendJob(c, c.ID())
+	j, err := a.Store.SendJob(c, c.ID())
 	return web.OwnRecord(c, j.TenantID, core.ActionFiguresRead, err, core.ErrJobNotFound)
 }
 
 func (a sendjobs) show(c *web.Call, id string) (sendJob, error) {
-	v, err := a.store.JobView(c, id)
+	v, err := a.Store.JobView(c, id)
 	return sendJobOf(&v), err
 }
 
@@ -347,7 +340,7 @@ type sendJobStatusResponse struct {
 }
 
 func (a sendjobs) cancel(c *web.Call, id string) (sendJobStatusResponse, error) {
-	j, err := a.store.CancelSendJob(db.By(c, web.Actor(c), c.Now), id, c.Now)
+	j, err := a.Store.CancelSendJob(db.By(c, web.Actor(c), c.Now), id, c.Now)
 	return sendJobStatusResponse{j.ID, j.Status}, err
 }
 
@@ -370,11 +363,11 @@ func (in *jobTimes) JudgeKeys(unknown []string) error {
 
 // move changes the times of a job that hasn't started.
 func (a sendjobs) move(c *web.Call, in jobTimes) (sendJob, error) {
-	j, err := a.store.SendJob(c, c.ID())
+	j, err := a.Store.SendJob(c, c.ID())
 	if err != nil {
 		return sendJob{}, err
 	}
-	t, err := a.store.Tenant(c, j.TenantID)
+	t, err := a.Store.Tenant(c, j.TenantID)
 	if err != nil {
 		return sendJob{}, err
 	}
@@ -401,14 +394,14 @@ func (a sendjobs) move(c *web.Call, in jobTimes) (sendJob, error) {
 		}
 		*f.to = &at
 	}
-	if _, err := a.store.MoveSendJob(c, j.ID, web.Actor(c), to, c.Now); err != nil {
+	if _, err := a.Store.MoveSendJob(c, j.ID, web.Actor(c), to, c.Now); err != nil {
 		return sendJob{}, err
 	}
 	return a.show(c, j.ID)
 }
 
 func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
-	if _, err := a.store.PauseSendJobBy(c, id, web.Actor(c), c.Now); err != nil {
+	if _, err := a.Store.PauseSendJobBy(c, id, web.Actor(c), c.Now); err != nil {
 		return sendJob{}, err
 	}
 	return a.show(c, id)
@@ -419,7 +412,7 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	err := a.mayGoOn(c, id)
 	if err == nil {
-		_, err = a.store.ResumeSendJob(c, id, web.Actor(c), c.Now)
+		_, err = a.Store.ResumeSendJob(c, id, web.Actor(c), c.Now)
 	}
 	if err != nil {
 		return sendJob{}, err
@@ -428,7 +421,7 @@ func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 }
 
 func (a sendjobs) mayGoOn(c *web.Call, id string) error {
-	j, err := a.store.SendJob(c, id)
+	j, err := a.Store.SendJob(c, id)
 	if err == nil && j.PausedForHarm() && !web.IsOperator(c) {
 		err = core.Forbiddenf("Only server administrators can resume this send job. It is paused: %s.", j.PauseReason)
 	}
@@ -441,7 +434,7 @@ func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 	if err := a.mayGoOn(c, id); err != nil {
 		return sendJob{}, err
 	}
-	j, err := a.store.RetryFailed(c, id, web.Actor(c), c.Now)
+	j, err := a.Store.RetryFailed(c, id, web.Actor(c), c.Now)
 	if err != nil {
 		return sendJob{}, err
 	}
@@ -485,13 +478,13 @@ func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, er
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := a.store.JobViews(c, campaigns.JobFilter{
+	jobs, err := a.Store.JobViews(c, campaigns.JobFilter{
 		Tenants: tenants, All: all, Status: in.Status, ListID: in.ListID, CampaignIDs: in.campaigns(),
 	}, page)
 	return web.RowsOf(jobs, sendJobOf), err
 }
 
 func (a sendjobs) stats(c *web.Call, id string) (core.Stats, error) {
-	v, err := a.store.JobView(c, id)
+	v, err := a.Store.JobView(c, id)
 	return v.Stats, err
 }

@@ -13,14 +13,14 @@ import (
 
 // exportRecipients writes the outcome for each recipient of a job as CSV, without a limit on their number.
 func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
-	j, err := a.store.SendJob(c, c.ID())
+	j, err := a.Store.SendJob(c, c.ID())
 	if err != nil {
 		return err
 	}
 	page := core.Page{Limit: web.ExportPage}
-	rows, err := a.store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
+	rows, err := a.Store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
 	if err == nil {
-		err = a.store.NoteJobExport(c, &j, web.Actor(c), c.Now)
+		err = a.Store.NoteJobExport(c, &j, web.Actor(c), c.Now)
 	}
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 			break
 		}
 		page.After = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
-		rows, err = a.store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
+		rows, err = a.Store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
 	}
 	if w.Flush(); err == nil {
 		err = w.Error()
@@ -89,16 +89,16 @@ type recipientFilter struct {
 }
 
 func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([]recipient, string, error) {
-	j, err := a.store.SendJob(c, c.ID())
+	j, err := a.Store.SendJob(c, c.ID())
 	if err != nil {
 		return nil, "", err
 	}
 	f, next := campaigns.RecipientFilter(in), ""
 	var rows []core.Recipient
 	if in.Search != "" {
-		rows, next, err = a.store.FindRecipients(c, &j, f, page)
+		rows, next, err = a.Store.FindRecipients(c, &j, f, page)
 	} else { // one row more than requested shows whether there is a next page
-		rows, err = a.store.Recipients(c, &j, f, core.Page{After: page.After, Limit: page.Limit + 1})
+		rows, err = a.Store.Recipients(c, &j, f, core.Page{After: page.After, Limit: page.Limit + 1})
 		if len(rows) > page.Limit {
 			rows = rows[:page.Limit]
 			next = strconv.FormatInt(rows[len(rows)-1].Seq, 10)

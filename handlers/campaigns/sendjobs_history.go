@@ -7,11 +7,11 @@ import (
 
 // links returns the tracked links of a job, the most clicked first.
 func (a sendjobs) links(c *web.Call, id string) ([]core.Link, error) {
-	j, err := a.store.SendJob(c, id)
+	j, err := a.Store.SendJob(c, id)
 	if err != nil {
 		return nil, err
 	}
-	links, err := a.store.Links(c, j.No)
+	links, err := a.Store.Links(c, j.No)
 	if links == nil {
 		links = []core.Link{}
 	}
@@ -20,11 +20,11 @@ func (a sendjobs) links(c *web.Call, id string) ([]core.Link, error) {
 
 // failures returns the reasons why emails of a job were not delivered, the most frequent first.
 func (a sendjobs) failures(c *web.Call, id string) (core.Failures, error) {
-	j, err := a.store.SendJob(c, id)
+	j, err := a.Store.SendJob(c, id)
 	if err != nil {
 		return core.Failures{}, err
 	}
-	return a.store.Failures(c, &j)
+	return a.Store.Failures(c, &j)
 }
 
 // historyOf names the address of a request for its history.
@@ -39,6 +39,6 @@ func (a sendjobs) history(c *web.Call, in historyOf, page core.Page) ([]core.Mai
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.store.History(c, in.Email, tenants, all, page)
+	rows, err := a.Store.History(c, in.Email, tenants, all, page)
 	return web.RowsOf(rows, (*core.HistoryEntry).Mailed), err
 }

@@ -38,7 +38,7 @@ func (a sendjobs) preview(c *web.Call, in previewFor) (out drafts.Preview, err e
 }
 
 func (a sendjobs) trial(c *web.Call) drafts.Trial {
-	return drafts.Trial{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL()}
+	return drafts.Trial{Store: a.Store, Sealer: a.Sealer, Origin: c.PublicURL()}
 }
 
 // testTo holds the address for a test email.
@@ -54,7 +54,7 @@ type queued struct {
 // test sends a test email. Callers without the right to send tests to other addresses can send them only to the test
 // group and the team.
 func (a sendjobs) test(c *web.Call, in testTo) (out queued, err error) {
-	if err := mayTest(c, a.store, in.Email); err != nil {
+	if err := mayTest(c, a.Store, in.Email); err != nil {
 		return out, err
 	}
 	tenantID, err := a.trial(c).Test(c, c.ID(), in.Email, c.Now)

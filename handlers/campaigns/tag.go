@@ -42,7 +42,7 @@ func (a campaignsAPI) tagOf(c *web.Call, of *core.Campaign) (t campaignTag, err 
 	if !of.Written() {
 		return t, nil
 	}
-	d, err := a.store.Draft(c, of, 0, markup.CampaignParts, c.Now)
+	d, err := a.Store.Draft(c, of, 0, markup.CampaignParts, c.Now)
 	if core.KindOf(err) == core.Invalid { // it can't be approved in this state
 		err = nil
 	}
@@ -123,11 +123,11 @@ func (a campaignsAPI) sameContent(c *web.Call, of *core.Campaign, seen core.Dige
 
 // changed returns the error for a campaign whose content differs from what was seen.
 func (a campaignsAPI) changed(c *web.Call, of *core.Campaign, seen, now core.Digest) error {
-	_, fields, err := a.store.CampaignVersion(c, of, 0)
+	_, fields, err := a.Store.CampaignVersion(c, of, 0)
 	if err != nil {
 		return err
 	}
-	changes, err := a.store.ContentChanges(c, of, &fields, seen.Changed(now))
+	changes, err := a.Store.ContentChanges(c, of, &fields, seen.Changed(now))
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (a campaignsAPI) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) e
 	if !t.AsksSecondPerson() || !of.Written() {
 		return nil
 	}
-	by, err := a.store.Acting(c, web.Actor(c))
+	by, err := a.Store.Acting(c, web.Actor(c))
 	if err == nil {
 		err = t.Accepts(of, by...)
 	}

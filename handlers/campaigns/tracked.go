@@ -13,18 +13,10 @@ import (
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/store"
 )
 
 // tracked serves the URLs in emails of a job: the pixel, tracked links, and the email itself in a browser.
-type tracked struct {
-	store  *store.Store
-	ident  *mail.Ident
-	sealer *auth.Sealer
-	engage func(core.Engagement)
-	origin string // public URL for links of tenants without their own
-	mails  *mailCache
-}
+type tracked struct{ *Room }
 
 // pixelGIF is an image of one transparent pixel.
 var pixelGIF = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b")
@@ -35,7 +27,7 @@ type pixelFile struct {
 
 // trackedRoutes adds the routes for the links and images of emails.
 func (r *Room) trackedRoutes(t *web.Table) {
-	seen := tracked{r.Store, r.Ident, r.Sealer, r.Engage, r.Origin, &r.mails}
+	seen := tracked{r}
 	t.Add("GET", mail.PixelPath+":file", web.Public(), web.Page,
 		web.Query(seen.pixel).Answers("image/gif").NeedsRoom(maxEngagement), "Count an open with a tracking image").
 		Named("getTrackingPixel")
@@ -50,7 +42,7 @@ func (r *Room) trackedRoutes(t *web.Table) {
 // pixel returns the same response for every token, so it reveals nothing about the token.
 func (a tracked) pixel(c *web.Call, in pixelFile) (web.Text, error) {
 	if token, ok := strings.CutSuffix(in.File, mail.PixelName); ok {
-		if job, seq, no, ok := a.ident.ParseTrack(token); ok && no == 0 {
+		if job, seq, no, ok := a.Ident.ParseTrack(token); ok && no == 0 {
 			a.count(c, job, seq, no)
 		}
 	}
@@ -64,7 +56,7 @@ const maxEngagement = 4 * web.KiB
 
 // count records an engagement. HEAD requests don't count as opens or clicks.
 func (a tracked) count(c *web.Call, job, seq, no int64) {
-	if c.Request.Method != http.MethodGet || a.engage == nil {
+	if c.Request.Method != http.MethodGet || a.Engage == nil {
 		return
 	}
 	e := core.Engagement{
@@ -74,7 +66,7 @@ func (a tracked) count(c *web.Call, job, seq, no int64) {
 	if no > 0 {
 		e.Network = networkOf(c.Remote)
 	}
-	a.engage(e)
+	a.Engage(e)
 }
 
 // networkOf returns the network of an address: its /24, or the /48 of IPv6.
@@ -96,7 +88,7 @@ type mailedToken struct {
 
 // follow redirects the browser to the target of a link. The URL comes from the database, never from the request.
 func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
-	job, seq, no, ok := a.ident.ParseTrack(in.Token)
+	job, seq, no, ok := a.Ident.ParseTrack(in.Token)
 	if !ok || no == 0 {
 		return web.Redirect{}, page.LinkError(c, core.ErrInvalidToken)
 	}
@@ -104,11 +96,11 @@ func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	if no == core.CanaryLink {
 		shown = 1 // a bot gets the first link of the email
 	}
-	target, err := a.store.LinkTarget(c, job, shown)
+	target, err := a.Store.LinkTarget(c, job, shown)
 	if err != nil {
 		return web.Redirect{}, page.LinkError(c, err)
 	}
-	if a.store.Room(maxEngagement) == nil { // otherwise it isn't counted, but the redirect still works
+	if a.Store.Room(maxEngagement) == nil { // otherwise it isn't counted, but the redirect still works
 		a.count(c, job, seq, no)
 	}
 	c.Header().Set("Referrer-Policy", "no-referrer")
@@ -143,19 +135,19 @@ func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 
 // bodyOf renders the email that a token names.
 func (a tracked) bodyOf(c *web.Call, token string) ([]byte, error) {
-	if p, err := a.sealer.OpenPreview(token); err == nil {
+	if p, err := a.Sealer.OpenPreview(token); err == nil {
 		if p.Expired(c.Now) {
 			return nil, core.ErrTokenExpired
 		}
 		return a.previewOf(c, p, token)
 	}
-	if d, err := a.sealer.OpenDraft(token); err == nil {
+	if d, err := a.Sealer.OpenDraft(token); err == nil {
 		if d.Expired(c.Now) {
 			return nil, core.ErrTokenExpired
 		}
 		return a.draftOf(c, d)
 	}
-	t, err := a.sealer.OpenView(token)
+	t, err := a.Sealer.OpenView(token)
 	if err == nil && t.Expired(c.Now) {
 		err = core.ErrTokenExpired
 	}
@@ -168,14 +160,14 @@ func (a tracked) bodyOf(c *web.Call, token string) ([]byte, error) {
 // previewOf renders a job's email for the address of the preview token. If the address belongs to a subscriber, it
 // contains their data.
 func (a tracked) previewOf(c *web.Call, t auth.PreviewToken, token string) ([]byte, error) {
-	j, err := a.store.SendJobByNo(c, t.JobNo)
+	j, err := a.Store.SendJobByNo(c, t.JobNo)
 	if err != nil {
 		return nil, err
 	}
 	to := core.Subscriber{Email: "reader@example.org"}
 	if t.Email != "" {
-		to.Email, to.ID = t.Email, a.store.SubscriptionID(j.ListID, t.Email.Key())
-		switch sub, err := a.store.ReachedByJob(c, &j, t.Email); {
+		to.Email, to.ID = t.Email, a.Store.SubscriptionID(j.ListID, t.Email.Key())
+		switch sub, err := a.Store.ReachedByJob(c, &j, t.Email); {
 		case err == nil:
 			to = sub
 		case !errors.Is(err, core.ErrNotFound):
@@ -187,11 +179,11 @@ func (a tracked) previewOf(c *web.Call, t auth.PreviewToken, token string) ([]by
 
 // draftOf renders a version of a campaign.
 func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
-	of, err := a.store.Campaign(c, t.CampaignID)
+	of, err := a.Store.Campaign(c, t.CampaignID)
 	if err != nil {
 		return nil, err
 	}
-	d := drafts.Drafts{Store: a.store, Sealer: a.sealer, Origin: a.origin}
+	d := drafts.Drafts{Store: a.Store, Sealer: a.Sealer, Origin: a.Origin}
 	l, err := d.Compile(c, &of, t.Version, c.Now)
 	if err == nil && t.Seen != "" && !t.Seen.Same(l.Draft.Digest) {
 		return nil, &outdatedView{of}
@@ -214,7 +206,7 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 
 // mailOf renders the HTML part for the recipient of a token, or the text part if there is no HTML.
 func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, error) {
-	j, to, err := a.store.MailedTo(c, t.JobNo, t.Seq)
+	j, to, err := a.Store.MailedTo(c, t.JobNo, t.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -229,13 +221,13 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	listID := cmp.Or(to.ListID, j.ListID) // list through which the email reached the subscriber
 	mended := core.Mended{}               // a preview shows the content to be sent
 	if leave.JobNo != 0 {
-		found, err := a.store.Mended(c, j.CampaignID)
+		found, err := a.Store.Mended(c, j.CampaignID)
 		if err != nil {
 			return nil, err
 		}
 		mended = found
 	}
-	spec, content, err := drafts.MendedSpec(c, a.store, &mended, j, listID)
+	spec, content, err := drafts.MendedSpec(c, a.Store, &mended, j, listID)
 	if err != nil {
 		return nil, err
 	}
@@ -243,14 +235,14 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	if err != nil {
 		return nil, err
 	}
-	origin := content.Tenant.Origin(a.origin)
+	origin := content.Tenant.Origin(a.Origin)
 	r := mail.Recipient{
 		Email: string(to.Email), SubscriberID: to.ID, Preferences: string(to.Preferences), Date: at.Time(),
 		ViewURL: origin + "/v/" + token, UnsubscribeToken: "preview",
 	}
 	if to.ID != "" {
 		leave.Kind, leave.ListID, leave.SubscriptionID, leave.Email = auth.UnsubscribeMailed, listID, to.ID, to.Email
-		if r.UnsubscribeToken, err = a.sealer.SealUnsubscribe(leave); err != nil {
+		if r.UnsubscribeToken, err = a.Sealer.SealUnsubscribe(leave); err != nil {
 			return nil, err
 		}
 	}
@@ -266,7 +258,7 @@ func (*outdatedView) Error() string { return "the campaign has changed since the
 
 // showOutdated explains that the link is outdated and links to the approval page. It shows nothing of the campaign.
 func (a tracked) showOutdated(c *web.Call, of *core.Campaign) (web.HTML, error) {
-	t, err := a.store.Tenant(c, of.TenantID)
+	t, err := a.Store.Tenant(c, of.TenantID)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -276,6 +268,6 @@ func (a tracked) showOutdated(c *web.Call, of *core.Campaign) (web.HTML, error) 
 		said = w.StateOf(of.State)
 	}
 	return page.RenderMessage(c, web.StatusOf(web.Page, core.PreconditionFailed), w.OutdatedTitle, page.Note{
-		Lines: []string{said}, Link: a.origin + page.ReviewOf(of.ID), LinkText: w.OutdatedLink,
+		Lines: []string{said}, Link: a.Origin + page.ReviewOf(of.ID), LinkText: w.OutdatedLink,
 	}, page.TenantBrand(page.OwnBrand(), &t))
 }

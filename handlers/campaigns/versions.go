@@ -20,7 +20,7 @@ type campaignVersion struct {
 
 // versionRoutes adds the routes for the versions of a campaign.
 func (r *Room) versionRoutes(t *web.Table) {
-	a := r.campaigns()
+	a := campaignsAPI{r}
 	const item = "/api/campaigns/:id"
 	const versions, version = item + "/versions", item + "/versions/:version"
 	read, write := web.Sent(core.ActionCampaignRead), web.Sent(core.ActionCampaignWrite)
@@ -43,7 +43,7 @@ func campaignVersionOf(v *core.CampaignVersion) campaignVersion {
 func (v campaignVersion) key() string { return strconv.FormatInt(v.Version, 10) }
 
 func (a campaignsAPI) versions(c *web.Call, _ struct{}, page core.Page) ([]campaignVersion, error) {
-	found, err := a.store.CampaignVersions(c, a.found(c), page)
+	found, err := a.Store.CampaignVersions(c, a.found(c), page)
 	return web.RowsOf(found, campaignVersionOf), err
 }
 
@@ -69,7 +69,7 @@ type wholeVersion struct {
 }
 
 func (a campaignsAPI) showVersion(c *web.Call, in numberedVersion) (wholeVersion, error) {
-	v, f, err := a.store.CampaignVersion(c, a.found(c), in.version())
+	v, f, err := a.Store.CampaignVersion(c, a.found(c), in.version())
 	return wholeVersion{campaignVersionOf(&v), f.Subject, f.Name, writtenOf(&f)}, err
 }
 
@@ -82,10 +82,10 @@ type namedVersion struct {
 func (in *namedVersion) CheckInput() error { return web.CheckText("name", in.Name) }
 
 func (a campaignsAPI) nameVersion(c *web.Call, in namedVersion) (campaignVersion, error) {
-	if err := a.store.NameVersion(c, a.found(c), in.version(), in.Name); err != nil {
+	if err := a.Store.NameVersion(c, a.found(c), in.version(), in.Name); err != nil {
 		return campaignVersion{}, err
 	}
-	v, _, err := a.store.CampaignVersion(c, a.found(c), in.version())
+	v, _, err := a.Store.CampaignVersion(c, a.found(c), in.version())
 	return campaignVersionOf(&v), err
 }
 
@@ -100,7 +100,7 @@ func (a campaignsAPI) restore(c *web.Call, in restoredVersion) (campaign, error)
 	if err != nil {
 		return campaign{}, err
 	}
-	changed, err := a.store.RestoreVersion(c, e, in.version())
+	changed, err := a.Store.RestoreVersion(c, e, in.version())
 	return a.reply(c, &changed, err)
 }
 

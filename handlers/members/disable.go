@@ -50,10 +50,10 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 			"disable_scope can be tenant only if your token belongs to a tenant. Leave it out.")
 	case all:
 		return everywhere, nil
-	case scope == disableGlobal && a.options.DisableScope == disableTenant:
+	case scope == disableGlobal && a.Options.DisableScope == disableTenant:
 		return nil, core.Forbiddenf(
 			"This server lets tenants block addresses only within the tenant. Set disable_scope to tenant.")
-	case scope == disableTenant, a.options.DisableScope == disableTenant:
+	case scope == disableTenant, a.Options.DisableScope == disableTenant:
 		return tenants, nil
 	}
 	return everywhere, nil
@@ -78,7 +78,7 @@ func (a newsletter) disable(c *web.Call, in disableSubscriptionRequest) (out dis
 	}
 	out = disabled{Email: in.Email, Disabled: true}
 	for _, d.TenantID = range scopes {
-		n, err := a.store.Disable(c, d, c.Now)
+		n, err := a.Store.Disable(c, d, c.Now)
 		if err != nil {
 			return out, err
 		}

@@ -26,7 +26,8 @@ func TestDisableIn(t *testing.T) {
 		{"tenant", "global", true, everywhere, core.Internal},
 		{"global", "tenant", true, nil, core.Invalid},
 	} {
-		got, err := newsletter{options: Options{DisableScope: tt.setting}}.disableIn(tt.scope, tenants, tt.operator)
+		news := newsletter{&Room{Options: Options{DisableScope: tt.setting}}}
+		got, err := news.disableIn(tt.scope, tenants, tt.operator)
 		if !slices.Equal(got, tt.want) || core.KindOf(err) != tt.kind {
 			t.Errorf("%+v: %q %v", tt, got, err)
 		}

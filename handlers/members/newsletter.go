@@ -12,19 +12,12 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/tenants"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 	"newsletterd/store/db"
 	"newsletterd/store/members"
 )
 
 // newsletter serves /api/newsletter: subscriptions, for subscribers and for the people who manage the lists.
-type newsletter struct {
-	store   *store.Store
-	sealer  *auth.Sealer
-	options Options
-	limits  *web.OriginLimits // for requests to subscribe
-	leaves  *web.OriginLimits // for requests for unsubscribe tokens
-}
+type newsletter struct{ *Room }
 
 // proofReceipt marks a decoy token: it looks like a confirmation token but doesn't confirm anything.
 const proofReceipt = "receipt"
@@ -38,7 +31,7 @@ type subscribeRequest struct {
 
 // newsletterRoutes adds the member service's routes for subscriptions.
 func (r *Room) newsletterRoutes(t *web.Table) {
-	news := r.newsletter()
+	news := newsletter{r}
 	open := func(e web.Endpoint) web.Endpoint { return e.CORS(news.tenantOrigin) }
 	t.Add("POST", "/api/newsletter/subscribe", web.Optional(), web.Member,
 		open(web.JSON(news.subscribe)).NeedsRoom(web.MaxWrite).Fails(core.NotFound, core.TooMany),
@@ -124,30 +117,30 @@ type pendingSubscriptionResponse struct {
 }
 
 func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubscriptionResponse, err error) {
-	list, err := a.store.ListWithTenant(c, in.ListID)
+	list, err := a.Store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return out, err
 	}
 	hideFromOrigin(c, list)
-	if err := a.limits.Check(c, maintains(c, list)); err != nil {
+	if err := a.Subscribes.Check(c, maintains(c, list)); err != nil {
 		return out, err
 	}
 	request := members.SubscribeRequest{
 		ListID: list.ID, Email: in.Email, Preferences: in.Preferences,
 		Origin: requestOrigin(c, in.Source), Team: maintains(c, list),
 	}
-	sub, rowID, err := a.store.Subscribe(c, request, c.Now)
+	sub, rowID, err := a.Store.Subscribe(c, request, c.Now)
 	if err != nil {
 		return out, err
 	}
 	out.Subscription, request.Preferences = sub, sub.Preferences
-	out.ConfirmToken, err = a.store.AnsweredToken(c, rowID, a.proofOf(c, list), request, c.Now)
+	out.ConfirmToken, err = a.Store.AnsweredToken(c, rowID, a.proofOf(c, list), request, c.Now)
 	return out, err
 }
 
 // proofOf returns what the token in the response can do.
 func (a newsletter) proofOf(c *web.Call, list *core.ListWithTenant) string {
-	mode := list.ConfirmMode(a.options.ConfirmToken)
+	mode := list.ConfirmMode(a.Options.ConfirmToken)
 	trusted := mode == core.ConfirmTrusted && maintains(c, list)
 	if mode == core.ConfirmLive || trusted {
 		return core.ProofResponse
@@ -169,7 +162,7 @@ type tokenQuery struct {
 }
 
 func (a newsletter) confirm(c *web.Call, in tokenQuery) (core.Subscription, error) {
-	sub, err := a.store.Confirm(c, in.Token, requestOrigin(c, ""), c.Now)
+	sub, err := a.Store.Confirm(c, in.Token, requestOrigin(c, ""), c.Now)
 	if err == nil {
 		a.hideFromOriginOf(c, sub.ListID)
 	}
@@ -197,7 +190,7 @@ func (a newsletter) leave(c *web.Call, token string) (core.Subscription, error) 
 
 // openUnsubscribe reads a token that is still valid.
 func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.UnsubscribeToken, error) {
-	t, err := a.sealer.OpenUnsubscribe(token)
+	t, err := a.Sealer.OpenUnsubscribe(token)
 	if err == nil && t.Expired(c.Now) {
 		err = core.ErrTokenExpired
 	}
@@ -214,7 +207,7 @@ func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why st
 	if t.Kind == auth.UnsubscribeRequested {
 		proof = core.ProofResponse
 	}
-	sub, err = a.store.Unsubscribe(c, members.UnsubscribeRequest{
+	sub, err = a.Store.Unsubscribe(c, members.UnsubscribeRequest{
 		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Proof: proof, JobNo: t.JobNo,
 		Origin: requestOrigin(c, source), Reason: why,
 	}, c.Now)
@@ -263,22 +256,22 @@ const (
 )
 
 func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscribeToken, err error) {
-	if a.options.UnsubscribeTokenAuth == "bearer" && !c.Caller.Known() {
+	if a.Options.UnsubscribeTokenAuth == "bearer" && !c.Caller.Known() {
 		return out, core.ErrUnauthenticated
 	}
-	list, err := a.store.ListWithTenant(c, in.ListID)
+	list, err := a.Store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return out, err
 	}
-	if a.options.UnsubscribeTokenAuth == "bearer" {
+	if a.Options.UnsubscribeTokenAuth == "bearer" {
 		if err := maySee(c, list, in.Email, core.ScopeEventsWrite, core.ActionPeopleChange); err != nil {
 			return out, err
 		}
 	}
-	if err := a.leaves.Check(c, maintains(c, list)); err != nil {
+	if err := a.Leaves.Check(c, maintains(c, list)); err != nil {
 		return out, err
 	}
-	wait, err := a.store.Throttle(c, "unsubscribe-token:"+in.Email.Key(), unsubscribeTokens,
+	wait, err := a.Store.Throttle(c, "unsubscribe-token:"+in.Email.Key(), unsubscribeTokens,
 		unsubscribeTokensWindow, c.Now)
 	if err != nil {
 		return out, err
@@ -289,8 +282,8 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 			Message: "Too many tokens were requested. Try again later.", RetryAfter: int(wait/time.Second) + 1,
 		}
 	}
-	out.Token, err = a.sealer.SealUnsubscribe(auth.UnsubscribeToken{
-		Kind: auth.UnsubscribeRequested, ListID: list.ID, SubscriptionID: a.store.SubscriptionID(list.ID, in.Email.Key()),
+	out.Token, err = a.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
+		Kind: auth.UnsubscribeRequested, ListID: list.ID, SubscriptionID: a.Store.SubscriptionID(list.ID, in.Email.Key()),
 		Email: in.Email, IssuedAt: c.Now,
 	})
 	return out, err
@@ -326,14 +319,14 @@ func maySee(c *web.Call, list *core.ListWithTenant, email core.Email, scope stri
 }
 
 func (a newsletter) preferences(c *web.Call, in listAndEmailQuery) (sub core.Subscription, err error) {
-	list, err := a.store.ListWithTenant(c, in.ListID)
+	list, err := a.Store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return sub, err
 	}
 	if err := maySee(c, list, in.Email, core.ScopeListRead, core.ActionPeopleRead); err != nil {
 		return sub, err
 	}
-	return a.store.Subscription(c, list.ID, in.Email)
+	return a.Store.Subscription(c, list.ID, in.Email)
 }
 
 type preferencesRequest struct {
@@ -345,7 +338,7 @@ type preferencesRequest struct {
 func (r *preferencesRequest) CheckInput() error { return checkListAnd(r.ListID, r.Preferences) }
 
 func (a newsletter) setPreferences(c *web.Call, in preferencesRequest) (sub core.Subscription, err error) {
-	list, err := a.store.ListWithTenant(c, in.ListID)
+	list, err := a.Store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return sub, err
 	}
@@ -353,9 +346,9 @@ func (a newsletter) setPreferences(c *web.Call, in preferencesRequest) (sub core
 		return sub, err
 	}
 	if !c.Caller.Has(core.ScopeEventsWrite) || !c.Caller.May(core.ActionPeopleChange, list.TenantID) {
-		return a.store.SetOwnPreferences(c, list.ID, in.Email, in.Preferences, c.Now)
+		return a.Store.SetOwnPreferences(c, list.ID, in.Email, in.Preferences, c.Now)
 	}
-	return a.store.SetPreferences(c, list.ID, in.Email, in.Preferences, c.Now)
+	return a.Store.SetPreferences(c, list.ID, in.Email, in.Preferences, c.Now)
 }
 
 type listQueryOf struct {
@@ -364,7 +357,7 @@ type listQueryOf struct {
 
 // subscriptions returns every subscription of a list, whatever its status.
 func (a newsletter) subscriptions(c *web.Call, in listQueryOf, page core.Page) ([]core.Subscription, error) {
-	list, err := a.store.ListWithTenant(c, in.ListID)
+	list, err := a.Store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +365,7 @@ func (a newsletter) subscriptions(c *web.Call, in listQueryOf, page core.Page) (
 		return nil, core.ErrListNotFound
 	}
 	c.Tenant = list.TenantID
-	return a.store.Subscriptions(c, list.ID, page.After, page.Limit)
+	return a.Store.Subscriptions(c, list.ID, page.After, page.Limit)
 }
 
 type syncStarted struct {
@@ -387,11 +380,11 @@ type fullSyncInput struct {
 // fullSync starts a copy of the whole list to the send service.
 func (a newsletter) fullSync(c *web.Call, in fullSyncInput) (out syncStarted, err error) {
 	if in.TakeOver {
-		if err = a.store.TakeOver(c, c.ID(), web.Actor(c), c.Now); err != nil && core.KindOf(err) != core.NotFound {
+		if err = a.Store.TakeOver(c, c.ID(), web.Actor(c), c.Now); err != nil && core.KindOf(err) != core.NotFound {
 			return out, err
 		}
 	}
-	out.SyncID, err = a.store.RequestSync(db.By(c, web.Actor(c), c.Now), c.ID(), c.Now)
+	out.SyncID, err = a.Store.RequestSync(db.By(c, web.Actor(c), c.Now), c.ID(), c.Now)
 	return out, err
 }
 
@@ -416,7 +409,7 @@ func (a newsletter) hideFromOriginOf(c *web.Call, listID string) {
 	if c.Request.Header.Get("Origin") == "" {
 		return
 	}
-	if list, err := a.store.ListWithTenant(c, listID); err == nil {
+	if list, err := a.Store.ListWithTenant(c, listID); err == nil {
 		hideFromOrigin(c, list)
 	} else {
 		c.Header().Del("Access-Control-Allow-Origin")
@@ -429,7 +422,7 @@ func (a newsletter) tenantOrigin(r *http.Request, origin string) bool {
 	if host == "" {
 		return false
 	}
-	ok, err := a.store.HasDomain(r.Context(), host)
+	ok, err := a.Store.HasDomain(r.Context(), host)
 	return err == nil && ok
 }
 

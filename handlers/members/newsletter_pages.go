@@ -30,7 +30,7 @@ type linkForm struct {
 
 // newsletterPageRoutes adds the pages that subscription emails link to, and the signup forms of lists.
 func (r *Room) newsletterPageRoutes(t *web.Table) {
-	mailed := newsletterPages{r.newsletter()}
+	mailed := newsletterPages{newsletter{r}}
 	t.Add("GET", "/confirm", web.Public(), web.Page,
 		web.Query(mailed.askConfirm), "Show the page to confirm a subscription")
 	t.Add("POST", "/confirm", web.Public(), web.Page,
@@ -71,7 +71,7 @@ func (r *Room) newsletterPageRoutes(t *web.Table) {
 
 // applyListID applies the style of a token's list. If the list was deleted, the pages don't name a list.
 func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Email) *core.ListWithTenant {
-	list, err := p.store.ListWithTenant(c, listID)
+	list, err := p.Store.ListWithTenant(c, listID)
 	if err != nil {
 		*page.StyleOf(c) = page.Style{
 			List: page.WordsOf(c).ThisNewsletter, Lang: page.StyleOf(c).Lang,
@@ -85,7 +85,7 @@ func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Emai
 
 // asked opens a confirmation token.
 func (p newsletterPages) asked(c *web.Call, token string) (*core.ListWithTenant, error) {
-	list, email, err := p.store.ConfirmAsked(c, token, c.Now)
+	list, email, err := p.Store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
 		page.ApplyList(c, list, email)
 		page.StyleOf(c).Link, page.StyleOf(c).LinkText = page.SubscribePath(list.ID),
@@ -99,7 +99,7 @@ func (p newsletterPages) askConfirm(c *web.Call, in tokenQuery) (web.HTML, error
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
-	was, err := p.store.Confirmed(c, in.Token)
+	was, err := p.Store.Confirmed(c, in.Token)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -123,13 +123,13 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 	list, err := p.asked(c, in.Token)
 	var was members.Confirmed
 	if err == nil {
-		was, err = p.store.Confirmed(c, in.Token)
+		was, err = p.Store.Confirmed(c, in.Token)
 	}
 	if err == nil && was.Left {
 		return web.HTML{}, leftSince(c)
 	}
 	if err == nil {
-		_, err = p.store.Confirm(c, in.Token, requestOrigin(c, "page"), c.Now)
+		_, err = p.Store.Confirm(c, in.Token, requestOrigin(c, "page"), c.Now)
 	}
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
@@ -250,15 +250,15 @@ func (p newsletterPages) left(c *web.Call, t auth.UnsubscribeToken, leftAt core.
 // undoToken returns the token that undoes the unsubscribing with t at leftAt, or an empty string if it can't be undone.
 func (p newsletterPages) undoToken(c *web.Call, t auth.UnsubscribeToken, leftAt core.Instant) (string, error) {
 	t.Kind, t.IssuedAt = auth.UnsubscribeUndo, leftAt
-	if _, err := p.store.CanUndo(c, undoing(t, core.Origin{}), c.Now); err != nil || t.Expired(c.Now) {
+	if _, err := p.Store.CanUndo(c, undoing(t, core.Origin{}), c.Now); err != nil || t.Expired(c.Now) {
 		return "", nil
 	}
-	return p.sealer.SealUnsubscribe(t)
+	return p.Sealer.SealUnsubscribe(t)
 }
 
 // openUndo reads an undo token and the change that it undoes.
 func (p newsletterPages) openUndo(c *web.Call, token string) (u people.UndoRequest, err error) {
-	t, err := p.sealer.OpenUndo(token)
+	t, err := p.Sealer.OpenUndo(token)
 	if err != nil {
 		return u, err
 	}
@@ -285,7 +285,7 @@ func undoing(t auth.UnsubscribeToken, o core.Origin) people.UndoRequest {
 func (p newsletterPages) askUndo(c *web.Call, in tokenQuery) (web.HTML, error) {
 	u, err := p.openUndo(c, in.Token)
 	if err == nil {
-		_, err = p.store.CanUndo(c, u, c.Now)
+		_, err = p.Store.CanUndo(c, u, c.Now)
 	}
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
@@ -306,7 +306,7 @@ func (p newsletterPages) undo(c *web.Call, in linkForm) (web.HTML, error) {
 	for token := range strings.FieldsSeq(in.Token) {
 		u, err := p.openUndo(c, token)
 		if err == nil {
-			_, err = p.store.Undo(c, u, c.Now)
+			_, err = p.Store.Undo(c, u, c.Now)
 		}
 		if err == nil {
 			lists = append(lists, page.StyleOf(c).List)

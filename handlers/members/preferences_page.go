@@ -50,8 +50,8 @@ type preferencesQuery struct {
 }
 
 func (p newsletterPages) askPreferences(c *web.Call, in preferencesQuery) (web.HTML, error) {
-	if list, ok := core.ParseID(in.List); ok && in.Token == "" && p.options.MemberURL != "" {
-		return web.HTML{To: p.options.MemberURL + page.PreferencesPath(list)}, nil
+	if list, ok := core.ParseID(in.List); ok && in.Token == "" && p.Options.MemberURL != "" {
+		return web.HTML{To: p.Options.MemberURL + page.PreferencesPath(list)}, nil
 	}
 	if in.Token == "" {
 		return p.askLink(c, in.List, "", "")
@@ -60,8 +60,8 @@ func (p newsletterPages) askPreferences(c *web.Call, in preferencesQuery) (web.H
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
-	if p.options.MemberURL != "" { // the member service can't read this token
-		return web.HTML{To: p.options.MemberURL + page.PreferencesPath(h.list.ID)}, nil
+	if p.Options.MemberURL != "" { // the member service can't read this token
+		return web.HTML{To: p.Options.MemberURL + page.PreferencesPath(h.list.ID)}, nil
 	}
 	return p.showPreferences(c, h, page.View{}, 0, nil, "")
 }
@@ -69,9 +69,9 @@ func (p newsletterPages) askPreferences(c *web.Call, in preferencesQuery) (web.H
 // holder opens a token of the page. A non-empty listID selects another list of the same tenant.
 func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, err error) {
 	h.token = token
-	if h.UnsubscribeToken, err = p.sealer.OpenManage(token); err == nil {
+	if h.UnsubscribeToken, err = p.Sealer.OpenManage(token); err == nil {
 		h.manages = true
-	} else if h.UnsubscribeToken, err = p.sealer.OpenUnsubscribe(token); err != nil {
+	} else if h.UnsubscribeToken, err = p.Sealer.OpenUnsubscribe(token); err != nil {
 		return h, err
 	}
 	if h.list = p.applyListID(c, h.ListID, h.Email); h.list != nil {
@@ -87,12 +87,12 @@ func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, er
 	case listID == "" || listID == h.ListID:
 		return h, nil
 	}
-	other, err := p.store.ListWithTenant(c, listID)
+	other, err := p.Store.ListWithTenant(c, listID)
 	if err != nil || !h.manages || other.TenantID != h.list.TenantID {
 		return h, core.ErrListNotFound
 	}
 	h.list = other
-	h.ListID, h.SubscriptionID = other.ID, p.store.SubscriptionID(other.ID, h.Email.Key())
+	h.ListID, h.SubscriptionID = other.ID, p.Store.SubscriptionID(other.ID, h.Email.Key())
 	page.ApplyList(c, other, h.Email)
 	return h, nil
 }
@@ -102,7 +102,7 @@ func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, er
 func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, status int, filled map[string]string,
 	wrong string,
 ) (web.HTML, error) {
-	held, err := p.store.SubscriptionsAt(c, h.list.TenantID, h.Email)
+	held, err := p.Store.SubscriptionsAt(c, h.list.TenantID, h.Email)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -134,7 +134,7 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, sta
 			if row.Active {
 				data.Fields = fieldsOfList(h.list, s.Preferences, filled, wrong)
 			}
-		} else if other, err := p.store.ListWithTenant(c, s.ListID); err == nil {
+		} else if other, err := p.Store.ListWithTenant(c, s.ListID); err == nil {
 			row.Fields = len(other.Fields.Open()) > 0
 		}
 		if h.manages {
@@ -149,7 +149,7 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v page.View, sta
 		v.Title = w.ManageTitle
 		// Other people who have the email must not learn whether this subscriber has more lists. Only whether the
 		// tenant has more lists counts.
-		lists, err := p.store.Lists(c, []string{h.list.TenantID}, false, core.Page{Limit: 2})
+		lists, err := p.Store.Lists(c, []string{h.list.TenantID}, false, core.Page{Limit: 2})
 		if err != nil {
 			return web.HTML{}, err
 		}
@@ -212,7 +212,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 	case actTrack, actUntrack:
 		return p.setTracking(c, h, form["action"], form[core.TrackingMember])
 	case actLeaveAll:
-		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID,
+		gone, err := p.Store.UnsubscribeAll(c, h.list.TenantID,
 			members.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")},
 			c.Now)
 		if err != nil {
@@ -220,7 +220,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 		}
 		return p.leftAll(c, h, gone)
 	case actLink:
-		if err := p.store.RequestPreferencesLink(c, h.list.ID, h.Email, c.Now); err != nil {
+		if err := p.Store.RequestPreferencesLink(c, h.list.ID, h.Email, c.Now); err != nil {
 			return web.HTML{}, err
 		}
 		h.sent = true
@@ -257,7 +257,7 @@ func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription
 func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.token) }
 
 func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]string) (web.HTML, error) {
-	sub, err := p.store.Subscription(c, h.ListID, h.Email)
+	sub, err := p.Store.Subscription(c, h.ListID, h.Email)
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
@@ -271,7 +271,7 @@ func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]
 		}
 		return p.showPreferences(c, h, page.View{Fault: page.StyleOf(c).Fault}, http.StatusBadRequest, filled, wrong)
 	}
-	if _, err := p.store.SetFields(c, h.ListID, h.Email, values, c.Now); err != nil {
+	if _, err := p.Store.SetFields(c, h.ListID, h.Email, values, c.Now); err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
 	return p.showPreferences(c, h, page.View{Notice: page.WordsOf(c).Saved}, 0, nil, "")
@@ -282,7 +282,7 @@ const fieldPrefix = "p."
 
 // askLink shows the page for a visitor without a link.
 func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web.HTML, error) {
-	list, err := p.store.ListWithTenant(c, listID)
+	list, err := p.Store.ListWithTenant(c, listID)
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
@@ -296,7 +296,7 @@ func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web
 
 // sendLink responds the same way whether or not the address is known.
 func (p newsletterPages) sendLink(c *web.Call, listID, address string) (web.HTML, error) {
-	list, err := p.store.ListWithTenant(c, listID)
+	list, err := p.Store.ListWithTenant(c, listID)
 	if err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
@@ -307,7 +307,7 @@ func (p newsletterPages) sendLink(c *web.Call, listID, address string) (web.HTML
 		return p.askLink(c, listID, page.WordsOf(c).FaultEmail, "")
 	}
 	page.StyleOf(c).Email = email
-	if err := p.store.RequestPreferencesLink(c, list.ID, email, c.Now); err != nil {
+	if err := p.Store.RequestPreferencesLink(c, list.ID, email, c.Now); err != nil {
 		return web.HTML{}, err
 	}
 	return p.askLink(c, listID, "", page.StyleOf(c).Expand(page.WordsOf(c).LinkSent))
@@ -334,7 +334,7 @@ func (p newsletterPages) export(c *web.Call, in linkForm) (out web.Text, err err
 	if err != nil {
 		return out, err
 	}
-	data, err := p.store.ExportPerson(c, person)
+	data, err := p.Store.ExportPerson(c, person)
 	if err != nil {
 		return out, err
 	}
@@ -371,7 +371,7 @@ func (p newsletterPages) erase(c *web.Call, in eraseForm) (web.HTML, error) {
 	if in.Sure != "yes" {
 		return p.showPreferences(c, h, page.View{Fault: w.EraseUnsure}, http.StatusBadRequest, nil, "")
 	}
-	if _, err := p.store.ErasePerson(c, person, "subscriber", c.Now); err != nil {
+	if _, err := p.Store.ErasePerson(c, person, "subscriber", c.Now); err != nil {
 		return web.HTML{}, err
 	}
 	return page.RenderMessage(c, 0, w.ErasedTitle, page.Note{Lines: []string{page.StyleOf(c).Expand(w.ErasedText)}},

@@ -43,7 +43,3 @@ func (r *Room) Routes(t *web.Table) {
 	r.syncRoutes(t)
 	r.importRoutes(t)
 }
-
-func (r *Room) newsletter() newsletter {
-	return newsletter{r.Store, r.Sealer, r.Options, r.Subscribes, r.Leaves}
-}

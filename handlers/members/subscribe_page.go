@@ -29,7 +29,7 @@ type subscribeData struct {
 
 // subscribeList finds the list of the page and applies its style.
 func (p newsletterPages) subscribeList(c *web.Call, id string) (*core.ListWithTenant, error) {
-	list, err := p.store.ListWithTenant(c, id)
+	list, err := p.Store.ListWithTenant(c, id)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func (p newsletterPages) subscribeList(c *web.Call, id string) (*core.ListWithTe
 }
 
 func (p newsletterPages) askSubscribe(c *web.Call, id string) (web.HTML, error) {
-	if p.options.MemberURL != "" {
-		return web.HTML{To: p.options.MemberURL + page.SubscribePath(id)}, nil
+	if p.Options.MemberURL != "" {
+		return web.HTML{To: p.Options.MemberURL + page.SubscribePath(id)}, nil
 	}
 	list, err := p.subscribeList(c, id)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 	if err := preferences.Check("fields"); err != nil {
 		return web.HTML{}, err
 	}
-	if err := p.limits.Check(c, maintains(c, list)); err != nil {
+	if err := p.Subscribes.Check(c, maintains(c, list)); err != nil {
 		return web.HTML{}, err
 	}
 	if form[honeypot] == "" {
@@ -110,7 +110,7 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 		if source == "" {
 			source = "form"
 		}
-		if _, _, err := p.store.Subscribe(c, members.SubscribeRequest{
+		if _, _, err := p.Store.Subscribe(c, members.SubscribeRequest{
 			ListID: list.ID, Email: email, Preferences: preferences, Origin: requestOrigin(c, source),
 			TextVersion: list.ConsentVersion(),
 		}, c.Now); err != nil {

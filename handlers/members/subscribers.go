@@ -8,9 +8,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/handlers/segments"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 	"newsletterd/store/db"
 	"newsletterd/store/imports"
 	"newsletterd/store/members"
@@ -19,10 +17,7 @@ import (
 )
 
 // subscribers serves /api/admin/subscribers.
-type subscribers struct {
-	store *store.Store
-	rules *segments.Room
-}
+type subscribers struct{ *Room }
 
 // subscriberFilter filters the list of subscribers.
 type subscriberFilter struct {
@@ -39,7 +34,7 @@ type subscriberFilter struct {
 
 // subscriberRoutes adds the routes for the subscribers of lists, for the people who manage the lists.
 func (r *Room) subscriberRoutes(t *web.Table) {
-	s := subscribers{r.Store, r.Rules}
+	s := subscribers{r}
 	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
 	t.Add("GET", all, web.Admin(core.ActionPeopleMasked), web.Member, web.Search(s.list).Fails(core.NotFound),
@@ -142,7 +137,7 @@ func (a subscribers) shown(c *web.Call, l *people.ListedSubscription) subscriber
 		cmp.Or(l.ChangedAt, l.CreatedAt),
 	}
 	if !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
-		s.ID, s.Email, s.Preferences = a.store.MaskedSubscriptionID(l.ID), core.Email(l.Email.Mask()), ""
+		s.ID, s.Email, s.Preferences = a.Store.MaskedSubscriptionID(l.ID), core.Email(l.Email.Mask()), ""
 	}
 	return s
 }
@@ -165,7 +160,7 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 	if err != nil {
 		return nil, "", err
 	}
-	found, next, err := a.store.MatchingSubscriptions(c, f, page)
+	found, next, err := a.Store.MatchingSubscriptions(c, f, page)
 	rows := a.allShown(c, found)
 	// Sort by list and shown id. Unless ids are masked, the rows were read in this order. If they are masked, the order
 	// in which they were read would reveal the true ids.
@@ -187,7 +182,7 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 	}
 	tenant := in.TenantID
 	if in.ListID != "" {
-		l, err := a.store.List(c, in.ListID)
+		l, err := a.Store.List(c, in.ListID)
 		if err = web.OwnRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
 			return f, err
 		}
@@ -219,10 +214,10 @@ type subscriptionKey struct{}
 // Callers who may not read addresses know it only by its masked id, because the other id would reveal whose it is.
 func (a subscribers) find(c *web.Call) error {
 	tenants, all := c.Caller.TenantsWith(core.ActionPeopleRead)
-	l, err := a.store.ListedSubscription(c, c.ID(), tenants, all)
-	if masked := a.store.UnmaskedSubscriptionID(c.ID()); core.KindOf(err) == core.NotFound && masked != "" {
+	l, err := a.Store.ListedSubscription(c, c.ID(), tenants, all)
+	if masked := a.Store.UnmaskedSubscriptionID(c.ID()); core.KindOf(err) == core.NotFound && masked != "" {
 		tenants, all = c.Caller.TenantsWith(core.ActionPeopleMasked)
-		l, err = a.store.ListedSubscription(c, masked, tenants, all)
+		l, err = a.Store.ListedSubscription(c, masked, tenants, all)
 	}
 	c.Keep(subscriptionKey{}, &l)
 	return web.OwnRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrSubscriptionNotFound)
@@ -249,15 +244,15 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 		subscriber: a.shown(c, l), Means: l.Proof, Consents: []core.Consent{}, Blocks: []block{},
 		Tags: []string{},
 	}
-	list, err := a.store.List(c, l.ListID)
+	list, err := a.Store.List(c, l.ListID)
 	if r.ListName = list.Name; err != nil || !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
 		return r, err
 	}
-	consents, err := a.store.Consents(c, l.ListID, l.ID)
+	consents, err := a.Store.Consents(c, l.ListID, l.ID)
 	if err != nil {
 		return r, err
 	}
-	stands, err := a.store.Suppressions(c, l.Email, l.TenantID)
+	stands, err := a.Store.Suppressions(c, l.Email, l.TenantID)
 	for i := range stands {
 		back := stands[i].Kind == core.KindLeft && !tenants.ErasedFrom(core.KindLeft, &l.Subscription)
 		if on := stands[i].ListID; !back && (on == "" || on == l.ListID) {
@@ -268,7 +263,7 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 	if err != nil {
 		return r, err
 	}
-	tags, err := a.store.TagsAt(c, l.TenantID, l.Email.Key())
+	tags, err := a.Store.TagsAt(c, l.TenantID, l.Email.Key())
 	r.Tags = tagNames(tags)
 	if err != nil || web.IsOperator(c) {
 		return r, err
@@ -302,11 +297,11 @@ func (in *newSubscriber) CheckInput() error {
 }
 
 func (a subscribers) create(c *web.Call, in newSubscriber) (subscriber, error) {
-	list, err := a.store.List(c, in.ListID)
+	list, err := a.Store.List(c, in.ListID)
 	if err = web.OwnRecord(c, list.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
 		return subscriber{}, err
 	}
-	sub, changed, err := a.store.AddSubscription(c, imports.SubscriptionInput{
+	sub, changed, err := a.Store.AddSubscription(c, imports.SubscriptionInput{
 		ListID: in.ListID, Email: in.Email, Status: cmp.Or(in.Status, core.SubscriptionPending),
 		Source: cmp.Or(in.Source, web.Actor(c)), Preferences: in.Preferences,
 	}, web.Actor(c), c.Now)
@@ -334,7 +329,7 @@ func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error
 	if in.Preferences == nil {
 		return a.shown(c, l), nil
 	}
-	sub, err := a.store.SetPreferences(db.By(c, web.Actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
+	sub, err := a.Store.SetPreferences(db.By(c, web.Actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
 	if l.Mirrored && core.KindOf(err) == core.NotFound {
 		return subscriber{}, core.Conflictf("conflict", "Another service manages this subscription. Change it there.")
 	}
@@ -343,12 +338,12 @@ func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error
 
 func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 	l := a.found(c)
-	sub, err := a.store.Unsubscribe(c, members.UnsubscribeRequest{
+	sub, err := a.Store.Unsubscribe(c, members.UnsubscribeRequest{
 		ListID: l.ListID, SubscriptionID: l.ID, Email: l.Email, Proof: core.ProofAdmin, Actor: web.Actor(c),
 		Origin: core.Origin{Source: web.Actor(c), Remote: web.RemoteOf(c), UserAgent: c.UserAgent()},
 	}, c.Now)
 	if l.Mirrored && core.KindOf(err) == core.NotFound { // the subscription is in another member service
-		*l, err = a.store.ListedSubscription(c, l.ID, []string{l.TenantID}, false)
+		*l, err = a.Store.ListedSubscription(c, l.ID, []string{l.TenantID}, false)
 		return a.shown(c, l), err
 	}
 	return a.shown(c, &people.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
@@ -367,7 +362,7 @@ func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, e
 	if err != nil {
 		return nil, err
 	}
-	left, err := a.store.UnsubscribeAll(c, tenant, members.UnsubscribeRequest{
+	left, err := a.Store.UnsubscribeAll(c, tenant, members.UnsubscribeRequest{
 		Email: in.Email, Proof: core.ProofAdmin, Actor: web.Actor(c),
 		Origin: core.Origin{Source: web.Actor(c), Remote: web.RemoteOf(c), UserAgent: c.UserAgent()},
 	}, c.Now)
@@ -378,23 +373,23 @@ func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, e
 
 func (a subscribers) erase(c *web.Call, _ string) (web.None, error) {
 	l := a.found(c)
-	_, err := a.store.ErasePerson(c, core.Person{Email: l.Email, TenantID: l.TenantID}, web.Actor(c), c.Now)
+	_, err := a.Store.ErasePerson(c, core.Person{Email: l.Email, TenantID: l.TenantID}, web.Actor(c), c.Now)
 	return web.None{}, err
 }
 
 // history lists the tenant's emails to the address, newest first.
 func (a subscribers) history(c *web.Call, _ struct{}, page core.Page) ([]core.Mailed, error) {
 	l := a.found(c)
-	rows, err := a.store.History(c, l.Email, []string{l.TenantID}, false, page)
+	rows, err := a.Store.History(c, l.Email, []string{l.TenantID}, false, page)
 	return web.RowsOf(rows, (*core.HistoryEntry).Mailed), err
 }
 
 // exportPerson writes the tenant's data about the address of the path.
 func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
 	l := a.found(c)
-	data, err := a.store.ExportPerson(c, core.Person{Email: l.Email, TenantID: l.TenantID})
+	data, err := a.Store.ExportPerson(c, core.Person{Email: l.Email, TenantID: l.TenantID})
 	if err == nil {
-		err = a.store.NotePersonExport(c, l.TenantID, l.Email, web.Actor(c), c.Now)
+		err = a.Store.NotePersonExport(c, l.TenantID, l.Email, web.Actor(c), c.Now)
 	}
 	if err != nil {
 		return err
@@ -458,14 +453,14 @@ func tagNames(tags []core.Tag) []string {
 // tag replaces the tags of a person.
 func (a subscribers) tag(c *web.Call, in subscriberTags) (taggedSubscriber, error) {
 	l := a.found(c)
-	tags, err := a.store.SetTags(c, l.TenantID, l.Email, in.Tags, web.Actor(c), c.Now)
+	tags, err := a.Store.SetTags(c, l.TenantID, l.Email, in.Tags, web.Actor(c), c.Now)
 	return taggedSubscriber{tagNames(tags)}, err
 }
 
 // changeTags adds and removes some of a person's tags.
 func (a subscribers) changeTags(c *web.Call, in changedTags) (out taggedSubscriber, err error) {
 	l := a.found(c)
-	known, err := a.store.AllTags(c, l.TenantID)
+	known, err := a.Store.AllTags(c, l.TenantID)
 	if err != nil {
 		return out, err
 	}
@@ -477,7 +472,7 @@ func (a subscribers) changeTags(c *web.Call, in changedTags) (out taggedSubscrib
 		}
 		removed[i] = known[at].ID
 	}
-	tags, err := a.store.ChangeTags(c, l.TenantID, l.Email, func(had []string) []string {
+	tags, err := a.Store.ChangeTags(c, l.TenantID, l.Email, func(had []string) []string {
 		had = slices.DeleteFunc(had, func(id string) bool { return slices.Contains(removed, id) })
 		return append(had, in.Add...)
 	}, web.Actor(c), c.Now)

@@ -33,12 +33,12 @@ func (in *exported) CheckInput() error {
 // exportedLists reads the lists of an export.
 func (a subscribers) exportedLists(c *web.Call, in *exported) (lists []core.List, err error) {
 	if in.ListID != "" {
-		l, err := a.store.List(c, in.ListID)
+		l, err := a.Store.List(c, in.ListID)
 		return []core.List{l}, err
 	}
 	page := core.Page{Limit: web.ExportPage}
 	for {
-		some, err := a.store.Lists(c, []string{in.TenantID}, false, page)
+		some, err := a.Store.Lists(c, []string{in.TenantID}, false, page)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) 
 			}
 		}
 	}
-	known, _, _, err := a.store.FieldCoverage(c, ids) // including fields from imports and API clients
+	known, _, _, err := a.Store.FieldCoverage(c, ids) // including fields from imports and API clients
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +85,7 @@ func (a subscribers) exportName(c *web.Call, in *exported, lists []core.List) (s
 	if in.ListID != "" {
 		name = lists[0].Name
 	} else {
-		t, err := a.store.Tenant(c, in.TenantID)
+		t, err := a.Store.Tenant(c, in.TenantID)
 		if err != nil {
 			return "", err
 		}
@@ -102,7 +102,7 @@ func (a subscribers) export(c *web.Call, in exported) error {
 		return err
 	}
 	return a.writeMatches(c, &in, func(page core.Page) ([]people.ListedSubscription, string, error) {
-		return a.store.MatchingSubscriptions(c, f, page)
+		return a.Store.MatchingSubscriptions(c, f, page)
 	})
 }
 
@@ -124,7 +124,7 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page
 		return err
 	}
 	for i := range lists {
-		if err := a.store.NoteExport(c, lists[i].ID, web.Actor(c), c.Now); err != nil {
+		if err := a.Store.NoteExport(c, lists[i].ID, web.Actor(c), c.Now); err != nil {
 			return err
 		}
 	}
@@ -230,13 +230,13 @@ func (a subscribers) ruled(c *web.Call, in *subscriberSearchRequest) (f people.S
 	if in.ListID != "" {
 		tenant = f.Tenants[0]
 	}
-	if tenant, f.Rule, err = a.rules.RuleFor(c, tenant, in.Rule, in.SegmentID); err != nil {
+	if tenant, f.Rule, err = a.Rules.RuleFor(c, tenant, in.Rule, in.SegmentID); err != nil {
 		return f, nil, err
 	}
 	f.Tenants, f.All, f.Now = []string{tenant}, false, c.Now
 	return f, func(page core.Page) (rows []people.ListedSubscription, next string, err error) {
-		err = a.rules.Evaluate(c, page.After != "", func() error {
-			rows, next, err = a.store.MatchingSubscriptions(c, f, page)
+		err = a.Rules.Evaluate(c, page.After != "", func() error {
+			rows, next, err = a.Store.MatchingSubscriptions(c, f, page)
 			return segments.Unsaved(in.Rule, err)
 		})
 		return rows, next, err

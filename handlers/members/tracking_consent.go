@@ -22,11 +22,11 @@ func (p newsletterPages) agreeing(c *web.Call, list *core.ListWithTenant, said s
 		s := *page.StyleOf(c)
 		s.Lang = lang
 		if box := page.TrackingBoxOf(&list.Tenant, &s); box.Version == said {
-			version, err := p.store.KeepConsentText(c, list.ID, box.Text, c.Now)
+			version, err := p.Store.KeepConsentText(c, list.ID, box.Text, c.Now)
 			return preferences.AgreeingToTracking(version), err
 		}
 	}
-	if _, err := p.store.ConsentText(c, list.ID, said); err == nil && core.IsTextVersion(said) {
+	if _, err := p.Store.ConsentText(c, list.ID, said); err == nil && core.IsTextVersion(said) {
 		return preferences.AgreeingToTracking(said), nil
 	}
 	return preferences.AgreeingToTracking(""), nil
@@ -50,12 +50,12 @@ func (p newsletterPages) setTracking(c *web.Call, h holder, action, ticked strin
 			return p.showPreferences(c, h, page.View{Fault: w.TrackingUnticked}, http.StatusBadRequest, nil, "")
 		}
 		var err error
-		if r.TextVersion, err = p.store.KeepConsentText(c, h.ListID, box.Text, c.Now); err != nil {
+		if r.TextVersion, err = p.Store.KeepConsentText(c, h.ListID, box.Text, c.Now); err != nil {
 			return web.HTML{}, err
 		}
 		r.Agrees, said = true, w.TrackingAgreed
 	}
-	if _, err := p.store.SetTracking(c, r, c.Now); err != nil {
+	if _, err := p.Store.SetTracking(c, r, c.Now); err != nil {
 		return web.HTML{}, page.LinkError(c, err)
 	}
 	return p.showPreferences(c, h, page.View{Notice: said}, 0, nil, "")
@@ -66,7 +66,7 @@ func (p newsletterPages) named(c *web.Call, list *core.ListWithTenant, t auth.Un
 	if list == nil || t.Kind != auth.UnsubscribeMailed {
 		return false
 	}
-	sub, err := p.store.Subscription(c, t.ListID, t.Email)
+	sub, err := p.Store.Subscription(c, t.ListID, t.Email)
 	return err == nil && namedBy(list, sub.Status, sub.Preferences)
 }
 

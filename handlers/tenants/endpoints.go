@@ -1,22 +1,16 @@
 package tenants
 
 import (
-	"context"
 	"strconv"
 
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 	"newsletterd/store/tenants"
 )
 
 // endpoints serves /api/admin/webhook-endpoints, the webhooks of a tenant.
-type endpoints struct {
-	store   *store.Store
-	mayPost func(url string) error
-	test    func(ctx context.Context, id string) (core.EndpointTest, error)
-}
+type endpoints struct{ *Room }
 
 // endpoint is a webhook. Its secret is set only in the response to the request that created the secret.
 type endpoint struct {
@@ -43,7 +37,7 @@ type endpoint struct {
 
 // endpointRoutes adds the routes for webhook endpoints.
 func (r *Room) endpointRoutes(t *web.Table) {
-	e := endpoints{r.Store, r.MayPost, r.TestEndpoint}
+	e := endpoints{r}
 	const all, item = "/api/admin/webhook-endpoints", "/api/admin/webhook-endpoints/:id"
 	may := core.ActionEndpointManage
 	one := func(do web.Endpoint) web.Endpoint { return do.Find(e.find).Missing(web.ErrNotFound) }
@@ -99,12 +93,12 @@ func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {
 func (e endpoint) key() string { return e.ID }
 
 func (a endpoints) find(c *web.Call) error {
-	e, err := a.store.Endpoint(c, c.ID())
+	e, err := a.Store.Endpoint(c, c.ID())
 	return web.OwnRecord(c, e.TenantID, core.ActionEndpointManage, err, web.ErrNotFound)
 }
 
 func (a endpoints) list(c *web.Call, in web.TenantFilter, page core.Page) ([]endpoint, error) {
-	found, err := web.PageFor(c, in, page, a.store.Endpoints)
+	found, err := web.PageFor(c, in, page, a.Store.Endpoints)
 	return web.RowsOf(found, func(e *core.Endpoint) endpoint { return endpointOf(e, "", c.Now) }), err
 }
 
@@ -143,19 +137,19 @@ func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error)
 	if err != nil {
 		return out, err
 	}
-	return endpointOf(&e, secret, c.Now), web.UnknownTenant(a.store.AddEndpoint(c, e, key, web.Actor(c)))
+	return endpointOf(&e, secret, c.Now), web.UnknownTenant(a.Store.AddEndpoint(c, e, key, web.Actor(c)))
 }
 
 // checkURL returns an error for a URL that every delivery would refuse.
 func (a endpoints) checkURL(url string) error {
-	if a.mayPost == nil {
+	if a.MayPost == nil {
 		return nil
 	}
-	return a.mayPost(url)
+	return a.MayPost(url)
 }
 
 func (a endpoints) show(c *web.Call, id string) (endpoint, error) {
-	e, err := a.store.Endpoint(c, id)
+	e, err := a.Store.Endpoint(c, id)
 	return endpointOf(&e, "", c.Now), err
 }
 
@@ -169,7 +163,7 @@ type endpointChange struct {
 }
 
 func (a endpoints) update(c *web.Call, in endpointChange) (out endpoint, err error) {
-	was, err := a.store.Endpoint(c, c.ID())
+	was, err := a.Store.Endpoint(c, c.ID())
 	if err != nil {
 		return out, err
 	}
@@ -188,12 +182,12 @@ func (a endpoints) update(c *web.Call, in endpointChange) (out endpoint, err err
 }
 
 func (a endpoints) change(c *web.Call, change tenants.EndpointChange, secret string) (endpoint, error) {
-	e, err := a.store.UpdateEndpoint(c, c.ID(), change, web.Actor(c), c.Now)
+	e, err := a.Store.UpdateEndpoint(c, c.ID(), change, web.Actor(c), c.Now)
 	return endpointOf(&e, secret, c.Now), err
 }
 
 func (a endpoints) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteEndpoint(c, id, web.Actor(c), c.Now)
+	return web.None{}, a.Store.DeleteEndpoint(c, id, web.Actor(c), c.Now)
 }
 
 // attempt is an entry of a webhook's log.
@@ -217,7 +211,7 @@ type logFilter struct {
 }
 
 func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, error) {
-	found, err := a.store.EndpointAttempts(c, c.ID(), in.Failed, page)
+	found, err := a.Store.EndpointAttempts(c, c.ID(), in.Failed, page)
 	return web.RowsOf(found, func(r *core.EndpointAttempt) attempt {
 		return attempt{r.At, r.EventID, r.EventType, r.Outcome, r.Status, r.TookMS, r.Reason, r.ID}
 	}), err
@@ -225,10 +219,10 @@ func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, er
 
 // try sends a test event. The response describes any failure of the webhook.
 func (a endpoints) try(c *web.Call, id string) (core.EndpointTest, error) {
-	if err := a.store.CountEndpointTest(c, c.Tenant, c.Now); err != nil {
+	if err := a.Store.CountEndpointTest(c, c.Tenant, c.Now); err != nil {
 		return core.EndpointTest{}, err
 	}
-	return a.test(c, id)
+	return a.TestEndpoint(c, id)
 }
 
 func (a endpoints) rotate(c *web.Call, in web.SecretOverlap) (endpoint, error) {

@@ -3,12 +3,11 @@ package tenants
 import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 )
 
 // listRoutes adds the routes for newsletter lists.
 func (r *Room) listRoutes(t *web.Table) {
-	lists := lists{r.Store, r.ConfirmToken}
+	lists := lists{r}
 	rows := web.Crud(t, "/api/admin/newsletter-lists", "NewsletterList", "a list", "lists", web.Resource{
 		Find: FindList, Missing: core.ErrListNotFound, List: web.List(lists.list, countedList),
 		Create: web.JSON(lists.create).Fails(core.NotFound), Show: web.Path(lists.show), Update: web.JSON(lists.update),
@@ -32,10 +31,7 @@ func (r *Room) listRoutes(t *web.Table) {
 }
 
 // lists serves /api/admin/newsletter-lists.
-type lists struct {
-	store        *store.Store
-	confirmToken string // the configured default of confirm_token
-}
+type lists struct{ *Room }
 
 // FindList finds the list in the path of a request. It returns an error if the caller may not perform the route's
 // action on it.
@@ -45,7 +41,7 @@ func FindList(c *web.Call) error {
 }
 
 func (a lists) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.CountedList, error) {
-	return web.PageFor(c, in, page, a.store.CountedLists)
+	return web.PageFor(c, in, page, a.Store.CountedLists)
 }
 
 // countedList returns the key that lists are ordered by.
@@ -62,15 +58,15 @@ func (a lists) create(c *web.Call, in core.ListInput) (core.List, error) {
 	if err := a.held(c, &l, core.List{}); err != nil {
 		return l, err
 	}
-	return l, web.UnknownTenant(a.store.AddList(c, l, web.Actor(c)))
+	return l, web.UnknownTenant(a.Store.AddList(c, l, web.Actor(c)))
 }
 
 func (a lists) show(c *web.Call, id string) (core.CountedList, error) {
-	return a.store.CountedList(c, id)
+	return a.Store.CountedList(c, id)
 }
 
 func (a lists) update(c *web.Call, in core.ListInput) (core.List, error) {
-	return a.store.UpdateList(c, c.ID(), web.Actor(c), func(l *core.List) error {
+	return a.Store.UpdateList(c, c.ID(), web.Actor(c), func(l *core.List) error {
 		was := *l
 		if err := l.Change(in, c.Now); err != nil {
 			return err
@@ -84,9 +80,9 @@ func (a lists) held(c *web.Call, l *core.List, was core.List) error {
 	if web.IsOperator(c) {
 		return nil
 	}
-	return l.HoldConfirmToken(was, a.confirmToken)
+	return l.HoldConfirmToken(was, a.ConfirmToken)
 }
 
 func (a lists) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteList(c, id, web.Actor(c), c.Now)
+	return web.None{}, a.Store.DeleteList(c, id, web.Actor(c), c.Now)
 }

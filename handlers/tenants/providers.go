@@ -9,17 +9,12 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
-	"newsletterd/store"
 	"newsletterd/store/tenants"
 )
 
 // providers serves /api/admin/mail-providers: the services that may report the outcomes of emails. Providers in the
 // configuration hide those in the database, and can be changed only in the configuration file.
-type providers struct {
-	store      *store.Store
-	configured map[string]*core.ProviderSecrets
-	origin     string
-}
+type providers struct{ *Room }
 
 // provider is a mail provider in the form that operators see. Its secret is set only in the response to the request
 // that generated it.
@@ -40,7 +35,7 @@ type provider struct {
 
 // mailProviderRoutes adds the routes for mail providers.
 func (r *Room) mailProviderRoutes(t *web.Table) {
-	p := providers{r.Store, r.Providers, r.Origin}
+	p := providers{r}
 	const all, item = "/api/admin/mail-providers", "/api/admin/mail-providers/:provider"
 	may := web.Admin(core.ActionProviderManage)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(p.find).Missing(web.ErrNotFound) }
@@ -86,7 +81,7 @@ func (r *Room) mailProviderRoutes(t *web.Table) {
 
 func (a providers) row(p *core.Provider, source, secret string) provider {
 	return provider{
-		p.Name, p.Kind, p.TenantID, p.Topics, source, a.origin + "/webhooks/" + p.Name, p.DisabledAt, p.CreatedAt,
+		p.Name, p.Kind, p.TenantID, p.Topics, source, a.Origin + "/webhooks/" + p.Name, p.DisabledAt, p.CreatedAt,
 		p.UpdatedAt, secret, nil,
 	}
 }
@@ -97,7 +92,7 @@ const fromDatabase, fromConfiguration = "database", "configuration"
 
 // list returns a page of the providers from both sources, ordered by name.
 func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, error) {
-	kept, err := a.store.Providers(c, page)
+	kept, err := a.Store.Providers(c, page)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +104,7 @@ func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, er
 	if len(kept) == page.Limit { // names after these belong to the next page
 		last = kept[len(kept)-1].Name
 	}
-	for name, p := range a.configured { // they take precedence over those in the database
+	for name, p := range a.Providers { // they take precedence over those in the database
 		if name > page.After && (last == "" || name <= last) {
 			byName[name] = a.row(&p.Provider, fromConfiguration, "")
 		}
@@ -124,7 +119,7 @@ func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, er
 
 // withEvents sets the last event of each provider.
 func (a providers) withEvents(c *web.Call, rows []provider) error {
-	last, err := a.store.LastProviderEvents(c)
+	last, err := a.Store.LastProviderEvents(c)
 	for i := range rows {
 		if e, ok := last[rows[i].Name]; ok {
 			rows[i].LastEvent = &e
@@ -141,8 +136,8 @@ type providerName struct {
 // find returns a 404 error for a name that no provider has. For callers other than operators, it does so for every
 // name.
 func (a providers) find(c *web.Call) (err error) {
-	if name := c.Param("provider"); a.configured[name] == nil {
-		_, err = a.store.ProviderSecrets(c, name)
+	if name := c.Param("provider"); a.Providers[name] == nil {
+		_, err = a.Store.ProviderSecrets(c, name)
 	}
 	return web.OwnRecord(c, core.TenantNone, core.ActionProviderManage, err, web.ErrNotFound)
 }
@@ -158,10 +153,10 @@ func (a providers) show(c *web.Call, in providerName) (provider, error) {
 }
 
 func (a providers) with(c *web.Call, name, secret string) (provider, error) {
-	if p := a.configured[name]; p != nil {
+	if p := a.Providers[name]; p != nil {
 		return a.row(&p.Provider, fromConfiguration, ""), nil
 	}
-	p, err := a.store.ProviderSecrets(c, name)
+	p, err := a.Store.ProviderSecrets(c, name)
 	if err != nil {
 		return provider{}, err
 	}
@@ -170,11 +165,11 @@ func (a providers) with(c *web.Call, name, secret string) (provider, error) {
 
 // kept returns a provider in the database with its kind. For a provider in the configuration, it returns a conflict.
 func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *report.Kind, error) {
-	if a.configured[name] != nil {
+	if a.Providers[name] != nil {
 		return nil, nil, core.Conflictf("conflict",
 			"The provider %s is defined in the configuration file. Change it there.", name)
 	}
-	p, err := a.store.ProviderSecrets(c, name)
+	p, err := a.Store.ProviderSecrets(c, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -200,7 +195,7 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 	if err := core.CheckProviderName(in.Name); err != nil {
 		return out, err
 	}
-	if a.configured[in.Name] != nil {
+	if a.Providers[in.Name] != nil {
 		return out, core.Conflictf("conflict",
 			"The name %s is already used by a provider in the configuration file. Choose another name.", in.Name)
 	}
@@ -215,7 +210,7 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 	if err != nil {
 		return out, err
 	}
-	err = a.store.AddProvider(c, core.Provider{
+	err = a.Store.AddProvider(c, core.Provider{
 		Name: in.Name, Kind: kind.Name, TenantID: in.TenantID, Topics: in.Topics,
 	}, secret, web.Actor(c), c.Now)
 	if err != nil {
@@ -253,13 +248,13 @@ func (a providers) update(c *web.Call, in providerChange) (out provider, err err
 		err = kind.CheckTopics(*in.Topics)
 	}
 	if err == nil && in.TenantID != nil && *in.TenantID != "" {
-		_, err = a.store.Tenant(c, *in.TenantID)
+		_, err = a.Store.Tenant(c, *in.TenantID)
 		err = web.UnknownTenant(err)
 	}
 	if err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, tenants.ProviderChange{
+	p, err := a.Store.UpdateProvider(c, in.Provider, tenants.ProviderChange{
 		TenantID: in.TenantID, Topics: in.Topics, Disabled: in.Disabled,
 	}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
@@ -269,7 +264,7 @@ func (a providers) remove(c *web.Call, in providerName) (web.None, error) {
 	if _, _, err := a.kept(c, in.Provider); err != nil {
 		return web.None{}, err
 	}
-	return web.None{}, a.store.DeleteProvider(c, in.Provider, web.Actor(c), c.Now)
+	return web.None{}, a.Store.DeleteProvider(c, in.Provider, web.Actor(c), c.Now)
 }
 
 // anotherSecret is the body of POST /api/admin/mail-providers/:provider/rotate-secret.
@@ -292,7 +287,7 @@ func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err erro
 	if err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, tenants.ProviderChange{NewSecret: &secret}, web.Actor(c), c.Now)
+	p, err := a.Store.UpdateProvider(c, in.Provider, tenants.ProviderChange{NewSecret: &secret}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, fresh), err
 }
 
@@ -300,7 +295,7 @@ func (a providers) endOld(c *web.Call, in providerName) (out provider, err error
 	if _, _, err := a.kept(c, in.Provider); err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, tenants.ProviderChange{EndOldSecret: true}, web.Actor(c), c.Now)
+	p, err := a.Store.UpdateProvider(c, in.Provider, tenants.ProviderChange{EndOldSecret: true}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
 }
 
