@@ -43,7 +43,7 @@ func (p *program) doctorCommand() *cli.Command {
 sends nothing), certificate, file permissions, backup and lists. With --dns
 it also checks the DNS records that receiving servers need. It changes
 nothing, and you can run it while the daemon runs. Exits with 1 if there is
-an error, and with 0 if there are only warnings.
+a fault, and with 0 if there are only warnings.
 
    newsletterd doctor --dns`,
 		Flags: []cli.Flag{

@@ -66,7 +66,7 @@ func (d *doctor) relay() {
 	}
 	words := "accepts email"
 	if c.SMTP.Username != "" {
-		words = "knows " + c.SMTP.Username
+		words = "accepts the sign-in of " + c.SMTP.Username
 	}
 	d.ok("relay", "%s %s", relay.Addr, words)
 }

@@ -98,7 +98,7 @@ func TestDoctor(t *testing.T) {
 	}
 	for _, want := range [][3]string{
 		{"database", core.LevelOK, "a daemon is running"},
-		{"relay", core.LevelOK, "knows anna"},
+		{"relay", core.LevelOK, "accepts the sign-in of anna"},
 		{"health", core.LevelOK, "200"},
 		{"ports", core.LevelOK, "responds"},
 		{"permissions", core.LevelOK, ""},

@@ -76,7 +76,7 @@ folder until you set one up in the console.`,
 			cli.String("test-email", "first send a test email to `ADDRESS` through the mail server"),
 			cli.String("admin-email", "email `ADDRESS` of the first server administrator (default: print a link to "+
 				"create the account in the browser)"),
-			cli.String("registration", "who can create an account: `open` (anyone) or closed (only server "+
+			cli.String("registration", "`WHO` can create an account: open (anyone) or closed (only server "+
 				"administrators; default)"),
 			cli.String("second-factor",
 				"`WHO` must use two-factor authentication: off, operators, staff or all (default: staff; off on "+

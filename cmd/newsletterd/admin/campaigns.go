@@ -303,7 +303,7 @@ func (p commands) audienceCommand() *cli.Command {
 
 // forceFlag returns the flag that skips approval by a second person.
 func forceFlag() cli.Flag {
-	return cli.Bool("force", "send without the approval by a second person that the tenant requires")
+	return cli.Bool("force", "skip the approval by a second person that the tenant requires")
 }
 
 // firstFewFlag sends a campaign to the first recipients before the rest.

@@ -39,7 +39,7 @@ func (p commands) checkCampaignCommand() *cli.Command {
 	check.Description = `Also checks the DNS records of the sender domain. Exits with 1 if an error
 keeps the campaign from being sent, and with 0 if there are only warnings.
 
-   newsletterd admin campaign check ID --links`
+   newsletterd admin campaign check --id ID --links`
 	return check
 }
 

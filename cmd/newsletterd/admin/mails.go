@@ -104,14 +104,14 @@ func mailServerCommands(p commands) *cli.Command {
 		})
 	set := p.Command("set", "send a test email and, if it is accepted, save the mail server", []cli.Flag{
 		cli.String("host", "`HOST` name or IP address"),
-		&cli.IntFlag{Name: "port", Usage: "`PORT` (default: 587, or 465 with implicit TLS)"},
-		cli.OneOf("tls", "encryption: starttls, implicit or none", "starttls", "starttls", "implicit", "none"),
-		cli.String("username", "user `NAME`; the password is read from standard input"),
+		&cli.IntFlag{Name: "port", Usage: "`PORT`", DefaultText: "587, or 465 with implicit TLS"},
+		cli.OneOf("tls", "encryption `MODE`: starttls (default), implicit or none", "starttls", "implicit", "none"),
+		cli.String("username", "user `NAME`; the password is asked for, or read from standard input"),
 		cli.Bool("keep-password", "keep the current password, for the same server and user"),
 		cli.String("from", "sender `ADDRESS` of account emails, and the default for newsletters"),
 		cli.String("test-to", "send the test email to `ADDRESS`"),
-		&cli.IntFlag{Name: "per-second", Usage: "send at most `N` campaign emails per second (0: no limit)"},
-		&cli.IntFlag{Name: "per-day", Usage: "send at most `N` campaign emails per day (0: no limit)"},
+		&cli.IntFlag{Name: "per-second", Usage: "send at most `N` campaign emails per second", DefaultText: "no limit"},
+		&cli.IntFlag{Name: "per-day", Usage: "send at most `N` campaign emails per day", DefaultText: "no limit"},
 	}, []string{"host", "from", "test-to"}, setMailServer(p))
 	set.Description = `Only works if the configuration file doesn't set a mail server: [mail.smtp]
 is empty and [mail] console = true. You can also set the mail server in the
@@ -163,6 +163,9 @@ func setMailServer(p commands) func(*cli.Context, *config.Config, *store.Store) 
 		if m.Relay.Username != "" && !c.Bool("keep-password") {
 			if m.Relay.Password, err = p.Password(c.Context, "Password"); err != nil {
 				return err
+			}
+			if m.Relay.Password == "" {
+				return cli.UsageError(c, "the password is missing. Enter it, or pass it on standard input")
 			}
 		}
 		if err := o.CheckServer(c.Context, s, &m); err != nil {

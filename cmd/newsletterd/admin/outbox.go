@@ -36,18 +36,20 @@ Dead letters are kept for 30 days, can be retried, and don't delay later
 events.
 
    newsletterd admin outbox list --state dead`
-	endpoint := cli.Reference("endpoint", people.NounEndpoint, "show it as sent to this webhook endpoint (`ID`)")
-	show := p.Command("show", "show an event with its body", []cli.Flag{cli.ID(people.NounEvent), endpoint},
-		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			found, err := s.OutboxEvent(c.Context, c.String("id"), c.String("endpoint"))
-			if err != nil {
-				return cli.Missing(err, "queued event", c.String("id"))
-			}
-			e := found[0]
-			return p.Printer(c).Record(outboxRow{e, e.State(), json.RawMessage(e.Body)})
-		})
+	endpoint := func(usage string) cli.Flag { return cli.Reference("endpoint", people.NounEndpoint, usage) }
+	show := p.Command("show", "show an event with its body", []cli.Flag{
+		cli.ID(people.NounEvent), endpoint("show it as sent to this webhook endpoint (`ID`)"),
+	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		found, err := s.OutboxEvent(c.Context, c.String("id"), c.String("endpoint"))
+		if err != nil {
+			return cli.Missing(err, "queued event", c.String("id"))
+		}
+		e := found[0]
+		return p.Printer(c).Record(outboxRow{e, e.State(), json.RawMessage(e.Body)})
+	})
 	retry := p.Command("retry", "retry one event, or all dead letters", []cli.Flag{
-		cli.ID(people.NounEvent), endpoint, cli.Bool("dead", "retry all dead letters"),
+		cli.ID(people.NounEvent), endpoint("with --id: only retry it for this webhook endpoint (`ID`)"),
+		cli.Bool("dead", "retry all dead letters"),
 		cli.Tenant("retry all dead letters of a tenant (`ID` or name)"),
 	}, nil, p.retryOutbox)
 	retry.Description = `Retrying is safe: the send service ignores events older than its own data.

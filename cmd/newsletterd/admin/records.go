@@ -172,7 +172,7 @@ func listFlags() []cli.Flag {
 			cli.Optional(core.Languages)...),
 		cli.String("description", "introduction `TEXT` on the signup page"),
 		cli.String("consent-text", "consent `TEXT` on the signup form; every version is kept"),
-		cli.JSON("fields", "custom fields; those with \"set_by\": \"team\" don't appear in forms"),
+		cli.JSON("fields", "custom fields (forms leave out those with \"set_by\": \"team\")"),
 		cli.JSON("mail-texts", "texts of automatic emails to subscribers"),
 		cli.String("subscribe-redirect-url", "`URL` to show after signup (empty: newsletterd's page)"),
 		cli.String("confirm-redirect-url", "`URL` to show after confirmation"),

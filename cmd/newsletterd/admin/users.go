@@ -96,8 +96,8 @@ func (p accounts) userCommands() *cli.Command {
 	create.Description = `Without --password-stdin the user has no password and sets one with "Forgot
 password?". With --role the address counts as verified.
 
-   printf '%s\n' "$PASSWORD" | newsletterd admin user create --email you@example.org --role
-operator --password-stdin`
+   printf '%s\n' "$PASSWORD" | newsletterd admin user create --email you@example.org \
+     --role operator --password-stdin`
 	all := p.Command("list", "list users", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		rows, err := cli.Pages(func(u core.User) string { return u.ID }, func(page core.Page) ([]core.User, error) {
 			return s.Users(c.Context, page)
