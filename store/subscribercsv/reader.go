@@ -218,14 +218,14 @@ func (c *Reader) columns(rename map[string]string) error {
 		if !used[from] {
 			return MappingError{
 				fmt.Sprintf("column %q not found; the file has %s", from, strings.Join(c.header, ", ")),
-				" (--map)",
+				". Correct --map",
 			}
 		}
 	}
 	if c.otherEmail(names, rename); c.email < 0 {
 		return MappingError{
 			fmt.Sprintf("no column is named email; the file has %s", strings.Join(c.header, ", ")),
-			` (--map "NAME=email" names it)`,
+			`. To name it, pass --map "NAME=email"`,
 		}
 	}
 	return nil
@@ -238,7 +238,7 @@ func (c *Reader) takeColumn(i int, names []string, to string, isEmail bool) erro
 	case isEmail && c.email >= 0:
 		return MappingError{
 			fmt.Sprintf("two columns contain email addresses: %q and %q", names[c.email], names[i]),
-			`: --map "NAME=" drops one, --map "NAME=OTHER" makes it a preference`,
+			`. To skip one, pass --map "NAME="; to keep it as a custom field, --map "NAME=FIELD"`,
 		}
 	case isEmail:
 		c.email = i

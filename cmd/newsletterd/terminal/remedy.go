@@ -26,6 +26,8 @@ func Remedy(err error, full bool) string {
 			return fmt.Sprintf("The folder %s doesn't exist. Create it, or correct the path.", folder)
 		}
 		return fmt.Sprintf("The file %s doesn't exist. Correct the path, or create the file.", path)
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Sprintf("The file %s already exists. Name a new file, or move this one.", path)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("This user can't access %s. Run the command as the owner of the file, or with sudo.", path)
 	case errors.Is(err, syscall.EROFS):

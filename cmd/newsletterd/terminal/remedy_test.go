@@ -33,6 +33,7 @@ func TestRemedies(t *testing.T) {
 		{"no folder", opened("a", "b", "c"), "The folder " + filepath.Join(dir, "a") + " doesn't exist"},
 		{"a folder", opened(), "is a folder"},
 		{"a file as a folder", opened("file", "x"), "A folder in the path"},
+		{"a file that exists", &fs.PathError{Op: "open", Path: file, Err: syscall.EEXIST}, file + " already exists"},
 		{"not allowed", &fs.PathError{Op: "open", Path: file, Err: syscall.EACCES}, "can't access " + file},
 		{"full", &fs.PathError{Op: "write", Path: file, Err: syscall.ENOSPC}, "Free some space"},
 		{"quota", &fs.PathError{Op: "write", Path: file, Err: syscall.EDQUOT}, "Free some space"},
