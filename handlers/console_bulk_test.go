@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db/dbtest"
+	"newsletterd/store/identity"
 )
 
 // performs performs all open bulk actions, as the worker does, and returns the last one.
@@ -126,34 +127,59 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 	})
 }
 
+// tagging returns a function that tags 200 subscribers, and expects texts in the answer if that needs a fresh sign-in.
+func (e *peopleEnv) tagging() func(status int, texts ...string) {
+	e.Helper()
+	tag, err := core.NewTag(e.tenant.ID, "VIP", e.seed.Time())
+	e.must(err)
+	e.must(e.store.AddTag(e.Context(), tag, "user:ann"))
+	n := 0
+	return func(status int, texts ...string) {
+		e.Helper()
+		n++
+		host := fmt.Sprintf("d%d.example", n)
+		rows := make([]core.Email, 200)
+		for k := range rows {
+			rows[k] = core.Email(fmt.Sprintf("r%d@%s", k, host))
+		}
+		e.seed.Tell(e.list, core.StatusActive, rows...)
+		g := e.add(host, core.RuleText(fmt.Sprintf(`{"domain":%q}`, host)))
+		e.sends("/new-bulk", status, url.Values{
+			"segment": {g.ID}, "list": {e.list.ID}, "act": {"tag"}, "tag": {tag.ID}, "sure": {"1"},
+		}, texts...)
+		e.performs()
+	}
+}
+
 // Bulk actions that change more than 500 people together need a fresh sign-in, as one does.
 func TestConsoleCountsBulkActionsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
-		tag, err := core.NewTag(e.tenant.ID, "VIP", e.seed.Time())
+		tags := e.tagging()
+		tags(http.StatusSeeOther) // with a fresh sign-in
+		time.Sleep(16 * time.Minute)
+		tags(http.StatusSeeOther)
+		tags(http.StatusSeeOther)
+		tags(http.StatusOK, `action="/login/confirm"`)
+	})
+}
+
+// If users with a passkey sign in with only a password, that is no fresh sign-in. All their bulk actions are counted.
+func TestConsoleCountsBulkActionsWithoutTheSecondFactor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
 		e.must(err)
-		e.must(e.store.AddTag(t.Context(), tag, "user:ann"))
-		tags := func(host string, status int, texts ...string) {
-			t.Helper()
-			g := e.add(host, core.RuleText(fmt.Sprintf(`{"domain":%q}`, host)))
-			e.sends("/new-bulk", status, url.Values{
-				"segment": {g.ID}, "list": {e.list.ID}, "act": {"tag"}, "tag": {tag.ID}, "sure": {"1"},
-			}, texts...)
-		}
-		for i, host := range []string{"first.example", "second.example", "third.example", "fourth.example"} {
-			rows := make([]core.Email, 200)
-			for k := range rows {
-				rows[k] = core.Email(fmt.Sprintf("r%d@%s", k, host))
-			}
-			e.seed.Tell(e.list, core.StatusActive, rows...)
-			if i == 1 { // those before were started with a fresh sign-in
-				time.Sleep(16 * time.Minute)
-			}
-			if i < 3 {
-				tags(host, http.StatusSeeOther)
-			}
-			e.performs()
-		}
-		tags("fourth.example", http.StatusOK, `action="/login/confirm"`)
+		e.must(e.store.AddPasskey(t.Context(), core.Passkey{
+			ID: core.NewID(), UserID: ann.ID, RPID: "news.example.org", Name: "key", Credential: []byte("c"),
+			PublicKey: []byte("k"),
+		}, ann.Epoch, identity.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{},
+			e.seed.Time()))
+		tags := e.tagging()
+		tags(http.StatusSeeOther)
+		time.Sleep(time.Minute)
+		tags(http.StatusSeeOther)
+		time.Sleep(time.Minute)
+		tags(http.StatusOK, `action="/login/confirm"`)
 	})
 }

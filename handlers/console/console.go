@@ -19,7 +19,7 @@ const Path = page.ConsolePath
 
 // Options holds what the console needs from the other packages.
 type Options struct {
-	// Proved reports whether a visitor has recently reauthenticated, as sensitive actions require.
+	// Proved reports whether the last sign-in of a visitor was, at a time, a proof as sensitive actions require.
 	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)
 	// Prove renders the page that asks a visitor to reauthenticate. It then leads to path, posting form if that is
 	// not empty.

@@ -35,16 +35,18 @@ func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 	p.Form, _ = c.Value(formKey{}).(map[string]string)
 	p.caller = core.Caller{
 		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
-		Scopes: core.AllScopes, Roles: who.User.Roles, ProvedAt: max(who.Browser.AuthAt, longAgo),
+		Scopes: core.AllScopes, Roles: who.User.Roles, ProvedAt: longAgo,
 	}
-	proved, err := o.options.Proved(c, who, c.Now)
-	if !proved { // too long ago, or without the second factor
-		p.caller.ProvedAt = max(longAgo, min(p.caller.ProvedAt, c.Now.Add(-core.ProofAge-time.Second)))
+	// Was the sign-in a proof? Each operation checks whether it is a fresh one.
+	proved, err := o.options.Proved(c, who, who.Browser.AuthAt)
+	if proved {
+		p.caller.ProvedAt = max(who.Browser.AuthAt, longAgo)
 	}
 	return p, err
 }
 
-// longAgo is the earliest time of a reauthentication. 0 would mean that none is needed.
+// longAgo stands for the sign-in of a visitor who has a second factor but didn't use it. 0 would mean that no proof is
+// needed.
 const longAgo core.Instant = 1
 
 // enter reads the tenant of the path. If the visitor may not perform the action for the tenant, it is not found.
