@@ -417,6 +417,7 @@ func (a subscribers) tagRoutes(t *web.Table, item string) {
 	t.Add("PATCH", item+"/tags", web.Admin(core.ActionPeopleTag), web.Member,
 		one(web.JSON(a.changeTags)), "Add and remove some of a subscriber's tags on all lists of the tenant").
 		Named("changeSubscriberTags").
+		Limits(web.OnlyKnown).
 		Example(web.Object{"add": []string{"VIP"}}).
 		Refuses(
 			web.Refused("add", "No such tag, or the person would have too many"),
