@@ -82,8 +82,7 @@ func (r *Room) sendJobRoutes(t *web.Table) {
 	t.Add("GET", "/api/send-jobs/:id/links", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").Named("listJobLinks")
 	t.Add("GET", "/api/send-jobs/history", web.Sent(core.ActionPeopleRead), web.Send,
-		web.List(jobs.history, core.Mailed.Key).Fails(core.Forbidden),
-		"List all emails sent to an address, newest first").
+		web.List(jobs.history, core.Mailed.Key).Fails(core.Forbidden), "List all emails sent to an address, newest first").
 		Named("listMailsToAddress").
 		Refuses(web.BadEmail)
 	t.Add("POST", "/api/send-jobs/:id/preview", web.Sent(core.ActionCampaignRead), web.Send,

@@ -79,14 +79,7 @@ func (p commands) clientCommands() *cli.Command {
 		`--scope "newsletter:send newsletter:list.read"`
 	all := p.Command("list", "list OAuth clients", []cli.Flag{cli.Tenant("filter by tenant (`ID` or name)")},
 		nil, p.listClients)
-	show := p.Command("show", "show an OAuth client", []cli.Flag{cli.ID(people.NounClient)}, []string{"id"},
-		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			client, err := s.Client(c.Context, c.String("id"))
-			if err != nil {
-				return cli.Missing(err, "client", c.String("id"))
-			}
-			return p.Printer(c).Record(client)
-		})
+	show := p.Command("show", "show an OAuth client", []cli.Flag{cli.ID(people.NounClient)}, []string{"id"}, p.showClient)
 	update := p.Command("update", "update an OAuth client",
 		append([]cli.Flag{
 			cli.ID(people.NounClient), cli.Bool("new-secret", "create a new secret; the previous one stops working"),
@@ -138,6 +131,14 @@ func (p commands) clientCommands() *cli.Command {
 		Name: "client", Usage: "manage OAuth clients (apps that people sign in to, and API clients)",
 		Subcommands: []*cli.Command{create, all, show, update, del},
 	}
+}
+
+func (p commands) showClient(c *cli.Context, _ *config.Config, s *store.Store) error {
+	client, err := s.Client(c.Context, c.String("id"))
+	if err != nil {
+		return cli.Missing(err, "client", c.String("id"))
+	}
+	return p.Printer(c).Record(client)
 }
 
 func (p commands) listClients(c *cli.Context, _ *config.Config, s *store.Store) error {
