@@ -8,7 +8,7 @@
 //	grant.go        the grants of the token endpoint; passwords are checked and throttled
 //	refresh.go      the refresh grant: rotation, grace, replay
 //	authrequest.go claims_request.go pkce.go hint.go   the authorization request: parsing and checks
-//	authorize.go code.go   the next step of the request, or its answer; the authorization code and its grant
+//	authorize.go code.go   the next step of the request, or its response; the authorization code and its grant
 //	signin.go prove.go logout.go                             browser sign-in, reauthentication, sign-out
 //	secondfactor.go totp.go passkey.go                       authenticator apps, recovery codes, passkeys
 //	introspect.go userinfo.go discovery.go                   requests of relying parties and resource servers
@@ -56,14 +56,14 @@
 //	          3.1.2   redirect URI absolute, registered authrequest.go  TestParseAuthorization, FuzzParseAuthorization
 //	          3.1.2.4 never redirect to one that isn't  authrequest.go  TestParseAuthorization,
 //	                                                                    oidc/authorize-errors.txt
-//	          3.3     scope; in the answer if it differ scope.go        TestGrantScopes, TestValidScopeText
+//	          3.3     scope; in response if it differs  scope.go        TestGrantScopes, TestValidScopeText
 //	          4.1.2   code short-lived, used once       code.go         TestCodeReuseRevokes,
 //	                                                                    TestCodeInParallelIsGoodOnce
 //	          4.1.2.1 errors and state back             authorize.go    TestAuthorizeAnswers, oidc/authorize-errors.txt
 //	          4.1.3   code bound to client and URI      code.go         TestCodeIsBound
 //	          4.3     password                          grant.go        TestPasswordGrant, TestPasswordGrantRefusals
 //	          4.4     client_credentials                grant.go        TestCallerOfClientIsHeldToItsTenant
-//	          5.1     answers, never kept               token.go        handlers TestTokenAnswersAreNotKept,
+//	          5.1     responses not cached              token.go        handlers TestTokenAnswersAreNotKept,
 //	                                                                    cmd TestParallelRefreshes
 //	          5.2     errors                            errors.go       auth/login.txt, oidc/flow.txt
 //	          6       refresh bound to its client       refresh.go      TestRefreshRotates, TestRefreshScopes,
@@ -95,7 +95,7 @@
 //	          3.8, 3.9, 3.11  issuer, audience, typ     token.go        TestForgedAccessTokens, TestClaims
 //	RFC 9068  2, 4    access tokens as JWT              claims.go       TestClaims, TestForgedAccessTokens
 //	RFC 9106          argon2id                          password.go     TestArgon2Vector
-//	RFC 9207  2       iss in every answer               authorize.go    TestCodeGrant, TestAuthorizeAnswers
+//	RFC 9207  2       iss in every response             authorize.go    TestCodeGrant, TestAuthorizeAnswers
 //	RFC 9700  2.1     exact redirect URIs               authrequest.go  TestParseAuthorization
 //	          2.1.1   PKCE, S256                        authrequest.go  TestParseAuthorization, TestCodeIsBound
 //	          4.8.2   no verifier without a challenge   pkce.go         TestVerifier

@@ -112,7 +112,7 @@ func (k passkeys) host() string {
 func (p *Provider) PasskeysMissing() string { return p.passkeys.missing }
 
 // A challenge consists of a time, 128 random bits, and an HMAC over both, the ceremony, the browser's secret and the
-// user. It isn't stored before it is answered, so viewing a page causes no write.
+// user. It isn't stored before the browser responds to it, so viewing a page causes no write.
 const (
 	challengeHead = 8 + 16
 	challengeSize = challengeHead + sha256.Size

@@ -19,7 +19,7 @@ const (
 	TenantNone       = ""            // of a caller or client: not bound to a tenant
 )
 
-// These lists hold the scopes in the order in which answers name them.
+// These lists hold the scopes in the order in which responses name them.
 var (
 	// UserScopes lists the scopes that every user may grant a client. New clients have them by default.
 	UserScopes = []string{

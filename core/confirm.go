@@ -16,10 +16,10 @@ const (
 )
 
 // A confirm token is the id of its row and a MAC over id and proof: 48 bytes in base64url. One row serves both the
-// token in the answer to subscribe and the emailed one. Neither can be derived from the other. The database stores
+// token in the response to subscribe and the emailed one. Neither can be derived from the other. The database stores
 // neither: the mailer computes the emailed token when it renders the email.
 //
-// A token in an answer also contains a mark of its request between id and MAC, because a later request may have
+// A token in a response also contains a mark of its request between id and MAC, because a later request may have
 // replaced the row. The mark holds the instant in 6 bytes, and a MAC of 8 bytes each over the content and the origin
 // of the request.
 const (
@@ -28,7 +28,7 @@ const (
 	requestMarkBytes   = 6 + 8 + 8
 )
 
-// ConfirmRequest is a subscribe request, reduced to what the confirmation answers and records.
+// ConfirmRequest is a subscribe request, reduced to what the confirmation returns and records.
 type ConfirmRequest struct {
 	Email       Email // original spelling
 	Preferences Preferences
@@ -37,7 +37,7 @@ type ConfirmRequest struct {
 	At          Instant
 }
 
-// RequestMark is the part of a token in an answer that describes its request.
+// RequestMark is the part of a token in a response that describes its request.
 type RequestMark struct {
 	At      Instant
 	content [8]byte

@@ -26,7 +26,7 @@
 //	list            a newsletter list
 //	subscription    an address on a list: pending, active or unsubscribed; its id is derived from both
 //	generation      counts the subscriptions of an address to a list, to invalidate old tokens
-//	proof           how consent was proved: by email, by the answer, by import, by an operator, by an undo
+//	proof           how consent was proved: by email, by the response, by import, by an operator, by an undo
 //	consent         an entry of the ledger: what was agreed to or withdrawn, when, from where and by which proof
 //	origin          where a request came from: source, remote address, user agent
 //	field           something a list asks its subscribers for; preferences: their values
@@ -61,7 +61,7 @@
 //	window          the delivery window of a job: the time in which it may send
 //	recipient       one subscriber of one job: queued, deferred, sent, failed or skipped
 //	deferred        temporarily refused, and retried later
-//	ambiguous       sent, but the reply was lost; sent once more
+//	ambiguous       sent, but the reply was lost; sent again
 //	claim           a recipient that a worker has read to email it; a range of recipients is claimed together
 //	attempt         one try to deliver a message or an event, with its outcome
 //	outcome         the result of an attempt for a recipient
@@ -99,7 +99,7 @@
 //	tenant.go brand.go team.go invitation.go roles.go caller.go   tenants, their teams, roles and rights
 //	list.go listwithtenant.go field.go fieldsetby.go   lists and their fields
 //	counts.go hygiene.go   counts of lists and inactive subscribers
-//	template.go theme.go color.go mailtext.go testgroup.go zone.go   what emails are made of; languages; time zones
+//	template.go theme.go color.go mailtext.go testgroup.go zone.go   parts of emails; languages; time zones
 //	relay.go mailserver.go relaytest.go pace.go   relays, the server's own, and their limits
 //	restore.go                      deleted tenants and lists
 //	why.go                          why an address got no email

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind classifies an error and so decides the status of the answer. The zero Kind is Internal: an error that no one
+// Kind classifies an error and so decides the status of the response. The zero Kind is Internal: an error that no one
 // classified is a 500, and its text stays in the log.
 type Kind uint8
 
@@ -54,11 +54,11 @@ type Error struct {
 	Line, Block int
 	// RetryAfter, in seconds, goes into the Retry-After header of a 429 or 503; 0 leaves the default.
 	RetryAfter int
-	// MFARequired reports that the caller must also send a code. The answer has a separate member for it.
+	// MFARequired reports that the caller must also send a code. The response has a separate member for it.
 	MFARequired bool
-	// Findings are the problems that keep a campaign from being approved or sent. The answer contains them.
+	// Findings are the problems that keep a campaign from being approved or sent. The response contains them.
 	Findings []CampaignFinding
-	// Changes lists what changed in a campaign since the caller last read it. The answer contains it.
+	// Changes lists what changed in a campaign since the caller last read it. The response contains it.
 	Changes []ContentChange
 	Err     error
 

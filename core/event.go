@@ -9,12 +9,13 @@ const (
 	EventPreferences  = "preferences.updated"
 )
 
-// Limits of a full sync. newsletterd sends batches of SyncBatchSize; a receiver must accept batches of MaxSyncBatch.
+// Limits of a full sync. newsletterd sends batches of SyncBatchSize subscribers. A receiver must accept batches of
+// MaxSyncBatch subscribers.
 const (
 	SyncBatchSize = 500
 	MaxSyncBatch  = 1000
 
-	MaxSyncBatches = 1_000_000_000 // of one sync
+	MaxSyncBatches = 1_000_000_000 // number of batches of one sync
 )
 
 // LoopClientID is the id of the webhook client through which the daemon posts to itself.

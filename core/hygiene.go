@@ -13,8 +13,8 @@ const (
 	AskAfter     = 3 * 24 * time.Hour  // minimum time before a request is repeated
 	AnswerWithin = 14 * 24 * time.Hour // subscribers without an answer may then be unsubscribed
 	MinSilence   = 3                   // months
-	MaxSilence   = 12
-	MinMailings  = 3 // minimum number of tracked campaigns in that time; fewer say nothing
+	MaxSilence   = 12                  // months
+	MinMailings  = 3                   // minimum number of tracked campaigns in that time; fewer say nothing
 	monthOfDays  = 30 * 24 * time.Hour
 )
 

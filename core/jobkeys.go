@@ -70,7 +70,7 @@ var jobKeyMeanings = [...]map[string]string{
 	},
 }
 
-// Limits of the unknown keys that are checked and shown in answers.
+// Limits of the unknown keys that are checked and shown in responses.
 const (
 	maxUnknownKeys = 100
 	maxKeyShown    = 64 // octets of a key
@@ -157,7 +157,7 @@ func foldKey(key string) string {
 	}, key)
 }
 
-// ShownKey returns a key shortened for use in an answer.
+// ShownKey returns a key shortened for use in a response.
 func ShownKey(key string) string {
 	if len(key) <= maxKeyShown {
 		return cmp.Or(key, `""`)

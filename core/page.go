@@ -12,11 +12,11 @@ import (
 // so concurrent changes neither repeat nor skip rows.
 type Page struct {
 	After string // key of the last row seen; empty: from the start
-	Limit int
+	Limit int    // maximum number of rows
 }
 
 // CursorKey is the secret of cursors. A cursor is the key of the last returned row, encrypted and with a MAC. This
-// keeps clients from requesting a position that no answer contained, and from deriving the number of rows from a key.
+// keeps clients from requesting a position that no response contained, and from deriving the number of rows from a key.
 type CursorKey []byte
 
 // ErrInvalidCursor is returned for a cursor that is malformed or belongs to another caller or filter.

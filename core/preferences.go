@@ -8,7 +8,7 @@ import (
 // Limits of a preferences object. They are newsletterd's own; the specification has none.
 const (
 	MaxPreferences      = 16 << 10 // bytes
-	MaxPreferencesDepth = 8
+	MaxPreferencesDepth = 8        // levels of nested objects and arrays
 )
 
 // Preferences is the raw JSON text of a free-form object. It is never decoded in transit, because that would reorder

@@ -15,7 +15,7 @@ const (
 
 // Coarse returns the count for callers who may not see people: a range of at least coarseStep people that contains the
 // count or, for a smaller count, the range below coarseLeast. The ranges are the same for all rules. Rules that match
-// the same people therefore always get the same answer, and so do rules whose counts are in the same range.
+// the same people therefore always get the same response, and so do rules whose counts are in the same range.
 func (c SegmentCount) Coarse() SegmentCount {
 	var n, unit float64
 	switch {

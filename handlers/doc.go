@@ -1,9 +1,9 @@
-// Package handlers is the HTTP edge: it decodes a request, calls one operation and writes the answer.
+// Package handlers is the HTTP edge: it decodes a request, calls one operation and writes the response.
 //
 // # Parts
 //
-// handlers/web is the framework: it reads, checks and answers requests. This package combines all endpoints in one
-// table, and has those that belong to no room:
+// handlers/web is the framework: it reads and checks requests, and writes responses. This package combines all
+// endpoints in one table, and has those that belong to no room:
 //
 //	routes.go            table: all endpoints, from the rows of this package and of the rooms
 //	handler.go           Options, New: the handler and what it needs
@@ -33,7 +33,7 @@
 //   - A GET of a page changes nothing, because scanners follow the links in emails. A button makes the change.
 //   - Pages work without scripts. Only passkeys need one, and it comes from this server.
 //   - A page never leads to an address that only the request names.
-//   - No answer reveals whether someone has an account or is subscribed.
+//   - No response reveals whether someone has an account or is subscribed.
 //
 // # Adding an endpoint
 //

@@ -13,7 +13,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// retryRead is the pause after a recheck that failed because the database did not answer.
+// retryRead is the pause after a recheck that failed because the database did not respond.
 const retryRead = 200 * time.Millisecond
 
 // connection is one connection to a relay. It feeds emails to its sessions with the relay, one session at a time, and

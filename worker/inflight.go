@@ -90,7 +90,7 @@ func (f *inflight) free(it *item) {
 func (f *inflight) used() int { return len(f.slots) }
 
 // enter counts a message among the unanswered messages of its group, once there is room. A group may have at most as
-// many as remain for all other groups. A relay that never answers then doesn't stop the others. enter reports whether
+// many as remain for all other groups. A relay that never replies then doesn't stop the others. enter reports whether
 // it counted the message. It returns false if ctx ends first.
 func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	stop := context.AfterFunc(ctx, func() {

@@ -136,7 +136,7 @@ func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	return at.Time()
 }
 
-// rest records that the receiver does not answer and starts a pause. after is the pause that it requested.
+// rest records that the receiver does not respond and starts a pause. after is the pause that it requested.
 func (o *outbox) rest(after time.Duration) {
 	o.down++
 	pause, now := jitter(backoff(o.probes, o.down)), time.Now()
@@ -250,7 +250,7 @@ const refusedDown = 20
 
 // count decides whether the receiver fails or only one event. An event that fails again, although others were
 // accepted since its first failure, follows its own schedule. A receiver that refuses everything counts as one that
-// does not answer.
+// does not respond.
 func (o *outbox) count(r *result, now core.Instant) {
 	failed := r.event.FailedAt
 	switch {
@@ -373,7 +373,7 @@ func retry(since core.Instant, tries int, after time.Duration, now core.Instant)
 	return false, now.Add(max(jitter(backoff(eventDelays, tries+1)), after))
 }
 
-// probe tries one event at a receiver that was down, and reports whether the receiver answers.
+// probe tries one event at a receiver that was down, and reports whether the receiver responds.
 func (o *outbox) probe(ctx context.Context) bool {
 	now := core.At(time.Now())
 	events, err := o.store.DueEvents(ctx, o.endpoint, now, outboxRead)

@@ -26,7 +26,7 @@ type relay struct {
 func signAhead(connections int) int { return 2 + runtime.GOMAXPROCS(0)/connections }
 
 // relayState is the availability of a relay. While the relay is down, no connection uses it. After each pause one
-// connection tries, and the others follow when a message is answered. The relays of a group share the lock. Each
+// connection tries, and the others follow when a message gets a reply. The relays of a group share the lock. Each
 // waits until those before it are down or have used up their daily quota.
 type relayState struct {
 	pace    *pace // nil: no limit

@@ -214,7 +214,7 @@ func campaignCeiling(window int, fsync, put time.Duration) int {
 	return hundreds(float64(window) / turn.Seconds())
 }
 
-// callersCeiling returns how many operations a second callers complete if each waits for its answer, by Little's law.
+// callersCeiling returns how many operations a second callers complete if each waits for its response, by Little's law.
 func callersCeiling(callers int, fsync, put time.Duration) int {
 	const perOperation = 80 * time.Microsecond
 	turn := fsync + time.Duration(callers)*perOperation + put

@@ -14,7 +14,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// healthTimeout limits the request. The daemon answers within a second, even if a part of it hangs.
+// healthTimeout limits the request. The daemon responds within a second, even if a part of it hangs.
 const healthTimeout = 5 * time.Second
 
 // health is a daemon's response at /healthz.
@@ -60,7 +60,7 @@ containers and cron can run it often:
 	}
 }
 
-// String returns the answer in one line: the status, and each part that is not ok.
+// String returns the response in one line: the status, and each part that is not ok.
 func (h health) String() string {
 	line := h.Status
 	if line == "" {
@@ -100,7 +100,7 @@ func askHealth(ctx context.Context, cfg *config.Config) (h health, err error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	if err == nil {
-		_ = json.Unmarshal(body, &h) // another program may answer there; then the status is enough
+		_ = json.Unmarshal(body, &h) // another program may respond there; then the status is enough
 	}
 	h.Code = res.StatusCode
 	return h, err

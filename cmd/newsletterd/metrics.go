@@ -107,7 +107,7 @@ func newMetricsServer(c config.Metrics, metrics http.Handler, log *slog.Logger) 
 	}}, nil
 }
 
-// onlyLoopback answers 403 to callers on other machines, because a profile shows the contents of memory.
+// onlyLoopback responds with 403 to callers on other machines, because a profile shows the contents of memory.
 func onlyLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		peer, err := netip.ParseAddrPort(r.RemoteAddr)

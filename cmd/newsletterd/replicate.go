@@ -28,7 +28,7 @@ func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func
 		Log: log, Waiting: waiting,
 		Knows: func(ctx context.Context) (bool, error) { return keptHere(ctx, cfg) },
 		Made:  madeAt(cfg.Database.Path),
-		// The other machine answers and sends already, so don't lose time on what this one has not written.
+		// The other machine already responds and sends, so don't lose time on what this one has not written.
 		Failed: func(error) { os.Exit(cli.ExitLost) },
 	}
 	for _, fn := range change {

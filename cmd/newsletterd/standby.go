@@ -20,8 +20,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// standby answers at the daemon's address until the daemon can serve. It answers /healthz and everything else with 503,
-// so a load balancer leaves it out. When it ends, it closes its connections and hands the listener to the daemon.
+// standby responds at the daemon's address until the daemon can serve. It responds to /healthz and everything else with
+// 503, so a load balancer leaves it out. When it ends, it closes its connections and hands the listener to the daemon.
 type standby struct {
 	listener *net.TCPListener
 	server   *http.Server
@@ -121,7 +121,7 @@ func (s *standby) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(replicaFresh, prometheus.GaugeValue, 0)
 }
 
-// leave stops answering and returns the listener.
+// leave stops responding and returns the listener.
 func (s *standby) leave() (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -163,7 +163,7 @@ func (a acmeCache) Delete(ctx context.Context, name string) error {
 	return a.store.DeleteACMEData(ctx, name)
 }
 
-// redirector is the plain http listener that ACME needs. It answers http-01 challenges (RFC 8555 section 8.3) and
+// redirector is the plain http listener that ACME needs. It responds to http-01 challenges (RFC 8555 section 8.3) and
 // redirects all other requests to https. It is nil if it is off.
 type redirector struct {
 	listener net.Listener

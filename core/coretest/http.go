@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Transport is an http.RoundTripper that answers requests with a function. It works in fake time.
+// Transport is an http.RoundTripper that responds to requests with a function. It works in fake time.
 type Transport func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.

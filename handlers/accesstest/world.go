@@ -3,7 +3,7 @@
 //
 //	world.go    World: three tenants with a record of each noun; a new noun needs a line there
 //	callers.go  Caller: the callers, and an independent interpretation of the permissions
-//	walk.go     Walk: the requests, and the acceptable answers
+//	walk.go     Walk: the requests, and the acceptable responses
 package accesstest
 
 import (

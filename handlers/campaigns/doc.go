@@ -1,5 +1,5 @@
 // Package campaigns serves the send side: campaigns and their approval, send jobs, images, what emails link to, the
-// public archive, and what member services and mail providers report. Objects of other tenants answer as missing.
+// public archive, and what member services and mail providers report. Objects of other tenants are reported as missing.
 //
 //	room.go              Room: dependencies of the endpoints and pages
 //	campaigns.go         campaigns as records

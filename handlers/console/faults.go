@@ -108,7 +108,7 @@ func (p *Page) faultText(e *core.Error) string {
 }
 
 // translated returns a message in the language of the page, or ok = false if there is no translation. A full message
-// may have a translation in addition to that of its format: "This address can't get emails. Its status is bounced."
+// may have a translation in addition to that of its format: "This address can't receive emails. Its status is bounced."
 func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	for _, said := range []string{s.Text, s.Format} {
 		plain := plainFaults[said]

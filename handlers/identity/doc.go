@@ -14,6 +14,6 @@
 //	password.go accountpage.go setup.go      pages that account emails link to; the account page; the first
 //	                                         administrator
 //
-// No answer tells who has an account. A GET of a page changes nothing, since scanners follow the links in emails: a
+// No response reveals who has an account. A GET of a page changes nothing, since scanners follow the links in emails: a
 // button does.
 package identity

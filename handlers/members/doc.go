@@ -1,5 +1,5 @@
 // Package members serves the member side: subscriptions and their pages, subscribers, imports, and the suppression
-// list. Objects of other tenants answer as missing.
+// list. Objects of other tenants are reported as missing.
 //
 //	room.go              Room: dependencies of the endpoints and pages; Options
 //	newsletter.go        /api/newsletter: signing up, confirming, unsubscribing, preferences
@@ -12,5 +12,5 @@
 //	suppressions.go      blocked addresses, and why an address got no email
 //	imports.go importfaults.go importquestions.go   imports of subscribers from files
 //
-// No answer to a stranger tells who is subscribed.
+// No response to a stranger reveals who is subscribed.
 package members

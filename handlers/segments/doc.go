@@ -1,5 +1,5 @@
 // Package segments serves the segments and tags of tenants: the records, their counts, and the people who belong to
-// them. Those of tenants that the caller has no role in answer as missing.
+// them. Those of tenants that the caller has no role in are reported as missing.
 //
 //	segments.go   Room: dependencies of the endpoints; segments as records, their uses, fields for their rules
 //	counts.go     counts of segments and of unsaved rules

@@ -1,5 +1,5 @@
 // Package tenants serves tenants and their settings: lists, templates, themes, mail servers, domains, webhooks, and the
-// queues of events and emails. Records of tenants that the caller has no role in answer as missing.
+// queues of events and emails. Records of tenants that the caller has no role in are reported as missing.
 //
 //	room.go                           Room: dependencies of the endpoints
 //	tenants.go lists.go restore.go    tenants, newsletter lists, and deleted ones that can be restored

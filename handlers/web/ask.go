@@ -103,7 +103,7 @@ func (c *Call) Ask(q Question) (*Answer, error) {
 		a.Status = asked.w.status
 	}
 	if asked.err != nil {
-		c.err = asked.err // only for the log: the route has answered
+		c.err = asked.err // only for the log: the route has responded
 	}
 	return a, nil
 }

@@ -110,7 +110,7 @@ func (c *Call) LimitBody(n int64) { c.limit = n }
 // SetStatus sets the status of the response, in place of the endpoint's.
 func (c *Call) SetStatus(status int) { c.status = status }
 
-// LogError sets the error for the log line of a request that the operation answers itself.
+// LogError sets the error for the log line of a request to which the operation responds itself.
 func (c *Call) LogError(err error) { c.err = err }
 
 // Control returns the controller for the connection's deadlines.

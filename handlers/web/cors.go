@@ -25,7 +25,7 @@ func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, header
 	return e
 }
 
-// preflight answers a CORS preflight request (Fetch standard) and reports whether it did. It returns false if the
+// preflight responds to a CORS preflight request (Fetch standard) and reports whether it did. It returns false if the
 // route is not open to other origins.
 func (h *Handler) preflight(c *Call, path string) (ok bool) {
 	method := c.Request.Header.Get("Access-Control-Request-Method")

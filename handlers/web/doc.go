@@ -12,9 +12,9 @@
 //	strictjson.go decode.go   structs from strict JSON (core.JSONScanner)
 //	access.go            Access: who may call
 //	limit.go             sizes of bodies, their memory, time limits, requests per remote address
-//	errors.go            the only mapping from errors to answers, in all dialects
+//	errors.go            the only mapping from errors to responses, in all dialects
 //	location.go          ASCII: URLs in headers and request lines
-//	respond.go           how answers are written; streamed lists; answers without a size limit
+//	respond.go           how responses are written; streamed lists; responses without a size limit
 //	session.go           sessions and cookies of browsers, forms from other sites
 //	page.go              headers of pages; content negotiation: language, HTML or JSON
 //	cors.go              access for scripts of other origins
@@ -22,7 +22,7 @@
 //	statuses.go          the statuses of a route, derived from the table
 //	templates.go file.go page templates; static files, compressed
 //	openapi.go openapi_*.go   the OpenAPI documents, generated from the table
-//	openapi_refusals.go   error answers in them that schemas can't express
+//	openapi_refusals.go   error responses in them that schemas can't express
 //
 // The endpoints of several areas share these files:
 //
@@ -35,7 +35,7 @@
 //
 // # The life of a request
 //
-//	ServeHTTP        request id, headers of every answer
+//	ServeHTTP        request id, headers of every response
 //	  Find           route: literal paths first, then the tree        404 405
 //	  Access         token, scopes, signature, proof                  401 403
 //	  path, Find     parameters, the object of the path               404
@@ -44,10 +44,10 @@
 //	  decode         form of the input, CheckInput                    400 (422 in dialect Send)
 //	  PerAddress     rate limit of the remote address                 429
 //	  function       one operation                                    403 404 409 …
-//	  answer         JSON, page, redirect, stream
+//	  response       JSON, page, redirect, stream
 //	finish           panics become 500; memory is released; metrics; one log line
 //
-// All errors are answered in one place, in the dialect of the route.
+// All errors become responses in one place, in the dialect of the route.
 //
 // # Inputs
 //
@@ -85,7 +85,7 @@
 //	                                       an array: streamed whole, or limit and cursor
 //	Search(func(*Call, In, core.Page) ([]Out, string, error))   like List; fn returns the start of the next page
 //	Stream(func(*Call, In) (Out, error))   reads its body itself (an upload); In comes from query, path, headers
-//	Serve(func(*Call) error)               writes its answer itself (a download)
+//	Serve(func(*Call) error)               writes its response itself (a download)
 //	Write(func(*Call, In) error)           like Serve; In comes from query, path, headers (an export)
 //	SearchJSON, WriteJSON                  Search and Write with a JSON body
 //
@@ -95,8 +95,8 @@
 //
 // # Outputs
 //
-// None answers 204, HTML a page, Redirect a Location and Text another media type. Any other value is encoded as JSON.
-// Answers carry Cache-Control: no-store unless the operation sets another value.
+// None responds with 204, HTML with a page, Redirect with a Location, and Text with another media type. Any other value
+// is encoded as JSON. Responses carry Cache-Control: no-store unless the operation sets another value.
 //
 // For an expected failure, a function returns a *core.Error, which may be wrapped. Any other error is a 500 whose text
 // appears only in the log.

@@ -127,7 +127,7 @@ func (e Endpoint) DescribesBody(forms ...reflect.Type) Endpoint {
 	return e
 }
 
-// DescribesStatus adds statuses that the endpoint may answer without a body.
+// DescribesStatus adds statuses with which the endpoint may respond without a body.
 func (e Endpoint) DescribesStatus(statuses ...int) Endpoint {
 	e = e.copied()
 	e.bare = append(e.bare[:len(e.bare):len(e.bare)], statuses...)
@@ -166,10 +166,10 @@ func (e Endpoint) Created() Endpoint { e = e.copied(); e.status = 201; return e 
 // Accepted responds with 202 instead of 200.
 func (e Endpoint) Accepted() Endpoint { e = e.copied(); e.status = 202; return e }
 
-// MaxBody sets the maximum size of the body in bytes. A larger body is answered with 413.
+// MaxBody sets the maximum size of the body in bytes. A larger body gets the response 413.
 func (e Endpoint) MaxBody(n int64) Endpoint { e = e.copied(); e.maxBody = n; return e }
 
-// Changes declares that a GET changes something, so HEAD is answered with 405.
+// Changes declares that a GET changes something, so HEAD gets the response 405.
 func (e Endpoint) Changes() Endpoint { e = e.copied(); e.changes = true; return e }
 
 // Find sets a function that runs after the access rule and before the body is read. It responds with 404 if the object
@@ -179,7 +179,7 @@ func (e Endpoint) Find(f func(*Call) error) Endpoint { e = e.copied(); e.find = 
 // Missing sets the error for a path parameter that is not a UUID. It should equal the error for an unknown UUID.
 func (e Endpoint) Missing(err *core.Error) Endpoint { e = e.copied(); e.missing = err; return e }
 
-// PerAddress allows n well-formed requests per time from one remote address and answers the rest with 429. Requests
+// PerAddress allows n well-formed requests per time from one remote address and responds to the rest with 429. Requests
 // from loopback are never counted.
 func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint {
 	return e.Rated(NewRate(n, per))

@@ -160,7 +160,7 @@ func StatusOf(d Dialect, kind core.Kind) int {
 	return kinds[kind].status
 }
 
-// fail answers an error in the dialect of the route.
+// fail responds with an error in the dialect of the route.
 func (c *Call) fail(err error) {
 	if behind := c.acknowledge(); behind != nil { // the error may describe a change that was made before
 		err = behind
@@ -286,7 +286,7 @@ func (c *Call) dialect() Dialect {
 	return c.frame.dialectOf(c, c.Request.URL.Path)
 }
 
-// writePage answers an error with a page.
+// writePage responds to an error with a page.
 func (c *Call) writePage(status int, body ErrorBody) {
 	if c.frame.options.ErrorPage == nil {
 		c.writeJSON(status, body)

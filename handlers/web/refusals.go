@@ -24,7 +24,7 @@ type refusalCount struct {
 	leftOut int64 // since the last line
 }
 
-// admit reports whether a request answered with a status is logged, and how many requests with that status were
+// admit reports whether a request with a response status is logged, and how many requests with that status were
 // omitted since the last log line.
 func (r *refusals) admit(status int, now core.Instant) (leftOut int64, ok bool) {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable && status != statusGone {

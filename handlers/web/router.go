@@ -228,7 +228,7 @@ func (c *Call) serve() error {
 	return c.route.Do.call(c)
 }
 
-// noRoute answers a request without a route: either its path has other methods, or the path doesn't exist.
+// noRoute responds to a request without a route: either its path has other methods, or the path doesn't exist.
 func (h *Handler) noRoute(c *Call, path string) {
 	methods, r := h.router.allowed(path)
 	if r == nil {
@@ -241,7 +241,7 @@ func (h *Handler) noRoute(c *Call, path string) {
 		Sayf("%s is not allowed here. See the Allow header.", c.Request.Method))
 }
 
-// noPath answers a path that is not in the table, with the fallback page or an error.
+// noPath responds to a path that is not in the table with the fallback page or an error.
 func (h *Handler) noPath(c *Call, path string) {
 	if h.options.Fallback == nil || h.dialectOf(c, path) != Page {
 		c.fail(ErrNoRoute)

@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// SecretOverlap sets how long the previous secret stays valid.
+// SecretOverlap sets how long the previous secret stays valid. Nil means the default of the endpoint.
 type SecretOverlap struct {
 	Seconds *int `json:"overlap_seconds" min:"0" max:"2592000"`
 }

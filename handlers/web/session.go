@@ -16,7 +16,7 @@ import (
 // Lifetimes of browser data. A user stays signed in for at most auth.BrowserTTL. That limit is stored in the
 // session's data and in the row of the browser.
 const (
-	SessionIdle  = 12 * time.Hour
+	SessionIdle  = 12 * time.Hour  // without requests, the session ends
 	sessionTouch = 5 * time.Minute // minimum time between extensions of a session
 )
 
@@ -189,8 +189,8 @@ func (c *Call) IsFresh(request url.Values) bool {
 	return subtle.ConstantTimeCompare(c.frame.sessions.GetBytes(c, keyFresh), requestHash(request)) == 1
 }
 
-// AnswerLogin records that the authorization request of the sign-in was answered. The same request then needs another
-// sign-in.
+// AnswerLogin records that the authorization request of the sign-in got its response. The same request then needs
+// another sign-in.
 func (c *Call) AnswerLogin() error {
 	if !c.frame.sessions.Exists(c, keyFresh) {
 		return nil

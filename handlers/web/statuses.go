@@ -53,10 +53,10 @@ type RouteInfo struct {
 	TakesToken, NeedsToken bool
 	Signed, Proved         bool // by a webhook's signature, or by another credential
 	Scopes                 []string
-	Action                 core.Action // action that the caller's roles must allow; empty: none
-	Finds                  bool        // finds the path's object before the body is read
-	MediaType              string      // of the body; empty: not checked
-	MaxBody                int64
+	Action                 core.Action  // action that the caller's roles must allow; empty: none
+	Finds                  bool         // finds the path's object before the body is read
+	MediaType              string       // of the body; empty: not checked
+	MaxBody                int64        // bytes of the body
 	Status                 int          // of success
 	Statuses               []int        // all that tests must produce on the route
 	Output                 reflect.Type // type of the response; nil: not described

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	UploadMemory      = 32 * MiB // buffers of all uploads
+	UploadMemory      = 32 * MiB // bytes of the buffers of all uploads
 	UploadsPerUser    = 4        // concurrent uploads, each with a buffer of at most 1 MiB
 	UploadsPerAddress = 8        // concurrent uploads from one origin address, over all users
 )

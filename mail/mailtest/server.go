@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Event is a client action, passed to the script before the server answers.
+// Event is a client action, passed to the script before the server replies.
 type Event struct {
 	// Verb is CONNECT, EHLO, HELO, STARTTLS, AUTH, MAIL, RCPT, DATA, CONTENT (first line of content received), DOT,
 	// RSET, NOOP or QUIT.
@@ -418,7 +418,7 @@ func (c *session) dot(body []byte) bool {
 	return open
 }
 
-// taken answers the end of a message.
+// taken replies to the end of a message.
 func (c *session) taken(body []byte) (code string, open bool) {
 	usual := "250 2.0.0 taken"
 	refused := c.refuse || c.from == ""

@@ -20,7 +20,7 @@ func Start(t TB, script Script) *Server {
 	return s
 }
 
-// At returns a function for Script.On that answers the n-th event of a verb, or each if n is 0.
+// At returns a function for Script.On that replies to the n-th event of a verb, or each if n is 0.
 func At(verb string, n int, a Action) func(Event) Action {
 	return func(e Event) Action {
 		if e.Verb == verb && (e.N == n || n == 0) {

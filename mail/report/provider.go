@@ -130,7 +130,7 @@ func (h *Hook) Verify(ctx context.Context, r *Request) error {
 }
 
 // Confirm answers a verified request that asks for confirmation of a subscription to events. For all other requests,
-// and for kinds without confirmation, it does nothing. If the answer can't be sent, it returns an error of kind
+// and for kinds without confirmation, it does nothing. If the confirmation can't be sent, it returns an error of kind
 // Unavailable.
 func (h *Hook) Confirm(ctx context.Context, r *Request) error {
 	if k := KindOf(h.Kind); k != nil && k.confirm != nil {

@@ -155,8 +155,8 @@ func parseSES(r *Request) ([]core.ProviderReport, error) {
 	return out, nil
 }
 
-// QueueID returns the provider's own id of an email from reply, its answer to the message. It does so only if the
-// provider's events may identify the email only by that id. Amazon SES answers "Ok 0100018f-…", and by default its
+// QueueID returns the provider's own id of an email from its reply to the message. It does so only if the
+// provider's events may identify the email only by that id. Amazon SES replies "Ok 0100018f-…", and by default its
 // events contain no headers. For all other providers it returns an empty string.
 func QueueID(kind, reply string) string {
 	if kind != "ses" {

@@ -8,7 +8,7 @@ type Result uint8
 // These are the results. The zero value is Untouched.
 const (
 	Untouched Result = iota // the message was not accepted, and the attempt does not count
-	Sent                    // the final dot was answered 2xx
+	Sent                    // the final dot got a 2xx reply
 	Later                   // temporarily refused: retry this recipient later
 	Never                   // permanently refused for this message or, with Outcome.HardBounce, for this address
 	Ambiguous               // the connection broke after the final dot, before its reply: resend once, same Message-ID
@@ -47,7 +47,7 @@ func (o Outcome) MailboxFull() bool {
 	return o.Enhanced == "4.2.2" || o.Enhanced == "5.2.2" || o.Enhanced == "5.2.1" && o.Result == Later
 }
 
-// stage is the command of a transaction that a reply answers.
+// stage is the command of a transaction that a reply belongs to.
 type stage uint8
 
 const (

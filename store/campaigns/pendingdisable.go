@@ -45,8 +45,8 @@ func (s *Store) NextPendingDisable(ctx context.Context) (at core.Instant, err er
 	return at, err
 }
 
-// FinishPendingDisable records that the member service answered a request. The request may be gone, because an operator
-// can delete it in the meantime. Its only error is core.ErrStorage.
+// FinishPendingDisable records that the member service responded to a request. The request may be gone, because an
+// operator can delete it in the meantime. Its only error is core.ErrStorage.
 func (s *Store) FinishPendingDisable(ctx context.Context, id int64) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("DELETE FROM disable_request WHERE id = ?", id)

@@ -31,7 +31,7 @@ func (d *departures) note(left leavers) {
 }
 
 // Departures returns a number that changes with every commit after which a person may no longer get a tenant's email,
-// and with every commit of another process. It changes before the caller of that commit gets an answer. If it has the
+// and with every commit of another process. It changes before the caller of that commit gets its result. If it has the
 // same value before and after a check, the check still holds.
 func (s *DB) Departures(tenantID string) uint64 {
 	return s.departures.all.Load() + s.departures.tenant(tenantID).Load()

@@ -44,9 +44,9 @@
 //
 // # Invariants
 //
-//   - When a caller gets its answer, the write is on the disk.
+//   - When a caller gets its result, the write is on the disk.
 //   - If a statement of an operation finds no working disk, the operation fails and runs no further statement.
-//   - A cached record is at most one commit old. Every commit empties the cache before its callers get answers.
+//   - A cached record is at most one commit old. Every commit empties the cache before its callers get results.
 //   - Statements are prepared once and cached by their text, so the text must be a constant.
 //   - A column that ends in _at holds a [core.Instant]; 0 means never.
 //

@@ -17,7 +17,7 @@ func maskedIDs(subscriptionKey []byte) (cipher.Block, error) {
 	return aes.NewCipher(mac.Sum(nil))
 }
 
-// MaskedSubscriptionID returns the id that callers without access to addresses see for a subscription. Public answers
+// MaskedSubscriptionID returns the id that callers without access to addresses see for a subscription. Public responses
 // reveal the real id of an address, so a real id next to a masked address would confirm a guess. If id is not a
 // subscription id, the result is empty.
 func (s *DB) MaskedSubscriptionID(id string) string { return walkIDs(s.maskedIDs.Encrypt, id) }

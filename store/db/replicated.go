@@ -161,7 +161,7 @@ type ReplicaState struct {
 // replicaLate is how long a commit may wait before the replica counts as late.
 const replicaLate = 5 * time.Second
 
-// Late reports whether answers are delayed so long that callers give up.
+// Late reports whether results are delayed so long that callers give up.
 func (r ReplicaState) Late() bool { return !r.Fresh || r.Lag > replicaLate }
 
 // ReplicaState returns the state of the replica. ok is false if there is none.
@@ -188,10 +188,10 @@ func (s *DB) MendReplica(ctx context.Context, found error) error {
 	return nil
 }
 
-// Acknowledges reports whether there is a replica and answers wait for it.
+// Acknowledges reports whether there is a replica and results wait for it.
 func (s *DB) Acknowledges() bool { return s.opts.Replica != nil && !s.opts.ReplicaLags }
 
-// Acknowledged returns once everything committed so far is in the replica. If answers don't wait for a replica, it
+// Acknowledged returns once everything committed so far is in the replica. If results don't wait for a replica, it
 // returns immediately. On core.ErrStorage, the only error, the commits remain and may still reach the replica.
 func (s *DB) Acknowledged(ctx context.Context) error {
 	if !s.Acknowledges() {
@@ -203,7 +203,7 @@ func (s *DB) Acknowledged(ctx context.Context) error {
 	return nil
 }
 
-// OnceAcknowledged calls fn when Acknowledged would return, or immediately if answers don't wait for a replica. fn
+// OnceAcknowledged calls fn when Acknowledged would return, or immediately if results don't wait for a replica. fn
 // must not block.
 func (s *DB) OnceAcknowledged(fn func(error)) {
 	if !s.Acknowledges() {

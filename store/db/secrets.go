@@ -118,7 +118,7 @@ func (s *DB) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 	return key, nil
 }
 
-// SubscriptionID derives the id of a subscription from its list and the folded address. An answer for a stranger
+// SubscriptionID derives the id of a subscription from its list and the folded address. A response to a stranger
 // therefore looks like a real one. The key exists once Open has returned.
 func (s *DB) SubscriptionID(listID, emailKey string) string {
 	return s.SubscriptionIDs(listID).Of(emailKey)

@@ -245,7 +245,7 @@ func (w *writer) drain() {
 	}
 }
 
-// commit runs a batch in one transaction and answers its operations.
+// commit runs a batch in one transaction and returns the results of its operations.
 func (w *writer) commit() {
 	w.take(0)
 	if len(w.batch) == 0 {
@@ -308,7 +308,7 @@ func (w *writer) noteFailure(ops []*op) {
 	}
 }
 
-// announce tells loops, caches and the send path what the commit changed, before the callers get their answers. A
+// announce tells loops, caches and the send path what the commit changed, before the callers get their results. A
 // person who was told "unsubscribed" gets no email after that.
 func (w *writer) announce(ops []*op) {
 	var all topicSet

@@ -12,7 +12,7 @@ import (
 )
 
 // Unsubscribe ends a subscription and returns it. A repeated call can only add a reason. If the subscription does not
-// exist, it returns core.ErrSubscriptionNotFound; callers should answer as if it existed. If the token was one that
+// exist, it returns core.ErrSubscriptionNotFound; callers should respond as if it existed. If the token was one that
 // anyone could request, an active subscriber gets an email with an undo link, within a limit per address.
 func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, now core.Instant) (sub core.Subscription,
 	err error,

@@ -79,8 +79,8 @@ func (s *shipper) put(p *parcel) error {
 	}
 }
 
-// taken finds out why a file with that name exists. There are three cases. The file is ours, and the answer to our Put
-// was lost. Or it is a stray, from an earlier holder or from a whole copy that this process gave up: then it may be
+// taken finds out why a file with that name exists. There are three cases. The file is ours, and the response to our
+// Put was lost. Or it is a stray, from an earlier holder or from a whole copy that this process gave up: then it may be
 // replaced as long as it is unchanged, which cond requires. Or another machine has taken over. A damaged file doesn't
 // show whose it is; if the lease can be renewed after it appeared, it is not from a later holder.
 func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition, err error) {

@@ -342,7 +342,7 @@ func (r *Replica) Wait(ctx context.Context) error {
 }
 
 // Check returns nil as long as no other machine can have taken over. Otherwise it returns ErrStale or ErrLost, and the
-// caller must not answer or send anything. It costs an atomic load and a read of the clock.
+// caller must not respond or send anything. It costs an atomic load and a read of the clock.
 func (r *Replica) Check() error { return r.lease.check() }
 
 // Checkpoint runs a checkpoint without losing data for the replica. run must do a PASSIVE checkpoint. Checkpoint fails

@@ -172,8 +172,8 @@ func (s *shipper) after(fn func(error)) {
 	s.poke()
 }
 
-// release answers the callers that wait for files that have arrived, as long as the lease is fresh. After the lease is
-// lost, it answers all callers.
+// release returns to the callers that wait for files that have arrived, as long as the lease is fresh. After the lease
+// is lost, it returns to all callers.
 func (s *shipper) release() {
 	s.mu.Lock()
 	err := s.lease.check()

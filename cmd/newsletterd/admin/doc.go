@@ -5,12 +5,12 @@
 //	records.go      tenants and lists; lists.go: their deletion, forms and reasons; hygiene.go: inactive subscribers;
 //	                sync.go: the copy of the send side
 //	campaigns.go campaign_links.go check.go   campaigns: their steps; corrected links; errors and warnings
-//	templates.go themes.go media.go           what campaigns are made of
+//	templates.go themes.go media.go           the parts of campaigns
 //	jobs.go recipients.go watch.go preview.go send jobs: creation and end; who got them; progress; previews and tests
 //	subscribers.go subscriptions.go persons.go history.go   subscribers; their subscriptions; export and erasure; why
 //	segments.go tags.go bulk.go               segments, tags, bulk actions
 //	imports.go importsurvey.go suppressionimport.go   imports of files; questions about a file before
-//	suppressions.go outbox.go                 blocked addresses; events that wait
+//	suppressions.go outbox.go                 blocked addresses; queued events
 //	domains.go dkim.go mails.go providers.go  sender domains, DKIM keys, mail servers and transactional emails,
 //	                providers
 //	users.go invitations.go setuplink.go clients.go access.go audit.go   accounts, OAuth clients, webhook clients and

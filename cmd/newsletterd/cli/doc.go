@@ -1,8 +1,8 @@
-// Package cli is the frame of the command line: what every command needs, and nothing about a single command.
+// Package cli is the frame of the command line: the parts that all commands share.
 //
 //	program.go      Program: the streams, the configuration and the database of a run
 //	run.go          from arguments to an exit code; usage errors; flags in any place
-//	tree.go         what all commands have: common flags, refusals
+//	tree.go         common flags and refusals of all commands
 //	flags.go        flags and their values
 //	references.go   flags that name a record, and flags with a choice of words
 //	ask.go          questions to a person at the terminal, and passwords

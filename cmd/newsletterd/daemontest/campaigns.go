@@ -31,7 +31,7 @@ const (
 type Campaigns struct {
 	*Process
 	Sink  *mailtest.Sink
-	Steps atomic.Int64 // answered requests
+	Steps atomic.Int64 // requests with a response
 
 	tenants []campaignTenant
 	mu      sync.Mutex // guards all
@@ -57,7 +57,7 @@ type campaign struct {
 	saves      int
 
 	now      campaignState
-	subjects []string     // possible subjects: several if a save was not answered
+	subjects []string     // possible subjects: several if a save got no response
 	edition  []string     // possible marks of the layout
 	approved []string     // marks that may be sent
 	writers  map[int]bool // people with acknowledged saves since the last approval
@@ -129,7 +129,7 @@ func NewCampaigns(t testing.TB) *Campaigns {
 	return l
 }
 
-// ask repeats a request until it is answered, so the request must be repeatable.
+// ask repeats a request until it gets a response, so the request must be repeatable.
 func (l *Campaigns) ask(c *webtest.Client, method, path string, body any) (r webtest.Reply) {
 	l.Every(10*time.Millisecond, func() (done bool) {
 		var err error
@@ -181,7 +181,7 @@ func (l *Campaigns) Write(no int, random *rand.Rand) {
 		name, layout := fmt.Sprint("layout", no), layoutOf(one.edition[0])
 		layout["tenant_id"], layout["name"] = one.tenant.id, name
 		r := l.ask(&l.Client, "POST", "/api/admin/templates", layout)
-		for r.StatusCode == 409 { // it was created, but the answer was lost
+		for r.StatusCode == 409 { // it was created, but the response was lost
 			name += "-again"
 			layout["name"] = name
 			r = l.ask(&l.Client, "POST", "/api/admin/templates", layout)
@@ -232,7 +232,7 @@ func (l *Campaigns) look(one *campaign) {
 	one.now = s
 }
 
-// step does one random step with a campaign and checks the answer against the known state.
+// step does one random step with a campaign and checks the response against the known state.
 func (l *Campaigns) step(one *campaign, random *rand.Rand) {
 	by := random.IntN(2)
 	c, path, version := one.tenant.people[by], "/api/campaigns/"+one.id, one.now.Version

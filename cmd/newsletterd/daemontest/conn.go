@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Conn is a cheap HTTP client: it writes prepared requests to a connection, and reads as much of each answer as its
+// Conn is a cheap HTTP client: it writes prepared requests to a connection, and reads as much of each response as its
 // length says.
 type Conn struct {
 	net.Conn
@@ -26,7 +26,7 @@ func (p *Process) Dial() *Conn {
 	return &Conn{conn, bufio.NewReaderSize(conn, 16<<10)}
 }
 
-// Do sends a request and reads the answer.
+// Do sends a request and reads the response.
 func (c *Conn) Do(request []byte) (status int, body []byte, err error) {
 	if _, err = c.Write(request); err != nil {
 		return 0, nil, err

@@ -45,7 +45,7 @@ func NewCrowd(t testing.TB) *Crowd {
 const leastChecks = 200
 
 // Served runs do while a monitor checks the daemon's health, over a new connection each time. It returns the 99th
-// percentile of the answer times. At full length it compares that percentile with most.
+// percentile of the response times. At full length it compares that percentile with most.
 func (c *Crowd) Served(what string, most time.Duration, do func()) (p99 time.Duration) {
 	stop, took := make(chan struct{}), make(chan []time.Duration)
 	go func() {
@@ -91,7 +91,7 @@ func (c *Crowd) Served(what string, most time.Duration, do func()) (p99 time.Dur
 	return p99
 }
 
-// Endless sends a request whose body never ends. It returns the answer and how many bytes of the body were accepted.
+// Endless sends a request whose body never ends. It returns the response and how many bytes of the body were accepted.
 // With length 0 the length stays open.
 func (c *Crowd) Endless(path, headers string, length int64) (status string, sent int64) {
 	conn, err := net.Dial("tcp", c.Addr())

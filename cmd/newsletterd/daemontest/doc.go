@@ -1,19 +1,19 @@
 // Package daemontest runs the program as a process of its own, for tests that stop it, kill it, measure it or use its
 // command line. The test binary is the program: TestMain of cmd/newsletterd makes it so.
 //
-//	process.go   Process: a folder with a configuration, the daemon in it, its command line, its HTTP and its database
-//	records.go   what tests need in the database: a tenant, a list, users, subscribers
-//	sink.go      Sink: a process that takes mails in and counts them
-//	conn.go      Conn: an HTTP client that costs little, for figures
-//	receiver.go  Receiver: takes events in
-//	log.go       Log: what a daemon in the test's own process logs
-//	certificate.go  certificates, written and shown
-//	dns.go       a DNS server with a zone of the test's
-//	campaign.go  Campaign: the daemon with one job, for tests that end it in the middle
+//	process.go   Process: a folder with a configuration and the daemon, with its command line, HTTP and database
+//	records.go   records that tests need: a tenant, a list, users, subscribers
+//	sink.go      Sink: a process that receives emails and counts them
+//	conn.go      Conn: a cheap HTTP client, for benchmarks
+//	receiver.go  Receiver: receives events
+//	log.go       Log: the log of a daemon in the test's own process
+//	certificate.go  certificates: created, stored and served
+//	dns.go       a DNS server with a zone that a test sets
+//	campaign.go  Campaign: the daemon with one job, for tests that interrupt it
 //	campaigns.go Campaigns: people who write, approve, send and stop campaigns in any order
-//	crowd.go     Crowd: the daemon among callers that mean no good, and what its health check takes meanwhile
-//	ledger.go    Ledger: the daemon and what its clients were told has been done, for tests that kill it
-//	visitors.go  Visitors: people who subscribe all the time
-//	machine.go   addresses, memory and CPU of processes, waiting, how long a test runs
+//	crowd.go     Crowd: the daemon under hostile callers, and the latency of its health check
+//	ledger.go    Ledger: the daemon and the results that its clients got, for tests that kill it
+//	visitors.go  Visitors: people who keep subscribing
+//	machine.go   addresses, memory and CPU of processes, waiting, the duration of a test
 //	race.go norace.go   whether the race detector is on
 package daemontest

@@ -21,7 +21,7 @@ type Receiver struct {
 	came   chan struct{}
 }
 
-// NewReceiver returns a Receiver that answers 200 until the test ends.
+// NewReceiver returns a Receiver that responds with 200 until the test ends.
 func NewReceiver(t testing.TB) *Receiver {
 	l := &Receiver{status: 200, came: make(chan struct{}, 100)}
 	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func NewReceiver(t testing.TB) *Receiver {
 	return l
 }
 
-// Say sets the status of further answers.
+// Say sets the status of further responses.
 func (l *Receiver) Say(status int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +65,7 @@ func (l *Receiver) Wait(t testing.TB, n int) {
 	}
 }
 
-// Count returns how many events with a path and a type, such as "/hook webhook.test", were answered with 200.
+// Count returns how many events with a path and a type, such as "/hook webhook.test", got the response 200.
 func (l *Receiver) Count(what string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

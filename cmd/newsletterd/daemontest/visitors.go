@@ -10,12 +10,12 @@ import (
 	"newsletterd/core"
 )
 
-// Visitors are people who subscribe one after the other, each as soon as the previous answer has arrived.
+// Visitors are people who subscribe one after the other, each as soon as the previous response has arrived.
 type Visitors struct {
-	Took  []time.Duration // until each answer
+	Took  []time.Duration // until each response
 	Acked []core.Email    // addresses whose subscription was acknowledged
-	Other []string        // answers other than 200
-	Lost  int             // requests without an answer
+	Other []string        // responses other than 200
+	Lost  int             // requests without a response
 
 	mu  sync.Mutex // guards the above until Stop
 	end context.CancelFunc
@@ -34,7 +34,7 @@ func (p *Process) Visitors(n int) *Visitors {
 				r, err := p.Try("POST", "/api/newsletter/subscribe", map[string]any{"list_id": p.List, "email": email})
 				l.mu.Lock()
 				switch {
-				case r.Response == nil: // refused or not answered: the daemon may have died
+				case r.Response == nil: // refused or no response: the daemon may have died
 					l.Lost++
 				case r.StatusCode != http.StatusOK || err != nil:
 					l.Other = append(l.Other, fmt.Sprint(r.StatusCode, " ", r.Text, err))
@@ -56,7 +56,7 @@ func (l *Visitors) Acknowledged() int {
 	return len(l.Acked)
 }
 
-// Stop ends the visitors and waits for their last answers.
+// Stop ends the visitors and waits for their last responses.
 func (l *Visitors) Stop() {
 	l.end()
 	l.wg.Wait()

@@ -1,9 +1,10 @@
-// Package demo does the whole job once through the public interfaces: commands, HTTP, and the links in mails.
+// Package demo runs newsletterd once from setup to report through its public interfaces: commands, HTTP and the links
+// in emails.
 //
-// It runs the program that it is part of as a daemon in a temporary folder, with a mail server that keeps every mail as
-// a file, and compares what it counts with what must come out.
+// It runs the program that it is part of as a daemon in a temporary folder, with a mail server that saves every
+// email as a file, and compares its counts with the expected results.
 //
-//	demo.go     the steps; checks.go: the figures and what they must be
+//	demo.go     the steps; checks.go: the counts and their expected values
 //	daemon.go   the daemon as a process; mailbox.go: the folder of the mail server
 //	readers.go  visitors who subscribe, confirm and unsubscribe, and the two newsletters
 package demo

@@ -20,14 +20,14 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// Answer is the answer of a token endpoint.
+// Answer is the response of a token endpoint.
 type Answer struct {
 	Status  int    `json:"-"`
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`
 }
 
-// Load runs 8 workers for a while. Each has a function that creates its next request from the last answer.
+// Load runs 8 workers for a while. Each has a function that creates its next request from the last response.
 func (f *Figures) Load(name string, goal float64, worker func(i int) func(answer Answer) []byte) {
 	f.Helper()
 	const workers, warm = 8, time.Second / 2

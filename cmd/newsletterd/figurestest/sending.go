@@ -187,7 +187,7 @@ func (f *Figures) Mail(list string, more ...map[string]any) string {
 	return f.Send("POST", "/api/send-jobs", job).OK().Field("send_job_id")
 }
 
-// JobField returns one field of a job from the daemon's answer.
+// JobField returns one field of a job from the daemon's response.
 func (f *Figures) JobField(job, name string) string {
 	return f.Get("/api/send-jobs/" + job).OK().Field(name)
 }

@@ -1,7 +1,7 @@
-// Package parts makes what the daemon and the commands both need, from the configuration.
+// Package parts creates the parts that the daemon and the commands share, from the configuration.
 //
 //	parts.go      sign-in, limits, checks of campaigns, DNS, webhooks
 //	relay.go      mail servers, and the test email
 //	mailkeys.go   keys of the links and names in emails
-//	process.go    what the Go runtime knows once for the whole process
+//	process.go    settings of the Go runtime for the whole process
 package parts

@@ -1,4 +1,4 @@
-// Package smtptest provides a Sender that delivers no emails. It answers as a test specifies, without delay, and also
+// Package smtptest provides a Sender that delivers no emails. It replies as a test specifies, without delay, and also
 // works in fake time. Tests that need a network use the servers of mail/mailtest.
 package smtptest
 

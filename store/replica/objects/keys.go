@@ -30,7 +30,7 @@ const (
 	renewBefore  = 5 * time.Minute  // renew keys this long before they expire
 	renewPause   = 30 * time.Second // pause after a failed renewal, while the old keys are still valid
 	keysTimeout  = 5 * time.Second  // timeout of a request for keys
-	maxKeyAnswer = 64 << 10         // maximum size in bytes of its answer, and of a token file
+	maxKeyAnswer = 64 << 10         // maximum size in bytes of its response, and of a token file
 )
 
 // keyring holds the keys of a storage and renews them before they expire. It is safe for concurrent use: one caller
@@ -41,7 +41,7 @@ type keyring struct {
 	mu     sync.Mutex
 	held   credentials
 	asked  time.Time // time of the last request for keys
-	hidden []string  // secrets of earlier keys, which answers can still contain
+	hidden []string  // secrets of earlier keys, which responses can still contain
 }
 
 // get returns keys that are valid at now. Its error contains no secret.
@@ -172,7 +172,7 @@ func instanceRole(base string) func(context.Context) (credentials, error) {
 	}
 }
 
-// roleKeys parses the JSON answer of the metadata service.
+// roleKeys parses the JSON response of the metadata service.
 func roleKeys(text []byte) (credentials, error) {
 	var a struct {
 		AccessKeyID     string `json:"AccessKeyId"`

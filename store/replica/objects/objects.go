@@ -54,11 +54,11 @@ type Bucket interface {
 }
 
 // ErrPrecondition is returned by Put if its condition did not hold and nothing was written. The reason can be an
-// earlier Put of the same caller whose answer was lost; Own finds that out.
+// earlier Put of the same caller whose response was lost; Own finds that out.
 var ErrPrecondition = errors.New("the object was changed by someone else")
 
-// ErrAmbiguous is returned by a conditional Put if no answer shows whether it had an effect. The caller can repeat the
-// same Put.
+// ErrAmbiguous is returned by a conditional Put if no response shows whether it had an effect. The caller can repeat
+// the same Put.
 var ErrAmbiguous = errors.New("the write may or may not have succeeded")
 
 const maxKey = 512 // S3 allows 1,024 bytes, including the path in the address of the bucket

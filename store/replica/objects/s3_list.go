@@ -16,7 +16,7 @@ import (
 // maxDeleted is the maximum number of objects that one request removes.
 const maxDeleted = 1000
 
-// listing is the answer to ListObjectsV2.
+// listing is the response to ListObjectsV2.
 type listing struct {
 	IsTruncated           bool
 	NextContinuationToken string
@@ -86,7 +86,7 @@ func (b *s3) page(ctx context.Context, params map[string]string, prefix, last st
 	return page, infos, nil
 }
 
-// parseListing parses an answer to ListObjectsV2 and decodes its keys.
+// parseListing parses a response to ListObjectsV2 and decodes its keys.
 func parseListing(text []byte) (*listing, error) {
 	var page struct {
 		XMLName xml.Name `xml:"ListBucketResult"`

@@ -23,8 +23,8 @@ import (
 
 const (
 	maxTries    = 4
-	maxAnswer   = 8 << 20          // maximum bytes of an answer: a page of a listing has 1,000 keys
-	maxFault    = 64 << 10         // maximum bytes of an error answer
+	maxAnswer   = 8 << 20          // maximum bytes of a response: a page of a listing has 1,000 keys
+	maxFault    = 64 << 10         // maximum bytes of an error response
 	baseTimeout = 10 * time.Second // for a request without a body
 	slowest     = 256 << 10        // minimum bytes per second for a body
 	idleTimeout = 30 * time.Second // maximum time between two reads of an object
@@ -44,7 +44,7 @@ type request struct {
 	body    []byte
 	cond    Condition
 	timeout time.Duration // 0: depends on the length of the body
-	stream  bool          // the caller reads the answer
+	stream  bool          // the caller reads the response
 }
 
 // answer is the storage's response to a request. It has the text or, for a stream, the body.
@@ -167,7 +167,7 @@ func (b *s3) build(ctx context.Context, r *request, keys credentials, sent *payl
 // failure describes why a request failed.
 type failure struct {
 	op, key string
-	status  int    // 0: no answer
+	status  int    // 0: no response
 	code    string // error code of the storage
 	text    string // message of the storage, or a better one
 	kind    error  // ErrPrecondition, ErrAmbiguous, fs.ErrNotExist, fs.ErrPermission, or nil
@@ -202,7 +202,7 @@ func (f *failure) Error() string {
 // Unwrap returns the kind and the cause.
 func (f *failure) Unwrap() []error { return []error{f.kind, f.cause} }
 
-// noAnswer returns the failure of a request that got no answer.
+// noAnswer returns the failure of a request that got no response.
 func (b *s3) noAnswer(ctx context.Context, r *request, err error) *failure {
 	if in := new(url.Error); errors.As(err, &in) {
 		err = in.Err // without the URL, because the operation and the key are enough
@@ -227,12 +227,12 @@ func (f *failure) doubt(cond Condition) {
 	}
 }
 
-// refusal returns the failure for an answer that is not a success.
+// refusal returns the failure for a response that is not a success.
 func (b *s3) refusal(r *request, a *answer) *failure {
 	var said struct {
 		Code, Message, Region string
 	}
-	_ = xml.Unmarshal(a.text, &said) // a proxy may have answered instead of the storage: the status is enough
+	_ = xml.Unmarshal(a.text, &said) // a proxy may have responded instead of the storage: the status is enough
 	f := &failure{op: r.op, key: r.key, status: a.status, code: b.clean(said.Code), text: b.clean(said.Message)}
 	if region := a.header.Get("X-Amz-Bucket-Region"); region != "" {
 		said.Region = region
@@ -295,7 +295,7 @@ func (b *s3) skew(h http.Header) string {
 // signatures matches request signatures in any text.
 var signatures = regexp.MustCompile(`(?i)signature["' ]*[=:>]+["' ]*[0-9a-f%+/=]*|[0-9a-f]{64}`)
 
-// mask removes the keys and signatures from a text, because some storages echo the request in their answer.
+// mask removes the keys and signatures from a text, because some storages echo the request in their response.
 func (b *s3) mask(s string) string {
 	for _, secret := range b.keys.secrets() {
 		const masked = "(secret)"
@@ -315,13 +315,13 @@ func (b *s3) clean(s string) string {
 	return strings.TrimSpace(fmt.Sprintf("%.200s", s))
 }
 
-// answerBody is the body of an answer with a time limit.
+// answerBody is the body of a response with a time limit.
 type answerBody struct {
 	from   io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	late   *time.Timer
-	idle   time.Duration // 0: one deadline for the whole answer
+	idle   time.Duration // 0: one deadline for the whole response
 }
 
 // Read implements io.Reader.

@@ -115,7 +115,7 @@ func (b *s3) upload(ctx context.Context, key, id string, buf []byte, r io.Reader
 		return size, nil
 	}
 	if f := new(failure); errors.As(err, &f) && f.status == http.StatusNotFound {
-		// An earlier attempt has completed the upload, but its answer was lost.
+		// An earlier attempt has completed the upload, but its response was lost.
 		if info, headErr := b.Head(ctx, key); headErr == nil && info.Size == size && info.ETag != before {
 			return size, nil
 		}
@@ -123,7 +123,7 @@ func (b *s3) upload(ctx context.Context, key, id string, buf []byte, r io.Reader
 	return 0, err
 }
 
-// complete combines the parts into an object. The storage can start its answer before it knows the result.
+// complete combines the parts into an object. The storage can start its response before it knows the result.
 func (b *s3) complete(ctx context.Context, key, id string, parts []part) error {
 	text, err := xml.Marshal(struct {
 		XMLName xml.Name `xml:"CompleteMultipartUpload"`

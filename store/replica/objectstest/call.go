@@ -250,7 +250,7 @@ func (c *call) deletes() {
 	}
 }
 
-// answer sends an XML answer, unless a fault loses it.
+// answer sends an XML response, unless a fault loses it.
 func (c *call) answer(status int, body any) {
 	if c.kind == LostAnswer {
 		panic(http.ErrAbortHandler)

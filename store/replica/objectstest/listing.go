@@ -27,7 +27,7 @@ type listed struct {
 	Size         int
 }
 
-// list answers a ListObjectsV2 request.
+// list responds to a ListObjectsV2 request.
 func (c *call) list() {
 	prefix, after := c.query.Get("prefix"), c.query.Get("start-after")
 	most := 1000

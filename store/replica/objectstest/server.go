@@ -31,9 +31,9 @@ const (
 	Conflict         // 409 ConditionalRequestConflict
 	Cut              // the connection is cut before the request has an effect
 	LostAnswer       // the request has its effect, then the connection is cut
-	HalfAnswer       // the connection is cut in the middle of the answer's body
+	HalfAnswer       // the connection is cut in the middle of the response's body
 	ErrorInside      // an upload is completed with status 200 and an error in the body
-	Hang             // no answer until the client gives up or the server is closed
+	Hang             // no response until the client gives up or the server is closed
 	Late             // the connection is cut immediately, and the request has its effect after the delay
 )
 
@@ -220,7 +220,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault = c.faults.Decide(asked)
 	}
 	if fault.Kind == Late {
-		c.w = httptest.NewRecorder() // the answer is discarded
+		c.w = httptest.NewRecorder() // the response is discarded
 		time.AfterFunc(fault.Delay, c.serve)
 		panic(http.ErrAbortHandler)
 	}

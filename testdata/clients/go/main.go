@@ -1,5 +1,5 @@
 // Program clients makes calls with the packages that oapi-codegen makes of the OpenAPI documents. It ends with an error
-// if a call fails or answers something else than its type says.
+// if a call fails or its response doesn't match its type.
 package main
 
 import (
@@ -31,7 +31,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// answered returns the body of the answer that a call documents for its success, which is nil for any other.
+// answered returns the body of the response that a call documents for its success, which is nil for any other.
 func answered[T any](body *T, r interface {
 	StatusCode() int
 	GetBody() []byte
