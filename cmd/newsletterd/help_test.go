@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"newsletterd/cmd/newsletterd/cli"
+	"newsletterd/handlers"
 )
 
 // helpWidth is the maximum number of columns in a help text.
@@ -16,7 +17,8 @@ const helpWidth = 80
 
 // homelyHelp matches words that people don't understand immediately, or that refer to the repository.
 var homelyHelp = regexp.MustCompile(`(?i)docs/|\b(readers?|mails|mailings?|pictures?|switch(ed)? (it )?(off|on)|put away|` +
-	`tak(e|en) back|came back|who has|of whom|at once|all the same|by itself|mends|mended|e-mail)\b`)
+	`tak(e|en) back|came back|who has|of whom|at once|once more|all the same|by itself|by hand|mend(s|ed)?|goes out|` +
+	`going out|receivers? of events|audit trail|what became|e-mail)\b`)
 
 // helpFaults returns the problems in the help of a command and its subcommands. Examples, indented by three columns,
 // can have any width.
@@ -75,6 +77,20 @@ func TestHelpReadsPlainly(t *testing.T) {
 	} {
 		if helpFaults("x", broken, broken.Usage, broken.Subcommands) == nil {
 			t.Errorf("the help of %s is taken for plain", broken.Name)
+		}
+	}
+}
+
+// TestSummariesReadPlainly checks that the summaries of the routes use the words of the interface. The command routes
+// and the OpenAPI documents show them.
+func TestSummariesReadPlainly(t *testing.T) {
+	h, err := handlers.New(handlers.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range h.Routes() {
+		if found := homelyHelp.FindString(r.Summary); found != "" {
+			t.Errorf("%s %s: %q in %s", r.Method, r.Path, found, r.Summary)
 		}
 	}
 }

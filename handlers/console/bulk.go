@@ -18,7 +18,7 @@ func (o *Console) bulkActionRoutes(t *web.Table) {
 	o.get(t, "/new-bulk", may, o.newBulk, "The console: the form to change everyone in a segment")
 	o.post(t, "/new-bulk", may, o.newBulk, "The console: change everyone in a segment")
 	o.get(t, "/bulk/:id", may, o.bulkAction, "The console: a bulk action")
-	o.post(t, "/bulk/:id/cancel", may, o.endBulk("cancel"), "The console: stop a bulk action")
+	o.post(t, "/bulk/:id/cancel", may, o.endBulk("cancel"), "The console: cancel a bulk action")
 	o.post(t, "/bulk/:id/undo", may, o.endBulk("undo"), "The console: undo a bulk action")
 }
 

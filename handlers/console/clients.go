@@ -12,12 +12,12 @@ import (
 // clientRoutes adds the routes of the pages for API clients.
 func (o *Console) clientRoutes(t *web.Table) {
 	const may = core.ActionClientManage
-	o.get(t, "/settings/clients", may, o.clients, "The console: programs that use the API")
-	o.post(t, "/settings/clients", may, o.addClient, "The console: register a program")
+	o.get(t, "/settings/clients", may, o.clients, "The console: API clients")
+	o.post(t, "/settings/clients", may, o.addClient, "The console: create an API client")
 	o.post(t, "/settings/clients/:id/rotate", core.ActionClientSecret, o.rotateClient,
-		"The console: give a program another secret")
-	o.post(t, "/settings/clients/:id/switch", may, o.switchClient, "The console: disable or enable a program")
-	o.post(t, "/settings/clients/:id/delete", may, o.deleteClient, "The console: delete a program")
+		"The console: rotate the secret of an API client")
+	o.post(t, "/settings/clients/:id/switch", may, o.switchClient, "The console: disable or enable an API client")
+	o.post(t, "/settings/clients/:id/delete", may, o.deleteClient, "The console: delete an API client")
 }
 
 const apiClients = "/api/admin/oauth-clients"

@@ -12,7 +12,7 @@ import (
 // compareRoutes adds the routes that the editor script uses for comparisons.
 func (o *Console) compareRoutes(t *web.Table) {
 	o.upload(t, "/compare-sources", core.ActionCampaignRead, o.compareSources,
-		"The console: whether two sources become the same mail")
+		"The console: whether two sources produce the same email")
 }
 
 // compared holds two sources of one kind: the original, and the visual editor's version of it.

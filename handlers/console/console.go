@@ -56,9 +56,9 @@ const maxForm = 4 << 20
 func (o *Console) Routes(t *web.Table) {
 	t.Add("GET", stylePath, web.Public(), web.Console, web.Query(style), "The stylesheet of the console")
 	o.scriptRoutes(t)
-	o.open(t, Path, o.begin, "The console: where a visitor begins")
+	o.open(t, Path, o.begin, "The console: the start page")
 	o.startRoutes(t)
-	o.open(t, Path+"/design", o.design, "The console: its components, for tests")
+	o.open(t, Path+"/design", o.design, "The console: the components of pages, for tests")
 	o.operatorRoutes(t)
 	o.providerRoutes(t)
 	o.ownRoutes(t)

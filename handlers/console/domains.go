@@ -19,13 +19,13 @@ func (o *Console) domainRoutes(t *web.Table) {
 	const may, keys = core.ActionDomainPropose, core.ActionDKIMManage
 	const one = "/settings/domains/:id"
 	o.get(t, "/settings/domains", may, o.domains, "The console: sender domains")
-	o.post(t, "/settings/domains", may, o.proposeDomain, "The console: propose a sender domain")
+	o.post(t, "/settings/domains", may, o.proposeDomain, "The console: add a sender domain")
 	o.get(t, one, may, o.domain, "The console: a sender domain with its records")
-	o.post(t, one+"/check", may, o.domainCheck, "The console: look at a domain's records now")
-	o.post(t, one+"/forward", may, o.domainForward, "The console: make a link to the records of a domain")
+	o.post(t, one+"/check", may, o.domainCheck, "The console: check the DNS records of a domain")
+	o.post(t, one+"/forward", may, o.domainForward, "The console: create a link to the DNS records of a domain")
 	o.post(t, one+"/links", core.ActionTenantSettings, o.domainLinks,
-		"The console: let links in mails lead to a host of a domain")
-	o.post(t, one+"/keys", keys, o.domainKeys, "The console: make, switch or delete a key of a domain")
+		"The console: set the host of links in emails")
+	o.post(t, one+"/keys", keys, o.domainKeys, "The console: create, activate or delete a DKIM key")
 	o.post(t, one+"/delete", may, o.domainDelete, "The console: delete a sender domain")
 	t.Add("GET", recordsPath, web.Public(), web.Console, web.Query(o.forwarded),
 		"The records of a sender domain, by a link")

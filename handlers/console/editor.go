@@ -15,19 +15,20 @@ import (
 
 // editorRoutes adds the routes of the campaign editor.
 func (o *Console) editorRoutes(t *web.Table) {
-	o.get(t, "/new-campaign", core.ActionCampaignWrite, o.newCampaign, "The console: begin a campaign")
-	o.post(t, "/new-campaign", core.ActionCampaignWrite, o.addCampaign, "The console: begin a campaign")
+	o.get(t, "/new-campaign", core.ActionCampaignWrite, o.newCampaign, "The console: create a campaign")
+	o.post(t, "/new-campaign", core.ActionCampaignWrite, o.addCampaign, "The console: create a campaign")
 	o.get(t, "/campaigns/:id", core.ActionFiguresRead, o.showCampaign, "The console: a campaign")
 	o.post(t, "/campaigns/:id", core.ActionCampaignWrite, o.saveCampaign, "The console: save a campaign")
 	o.get(t, "/campaigns/:id/preview", core.ActionCampaignRead, o.preview,
-		"The console: the mail of a campaign, in a frame")
+		"The console: preview the email of a campaign, in a frame")
 	o.get(t, "/campaigns/:id/versions", core.ActionCampaignRead, o.versions, "The console: the versions of a campaign")
-	o.post(t, "/campaigns/:id/restore", core.ActionCampaignWrite, o.restore, "The console: bring a version back")
+	o.post(t, "/campaigns/:id/restore", core.ActionCampaignWrite, o.restore, "The console: restore a version")
 	o.post(t, "/campaigns/:id/act", core.ActionCampaignWrite, o.act,
-		"The console: duplicate, put away or delete a campaign")
+		"The console: duplicate, archive or delete a campaign")
 	o.data(t, "/own-pictures", core.ActionMediaRead, o.ownPictures,
-		"The console: pictures to choose from, for the editor")
-	o.upload(t, "/upload-picture", core.ActionMediaWrite, o.uploadPicture, "The console: upload a picture into a campaign")
+		"The console: images for the editor")
+	o.upload(t, "/upload-picture", core.ActionMediaWrite, o.uploadPicture, "The console: upload an image into a "+
+		"campaign")
 }
 
 // newCampaignData is the Data of templates/newcampaign.html.

@@ -11,14 +11,15 @@ import (
 // endpointRoutes adds the routes for webhooks. A secret is shown once, on the page after the form.
 func (o *Console) endpointRoutes(t *web.Table) {
 	const may = core.ActionEndpointManage
-	o.get(t, "/settings/endpoints", may, o.endpoints, "The console: receivers of events")
-	o.post(t, "/settings/endpoints", may, o.addEndpoint, "The console: create a receiver of events")
-	o.get(t, "/settings/endpoints/:id", may, o.endpoint, "The console: a receiver of events with its log")
-	o.post(t, "/settings/endpoints/:id", may, o.changeEndpoint, "The console: change a receiver of events")
-	o.post(t, "/settings/endpoints/:id/test", may, o.testEndpoint, "The console: post a test to a receiver")
-	o.post(t, "/settings/endpoints/:id/rotate", may, o.rotateEndpoint, "The console: give a receiver another secret")
-	o.post(t, "/settings/endpoints/:id/end", may, o.endOldSecret, "The console: end the older secret of a receiver")
-	o.post(t, "/settings/endpoints/:id/delete", may, o.deleteEndpoint, "The console: delete a receiver of events")
+	o.get(t, "/settings/endpoints", may, o.endpoints, "The console: webhooks")
+	o.post(t, "/settings/endpoints", may, o.addEndpoint, "The console: create a webhook")
+	o.get(t, "/settings/endpoints/:id", may, o.endpoint, "The console: a webhook with its delivery log")
+	o.post(t, "/settings/endpoints/:id", may, o.changeEndpoint, "The console: change a webhook")
+	o.post(t, "/settings/endpoints/:id/test", may, o.testEndpoint, "The console: send a test event to a webhook")
+	o.post(t, "/settings/endpoints/:id/rotate", may, o.rotateEndpoint, "The console: rotate the secret of a webhook")
+	o.post(t, "/settings/endpoints/:id/end", may, o.endOldSecret, "The console: revoke the previous secret of a "+
+		"webhook")
+	o.post(t, "/settings/endpoints/:id/delete", may, o.deleteEndpoint, "The console: delete a webhook")
 }
 
 const apiEndpoints = "/api/admin/webhook-endpoints"

@@ -24,14 +24,15 @@ func (o *Console) importRoutes(t *web.Table) {
 	o.get(t, "/new-import", may, o.newImport, "The console: the form to upload a file of people")
 	o.stream(t, "/new-import", may, o.takeImport, "The console: upload a file of people")
 	o.get(t, "/imports/:id", may, o.importJob, "The console: an import")
-	o.post(t, "/imports/:id", may, o.importJob, "The console: try or run an import")
+	o.post(t, "/imports/:id", may, o.importJob, "The console: start an import or a dry run")
 	o.post(t, "/imports/:id/cancel", may, o.cancelImport, "The console: cancel an import")
-	o.get(t, "/imports/:id/undo", may, o.undoImport, "The console: what taking an import back would do")
-	o.post(t, "/imports/:id/undo", may, o.undoImport, "The console: take an import back")
+	o.get(t, "/imports/:id/undo", may, o.undoImport, "The console: confirm undoing an import")
+	o.post(t, "/imports/:id/undo", may, o.undoImport, "The console: undo an import")
 	o.file(t, "/imports/:id/faults", may, func(p *Page) error {
 		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults?spreadsheet=" + p.separator())
-	}, "The console: the lines of an import with errors, as CSV")
-	o.exportOf(t, "/people-export", (*Page).peopleFile, "The console: the people of a list, or of all, as CSV")
+	}, "The console: the rows of an import with errors, as CSV")
+	o.exportOf(t, "/people-export", (*Page).peopleFile, "The console: export the people of a list, or of all lists, "+
+		"as CSV")
 }
 
 // ImportBadge returns the badge for the state of an import.

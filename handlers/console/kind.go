@@ -14,9 +14,9 @@ import (
 // kindRoutes adds the routes of the page that converts a campaign's content to another kind.
 func (o *Console) kindRoutes(t *web.Table) {
 	o.get(t, "/campaigns/:id/kind", core.ActionCampaignWrite, o.askKind,
-		"The console: what is lost where a campaign becomes HTML, or Markdown again")
+		"The console: confirm converting a campaign to HTML or Markdown")
 	o.post(t, "/campaigns/:id/kind", core.ActionCampaignWrite, o.changeKind,
-		"The console: make a campaign HTML of one's own, or Markdown again")
+		"The console: convert a campaign to HTML or back to Markdown")
 }
 
 // kindData is the Data of templates/kind.html.

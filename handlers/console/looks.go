@@ -10,10 +10,10 @@ import (
 
 // looksRoutes adds the routes for the design of emails: images, themes and templates.
 func (o *Console) looksRoutes(t *web.Table) {
-	o.get(t, "/looks", core.ActionMediaRead, o.pictures, "The console: the pictures of a tenant")
-	o.fileForm(t, "/looks/upload", core.ActionMediaWrite, o.addPicture, "The console: upload a picture")
-	o.get(t, "/looks/pictures/:id", core.ActionMediaRead, o.picture, "The console: a picture")
-	o.post(t, "/looks/pictures/:id", core.ActionMediaWrite, o.changePicture, "The console: change or delete a picture")
+	o.get(t, "/looks", core.ActionMediaRead, o.pictures, "The console: the images of a tenant")
+	o.fileForm(t, "/looks/upload", core.ActionMediaWrite, o.addPicture, "The console: upload an image")
+	o.get(t, "/looks/pictures/:id", core.ActionMediaRead, o.picture, "The console: an image")
+	o.post(t, "/looks/pictures/:id", core.ActionMediaWrite, o.changePicture, "The console: change or delete an image")
 	o.themeRoutes(t)
 	o.templateRoutes(t)
 }

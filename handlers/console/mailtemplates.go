@@ -16,12 +16,12 @@ import (
 func (o *Console) templateRoutes(t *web.Table) {
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
 	o.get(t, "/looks/templates", read, o.showTemplates, "The console: the templates of a tenant")
-	o.post(t, "/looks/templates", write, o.addTemplate, "The console: make a template")
+	o.post(t, "/looks/templates", write, o.addTemplate, "The console: create a template")
 	o.get(t, "/looks/templates/:id", read, o.template, "The console: a template")
 	o.post(t, "/looks/templates/:id", write, o.changeTemplate, "The console: change or delete a template")
-	o.get(t, "/looks/template-preview", read, o.templatePreview, "The console: a mail of a template, in a frame")
+	o.get(t, "/looks/template-preview", read, o.templatePreview, "The console: preview a template, in a frame")
 	o.post(t, "/looks/template-preview", read, o.templatePreview,
-		"The console: a mail of a template that isn't saved, in a frame")
+		"The console: preview an unsaved template, in a frame")
 }
 
 // maxLayouts is the maximum number of layouts that a form offers.

@@ -15,7 +15,7 @@ func (o *Console) modelRoutes(t *web.Table) {
 	o.openFile(t, OwnPath+"/models/upload", o.addModel, "The console: upload a model")
 	t.Add("GET", OwnPath+"/models/upload", visitor(""), web.Console,
 		web.Get(func(c *web.Call) (web.Text, error) { return o.json(c, "", uploadState) }),
-		"The console: how much of an upload that broke off is kept")
+		"The console: the received size of an interrupted upload")
 	o.open(t, OwnPath+"/models/:id", o.model, "The console: a model, the user's own or one that the user may view")
 	o.openPost(t, OwnPath+"/models/:id", o.changeModel, "The console: describe, share or delete a model")
 	t.Add("GET", OwnPath+"/models/:id/download", visitor(""), web.Console, streaming(o.visited("", downloadModel)),

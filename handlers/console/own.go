@@ -22,7 +22,7 @@ var ownAreas = []struct{ text, path, icon string }{
 
 // ownRoutes adds the routes for a user's own data.
 func (o *Console) ownRoutes(t *web.Table) {
-	o.open(t, OwnPath, o.own, "The console: where what is one's own begins")
+	o.open(t, OwnPath, o.own, "The console: the start page of one's account")
 	o.open(t, OwnPath+"/devices", o.devices, "The console: a user's devices")
 	o.openPost(t, OwnPath+"/devices", o.addDevice, "The console: add a device")
 	o.open(t, OwnPath+"/devices/:id", o.device, "The console: a device")

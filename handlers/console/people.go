@@ -15,7 +15,7 @@ import (
 
 // peopleRoutes adds the routes for people on lists.
 func (o *Console) peopleRoutes(t *web.Table) {
-	o.get(t, "/people", core.ActionPeopleMasked, o.people, "The console: people on lists")
+	o.get(t, "/people", core.ActionPeopleMasked, o.people, "The console: people")
 	o.get(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: the form to add a person")
 	o.post(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: add a person")
 	o.bulkRoutes(t)

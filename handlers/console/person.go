@@ -18,19 +18,20 @@ import (
 func (o *Console) personRoutes(t *web.Table) {
 	o.get(t, "/people/:id", core.ActionPeopleMasked, o.person, "The console: a person on a list")
 	o.post(t, "/people/:id", core.ActionPeopleChange, o.person, "The console: change a person's fields")
-	o.get(t, "/people/:id/unsubscribe", core.ActionPeopleChange, o.endPerson, "The console: before a person is taken off")
-	o.post(t, "/people/:id/unsubscribe", core.ActionPeopleChange, o.endPerson, "The console: take a person off a list")
-	o.get(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: before a person is erased")
+	o.get(t, "/people/:id/unsubscribe", core.ActionPeopleChange, o.endPerson, "The console: confirm removing a person")
+	o.post(t, "/people/:id/unsubscribe", core.ActionPeopleChange, o.endPerson, "The console: remove a person from a "+
+		"list")
+	o.get(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: confirm erasing a person")
 	o.post(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: erase a person")
 	o.export(t, "/people/:id/export", func(p *Page) (string, error) {
 		_, err := p.thePerson()
 		return p.personPath("export"), err
-	}, "The console: all that is held about a person, as JSON")
-	o.get(t, personMailPath, core.ActionPeopleRead, o.personMail, "The console: a mail, for one person")
+	}, "The console: export a person's data, as JSON")
+	o.get(t, personMailPath, core.ActionPeopleRead, o.personMail, "The console: the email of one recipient")
 	o.get(t, personMailPath+"/frame", core.ActionPeopleRead, o.personMailFrame,
-		"The console: a mail as one person gets it, in a frame")
-	o.post(t, "/people/:id/address", core.ActionPeopleAdd, o.newAddress, "The console: ask another address of a person")
-	o.post(t, "/people/:id/lift", core.ActionSuppressionManage, o.liftPerson, "The console: let a person be mailed again")
+		"The console: show an email as one recipient sees it, in a frame")
+	o.post(t, "/people/:id/address", core.ActionPeopleAdd, o.newAddress, "The console: change a person's email address")
+	o.post(t, "/people/:id/lift", core.ActionSuppressionManage, o.liftPerson, "The console: unblock a person")
 }
 
 // personRecord is a subscription with the data for the people who manage the list.

@@ -13,7 +13,7 @@ const apiProviders = "/api/admin/mail-providers"
 
 // providerRoutes adds the routes for email providers that report delivery events. They are for operators.
 func (o *Console) providerRoutes(t *web.Table) {
-	o.operatorGet(t, "/providers", o.providers, "The console: mail providers that report")
+	o.operatorGet(t, "/providers", o.providers, "The console: mail providers")
 	o.operatorPost(t, "/providers", o.addProvider, "The console: create a mail provider")
 	o.operatorGet(t, "/providers/:provider", o.provider, "The console: a mail provider")
 	o.operatorPost(t, "/providers/:provider", o.actOnProvider, "The console: change a mail provider")

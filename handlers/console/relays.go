@@ -10,9 +10,9 @@ import (
 
 // relayRoutes adds the routes for the relay of a tenant's emails. Operators set it, and administrators test it.
 func (o *Console) relayRoutes(t *web.Table) {
-	o.get(t, "/settings/relay", core.ActionTenantSettings, o.relay, "The console: how the mails of a tenant leave")
+	o.get(t, "/settings/relay", core.ActionTenantSettings, o.relay, "The console: the mail servers of a tenant")
 	o.post(t, "/settings/relay", core.ActionRelayManage, o.changeRelays, "The console: set the mail server of a tenant")
-	o.post(t, "/settings/relay/test", core.ActionTenantSettings, o.testRelay, "The console: send a test mail")
+	o.post(t, "/settings/relay/test", core.ActionTenantSettings, o.testRelay, "The console: send a test email")
 }
 
 // relayPage is the data of a tenant's relay page.

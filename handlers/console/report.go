@@ -17,20 +17,20 @@ import (
 func (o *Console) reportRoutes(t *web.Table) {
 	const item = "/campaigns/:id"
 	o.post(t, item+"/mailing", core.ActionCampaignSend, o.moveMailing,
-		"The console: pause, resume, stop or retry a mailing")
-	o.post(t, item+"/links", core.ActionCampaignSend, o.mendLink, "The console: let a link of a mailing lead elsewhere")
+		"The console: pause, resume, cancel or retry a send")
+	o.post(t, item+"/links", core.ActionCampaignSend, o.mendLink, "The console: fix a link of a campaign")
 	o.post(t, item+"/links-ask", core.ActionCampaignWrite, o.proposeLink,
-		"The console: ask for a link of a mailing to lead elsewhere")
-	o.post(t, item+"/again", core.ActionCampaignWrite, o.again, "The console: make a draft of a campaign")
-	o.get(t, item+"/people", core.ActionPeopleRead, o.recipients, "The console: what became of each mail of a campaign")
+		"The console: suggest a fix for a link of a campaign")
+	o.post(t, item+"/again", core.ActionCampaignWrite, o.again, "The console: change a campaign back to a draft")
+	o.get(t, item+"/people", core.ActionPeopleRead, o.recipients, "The console: the recipients of a campaign")
 	o.export(t, item+"/people-export", (*Page).recipientsFile,
-		"The console: what became of each mail of a campaign, as CSV")
-	o.get(t, item+"/correction", core.ActionCampaignSend, o.correction, "The console: correct what pages show")
+		"The console: the recipients of a campaign, as CSV")
+	o.get(t, item+"/correction", core.ActionCampaignSend, o.correction, "The console: edit a web version")
 	o.get(t, item+"/correction-preview", core.ActionCampaignSend, o.tryCorrection,
-		"The console: what pages show, in a frame")
+		"The console: a web version, in a frame")
 	o.post(t, item+"/correction-preview", core.ActionCampaignSend, o.tryCorrection,
-		"The console: what pages would show, in a frame")
-	o.post(t, item+"/correction", core.ActionCampaignSend, o.correct, "The console: correct what pages show")
+		"The console: preview a web version, in a frame")
+	o.post(t, item+"/correction", core.ActionCampaignSend, o.correct, "The console: edit a web version")
 }
 
 // campaignAgain shows the page of a campaign after a refused action.

@@ -16,11 +16,11 @@ import (
 // sendingRoutes adds the routes for sending a campaign.
 func (o *Console) sendingRoutes(t *web.Table) {
 	const item = "/campaigns/:id"
-	o.get(t, item+"/send", core.ActionCampaignWrite, o.sendPage, "The console: the last page before a campaign is sent")
+	o.get(t, item+"/send", core.ActionCampaignWrite, o.sendPage, "The console: review and send a campaign")
 	o.post(t, item+"/send", core.ActionCampaignSend, o.send, "The console: send a campaign")
-	o.post(t, item+"/ask", core.ActionCampaignWrite, o.askApproval, "The console: ask for the approval of a campaign")
-	o.post(t, item+"/undo", core.ActionCampaignSend, o.undo, "The console: take the sending of a campaign back")
-	o.get(t, "/undo", core.ActionFiguresRead, o.undoPart, "The console: what can be taken back just now")
+	o.post(t, item+"/ask", core.ActionCampaignWrite, o.askApproval, "The console: request approval for a campaign")
+	o.post(t, item+"/undo", core.ActionCampaignSend, o.undo, "The console: undo the send of a campaign")
+	o.get(t, "/undo", core.ActionFiguresRead, o.undoPart, "The console: sends that can be undone")
 }
 
 // campaignAPI returns the API path of a campaign, or of a part of it.

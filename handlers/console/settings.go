@@ -12,17 +12,17 @@ import (
 // settingsRoutes adds the routes for a tenant's settings.
 func (o *Console) settingsRoutes(t *web.Table) {
 	const change = core.ActionTenantSettings
-	o.get(t, "/settings", change, o.settings, "The console: looks and sender of a tenant")
-	o.post(t, "/settings", change, o.settings, "The console: change looks and sender of a tenant")
-	o.get(t, "/settings/mails", change, o.settingsMails, "The console: wording of the mails of a tenant")
-	o.post(t, "/settings/mails", change, o.settingsMails, "The console: change the wording of the mails of a tenant")
+	o.get(t, "/settings", change, o.settings, "The console: the design and sender of a tenant")
+	o.post(t, "/settings", change, o.settings, "The console: change the design and sender of a tenant")
+	o.get(t, "/settings/mails", change, o.settingsMails, "The console: the texts of a tenant's emails")
+	o.post(t, "/settings/mails", change, o.settingsMails, "The console: change the texts of a tenant's emails")
 	o.logoRoutes(t)
 	o.domainRoutes(t)
 	o.relayRoutes(t)
 	o.teamRoutes(t)
 	o.endpointRoutes(t)
 	o.clientRoutes(t)
-	o.get(t, "/settings/audit", core.ActionAuditRead, o.auditTrail, "The console: who has changed what")
+	o.get(t, "/settings/audit", core.ActionAuditRead, o.auditTrail, "The console: the audit log")
 }
 
 // settingsPage is the Data of the pages of settings.

@@ -14,8 +14,8 @@ import (
 
 // startRoutes adds the routes for creating the first tenants.
 func (o *Console) startRoutes(t *web.Table) {
-	o.open(t, Path+"/new-tenant", o.newTenant, "The console: make a tenant")
-	o.openPost(t, Path+"/new-tenant", o.addTenant, "The console: make a tenant")
+	o.open(t, Path+"/new-tenant", o.newTenant, "The console: create a tenant")
+	o.openPost(t, Path+"/new-tenant", o.addTenant, "The console: create a tenant")
 }
 
 // newTenantData is the Data of templates/newtenant.html.

@@ -10,9 +10,9 @@ import (
 // suppressionRoutes adds the routes of the suppression list.
 func (o *Console) suppressionRoutes(t *web.Table) {
 	may := core.ActionSuppressionManage
-	o.get(t, "/suppressions", may, o.suppressions, "The console: addresses that are not mailed")
-	o.post(t, "/suppressions", may, o.suppressions, "The console: switch an address off")
-	o.post(t, "/suppressions/lift", may, o.lift, "The console: let an address be mailed again")
+	o.get(t, "/suppressions", may, o.suppressions, "The console: the suppression list")
+	o.post(t, "/suppressions", may, o.suppressions, "The console: block an address")
+	o.post(t, "/suppressions/lift", may, o.lift, "The console: unblock an address")
 }
 
 // suppressionsData is the Data of templates/suppressions.html.

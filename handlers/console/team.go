@@ -12,11 +12,11 @@ import (
 // teamRoutes adds the routes of a tenant's team.
 func (o *Console) teamRoutes(t *web.Table) {
 	const read, change = core.ActionTeamRead, core.ActionTeamManage
-	o.get(t, "/settings/team", read, o.team, "The console: who works for a tenant")
+	o.get(t, "/settings/team", read, o.team, "The console: the team of a tenant")
 	o.post(t, "/settings/team", change, o.invite, "The console: invite a person")
-	o.post(t, "/settings/team/:id/role", change, o.teamRole, "The console: change the role of a person")
-	o.post(t, "/settings/team/:id/remove", change, o.teamRemove, "The console: take the roles from a person")
-	o.post(t, "/settings/invitations/:id/delete", change, o.invitationDelete, "The console: take an invitation back")
+	o.post(t, "/settings/team/:id/role", change, o.teamRole, "The console: change the role of a team member")
+	o.post(t, "/settings/team/:id/remove", change, o.teamRemove, "The console: remove a team member")
+	o.post(t, "/settings/invitations/:id/delete", change, o.invitationDelete, "The console: withdraw an invitation")
 }
 
 // teamData is the data of the team page.
