@@ -21,6 +21,11 @@ type CampaignFinding struct {
 	Where    FindingPlace `json:"where"`
 	Hint     string       `json:"hint,omitempty"` // what to do
 
+	// Name is the field, merge tag or image that the finding is about; empty: none. Write is the placeholder to use
+	// instead; empty: there is none.
+	Name  string `json:"name,omitempty"`
+	Write string `json:"write,omitempty"`
+
 	fault *Error // the error that it was made from; nil: none
 }
 
@@ -94,11 +99,10 @@ var (
 		"content.layout": "layout_missing", "theme": "theme_missing",
 	}
 	faultHints = map[string]string{
-		"list_missing": "Choose at least one list.",
-		"sender_not_yours": "Use an address at a verified sender domain, or leave it empty to use the tenant's " +
-			"sender.",
-		"layout_missing": "Create the template, or choose another one.",
-		"theme_missing":  "Choose another theme.",
+		"list_missing":     "Choose at least one list.",
+		"sender_not_yours": "Use an address at a verified sender domain, or leave it empty to use the tenant's sender.",
+		"layout_missing":   "Create the template, or choose another one.",
+		"theme_missing":    "Choose another theme.",
 	}
 )
 

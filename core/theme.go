@@ -24,7 +24,7 @@ var ThemeFonts = []string{
 
 // Limits of a theme and of a tenant's themes.
 const (
-	MaxThemes     = 50
+	MaxThemes     = 50   // of a tenant
 	MaxFooterText = 1000 // characters
 	MaxSocial     = 10   // links
 )
@@ -128,6 +128,19 @@ type ThemeInput struct {
 	Social        *[]SocialLink     `json:"social" max:"10"`
 }
 
+// AdjustedColor is a color of a theme on which text is not readable, with the color that emails use instead.
+type AdjustedColor struct {
+	Palette string `json:"palette" enum:"light|dark"`
+	Color   string `json:"color" about:"Field of the palette, for example link"`
+	Chosen  string `json:"chosen" about:"Color of the theme"`
+	Used    string `json:"used" about:"Color in emails"`
+}
+
+// String returns a warning about the color.
+func (c AdjustedColor) String() string {
+	return c.Palette + "." + c.Color + ": " + c.Chosen + " isn't readable everywhere, so emails use " + c.Used + "."
+}
+
 // NewTheme returns a new theme of a tenant with the values of base, changed by in.
 func NewTheme(tenantID string, base Theme, in ThemeInput, now Instant) (Theme, error) {
 	t := base
@@ -217,8 +230,8 @@ func (t *Theme) validate() error {
 		return err
 	}
 	if _, isID := ParseID(t.Name); isID || slices.Contains(BuiltInThemes, t.Name) {
-		return Invalidf("name", "name is reserved. Choose a name that is neither a built-in theme (%s) nor a "+
-			"UUID.", strings.Join(BuiltInThemes, ", "))
+		return Invalidf("name", "name is reserved. Choose a name that is neither a built-in theme (%s) nor a UUID.",
+			strings.Join(BuiltInThemes, ", "))
 	}
 	for _, f := range []struct{ field, word string }{{"font", t.Font}, {"heading_font", t.HeadingFont}} {
 		if !slices.Contains(ThemeFonts, f.word) {
@@ -283,8 +296,8 @@ func IsBuiltInTheme(name string) bool { return name == "" || slices.Contains(Bui
 
 // NoTheme returns the error for a campaign with an unknown theme.
 func NoTheme(name string) *Error {
-	return Invalidf("theme", "Unknown theme %q. Built-in themes: %s. Themes of the tenant also "+
-		"work.", name, strings.Join(BuiltInThemes, ", "))
+	return Invalidf("theme", "Unknown theme %q. Built-in themes: %s. Themes of the tenant also work.",
+		name, strings.Join(BuiltInThemes, ", "))
 }
 
 // ErrThemeInUse is returned if a theme can't be deleted because unsent campaigns use it.

@@ -170,8 +170,10 @@ var limitsOf = map[reflect.Type]map[string]web.Object{
 	},
 	reflect.TypeFor[core.UTM](): {"source": {"description": "Traffic source (utm_source)"}},
 	reflect.TypeFor[core.CampaignFinding](): {
-		"code": {"description": "Machine-readable code"},
-		"hint": {"description": "How to fix it"},
+		"code":  {"description": "Machine-readable code"},
+		"hint":  {"description": "How to fix it"},
+		"name":  {"description": "The field, merge tag or image that the finding is about"},
+		"write": {"description": "The placeholder to use instead"},
 	},
 	reflect.TypeFor[core.FindingPlace](): {
 		"field": {"description": "Field of the campaign: subject, content.source or from_email"},

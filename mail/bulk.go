@@ -231,7 +231,7 @@ func (b *Bulk) try() error {
 	msg, err := b.Append(nil, r)
 	if err != nil {
 		return (&core.Error{Kind: core.Invalid, Code: "validation_error", Field: "body_html", Err: err}).
-			Sayf("The email can't be rendered: %s.", err)
+			Sayf("The email can't be rendered: %s. Correct the content or the template.", err)
 	}
 	subject, err := b.subject.Append(nil, &Vars{Shared: &b.spec.Shared, Email: r.Email})
 	if err == nil && len(bytes.TrimSpace(subject)) == 0 {
@@ -257,11 +257,11 @@ func (b *Bulk) warn(format string, args ...any) {
 // Warnings returns warnings about content that is permitted but probably unintended, such as unknown fields or an
 // email that is too long for Gmail.
 func (b *Bulk) Warnings() []string {
-	out := append([]string(nil), b.subject.warnings...)
+	out := b.subject.Warnings()
 	if b.html != nil {
-		out = append(out, b.html.warnings...)
+		out = append(out, b.html.Warnings()...)
 	}
-	return append(append(out, b.text.warnings...), b.tried...)
+	return append(append(out, b.text.Warnings()...), b.tried...)
 }
 
 // PrintsView reports whether any part uses view_url. In that case a Recipient should have one.

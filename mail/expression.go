@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"unicode"
@@ -264,18 +265,35 @@ func (e *expression) digits() (string, error) {
 	return s, nil
 }
 
+const unknownField = "is not a known field and stays empty"
+
+// unknown returns the error for a first name that does not exist, with the placeholder to use instead if the name is
+// one of another program.
+func (e *expression) unknown(name string) error {
+	write := foreignInBraces(e.tok.body)
+	if e.tok.kind != tokenOutput {
+		write = ""
+	}
+	err := e.fail("unknown name %q; use email, subscriber, preferences, list, tenant, job, unsubscribe_token, "+
+		"unsubscribe_url, view_url, preferences_url or confirm_url", name)
+	if write != "" {
+		err = e.fail("unknown name %q: write %s", name, write)
+	}
+	fault, ok := errors.AsType[*TemplateError](err)
+	if ok && quotesHint(e.tok.src.text[e.tok.pos+1], e.tok.body) == "" { // otherwise, the error is about quotes
+		fault.Name, fault.Write = name, write
+	}
+	return err
+}
+
 // resolve maps a path to its root. It rejects unknown first names. Only preferences have arbitrary fields.
 func (e *expression) resolve(name string, path []string) (operand, error) {
 	if name == "subscriber" {
 		return e.subscriber(path)
 	}
 	r, ok := rootNames[name]
-	if write := foreignInBraces(e.tok.body); !ok && write != "" && e.tok.kind == tokenOutput {
-		return operand{}, e.fail("unknown name %q: write %s", clip(name), write)
-	}
 	if !ok {
-		return operand{}, e.fail("unknown name %q; use email, subscriber, preferences, list, tenant, job, "+
-			"unsubscribe_token, unsubscribe_url, view_url, preferences_url and confirm_url", clip(name))
+		return operand{}, e.unknown(clip(name))
 	}
 	switch r {
 	case rootPreferences:
@@ -287,7 +305,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 			return operand{}, e.fail("%s needs one field, as in %s.name", name, name)
 		}
 		if !knownField(r, path[0]) {
-			e.t.warn("%s.%s is not a known field and stays empty", name, clip(path[0]))
+			e.t.warn(warning{name: name + "." + clip(path[0]), text: unknownField})
 		}
 		e.t.subject = e.t.subject || r == rootJob && path[0] == "subject"
 	default:
@@ -295,7 +313,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 			return operand{}, e.fail("%s has no fields", name)
 		}
 		if r == rootNothing {
-			e.t.warn("%s stays empty: the recipients of a send job are confirmed", name)
+			e.t.warn(warning{name: name, text: "stays empty: the recipients of a send job are confirmed"})
 		}
 	}
 	return operand{root: r, path: path}, nil
@@ -315,10 +333,10 @@ func (e *expression) subscriber(path []string) (operand, error) {
 		return e.resolve("preferences", path[1:])
 	}
 	if write := foreignInBraces("subscriber." + strings.Join(path, ".")); write != "" {
-		e.t.warn("subscriber.%s is not a known field and stays empty: write %s", clip(path[0]), write)
+		e.t.warn(warning{"subscriber." + clip(path[0]), unknownField, write})
 		return operand{root: rootNothing}, nil
 	}
-	e.t.warn("subscriber.%s is not a known field and stays empty", clip(path[0]))
+	e.t.warn(warning{name: "subscriber." + clip(path[0]), text: unknownField})
 	return operand{root: rootNothing}, nil
 }
 

@@ -87,7 +87,8 @@ func TestForeignExpressions(t *testing.T) {
 		}
 	}
 	tmpl, err := Compile(PartText, "body_text", "{{ subscriber.first_name }}")
-	if err != nil || len(tmpl.warnings) != 1 || !strings.Contains(tmpl.warnings[0], "write {{ preferences.first_name |") {
+	if err != nil || len(tmpl.warnings) != 1 ||
+		!strings.HasPrefix(tmpl.warnings[0].write, "{{ preferences.first_name |") {
 		t.Errorf("%v %q", err, tmpl.warnings)
 	}
 }

@@ -114,6 +114,7 @@ func (i *inspector) placeholders() error {
 		for _, name := range open[:min(len(open), maxFindings)] {
 			f := core.Warningf("placeholder_without_default", core.FindingPlace{Field: part.field},
 				strings.Replace(hint, "%s", name, 1), "%s prints nothing for subscribers without it.", name)
+			f.Name = name
 			switch part.field {
 			case "subject":
 				f.Severity, f.Code = core.SeverityError, "subject_placeholder_without_default"
@@ -135,8 +136,11 @@ func (i *inspector) placeholders() error {
 			continue
 		}
 		for _, w := range t.of.warnings {
-			i.warn("placeholder_unknown", t.field, "Write preferences.NAME for a custom field. Other names: email, "+
-				"list.name, tenant.name, job.subject, unsubscribe_url, view_url and preferences_url.", "%s.", w)
+			f := core.Warningf("placeholder_unknown", core.FindingPlace{Field: t.field},
+				"Write preferences.NAME for a custom field. Other names: email, list.name, tenant.name, job.subject, "+
+					"unsubscribe_url, view_url and preferences_url.", "%s.", w)
+			f.Name, f.Write = w.name, w.write
+			i.add(f)
 		}
 	}
 	return nil

@@ -148,20 +148,20 @@ func (i *inspector) pictures(page string) {
 }
 
 // LocalPicture returns a warning for an image whose file remained on the author's computer, as after pasting from
-// Word. It names the alt text or the file. For any other image it returns an empty string.
-func LocalPicture(src, alt string) string {
+// Word. name is the alt text or the name of the file. For any other image both are empty.
+func LocalPicture(src, alt string) (name, warning string) {
 	src = strings.TrimSpace(src)
 	if len(src) < 5 || !strings.EqualFold(src[:5], "file:") {
-		return ""
+		return "", ""
 	}
-	name := squeeze(alt)
+	name = clip(squeeze(alt))
 	if name == "" {
-		name = src[strings.LastIndexAny(src, `/\:`)+1:]
+		name = clip(src[strings.LastIndexAny(src, `/\:`)+1:])
 	}
 	if name == "" {
-		return "An image is only on your computer. Upload it."
+		return "", "An image is only on your computer. Upload it."
 	}
-	return "The image “" + clip(name) + "” is only on your computer. Upload it."
+	return name, "The image “" + name + "” is only on your computer. Upload it."
 }
 
 // LocalPictureCode and LocalPictureHint belong to the finding with the sentence of LocalPicture.
@@ -172,10 +172,10 @@ const (
 
 func (i *inspector) picture(t *html.Token, column int) {
 	src := strings.TrimSpace(attribute(t, "src"))
-	if stayed := LocalPicture(src, attribute(t, "alt")); stayed != "" {
+	if name, stayed := LocalPicture(src, attribute(t, "alt")); stayed != "" {
 		i.add(core.CampaignFinding{
 			Severity: core.SeverityError, Code: LocalPictureCode, Message: stayed, Where: i.in.Place(src),
-			Hint: LocalPictureHint,
+			Hint: LocalPictureHint, Name: name,
 		})
 		return
 	}

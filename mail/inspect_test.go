@@ -144,18 +144,18 @@ func TestAddressesOfAMail(t *testing.T) {
 
 // TestLocalPicture checks that the warning about a local image names its alt text or, without one, its file.
 func TestLocalPicture(t *testing.T) {
-	for _, c := range []struct{ src, alt, want string }{
+	for _, c := range []struct{ src, alt, name, want string }{
 		{
-			"file:///C:/Temp/clip_image002.png", " A boot ",
+			"file:///C:/Temp/clip_image002.png", " A boot ", "A boot",
 			"The image “A boot” is only on your computer. Upload it.",
 		},
-		{`FILE:///C:\Temp\boot.png`, "", "The image “boot.png” is only on your computer. Upload it."},
-		{"file:", "", "An image is only on your computer. Upload it."},
-		{"https://acme.example/file:", "A boot", ""},
-		{"files", "", ""},
+		{`FILE:///C:\Temp\boot.png`, "", "boot.png", "The image “boot.png” is only on your computer. Upload it."},
+		{"file:", "", "", "An image is only on your computer. Upload it."},
+		{"https://acme.example/file:", "A boot", "", ""},
+		{"files", "", "", ""},
 	} {
-		if got := LocalPicture(c.src, c.alt); got != c.want {
-			t.Errorf("%s: %q", c.src, got)
+		if name, got := LocalPicture(c.src, c.alt); got != c.want || name != c.name {
+			t.Errorf("%s: %q, %q", c.src, name, got)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -157,7 +156,7 @@ func (c *compiler) tag(tok token) error {
 		return tok.src.fail(tok.pos, "unknown tag %q: write {{ %s }}", clip(word), link)
 	}
 	return tok.src.fail(tok.pos,
-		"unknown tag %q: if, elsif, else, endif, unless, endunless, comment and raw are there", word)
+		"unknown tag %q; use if, elsif, else, endif, unless, endunless, comment or raw", word)
 }
 
 func (c *compiler) open(tok token, word, rest string) error {
@@ -200,7 +199,7 @@ func (c *compiler) branchEnd(b *block, tok token) error {
 		b.end, b.address.end = &end, c.address
 	} else if !b.end.join(c.ctx) {
 		return tok.src.fail(tok.pos,
-			"the branches of this block end in different places of the HTML (inside and outside of a tag, say)")
+			"the branches of this block end in different places of the HTML, for example inside and outside a tag")
 	}
 	b.address.end = b.address.end.join(c.address)
 	c.ctx, c.address = b.begin, b.address.begin
@@ -275,9 +274,20 @@ func firstWord(s string) string {
 	return s
 }
 
+// warning is a warning about a name in a template, with the placeholder to use instead. write is empty if there is
+// none.
+type warning struct{ name, text, write string }
+
+func (w warning) String() string {
+	if w.write != "" {
+		return w.name + " " + w.text + ": write " + w.write
+	}
+	return w.name + " " + w.text
+}
+
 // warn records a warning once.
-func (t *Template) warn(format string, args ...any) {
-	if s := fmt.Sprintf(format, args...); !slices.Contains(t.warnings, s) && len(t.warnings) < 20 {
-		t.warnings = append(t.warnings, s)
+func (t *Template) warn(w warning) {
+	if !slices.Contains(t.warnings, w) && len(t.warnings) < 20 {
+		t.warnings = append(t.warnings, w)
 	}
 }

@@ -31,6 +31,8 @@ type TemplateError struct {
 	// closed. Later is the number of later occurrences of the same text.
 	Placeholder string
 	Later       int
+	// Name is the unknown name, and Write the placeholder to use instead. Both are empty for other errors.
+	Name, Write string
 }
 
 func (e *TemplateError) Error() string {
@@ -102,7 +104,7 @@ type Template struct {
 	view     bool // uses view_url
 	subject  bool // uses job.subject
 	size     int  // octets of static text
-	warnings []string
+	warnings []warning
 }
 
 // Compile parses a template (see doc.go for the language). field names the source in errors, which are *core.Error
@@ -116,7 +118,12 @@ func Compile(part Part, field, src string) (*Template, error) {
 }
 
 // Warnings returns warnings about content that is permitted but probably unintended.
-func (t *Template) Warnings() []string { return t.warnings }
+func (t *Template) Warnings() (texts []string) {
+	for _, w := range t.warnings {
+		texts = append(texts, w.String())
+	}
+	return texts
+}
 
 // Append renders the template for one recipient and appends the result to dst.
 func (t *Template) Append(dst []byte, v *Vars) ([]byte, error) {

@@ -81,12 +81,6 @@ func placeOf(f fieldChoice) int {
 	return len(nameFields)
 }
 
-// writeInstead matches the API's suggested replacement for a merge tag of another product.
-var writeInstead = regexp.MustCompile(`: write (\{[{%].*[}%]\})`)
-
-// unknownName matches the unknown name in a message about a field.
-var unknownName = regexp.MustCompile(`unknown name "([^"]+)"`)
-
 // sayField returns the text and the detail for a finding about a subscriber field, with the label that the page uses.
 // ok is false for other findings. If a field is missing for some subscribers, only that finding mentions the missing
 // fallback, and both texts of the other one are empty.
@@ -94,16 +88,15 @@ func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.Fiel
 	text, detail string, ok bool,
 ) {
 	if f.Code == "placeholder_foreign" {
-		tag, _, _ := strings.Cut(f.Message, " is a merge tag ")
-		if write := writeInstead.FindStringSubmatch(f.Message); write != nil {
-			return p.FindingText(*f), p.T("Replace {{tag}} with {{example}}", "tag", tag, "example", write[1]), true
+		if f.Write != "" {
+			return p.FindingText(*f), p.T("Replace {{tag}} with {{example}}", "tag", f.Name, "example", f.Write), true
 		}
-		return p.FindingText(*f), p.T("Remove {{tag}}", "tag", tag), true
+		return p.FindingText(*f), p.T("Remove {{tag}}", "tag", f.Name), true
 	}
-	if name := unknownName.FindStringSubmatch(f.Message); name != nil {
-		text = p.T("Unknown field: {{field}}", "field", "{{ "+name[1]+" }}")
-		if write := writeInstead.FindStringSubmatch(f.Message); write != nil {
-			return text, p.T("Write {{example}}", "example", write[1]), true
+	if f.Code == "does_not_compile" && f.Name != "" {
+		text = p.T("Unknown field: {{field}}", "field", "{{ "+f.Name+" }}")
+		if f.Write != "" {
+			return text, p.T("Write {{example}}", "example", f.Write), true
 		}
 		if kind == core.ContentHTML && f.Where.Field != "subject" {
 			return text, p.T("Write the first name as {{example}}.", "example", "{{ preferences.first_name }}"), true
@@ -113,22 +106,21 @@ func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.Fiel
 	switch f.Code {
 	case "field_missing":
 		for i := range fields {
-			if c := &fields[i]; c.Used && c.Known < c.Readers && namesField(f.Message, c.Name) {
+			if c := &fields[i]; c.Used && c.Known < c.Readers && f.Name == "preferences."+c.Name {
 				return p.lacking(c), "", true
 			}
 		}
 	case "placeholder_without_default", "subject_placeholder_without_default":
-		name, _, _ := strings.Cut(strings.TrimPrefix(f.Message, "In the subject, "), " prints ")
 		for i := range fields {
 			c := &fields[i]
 			switch {
-			case "preferences."+c.Name != name:
+			case "preferences."+c.Name != f.Name:
 			case f.Severity == core.SeverityError && kind != core.ContentHTML:
 				return p.FindingText(*f), p.T("“{{field}}”: click the field and add a fallback", "field", p.labelOf(c)),
 					true
 			case f.Severity == core.SeverityError:
 				return p.FindingText(*f), p.T("“{{field}}”: add a fallback, for example {{example}}",
-					"field", p.labelOf(c), "example", "{{ "+name+` | default: "…" }}`), true
+					"field", p.labelOf(c), "example", "{{ "+f.Name+` | default: "…" }}`), true
 			case c.Used && c.Known < c.Readers:
 				return "", "", true
 			default:
@@ -145,11 +137,6 @@ func (p *Page) labelOf(c *core.FieldCoverage) string {
 		return c.Label
 	}
 	return p.knownLabel(c.Name)
-}
-
-// namesField reports whether the message of a finding is about a field.
-func namesField(message, name string) bool {
-	return regexp.MustCompile(`\bpreferences\.` + regexp.QuoteMeta(name) + ` and see `).MatchString(message)
 }
 
 func (p *Page) lacking(f *core.FieldCoverage) string {

@@ -47,12 +47,9 @@ var findingTexts = map[string]string{
 	"dkim_unpublished":       "The DNS record of your DKIM key is missing.",
 	"spf_missing":            "Your domain has no valid SPF record.",
 	"dmarc_missing":          "Your domain has no valid DMARC record. Gmail and Yahoo require one.",
-	"sender_free_mail": "The sender is a free mailbox address, so newsletters may be rejected. " +
-		"Use your own domain.",
-	"dmarc_misaligned": "Neither SPF nor DKIM authenticates your domain. Emails may land in " +
-		"spam.",
-	"dns_unanswered": "DNS didn't respond, so your domain couldn't be checked. Try again " +
-		"later.",
+	"sender_free_mail":       "The sender is a free mailbox address, so newsletters may be rejected. Use your own domain.",
+	"dmarc_misaligned":       "Neither SPF nor DKIM authenticates your domain. Emails may land in spam.",
+	"dns_unanswered":         "DNS didn't respond, so your domain couldn't be checked. Try again later.",
 }
 
 // FindingText returns the text of a finding.
@@ -65,14 +62,8 @@ func (p *Page) FindingText(f core.CampaignFinding) string {
 
 // FindingDetail returns the API's message if it says more than FindingText, or else an empty string.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
-	if f.Code == "image_local" { // only its name is missing in the text
-		_, name, _ := strings.Cut(f.Message, "“")
-		name, _, _ = strings.Cut(name, "”")
-		return name
-	}
-	if f.Code == "placeholder_unknown" {
-		name, _, _ := strings.Cut(f.Message, " ")
-		return name
+	if f.Code == "image_local" || f.Code == "placeholder_unknown" { // only its name is missing in the text
+		return f.Name
 	}
 	if f.Code == "image_without_alt" { // the text is complete
 		return ""
@@ -86,6 +77,12 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 		}
 	}
 	return ""
+}
+
+// hintsAtAPI reports whether the hint of a finding is for API clients.
+func hintsAtAPI(f *core.CampaignFinding) bool {
+	return f.Code == "dkim_missing" || f.Code == "dmarc_misaligned" ||
+		f.Code == "postal_address_missing" && f.Where.Field == ""
 }
 
 // matter is a finding as the page shows it: a text with details and a link for fixing it.
@@ -122,7 +119,7 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 			m.Line = f.Where.Line
 		}
 		m.Settled = f.Code == "field_missing" && slices.ContainsFunc(fields, func(c core.FieldCoverage) bool {
-			return c.Default != "" && namesField(f.Message, c.Name)
+			return c.Default != "" && f.Name == "preferences."+c.Name
 		})
 		text, detail, said := p.sayField(of.Content.Kind, f, fields)
 		if said {
@@ -134,7 +131,7 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 		case isOfDomain(f) && !m.Bad:
 			domain.More = append(domain.More, m.Text)
 			continue
-		case m.Mend.To == "" && !said && !strings.Contains(f.Hint, "/api/"): // other hints are for API clients
+		case m.Mend.To == "" && !said && !hintsAtAPI(f):
 			m.Advice = p.T(f.Hint)
 		}
 		out = append(out, m)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -17,12 +16,13 @@ import (
 // themeRoutes adds the routes for the design of emails.
 func (o *Console) themeRoutes(t *web.Table) {
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	o.get(t, "/looks/themes", read, o.showThemes, "The console: the themes of mails")
-	o.post(t, "/looks/themes", write, o.addTheme, "The console: make a theme of a built-in one")
+	o.get(t, "/looks/themes", read, o.showThemes, "The console: themes")
+	o.post(t, "/looks/themes", write, o.addTheme, "The console: create a theme from a built-in theme")
 	o.get(t, "/looks/themes/:id", read, o.theme, "The console: a theme")
 	o.post(t, "/looks/themes/:id", write, o.changeTheme, "The console: change or delete a theme")
-	o.get(t, "/looks/theme-preview", read, o.themePreview, "The console: a mail in a theme, in a frame")
-	o.post(t, "/looks/theme-preview", read, o.themePreview, "The console: a mail in a theme that isn't saved, in a frame")
+	o.get(t, "/looks/theme-preview", read, o.themePreview, "The console: preview an email in a theme, in a frame")
+	o.post(t, "/looks/theme-preview", read, o.themePreview, "The console: preview an email in an unsaved theme, in a "+
+		"frame")
 }
 
 // builtInTheme is a theme that is available to every tenant.
@@ -113,12 +113,12 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
 	}
-	shown := struct{ Warnings []string }{}
+	shown := struct{ Adjusted []core.AdjustedColor }{}
 	if err := p.Do(http.MethodPost, "/api/admin/themes/"+d.ID+"/preview", nil, &shown); err != nil {
 		return web.HTML{}, err
 	}
-	for _, w := range shown.Warnings {
-		d.Warnings = append(d.Warnings, p.movedColor(w))
+	for _, color := range shown.Adjusted {
+		d.Warnings = append(d.Warnings, p.adjustedColor(color))
 	}
 	d.LogoHint = p.logoHint(cmp.Or(d.LogoURL, p.Tenant.BrandLogoURL))
 	values, err := themeValues(&d.Theme)
@@ -134,23 +134,17 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 	return p.Show("theme", v)
 }
 
-var moved = regexp.MustCompile(`^(\w+)\.(\w+): (#\w+) can't be read everywhere; mails have (#\w+)\.$`)
-
-// movedColor tells the visitor that emails use another color.
-func (p *Page) movedColor(warning string) string {
-	m := moved.FindStringSubmatch(warning)
-	if m == nil {
-		return warning
-	}
-	name := m[2]
+// adjustedColor tells the visitor that emails use another color.
+func (p *Page) adjustedColor(adjusted core.AdjustedColor) string {
+	name := adjusted.Color
 	for _, c := range p.themeColors() {
 		if c.Value == name {
 			name = c.Text
 		}
 	}
-	text := p.T("{{name}}: {{chosen}} is hard to read, so emails use {{has}}.", "name", name, "chosen", m[3],
-		"has", m[4])
-	if m[1] == "dark" {
+	text := p.T("{{name}}: {{chosen}} is hard to read, so emails use {{has}}.", "name", name, "chosen",
+		adjusted.Chosen, "has", adjusted.Used)
+	if adjusted.Palette == "dark" {
 		text = p.T("Dark") + " – " + text
 	}
 	return text
@@ -300,7 +294,7 @@ func socialLinks(text string) ([]core.SocialLink, error) {
 		}
 		i := strings.LastIndexByte(line, ' ')
 		if i < 0 {
-			return nil, core.Invalidf("social", "Enter a name and a URL in each line.")
+			return nil, core.Invalidf("social", "Enter a name and a URL on each line.")
 		}
 		links = append(links, core.SocialLink{Name: strings.TrimSpace(line[:i]), URL: webAddress(line[i+1:])})
 	}

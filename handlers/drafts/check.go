@@ -42,7 +42,11 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 		return l, err
 	}
 	if fault, ok := errors.AsType[*core.Error](l.Fault); ok {
-		l.Findings = append(l.Findings, core.FindingOf(fault))
+		f := core.FindingOf(fault)
+		if problem, ok := errors.AsType[*mail.TemplateError](fault); ok {
+			f.Name, f.Write = problem.Name, problem.Write
+		}
+		l.Findings = append(l.Findings, f)
 	}
 	if err := d.lookForForeignTags(ctx, &l); err != nil {
 		return l, err
@@ -70,6 +74,7 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 		f := core.Warningf(n.Code, core.FindingPlace{
 			Field: "content.source", Line: n.Line, Block: n.Block,
 		}, hintOf(n.Code), "%s", n.Text)
+		f.Name = n.Name
 		if n.Code == mail.LocalPictureCode {
 			f.Severity = core.SeverityError
 		}

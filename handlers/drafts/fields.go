@@ -82,8 +82,10 @@ func fieldFinding(f *core.CampaignFields, u mail.UsedField, c *core.FieldCoverag
 	if u.Default != "" {
 		reads = "the fallback “" + u.Default + "”"
 	}
-	return core.Warningf("field_missing", at, "Preview the email as one of them, or fill in the field.",
+	found := core.Warningf("field_missing", at, "Preview the email as one of them, or fill in the field.",
 		"%d of %s have no %s and see %s.", c.Readers-c.Known, fmt.Sprintf(who, c.Readers), u.Name, reads)
+	found.Name = u.Name
+	return found
 }
 
 // lookForForeignTags adds findings for merge tags of other products in a draft, with the replacement to use.
@@ -101,9 +103,10 @@ func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 			if t.Write != "" {
 				do = "write " + t.Write
 			}
-			found = append(found, core.Warningf("placeholder_foreign", at(t.At),
-				"To send it as it is, put it between {% raw %} "+
-					"and {% endraw %}.", "%s is a merge tag from another program: %s.", t.Text, do))
+			f := core.Warningf("placeholder_foreign", at(t.At), "To send it as it is, put it between {% raw %} "+
+				"and {% endraw %}.", "%s is a merge tag from another program: %s.", t.Text, do)
+			f.Name, f.Write = t.Text, t.Write
+			found = append(found, f)
 		}
 	}
 	in := func(field, text string) {

@@ -25,7 +25,7 @@ func NewTheme(t *core.Tenant, in core.ThemeInput, now core.Instant) (core.Theme,
 }
 
 // ThemeSample returns a sample newsletter in a theme of a tenant, and the colors that were adjusted.
-func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []string, err error) {
+func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []core.AdjustedColor, err error) {
 	if _, moved, err = markup.OwnTheme(theme); err != nil {
 		return nil, nil, err
 	}

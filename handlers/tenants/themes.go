@@ -89,7 +89,8 @@ func (a themes) remove(c *web.Call, id string) (web.None, error) {
 // themePreview is a newsletter in a theme.
 type themePreview struct {
 	drafts.Preview
-	Warnings []string `json:"warnings"` // unreadable colors, and the colors that emails have instead
+	Warnings []string             `json:"warnings"` // a sentence for each of Adjusted
+	Adjusted []core.AdjustedColor `json:"adjusted"` // unreadable colors, and the colors that emails have instead
 }
 
 func (a themes) preview(c *web.Call, id string) (out themePreview, err error) {
@@ -131,7 +132,10 @@ func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err 
 		return out, err
 	}
 	r := drafts.SampleRecipient(c.PublicURL(), c.Now)
-	out.Warnings = append([]string{}, moved...)
+	out.Warnings, out.Adjusted = []string{}, append([]core.AdjustedColor{}, moved...)
+	for _, color := range moved {
+		out.Warnings = append(out.Warnings, color.String())
+	}
 	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 )
 
 // BlocksVersion is the version of the blocks format that this program writes. It reads all versions up to that.
@@ -157,7 +156,8 @@ func blocksError(err error, source string, offset int64) error {
 		return core.Invalidf("content.source", "Unknown key %s. Remove it.", key)
 	}
 	line := lineAt(source, int(offset))
-	return onLine(line, core.Invalidf("content.source", "line %d: this is not a JSON object with blocks.", line))
+	return onLine(line, core.Invalidf("content.source", "line %d: this is not valid JSON. Use an object with the key "+
+		"blocks.", line))
 }
 
 // blocksReader converts blocks to nodes.
@@ -168,7 +168,8 @@ type blocksReader struct {
 
 func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, error) {
 	if depth > maxDepth/3 {
-		return nil, core.Invalidf("content.source", "%s: blocks are nested too deeply.", place)
+		return nil, core.Invalidf("content.source", "%s: blocks are nested too deeply. Move the inner blocks up.",
+			place)
 	}
 	var out []node
 	for i := range in {
@@ -292,14 +293,11 @@ func (r *blocksReader) image(at string, b *block) (node, error) {
 		return nil, core.Invalidf("content.source", "%s: width must be from 1 to 2000.", at)
 	}
 	f := figure{picture: picture{title: or(b.Caption), width: width}}
-	stayed := mail.LocalPicture(src, or(b.Alt))
-	if stayed == "" {
+	if !r.d.warnLocal(0, src, or(b.Alt)) {
 		f.src = r.url(src, false)
-	}
-	if stayed != "" {
-		r.d.warn(0, localImage, stayed)
-	} else if b.Alt == nil {
-		r.d.warn(0, withoutAlt, `An image has no alt text. Set "alt", or leave it empty for a decorative image.`)
+		if b.Alt == nil {
+			r.d.warn(0, withoutAlt, `An image has no alt text. Set "alt", or leave it empty for a decorative image.`)
+		}
 	}
 	f.alt = or(b.Alt)
 	if href := or(b.Href); href != "" {

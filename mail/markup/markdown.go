@@ -18,7 +18,6 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 )
 
 // path matches the rest of a bare URL: goldmark's form with placeholders, and with letters of scripts that separate
@@ -294,8 +293,7 @@ func (r *markdownReader) picture(n *ast.Image) picture {
 		}
 	}
 	src := r.resolve(n.Destination)
-	if stayed := mail.LocalPicture(src, p.alt); stayed != "" {
-		r.warn(n, localImage, stayed)
+	if r.d.warnLocal(r.lineOf(n), src, p.alt) {
 		return p
 	}
 	if strings.TrimSpace(p.alt) == "" {

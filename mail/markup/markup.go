@@ -49,6 +49,7 @@ type Warning struct {
 	Block int    `json:"block,omitempty"`
 	Code  string `json:"code"`
 	Text  string `json:"text"`
+	Name  string `json:"name,omitempty"` // image that the warning is about; empty: none or unknown
 }
 
 // These are the codes of a Warning.
@@ -131,4 +132,13 @@ type document struct {
 
 func (d *document) warn(line int, code, text string) {
 	d.warnings = append(d.warnings, Warning{Line: line, Block: d.block, Code: code, Text: text})
+}
+
+// warnLocal warns about an image that remained on the author's computer, and reports whether it did.
+func (d *document) warnLocal(line int, src, alt string) bool {
+	name, text := mail.LocalPicture(src, alt)
+	if text != "" {
+		d.warnings = append(d.warnings, Warning{Line: line, Block: d.block, Code: localImage, Text: text, Name: name})
+	}
+	return text != ""
 }

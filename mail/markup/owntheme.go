@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -51,7 +50,7 @@ func BaseTheme(name string, t *core.Tenant) (core.Theme, error) {
 
 // OwnTheme returns a tenant's theme for use in emails. It adjusts colors on which text is not readable, in light
 // mode, in dark mode or when inverted, to the nearest readable ones. moved names the adjusted colors.
-func OwnTheme(own *core.Theme) (t *Theme, moved []string, err error) {
+func OwnTheme(own *core.Theme) (t *Theme, moved []core.AdjustedColor, err error) {
 	base, err := BuiltInTheme(own.Base)
 	if err != nil {
 		return nil, nil, err
@@ -70,8 +69,9 @@ func OwnTheme(own *core.Theme) (t *Theme, moved []string, err error) {
 		was, is := chosen.named(), side.p.named()
 		for _, name := range colorNames {
 			if was[name] != is[name] {
-				moved = append(moved, fmt.Sprintf("%s.%s: %s can't be read everywhere; mails have %s.", side.name, name,
-					was[name], is[name]))
+				moved = append(moved, core.AdjustedColor{
+					Palette: side.name, Color: name, Chosen: was[name], Used: is[name],
+				})
 			}
 		}
 	}
