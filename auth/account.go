@@ -63,7 +63,7 @@ func (p *Provider) Register(
 // Profile returns the user of a caller. A client that acts for itself has no profile and gets a forbidden error.
 func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, error) {
 	if caller.UserID == "" {
-		return core.User{}, core.Forbiddenf("This token belongs to a client. Use the token of a user.")
+		return core.User{}, core.Forbiddenf("This token belongs to a client. Use a user's token.")
 	}
 	return p.store.UserWithoutRoles(ctx, caller.UserID)
 }

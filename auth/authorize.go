@@ -38,7 +38,7 @@ type AuthorizeReply struct {
 	Fault *AuthorizeError
 }
 
-// Authorize evaluates an authorization request and answers it if no further step is needed (RFC 6749 section 4.1,
+// Authorize evaluates an authorization request and responds if no further step is needed (RFC 6749 section 4.1,
 // OpenID Connect Core section 3.1.2). If the redirect URI can't be trusted, it returns an *AuthorizeError. Other
 // errors mean that the request could not be evaluated. Any other error in the request goes to the redirect URI after
 // the user has signed in (RFC 9700 section 4.11.2), or immediately with prompt=none.
@@ -164,16 +164,19 @@ func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *Author
 		case silent:
 			return 0, nil, a.fail(codeLoginRequired, "The user is not signed in. Start again without prompt=none.")
 		case v.Fresh:
-			return 0, nil, a.fail(codeLoginRequired, "The signed-in user is not the one that the request names.")
+			return 0, nil, a.fail(codeLoginRequired, "The request names a different user than the one who is signed "+
+				"in. Sign in as that user.")
 		}
 		return StepLogin, nil, nil
 	}
 	if _, ok := a.Claims.reaches(cmp.Or(v.ACR, acrPassword)); !ok {
-		return 0, nil, a.fail(codeUnmet, "The sign-in did not reach any of the essential acr values.")
+		return 0, nil, a.fail(codeUnmet, "The sign-in doesn't meet any of the required acr values. Sign in with a "+
+			"stronger method.")
 	}
 	scopes := keepScopes(a.Scopes, v.Allowed)
 	if len(scopes) == 0 {
-		return 0, nil, a.fail(codeInvalidScope, "None of the requested scopes can be granted to this user.")
+		return 0, nil, a.fail(codeInvalidScope, "None of the requested scopes can be granted to this user. Ask an "+
+			"administrator for a role.")
 	}
 	if !v.Agreed && a.needsConsent(v, a.Claims.scopes(scopes)) {
 		if silent {

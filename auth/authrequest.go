@@ -82,7 +82,7 @@ func (a *Authorization) trust(q url.Values, client func(id string) (core.Client,
 	}
 	id, ok := once(q, "client_id")
 	if !ok || id == "" {
-		return refuse("client_id", "The parameter client_id must be given once.")
+		return refuse("client_id", "client_id must be sent exactly once. Check the app's link.")
 	}
 	c, err := client(id)
 	if core.KindOf(err) == core.NotFound {
@@ -97,11 +97,11 @@ func (a *Authorization) trust(q url.Values, client func(id string) (core.Client,
 	}
 	uri, ok := once(q, "redirect_uri")
 	if !ok || uri == "" {
-		return refuse("redirect_uri", "The parameter redirect_uri must be given once.")
+		return refuse("redirect_uri", "redirect_uri must be sent exactly once. Check the app's link.")
 	}
 	if !Registered(c.RedirectURIs, uri, c.ClientType == core.ClientPublic) {
 		return refuse("redirect_uri",
-			"This redirect_uri is not registered for the client. It is compared character by character.")
+			"This redirect_uri is not registered for the client. Register exactly this URL, character by character.")
 	}
 	a.RedirectURI = uri
 	a.State, _ = once(q, "state")
@@ -228,7 +228,7 @@ func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError
 		return invalid("code_challenge_method", "code_challenge_method must be S256.")
 	}
 	if !validChallenge(challenge) {
-		return invalid("code_challenge", "code_challenge must be a SHA-256 in base64url, 43 characters.")
+		return invalid("code_challenge", "code_challenge must be a SHA-256 hash in base64url (43 characters).")
 	}
 	a.Challenge = challenge
 	return nil

@@ -57,7 +57,7 @@ func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.I
 		}
 		if c.Secret != "" || (c.ID != "" && c.ID != user) {
 			return core.TokenClient{}, core.Invalidf("client_id",
-				"The client authenticates in two ways. Use only one of them.")
+				"The client authenticates in two ways. Send either the Authorization header or client_secret.")
 		}
 		id, secret, method = user, pass, "client_secret_basic"
 	}

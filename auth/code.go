@@ -64,13 +64,14 @@ func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Insta
 var (
 	errRedirect = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
-		Message: "redirect_uri is not the one from the authorization request. Send the same URL.",
+		Message: "redirect_uri differs from the one in the authorization request. Send the same URL.",
 		Field:   "redirect_uri",
 	}
 	errVerifier = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
-		Message: "code_verifier does not match the code_challenge of the authorization request.",
-		Field:   "code_verifier",
+		Message: "code_verifier does not match code_challenge. Send the verifier that belongs to the authorization " +
+			"request.",
+		Field: "code_verifier",
 	}
 )
 

@@ -14,11 +14,11 @@ var (
 	}
 	ErrInvalidScope = &core.Error{
 		Kind: core.Invalid, Code: "invalid_scope",
-		Message: "None of the requested scopes can be granted.",
+		Message: "None of the requested scopes can be granted. Request scopes that the client has.",
 	}
 	ErrUnauthorized = &core.Error{
 		Kind: core.Invalid, Code: "unauthorized_client",
-		Message: "This client can't use this grant_type.",
+		Message: "This client can't use this grant_type. Add it to the client's grant_types.",
 	}
 	ErrSuspended = &core.Error{
 		Kind: core.Invalid, Code: "unauthorized_client",
@@ -33,7 +33,7 @@ var (
 // ErrBadCredentials is returned if a login failed. It is the same whether or not the user exists.
 var ErrBadCredentials = &core.Error{
 	Kind: core.Invalid, Code: "invalid_grant",
-	Message: "The email address or password is wrong.",
+	Message: "The email address or password is wrong. Check both and try again.",
 }
 
 // ErrBadToken is returned for an access token that this server didn't issue or that is no longer valid (invalid_token

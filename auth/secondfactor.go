@@ -35,7 +35,7 @@ var (
 	// specific code for it.
 	ErrMFARequired = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", MFARequired: true,
-		Message: "This account uses two-factor authentication. Send a code in the field otp.",
+		Message: "This account uses two-factor authentication. Send a verification code in the field otp.",
 	}
 	// ErrPasskeyNeeded is returned if the password is correct but not sufficient: the user must have a second factor
 	// and has only a passkey.
@@ -54,7 +54,7 @@ var (
 	}
 	// ErrFactorUnverified is returned if a user without a verified address sets up a second factor.
 	ErrFactorUnverified = &core.Error{
-		Kind: core.Forbidden, Code: "forbidden", Message: "Verify your email address first.",
+		Kind: core.Forbidden, Code: "forbidden", Message: "Your email address isn't verified. Verify it first.",
 	}
 )
 

@@ -21,8 +21,8 @@ const SetupTTL = time.Hour
 // ErrSetupOver is returned if the token of such a link is invalid or has expired, or if the account already exists.
 var ErrSetupOver = &core.Error{
 	Kind: core.Invalid, Code: "setup_over", Field: "token",
-	Message: "The link is no longer valid. Until the first server administrator exists, newsletterd admin " +
-		"setup-link prints a new one.",
+	Message: "The link is no longer valid. If there is no server administrator yet, newsletterd admin setup-link " +
+		"prints a new one.",
 }
 
 // SetupToken returns the token of the link with which the first operator creates an account. It is valid for SetupTTL

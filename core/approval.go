@@ -14,7 +14,7 @@ var Approvals = []string{ApprovalNone, ApprovalSecondPerson}
 // ErrApprovalRequired is returned if the tenant requires an approval by a second person and the campaign has none.
 var ErrApprovalRequired = &Error{
 	Kind: Forbidden, Code: "approval_required",
-	Message: "This tenant requires approval by a second person who did not edit the content.",
+	Message: "This tenant requires a second person to approve each campaign. Ask someone who didn't edit it.",
 }
 
 const (

@@ -9,7 +9,7 @@ import (
 // Limits of the attachments of a campaign.
 const (
 	MaxAttachments     = 10      // files
-	MaxAttachmentBytes = 5 << 20 // of all files together
+	MaxAttachmentBytes = 5 << 20 // bytes of all files together
 )
 
 // Attachment is a file attached to the emails of a campaign.
@@ -21,8 +21,8 @@ type Attachment struct {
 
 // AttachmentsTooLarge returns the error for attachments of more than MaxAttachmentBytes.
 func AttachmentsTooLarge(bytes int64) *Error {
-	return Invalidf("attachments", "The attachments are too large: at most %s in total are allowed, but they have %s. "+
-		"Remove some or use smaller files.", ByteSize(MaxAttachmentBytes), ByteSize(bytes))
+	return Invalidf("attachments", "Attachments can have at most %s in total, but these have %s. Remove some, or use "+
+		"smaller files.", ByteSize(MaxAttachmentBytes), ByteSize(bytes))
 }
 
 const maxAttachmentName = 80 // bytes, without the ending

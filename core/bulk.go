@@ -33,7 +33,7 @@ func CheckBulkTag(kind, tag string) error {
 	case BulkTags(kind) && tag == "":
 		return Invalidf("tag", "%s is missing.", "tag")
 	case !BulkTags(kind) && tag != "":
-		return Invalidf("tag", "tag is only for the actions tag and untag. Remove it.")
+		return Invalidf("tag", "tag is only allowed for the actions tag and untag. Leave it out.")
 	}
 	return nil
 }
@@ -74,8 +74,8 @@ type BulkAction struct {
 	Rule     RuleText `db:"rule" json:"rule,omitempty" about:"The rule as it was at the start; missing for ids"`
 	State    string   `db:"state" json:"state" enum:"running|paused|completed|cancelled|undoing|undone" about:"What the action does now"`
 	Reason   string   `db:"reason" json:"reason,omitempty" about:"Why the action is paused"`
-	Done     int64    `db:"done" json:"done" about:"People looked at so far"`
-	Of       int64    `db:"expected" json:"of" about:"People to look at; an estimate for a rule on a long list"`
+	Done     int64    `db:"done" json:"done" about:"People checked so far"`
+	Of       int64    `db:"expected" json:"of" about:"People to check; an estimate for a rule on a long list"`
 	Changed  int64    `db:"changed" json:"changed" about:"People who were unsubscribed, removed, tagged or untagged"`
 	Restored int64    `db:"restored" json:"restored" about:"People whose change was undone"`
 

@@ -104,7 +104,7 @@ func (f *CampaignFields) Check() error {
 	case len(f.ListIDs) > MaxCampaignLists:
 		return Invalidf("list_ids", "list_ids must have at most %d entries.", MaxCampaignLists)
 	case repeats(f.ListIDs):
-		return Invalidf("list_ids", "list_ids must name each list once.")
+		return Invalidf("list_ids", "list_ids must not contain a list twice. Remove the duplicate.")
 	case !slices.Contains(Trackings, f.Tracking):
 		return Invalidf("tracking", "tracking must be one of %s.", strings.Join(Trackings, ", "))
 	case f.Language != "" && !slices.Contains(Languages, f.Language):
@@ -112,7 +112,7 @@ func (f *CampaignFields) Check() error {
 	case len(f.Attachments) > MaxAttachments:
 		return Invalidf("attachments", "attachments must have at most %d entries.", MaxAttachments)
 	case repeats(f.Attachments):
-		return Invalidf("attachments", "attachments must not name a file twice.")
+		return Invalidf("attachments", "attachments must not contain a file twice. Remove the duplicate.")
 	case len(f.Template) > MaxTemplateJSON:
 		return Invalidf("template", "template must have at most %d bytes.", MaxTemplateJSON)
 	}

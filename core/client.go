@@ -95,10 +95,10 @@ func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret str
 // If the client becomes confidential, Change returns a secret, which can't be read again later.
 func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret string, err error) {
 	if in.ID != nil && *in.ID != c.ID {
-		return "", Invalidf("id", "id can't be changed.")
+		return "", Invalidf("id", "id can't be changed. Leave it out.")
 	}
 	if in.TenantID != nil && *in.TenantID != c.TenantID {
-		return "", Invalidf("tenant_id", "tenant_id can't be changed.")
+		return "", Invalidf("tenant_id", "tenant_id can't be changed. Leave it out.")
 	}
 	was := *c
 	take(&c.Name, in.Name)
@@ -129,7 +129,8 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	}
 	gained := slices.Contains(c.Scopes, ScopeAdmin) && !slices.Contains(was.Scopes, ScopeAdmin)
 	if !operator && (c.FirstParty != was.FirstParty || c.RequirePKCE != was.RequirePKCE || gained) {
-		return "", Forbiddenf("Only server administrators can set first_party, require_pkce and the scope admin.")
+		return "", Forbiddenf("Only server administrators can set first_party, require_pkce and the scope admin. " +
+			"Leave them out, or ask a server administrator.")
 	}
 	if !operator && was.FirstParty && !c.sameDoors(was) {
 		return "", Forbiddenf("Only server administrators can change a first-party client. You can change its name.")
@@ -221,7 +222,7 @@ func (c *Client) EndOldSecret(operator bool, now Instant) error {
 func (c *Client) mayRotate(operator bool) error {
 	switch {
 	case c.FirstParty && !operator:
-		return Forbiddenf("Only server administrators can change the secret of a first-party client.")
+		return Forbiddenf("Only server administrators can change the secret of a first-party client. Ask one of them.")
 	case c.ClientType != ClientConfidential:
 		return Conflictf("conflict", "Public clients have no secret. Create a confidential client to use one.")
 	}
@@ -266,7 +267,8 @@ func (c *Client) validateType() error {
 	if c.ClientType == ClientPublic {
 		methods = []string{"", "none"}
 		if !c.RequirePKCE {
-			return Invalidf("require_pkce", "require_pkce can only be turned off for confidential clients.")
+			return Invalidf("require_pkce", "require_pkce can only be turned off for confidential clients. Set it to "+
+				"true.")
 		}
 		if slices.Contains(c.GrantTypes, "client_credentials") {
 			return Invalidf("grant_types", "client_credentials is only allowed for confidential clients.")
@@ -274,7 +276,7 @@ func (c *Client) validateType() error {
 	}
 	if !slices.Contains(methods, c.AuthMethod) {
 		return Invalidf("token_endpoint_auth_method",
-			"token_endpoint_auth_method is not allowed for the client_type %s.",
+			"token_endpoint_auth_method is not allowed for the client_type %s. Leave it out to use the default.",
 			c.ClientType)
 	}
 	if c.ClientType == ClientPublic {

@@ -22,9 +22,10 @@ const (
 // Errors of devices.
 var (
 	ErrRegistered     = Conflictf("ALREADY_REGISTERED", "The device is already registered.")
-	ErrRepresentative = Conflictf("REPRESENTATIVE_DEVICE", "The representative device can't be registered.")
-	ErrSecondLeader   = Conflictf("conflict", "Another device is already the representative "+
-		"device.").On("representative")
+	ErrRepresentative = Conflictf("REPRESENTATIVE_DEVICE", "The representative device can't be registered. Register "+
+		"another device.")
+	ErrSecondLeader = Conflictf("conflict", "Another device is already the representative device. Set its "+
+		"representative field to false first.").On("representative")
 )
 
 // DeviceInput holds the fields of a device that a caller sets. A nil field is left unchanged.

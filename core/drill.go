@@ -7,8 +7,8 @@ type Drill struct {
 	At       Instant  `json:"at"` // start of the test
 	Whole    bool     `json:"whole"`
 	TXID     uint64   `json:"txid"`    // last restored transaction
-	Bytes    int64    `json:"bytes"`   // size of the restored database
-	TookMS   int64    `json:"took_ms"` // time until it was restored and checked
+	Bytes    int64    `json:"bytes"`   // size of the restored database in bytes
+	TookMS   int64    `json:"took_ms"` // time in milliseconds until it was restored and checked
 	Findings []string `json:"findings"`
 	// Mended lists earlier findings that were fixed by uploading a new copy of the whole database.
 	Mended []string `json:"mended,omitempty"`

@@ -24,9 +24,9 @@ type Endpoint struct {
 	Keepers        Strings `db:"keepers" json:"keepers"`                           // actor names of those who created it or changed its url or secret
 	CreatedAt      Instant `db:"created_at" json:"created_at"`
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
-	Waiting        int64   `db:"waiting" json:"waiting"` // events not yet delivered
-	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"`
-	Dropping       bool    `db:"dropping" json:"dropping"` // events were dropped; their report wasn't tried yet
+	Waiting        int64   `db:"waiting" json:"waiting"`             // events not yet delivered
+	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"` // size of the bodies of these events
+	Dropping       bool    `db:"dropping" json:"dropping"`           // events were dropped; no report of it was tried yet
 }
 
 // MaxEndpoints is the maximum number of endpoints of a tenant. Each has its own delivery loop and a row for each
@@ -123,15 +123,15 @@ type EndpointAttempt struct {
 	EventType  string  `db:"event_type" json:"event_type"`
 	At         Instant `db:"at" json:"at"`
 	Outcome    string  `db:"outcome" json:"outcome"`
-	Status     int     `db:"status" json:"status"` // of the response; 0: none
-	TookMS     int64   `db:"took_ms" json:"took_ms"`
+	Status     int     `db:"status" json:"status"`   // of the response; 0: none
+	TookMS     int64   `db:"took_ms" json:"took_ms"` // milliseconds
 	Reason     string  `db:"reason" json:"reason"`
 }
 
 // EndpointTest is the result of a test event.
 type EndpointTest struct {
 	EventID string `json:"event_id"`
-	Status  int    `json:"status"` // of the response; 0: none
-	TookMS  int64  `json:"took_ms"`
-	Reason  string `json:"reason"` // of a failure
+	Status  int    `json:"status"`  // of the response; 0: none
+	TookMS  int64  `json:"took_ms"` // milliseconds
+	Reason  string `json:"reason"`  // of a failure
 }

@@ -75,7 +75,7 @@ func TestSentences(t *testing.T) {
 // TestNotReadyKeepsValues checks that the error for a campaign that is not ready has the message of the first finding,
 // with its values.
 func TestNotReadyKeepsValues(t *testing.T) {
-	fault := Invalidf("list_ids", "list_ids: list %s not found. Remove it.", "x")
+	fault := Invalidf("list_ids", "list_ids: list %s not found. Leave it out.", "x")
 	err, _ := errors.AsType[*Error](NotReady([]CampaignFinding{FindingOf(fault)}))
 	if err == nil || err.Sentence().Format != fault.format || !slices.Equal(err.args, fault.args) ||
 		err.Code != "invalid_request" || err.Field != "list_ids" || len(err.Findings) != 1 {

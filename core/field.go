@@ -20,10 +20,10 @@ const (
 
 // Limits of the fields of a list.
 const (
-	MaxFields     = 30
-	maxOptions    = 100
-	maxFieldName  = 40
-	maxFieldLabel = 200
+	MaxFields     = 30  // of a list
+	maxOptions    = 100 // of a field
+	maxFieldName  = 40  // characters
+	maxFieldLabel = 200 // characters
 	MaxFieldText  = 500 // characters of a value
 )
 
@@ -117,12 +117,14 @@ func (f *Field) check(at string) error {
 	case f.SetBy != SetBySubscriber && f.SetBy != SetByTeam:
 		return Invalidf(at+".set_by", "%s.set_by must be subscriber or team.", at)
 	case f.SetBy == SetByTeam && f.Required:
-		return Invalidf(at+".required", "%s.required is only allowed for fields that subscribers set.", at)
+		return Invalidf(at+".required", "%s.required is only allowed for fields that subscribers set. Leave it out, "+
+			"or set set_by to subscriber.", at)
 	}
 	switch f.Type {
 	case FieldText, FieldBoolean:
 		if len(f.Options) > 0 {
-			return Invalidf(at+".options", "%s.options are only allowed for the type choice.", at)
+			return Invalidf(at+".options", "%s.options is only allowed for the type choice. Leave it out, or change "+
+				"the type.", at)
 		}
 		return nil
 	case FieldChoice:
@@ -141,7 +143,7 @@ func (f *Field) checkOptions(at string) error {
 			return err
 		}
 		if f.Options[i] == "" || slices.Contains(f.Options[:i], f.Options[i]) {
-			return Invalidf(field, "%s is empty or used twice. Options must be unique.", field)
+			return Invalidf(field, "%s is empty or used twice. Change or remove it.", field)
 		}
 	}
 	return nil

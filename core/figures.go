@@ -29,47 +29,52 @@ func (u *UnnamedTimes) words() string {
 	if u == nil {
 		return ""
 	}
-	return fmt.Sprintf("; unnamed, times, by people: %d; can't be told: %d; by scanners: %d", u.People, u.CantTell,
-		u.Scanners)
+	return fmt.Sprintf("; anonymous totals: %d by people, %d by privacy proxies, %d by link scanners", u.People,
+		u.CantTell, u.Scanners)
 }
+
+// notTracked is the text for figures that were not tracked.
+const notTracked = "not tracked"
 
 // Words returns the figures as a line of text.
 func (f *OpenFigures) Words() string {
 	if !f.Measured {
-		return "not measured"
+		return notTracked
 	}
 	if f.Totals {
-		return fmt.Sprintf("times, by people: %d; can't be told: %d; by scanners: %d", *f.People, *f.CantTell, *f.Scanners)
+		return fmt.Sprintf("totals: %d by people, %d by privacy proxies, %d by link scanners", *f.People, *f.CantTell,
+			*f.Scanners)
 	}
-	return fmt.Sprintf("people: at least %d%s; can't be told: %d; scanners: %d%s", *f.People, percent(f.Rate), *f.CantTell,
-		*f.Scanners, f.Unnamed.words())
+	return fmt.Sprintf("people: at least %d%s; privacy proxies only: %d; link scanners only: %d%s", *f.People,
+		percent(f.Rate), *f.CantTell, *f.Scanners, f.Unnamed.words())
 }
 
 // Words returns the figures as a line of text.
 func (f *ClickFigures) Words() string {
 	if !f.Measured {
-		return "not measured"
+		return notTracked
 	}
 	if f.Totals {
-		return fmt.Sprintf("times, by people: %d; by scanners: %d", *f.People, *f.Scanners)
+		return fmt.Sprintf("totals: %d by people, %d by link scanners", *f.People, *f.Scanners)
 	}
-	return fmt.Sprintf("people: %d%s; scanners: %d%s", *f.People, percent(f.Rate), *f.Scanners, f.Unnamed.words())
+	return fmt.Sprintf("people: %d%s; link scanners only: %d%s", *f.People, percent(f.Rate), *f.Scanners,
+		f.Unnamed.words())
 }
 
 func percent(rate *float64) string {
 	if rate == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (%.1f %%)", 100**rate)
+	return fmt.Sprintf(" (%.1f%%)", 100**rate)
 }
 
 // ClickFigures counts the people who clicked links in the emails of a job.
 type ClickFigures struct {
 	Measured bool          `json:"measured"`
 	Totals   bool          `json:"totals,omitempty"` // counts clicks instead of people: the emails identify no one
-	People   *int64        `json:"people"`
-	Scanners *int64        `json:"scanners"` // clicked by programs only
-	Rate     *float64      `json:"rate"`     // People divided by the recipients who got the email
+	People   *int64        `json:"people"`           // nil if clicks were not tracked
+	Scanners *int64        `json:"scanners"`         // people with automated clicks only; nil like People
+	Rate     *float64      `json:"rate"`             // People divided by recipients who got the email; nil: unknown
 	Unnamed  *UnnamedTimes `json:"unnamed,omitempty"`
 }
 

@@ -8,11 +8,12 @@ import (
 // Settings of first recipients. A send to many subscribers goes to some of them first, waits for bounces, and then
 // goes to the rest.
 const (
-	FirstFew      = 500  // number of first recipients
-	FirstFewFrom  = 2000 // … if there are more subscribers than this
-	FirstFewHold  = 10 * time.Minute
-	firstBounces  = 20  // at most one in 20 addresses may be nonexistent
-	firstPolicies = 100 // at most one in 100 may be refused for policy reasons (5.7.x, RFC 3463 section 3.8)
+	FirstFew     = 500              // number of first recipients
+	FirstFewFrom = 2000             // a send to more subscribers than this has first recipients
+	FirstFewHold = 10 * time.Minute // time in which bounces of the first recipients are awaited
+	firstBounces = 20               // at most one in 20 addresses may be nonexistent
+	// at most one in firstPolicies may be refused for policy reasons (5.7.x, RFC 3463 section 3.8)
+	firstPolicies = 100
 )
 
 // First reports whether the job is still limited to its first recipients.
@@ -33,9 +34,9 @@ func (j *SendJob) FirstFault(refused int64) string {
 	switch {
 	case j.Unstoppable || tried == 0:
 	case j.HardBounced*firstBounces > tried:
-		return fmt.Sprintf("first few: %d of %d addresses do not exist, so the rest waits", j.HardBounced, tried)
+		return fmt.Sprintf(PauseFirst+": %d of %d addresses don't exist", j.HardBounced, tried)
 	case refused*firstPolicies > tried:
-		return fmt.Sprintf("first few: %d of %d were refused for reasons of policy, so the rest waits", refused, tried)
+		return fmt.Sprintf(PauseFirst+": %d of %d emails were refused for policy reasons", refused, tried)
 	}
 	return ""
 }

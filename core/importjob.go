@@ -37,7 +37,7 @@ type ImportJob struct {
 	TenantID string `db:"tenant_id" json:"tenant_id"`
 	ListID   string `db:"list_id" json:"list_id"`
 	Name     string `db:"name" json:"name"`
-	Bytes    int64  `db:"bytes" json:"bytes"`
+	Bytes    int64  `db:"bytes" json:"bytes"` // size of the file
 	Status   string `db:"status" json:"status" enum:"uploading|uploaded|waiting|running|checked|completed|failed|cancelled"`
 	DryRun   bool   `db:"dry_run" json:"dry_run"` // of the current or last run
 	// of new subscribers: active (they have agreed), or pending (each gets a confirmation email)
@@ -64,7 +64,7 @@ type ImportJob struct {
 	DoneID    string `db:"done_id" json:"-"`   // id of the last processed row, in id order
 	DoneRows  int64  `db:"done_rows" json:"-"` // processed rows with this id
 
-	ReplacedBytes int64 `db:"replaced_bytes" json:"-"` // size of the data kept to undo the import
+	ReplacedBytes int64 `db:"replaced_bytes" json:"-"` // size in bytes of the data kept to undo the import
 
 	MayEnd      bool `db:"may_end" json:"-"`
 	MaySuppress bool `db:"may_suppress" json:"-"`
@@ -72,7 +72,7 @@ type ImportJob struct {
 
 // ImportTooLarge returns the error for a file of more than limit bytes.
 func ImportTooLarge(limit int64) *Error {
-	return tooLargef("The file is too large: %s at most.", ByteSize(limit))
+	return tooLargef("The file is too large (limit: %s). Split it into smaller files.", ByteSize(limit))
 }
 
 // Ended reports whether the import is completed, failed or cancelled.
@@ -132,7 +132,7 @@ func (m ColumnMapping) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler. The JSON must be an object of strings.
 func (m *ColumnMapping) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, (*map[string]string)(m)); err != nil {
-		return Invalidf("", "must be an object of strings.")
+		return Invalidf("", "must be a JSON object whose values are strings.")
 	}
 	return nil
 }

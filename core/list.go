@@ -39,14 +39,14 @@ type List struct {
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// These modes say what the confirm_token in the answer to a subscribe request can do.
+// These modes say what the confirm_token in the response to a subscribe request can do.
 const (
 	ConfirmLive    = "live"    // it confirms the subscription
 	ConfirmReceipt = "receipt" // it confirms nothing; only the emailed token does
 	ConfirmTrusted = "trusted" // live for callers with newsletter:events.write, otherwise receipt
 )
 
-// ConfirmMode returns the effective mode of the confirm_token in answers. The list's setting applies, unless it is
+// ConfirmMode returns the effective mode of the confirm_token in responses. The list's setting applies, unless it is
 // less strict than the operator's setting for the list. Without an operator's setting, configured, the daemon's
 // default, is the limit.
 func (l *List) ConfirmMode(configured string) string {
@@ -57,7 +57,7 @@ func (l *List) ConfirmMode(configured string) string {
 	return mode
 }
 
-// looser reports whether mode a lets more callers confirm by the answer than mode b.
+// looser reports whether mode a lets more callers confirm by the response than mode b.
 func looser(a, b string) bool {
 	order := []string{ConfirmLive, ConfirmTrusted, ConfirmReceipt}
 	return slices.Index(order, a) < slices.Index(order, b)
@@ -118,10 +118,10 @@ func NewList(in ListInput, now Instant) (List, error) {
 // Change applies the fields of in with the rights of an operator. A list can't move to another tenant.
 func (l *List) Change(in ListInput, now Instant) error {
 	if in.ID != nil && *in.ID != l.ID {
-		return Invalidf("id", "id can't be changed.")
+		return Invalidf("id", "id can't be changed. Leave it out.")
 	}
 	if in.TenantID != nil && *in.TenantID != l.TenantID {
-		return Invalidf("tenant_id", "tenant_id can't be changed.")
+		return Invalidf("tenant_id", "tenant_id can't be changed. Leave it out.")
 	}
 	take(&l.Name, in.Name)
 	take(&l.Status, in.Status)

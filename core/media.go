@@ -28,9 +28,9 @@ type MediaFile struct {
 	SHA256 string `db:"sha256"` // of the file, hex
 	Type   string `db:"type"`   // media type
 	Width  int    `db:"width"`  // pixels
-	Height int    `db:"height"`
-	Bytes  int64  `db:"bytes"`
-	Data   []byte `db:"-"` // content of a new file
+	Height int    `db:"height"` // pixels
+	Bytes  int64  `db:"bytes"`  // size of the file
+	Data   []byte `db:"-"`      // content of a new file
 }
 
 // MediaView is an image as the API and the commands show it. URL, size and number of bytes describe the file that
@@ -52,9 +52,9 @@ type MediaView struct {
 // MediaFileView is a stored file of an image, as the API shows it.
 type MediaFileView struct {
 	URL    string `json:"url"`
-	Width  int    `json:"width"` // pixels
-	Height int    `json:"height"`
-	Bytes  int64  `json:"bytes"`
+	Width  int    `json:"width"`  // pixels
+	Height int    `json:"height"` // pixels
+	Bytes  int64  `json:"bytes"`  // size of the file
 }
 
 // View returns the image as the API shows it, with URLs at the given origin.
@@ -73,13 +73,13 @@ func (m *Media) View(origin string) MediaView {
 	return v
 }
 
-// MediaLimits limits the images of tenants.
+// MediaLimits limits the images of tenants, in bytes.
 type MediaLimits struct {
 	Bytes          int64 // of one file, both uploaded and stored
 	BytesPerTenant int64 // of all files of a tenant
 }
 
-// Defaults of MediaLimits.
+// Defaults of MediaLimits, in bytes.
 const (
 	DefaultMediaBytes          = 10 << 20
 	DefaultMediaBytesPerTenant = 1 << 30
@@ -88,13 +88,13 @@ const (
 // TooLarge returns the error for a file that exceeds l.Bytes.
 func (l MediaLimits) TooLarge() *Error {
 	return (&Error{Kind: TooLarge, Code: "payload_too_large", Field: "file"}).
-		Sayf("The image is too large: %s at most. Save a smaller one.", ByteSize(l.Bytes))
+		Sayf("The image is too large (limit: %s). Save a smaller one.", ByteSize(l.Bytes))
 }
 
 // MediaFull returns the error for a file that would exceed l.BytesPerTenant.
 func (l MediaLimits) MediaFull(used int64) *Error {
-	return tooLargef("The image storage is full: %s are allowed and %s are used. Delete some images, or ask "+
-		"the server administrator for more.",
+	return tooLargef("The image storage is full (limit: %s, used: %s). Delete some images, or ask the server "+
+		"administrator for more space.",
 		ByteSize(l.BytesPerTenant), ByteSize(used))
 }
 
@@ -131,7 +131,8 @@ func (m *Media) Change(in MediaInput, now Instant) error {
 	if m.Decorative && m.Alt != "" {
 		switch {
 		case in.Alt != nil && *in.Alt != "" && in.Decorative != nil:
-			return Invalidf("alt", "A decorative image must have an empty alt text.")
+			return Invalidf("alt", "A decorative image must have an empty alt text. Clear alt, or set decorative to "+
+				"false.")
 		case in.Decorative != nil:
 			m.Alt = ""
 		default:

@@ -40,7 +40,7 @@ var ErrInvalidVisibility = &Error{
 }
 
 // ErrNotOwner is returned if a caller may see a model, but only its owner may perform the operation.
-var ErrNotOwner = Forbiddenf("Only the owner can do this.")
+var ErrNotOwner = Forbiddenf("Only the owner can do this. Ask the owner.")
 
 // ParseVisibility parses a visibility. For any other text it returns ErrInvalidVisibility.
 func ParseVisibility(s string) (Visibility, error) {
@@ -116,7 +116,7 @@ func contentType(s string) string {
 
 // CanView reports whether the caller may see and download the model: as its owner, as the holder of a share, if the
 // model is public, or by the tenant rule. shared says whether the caller holds a share. Callers who may not view a
-// model get the same answer as if it did not exist.
+// model get the same response as if it did not exist.
 func (m *Model) CanView(who Caller, shared bool) bool {
 	return m.OwnedBy(who) || shared || m.Visibility == PublicVisible || m.tenantMayView(who)
 }
@@ -139,7 +139,7 @@ func (m *Model) CanEdit(who Caller, shared bool) error {
 	return ErrNotFound
 }
 
-// ModelLimits limits one upload, one owner and all owners.
+// ModelLimits limits one upload, one owner and all owners. Sizes are in bytes.
 type ModelLimits struct {
 	Bytes         int64 // of one model
 	BytesPerOwner int64 // of all models of one owner, including running uploads
@@ -147,7 +147,7 @@ type ModelLimits struct {
 	PerOwner      int   // number of models; 0: no limit
 }
 
-// Defaults of ModelLimits.
+// Defaults of ModelLimits. Sizes are in bytes.
 const (
 	DefaultModelBytes         = 512 << 20
 	DefaultModelBytesPerOwner = 4 << 30
@@ -167,7 +167,7 @@ func (l ModelLimits) OwnerHas(n int) error {
 
 // TooLarge returns the error for a file that exceeds l.Bytes.
 func (l ModelLimits) TooLarge() *Error {
-	return tooLargef("The model is too large: %s at most.", ByteSize(l.Bytes))
+	return tooLargef("The model is too large (limit: %s). Upload a smaller one.", ByteSize(l.Bytes))
 }
 
 // OwnerFull returns the error for a file that would exceed l.BytesPerOwner.

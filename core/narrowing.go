@@ -128,10 +128,10 @@ type Audience struct {
 	bestHour int64 // hour of the week, from 1, in which most of the tenant's subscribers open emails; 0: unknown
 }
 
-// AudienceBudget is the maximum time that an answer waits for the counts of an audience.
+// AudienceBudget is the maximum time that a response waits for the counts of an audience.
 const AudienceBudget = 3 * time.Second
 
-// AudienceEstimate is the budget of an answer that estimates the audience of long lists.
+// AudienceEstimate is the budget of a response that estimates the audience of long lists.
 const AudienceEstimate time.Duration = -1
 
 // Expected returns the number of recipients that a job stores as expected. It is 0 if not all were counted.
@@ -147,8 +147,8 @@ func (a *Audience) Unfinished() string {
 	if !a.AtLeast {
 		return ""
 	}
-	return fmt.Sprintf("The campaign goes to at least %d readers: counting all would take too long. They are counted when "+
-		"it goes out.", a.Recipients)
+	return fmt.Sprintf("The campaign goes to at least %d subscribers. The rest are counted when sending starts, "+
+		"because counting now would take too long.", a.Recipients)
 }
 
 // Sum returns the calculation of the recipients, for example "12480 - 96 bounced - 14 suppressed". It is empty if
@@ -195,5 +195,5 @@ func (a *Audience) Warning() string {
 	if a.Usual == 0 || a.Recipients < usualFrom || a.Recipients <= 2*a.Usual {
 		return ""
 	}
-	return fmt.Sprintf("The campaign goes to %d readers: more than twice the usual %d.", a.Recipients, a.Usual)
+	return fmt.Sprintf("The campaign goes to %d subscribers, more than twice the usual %d.", a.Recipients, a.Usual)
 }

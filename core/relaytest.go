@@ -48,7 +48,8 @@ var (
 	}
 	ErrMailServerSet = &Error{
 		Kind: Conflict, Code: "mail_server_set", Field: "testing",
-		Message: "A mail server is set up, so this email would reach people. Leave out testing.",
+		Message: "A mail server is set up, so real subscribers would receive this email. To send it, leave out " +
+			"testing.",
 	}
 	ErrMailServerInFile = &Error{
 		Kind: Conflict, Code: "mail_server_in_file",
@@ -57,16 +58,18 @@ var (
 	}
 	ErrMailServerLocked = &Error{
 		Kind: Conflict, Code: "mail_server_locked",
-		Message: "The configuration doesn't allow setting the mail server here: [mail] console is false.",
+		Message: "The mail server can't be set here, because [mail] console is false. Set it in the configuration " +
+			"file.",
 	}
 )
 
 // MailServerRefused returns the Conflict error for a mail server that did not accept its test email. Nothing was
 // changed. The code is "mail_server_" and the outcome.
 func MailServerRefused(t *RelayTest) error {
-	return Conflictf("mail_server_"+t.Outcome, "The test email was not accepted, so nothing was changed. %s answered: %s",
-		t.Relay, cmp.Or(strings.TrimSpace(strings.Join([]string{codeWord(t.Code), t.Enhanced, t.Answer}, " ")),
-			"nothing"))
+	response := strings.TrimSpace(strings.Join([]string{codeWord(t.Code), t.Enhanced, t.Answer}, " "))
+	return Conflictf("mail_server_"+t.Outcome,
+		"%s didn't accept the test email, so nothing was saved. Check the settings. Response: %s",
+		t.Relay, cmp.Or(response, "–"))
 }
 
 func codeWord(code int) string {
@@ -85,7 +88,7 @@ const (
 	RelayGreeting = "greeting" // the relay refused the connection or the sender
 	RelayTLS      = "tls"      // TLS is missing, or the certificate is not trusted
 	RelayAuth     = "auth"     // username and password were refused, or are required
-	RelayProtocol = "protocol" // the answer is not SMTP
+	RelayProtocol = "protocol" // the reply is not SMTP
 	RelayDisk     = "disk"     // the directory can't be written
 )
 
@@ -108,12 +111,12 @@ type RelayMail struct {
 // RelayTest is the result of a test email, with the relay's reply.
 type RelayTest struct {
 	Outcome  string `json:"outcome" enum:"accepted|written|refused|connect|greeting|tls|auth|protocol|disk"`
-	Relay    string `json:"relay,omitempty"` // host and port; of the daemon's own only for operators
-	Stage    string `json:"stage,omitempty"` // the command that failed: dial, STARTTLS, AUTH, MAIL, RCPT …
-	Code     int    `json:"code,omitempty"`  // of the reply (RFC 5321 section 4.2)
-	Enhanced string `json:"enhanced,omitempty"`
-	Answer   string `json:"answer,omitempty"` // text of the reply, or the error of the operating system
-	TookMS   int64  `json:"took_ms"`
+	Relay    string `json:"relay,omitempty"`    // host and port; of the daemon's own only for operators
+	Stage    string `json:"stage,omitempty"`    // the command that failed: dial, STARTTLS, AUTH, MAIL, RCPT …
+	Code     int    `json:"code,omitempty"`     // of the reply (RFC 5321 section 4.2)
+	Enhanced string `json:"enhanced,omitempty"` // enhanced status code of the reply (RFC 3463); empty: none
+	Answer   string `json:"answer,omitempty"`   // text of the reply, or the error of the operating system
+	TookMS   int64  `json:"took_ms"`            // milliseconds
 }
 
 // Good reports whether the email was accepted or saved.

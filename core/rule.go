@@ -12,17 +12,17 @@ import (
 
 // Limits of a rule.
 const (
-	MaxRuleBytes   = 32 << 10 // of the JSON text, as given and as stored
+	MaxRuleBytes   = 32 << 10 // bytes of the JSON text, as given and as stored
 	maxRuleDepth   = 4        // groups and the condition inside them
-	MaxRuleLeaves  = 30
-	MaxRuleValues  = 200 // of all conditions together
-	MaxRuleField   = 100 // characters of a field's name
-	MaxRuleDays    = 36_500
-	MaxRuleLast    = 50 // campaigns of a condition on opens or clicks
-	maxRuleSegment = 3  // levels of segments that refer to segments
+	MaxRuleLeaves  = 30       // conditions
+	MaxRuleValues  = 200      // values of all conditions together
+	MaxRuleField   = 100      // characters of a field's name
+	MaxRuleDays    = 36_500   // days of a condition on a period
+	MaxRuleLast    = 50       // campaigns of a condition on opens or clicks
+	maxRuleSegment = 3        // levels of segments that refer to segments
 
 	MaxInlined      = 300       // conditions once the referenced segments are inlined
-	maxInlinedBytes = 256 << 10 // of its JSON text
+	maxInlinedBytes = 256 << 10 // bytes of its JSON text
 )
 
 // Rule is a condition that each subscriber either matches or doesn't. It is a group (All, Any, Not) or a single
@@ -104,7 +104,8 @@ func ParseRule(field string, text []byte) (*Rule, error) {
 		return nil, err
 	}
 	if p.leaves > MaxRuleLeaves {
-		return nil, Invalidf(field, "%s has %d conditions; at most %d are allowed.", field, p.leaves, MaxRuleLeaves)
+		return nil, Invalidf(field, "%s has %d conditions, but at most %d are allowed. Remove some.",
+			field, p.leaves, MaxRuleLeaves)
 	}
 	if len(r.JSON()) > MaxRuleBytes { // escaped texts and numbers with exponents are longer in this form
 		return nil, Invalidf(field, "%s must have at most %d bytes.", field, MaxRuleBytes)
@@ -155,7 +156,7 @@ func members(path string, text []byte) (keys []string, values map[string][]byte,
 
 func (p *ruleParser) rule(r *Rule, path string, text []byte, depth int) error {
 	if depth > maxRuleDepth && !p.inlined {
-		return Invalidf(path, "%s is nested too deeply; at most %d levels are allowed.", path, maxRuleDepth)
+		return Invalidf(path, "%s is nested too deeply. Use at most %d levels.", path, maxRuleDepth)
 	}
 	keys, values, err := members(path, text)
 	if err != nil {
@@ -224,7 +225,8 @@ func (p *ruleParser) group(path string, text []byte, depth int) (rules []Rule, e
 		return nil, Invalidf(path, "%s must be a list with at least one condition.", path)
 	}
 	if len(parts) > MaxRuleLeaves && !p.inlined {
-		return nil, Invalidf(path, "%s has %d conditions; at most %d are allowed.", path, len(parts), MaxRuleLeaves)
+		return nil, Invalidf(path, "%s has %d conditions, but at most %d are allowed. Remove some.",
+			path, len(parts), MaxRuleLeaves)
 	}
 	rules = make([]Rule, len(parts))
 	for i := range parts {
@@ -290,7 +292,7 @@ func (p *ruleParser) leaf(r *Rule, head, path string, value []byte, all map[stri
 		return nil
 	}
 	if head == "segment" && p.inlined {
-		return Invalidf(path, "%s is not allowed here.", path)
+		return Invalidf(path, "%s is not allowed here. Remove it.", path)
 	}
 	if head == "tag" {
 		r.Tag, err = ruleText(path, value, MaxTagName)
@@ -362,7 +364,7 @@ func (p *ruleParser) texts(path string, value []byte) (texts []string, err error
 		return nil, Invalidf(path, "%s must have at least one value.", path)
 	}
 	if p.values += len(parts); p.values > MaxRuleValues && !p.inlined {
-		return nil, Invalidf(path, "%s: the rule has more than %d values.", path, MaxRuleValues)
+		return nil, Invalidf(path, "%s: the rule has more than %d values. Remove some.", path, MaxRuleValues)
 	}
 	for i, part := range parts {
 		at := path
@@ -410,7 +412,8 @@ func (r *Rule) Inline(path string, rule func(path, id string) (*Rule, error)) (*
 		return nil, err
 	}
 	if len(out.JSON()) > maxInlinedBytes {
-		return nil, Invalidf(path, "%s has more than %d bytes with the segments that it refers to.", path,
+		return nil, Invalidf(path, "%s has more than %d bytes, including the segments that it refers to. Shorten it.",
+			path,
 			maxInlinedBytes)
 	}
 	return &out, nil
@@ -446,14 +449,16 @@ func (r *Rule) inline(path string, within []string, n *int, rule func(path, id s
 		return out, err
 	case r.Segment == "":
 		if *n++; *n > MaxInlined {
-			return out, Invalidf(path, "%s has more than %d conditions with the segments that it refers to.", path,
+			return out, Invalidf(path, "%s has more than %d conditions, including those of the segments that it "+
+				"refers to. Remove some.", path,
 				MaxInlined)
 		}
 		return out, nil
 	case slices.Contains(within, r.Segment):
 		return out, Invalidf(path, "%s: segment %s refers to itself. Remove that condition.", path, r.Segment)
 	case len(within) == maxRuleSegment:
-		return out, Invalidf(path, "%s: segments can refer to each other at most %d levels deep.", path, maxRuleSegment)
+		return out, Invalidf(path, "%s: segments can refer to each other at most %d levels deep. Remove a reference.",
+			path, maxRuleSegment)
 	}
 	of, err := rule(path, r.Segment)
 	if err != nil {

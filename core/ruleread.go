@@ -72,7 +72,7 @@ func (p *ruleParser) languages(path string, value []byte) ([]string, error) {
 	all, err := p.texts(path, value)
 	for i := range all {
 		if all[i] = strings.ToLower(all[i]); !slices.Contains(Languages, all[i]) {
-			return nil, Invalidf(path, "%s: %q is not a language of newsletterd. Use one of %s.", path, all[i],
+			return nil, Invalidf(path, "%s: the language %q is not available. Use one of %s.", path, all[i],
 				strings.Join(Languages, ", "))
 		}
 	}

@@ -71,7 +71,7 @@ const (
 
 // ErrDomainTaken is returned if a domain, or a parent of it, is verified for another tenant.
 var ErrDomainTaken = Conflictf("domain_taken",
-	"The domain or a parent domain is already verified for another tenant.")
+	"The domain or a parent domain is already verified for another tenant. Contact the server administrator.")
 
 // NewSenderDomain returns an unverified domain of a tenant with a new token. If domain is not a domain name, it
 // returns an Invalid error.
@@ -98,7 +98,7 @@ func ProposeDomain(tenantID, domain string, now Instant) (SenderDomain, error) {
 	}
 	if suffix, _ := publicsuffix.PublicSuffix(d.Domain); suffix == d.Domain {
 		return d, Invalidf("domain",
-			"%s is a public suffix: anyone can register a domain below it. Use a domain of your own.", d.Domain)
+			"%s is a public suffix: anyone can register a domain under it. Use your own domain.", d.Domain)
 	}
 	if len(proofLabel)+len(d.Domain) > maxDomain {
 		return d, Invalidf("domain", "domain is too long for its DNS record. Use a shorter one.")

@@ -278,7 +278,7 @@ func (n *NewJob) validateTemplate() error {
 // ValidateTemplateName checks the name of a template.
 func ValidateTemplateName(name string) *Error {
 	if name == "" || utf8.RuneCountInString(name) > MaxTemplateName || hasControl(name) || strings.Contains(name, "/") {
-		return Invalidf("name", "The name must have 1 to %d characters, without control characters and slashes.",
+		return Invalidf("name", "The name must have 1 to %d characters. Remove control characters and slashes.",
 			MaxTemplateName)
 	}
 	return nil

@@ -49,10 +49,10 @@ func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error)
 // Change applies the fields of in. The person of a share can't be changed.
 func (s *Share) Change(in ShareInput) error {
 	if in.UserID != nil && *in.UserID != s.UserID {
-		return Invalidf("user_id", "user_id can't be changed.")
+		return Invalidf("user_id", "user_id can't be changed. Leave it out.")
 	}
 	if in.Email != nil && in.Email.Key() != s.Email.Key() {
-		return Invalidf("email", "email can't be changed.")
+		return Invalidf("email", "email can't be changed. Leave it out.")
 	}
 	take(&s.Permission, in.Permission)
 	if s.Permission != PermissionRead {

@@ -12,13 +12,21 @@ const (
 	HoldSender  = "sender refused by the relay"
 )
 
+// The beginnings of the reasons that also hold figures, after a colon or a space. They must not change either.
+const (
+	PauseFirst      = "first recipients"
+	PauseBounces    = "too many hard bounces"
+	PauseComplaints = "too many complaints"
+	HoldDaily       = "daily quota"
+)
+
 // PauseRestored is the prefix of the reason for jobs, pending ones too, that are held because the database was copied
 // or restored. It is unknown which emails they sent since that copy was made.
 const PauseRestored = "restored"
 
 // HoldQuota returns the reason of a job that waits for the next day's quota of the tenant or the relay.
 func HoldQuota(whose string, until Instant) string {
-	return "daily quota of the " + whose + " used up until " + until.String()
+	return HoldDaily + " of the " + whose + " used up until " + until.String()
 }
 
 // StopRule pauses a job that harms the sender's reputation: mailbox providers count complaints and emails to
@@ -37,11 +45,11 @@ func (r StopRule) Judge(j *SendJob) string {
 	}
 	tried := j.Sent + j.Failed
 	if r.HardBounces > 0 && float64(j.HardBounced) > r.HardBounces*float64(max(tried, r.Sample)) {
-		return fmt.Sprintf("too many hard bounces: %d of %d", j.HardBounced, tried)
+		return fmt.Sprintf(PauseBounces+": %d of %d", j.HardBounced, tried)
 	}
 	if r.Complaints > 0 && j.Complained > 0 && j.Sent >= r.Sample &&
 		float64(j.Complained) >= r.Complaints*float64(j.Sent) {
-		return fmt.Sprintf("too many complaints: %d of %d", j.Complained, j.Sent)
+		return fmt.Sprintf(PauseComplaints+": %d of %d", j.Complained, j.Sent)
 	}
 	return ""
 }
@@ -65,7 +73,7 @@ func (j *SendJob) PauseByPerson(now Instant) error {
 	case j.Status.Final():
 		return Conflictf("conflict", "The send job has ended with the status %s.", j.Status)
 	case j.PausedAt != 0:
-		return Conflictf("conflict", "The send job is already paused: %s.", j.PauseReason)
+		return Conflictf("conflict", "The send job is already paused: %s. Resume or cancel it.", j.PauseReason)
 	}
 	j.PausedAt, j.PauseReason = now, PausePerson
 	return nil
@@ -90,7 +98,7 @@ func (j *SendJob) Resume() error {
 	case j.PausedAt == 0 && j.PauseReason != "":
 		return Conflictf("conflict", "The send job is paused and will resume automatically: %s.", j.PauseReason)
 	case j.PausedAt == 0:
-		return Conflictf("conflict", "The send job is not paused.")
+		return Conflictf("conflict", "The send job is not paused. There is nothing to resume.")
 	}
 	if j.PausedForHarm() && j.PauseReason != PauseRestored {
 		j.Unstoppable = true

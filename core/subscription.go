@@ -9,7 +9,7 @@ const (
 
 // The ways in which a subscription's current state was proved.
 const (
-	ProofResponse = "response" // token from the answer to subscribe: proves nothing about the mailbox
+	ProofResponse = "response" // token from the response to subscribe: proves nothing about the mailbox
 	ProofMailed   = "mailed"   // token that only the mailbox received
 	ProofImport   = "import"   // the operator vouches for it
 	ProofAdmin    = "admin"
@@ -18,7 +18,7 @@ const (
 	ProofLeft = "left"
 )
 
-// Subscription is one address on one list on the member side. Its id is derived from both, so that answers don't
+// Subscription is one address on one list on the member side. Its id is derived from both, so that responses don't
 // reveal whether the address is subscribed.
 type Subscription struct {
 	ID          string      `db:"id" json:"id"`

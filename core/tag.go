@@ -7,8 +7,8 @@ import (
 
 // Limits of tags.
 const (
-	MaxTags      = 500 // of a tenant
-	MaxTagsOfOne = 50  // of a person
+	MaxTags      = 500 // tags of a tenant
+	MaxTagsOfOne = 50  // tags of a person
 	MaxTagName   = 60  // characters
 )
 
@@ -40,13 +40,13 @@ func (t *Tag) Rename(name string, now Instant) error {
 		return Invalidf("name", "name must have 1 to %d characters and no control characters.", MaxTagName)
 	}
 	if hasInvisible(name) {
-		return Invalidf("name", "name must not contain invisible characters.")
+		return Invalidf("name", "name must not contain invisible characters. Remove them.")
 	}
 	if strings.ContainsAny(name, ",;") {
-		return Invalidf("name", "name must not contain a comma or a semicolon.")
+		return Invalidf("name", "name must not contain a comma or a semicolon. Remove it.")
 	}
 	if _, id := ParseID(name); id {
-		return Invalidf("name", "name must not be an ID.")
+		return Invalidf("name", "name must not be a UUID. Choose another name.")
 	}
 	if name != t.Name {
 		t.Name, t.NameKey, t.UpdatedAt = name, TagKey(name), now

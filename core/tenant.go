@@ -109,7 +109,7 @@ func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 // verifies is added by its DNS check. The error joins the errors of all invalid fields.
 func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if in.ID != nil && *in.ID != t.ID {
-		return Invalidf("id", "id can't be changed.")
+		return Invalidf("id", "id can't be changed. Leave it out.")
 	}
 	was := *t
 	take(&t.Name, in.Name)
@@ -165,7 +165,7 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 		return err
 	}
 	if !operator && t.Status != was.Status {
-		return Forbiddenf("Only server administrators can set status.")
+		return Forbiddenf("Only server administrators can set status. Leave it out, or ask a server administrator.")
 	}
 	if !operator && t.MailFrom == "" && was.MailFrom != "" {
 		return Forbiddenf("Only server administrators can leave mail_from empty. Set a sender address.")
@@ -179,7 +179,8 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	}
 	if !operator && (t.Relays.bringsPassword() || t.Relays.Column() != was.Relays.Column() ||
 		t.SendLimits != was.SendLimits) {
-		return Forbiddenf("Only server administrators can set relays and send_limits.")
+		return Forbiddenf("Only server administrators can set relays and send_limits. Leave them out, or ask a " +
+			"server administrator.")
 	}
 	t.UpdatedAt = now
 	return nil

@@ -8,7 +8,8 @@ const MaxTestAddresses = 20
 // checkTestGroup validates and normalizes the addresses of a test group and removes duplicates.
 func checkTestGroup(group []string) ([]string, error) {
 	if len(group) > MaxTestAddresses {
-		return nil, Invalidf("test_addresses", "test_addresses must have at most %d entries.", MaxTestAddresses)
+		return nil, Invalidf("test_addresses", "test_addresses must have at most %d entries. Remove some.",
+			MaxTestAddresses)
 	}
 	var checked []string
 	for _, address := range group {

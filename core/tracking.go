@@ -35,12 +35,14 @@ type EngagedHour struct {
 
 // ErrProposalNotFound is returned if no fix is suggested for a link.
 var ErrProposalNotFound = &Error{
-	Kind: NotFound, Code: "proposal_not_found", Message: "No fix is suggested for this link.",
+	Kind: NotFound, Code: "proposal_not_found", Message: "No fix is suggested for this link. Enter the new URL " +
+		"instead.",
 }
 
 // ErrLinkNotFound is returned for a link that is in no email of the campaign.
 var ErrLinkNotFound = &Error{
-	Kind: NotFound, Code: "link_not_found", Message: "No email of this campaign contains this tracked link.",
+	Kind: NotFound, Code: "link_not_found", Message: "No email of this campaign contains this tracked link. Choose a " +
+		"link from the campaign's report.",
 }
 
 // MaxTarget is the maximum length of a tracked link's target, in octets.

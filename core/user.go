@@ -67,9 +67,9 @@ func (r Role) Validate() error {
 	case !slices.Contains(Roles, r.Role):
 		return Invalidf("role", "role must be one of %s.", strings.Join(Roles, ", "))
 	case r.Role == RoleOperator && r.TenantID != "":
-		return Invalidf("tenant_id", "Server administrators belong to no tenant. Leave out tenant_id.")
+		return Invalidf("tenant_id", "Server administrators don't belong to a tenant. Leave out tenant_id.")
 	case r.Role != RoleOperator && r.TenantID == "":
-		return Invalidf("tenant_id", "The role %s needs a tenant. Set tenant_id.", r.Role)
+		return Invalidf("tenant_id", "The role %s requires a tenant. Set tenant_id.", r.Role)
 	}
 	return nil
 }

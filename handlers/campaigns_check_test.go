@@ -161,7 +161,7 @@ func TestLinksAreAsked(t *testing.T) {
 		}
 	}
 	want := []string{
-		"link_dead line 3: S/gone answers Not Found.",
+		"link_dead line 3: S/gone responds with Not Found.",
 		"link_not_public line 15: P/ leads to an address that is not public.",
 	}
 	if !slices.Equal(found, want) || *out.Links != (drafts.AskedLinks{Asked: 6, Skipped: 3}) {
@@ -176,7 +176,7 @@ func TestLinksAreAsked(t *testing.T) {
 	l, err := d.Look(t.Context(), &c, 0, s.Time())
 	s.Must(err)
 	j := s.SendDraft(&l.Draft)
-	if dead, err := d.DeadLink(t.Context(), &j); err != nil || dead != site.URL+"/gone answers Not Found" {
+	if dead, err := d.DeadLink(t.Context(), &j); err != nil || dead != site.URL+"/gone responds with Not Found" {
 		t.Errorf("of the job: %q %v", dead, err)
 	}
 }

@@ -171,7 +171,7 @@ func TestConsoleUsers(t *testing.T) {
 		e.orders(at, http.StatusSeeOther, act("enable"))
 		e.orders(at, http.StatusSeeOther, act("logout", "sure", "yes"))
 		e.orders(at, http.StatusConflict, act("reset", "sure", "yes"),
-			"This person doesn't use two-factor authentication.")
+			"This person doesn't use two-factor authentication. There is nothing to turn off.")
 		e.orders(at, http.StatusBadRequest, act("burn"))
 		e.orders(at, http.StatusOK, act("erase"), "Delete this account and its data?")
 		if to := e.orders(at, http.StatusSeeOther, act("erase", "sure", "yes")); to != "/users?done=deleted" {

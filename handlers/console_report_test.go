@@ -111,7 +111,7 @@ func TestConsoleReportRuns(t *testing.T) {
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Canceled today", "Already sent to: 2.",
-			"Sending was canceled before this email went out", `data-poll="30"`,
+			"Sending was canceled before this email was sent", `data-poll="30"`,
 			"550 5.1.1 no such user", "Resend to addresses that failed", "-bounced later",
 			"Bounces by domain", "1 bounce",
 			"Mailbox doesn't exist", `data-label="Mailbox doesn't exist">1<`, "-Mailbox full")

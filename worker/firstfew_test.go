@@ -129,15 +129,17 @@ func TestFirstFewStop(t *testing.T) {
 	}
 }
 
-// A link that does not answer, and a minute later neither, stops the rest until a person of the tenant lets it go on.
+// A link that fails twice within a minute stops the rest until a person of the tenant lets it go on.
 func TestFirstFewStopAtADeadLink(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answers []string
 		stops   bool
 	}{
-		"answers":                 {[]string{""}, false},
-		"does not answer at once": {[]string{"https://x.example/ does not answer", ""}, false},
-		"does not answer":         {[]string{"https://x.example/ does not answer", "https://x.example/ answers Gone"}, true},
+		"answers":                  {[]string{""}, false},
+		"does not respond at once": {[]string{"https://x.example/ does not respond", ""}, false},
+		"does not respond": {
+			[]string{"https://x.example/ does not respond", "https://x.example/ responds with Gone"}, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -153,7 +155,7 @@ func TestFirstFewStopAtADeadLink(t *testing.T) {
 				}, l.Opts.Log))
 				time.Sleep(core.FirstFewHold - time.Minute)
 				now := l.Reload(j)
-				if want := "dead link: https://x.example/ answers Gone, so the rest waits"; tt.stops && now.PauseReason != want {
+				if want := "dead link: https://x.example/ responds with Gone"; tt.stops && now.PauseReason != want {
 					t.Errorf("it is paused for %q", now.PauseReason)
 				}
 				if tt.stops == (now.PausedAt == 0) || now.Sent != core.FirstFew || now.PausedForHarm() {

@@ -27,7 +27,7 @@ type firstLinks struct {
 }
 
 // FirstLinks returns the loop that pauses a job after its first recipients if one of its links fails twice within a
-// minute. dead describes the failed link, such as "https://example.org/x answers Not Found". It returns an empty
+// minute. dead describes the failed link, such as "https://example.org/x responds with Not Found". It returns an empty
 // string if all links work.
 func FirstLinks(s *store.Store, dead func(context.Context, *core.SendJob) (string, error), log *slog.Logger) *Loop {
 	w := &firstLinks{store: s, dead: dead, log: log, asked: map[int64]core.Instant{}}

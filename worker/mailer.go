@@ -356,7 +356,7 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResul
 				slog.String("kind", res.mail.Kind))
 			return rec, true
 		}
-		r.Log.Error("mailer: a mail cannot be made", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
+		r.Log.Error("mailer: an email can't be created", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
 			slog.Any("error", res.err))
 		return rec, true
 	}
@@ -390,8 +390,8 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResul
 		delete(r.unsure, rec.ID)
 	}
 	if !rec.Sent {
-		r.Log.Warn("mailer: an email could not be "+
-			"delivered", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
+		r.Log.Warn("mailer: an email could not be delivered",
+			slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
 			slog.String("result", res.outcome.Result.String()), slog.Int("reply", res.outcome.Code),
 			slog.String("enhanced", res.outcome.Enhanced), slog.String("text", res.outcome.Text),
 			slog.Bool("again", rec.RetryAt != 0))

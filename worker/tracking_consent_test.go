@@ -331,10 +331,12 @@ func TestFiguresWithConsent(t *testing.T) {
 				v, err := h.JobView(h.Context(), j.ID)
 				h.Must(err)
 				said := v.Opens.Words() + " | " + v.Clicks.Words()
-				want := "people: at least 4 (100.0 %); can't be told: 0; scanners: 0 | people: 4 (100.0 %); scanners: 0"
+				want := "people: at least 4 (100.0%); privacy proxies only: 0; link scanners only: 0 | " +
+					"people: 4 (100.0%); link scanners only: 0"
 				if asks {
-					want = "people: at least 1; can't be told: 0; scanners: 0; unnamed, times, by people: 3; can't be told: 0; " +
-						"by scanners: 0 | people: 1; scanners: 0; unnamed, times, by people: 3; can't be told: 0; by scanners: 0"
+					const rest = "; anonymous totals: 3 by people, 0 by privacy proxies, 0 by link scanners"
+					want = "people: at least 1; privacy proxies only: 0; link scanners only: 0" + rest + " | " +
+						"people: 1; link scanners only: 0" + rest
 				}
 				if said != want || v.Opened != 4 || v.Clicked != 4 || v.MachineOpened != 0 {
 					t.Errorf("%s; opened %d, clicked %d", said, v.Opened, v.Clicked)

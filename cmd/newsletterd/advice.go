@@ -37,8 +37,8 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 			slog.String("directory", cfg.Mail.Directory))
 	}
 	if state.From == config.Default().Mail.From {
-		log.Warn("[mail] from is still the default, which receiving servers reject; set it to your own "+
-			"address", slog.String("from", cfg.Mail.From))
+		log.Warn("[mail] from is still the default, which receiving servers reject; set it to your own address",
+			slog.String("from", cfg.Mail.From))
 	}
 	live, names, err := liveLists(ctx, cfg, s)
 	if err != nil {
@@ -52,7 +52,7 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 	return nil
 }
 
-// liveLists counts the lists that return a confirming token in the answer, and returns the names of the first ones.
+// liveLists counts the lists that return a confirming token in the response, and returns the names of the first ones.
 func liveLists(ctx context.Context, cfg *config.Config, s *store.Store) (live int, names []string, err error) {
 	lists, err := cli.Pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
 		return s.Lists(ctx, nil, true, page)

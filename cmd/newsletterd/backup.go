@@ -171,5 +171,5 @@ func damage(found []string) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the database is damaged (restore a backup): %s", strings.Join(found, "; "))
+	return fmt.Errorf("the database is damaged. Restore a backup. Damage found: %s", strings.Join(found, "; "))
 }

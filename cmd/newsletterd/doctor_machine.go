@@ -48,8 +48,8 @@ func (d *doctor) permissions() {
 		d.warn("key file", "set [auth] key_file", "keys and secrets are stored unencrypted in the database and in "+
 			"every backup")
 	case key != "" && filepath.Dir(key) == filepath.Dir(snapshotPath(d.cfg)):
-		d.warn("key file", "keep it in a different place than the backups", "%s is next to the backup that it "+
-			"protects", key)
+		d.warn("key file", "keep it in a different place than the backups", "%s is next to the backup that it protects",
+			key)
 	}
 }
 
@@ -243,7 +243,7 @@ func (d *doctor) lists() {
 	}
 }
 
-// ports checks that the daemon answers, or that it could listen.
+// ports checks that the daemon responds, or that it could listen.
 func (d *doctor) ports() {
 	for _, l := range []struct{ key, addr string }{
 		{"server.listen", d.cfg.Server.Listen},

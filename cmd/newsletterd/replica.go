@@ -275,7 +275,7 @@ type restoredRow struct {
 func restoreAdvice(ctx context.Context, o replica.CopyOptions, err error) error {
 	switch {
 	case errors.Is(err, replica.ErrGap):
-		return fmt.Errorf("%w. To restore what comes before it, pass --to-last-contiguous", err)
+		return fmt.Errorf("%w. To restore everything before the gap, pass --to-last-contiguous", err)
 	case errors.Is(err, replica.ErrNothing) && !o.At.IsZero():
 		s, lookErr := replica.Look(ctx, o.URL, o.Env)
 		if lookErr == nil && !s.Oldest.IsZero() {
@@ -341,7 +341,7 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	}
 	if !last && !lacks && !c.Bool("although-older") {
 		return errors.New("another machine may have served last, and its database may be newer. Run the command " +
-			"there. If that disk is lost, too, pass --although-older to start with this machine's database")
+			"there. If that disk is also lost, pass --although-older to start with this machine's database")
 	}
 	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.Err),
 		func(r *replica.Options) { r.Begin = true })

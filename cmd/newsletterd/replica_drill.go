@@ -70,7 +70,8 @@ func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 			return d, err
 		}
 		if disk.Free < disk.Database+disk.WAL+drillRoom {
-			return d, fmt.Errorf("%s free; not enough space to restore %s next to the database", bytesText(disk.Free),
+			return d, fmt.Errorf("only %s free, not enough to restore %s next to the database. Free some space",
+				bytesText(disk.Free),
 				bytesText(disk.Database))
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"net/http"
 )
 
-// maxACMEAnswer limits how many bytes of a certificate authority's answer are read. A certificate chain has a few
+// maxACMEAnswer limits how many bytes of a certificate authority's response are read. A certificate chain has a few
 // thousand.
 const maxACMEAnswer = 1 << 20
 
-var errLongAnswer = errors.New("the certificate authority's answer is too long")
+var errLongAnswer = errors.New("the certificate authority's response is too long")
 
-// shortAnswers cuts off answers that are longer than those of any certificate authority, because the ACME client reads
-// answers whole.
+// shortAnswers cuts off responses that are longer than those of any certificate authority, because the ACME client
+// reads responses whole.
 type shortAnswers struct{ http.RoundTripper }
 
 func (s shortAnswers) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -167,7 +167,7 @@ func (d *daemon) loopTransport(own bool) http.RoundTripper {
 			InsecureSkipVerify: true, // VerifyPeerCertificate requires our own certificate
 			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 				if len(raw) == 0 || !bytes.Equal(raw[0], ours) {
-					return errors.New("our own address responds with a certificate of another server")
+					return errors.New("this server's own address responds with another server's certificate")
 				}
 				return nil
 			},

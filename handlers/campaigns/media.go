@@ -336,7 +336,7 @@ func (r *Room) OnPlate(ctx context.Context, address string) (plate []byte, err e
 }
 
 // errNoPlate is the error for an image that can't be read here.
-var errNoPlate = core.Invalidf("brand_logo_url", "This logo can't be changed here. Upload it first.")
+var errNoPlate = core.Invalidf("brand_logo_url", "This logo can't be edited here. Upload the image file first.")
 
 // openLogo calls fn with the PNG or GIF stored here under an address. It returns errNoPlate if there is none, if it is
 // large, or if there is no memory to decode it now.

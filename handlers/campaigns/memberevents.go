@@ -118,7 +118,7 @@ func (r *Room) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err error)
 func speaksFor(c *web.Call, tenantID string) error {
 	c.Tenant = tenantID
 	if t := c.Caller.ClientTenant; t != "" && t != tenantID {
-		return core.Forbiddenf("The webhook client belongs to another tenant.")
+		return core.Forbiddenf("The webhook client belongs to another tenant. Use a client of this tenant.")
 	}
 	return nil
 }

@@ -148,7 +148,8 @@ func (r *Room) attribute(c *web.Call, e *core.ProviderReport) error {
 	}
 	c.Tenant = e.Event.TenantID
 	if own != "" && e.Event.TenantID != own {
-		return core.Forbiddenf("This provider belongs to another tenant.")
+		return core.Forbiddenf("This provider belongs to another tenant. Send the event to one of your tenant's " +
+			"providers.")
 	}
 	_, err := r.Store.Tenant(c, e.Event.TenantID)
 	if core.KindOf(err) == core.NotFound {

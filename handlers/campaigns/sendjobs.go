@@ -190,7 +190,8 @@ func foldText(field string, snake **string, camel *string) error {
 }
 
 func contradiction(field string) error {
-	return core.Invalidf(field, "%s is set in both spellings, with different values. Send it once.", field)
+	return core.Invalidf(field, "%s is set in snake_case and camelCase, with different values. Send only one of them.",
+		field)
 }
 
 // given returns the text, or an empty string for nil.
@@ -355,7 +356,7 @@ type jobTimes struct {
 func (in *jobTimes) JudgeKeys(unknown []string) error {
 	for _, key := range unknown {
 		return core.Invalidf(key,
-			"%s can't be changed here. Only scheduled_at, window_start and window_end can.", key)
+			"%s can't be changed. Leave it out: only scheduled_at, window_start and window_end can be changed.", key)
 	}
 	return nil
 }
@@ -422,7 +423,7 @@ func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 func (a sendjobs) mayGoOn(c *web.Call, id string) error {
 	j, err := a.Store.SendJob(c, id)
 	if err == nil && j.PausedForHarm() && !web.IsOperator(c) {
-		err = core.Forbiddenf("Only server administrators can resume this send job. It is paused: %s.", j.PauseReason)
+		err = core.Forbiddenf("The send job is paused: %s. Ask a server administrator to resume it.", j.PauseReason)
 	}
 	return err
 }
@@ -456,10 +457,10 @@ const maxJobCampaigns = 100
 func (in *jobFilter) CheckInput() error {
 	ids := in.campaigns()
 	if len(ids) > maxJobCampaigns {
-		return core.Invalidf("campaign_id", "campaign_id must have at most %d ids.", maxJobCampaigns)
+		return core.Invalidf("campaign_id", "campaign_id must have at most %d IDs. Remove some.", maxJobCampaigns)
 	}
 	if slices.Contains(ids, "") {
-		return core.Invalidf("campaign_id", "campaign_id has an empty id. Separate ids with single commas.")
+		return core.Invalidf("campaign_id", "campaign_id contains an empty ID. Separate the IDs with single commas.")
 	}
 	return nil
 }

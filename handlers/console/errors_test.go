@@ -178,10 +178,10 @@ var notOnPages = []string{
 	"This event was already accepted. Don't send it again.",
 	"This nonce was already used. Sign each request with a new one.",
 	"id_token_signed_response_alg must be RS256 or ES256.",
-	"require_pkce can only be turned off for confidential clients.",
-	"token_endpoint_auth_method is not allowed for the client_type %s.",
-	"The client belongs to no tenant. Use a client of the list's tenant.",
-	"This provider belongs to another tenant.",
+	"require_pkce can only be turned off for confidential clients. Set it to true.",
+	"token_endpoint_auth_method is not allowed for the client_type %s. Leave it out to use the default.",
+	"The client doesn't belong to a tenant. Use a client of the list's tenant.",
+	"This provider belongs to another tenant. Send the event to one of your tenant's providers.",
 	"The access token is sent twice. Send it once.",
 	"sample must be from 0 to %d.",
 	"batch_total differs from earlier batches. This sync has %d batches.",
@@ -267,10 +267,9 @@ func TestFaultTexts(t *testing.T) {
 			"Unbekannte Zeitzone „Berlin“. Wählen Sie eine wie Europe/Berlin.",
 		},
 		{
-			invalid("fields[0].options[1]", "%s is empty or used twice. Options must be "+
-				"unique.", "fields[0].options[1]"),
-			"An option is empty or listed twice. Options must be unique.",
-			"Eine Option ist leer oder doppelt. Jede Option darf nur einmal vorkommen.",
+			invalid("fields[0].options[1]", "%s is empty or used twice. Change or remove it.", "fields[0].options[1]"),
+			"An option is empty or listed twice. Change or remove it.",
+			"Eine Option ist leer oder doppelt. Ändern oder entfernen Sie sie.",
 		},
 		{
 			invalid("brand_color", "%s must be a hex color such as #1d6b52.", "brand_color"),
@@ -283,8 +282,8 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{
 			core.Conflictf("conflict", "The campaign is already %s.", "scheduled"),
-			"The campaign is already scheduled.",
-			"Status der Kampagne ist bereits: Geplant.",
+			"The campaign is already scheduled. Reload the page.",
+			"Status der Kampagne ist bereits: Geplant. Laden Sie die Seite neu.",
 		},
 		{
 			invalid("test_addresses", "test_addresses: %q is not a valid email address.", "a@b@c"),
@@ -313,7 +312,7 @@ func TestFaultTexts(t *testing.T) {
 			"Das hat nicht geklappt: x is name is missing.",
 		},
 		{ // a message of its own, next to that of its format
-			core.Conflictf("conflict", "This address can't get emails. Its status is %s.", "bounced"),
+			core.Conflictf("conflict", "This address can't receive emails. Its status is %s.", "bounced"),
 			"This address bounced. Ask the person for another one.",
 			"Diese Adresse ist unzustellbar. Bitten Sie die Person um eine andere.",
 		},
@@ -349,7 +348,7 @@ func TestFaultsOfLines(t *testing.T) {
 		`"a \"b\" c" is not a valid email address`:                   "„a \"b\" c“ ist keine E-Mail-Adresse.",
 		`"" is not a valid email address`:                            "Die E-Mail-Adresse fehlt.",
 		`"32.13. in column x" in column born is not a date.`:         "„32.13. in column x“ in der Spalte „born“ ist kein Datum. Verwenden Sie ein Format wie 2026-01-31.",
-		`"none" in column from where is not an IP address.`:          "„none“ in der Spalte „from where“ ist keine IP-Adresse.",
+		`"none" in column from where is not an IP address.`:          "„none“ in der Spalte „from where“ ist keine IP-Adresse. Korrigieren Sie sie, oder überspringen Sie die Spalte.",
 		"Column a is not valid UTF-8 or contains NUL. (preferences)": "Die Spalte a enthält Zeichen, die sich nicht lesen lassen. Speichern Sie die Datei als UTF-8.",
 		"preferences must have at most 16 KiB.":                      "preferences: Erlaubt sind höchstens 16 KiB.",
 		"preferences must have at most 4 levels of nesting.":         "preferences: Höchstens 4 verschachtelte Ebenen sind möglich.",

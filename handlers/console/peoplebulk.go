@@ -14,7 +14,7 @@ import (
 
 // bulkRoutes adds the routes for bulk actions on people.
 func (o *Console) bulkRoutes(t *web.Table) {
-	o.post(t, "/people", core.ActionPeopleTag, o.bulk, "The console: do something with several people")
+	o.post(t, "/people", core.ActionPeopleTag, o.bulk, "The console: start a bulk action on selected people")
 }
 
 const (
@@ -80,7 +80,8 @@ func (o *Console) bulk(p *Page) (web.HTML, error) {
 	v := View{Within: []Link{{p.T("People"), d.Back}}, Data: &d}
 	if n > maxBulk {
 		v.Title, v.Status = p.T("Too many people selected"), http.StatusBadRequest
-		v.Fault, d.People = p.T("You can select at most {{n}} people at a time.", "n", p.Number(maxBulk)), nil
+		v.Fault = p.T("You can select at most {{n}} people at a time. Deselect some.", "n", p.Number(maxBulk))
+		d.People = nil
 		return p.Show("people-bulk", v)
 	}
 	if n == 0 {

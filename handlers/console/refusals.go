@@ -101,7 +101,7 @@ var refusals = map[string]refusal{
 	core.ReasonDisabled:     {"Blocked for all lists.", turnNone},
 	core.ReasonSuppressed:   {"Already bounced, marked as spam or blocked.", turnNone},
 	core.ReasonGone:         {"No longer subscribed.", turnNone},
-	core.ReasonCancelled:    {"Sending was canceled before this email went out.", turnRetry},
+	core.ReasonCancelled:    {"Sending was canceled before this email was sent.", turnRetry},
 	core.ReasonWindow:       {"The deadline for sending had passed.", turnRetry},
 	core.ReasonRelay:        {"Your mail server was unavailable.", turnRetry},
 	core.ReasonTemplate:     {"A template is missing.", turnOperator},

@@ -40,13 +40,13 @@ func (p *Page) waitOf(j *core.JobView) string {
 			"campaign and send the copy.")
 	case reason == core.PauseLink:
 		return p.T("A link isn't responding ({{what}}). Fix it below, or resume sending anyway.", "what", detail)
-	case reason == "first few":
+	case reason == core.PauseFirst:
 		return p.T("Paused after the first 500 recipients: {{what}}.", "what", detail)
-	case reason == "too many hard bounces":
+	case reason == core.PauseBounces:
 		return p.T("Too many bounces ({{what}}). Sending more would hurt your sender reputation.", "what", detail)
-	case reason == "too many complaints":
+	case reason == core.PauseComplaints:
 		return p.T("Too many spam complaints ({{what}}). Sending more would hurt your sender reputation.", "what", detail)
-	case strings.HasPrefix(j.PauseReason, "daily quota"):
+	case strings.HasPrefix(j.PauseReason, core.HoldDaily):
 		return p.T("Daily sending limit reached. Sending resumes automatically tomorrow.")
 	}
 	return j.PauseReason

@@ -117,7 +117,8 @@ func (a models) list(c *web.Call, _ struct{}, page core.Page) ([]core.Model, err
 	for _, name := range []string{"access", "owner", "q"} {
 		if c.Request.URL.Query().Has(name) {
 			return nil, core.Invalidf(name,
-				"%s is not supported here, because this lists your own models. Use /api/models/library.", name)
+				"%s is not supported here, because this endpoint lists only your own models. Use /api/models/library.",
+				name)
 		}
 	}
 	after, _ := strconv.ParseInt(page.After, 10, 64) // empty: from the start

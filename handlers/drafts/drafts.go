@@ -101,7 +101,7 @@ func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.
 	first := draft.Content.List.ID
 	sub, err := d.Store.ReachedByDraft(ctx, draft, to)
 	if core.KindOf(err) == core.NotFound {
-		return r, core.Invalidf("email", "email does not belong to a subscriber of the list.")
+		return r, core.Invalidf("email", "email isn't subscribed to the list. Use the address of a subscriber.")
 	}
 	if err == nil && draft.Content.List.ID != first {
 		l.Bulk, err = mail.CompileShown(draft.Campaign.ID, &draft.Content)

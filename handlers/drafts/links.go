@@ -180,7 +180,7 @@ func (k *Checks) ask(ctx context.Context, address string) (problem string, refus
 	case err != nil:
 		return unanswered(err), false
 	case status == http.StatusNotFound || status == http.StatusGone || status >= http.StatusInternalServerError:
-		return "answers " + strings.TrimSpace(http.StatusText(status)), false
+		return "responds with " + strings.TrimSpace(http.StatusText(status)), false
 	}
 	return "", false // pages that refuse automated requests may work for subscribers
 }
@@ -209,9 +209,9 @@ func unanswered(err error) string {
 	case isTLS:
 		return "has a certificate that browsers don't trust"
 	case errors.Is(err, context.DeadlineExceeded), isNet && network.Timeout():
-		return "does not answer in time"
+		return "does not respond in time"
 	}
-	return "does not answer"
+	return "does not respond"
 }
 
 // MendedTarget returns the target of a fixed link: the given URL with the utm parameters of the campaign's links. If

@@ -39,7 +39,8 @@ func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now cor
 	if to != "" {
 		sub, err := t.Store.ReachedByJob(ctx, &j, to)
 		if core.KindOf(err) == core.NotFound {
-			return nil, r, core.Invalidf("email", "email does not belong to a subscriber of the list.")
+			return nil, r, core.Invalidf("email", "email isn't subscribed to the list. Use the address of a "+
+				"subscriber.")
 		}
 		if err == nil && sub.ListID != j.ListID {
 			_, bulk, err = t.compiled(ctx, jobID, sub.ListID)
@@ -69,7 +70,8 @@ func (t Trial) compiled(ctx context.Context, id, listID string) (j core.SendJob,
 	}
 	content, err := t.Store.ContentOf(ctx, &j, cmp.Or(listID, j.ListID))
 	if core.KindOf(err) == core.NotFound {
-		return j, nil, core.Invalidf("template", "The list or template of the send job no longer exists.")
+		return j, nil, core.Invalidf("template", "The list or template of the send job no longer exists. Create a "+
+			"new send job.")
 	}
 	if err != nil {
 		return j, nil, err

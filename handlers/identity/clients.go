@@ -131,7 +131,8 @@ func (a clients) remove(c *web.Call, id string) (web.None, error) {
 		return web.None{}, err
 	}
 	if client.FirstParty && !web.IsOperator(c) {
-		return web.None{}, core.Forbiddenf("Only server administrators can delete a first-party client.")
+		return web.None{}, core.Forbiddenf("Only server administrators can delete a first-party client. Ask one of " +
+			"them.")
 	}
 	return web.None{}, a.store.DeleteClient(c, id, web.Actor(c), c.Now)
 }

@@ -26,7 +26,7 @@ func (r *Room) invitationRoutes(t *web.Table) {
 	i := invitations{r.Store, r.Auth}
 	const path, item = "/api/admin/invitations", "/api/admin/invitations/:id"
 	t.Add("GET", path, web.Admin(core.ActionTeamRead), web.Member,
-		web.List(i.list, func(i core.Invitation) string { return i.ID }), "List open invitations").
+		web.List(i.list, func(i core.Invitation) string { return i.ID }), "List pending invitations").
 		Named("listInvitations")
 	t.Add("POST", path, web.Admin(core.ActionTeamManage), web.Member,
 		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person to a role by email").
@@ -35,10 +35,10 @@ func (r *Room) invitationRoutes(t *web.Table) {
 		Example(web.Object{"tenant_id": web.ExampleID, "email": "eve@acme.example", "role": "editor"}).
 		Refuses(web.BadEmail)
 	t.Add("GET", item, web.Admin(core.ActionTeamRead), web.Member, web.Path(i.show).Find(i.find),
-		"Show an open invitation").
+		"Show a pending invitation").
 		Named("getInvitation")
 	t.Add("DELETE", item, web.Admin(core.ActionTeamManage), web.Member,
-		web.Path(i.remove).Find(i.find), "Revoke an invitation").Named("deleteInvitation")
+		web.Path(i.remove).Find(i.find), "Withdraw an invitation").Named("deleteInvitation")
 	t.Add("GET", invitationPath, web.Public(), web.Page, web.Query(web.Visited(i.page)),
 		"Show the invitation page")
 	t.Add("POST", invitationPath, web.Public(), web.Page,

@@ -209,7 +209,7 @@ func (a users) update(c *web.Call, in userChange) (core.User, error) {
 	}
 	if in.DisableClients && !off {
 		return core.User{}, core.Invalidf("disable_clients",
-			"disable_clients is only allowed together with disabled: true.")
+			"disable_clients is only allowed together with disabled: true. Leave it out.")
 	}
 	if in.Email != nil && (in.EmailVerified == nil || !*in.EmailVerified) && c.Caller.UserID == c.ID() &&
 		in.Email.Key() != c.Caller.Email.Key() {

@@ -52,7 +52,7 @@ func (r *Room) importRoutes(t *web.Table) {
 			web.Clash("The import has already started or ended"),
 		)
 	t.Add("POST", item+"/cancel", may, web.Member, one(web.Path(a.cancel)).Fails(core.Conflict),
-		"Stop an import or its upload; rows already imported stay").Named("cancelImport").
+		"Cancel an import or its upload; rows already imported stay").Named("cancelImport").
 		Refuses(web.Clash("The import has ended"))
 	t.Add("GET", item+"/undo", may, web.Member, one(web.Path(a.undoPlan)).Fails(core.Conflict),
 		"Preview what undoing an import would change").
@@ -280,7 +280,8 @@ func (a importsAPI) run(c *web.Call, in core.ImportInput) (r importRecord, err e
 			return r, err
 		}
 		if p.Problem != "" {
-			return r, core.Invalidf("mapping", "The columns don't match the file: %s.", p.Problem)
+			return r, core.Invalidf("mapping", "The columns don't match the file: %s. Choose what each column "+
+				"contains.", p.Problem)
 		}
 		if err := unasked(p.Questions); err != nil && !*in.Suppress {
 			return r, err

@@ -139,7 +139,8 @@ func (in *driftQuery) CheckInput() error {
 func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) {
 	if a.away {
 		return d, core.Conflictf("conflict",
-			"Another service sends for this list, so its subscriptions can't be compared here. Ask that service.")
+			"Another service sends for this list, so its subscriptions can't be compared here. Compare them in that "+
+				"service.")
 	}
 	if err := a.turn.Take(c); err != nil {
 		return d, err

@@ -313,7 +313,7 @@ func maySee(c *web.Call, list *core.ListWithTenant, email core.Email, scope stri
 		return core.ErrSubscriptionNotFound
 	}
 	if !c.Caller.EmailVerified {
-		return core.Forbiddenf("Verify your email address first.")
+		return core.Forbiddenf("Your email address isn't verified. Verify it first.")
 	}
 	return nil
 }

@@ -469,7 +469,7 @@ func (a subscribers) changeTags(c *web.Call, in changedTags) (out taggedSubscrib
 	for i, name := range in.Remove {
 		at := slices.IndexFunc(known, func(t core.Tag) bool { return t.Named(name) })
 		if at < 0 {
-			return out, core.Invalidf("remove", "There is no tag %q.", name)
+			return out, core.Invalidf("remove", "There is no tag %q. Use one of the tenant's tags.", name)
 		}
 		removed[i] = known[at].ID
 	}

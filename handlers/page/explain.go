@@ -44,7 +44,7 @@ func (w *Words) explanations() map[string]string {
 		"The parameters are malformed. Check the URL encoding.":                     w.MalformedText,
 		"The request is malformed. Go back and start again.":                        w.MalformedText,
 		"The server is busy. Try again in a moment.":                                w.BusyText,
-		"The email address or password is wrong.":                                   w.FaultCredentials,
+		auth.ErrBadCredentials.Message:                                              w.FaultCredentials,
 		"The password must have at least 8 characters.":                             w.FaultShort,
 		"The password must have at most 256 characters.":                            w.FaultLong,
 		"This password is too common. Choose another one.":                          w.FaultCommon,

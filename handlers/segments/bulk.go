@@ -83,7 +83,7 @@ func (r *Room) bulkRoutes(t *web.Table) {
 	t.Add("GET", oneBulk, may, web.Member, one(web.Path(r.showBulk)), "Show a bulk action with its progress").
 		Named("getBulkAction")
 	t.Add("POST", oneBulk+"/cancel", may, web.Member, one(web.Path(r.cancelBulk)).Fails(core.Conflict),
-		"Stop a bulk action; people already changed stay so").Named("cancelBulkAction").
+		"Cancel a bulk action; people already changed stay changed").Named("cancelBulkAction").
 		Refuses(web.Clash("The bulk action has ended"))
 	t.Add("POST", oneBulk+"/undo", may, web.Member,
 		one(web.Path(r.undoBulk)).Accepted().Fails(core.Conflict),

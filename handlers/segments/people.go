@@ -32,7 +32,7 @@ func (r *Room) peopleRoutes(t *web.Table) {
 		Named("listSegmentPeople").
 		Refuses(undecided)
 	t.Add("GET", item+"/people/:subscriber/why", read, web.Member, r.one(web.Query(r.why).Fails(core.Conflict)),
-		"Show for each condition of a segment whether a subscriber matches it, and the subscriber's status").
+		"Show which conditions of a segment a subscriber matches, and the subscriber's status").
 		Named("explainSegment").
 		Refuses(undecided)
 }

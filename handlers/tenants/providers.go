@@ -176,7 +176,8 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 	kind := report.KindOf(p.Kind)
 	if kind == nil {
 		return nil, nil, core.Conflictf("conflict",
-			"This version of newsletterd does not support the kind %s. Upgrade it, or delete the provider.", p.Kind)
+			"This version of newsletterd does not support the kind %s. Upgrade newsletterd, or delete the provider.",
+			p.Kind)
 	}
 	return p, kind, nil
 }

@@ -139,7 +139,7 @@ func (a relays) throttle(c *web.Call, tenant string) error {
 	wait, err := a.store.Throttle(c, "relay-test:"+tenant, relayTests, relayTestsWindow, c.Now)
 	if err == nil && wait > 0 {
 		err = &core.Error{
-			Kind: core.TooMany, Code: "rate_limited", Message: "Too many tests. Try again later.",
+			Kind: core.TooMany, Code: "rate_limited", Message: "Too many mail server tests. Try again later.",
 			RetryAfter: int(wait/time.Second) + 1,
 		}
 	}
@@ -173,7 +173,7 @@ func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
 	case i >= 0:
 		return &all.Relays[i], nil
 	case id != "":
-		return nil, core.Invalidf("relay_id", "relay_id is no relay of the tenant.")
+		return nil, core.Invalidf("relay_id", "relay_id isn't one of the tenant's relays. Use the ID of one of them.")
 	}
 	return nil, nil
 }

@@ -30,10 +30,10 @@ func (r *Room) senderDomainRoutes(t *web.Table) {
 	const all, item = "/api/admin/sender-domains", "/api/admin/sender-domains/:id"
 	may := web.Admin(core.ActionDomainPropose)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(d.find).Missing(web.ErrNotFound) }
-	t.Add("GET", all, may, web.Member, web.List(d.list, senderDomainKey), "List sender domains, proposed and verified").
+	t.Add("GET", all, may, web.Member, web.List(d.list, senderDomainKey), "List sender domains, verified or not").
 		Named("listSenderDomains")
 	t.Add("POST", all, may, web.Member, web.JSON(d.create).Created().Fails(core.NotFound, core.Conflict),
-		"Propose a sender domain; the response has the TXT record that verifies it").Named("proposeSenderDomain").
+		"Add a sender domain; the response has the TXT record that verifies it").Named("proposeSenderDomain").
 		Example(web.Object{"tenant_id": web.ExampleID, "domain": "news.acme.example"}).
 		Refuses(
 			web.TenantNamed,

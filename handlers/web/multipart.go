@@ -15,7 +15,7 @@ const (
 	maxPartText    = 16 * KiB  // maximum size of a field in a multipart body
 	maxPartHead    = 64 * KiB  // maximum size of the text between the contents of two parts
 	maxParts       = 20        // per multipart body
-	MultipartSlack = 256 * KiB // maximum size of a multipart body beyond its file
+	MultipartSlack = 256 * KiB // maximum size in bytes of a multipart body beyond its file
 )
 
 // arriving is a body that is being received. Reading fails if too little data arrives for too long.
@@ -61,7 +61,8 @@ func (a *arriving) Explain(err error) error {
 // ReadParts reads a multipart body (RFC 7578) with text fields and one part "file".
 func ReadParts(body io.Reader, boundary string, file func(*multipart.Part) error, field func(name, text string) error) error {
 	bad := func(err error) error {
-		return core.Invalidf("", "The body is not valid multipart/form-data.").With(err)
+		return core.Invalidf("", "The body is not valid multipart/form-data. Check the boundary in "+
+			"Content-Type.").With(err)
 	}
 	if boundary == "" {
 		return bad(nil)

@@ -118,13 +118,19 @@ var failureWords = map[int]struct{ code, message, words string }{
 		"invalid_request", "email is missing.",
 		"The request is malformed, a field is missing or invalid, or a token is unknown, used or expired",
 	},
-	401: {"invalid_token", "The access token is missing or not valid.", "Credentials are missing or invalid"},
-	403: {"insufficient_scope", "The access token does not allow this.", "The caller isn't allowed to do this"},
+	401: {
+		"invalid_token", "The access token is not valid or has expired. Get a new one.",
+		"Credentials are missing or invalid",
+	},
+	403: {
+		"insufficient_scope", "The token lacks a scope that this operation needs.",
+		"The caller isn't allowed to do this",
+	},
 	404: {
 		"not_found", "Not found. It may have been deleted, or you don't have access.",
 		"The record doesn't exist, or the caller can't see it",
 	},
-	409: {"conflict", "It exists already.", "The request conflicts with the current state"},
+	409: {"conflict", "This already exists. Use another name or ID.", "The request conflicts with the current state"},
 	412: {
 		"changed_meanwhile", "This has changed since you read it. Read it again before you change it.",
 		"The record has changed since the caller read it",
@@ -141,9 +147,12 @@ var failureWords = map[int]struct{ code, message, words string }{
 		"rate_limited", "Too many requests. Try again later.",
 		"Too many requests; Retry-After says when to try again",
 	},
-	500: {"internal", "Something went wrong.", "Internal error"},
+	500: {
+		"internal", "Something went wrong on the server. Give the request_id to the server administrator.",
+		"Internal error",
+	},
 	503: {
-		"storage_unavailable", "The database does not answer; try again.",
+		"storage_unavailable", "The database is unavailable. Try again soon.",
 		"The database, the session store, memory for large bodies or disk space for public writes is temporarily " +
 			"unavailable",
 	},

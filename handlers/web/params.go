@@ -24,7 +24,7 @@ func (c *Call) bindParams(p *plan, in reflect.Value) error {
 		case len(values) == 0:
 			continue
 		case len(values) > 1:
-			return core.Invalidf(f.name, "%s is sent more than once. Send it once.", f.name)
+			return core.Invalidf(f.name, "%s is sent more than once. Send it only once.", f.name)
 		}
 		if err := f.setText(in, values[0]); err != nil {
 			return err
@@ -54,7 +54,7 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 		}
 		if form {
 			if names[name] && !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-				return core.Invalidf("", "%s is sent more than once. Send it once.",
+				return core.Invalidf("", "%s is sent more than once. Send it only once.",
 					core.ShownKey(name)) // no field is at fault
 			}
 			if names == nil {
@@ -68,7 +68,7 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 				continue
 			}
 			if seen&(1<<i) != 0 {
-				return core.Invalidf(name, "%s is sent more than once. Send it once.", name)
+				return core.Invalidf(name, "%s is sent more than once. Send it only once.", name)
 			}
 			seen |= 1 << i
 			if value == "" {
@@ -101,7 +101,7 @@ func formValues(s string) (map[string]string, error) {
 			return nil, err
 		}
 		if _, ok := form[name]; ok {
-			return nil, core.Invalidf(name, "%s is sent more than once. Send it once.", core.ShownKey(name))
+			return nil, core.Invalidf(name, "%s is sent more than once. Send it only once.", core.ShownKey(name))
 		}
 		form[name] = value
 	}

@@ -8,7 +8,7 @@ import "newsletterd/core"
 func Subscription(manage string) Access {
 	return BearerOf(core.ScopeEmail, manage).And(func(c *Call) error {
 		if !c.Caller.FirstParty && c.Caller.ClientTenant == core.TenantNone {
-			return core.Forbiddenf("The client belongs to no tenant. Use a client of the list's tenant.")
+			return core.Forbiddenf("The client doesn't belong to a tenant. Use a client of the list's tenant.")
 		}
 		return nil
 	})

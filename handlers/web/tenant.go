@@ -23,7 +23,8 @@ func TheTenant(c *Call, named string) (string, error) {
 		c.Tenant = tenants[0]
 		return tenants[0], nil
 	}
-	return "", core.Invalidf("tenant_id", "tenant_id is missing. You have a role in several tenants, so choose one.")
+	return "", core.Invalidf("tenant_id", "tenant_id is missing. You have roles in several tenants, so set the one "+
+		"you mean.")
 }
 
 // Actor returns the name of the caller for the audit log.

@@ -116,7 +116,7 @@ func (r *markdownReader) container(n *container, depth int) node {
 			if inner, ok := child.(*container); ok && inner.name == "column" {
 				c.cells = append(c.cells, r.blocks(inner, depth))
 			} else {
-				r.warnAt(n.line, doubtful, "Between ::: columns and its end there may only be ::: column.")
+				r.warnAt(n.line, doubtful, "Between ::: columns and its end, use only ::: column.")
 			}
 		}
 		if len(c.cells) < 2 || len(c.cells) > 3 {

@@ -205,7 +205,7 @@ func TestErrorsSayWhere(t *testing.T) {
 		inColumns(`{"type": "columns"}`):    "set two or three columns",
 		`[]} {}`:                            "exactly one",
 		`[], "version": 2`:                  "version must be 1",
-		`[`:                                 "line 1: this is not a JSON",
+		`[`:                                 "line 1: this is not valid JSON",
 	} {
 		source := `{"version": 1, "blocks": ` + blocks + `}`
 		_, err := Compile(KindBlocks, source, Options{})

@@ -50,7 +50,10 @@ func TestErrorsNameTheSource(t *testing.T) {
 			"behind columns", KindBlocks, "{\"blocks\": [{\"type\": \"columns\", \"columns\": [[], []]},\n\n{\"type\": \"what\"}], " +
 				"\"version\": 1}", 3, 2, "",
 		},
-		{"no JSON", KindBlocks, "{\"version\": 1,\n\"blocks\": [}", 2, 0, "line 2: this is not a JSON object with blocks."},
+		{
+			"no JSON", KindBlocks, "{\"version\": 1,\n\"blocks\": [}", 2, 0,
+			"line 2: this is not valid JSON. Use an object with the key blocks.",
+		},
 	} {
 		r, err := Compile(tt.kind, tt.source, Options{Title: "{{ preferences.first_name | default: 'you' }}"})
 		if err == nil {

@@ -95,8 +95,8 @@ func Open(data []byte) (*Picture, error) {
 		most = maxPNGPixels
 	}
 	if max(p.width, p.height) > maxSide || int64(p.width)*int64(p.height) > most {
-		return nil, refusedf("The image is too large: %d × %d pixels. At most %d million pixels are allowed, and "+
-			"%d per side. Save a smaller one.", p.width, p.height, most/1_000_000, maxSide)
+		return nil, refusedf("The image is too large: %d × %d pixels. The limit is %d million pixels, and %d pixels "+
+			"per side. Save a smaller one.", p.width, p.height, most/1_000_000, maxSide)
 	}
 	w, h := p.upright()
 	kept := int64(1)

@@ -157,7 +157,8 @@ func unixOf(n looseText) core.Instant {
 // readJSON decodes a provider's JSON and ignores unknown fields. Errors are of kind Invalid.
 func readJSON(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
-		return core.Invalidf("", "The body is not the JSON that this provider sends.").With(err)
+		return core.Invalidf("", "The body isn't JSON in this provider's format. Check that the webhook URL is the "+
+			"one for this provider.").With(err)
 	}
 	return nil
 }
@@ -183,7 +184,8 @@ func readBatch[T any](r *Request) ([]T, error) {
 		var one T
 		err := readJSON(text, &one)
 		if err == nil && text[0] != '{' { // null
-			err = core.Invalidf("", "The body is not the JSON that this provider sends.")
+			err = core.Invalidf("", "The body isn't JSON in this provider's format. Check that the webhook URL is "+
+				"the one for this provider.")
 		}
 		if err != nil {
 			r.Malformed++

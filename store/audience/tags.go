@@ -104,7 +104,8 @@ func renameInRules(tx *db.Tx, t *core.Tag, name string) error {
 		})
 		text := rule.JSON()
 		if len(text) > core.MaxRuleBytes {
-			return core.Invalidf("name", "name: the rule of the segment %q would be too long.", g.Name)
+			return core.Invalidf("name", "name: the rule of the segment %q would be too long. Choose a shorter name.",
+				g.Name)
 		}
 		g.Rule, g.Revision = core.RuleText(text), g.Revision+1
 		err = db.UpdateRow(tx, &campaigns.SegmentTable, g, g.ID)

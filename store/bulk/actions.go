@@ -187,7 +187,8 @@ func (s *Store) UndoBulk(ctx context.Context, id, actor string, now core.Instant
 		}
 		list, err := tenants.ListWithTenant(tx, a.ListID)
 		if errors.Is(err, core.ErrListNotFound) || err == nil && !list.Active() {
-			return core.Conflictf("conflict", "The list is deleted or inactive. Restore or activate it, then undo.")
+			return core.Conflictf("conflict", "The list is deleted or inactive. Restore or activate it before you "+
+				"undo the action.")
 		}
 		if err != nil {
 			return err

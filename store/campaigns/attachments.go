@@ -54,7 +54,7 @@ func (s *Store) AttachmentsOfDraft(ctx context.Context, d *Draft) ([]core.Attach
 }
 
 func noMedia(id string) error {
-	return core.Invalidf("attachments", "attachments: file %s not found. Choose an image or document of the tenant.",
+	return core.Invalidf("attachments", "attachments: file %s not found. Use one of the tenant's images or documents.",
 		id)
 }
 

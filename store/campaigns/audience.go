@@ -219,7 +219,7 @@ func mayExclude(tx *db.Tx, campaigns []string) error {
 			}
 			if !known {
 				return core.Conflictf("conflict",
-					"exclude_campaign_ids: the recipients of campaign %s are no longer stored. Remove it.", id)
+					"exclude_campaign_ids: the recipients of campaign %s are no longer stored. Leave it out.", id)
 			}
 		}
 	}
@@ -260,10 +260,12 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 		return core.Conflictf("conflict",
 			"audience: the recipients of campaign %s are no longer stored. Choose a newer campaign.", f.Of)
 	case f.Who == core.FollowUnopened && (!of.Tracked || t.NoTracking):
-		return core.Conflictf("conflict", "audience: opens of campaign %s were not tracked per subscriber.", f.Of)
+		return core.Conflictf("conflict", "audience: opens of campaign %s were not tracked per subscriber. Choose "+
+			"another campaign.", f.Of)
 	case f.Who == core.FollowUnopened && of.Again:
 		return core.Conflictf("conflict",
-			"audience: campaign %s was already resent to subscribers who didn't open it.", f.Of)
+			"audience: campaign %s was already resent to subscribers who didn't open it. Choose another campaign.",
+			f.Of)
 	}
 	return nil
 }
@@ -372,7 +374,7 @@ func judgeNarrowing(tx *db.Tx, tenantID string, n *core.Narrowing) error {
 	for _, id := range n.ExcludeListIDs {
 		l, err := tenants.ReadList(tx, id)
 		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
-			return core.Invalidf("exclude_list_ids", "exclude_list_ids: list %s not found. Remove it.", id)
+			return core.Invalidf("exclude_list_ids", "exclude_list_ids: list %s not found. Leave it out.", id)
 		}
 		if err != nil {
 			return err

@@ -187,7 +187,7 @@ func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	for _, id := range f.ListIDs {
 		l, err := tenants.ReadList(tx, id)
 		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
-			return core.Invalidf("list_ids", "list_ids: list %s not found. Remove it.", id)
+			return core.Invalidf("list_ids", "list_ids: list %s not found. Leave it out.", id)
 		}
 		if err != nil {
 			return err

@@ -85,7 +85,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 	if len(d.Fields.ListIDs) > 0 {
 		switch l, err = s.List(ctx, d.Fields.ListIDs[0]); {
 		case errors.Is(err, core.ErrListNotFound):
-			return d, core.Invalidf("list_ids", "list_ids: list %s was deleted. Remove it.", d.Fields.ListIDs[0])
+			return d, core.Invalidf("list_ids", "list_ids: list %s was deleted. Leave it out.", d.Fields.ListIDs[0])
 		case err != nil:
 			return d, err
 		}

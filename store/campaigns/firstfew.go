@@ -88,7 +88,7 @@ func (s *Store) HeldJobs(ctx context.Context, now core.Instant) (js []core.SendJ
 // core.ErrJobNotFound.
 func (s *Store) StopFirst(ctx context.Context, no int64, link string, now core.Instant) error {
 	_, err := s.changeFirst(ctx, no, func(tx *db.Tx, j *core.SendJob) (bool, error) {
-		if j.FirstHeld(now) && j.Pause(core.PauseLink+": "+link+", so the rest waits", now) {
+		if j.FirstHeld(now) && j.Pause(core.PauseLink+": "+link, now) {
 			return false, savePause(tx, j)
 		}
 		return false, nil

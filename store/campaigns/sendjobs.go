@@ -139,7 +139,7 @@ func repeated(tx *db.Tx, j *core.SendJob, r JobRequest, now core.Instant) (done 
 	if *j, err = sendJob(tx, first); err != nil {
 		return false, err
 	}
-	j.Status = core.JobPending // as in the first answer
+	j.Status = core.JobPending // as in the first response
 	return true, nil
 }
 
@@ -214,7 +214,7 @@ func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Inst
 		int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText, c.Template, r.SegmentID)
 	if err == nil && same > 0 {
 		return core.Conflictf("conflict",
-			"An identical send job was created moments ago. Wait a few minutes if you want to send it twice.")
+			"An identical send job was created moments ago. Wait a few minutes before you send it again.")
 	}
 	return err
 }

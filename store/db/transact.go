@@ -13,7 +13,7 @@ import (
 )
 
 // errRerun is returned when an operation without a savepoint has failed. The batch runs again, with savepoints.
-var errRerun = errors.New("once more")
+var errRerun = errors.New("retry")
 
 // transact runs the operations of the batch and commits. If it returns an error, none of them took effect.
 func (w *writer) transact() error {

@@ -81,7 +81,7 @@ func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, 
 					"The data of this address was erased. Only its owner can subscribe again.")
 			}
 		case s.ListID == "" || s.ListID == list.ID:
-			return "", core.Conflictf("suppressed", "This address can't get emails. Its status is %s.", s.Kind)
+			return "", core.Conflictf("suppressed", "This address can't receive emails. Its status is %s.", s.Kind)
 		}
 	}
 	if sub == nil {

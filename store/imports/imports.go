@@ -99,7 +99,7 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 		return nil, err
 	}
 	if s.Options().MemberElsewhere {
-		return nil, core.Conflictf("conflict", "Another service manages this list. Import there.")
+		return nil, core.Conflictf("conflict", "Another service manages this list. Import the subscribers there.")
 	}
 	return &Import{
 		store: s, list: list, status: status, proof: core.ProofImport,

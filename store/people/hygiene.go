@@ -259,8 +259,8 @@ func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, n
 		return err
 	}
 	if !known {
-		return core.Conflictf("conflict", "Emails in these months were not tracked, so inactive subscribers are "+
-			"unknown. Turn on tracking or choose other months.")
+		return core.Conflictf("conflict", "Opens and clicks weren't tracked in these months, so inactive subscribers "+
+			"can't be identified. Choose other months, or turn on tracking for future campaigns.")
 	}
 	for {
 		var silent []silentReader

@@ -232,7 +232,7 @@ func (l logFiles) followingGap(
 		}
 	}
 	if level == 1 && !after {
-		return nil, fmt.Errorf("%w: after %d, it goes on to %d", ErrGap, end, through)
+		return nil, fmt.Errorf("%w: after %d, it continues at %d", ErrGap, end, through)
 	}
 	return nil, nil
 }

@@ -19,7 +19,7 @@ import (
 
 const lockKey = "lock.json"
 
-// ErrLost is returned after another machine has taken the lease. This machine must not answer, send or write any more.
+// ErrLost is returned after another machine has taken the lease. This machine must not respond, send or write anymore.
 var ErrLost = errors.New("the lease is lost")
 
 // ErrStale is returned if the lease was not renewed for so long that another machine may take it.
@@ -102,19 +102,19 @@ func (l *lease) read(ctx context.Context) (h holder, etag string, err error) {
 		return h, "", err
 	}
 	if err := json.Unmarshal(b, &h); err != nil || h.Generation == 0 {
-		return h, "", fmt.Errorf("the lock %s in the bucket is unreadable (%.80q). Stop newsletterd on all machines, "+
-			"find out what wrote it, and delete it: the log in the bucket has the same information",
+		return h, "", fmt.Errorf("the lock %s in the bucket can't be read (%.80q). Stop newsletterd on all machines, "+
+			"find out what wrote the lock, and delete it. The log in the bucket has the same information",
 			lockKey, b)
 	}
 	return h, info.ETag, nil
 }
 
-// errEarlier means that an earlier attempt to write the lock object succeeded although its answer was lost. The next
+// errEarlier means that an earlier attempt to write the lock object succeeded although its response was lost. The next
 // write continues from there. It does not count as a renewal, because other machines have seen the object unchanged
 // since that attempt.
 var errEarlier = errors.New("an earlier attempt to renew the lease succeeded after all")
 
-// write puts the lock object. After a refusal or a lost answer it reads the object. It returns no error if the object
+// write puts the lock object. After a refusal or a lost response it reads the object. It returns no error if the object
 // has the content just written, errEarlier if it comes from an earlier attempt, the original error if it is unchanged,
 // and ErrLost otherwise.
 func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition) (etag string, err error) {

@@ -249,7 +249,7 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 		}
 		inLog := damaged[i] == nil && headers[i].WALOffset != 0 && f.min != part && headers[i].NodeID >= generation
 		if f.min > head+depth && inLog {
-			return fmt.Errorf("%w: the log goes to %d, then it misses %d, and goes on to %d", ErrGap, head, head+1,
+			return fmt.Errorf("%w: the log reaches %d, lacks %d and continues to %d", ErrGap, head, head+1,
 				after[len(after)-1].max)
 		}
 		if !slices.ContainsFunc(s.strays, func(o logFile) bool { return o.min == f.min }) {
@@ -362,7 +362,7 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	case !at.IsZero():
 		return files, cmp.Or(l.gapBefore(ctx, end, at, s.strays), damage)
 	case s.head() > end:
-		return files, fmt.Errorf("%w: it can be restored up to %d and goes on to %d", ErrGap, end, s.head())
+		return files, fmt.Errorf("%w: it can be restored up to %d, but continues to %d", ErrGap, end, s.head())
 	}
 	return files, gap
 }
@@ -412,7 +412,7 @@ func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time, stray
 	for _, f := range later {
 		h, err := l.header(ctx, f)
 		if err == nil && (end > 0 || h.Timestamp < at.UnixMilli()) {
-			return fmt.Errorf("%w: it can be restored up to %d and goes on at %d", ErrGap, end, f.min)
+			return fmt.Errorf("%w: it can be restored up to %d, but continues at %d", ErrGap, end, f.min)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a missing file was compacted and removed meanwhile
 			return err

@@ -145,9 +145,9 @@ func (l logFiles) reaches(ctx context.Context, least uint64) error {
 func reached(files []logFile, err error, least uint64) error {
 	switch {
 	case errors.Is(err, ErrNothing) && least > 0:
-		return fmt.Errorf("%w: nothing of it is left, and it went to %d", ErrGap, least)
+		return fmt.Errorf("%w: none of it is left, and it had reached %d", ErrGap, least)
 	case err == nil && files[len(files)-1].max < least:
-		return fmt.Errorf("%w: it ends with %d, and went to %d", ErrGap, files[len(files)-1].max, least)
+		return fmt.Errorf("%w: it ends at %d, but had reached %d", ErrGap, files[len(files)-1].max, least)
 	}
 	return err
 }
@@ -157,8 +157,8 @@ func reached(files []logFile, err error, least uint64) error {
 // nothing.
 func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at position, err error) {
 	advice := fmt.Errorf("%w. Start the machine that served last; it repairs the replica. If its disk is lost, "+
-		"newsletterd replica restore --to-last-contiguous restores what comes before, and newsletterd replica begin "+
-		"replaces the replica with this machine's database", found)
+		"newsletterd replica restore --to-last-contiguous restores everything before the gap, and newsletterd replica "+
+		"begin replaces the replica with this machine's database", found)
 	if fi, err := os.Stat(r.path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
 		return at, advice
 	} else if err != nil {

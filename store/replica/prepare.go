@@ -48,11 +48,13 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		return at, err
 	}
 	if s.head() < n.Confirmed {
-		return at, fmt.Errorf("%w: it seems to end with %d, and went to %d when this machine served", ErrGap, s.head(),
+		return at, fmt.Errorf("%w: it seems to end at %d, but had reached %d when this machine served",
+			ErrGap, s.head(),
 			n.Confirmed)
 	}
 	if least := r.lease.txid.Load(); s.head() < least {
-		return at, fmt.Errorf("%w: it seems to end with %d, and %s says that it goes to %d", ErrGap, s.head(), lockKey, least)
+		return at, fmt.Errorf("%w: it seems to end at %d, but %s says that it reaches %d",
+			ErrGap, s.head(), lockKey, least)
 	}
 	if s.generation >= r.lease.generation() {
 		if err := r.lease.raise(ctx, s.generation+1); err != nil {

@@ -136,7 +136,7 @@ func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 		k.TenantID, k.Domain)
 	if err == nil && n == 0 {
 		err = core.Invalidf("algorithm",
-			"Create an RSA key for %s first. Many receiving servers do not verify Ed25519 alone.", k.Domain)
+			"Many receiving servers can't verify Ed25519 signatures. Create an RSA key for %s first.", k.Domain)
 	}
 	return err
 }

@@ -98,7 +98,7 @@ type EventResult struct {
 	Dead    bool
 	RetryAt core.Instant
 	Reason  string        // reason for a failure
-	Status  int           // status of the answer; 0 means no answer
+	Status  int           // status of the response; 0 means no response
 	Took    time.Duration // duration of the attempt
 	Gone    bool          // whether the receiver wants no more events
 }
@@ -217,8 +217,8 @@ func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]
 	if _, err := strconv.ParseInt(eventID, 10, 64); err == nil {
 		from = "outbox WHERE id = ?1"
 	}
-	err := s.All(ctx, &e, "SELECT "+outboxColumns+" FROM "+from+" AND (?2 = '' OR endpoint_id = ?2) ORDER BY "+
-		"id", eventID,
+	err := s.All(ctx, &e, "SELECT "+outboxColumns+" FROM "+from+" AND (?2 = '' OR endpoint_id = ?2) ORDER BY id",
+		eventID,
 		endpointID)
 	if err == nil && len(e) == 0 {
 		err = core.ErrNotFound

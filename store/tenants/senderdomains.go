@@ -177,7 +177,7 @@ func takenDomains(tx *db.Tx, tenantID string, domains ...string) (taken []string
 
 // ErrDomainInUse is returned when a domain can't be deleted because emails are sent from it.
 var ErrDomainInUse = core.Conflictf("domain_in_use",
-	"This domain is in use as a sender. Change mail_from, and wait for its send jobs or cancel them.")
+	"This domain is in use as a sender. Change mail_from, then wait for its send jobs to end, or cancel them.")
 
 // DeleteSenderDomain removes a domain, also from Tenant.Domains. If it doesn't exist, it returns core.ErrNotFound. If
 // the tenant's mail_from or an unfinished send job uses the domain, it returns ErrDomainInUse.

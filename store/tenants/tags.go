@@ -165,7 +165,7 @@ func tagsNamed(tx *db.Tx, tenantID string, names []string) (tags []core.Tag, err
 	}
 	slices.SortFunc(tags, func(a, b core.Tag) int { return strings.Compare(a.NameKey, b.NameKey) })
 	if tags = slices.Compact(tags); len(tags) > core.MaxTagsOfOne {
-		return nil, core.Invalidf("tags", "A person can have at most %d tags.", core.MaxTagsOfOne)
+		return nil, core.Invalidf("tags", "A person can have at most %d tags. Remove one first.", core.MaxTagsOfOne)
 	}
 	return tags, nil
 }

@@ -176,7 +176,7 @@ func (p commands) testEndpoint(c *cli.Context, cfg *config.Config, s *store.Stor
 		return err
 	}
 	if result.Reason != "" {
-		return errors.New("the endpoint didn't accept the event")
+		return errors.New("the endpoint didn't accept the event. Check the reason above")
 	}
 	return nil
 }

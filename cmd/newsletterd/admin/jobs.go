@@ -46,8 +46,8 @@ unless you pass --yes or --json.`
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			return p.printJob(c, s, c.String("id"))
 		})
-	cancel := p.Command("cancel", "cancel a send job; emails in progress are "+
-		"finished", []cli.Flag{cli.ID(people.NounJob)},
+	cancel := p.Command("cancel", "cancel a send job; emails in progress are finished",
+		[]cli.Flag{cli.ID(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.CancelSendJob(c.Context, c.String("id"), now())
 			if err != nil {
@@ -148,8 +148,8 @@ are unknown.`
 }
 
 func (p commands) retryCommand() *cli.Command {
-	retry := p.Command("retry-failed", "resend an ended send job to the recipients it didn't "+
-		"reach", []cli.Flag{cli.ID(people.NounJob)},
+	retry := p.Command("retry-failed", "resend an ended send job to the recipients it didn't reach",
+		[]cli.Flag{cli.ID(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.RetryFailed(c.Context, c.String("id"), cli.Actor(), now())
 			if err != nil {
@@ -314,7 +314,7 @@ func readBody(name string, to *string) error {
 		return err
 	}
 	if fi.Size() > core.MaxBody {
-		return fmt.Errorf("%s has %d bytes; at most %d are allowed", name, fi.Size(), core.MaxBody)
+		return fmt.Errorf("%s has %d bytes, but the limit is %d. Shorten it", name, fi.Size(), core.MaxBody)
 	}
 	b, err := os.ReadFile(name)
 	*to = string(b)

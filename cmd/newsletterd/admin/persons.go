@@ -60,7 +60,9 @@ func (p commands) erasePerson(c *cli.Context, s *store.Store, who core.Person) e
 	return p.Done(c, "%s erased.", who.Email)
 }
 
-func nothingKnown(who core.Person) error { return fmt.Errorf("no data found for %s", who.Email) }
+func nothingKnown(who core.Person) error {
+	return fmt.Errorf("no data found for %s. Check the address", who.Email)
+}
 
 // personCommands returns the subcommands of admin user about a person's data.
 func (p commands) personCommands() []*cli.Command {

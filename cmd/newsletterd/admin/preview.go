@@ -123,7 +123,7 @@ func (p commands) printPreview(c *cli.Context, bulk *mail.Bulk, r *mail.Recipien
 		}
 		_, err = fmt.Fprintln(p.Out, strings.TrimSuffix(strings.Join(lines, "\n"), "\n"))
 	case html == "":
-		return fmt.Errorf("the email has no HTML part")
+		return fmt.Errorf("the email has no HTML part. Leave out --html to see the text")
 	default:
 		_, err = fmt.Fprintln(p.Out, strings.TrimSuffix(html, "\n"))
 	}

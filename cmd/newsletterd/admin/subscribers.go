@@ -140,7 +140,7 @@ func (p commands) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	return allFaulty(im.Counts)
 }
 
-var errNobody = errors.New("no row was imported")
+var errNobody = errors.New("no row was imported. Correct the errors above, then import the file again")
 
 // finish runs an import to its end and prints the result.
 func (p commands) finish(c *cli.Context, run *importing) (err error) {

@@ -349,7 +349,7 @@ func (p commands) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 		}
 		left, err := s.UnsubscribeAll(c.Context, tenant, leaving, now())
 		if err == nil && len(left) == 0 {
-			err = fmt.Errorf("%s has no subscription", email)
+			err = fmt.Errorf("%s isn't subscribed to any list. Check the address", email)
 		}
 		if err != nil {
 			return err
@@ -361,14 +361,14 @@ func (p commands) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 		return cli.Missing(err, "list", listID)
 	}
 	if tenant != "" && l.TenantID != tenant {
-		return cli.UsageError(c, "--list belongs to another tenant than --tenant. Leave out one of them")
+		return cli.UsageError(c, "--list and --tenant name different tenants. Leave out one of them")
 	}
 	leaving.ListID, leaving.SubscriptionID = listID, s.SubscriptionID(listID, email.Key())
 	sub, err := s.Unsubscribe(c.Context, leaving, now())
 	if core.KindOf(err) == core.NotFound { // another member service may have the subscription
 		known, serr := s.Subscriber(c.Context, listID, email)
 		if core.KindOf(serr) == core.NotFound && serr != nil {
-			return fmt.Errorf("%s is not on the list", email)
+			return fmt.Errorf("%s is not on the list. Check the address and the list", email)
 		}
 		sub, err = core.Subscription{
 			ID: known.ID, ListID: listID, Email: known.Email, Status: string(known.MemberStatus),

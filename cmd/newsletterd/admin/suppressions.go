@@ -50,7 +50,7 @@ prevents new ones. Running send jobs skip the address.
 				return err
 			}
 			if len(rows) == 0 {
-				return fmt.Errorf("%s is not blocked", email)
+				return fmt.Errorf("%s is not on the suppression list. Check the address", email)
 			}
 			return cli.List(p.Printer(c), rows, suppressionColumns...)
 		})
@@ -98,7 +98,7 @@ func (p commands) updateSuppression(c *cli.Context, _ *config.Config, s *store.S
 	}
 	rows, err := s.SetSuppressionReason(c.Context, email, c.String("tenant"), reason, cli.Actor(), now())
 	if core.KindOf(err) == core.NotFound {
-		return fmt.Errorf("%s has no suppression entry with a reason", email)
+		return fmt.Errorf("%s has no suppression entry with a reason. Check the address and the tenant", email)
 	}
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (p commands) addSuppression(c *cli.Context, _ *config.Config, s *store.Stor
 	return p.Printer(c).Record(suppressionRow{email, true, n})
 }
 
-// suppressionRow is also the answer of the HTTP operation.
+// suppressionRow is also the response of the HTTP operation.
 type suppressionRow struct {
 	Email         core.Email `json:"email"`
 	Disabled      bool       `json:"disabled"`
@@ -195,7 +195,7 @@ func (p commands) liftSuppression(c *cli.Context, _ *config.Config, s *store.Sto
 	tenant := c.String("tenant")
 	lifted, err := s.Lift(c.Context, email, tenant, cli.Actor(), now())
 	if core.KindOf(err) == core.NotFound {
-		return fmt.Errorf("%s is not blocked", email)
+		return fmt.Errorf("%s is not on the suppression list. Check the address", email)
 	}
 	if err != nil {
 		return err

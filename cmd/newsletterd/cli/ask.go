@@ -59,7 +59,7 @@ func (a *Asker) Ask(question, otherwise string, read func(string) error) error {
 			fmt.Fprintln(a.p.Err, fault)
 		}
 		if err != nil {
-			return fmt.Errorf("no answer: %w", err)
+			return fmt.Errorf("the answer couldn't be read: %w", err)
 		}
 	}
 }

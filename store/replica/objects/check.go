@@ -16,7 +16,7 @@ import (
 )
 
 // Owns reports whether the object has exactly this content. The caller uses it to find out whether a Put that was
-// refused or not answered has succeeded. It returns false if there is no object.
+// refused or got no response has succeeded. It returns false if there is no object.
 func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) {
 	info, err := b.Head(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +41,7 @@ func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) 
 	return err == nil && bytes.Equal(got, body), err
 }
 
-// Own reports whether the object has exactly this content, like Owns. While the bucket doesn't answer it retries until
+// Own reports whether the object has exactly this content, like Owns. While the bucket doesn't respond it retries until
 // ctx is done. It then returns false, so the caller must check ctx before it relies on false.
 func Own(ctx context.Context, b Bucket, key string, body []byte) bool {
 	for try := 0; ; try++ {
@@ -69,7 +69,7 @@ func Probe(ctx context.Context, b Bucket) (err error) {
 		return fmt.Errorf("the bucket doesn't support conditional writes (If-None-Match): %w", err)
 	}
 	if err != nil {
-		return fmt.Errorf("the bucket can't be written: %w", err)
+		return fmt.Errorf("the bucket can't be written to: %w", err)
 	}
 	if etag == "" {
 		return errors.New("the bucket returns no ETag for writes")
@@ -86,7 +86,8 @@ func Probe(ctx context.Context, b Bucket) (err error) {
 			_, err = b.Put(ctx, key, second, refused.cond)
 		}
 		if err == nil {
-			return fmt.Errorf("the bucket does not keep conditional writes (%s): no replica can be kept in it",
+			return fmt.Errorf("the bucket ignores conditional writes (%s), so it can't hold a replica. Use another "+
+				"storage provider",
 				refused.header)
 		}
 		if !errors.Is(err, ErrPrecondition) {

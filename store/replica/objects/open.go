@@ -106,11 +106,11 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 	for name, values := range query {
 		if name != "endpoint" && name != "region" && name != "path-style" && name != "keys" {
 			if !parameterName.MatchString(name) { // it may be a misplaced key
-				return nil, errors.New("one of the names after ? is unknown: it may have endpoint, region, path-style and keys=instance; " +
-					"other keys come from the environment")
+				return nil, errors.New("a name after ? is unknown. Use endpoint, region, path-style or " +
+					"keys=instance, and set other credentials in the environment")
 			}
-			return nil, fmt.Errorf("%q is unknown: it may have endpoint, region, path-style and keys=instance; other keys come from the "+
-				"environment", name)
+			return nil, fmt.Errorf("%q is unknown. Use endpoint, region, path-style or keys=instance, and set other "+
+				"credentials in the environment", name)
 		}
 		if len(values) > 1 {
 			return nil, fmt.Errorf("%s is set twice", name)
