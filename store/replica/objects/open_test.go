@@ -74,7 +74,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		"s3://bucket/a/../b":                                "the path can't be used",
 		"s3://bucket":                                       "needs the region of the bucket",
 		"s3://bucket?region=a.b":                            "needs the region of the bucket",
-		"s3://bucket?secret=hunter2":                        `"secret" is unknown: it may have endpoint, region, path-style and keys=instance`,
+		"s3://bucket?secret=hunter2":                        `"secret" is unknown. Use endpoint, region, path-style or keys=instance`,
 		"s3://bucket?region=a&region=b":                     "region is set twice",
 		"s3://bucket?region=%zzhunter2":                     "must be NAME=VALUE",
 		"s3://bucket?region=a&path-style=1":                 "path-style must be true or false",

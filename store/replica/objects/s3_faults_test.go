@@ -150,7 +150,7 @@ func TestBucketsWithoutConditionsAreRefused(t *testing.T) {
 		b, server := storage(t)
 		server.Set(faults)
 		err := Probe(t.Context(), b)
-		if err == nil || !strings.Contains(err.Error(), "does not keep conditional writes ("+header+")") {
+		if err == nil || !strings.Contains(err.Error(), "ignores conditional writes ("+header+")") {
 			t.Errorf("%v", err)
 		}
 		if keys := server.Keys(); len(keys) != 0 {
