@@ -311,8 +311,8 @@ func checkURIs(uris Strings, field string) error {
 	for i, u := range uris {
 		if !ValidRedirectURI(u) {
 			f := field + "[" + strconv.Itoa(i) + "]"
-			return Invalidf(f, "%s must be an https URL, an http URL with a loopback address, or a URL with a "+
-				"private-use scheme that has a dot. Leave out fragments, user names, * and dot segments.", f)
+			return Invalidf(f, "%s must be an https URL, a loopback http URL, or use a private-use scheme such as "+
+				"com.example.app. Leave out fragments, user names, * and dot segments.", f)
 		}
 	}
 	return nil

@@ -155,6 +155,6 @@ func TestConsoleLogoOnDarkGround(t *testing.T) {
 		}
 		e.sends(e.path("settings", "logo"), url.Values{"logo": {"https://pictures.example/logo.png"}})
 		says("elsewhere", false)
-		e.refuses(e.path("settings", "logo"), url.Values{"do": {"plate"}}, http.StatusBadRequest, "Upload it first")
+		e.refuses(e.path("settings", "logo"), url.Values{"do": {"plate"}}, http.StatusBadRequest, "Upload the image file first")
 	})
 }

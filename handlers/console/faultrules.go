@@ -129,7 +129,8 @@ var faultsOfRules = []string{
 	"A list is selected twice. Remove the duplicate.",
 	"rule and segment_id can't both be set. Remove one of them.",
 	"This form is outdated. Reload the page.",
-	"rule: the segment %q refers to this one, and both together are nested too deeply or have more than %d conditions.",
+	"rule: the segment %q refers to this one. Together they are nested too deeply or have more than %d conditions. " +
+		"Remove some.",
 	"The segment “{{1}}” uses this one. Together they have too many conditions or levels. Remove some.",
 	"rule is missing.",
 	"Add at least one condition.",

@@ -51,8 +51,8 @@ var faultSentences = []string{
 	"{{1}}: enter a URL that starts with https://.",
 	"%s must be an absolute https URL. http is only allowed for this machine.",
 	"{{1}}: enter a URL that starts with https://.",
-	"%s must be an https URL, an http URL with a loopback address, or a URL with a private-use scheme that has a " +
-		"dot. Leave out fragments, user names, * and dot segments.",
+	"%s must be an https URL, a loopback http URL, or use a private-use scheme such as com.example.app. Leave out " +
+		"fragments, user names, * and dot segments.",
 	"{{1}}: enter one URL per line, starting with https:// (or http:// for this device). Remove # and *.",
 	"%s must be font names, separated by commas.",
 	"{{1}}: enter font names, separated by commas.",
@@ -162,7 +162,7 @@ var faultSentences = []string{
 	"Another tenant uses this host in its public_url. Choose another host.",
 	"Another newsletter uses this host name. Choose another one.",
 	"At most %d %s are allowed. Delete one first.",
-	"You can have at most {{1}} of these. Delete one first.",
+	"You've reached the limit of {{1}}. Delete one first.",
 	"Column %s is not valid UTF-8 or contains NUL.",
 	"Column {{1}} contains characters that can't be read. Save the file as UTF-8.",
 	"Idempotency-Key must contain only printable ASCII characters.",

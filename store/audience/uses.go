@@ -77,8 +77,8 @@ func mayStay(tx *db.Tx, g *core.Segment) error {
 		switch err := campaigns.CheckReferences(tx, g.TenantID, "rule", rule, g); {
 		case core.KindOf(err) == core.Invalid:
 			return core.Invalidf("rule",
-				"rule: the segment %q refers to this one, and both together are nested too deeply or "+
-					"have more than %d conditions.", o.Name, core.MaxInlined)
+				"rule: the segment %q refers to this one. Together they are nested too deeply or have more than %d "+
+					"conditions. Remove some.", o.Name, core.MaxInlined)
 		case err != nil:
 			return err
 		}
