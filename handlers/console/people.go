@@ -37,8 +37,17 @@ type person struct {
 	Preferences core.Preferences `json:"preferences"`
 	CreatedAt   core.Instant     `json:"created_at"`
 	StatusAt    core.Instant     `json:"status_at"`
+	Block       string           `json:"block"` // empty: not blocked
 
 	ListName string `json:"list_name"`
+}
+
+// Shown returns the status to display. Someone whose subscription ended with a block is shown as blocked.
+func (one person) Shown() string {
+	if blocked := string(core.StatusSuppressed); one.Block == blocked && one.Status == core.SubscriptionUnsubscribed {
+		return blocked
+	}
+	return one.Status
 }
 
 // PersonName returns the name of a person, or an empty string if it is unknown.

@@ -49,7 +49,10 @@ type personBlock struct {
 	TenantID   string       `json:"tenant_id"` // empty: for all tenants
 	ListID     string       `json:"list_id"`   // empty: for all lists
 	Reason     string       `json:"reason"`
+	DisabledBy string       `json:"disabled_by"`
 	OccurredAt core.Instant `json:"occurred_at"`
+
+	Why string `json:"-"` // the reason and who gave it, as text
 }
 
 // consentLine is an entry of the consent record as text.
@@ -70,6 +73,7 @@ type personData struct {
 	Fields   []field
 	Rest     []said     // preferences that are not fields of the list
 	Liftable bool       // there is a block that the tenant can remove
+	Ended    bool       // a block ended the subscription
 	Tag      field      // input for a tag
 	Known    []core.Tag // tags of the tenant, to choose from
 	Address  field      // input for a new address, if the mailbox doesn't exist
@@ -114,9 +118,15 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 		return web.HTML{}, err
 	}
 	d.Blocks = onceEach(d.Blocks)
+	if err := p.explainBlocks(d.Blocks); err != nil {
+		return web.HTML{}, err
+	}
+	for i := range r.Consents {
+		d.Ended = d.Ended || r.Consents[i].What == core.ConsentDisabled && r.Consents[i].At == r.StatusAt
+	}
 	v := View{
-		Title: string(d.Email), Within: []Link{{p.T("People"), p.Path("people")}}, Badge: p.PersonBadge(d.Status),
-		State: p.personState(&d.person), Data: &d,
+		Title: string(d.Email), Within: []Link{{p.T("People"), p.Path("people")}}, Badge: p.PersonBadge(d.Shown()),
+		State: p.personState(&d), Data: &d,
 	}
 	fields := withOwn(p, p.withNames(list.Fields), d.Preferences)
 	if p.IsForm() {
@@ -151,7 +161,7 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 }
 
 // personState describes the state of a person on a list in a sentence.
-func (p *Page) personState(r *person) string {
+func (p *Page) personState(r *personData) string {
 	text := p.T("On “{{list}}”", "list", r.ListName)
 	since := p.Date(r.StatusAt)
 	switch r.Status {
@@ -196,7 +206,7 @@ func (p *Page) readPerson(d *personData, fields core.Fields) error {
 	}
 	team, err := p.teamOf(func(yield func(string) bool) {
 		for i := range d.personRecord.Consents {
-			if !yield(d.personRecord.Consents[i].Source) {
+			if !yield(madeFrom(d.personRecord.Consents[i].Source)) {
 				return
 			}
 		}
@@ -356,7 +366,7 @@ func personName(id, name string, email core.Email) string {
 // contain.
 func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	var parts []string
-	if by := p.madeBy(c.Source, team); by != "" {
+	if by := p.madeBy(madeFrom(c.Source), team); by != "" {
 		parts = append(parts, by)
 	} else if c.Source != "" {
 		parts = append(parts, "“"+c.Source+"”")

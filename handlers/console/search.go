@@ -150,7 +150,7 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 		for _, one := range people[:min(len(people), maxFound-len(all))] {
 			more := names[one.ListID]
 			if one.Status != core.SubscriptionActive { // as the list of people shows it
-				more += " · " + p.PersonBadge(one.Status).Text
+				more += " · " + p.PersonBadge(one.Shown()).Text
 			}
 			all = append(all, found{p.named(&one), more, p.Path("people", one.ID), "user"})
 		}

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -64,6 +66,9 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Rows = onceEach(d.Rows)
+	if err := p.explainBlocks(d.Rows); err != nil {
+		return web.HTML{}, err
+	}
 	if err := p.unreached(&d); err != nil {
 		return web.HTML{}, err
 	}
@@ -100,7 +105,7 @@ func (p *Page) unreached(d *suppressionsData) error {
 		return err
 	}
 	for _, one := range found {
-		d.Lists = append(d.Lists, personFound{one, p.PersonBadge(one.Status)})
+		d.Lists = append(d.Lists, personFound{one, p.PersonBadge(one.Shown())})
 	}
 	return nil
 }
@@ -114,8 +119,9 @@ func onceEach(rows []personBlock) (out []personBlock) {
 		switch b.Kind {
 		case core.KindDisabled:
 			seen[key] = true
+			seen[address{email: key.email, tenant: key.tenant}] = true // of one list, without a reason
 		case string(core.StatusSuppressed):
-			if seen[key] {
+			if seen[key] || b.ListID != "" && seen[address{email: key.email}] {
 				continue
 			}
 		}

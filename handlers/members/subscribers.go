@@ -128,13 +128,15 @@ type subscriber struct {
 	Preferences core.Preferences `json:"preferences,omitempty"`
 	CreatedAt   core.Instant     `json:"created_at"`
 	StatusAt    core.Instant     `json:"status_at"`
+	// why the address gets no email from this list; absent if it is not blocked
+	Block string `json:"block,omitempty" enum:"bounced|complaint|suppressed"`
 }
 
 // shown returns a subscription in the form that the caller may see.
 func (a subscribers) shown(c *web.Call, l *people.ListedSubscription) subscriber {
 	s := subscriber{
 		l.ID, l.TenantID, l.ListID, l.Email, l.Shown(), l.Preferences.OrEmpty(), l.CreatedAt,
-		cmp.Or(l.ChangedAt, l.CreatedAt),
+		cmp.Or(l.ChangedAt, l.CreatedAt), l.Block,
 	}
 	if !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
 		s.ID, s.Email, s.Preferences = a.Store.MaskedSubscriptionID(l.ID), core.Email(l.Email.Mask()), ""

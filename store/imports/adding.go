@@ -88,6 +88,12 @@ func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, 
 		return "", nil
 	}
 	if sub.Left() {
+		if blocked, err := members.EndedByBlock(tx, sub); err != nil {
+			return "", err
+		} else if blocked {
+			return "", core.Conflictf("unsubscribed",
+				"The subscription ended when the address was blocked. Ask the person to sign up again with a form.")
+		}
 		return "", core.Conflictf("unsubscribed",
 			"This person unsubscribed from the list. Only they can subscribe again.")
 	}

@@ -29,7 +29,8 @@ type SubscriptionFilter struct {
 	All     bool   // subscriptions of all tenants
 	ListID  string // only subscriptions to this list
 	// Status is a subscription status, or core.StatusBounced, core.StatusComplaint or core.StatusSuppressed. The
-	// latter select active subscriptions that are blocked.
+	// latter select active subscriptions that are blocked. StatusSuppressed also selects unsubscribed ones, since
+	// blocking an address ends its subscriptions.
 	Status string
 	Email  core.Email // only this address, found without a search
 	Prefix string     // prefix of the folded address
@@ -95,8 +96,10 @@ var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscri
 		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
 		AND (?5 = '' OR CAST(s.preferences ->> ?5 AS TEXT) = ?6)
 		AND ` + db.ByName("s.email_key", 9) + `
-		AND (?7 = '' OR s.status = iif(?7 IN ('pending', 'unsubscribed'), ?7, 'active'))
-		AND (?7 = '' OR iif(s.status = 'active', coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
+		AND (?7 = '' OR s.status = iif(?7 IN ('pending', 'unsubscribed'), ?7, 'active')
+			OR ?7 = 'suppressed' AND s.status = 'unsubscribed')
+		AND (?7 = '' OR iif(s.status = 'active' OR ?7 = 'suppressed',
+			coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
 		ORDER BY s.id LIMIT +?8`
 
 // ListedSubscription returns a subscription by its id, on the lists of the given tenants or, if all is true, of any
@@ -216,7 +219,8 @@ func (s *Store) listedAt(ctx context.Context, f *SubscriptionFilter, lists []str
 
 // matches reports whether a subscription matches the filter.
 func (f *SubscriptionFilter) matches(l *ListedSubscription) bool {
-	if f.Status != "" && l.Shown() != f.Status {
+	ended := f.Status == string(core.StatusSuppressed) && l.Status == core.SubscriptionUnsubscribed && l.Block == f.Status
+	if f.Status != "" && l.Shown() != f.Status && !ended {
 		return false
 	}
 	if !strings.HasPrefix(l.Email.Key(), f.Prefix) {
