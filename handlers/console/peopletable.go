@@ -248,7 +248,7 @@ func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
 		add(peopleColumn{Name: "field." + fields[i].Name, Text: fields[i].Label, Field: fields[i].Name})
 	}
 	add(peopleColumn{Name: "since", Text: p.T("Status since"), Sort: "status_at"})
-	add(peopleColumn{Name: "joined", Text: p.T("Joined"), Sort: "created_at"})
+	add(peopleColumn{Name: "joined", Text: p.T("Added"), Sort: "created_at"})
 }
 
 // forms sets the data for the forms and links of the page.

@@ -164,15 +164,39 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 func (p *Page) personState(r *personData) string {
 	text := p.T("On “{{list}}”", "list", r.ListName)
 	since := p.Date(r.StatusAt)
+	said := r.saidAt()
 	switch r.Status {
 	case core.SubscriptionActive:
+		if said > 0 {
+			return p.T("Subscribed to “{{list}}” since {{day}}, imported on {{at}}", "list", r.ListName, "day", p.Date(said),
+				"at", since)
+		}
 		text = p.T("Subscribed to “{{list}}” since {{day}}", "list", r.ListName, "day", since)
 	case core.SubscriptionPending:
 		text = p.T("Waiting for confirmation for “{{list}}” since {{day}}", "list", r.ListName, "day", since)
 	case core.SubscriptionUnsubscribed:
 		text = p.T("Unsubscribed from “{{list}}” on {{day}}", "list", r.ListName, "day", since)
+		if said > 0 {
+			return p.T("Unsubscribed from “{{list}}” on {{day}}, imported on {{at}}", "list", r.ListName, "day", p.Date(said),
+				"at", since)
+		}
+		if r.Ended {
+			text = p.T("Unsubscribed from “{{list}}” on {{day}}, when the address was blocked", "list", r.ListName, "day",
+				since)
+		}
 	}
 	return text
+}
+
+// saidAt returns when the person subscribed or unsubscribed according to the file that their state comes from, or 0.
+func (d *personData) saidAt() core.Instant {
+	consents := d.personRecord.Consents
+	for i := len(consents) - 1; i >= 0; i-- {
+		if c := &consents[i]; c.At == d.StatusAt && (c.What == core.ConsentImported || c.What == core.ConsentImportedLeft) {
+			return core.EvidenceTime(c.Reason)
+		}
+	}
+	return 0
 }
 
 // readPerson reads the data that only visitors who may read addresses see.
