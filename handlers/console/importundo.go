@@ -64,6 +64,9 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		{p.T("existing, edited since the import: current values kept"), plan.Unrestored},
 	})...)
 	state := p.T("No one added")
+	if d.Suppress {
+		state = p.N("1 address blocked|{{n}} addresses blocked", d.Barred)
+	}
 	if plan.Brought > 0 {
 		state = p.N("1 person added|{{n}} people added", plan.Brought)
 	}
