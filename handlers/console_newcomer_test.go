@@ -1,0 +1,37 @@
+package handlers
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/worker"
+)
+
+// The day on which an imported person subscribed stands beside the day of the import. Undoing an import that blocked
+// addresses says that they can be emailed again. The audit log tells a dry run from an import.
+func TestConsoleImportsSayWhatTheyDid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		run := func(file, agreed, do string) (at string) {
+			at = e.uploads(e.list.ID, "a.csv", file)
+			e.sends(at, http.StatusSeeOther, url.Values{"agreed": {agreed}, "do": {do}})
+			importer.Step(t.Context(), time.Now())
+			return at
+		}
+		run("Email Address,OPTIN_TIME\nada@x.example,2023-02-02 10:00:00\n", "active", "run")
+		e.shows("/people/"+e.found("ada@x.example").ID, http.StatusOK, "since Thu 2 Feb 2023, imported on")
+		e.shows("/people?q=ada", http.StatusOK, "Added", "-Joined")
+
+		at := run("email\ndot@x.example\n", "suppress", "run")
+		e.shows(at+"/undo", http.StatusOK, "1 address blocked", "can be emailed again", "-No one added", "-won't get any more")
+
+		run("email\neve@x.example\n", "active", "try")
+		e.shows("/settings/audit", http.StatusOK, "started a dry run of the import", "Dry run of the import")
+	})
+}
