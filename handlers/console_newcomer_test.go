@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,5 +34,25 @@ func TestConsoleImportsSayWhatTheyDid(t *testing.T) {
 
 		run("email\neve@x.example\n", "active", "try")
 		e.shows("/settings/audit", http.StatusOK, "started a dry run of the import", "Dry run of the import")
+	})
+}
+
+// An address that only takes a form leads to the page of the form when it is opened.
+func TestConsoleResultsLeadToTheirForms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		for path, to := range map[string]string{
+			"/settings/relay/test":                                    "/settings/relay",
+			"/settings/domains/" + core.NewID() + "/forward":          "",
+			"/people/" + e.found("grace@reader.example").ID + "/lift": "",
+		} {
+			if to == "" {
+				to = path[:strings.LastIndexByte(path, '/')]
+			}
+			res := e.ask("GET", e.at(path), nil)
+			if got := res.Header.Get("Location"); res.StatusCode != http.StatusFound || got != e.at(to) {
+				t.Errorf("%s: %d, leads to %q", path, res.StatusCode, got)
+			}
+		}
 	})
 }

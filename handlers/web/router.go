@@ -166,6 +166,21 @@ func (t *router) allowed(path string) (methods []string, any *Route) {
 	return methods, any
 }
 
+// pageAbove returns the closest parent path with a page, such as the form of a path that only takes POST, or an empty
+// string.
+func (t *router) pageAbove(path string) string {
+	for {
+		i := strings.LastIndexByte(path, '/')
+		if i <= 0 {
+			return ""
+		}
+		path = path[:i]
+		if r, _ := t.find(http.MethodGet, path); r != nil {
+			return path
+		}
+	}
+}
+
 // ServeHTTP serves a request in the steps that doc.go lists.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
@@ -233,6 +248,10 @@ func (h *Handler) noRoute(c *Call, path string) {
 	methods, r := h.router.allowed(path)
 	if r == nil {
 		h.noPath(c, path)
+		return
+	}
+	if to := h.router.pageAbove(path); r.Dialect == Console && c.Request.Method == http.MethodGet && to != "" {
+		c.redirect(to)
 		return
 	}
 	c.route = r
