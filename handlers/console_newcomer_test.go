@@ -56,3 +56,11 @@ func TestConsoleResultsLeadToTheirForms(t *testing.T) {
 		}
 	})
 }
+
+// The result of an upload that is refused is the sentence of the error, which the script finds.
+func TestConsoleImportFaultIsOneSentence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.uploads(e.list.ID, "a.zip", "PK\x03\x04\x14\x00\x00\x00", "zip archive", `role="alert"`, "Import people")
+	})
+}

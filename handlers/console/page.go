@@ -281,7 +281,8 @@ func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 		return "", 0, false
 	}
 	switch e.Kind {
-	case core.Invalid, core.Conflict, core.PreconditionFailed, core.TooMany, core.TooLarge:
+	case core.Invalid, core.Conflict, core.PreconditionFailed, core.TooMany, core.TooLarge,
+		core.MediaType:
 	default:
 		return "", 0, false
 	}
