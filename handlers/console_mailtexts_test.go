@@ -32,15 +32,14 @@ func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
 		general := e.path("settings", "mails")
 		for _, at := range []string{page, general} {
 			shown := e.shows(at, `value="Confirm your subscription to {{list.name}}"`,
-				"Someone, probably you, signed up")
+				"Please confirm that you want to get")
 			if strings.Contains(shown, `name="reset"`) {
 				t.Error(at, "offers to reset a default")
 			}
 		}
 		form := url.Values{
 			subject: {"Confirm your subscription to {{list.name}}"},
-			text: {"Hello,\r\n\r\nSomeone, probably you, signed up for {{list.name}} with {{email}}. " +
-				"Confirm that you want to get it."},
+			text:    {"Hello,\r\n\r\nPlease confirm that you want to get {{list.name}} at {{email}}."},
 		}
 		e.sends(page, form)
 		if got := now(); got != (core.MailTexts{}) {

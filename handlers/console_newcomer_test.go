@@ -64,3 +64,15 @@ func TestConsoleImportFaultIsOneSentence(t *testing.T) {
 		e.uploads(e.list.ID, "a.zip", "PK\x03\x04\x14\x00\x00\x00", "zip archive", `role="alert"`, "Import people")
 	})
 }
+
+// The settings name the organization as the first step did. A new person's confirmation is not yet sent.
+func TestConsoleNamesAndNotices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.shows("/settings", http.StatusOK, "Organization name", "The name your subscribers know", "-Internal name")
+		to := e.sends("/new-person", http.StatusSeeOther, url.Values{
+			"list": {e.list.ID}, "email": {"new@x.example"}, "agreed": {"no"},
+		})
+		e.shows(to, http.StatusOK, "Waiting", "confirmation email is on its way", "-next attempt")
+	})
+}

@@ -125,7 +125,7 @@ var notices = map[string]string{
 	// For people.
 	"added":        "Added",
 	"tag-deleted":  "Tag deleted",
-	"asked":        "Person added. Confirmation email sent.",
+	"asked":        "Person added. The confirmation email is on its way.",
 	"known":        "This address is already on the list. Nothing changed.",
 	"ended":        "Person unsubscribed",
 	"erased":       "Data erased",
