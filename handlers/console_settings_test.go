@@ -353,6 +353,11 @@ func TestConsoleTimeZoneOfATenant(t *testing.T) {
 		if got := made(""); got.TimeZone != "Asia/Tokyo" {
 			t.Errorf("%q, not that of the browser", got.TimeZone)
 		}
+		e.cookies[console.ZoneCookie] = "UTC"
+		if got := made(""); got.TimeZone != "UTC" {
+			t.Errorf("%q, not that of a browser in UTC", got.TimeZone)
+		}
+		e.cookies[console.ZoneCookie] = "Asia%2FTokyo"
 		if got := made("Europe/Berlin"); got.TimeZone != "Europe/Berlin" {
 			t.Errorf("%q, not what was typed", got.TimeZone)
 		}

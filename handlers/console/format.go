@@ -26,12 +26,13 @@ func zoneOf(c *web.Call) *time.Location {
 	return zone
 }
 
-// browserZone returns the name of the browser's time zone, or an empty string if it is unknown or UTC.
+// browserZone returns the name of the browser's time zone, or an empty string if it is unknown.
 func (p *Page) browserZone() string {
-	if zone := zoneOf(p.Call); zone != time.UTC && zone.String() != "UTC" {
-		return zone.String()
+	zone := zoneOf(p.Call).String()
+	if k, err := p.Request.Cookie(ZoneCookie); zone == "UTC" && (err != nil || k.Value != zone) { // unknown
+		return ""
 	}
-	return ""
+	return zone
 }
 
 // format holds the number and date formats of a language.
