@@ -338,7 +338,7 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 		{p.T("new"), d.Added},
 		{p.T("already on the list or repeated in the file, with new values"), d.Updated},
 		{p.T("already on the list or repeated in the file, unchanged"), d.Unchanged},
-		{p.T("skipped: unsubscribed, bounced or blocked"), d.Kept},
+		{p.T("skipped: already unsubscribed, bounced or blocked, or subscribed here later than the file says"), d.Kept},
 		{p.T("skipped: unsubscribed according to another row"), d.Contradicted},
 		{p.T("skipped: never signed up or never confirmed in the other system"), d.Pending},
 		{p.T("imported as unsubscribed"), d.Unsubscribed},
