@@ -24,6 +24,7 @@ type peopleData struct {
 	Segments           []option // empty: none to choose from
 	Segment            string
 	Unknown            string // why the segment can't be evaluated
+	BlockedAt          string // where the address that was searched for is blocked, if it is on no list
 	Readable           bool   // the visitor may read addresses
 	Pager              pager
 
@@ -82,6 +83,15 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	next, err := d.read(p, here)
 	if err != nil {
 		return web.HTML{}, err
+	}
+	if len(d.People) == 0 && d.List+d.Status+d.Field+d.Segment == "" {
+		blocks, err := p.blocksOf(d.Text)
+		if err != nil {
+			return web.HTML{}, err
+		}
+		if len(blocks) > 0 {
+			d.BlockedAt = p.suppressedPath(d.Text)
+		}
 	}
 	names := map[string]string{}
 	for i := range lists {

@@ -160,5 +160,12 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 		query.Set("cursor", next)
 		people = nil
 	}
-	return all, nil
+	if len(all) > 0 {
+		return all, nil
+	}
+	blocks, err := p.blocksOf(q)
+	if len(blocks) > 0 {
+		all = append(all, found{q, p.SuppressionKind(blocks[0]).Text, p.suppressedPath(q), "ban"})
+	}
+	return all, err
 }

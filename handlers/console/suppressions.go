@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"newsletterd/core"
@@ -128,6 +129,54 @@ func onceEach(rows []personBlock) (out []personBlock) {
 		out = append(out, b)
 	}
 	return out
+}
+
+// blocksOf returns the blocks of an address. It returns none if q is not an address, or if the visitor may not see the
+// suppression list.
+func (p *Page) blocksOf(q string) (rows []personBlock, err error) {
+	if !strings.Contains(q, "@") || !p.May(core.ActionSuppressionManage) {
+		return nil, nil
+	}
+	_, err = p.Get("/api/admin/suppressions", p.ofTenant("email", q), &rows)
+	if core.KindOf(err) == core.Invalid {
+		return nil, nil
+	}
+	return rows, err
+}
+
+// suppressedPath returns the path of the suppression list with a search for an address.
+func (p *Page) suppressedPath(q string) string {
+	return p.Path("suppressions") + "?" + url.Values{"q": {q}}.Encode()
+}
+
+// explainBlocks sets the reasons of blocks as text.
+func (p *Page) explainBlocks(rows []personBlock) error {
+	team, err := p.teamOf(func(yield func(string) bool) {
+		for i := range rows {
+			if !yield(cmp.Or(rows[i].DisabledBy, madeFrom(rows[i].Reason))) {
+				return
+			}
+		}
+	})
+	for i := range rows {
+		b := &rows[i]
+		by := p.madeBy(madeFrom(b.Reason), team)
+		var parts []string
+		if b.Reason != "" && by == "" {
+			parts = append(parts, "“"+b.Reason+"”")
+		}
+		if by = cmp.Or(p.madeBy(b.DisabledBy, team), by); by != "" {
+			parts = append(parts, by)
+		}
+		b.Why = strings.Join(parts, " · ")
+	}
+	return err
+}
+
+// madeFrom returns the actor in the reason of a block for which no reason was given.
+func madeFrom(reason string) string {
+	actor, _ := strings.CutPrefix(reason, "by ")
+	return actor
 }
 
 // lift unblocks an address.
