@@ -13,7 +13,48 @@ import (
 	"newsletterd/worker"
 )
 
-// The day on which an imported person subscribed stands beside the day of the import. Undoing an import that blocked
+// A file whose every row says that the person left asks for no consent. It does if the column is no longer imported as
+// the status.
+func TestConsoleImportsOfLeaversAskForNoConsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		const asks = "Have these people agreed"
+		for file, left := range map[string]bool{
+			"Email Address,UNSUB_TIME\nada@x.example,2024-05-06 12:00:00\nbob@x.example,2024-05-07 12:00:00\n": true,
+			"Email Address,CLEAN_TIME\ncid@x.example,2024-05-06 12:00:00\n":                                    true,
+			"Email Address,UNSUB_TIME\nada@x.example,2024-05-06 12:00:00\nbob@x.example,\n":                    false,
+			"email,status\nada@x.example,unsubscribed\nbob@x.example,active\n":                                 false,
+		} {
+			at := e.uploads(e.list.ID, "a.csv", file)
+			text := asks
+			if left {
+				text = "-" + asks
+			}
+			e.shows(at, http.StatusOK, text)
+			if !left {
+				continue
+			}
+			form, _ := e.choices(at)
+			form.Set("agreed", "left")
+			form.Set("column.1", "")
+			e.sends(at, http.StatusBadRequest, form, asks)
+			form.Del("column.1")
+			form.Set("do", "run")
+			e.sends(at, http.StatusSeeOther, form)
+			importer.Step(t.Context(), time.Now())
+		}
+		e.shows("/people?q=ada", http.StatusOK, "Unsubscribed</span>")
+		at := "/people/" + e.found("ada@x.example").ID
+		e.shows(at, http.StatusOK, "on Mon 6 May 2024, imported on")
+
+		e.shows("/people?q=cid@x.example", http.StatusOK, "on the suppression list", "/suppressions?q=cid%40x.example")
+		e.shows("/search?q=cid@x.example", http.StatusOK, "Bounced", "/suppressions?q=cid%40x.example")
+		e.shows("/suppressions?q=cid@x.example", http.StatusOK, "Bounced</span>")
+	})
+}
+
+// The day on which an imported person subscribed is shown with the day of the import. Undoing an import that blocked
 // addresses says that they can be emailed again. The audit log tells a dry run from an import.
 func TestConsoleImportsSayWhatTheyDid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

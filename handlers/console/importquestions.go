@@ -1,9 +1,15 @@
 package console
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // agreedSuppress is the answer that none of the people in the file may be emailed.
 const agreedSuppress = "suppress"
+
+// agreedLeft stands for the answer if no row of the file is of a subscriber.
+const agreedLeft = "left"
 
 // statusColumn is the mapping of a column with the subscription status.
 const statusColumn = "status"
@@ -40,4 +46,15 @@ func (d *importData) Asks(p *Page, column string) string {
 	}
 	return p.N("This column marks people who unsubscribed: {{cells}} in 1 row.|This column marks people who "+
 		"unsubscribed: {{cells}} in {{n}} rows.", q.Rows, "cells", strings.Join(cells, ", "))
+}
+
+// keepsStatus reports whether the submitted mapping keeps all columns with the subscription status.
+func (d *importData) keepsStatus(p *Page) bool {
+	for i := range d.Columns {
+		sent, ok := p.Form["column."+strconv.Itoa(i)]
+		if d.Columns[i].Use == statusColumn && ok && sent != keepColumn && sent != statusColumn {
+			return false
+		}
+	}
+	return true
 }

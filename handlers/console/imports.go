@@ -229,6 +229,7 @@ type importData struct {
 	Problem string         `json:"problem"`
 
 	Questions []importQuestion `json:"questions"`
+	AllLeft   bool             `json:"all_left"` // no row is of a subscriber, so consent isn't asked for
 
 	Faults []lineFault `json:"faults"` // the first errors
 
@@ -328,6 +329,7 @@ func (p *Page) readImport(d *importData) {
 		Hint: p.T("Saved in the consent history, for example “Mailchimp” or “trade fair”"),
 	}
 	if p.IsForm() {
+		d.AllLeft = d.AllLeft && d.keepsStatus(p)
 		d.Agreed, d.From.Value, d.Keep = p.Form["agreed"], p.Form["source"], p.Form["keep"] != ""
 	}
 }
@@ -385,8 +387,11 @@ func (p *Page) ImportReason(reason string) string {
 func (p *Page) runImport(d *importData) error {
 	agreed := p.Form["agreed"]
 	suppress := agreed == agreedSuppress
-	if suppress {
+	switch {
+	case suppress:
 		agreed = core.SubscriptionActive
+	case agreed == agreedLeft && d.AllLeft && d.keepsStatus(p):
+		agreed = core.SubscriptionPending // of no one
 	}
 	if agreed != core.SubscriptionActive && agreed != core.SubscriptionPending {
 		return core.Invalidf("agreed", "Choose whether these people gave their consent.")

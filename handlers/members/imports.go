@@ -108,6 +108,8 @@ type importRecord struct {
 	Problem string `json:"problem,omitempty"`
 	// columns that may show who unsubscribed: a run is refused until the mapping contains each of them
 	Questions []subscribercsv.Question `json:"questions,omitempty"`
+	// every row says that the person unsubscribed, bounced or is blocked, so the import subscribes no one
+	AllLeft bool `json:"all_left,omitempty"`
 	// the first faulty lines, while they are stored; GET …/faults returns all
 	Faults []importFault `json:"faults"`
 }
@@ -135,7 +137,7 @@ func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error)
 	case ended != nil:
 		return a.record(c, ended)
 	}
-	r.Columns, r.Samples, r.Problem, r.Questions = p.Columns, p.Samples, p.Problem, p.Questions
+	r.Columns, r.Samples, r.Problem, r.Questions, r.AllLeft = p.Columns, p.Samples, p.Problem, p.Questions, p.AllLeft
 	return r, nil
 }
 

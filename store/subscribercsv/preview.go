@@ -79,6 +79,7 @@ type Preview struct {
 	Problem string
 	// columns that may say who unsubscribed and that the mapping doesn't mention
 	Questions []Question
+	AllLeft   bool // no row is of a subscriber; see Reader.AllLeft
 }
 
 // NewPreview reads the header of a file and at most the given number of lines. It returns the errors of the header.
@@ -92,7 +93,7 @@ func NewPreview(r io.Reader, o Options, lines int) (p Preview, err error) {
 	}
 	p.Columns, p.Samples = c.Columns(), [][]string{}
 	if o.Survey != nil {
-		p.Questions = c.Questions(o.Survey)
+		p.Questions, p.AllLeft = c.Questions(o.Survey), c.AllLeft(o.Survey)
 	}
 	plain := &Reader{table: c.table, options: o, email: -1, base: -1}
 	plain.options.Map = nil

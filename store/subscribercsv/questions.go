@@ -59,6 +59,27 @@ func (c *Reader) Questions(s *Survey) (asked []Question) {
 	return asked
 }
 
+// AllLeft reports whether a status column says in every row that the person is not a subscriber. s is the Survey of the
+// same file. A file with many different cells that are not dates counts as one that may have subscribers.
+func (c *Reader) AllLeft(s *Survey) bool {
+	return s.Rows > 0 && slices.ContainsFunc(c.status, func(col statusColumn) bool {
+		if col.dated || col.index >= len(s.Columns) {
+			return false
+		}
+		cells := &s.Columns[col.index]
+		if cells.Many {
+			return cells.Dates.Dates() == s.Rows && col.mean("20230501").leaves()
+		}
+		rows := int64(0)
+		for _, v := range cells.Values {
+			if col.mean(v.Word).leaves() {
+				rows += v.Rows
+			}
+		}
+		return rows == s.Rows
+	})
+}
+
 // leaving returns the cells of a column that say who is not a subscriber. rows is the number of rows of the file. If
 // only the column's name gives yes, no and dates a meaning, cells that mean a subscriber are left out.
 func (c *ColumnSurvey) leaving(rows int64) (found []Value) {
