@@ -102,6 +102,9 @@ type ImportCounts struct {
 	EvidenceUnreadable int64 `db:"evidence_unreadable" json:"evidence_unreadable"`
 	// rows with evidence of a time in the future
 	EvidenceFuture int64  `db:"evidence_future" json:"evidence_future"`
+	Tagged         int64  `db:"tagged" json:"tagged"`             // people who got a tag that they didn't have
+	NewTags        int64  `db:"new_tags" json:"new_tags"`         // tags created
+	TagsSkipped    int64  `db:"tags_skipped" json:"tags_skipped"` // invalid names, and tags over a limit
 	SyncID         string `db:"sync_id" json:"sync_id,omitempty"` // full sync that announces the import
 }
 
@@ -111,8 +114,8 @@ func (c ImportCounts) Rows() int64 {
 		c.Bounced + c.Complained + c.Suppressed + c.NotPermitted + c.NoAddress
 }
 
-// ColumnMapping maps columns of a file to preferences, to "email" or to "status", the column with the subscription
-// status. A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their names.
+// ColumnMapping maps columns of a file to preferences, to "email", to "status", the column with the subscription
+// status, or to "tags". A column mapped to an empty name is ignored. Columns not in the mapping are recognized by their names.
 type ColumnMapping map[string]string
 
 // Column returns the column value.

@@ -25,6 +25,7 @@ type ImportUndo struct {
 	Said           int64 `db:"said" json:"-"`                                    // see ImportUndoPlan.Said; with addresses
 	UndoResumed    int64 `db:"undo_resumed" json:"undo_resumed,omitempty"`       // active again
 	UndoLifted     int64 `db:"undo_lifted" json:"undo_lifted,omitempty"`         // no longer on the suppression list
+	UndoUntagged   int64 `db:"undo_untagged" json:"undo_untagged,omitempty"`     // tags removed from people
 }
 
 // ImportUndoPlan counts what undoing an import would do to the subscribers that it added or changed.
@@ -39,6 +40,7 @@ type ImportUndoPlan struct {
 	Resume  int64 `json:"resume"`  // unsubscribed by the import; would be active again
 	Said    int64 `json:"said"`    // unsubscribed according to another file too; stays
 	Lift    int64 `json:"lift"`    // addresses that would be removed from the suppression list
+	Tagged  int64 `json:"tagged"`  // people who got tags, which would be removed unless given anew since
 
 	Replaced       int64 `json:"replaced"`        // existing subscribers whose fields the file replaced
 	ReplacedLooked int64 `json:"replaced_looked"` // number of them that were checked

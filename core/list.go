@@ -35,6 +35,8 @@ type List struct {
 	Archive bool   `json:"archive" db:"archive"`     // publishes sent campaigns in the public archive
 	Slug    string `json:"slug,omitempty" db:"slug"` // path of the archive; empty means the id
 
+	SignupTagID string `json:"signup_tag_id,omitempty" db:"signup_tag_id"` // tag of people who confirm a signup
+
 	CreatedAt Instant `json:"created_at" db:"created_at"`
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
@@ -101,6 +103,8 @@ type ListInput struct {
 
 	Archive *bool   `json:"archive"`
 	Slug    *string `json:"slug" like:"slug" max:"80"`
+
+	SignupTagID *string `json:"signup_tag_id" max:"60" about:"ID or name of a tag that people get when they confirm a signup; empty: none"`
 }
 
 // NewList returns a new list made from in. It ignores an id in the input, but requires a tenant_id.
@@ -134,6 +138,7 @@ func (l *List) Change(in ListInput, now Instant) error {
 	take(&l.ConfirmRedirectURL, in.ConfirmRedirectURL)
 	take(&l.UnsubscribeRedirectURL, in.UnsubscribeRedirectURL)
 	take(&l.Slug, in.Slug)
+	take(&l.SignupTagID, in.SignupTagID)
 	if in.Archive != nil {
 		l.Archive = *in.Archive
 	}

@@ -32,10 +32,10 @@ func NewTag(tenantID, name string, now Instant) (Tag, error) {
 	return t, t.Rename(name, now)
 }
 
-// Rename sets the name of the tag. It refuses invisible characters, because two tags would look alike, commas and
-// semicolons, which separate tags in files, and IDs, because a rule with an ID means the tag with that ID.
-func (t *Tag) Rename(name string, now Instant) error {
-	name = strings.TrimSpace(name)
+// CheckTagName checks the name of a tag, without spaces around it. It refuses invisible characters, because two tags
+// would look alike, commas and semicolons, which separate tags in files, and IDs, because a rule with an ID means the
+// tag with that ID.
+func CheckTagName(name string) error {
 	if name == "" || utf8.RuneCountInString(name) > MaxTagName || hasControl(name) || !utf8.ValidString(name) {
 		return Invalidf("name", "name must have 1 to %d characters and no control characters.", MaxTagName)
 	}
@@ -47,6 +47,15 @@ func (t *Tag) Rename(name string, now Instant) error {
 	}
 	if _, id := ParseID(name); id {
 		return Invalidf("name", "name must not be a UUID. Choose another name.")
+	}
+	return nil
+}
+
+// Rename sets the name of the tag.
+func (t *Tag) Rename(name string, now Instant) error {
+	name = strings.TrimSpace(name)
+	if err := CheckTagName(name); err != nil {
+		return err
 	}
 	if name != t.Name {
 		t.Name, t.NameKey, t.UpdatedAt = name, TagKey(name), now
@@ -65,4 +74,9 @@ func ErrTagUsed(by []Segment) *Error {
 		return Conflictf("tag_in_use", "The segment %q and others use this tag. Remove it there first.", by[0].Name)
 	}
 	return Conflictf("tag_in_use", "The segment %q uses this tag. Remove it there first.", by[0].Name)
+}
+
+// ErrTagOfList returns the Conflict error for deleting a tag that a list gives to new subscribers.
+func ErrTagOfList(name string) *Error {
+	return Conflictf("tag_in_use", "The list %q uses this tag for new subscribers. Remove it there first.", name)
 }

@@ -100,3 +100,41 @@ func TestConsoleImportsKeepWhatWasChosen(t *testing.T) {
 		}
 	})
 }
+
+// A column of tags is recognized, another can be chosen, and a column with "unsubscribed" among its tags is asked about.
+func TestConsoleImportsTags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		at := e.uploads(e.list.ID, "a.csv", "email;Labels;Gruppe\nann@reader.example;VIP,Press;Club\n")
+		form, offered := e.choices(at)
+		if form.Get("column.1") != "tags" || offered["column.1"][1] != "tags Tags (recognized)" {
+			t.Errorf("%v, %q", form, offered["column.1"])
+		}
+		form.Set("column.2", "tags")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "<strong>1</strong> got tags from the file", "<strong>3</strong> tags created")
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		tags, err := e.store.TagsAt(t.Context(), e.list.TenantID, "ann@reader.example")
+		if err != nil || len(tags) != 3 {
+			t.Errorf("%v, %v", tags, err)
+		}
+		e.shows(at+"/undo", http.StatusOK, "<strong>1</strong> lose the tags from the file")
+		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "<strong>3</strong> tags removed")
+
+		at = e.uploads(e.list.ID, "b.csv", "email;Tags\nbob@reader.example;unsubscribed\ncid@reader.example;VIP\n")
+		form, _ = e.choices(at)
+		if form.Get("column.1") != "status" {
+			t.Errorf("a column that may say who unsubscribed: %v", form)
+		}
+		form.Set("column.1", "tags")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "<strong>2</strong> got tags from the file")
+	})
+}

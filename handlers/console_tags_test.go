@@ -46,3 +46,23 @@ func TestConsoleTags(t *testing.T) {
 		}
 	})
 }
+
+// The settings of a list choose the tag for new subscribers. While it is chosen, it can't be deleted.
+func TestConsoleTagOfSignups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RoleTenantAdmin)
+		settings := "/lists/" + e.shop.ID + "/settings"
+		e.shows(settings, http.StatusOK, "-Tag new subscribers with")
+		e.sends("/tags", http.StatusSeeOther, url.Values{"name": {"Website"}})
+		tags, err := e.store.AllTags(t.Context(), e.tenant.ID)
+		e.must(err)
+		e.shows(settings, http.StatusOK, "Tag new subscribers with", ">Website<")
+		form := url.Values{"name": {e.shop.Name}, "active": {"1"}, "signup_tag_id": {tags[0].ID}}
+		e.sends(settings, http.StatusSeeOther, form)
+		e.shows(settings, http.StatusOK, `value="`+tags[0].ID+`" selected>Website<`)
+		e.sends("/tags", http.StatusConflict, url.Values{"id": {tags[0].ID}, "do": {"delete"}})
+		form.Set("signup_tag_id", "")
+		e.sends(settings, http.StatusSeeOther, form)
+		e.sends("/tags", http.StatusSeeOther, url.Values{"id": {tags[0].ID}, "do": {"delete"}})
+	})
+}

@@ -94,7 +94,7 @@ var personColumns = map[string]struct {
 		other: "brought undo_status undone_at undo_removed undo_pending undo_kept " +
 			"replaced replaced_bytes replaced_unkept undo_restored undo_unrestored " +
 			"unsubscribed bounced complained suppressed not_permitted suppress may_end may_suppress barred said " +
-			"undo_resumed undo_lifted " +
+			"undo_resumed undo_lifted tagged new_tags tags_skipped made_tags undo_untagged " +
 			"id tenant_id list_id name bytes status dry_run keep_fields known_only no_address typos " +
 			"subscriber_status source mapping lines added updated unchanged kept contradicted pending " +
 			"failed evidence " +
@@ -110,7 +110,7 @@ var personColumns = map[string]struct {
 	"list": {
 		other: "id tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent created_at " +
 			"updated_at deleted_at language description consent_text fields mail_texts subscribe_redirect_url " +
-			"confirm_redirect_url unsubscribe_redirect_url archive slug import_undone",
+			"confirm_redirect_url unsubscribe_redirect_url archive slug import_undone signup_tag_id",
 	},
 	"mail": {
 		person: "email email_key params",

@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// TestKillDuringAnImport repeatedly kills the daemon during an uploaded import. It resumes where it was, and no row is
-// lost or counted twice.
+// TestKillDuringAnImport repeatedly kills the daemon during an uploaded import. It resumes where it was, and no row or
+// tag is lost or counted twice.
 func TestKillDuringAnImport(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, n := 2, 15_000
@@ -23,11 +23,11 @@ func TestKillDuringAnImport(t *testing.T) {
 	f.Records()
 	f.TokenOf("op@acme.example", core.ScopeAdmin)
 	var file strings.Builder
-	file.WriteString("email,first_name\n")
+	file.WriteString("email,first_name,tags\n")
 	for i := range n {
-		fmt.Fprintf(&file, "%s,Name %d\n", daemontest.Person(i), i)
+		fmt.Fprintf(&file, "%s,Name %d,all;t%d\n", daemontest.Person(i), i, i%3)
 	}
-	file.WriteString("no address,X\n")
+	file.WriteString("no address,X,unknown\n")
 	j := f.StartImport(file.String())
 	reached := func(added int64) bool {
 		f.Get("/api/admin/imports/" + j.ID).OK().JSON(&j)
@@ -42,7 +42,7 @@ func TestKillDuringAnImport(t *testing.T) {
 		f.Serve()
 	}
 	f.Every(20*time.Millisecond, func() bool { return reached(int64(n)) && j.Ended() })
-	want := core.ImportCounts{Added: int64(n), Failed: 1, SyncID: j.SyncID}
+	want := core.ImportCounts{Added: int64(n), Failed: 1, Tagged: int64(n), NewTags: 4, SyncID: j.SyncID}
 	if j.Status != core.ImportCompleted || j.ImportCounts != want || j.Lines != int64(n)+1 {
 		t.Errorf("%+v", j)
 	}
@@ -51,6 +51,9 @@ func TestKillDuringAnImport(t *testing.T) {
 	}
 	if consents := f.Number("SELECT count(*) FROM consent"); consents != n {
 		t.Errorf("%d consents", consents)
+	}
+	if tagged := f.Number("SELECT count(*) FROM tagged"); tagged != 2*n {
+		t.Errorf("%d tags", tagged)
 	}
 	f.Every(20*time.Millisecond, func() bool { return f.Number("SELECT count(*) FROM import_chunk WHERE kind = 0") == 0 })
 	f.Run("check")

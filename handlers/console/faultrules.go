@@ -73,6 +73,8 @@ var faultsOfRules = []string{
 	"Tag not found. It may have been deleted.",
 	"The segment %q and others use this tag. Remove it there first.",
 	"“{{1}}” and other segments use this tag. Remove it there first.",
+	"The list %q uses this tag for new subscribers. Remove it there first.",
+	"The list “{{1}}” uses this tag for new subscribers. Remove it there first.",
 	"The segment %q uses this tag. Remove it there first.",
 	"The segment “{{1}}” uses this tag. Remove it there first.",
 	"name must have 1 to %d characters and no control characters.",

@@ -53,6 +53,7 @@ var fieldNames = map[string]string{
 	"search":                   "Search",
 	"secret":                   "Secret",
 	"selector":                 "Selector",
+	"signup_tag_id":            "Tag new subscribers with",
 	"slug":                     "Web address (slug)",
 	"subject":                  "Subject",
 	"subscribe_redirect_url":   "After signing up",

@@ -398,6 +398,8 @@ var faultSentences = []string{
 	"No account has this email address. Check it, or invite the person first.",
 	"You don't have permission to do this. Ask an administrator.",
 	"You don't have permission. Ask an administrator.",
+	`Column %q contains tags, but you don't have the permission %s. Map it to a field, or to "" to skip it.`,
+	"You don't have permission to import the tags in column “{{1}}”. Choose a field or “Don't import”.",
 	"You need the permission %s. Ask an administrator for the role %s.",
 	"You need the role “{{2}}”. Ask an administrator.",
 	"No mail server is set up, so nobody would receive this email. Set one up first, or send with testing to save the emails to a folder.",

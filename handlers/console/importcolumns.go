@@ -50,6 +50,9 @@ func (p *Page) readColumn(d *importData, i int) {
 	if c.ByName.Use != statusColumn {
 		c.Options = append(c.Options, option{statusColumn, p.T("Subscription status")})
 	}
+	if p.May(core.ActionPeopleTag) {
+		c.Options = append(c.Options, option{tagsColumn, p.T("Tags")})
+	}
 	c.Options = append(c.Options, option{"", p.T("Don't import")}, option{"email", p.T("Email address")})
 	for _, f := range d.List.Fields {
 		c.Options = append(c.Options, option{f.Name, f.Label})
@@ -82,13 +85,15 @@ func (p *Page) readColumn(d *importData, i int) {
 func (d *importData) choice(c *importColumn, known, own string) string {
 	as, mapped := d.Mapping[c.Name]
 	switch {
+	case c.Use == tagsColumn && !hasOption(c.Options, tagsColumn): // the visitor may not tag people
+		return ""
 	case mapped && c.Use == evidenceColumn, mapped && hasOption(c.Options, as):
 		return as
 	case strings.EqualFold(as, statusColumn), !mapped && d.question(c.Name) != nil:
 		return statusColumn
 	case d.Problem == "" && d.Status == core.ImportUploaded && c.ByName.Use == "preference":
 		return cmp.Or(d.asked(c, own), known)
-	case d.Problem == "" || c.value() == keepColumn:
+	case d.Problem == "" || c.value() == keepColumn || c.Use == tagsColumn:
 		return c.value()
 	case mapped:
 		return as
@@ -101,6 +106,8 @@ func (d *importData) saidByName(c *importColumn, known, own string) string {
 	switch {
 	case known != "":
 		return known
+	case c.ByName.Use == tagsColumn:
+		return tagsColumn
 	case c.ByName.Use == "email":
 		return "email"
 	case c.ByName.Use == "preference":
@@ -125,7 +132,8 @@ func (d *importData) asked(c *importColumn, own string) string {
 func (p *Page) markTwice(d *importData) (twice bool) {
 	columns := map[string]int{}
 	for i := range d.Columns {
-		if c := &d.Columns[i]; c.Name != "" && c.Value != "" && c.Value != keepColumn && c.Value != statusColumn {
+		if c := &d.Columns[i]; c.Name != "" && c.Value != "" && c.Value != keepColumn && c.Value != statusColumn &&
+			c.Value != tagsColumn {
 			columns[c.Value]++
 		}
 	}
@@ -153,6 +161,8 @@ func (c *importColumn) value() string {
 		return "email"
 	case "preference":
 		return c.Becomes
+	case tagsColumn:
+		return tagsColumn
 	case "none":
 		return ""
 	}

@@ -11,8 +11,11 @@ const agreedSuppress = "suppress"
 // agreedLeft stands for the answer if no row of the file is of a subscriber.
 const agreedLeft = "left"
 
-// statusColumn is the mapping of a column with the subscription status.
-const statusColumn = "status"
+// statusColumn is the mapping of a column with the subscription status, tagsColumn of one with tags.
+const (
+	statusColumn = "status"
+	tagsColumn   = "tags"
+)
 
 // importQuestion is a column that may contain the subscription status, with the cells that mean unsubscribed.
 type importQuestion struct {

@@ -313,7 +313,8 @@ func (p *Page) readImport(d *importData) {
 	}
 	d.Undone = d.UndoRemoved + d.UndoPending + d.UndoKept + d.UndoRestored + d.UndoUnrestored + d.UndoResumed +
 		d.UndoLifted
-	d.Touched = d.Brought + d.Replaced + d.Barred + d.Said
+	d.Undone += min(d.UndoUntagged, d.Tagged)
+	d.Touched = d.Brought + d.Replaced + d.Barred + d.Said + d.Tagged
 	for i := range d.Columns {
 		p.readColumn(d, i)
 	}
@@ -350,6 +351,12 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 		{p.T("skipped: only administrators can block or unsubscribe people through an import"), d.NotPermitted},
 		{p.T("skipped: no email address"), d.NoAddress},
 		{p.N("row with an error|rows with errors", d.Failed), d.Failed},
+		{p.T("got tags from the file"), d.Tagged},
+		{p.N("tag created|tags created", d.NewTags), d.NewTags},
+		{
+			p.T("tags left out: too long, invalid, or more than {{one}} per person or {{all}} in total", "one",
+				core.MaxTagsOfOne, "all", core.MaxTags), d.TagsSkipped,
+		},
 	} {
 		if r.N > 0 {
 			rows = append(rows, r)

@@ -214,7 +214,11 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 			{core.ConfirmTrusted, p.T("The link, or a trusted API client")},
 			{core.ConfirmLive, p.T("The link, or the website where the person signed up")},
 		}
-		return p.showList("list-settings", &l, v, f, confirm)
+		tags, err := p.signupTags()
+		if err != nil {
+			return web.HTML{}, err
+		}
+		return p.showList("list-settings", &l, v, f, struct{ Confirm, Tags []option }{confirm, tags})
 	}
 	if p.isGet() {
 		values := recordValues(l.List)

@@ -30,6 +30,19 @@ func (p *Page) allTags() ([]core.Tag, error) {
 	return found, err
 }
 
+// signupTags returns the choices for the tag of new subscribers. If there are no tags, it returns none.
+func (p *Page) signupTags() (options []option, err error) {
+	tags, err := p.allTags()
+	if len(tags) == 0 {
+		return nil, err
+	}
+	options = []option{{"", p.T("No tag")}}
+	for i := range tags {
+		options = append(options, option{tags[i].ID, tags[i].Name})
+	}
+	return options, err
+}
+
 func (o *Console) tags(p *Page) (web.HTML, error) { return p.showTags(View{}) }
 
 func (p *Page) showTags(v View) (web.HTML, error) {

@@ -50,3 +50,15 @@ func unasked(questions []subscribercsv.Question) error {
 		`Nothing was imported: %s. Map it to "status", to a field, or to "" to skip it.`,
 		subscribercsv.Asking(questions))
 }
+
+// mayTag returns an error if the file has a column with tags and the caller may not tag people.
+func mayTag(c *web.Call, j *core.ImportJob, columns []subscribercsv.Column) error {
+	for i := range columns {
+		if columns[i].Use == subscribercsv.UseTags && !c.Caller.May(core.ActionPeopleTag, j.TenantID) {
+			return core.Forbiddenf(
+				`Column %q contains tags, but you don't have the permission %s. Map it to a field, or to "" to skip it.`,
+				columns[i].Name, core.ActionPeopleTag)
+		}
+	}
+	return nil
+}

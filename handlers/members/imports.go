@@ -285,8 +285,10 @@ func (a importsAPI) run(c *web.Call, in core.ImportInput) (r importRecord, err e
 			return r, core.Invalidf("mapping", "The columns don't match the file: %s. Choose what each column "+
 				"contains.", p.Problem)
 		}
-		if err := unasked(p.Questions); err != nil && !*in.Suppress {
-			return r, err
+		if !*in.Suppress {
+			if err := cmp.Or(unasked(p.Questions), mayTag(c, &j, p.Columns)); err != nil {
+				return r, err
+			}
 		}
 	}
 	if j, err = a.store.RunImport(c, j.ID, in, web.Actor(c), c.Now); err != nil {

@@ -7,6 +7,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
+	"newsletterd/store/subscribercsv"
 )
 
 // The worker may end an import, and remove its file, after a request has read that it waits: the answer is the import
@@ -41,5 +42,24 @@ func TestImportThatEndsMeanwhile(t *testing.T) {
 	s.Must(s.DeleteImport(t.Context(), read.ID, "test", s.Now))
 	if _, err := a.record(c, &read); core.KindOf(err) != core.NotFound {
 		t.Errorf("deleted: %v", err)
+	}
+}
+
+// Tags of a file need the right to tag people.
+func TestTagsNeedTheirRight(t *testing.T) {
+	j := core.ImportJob{TenantID: core.NewID()}
+	c := &web.Call{Caller: core.Caller{
+		UserID: core.NewID(), Scopes: core.AllScopes, Roles: []core.Role{{Role: core.RoleViewer, TenantID: j.TenantID}},
+	}}
+	if err := mayTag(c, &j, []subscribercsv.Column{{Name: "email", Use: subscribercsv.UseEmail}}); err != nil {
+		t.Error(err)
+	}
+	columns := []subscribercsv.Column{{Name: "Labels", Use: subscribercsv.UseTags}}
+	if err := mayTag(c, &j, columns); core.KindOf(err) != core.Forbidden {
+		t.Error(err)
+	}
+	c.Caller.Roles[0].Role = core.RolePublisher
+	if err := mayTag(c, &j, columns); err != nil {
+		t.Error(err)
 	}
 }

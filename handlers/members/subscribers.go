@@ -130,26 +130,32 @@ type subscriber struct {
 	StatusAt    core.Instant     `json:"status_at"`
 	// why the address gets no email from this list; absent if it is not blocked
 	Block string `json:"block,omitempty" enum:"bounced|complaint|suppressed"`
+	// names of the tags, in lists; absent for callers who may not read addresses
+	Tags []string `json:"tags,omitempty"`
 }
 
 // shown returns a subscription in the form that the caller may see.
 func (a subscribers) shown(c *web.Call, l *people.ListedSubscription) subscriber {
 	s := subscriber{
 		l.ID, l.TenantID, l.ListID, l.Email, l.Shown(), l.Preferences.OrEmpty(), l.CreatedAt,
-		cmp.Or(l.ChangedAt, l.CreatedAt), l.Block,
+		cmp.Or(l.ChangedAt, l.CreatedAt), l.Block, l.Tags,
 	}
 	if !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
 		s.ID, s.Email, s.Preferences = a.Store.MaskedSubscriptionID(l.ID), core.Email(l.Email.Mask()), ""
+		s.Tags = nil
 	}
 	return s
 }
 
-func (a subscribers) allShown(c *web.Call, found []people.ListedSubscription) []subscriber {
+func (a subscribers) allShown(c *web.Call, found []people.ListedSubscription) ([]subscriber, error) {
+	if err := a.Store.ReadTags(c, found); err != nil {
+		return nil, err
+	}
 	rows := make([]subscriber, len(found))
 	for i := range found {
 		rows[i] = a.shown(c, &found[i])
 	}
-	return rows
+	return rows, nil
 }
 
 // list serves GET /api/admin/subscribers.
@@ -163,7 +169,10 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 		return nil, "", err
 	}
 	found, next, err := a.Store.MatchingSubscriptions(c, f, page)
-	rows := a.allShown(c, found)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := a.allShown(c, found)
 	// Sort by list and shown id. Unless ids are masked, the rows were read in this order. If they are masked, the order
 	// in which they were read would reveal the true ids.
 	if in.Sort == "" {

@@ -55,7 +55,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) 
 ) {
 	if in.Columns != "fields" {
 		w := subscribercsv.NewWriter(c.Stream(), false)
-		return func(l *people.ListedSubscription) error { return w.Write(&l.Subscription) }, w.Close, nil
+		return func(l *people.ListedSubscription) error { return w.Write(&l.Subscription, l.Tags) }, w.Close, nil
 	}
 	names, ids, fields := map[string]string{}, []string{}, []string{}
 	for i := range lists {
@@ -76,7 +76,9 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List) 
 		}
 	}
 	w := subscribercsv.NewFieldWriter(c.Stream(), fields)
-	return func(l *people.ListedSubscription) error { return w.WriteOn(names[l.ListID], &l.Subscription) }, w.Close, nil
+	return func(l *people.ListedSubscription) error {
+		return w.WriteOn(names[l.ListID], &l.Subscription, l.Tags)
+	}, w.Close, nil
 }
 
 // exportName returns the file name of an export: the list or tenant, and the date.
@@ -119,7 +121,14 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page
 		return err
 	}
 	page := core.Page{Limit: web.ExportPage}
-	rows, next, err := read(page)
+	tagged := func(page core.Page) ([]people.ListedSubscription, string, error) {
+		rows, next, err := read(page)
+		if err == nil {
+			err = a.Store.ReadTags(c, rows)
+		}
+		return rows, next, err
+	}
+	rows, next, err := tagged(page)
 	if err != nil {
 		return err
 	}
@@ -146,7 +155,7 @@ func (a subscribers) writeMatches(c *web.Call, in *exported, read func(core.Page
 			break
 		}
 		page.After = next
-		if rows, next, err = read(page); err != nil {
+		if rows, next, err = tagged(page); err != nil {
 			c.Cut(err)
 		}
 	}
@@ -250,7 +259,11 @@ func (a subscribers) search(c *web.Call, in subscriberSearchRequest, page core.P
 		return nil, "", err
 	}
 	found, next, err := read(page)
-	return a.allShown(c, found), next, err
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := a.allShown(c, found)
+	return rows, next, err
 }
 
 // exportRuled serves POST /api/admin/subscribers/export.

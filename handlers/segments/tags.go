@@ -36,7 +36,7 @@ func (r *Room) tagRoutes(t *web.Table) {
 		Refuses(named...).
 		Refuses(web.TenantNamed, web.Clash("The tenant has as many tags as it can have"))
 	rows.Update.Example(web.Object{"name": "Regular customer"}).Refuses(named...)
-	rows.Remove.Refuses(web.Clashing("tag_in_use", "", "A segment uses it"))
+	rows.Remove.Refuses(web.Clashing("tag_in_use", "", "A segment or a list uses it"))
 }
 
 type foundTag struct{}

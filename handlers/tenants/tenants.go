@@ -112,6 +112,7 @@ func ofMailTexts() (out []web.Refusal) {
 // saidByList holds the refusals of a list's fields.
 var saidByList = slices.Concat(ofMailTexts(), []web.Refusal{
 	web.FixedID, web.FixedTenant,
+	web.Refused("signup_tag_id", "The tenant has no such tag"),
 	web.Refused("fields[].name", "The name is used twice, or is email or source"),
 	web.Refused("fields[].options[]", "The value appears twice"),
 	web.Refused("slug", "Another list on this host uses this slug"),

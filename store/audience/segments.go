@@ -10,16 +10,11 @@ import (
 	"newsletterd/store/tenants"
 )
 
-var (
-	selectSegment = "SELECT " + campaigns.SegmentTable.Columns + " FROM segment WHERE id = ?"
-	// A tenant has few segments, so sorting them is cheap.
-	segmentsOfTenant = "SELECT " + campaigns.SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
-		WHERE tenant_id = ? AND id > ? ORDER BY id LIMIT +?`
-)
+var selectSegment = "SELECT " + campaigns.SegmentTable.Columns + " FROM segment WHERE id = ?"
 
 // Segments returns a page of a tenant's segments by id. The only error is core.ErrStorage.
 func (s *Store) Segments(ctx context.Context, tenantID string, page core.Page) (all []core.Segment, err error) {
-	err = s.All(ctx, &all, segmentsOfTenant, tenantID, page.After, page.Limit)
+	err = s.All(ctx, &all, campaigns.SegmentsOfTenant, tenantID, page.After, page.Limit)
 	return all, err
 }
 

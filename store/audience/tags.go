@@ -2,8 +2,6 @@ package audience
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/campaigns"
@@ -48,49 +46,35 @@ func (s *Store) RenameTag(ctx context.Context, id, name, actor string, now core.
 }
 
 // DeleteTag removes a tag from everyone. If there is no such tag, it returns core.ErrTagNotFound. If a segment uses it,
-// it returns core.ErrTagUsed.
+// it returns core.ErrTagUsed; if a list gives it to new subscribers, core.ErrTagOfList.
 func (s *Store) DeleteTag(ctx context.Context, id, actor string, now core.Instant) error {
 	err := s.ChangeRecord(ctx, "tag", id, "tag.delete", actor, now, func(tx *db.Tx) error {
 		t, err := tenants.ReadTag(tx, id)
 		if err != nil {
 			return err
 		}
-		using, err := segmentsWith(tx, &t)
+		using, err := campaigns.SegmentsWith(tx, &t)
 		if err != nil {
 			return err
 		}
 		if len(using) > 0 {
 			return core.ErrTagUsed(using)
 		}
+		list, err := tenants.ListWithTag(tx, &t)
+		if err != nil {
+			return err
+		}
+		if list != "" {
+			return core.ErrTagOfList(list)
+		}
 		return tenants.DeleteTag(tx, id)
 	})
 	return db.OrNotFound(err, core.ErrTagNotFound)
 }
 
-// segmentsWith returns the segments whose rules name a tag, ordered by name.
-func segmentsWith(tx *db.Tx, t *core.Tag) (using []core.Segment, err error) {
-	var all []core.Segment
-	if err := tx.All(&all, segmentsOfTenant, t.TenantID, "", core.MaxSegments); err != nil {
-		return nil, err
-	}
-	for i := range all {
-		rule, err := all[i].ParsedRule()
-		if err != nil {
-			return nil, err
-		}
-		named := false
-		rule.Leaves("", func(_ string, leaf *core.Rule) { named = named || t.Named(leaf.Tag) })
-		if named {
-			using = append(using, all[i])
-		}
-	}
-	slices.SortFunc(using, func(a, b core.Segment) int { return strings.Compare(a.Name, b.Name) })
-	return using, nil
-}
-
 // renameInRules replaces the name of a tag in the rules that use it.
 func renameInRules(tx *db.Tx, t *core.Tag, name string) error {
-	using, err := segmentsWith(tx, t)
+	using, err := campaigns.SegmentsWith(tx, t)
 	for i := 0; i < len(using) && err == nil; i++ {
 		g := &using[i]
 		var rule *core.Rule

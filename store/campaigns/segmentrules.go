@@ -2,6 +2,8 @@ package campaigns
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -10,6 +12,10 @@ import (
 
 // SegmentTable is the table of segments.
 var SegmentTable = db.TableOf[core.Segment]("segment", nil, []string{"tenant_id", "created_by", "created_at"})
+
+// SegmentsOfTenant selects a page of a tenant's segments by id. A tenant has few, so sorting them is cheap.
+var SegmentsOfTenant = "SELECT " + SegmentTable.Columns + ` FROM segment INDEXED BY segment_name
+	WHERE tenant_id = ? AND id > ? ORDER BY id LIMIT +?`
 
 const (
 	tenantHasList     = "SELECT EXISTS (SELECT 1 FROM list WHERE id = ? AND tenant_id = ? AND deleted_at = 0)"
@@ -211,4 +217,25 @@ func judgeSegments(q db.Querier, tenantID string, n *core.Narrowing) error {
 		}
 	}
 	return nil
+}
+
+// SegmentsWith returns the segments whose rules name a tag, ordered by name.
+func SegmentsWith(tx db.Querier, t *core.Tag) (using []core.Segment, err error) {
+	var all []core.Segment
+	if err := tx.All(&all, SegmentsOfTenant, t.TenantID, "", core.MaxSegments); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		rule, err := all[i].ParsedRule()
+		if err != nil {
+			return nil, err
+		}
+		named := false
+		rule.Leaves("", func(_ string, leaf *core.Rule) { named = named || t.Named(leaf.Tag) })
+		if named {
+			using = append(using, all[i])
+		}
+	}
+	slices.SortFunc(using, func(a, b core.Segment) int { return strings.Compare(a.Name, b.Name) })
+	return using, nil
 }

@@ -5,6 +5,7 @@
 //	importjobs.go importfiles.go      uploaded files and their runs
 //	importdry.go importsurvey.go      dry runs and surveys
 //	importleaving.go importclaims.go importsuppressed.go importwords.go   people who unsubscribed or bounced
+//	importtags.go                     tags in a file
 //	importundo.go importreplaced.go   undoing an import
 //	importannounce.go                 events for endpoints
 //	spool.go                          sorting rows by id

@@ -30,6 +30,9 @@ type importing struct {
 	barred int64 // addresses added to the suppression list
 	said   int64 // statements in the file that take effect only when another import is undone
 
+	wanted []*ImportRow        // rows whose tags to give
+	tags   map[string]core.Tag // of the tenant, by TagKey; nil if not read yet
+
 	consents [][2]string // ids and evidence of subscriptions activated in their first generation
 }
 
@@ -130,6 +133,9 @@ func (im *importing) step(tx *db.Tx, s *importStep) error {
 	}
 	tried := im.tried
 	if err := im.apply(tx, admitted); err != nil {
+		return err
+	}
+	if err := im.giveTags(tx); err != nil {
 		return err
 	}
 	if im.DryRun {
@@ -242,6 +248,7 @@ func (im *importing) add(tx *db.Tx, rows []*ImportRow) error {
 	tenants.MovedMany(tx, im.list.ID, core.NotCounted, core.CountedSubscription(blank.Status), int64(len(rows)))
 	for _, r := range rows {
 		im.note(r.id)
+		im.wants(r)
 		sub := core.Subscription{ID: r.id, ListID: im.list.ID}
 		change, _ := sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
 		if err := im.record(tx, r, &sub, change, true); err != nil {
@@ -271,10 +278,12 @@ func (im *importing) known(tx *db.Tx, r *ImportRow, sub *core.Subscription) erro
 		fields = ""
 	}
 	change, changed := sub.Import(r.Email, im.status, im.proof, fields, im.at)
-	switch {
-	case left:
+	if left {
 		im.counts.Kept++
 		return nil
+	}
+	im.wants(r)
+	switch {
 	case sub.Vouch(im.status, im.proof, im.at):
 		im.counts.Updated++
 		return im.vouched(tx, sub)

@@ -15,11 +15,11 @@ func (im *Import) try(ctx context.Context, s importStep, now core.Instant) error
 		if err := r.Get(&list, tenants.SelectList, im.list.ID); err != nil && im.actor == "" {
 			return tenants.NoList(err)
 		}
-		dry := importing{Import: im, reads: r, now: now, at: now, counts: im.Counts}
+		dry := importing{Import: im, reads: r, now: now, at: now, counts: im.Counts, tags: im.named}
 		if err := dry.step(nil, &s); err != nil {
 			return err
 		}
-		im.Counts = dry.counts
+		im.Counts, im.named = dry.counts, dry.tags
 		return nil
 	})
 }
@@ -32,6 +32,7 @@ func (im *importing) tryAdding(rows []*ImportRow, there map[string]*core.Subscri
 		sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
 		there[r.id] = &sub
 		im.counts.Added++
+		im.wants(r)
 		if r.Evidence != "" {
 			im.counts.Evidence++
 		}

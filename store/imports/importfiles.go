@@ -12,7 +12,7 @@ import (
 	"newsletterd/store/files"
 )
 
-// These are kinds of import_chunk. Others are importBrought and importReplaced.
+// These are kinds of import_chunk. Others are importBrought, importReplaced and importTagged.
 const (
 	importFile   = 0
 	importFaults = 1
@@ -279,9 +279,9 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 	}
 	err = s.Get(ctx, &unneeded, `SELECT id, kind, deleted FROM (
 		SELECT j.id, c.kind, 0 AS deleted FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
-			WHERE j.status = 'deleted' OR c.kind <> 2 AND j.failure_reason = '`+core.ImportErased+`'
+			WHERE j.status = 'deleted' OR c.kind NOT IN (2, 5) AND j.failure_reason = '`+core.ImportErased+`'
 			OR c.kind IN (0, 4) AND j.status IN ('completed', 'failed', 'cancelled')
-			OR j.finished_at > 0 AND j.finished_at < ?1 AND (c.kind <> 2 OR j.undo_status <> 'running')
+			OR j.finished_at > 0 AND j.finished_at < ?1 AND (c.kind NOT IN (2, 5) OR j.undo_status <> 'running')
 		UNION ALL SELECT j.id, ?2, 0 FROM import_job AS j WHERE (j.status = 'deleted' OR j.finished_at > 0 AND
 			j.finished_at < ?1 AND j.undo_status <> 'running') AND EXISTS (SELECT 1 FROM import_before WHERE import_id = j.id)
 		UNION ALL SELECT id, 0, 1 FROM import_job WHERE status = 'deleted') LIMIT 1`, int64(now.Add(-FaultsKept)),

@@ -14,9 +14,9 @@ import (
 var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
 	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
 	evidence_future, unsubscribed, bounced, complained, suppressed, not_permitted, suppress, may_end, may_suppress, barred,
-	said, undo_resumed, undo_lifted, known_only, no_address, typos, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
+	said, undo_resumed, undo_lifted, undo_untagged, tagged, new_tags, tags_skipped, known_only, no_address, typos, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
 	replaced, replaced_unkept, replaced_bytes, undo_restored, undo_unrestored,
-	iif(finished_at > 0 AND brought + replaced + barred + said > 0 AND undo_status = '', finished_at + ` +
+	iif(finished_at > 0 AND brought + replaced + barred + said + tagged + new_tags > 0 AND undo_status = '', finished_at + ` +
 	strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
 	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
@@ -91,7 +91,7 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 			unsubscribed = 0, bounced = 0, complained = 0, suppressed = 0, not_permitted = 0, barred = 0, said = 0,
 			suppress = ?8, may_end = ?9, may_suppress = ?10,
 			known_only = ?11, no_address = 0, typos = '[]', announced = 0, done_id = '', done_rows = 0, brought = 0,
-			replaced = 0, replaced_bytes = 0, replaced_unkept = 0, failure_reason = '' WHERE id = ?1`,
+			replaced = 0, replaced_bytes = 0, replaced_unkept = 0, tagged = 0, new_tags = 0, tags_skipped = 0, failure_reason = '' WHERE id = ?1`,
 			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
 			int64(now), in.KeepFields, in.Suppress != nil && *in.Suppress, in.MayEnd, in.MaySuppress, in.KnownOnly)
 	})
@@ -193,7 +193,7 @@ func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error
 	if err != nil {
 		return nil, err
 	}
-	im.DryRun, im.KeepFields, im.job = j.DryRun, j.KeepFields, j.ID
+	im.DryRun, im.KeepFields, im.job, im.By = j.DryRun, j.KeepFields, j.ID, j.CreatedBy
 	im.MayEnd, im.MaySuppress = j.MayEnd, j.MaySuppress
 	if !j.DryRun && j.DoneID != "" {
 		im.from, im.before = importPosition{j.DoneID, j.DoneRows}, j.ImportCounts
@@ -223,10 +223,10 @@ func setImportCounts(tx *db.Tx, id string, c core.ImportCounts) error {
 	return endedOr(tx.One(`UPDATE import_job SET added = ?2, updated = ?3, unchanged = ?4, kept = ?5, contradicted = ?6,
 		pending = ?7, failed = ?8, evidence = ?9, evidence_unreadable = ?10, evidence_future = ?11, sync_id = ?12,
 		unsubscribed = ?13, bounced = ?14, complained = ?15, suppressed = ?16, not_permitted = ?17,
-		no_address = ?18
+		no_address = ?18, tagged = ?19, new_tags = ?20, tags_skipped = ?21
 		WHERE id = ?1 AND status = 'running'`, id, c.Added, c.Updated, c.Unchanged, c.Kept, c.Contradicted, c.Pending,
 		c.Failed, c.Evidence, c.EvidenceUnreadable, c.EvidenceFuture, c.SyncID, c.Unsubscribed, c.Bounced, c.Complained,
-		c.Suppressed, c.NotPermitted, c.NoAddress))
+		c.Suppressed, c.NotPermitted, c.NoAddress, c.Tagged, c.NewTags, c.TagsSkipped))
 }
 
 // endedOr replaces core.ErrNotFound with ErrImportEnded.

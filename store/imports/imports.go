@@ -35,7 +35,8 @@ type ImportRow struct {
 	Departure                    // if Left, the state in which to import the person
 	// When and where the person consented in another system, for the ledger; empty if unknown
 	Evidence string
-	Line     int // line in the file, for Import.OnContradicted
+	Tags     string // names of tags to add, separated by TagSeparator; none if Left
+	Line     int    // line in the file, for Import.OnContradicted
 	id, key  string
 }
 
@@ -73,11 +74,15 @@ type Import struct {
 	// has left. It gets the numbers of both lines. Calls are in no particular order. An error from it ends Write.
 	OnContradicted func(line, left int) error
 
+	// By creates the tags that the rows name, for the audit log.
+	By string
+
 	job    string            // id of the core.ImportJob; empty means none
 	from   importPosition    // where an earlier process stopped
 	before core.ImportCounts // of that process
 
-	tried *core.Subscription // in a dry run: would-be subscription of the last row
+	tried *core.Subscription  // in a dry run: would-be subscription of the last row
+	named map[string]core.Tag // in a dry run: the tags, including would-be ones
 
 	runID     string           // for the event of an import without job
 	summaries map[string]int64 // see announceLater

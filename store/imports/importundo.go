@@ -38,17 +38,16 @@ func (im *importing) keepNoted(tx *db.Tx) error {
 	if len(im.noted) == 0 {
 		return nil
 	}
-	err := addBrought(tx, im.job, im.noted)
+	err := addNoted(tx, im.job, importBrought, im.noted)
 	im.noted = im.noted[:0]
 	return err
 }
 
-// addBrought adds a chunk of the kind importBrought.
-func addBrought(tx *db.Tx, id string, data []byte) error {
-	no, err := tx.Number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", id,
-		importBrought)
+// addNoted adds a chunk of a kind that an undo reads.
+func addNoted(tx *db.Tx, id string, kind int64, data []byte) error {
+	no, err := tx.Number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", id, kind)
 	if err == nil {
-		err = addImportChunk(tx, id, importBrought, no, data)
+		err = addImportChunk(tx, id, kind, no, data)
 	}
 	return err
 }
@@ -130,7 +129,7 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 		if err := undoable(&j, now); err != nil {
 			return err
 		}
-		p = core.ImportUndoPlan{Brought: j.Brought}
+		p = core.ImportUndoPlan{Brought: j.Brought, Tagged: j.Tagged}
 		var chunks []broughtChunk
 		err := r.All(&chunks, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT +?",
 			id,
@@ -172,7 +171,7 @@ func undoable(j *core.ImportJob, now core.Instant) error {
 		return core.Conflictf("conflict", "The import has the status %s. Cancel it first.", j.Status)
 	case j.UndoStatus != "":
 		return core.Conflictf("conflict", "The import was already undone.")
-	case j.Brought+j.Replaced+j.Barred+j.Said == 0:
+	case j.Brought+j.Replaced+j.Barred+j.Said+j.Tagged+j.NewTags == 0:
 		return core.Conflictf("conflict", "The import changed nothing that can be undone.")
 	case now >= j.UndoUntil:
 		return core.Conflictf("conflict", "This import can't be undone anymore. Imports can be undone for a week.")
@@ -231,12 +230,17 @@ type undoing struct {
 	removed, pending, kept int64
 	restored               int64
 	resumed, lifted        int64
+	untagged               int64
 	heirs                  map[string][]string // ids of subscriptions, by the import that owns them from now on
 }
 
 // step undoes the first remaining step, or ends the undo.
 func (u *undoing) step() (more bool, err error) {
 	if more, err := u.unsay(); more || err != nil {
+		return more, err
+	}
+	// Before people are removed, because their addresses lead to their other lists.
+	if more, err := u.untag(); more || err != nil {
 		return more, err
 	}
 	var c broughtChunk
@@ -388,6 +392,9 @@ func (u *undoing) end() error {
 	if err := u.Get(&by, "SELECT undo_by FROM import_job WHERE id = ?", u.job.ID); err != nil {
 		return err
 	}
+	if err := u.dropTags(by); err != nil {
+		return err
+	}
 	if err := u.Watch("import_job", u.job.ID); err != nil {
 		return err
 	}
@@ -411,6 +418,7 @@ func (u *undoing) end() error {
 	u.Tx.Tell("undo_kept", nil, u.job.UndoKept)
 	u.Tx.Tell("undo_resumed", nil, u.job.UndoResumed)
 	u.Tx.Tell("undo_lifted", nil, u.job.UndoLifted)
+	u.Tx.Tell("undo_untagged", nil, u.job.UndoUntagged)
 	u.Tx.Tell("undo_restored", nil, u.job.UndoRestored)
 	u.Tx.Tell("undo_unrestored", nil, u.job.UndoUnrestored)
 	return u.Audit(u.now, by, "import.undone", u.job.TenantID, u.job.ID)

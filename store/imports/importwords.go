@@ -326,7 +326,7 @@ func (u *undoing) keepHeirs(at core.Instant) error {
 			}
 			data = append(data, parsed[:]...)
 		}
-		if err := addBrought(u.Tx, id, data); err != nil {
+		if err := addNoted(u.Tx, id, importBrought, data); err != nil {
 			return err
 		}
 		if err := u.One("UPDATE import_job SET brought = brought + ?2 WHERE id = ?1", id, len(u.heirs[id])); err != nil {

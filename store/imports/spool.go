@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 )
 
 // spool sorts rows by id in bounded memory. Runs of up to runBytes are sorted, written to unnamed files and then
@@ -43,6 +44,9 @@ type packedRow struct {
 
 const stays = 1 << 31
 
+// tagsFollow separates the evidence of a row, which has no such character, from its tags.
+const tagsFollow = 0
+
 func (p *packedRows) add(r *ImportRow) {
 	at := len(p.text)
 	p.text = append(p.text, r.id...)
@@ -55,6 +59,9 @@ func (p *packedRows) add(r *ImportRow) {
 	p.text = append(p.text, r.Email...)
 	p.text = append(p.text, r.Preferences...)
 	p.text = append(p.text, r.Evidence...)
+	if r.Tags != "" {
+		p.text = append(append(p.text, tagsFollow), r.Tags...)
+	}
 	size := uint32(len(p.text) - at)
 	if !r.Left {
 		size |= stays
@@ -113,6 +120,9 @@ func unpackRow(b []byte, left bool) ImportRow {
 	rest := all[at:]
 	r := newImportRow(all[:idBytes], rest[:email], rest[email:email+prefs], left)
 	r.Evidence, r.Line, r.Departure = rest[email+prefs:], int(line), departed
+	if at := strings.IndexByte(r.Evidence, tagsFollow); at >= 0 {
+		r.Evidence, r.Tags = r.Evidence[:at], r.Evidence[at+1:]
+	}
 	return r
 }
 

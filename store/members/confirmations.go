@@ -207,6 +207,11 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 			return err
 		}
 	}
+	if was != core.SubscriptionActive {
+		if err := tenants.TagSignup(tx, &list.List, sub.ID, now); err != nil {
+			return err
+		}
+	}
 	return AddConsent(tx, core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentConfirmed,
 		Proof: sub.Proof, Origin: o, Generation: sub.Generation,

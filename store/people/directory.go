@@ -55,7 +55,21 @@ type ListedSubscription struct {
 	TenantID string `db:"tenant_id"`
 	Block    string `db:"block"` // why an active subscription gets no email; empty if it is not blocked
 	// Mirrored reports that another member service manages the subscription, and only the send side's record is known.
-	Mirrored bool `db:"mirrored"`
+	Mirrored bool     `db:"mirrored"`
+	Tags     []string `db:"-"` // names; see ReadTags
+}
+
+// ReadTags reads the tags of subscriptions. Its only error is core.ErrStorage.
+func (s *Store) ReadTags(ctx context.Context, rows []ListedSubscription) error {
+	people := make([][2]string, len(rows))
+	for i := range rows {
+		people[i] = [2]string{rows[i].ListID, rows[i].ID}
+	}
+	names, err := s.TagNames(ctx, people)
+	for i := range rows {
+		rows[i].Tags = names[people[i]]
+	}
+	return err
 }
 
 // Shown returns the status to display. For a blocked active subscription, this is the kind of block.

@@ -12,7 +12,7 @@
 //
 // The meaning of its columns:
 //
-//	columns.go columnkinds.go evidence.go   the address, preferences and evidence of consent
+//	columns.go columnkinds.go evidence.go tags.go   the address, preferences, evidence of consent and tags
 //	status.go statuswords.go lists.go   whether someone unsubscribed, bounced or never confirmed
 //	survey.go questions.go preview.go   a pass through the whole file, and questions that only a person can answer
 //

@@ -67,6 +67,9 @@ func reading(t *testing.T, file string) string {
 			return b.String()
 		case err == nil:
 			fmt.Fprintln(&b, row.Line, row.Email, row.Preferences, row.Evidence)
+			if row.Tags != "" {
+				fmt.Fprintln(&b, row.Line, "tags:", row.Tags)
+			}
 		default:
 			fmt.Fprintln(&b, row.Line, err)
 		}

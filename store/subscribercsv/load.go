@@ -40,6 +40,7 @@ func (c *Reader) Load(ctx context.Context, im *imports.Import,
 			err = report(fault, record)
 		case errors.Is(err, io.EOF):
 			im.Counts.EvidenceUnreadable, im.Counts.EvidenceFuture = c.Unreadable, c.Future
+			im.Counts.TagsSkipped = c.BadTags
 			return nil
 		}
 		if err == nil {

@@ -15,13 +15,14 @@ const (
 	UseEvidence    = "evidence" // of a consent given in another system
 	UsePreference  = "preference"
 	UsePreferences = "preferences" // a JSON object of preferences
+	UseTags        = "tags"
 	UseNone        = "none"
 )
 
 // Column is the use that an import makes of a column.
 type Column struct {
 	Name string `json:"name"`
-	Use  string `json:"use" enum:"email|status|evidence|preference|preferences|none"`
+	Use  string `json:"use" enum:"email|status|evidence|preference|preferences|tags|none"`
 	// name of the preference or, for evidence, the column's name in a mapping
 	Becomes string `json:"becomes,omitempty"`
 	// order of day and month that follows from all dates of the column
@@ -32,13 +33,13 @@ type Column struct {
 
 // ColumnMeaning is the use of a column by its name.
 type ColumnMeaning struct {
-	Use string `json:"use" enum:"email|status|evidence|preference|preferences|none"`
+	Use string `json:"use" enum:"email|status|evidence|preference|preferences|tags|none"`
 	// name of the preference or, for evidence, the column's name in a mapping
 	Becomes string `json:"becomes,omitempty"`
 }
 
-// Columns returns the use of each column of the file. After a MappingError, it returns the use only of status, evidence
-// and preferences columns.
+// Columns returns the use of each column of the file. After a MappingError, it returns the use only of status, evidence,
+// tags and preferences columns.
 func (c *Reader) Columns() []Column {
 	columns := make([]Column, len(c.header))
 	for i, name := range c.header {
@@ -55,6 +56,9 @@ func (c *Reader) Columns() []Column {
 	}
 	for _, e := range c.proof {
 		columns[e.index].Use, columns[e.index].Becomes = UseEvidence, e.becomes()
+	}
+	for _, i := range c.tags {
+		columns[i].Use = UseTags
 	}
 	if c.base >= 0 {
 		columns[c.base].Use = UsePreferences

@@ -19,9 +19,9 @@ import (
 const MaxColumns = 1000
 
 // exportColumns are the columns that Writer writes.
-var exportColumns = []string{"email", "status", "created_at", "preferences"}
+var exportColumns = []string{"email", "status", "created_at", "tags", "preferences"}
 
-// ownColumns lists the columns of both kinds of Writer that are not fields.
+// ownColumns lists the columns of both kinds of Writer that an import leaves out, unless they have another meaning.
 var ownColumns = append([]string{"list"}, exportColumns...)
 
 // form describes the export files of a program. The header identifies the form.
@@ -113,6 +113,7 @@ type Reader struct {
 	Now        core.Instant // latest valid time of evidence; 0 means no limit
 	Unreadable int64        // rows with evidence that is neither a time nor an IP address
 	Future     int64        // rows with evidence of a time in the future
+	BadTags    int64        // invalid names of tags
 	// domains of imported people with a likely typo, at most maxTypos
 	Typos []core.DomainTypo
 
@@ -124,6 +125,7 @@ type Reader struct {
 	further  []int          // columns with further addresses of a contact
 	status   []statusColumn // status columns
 	base     int            // column with the form's preferences; -1 if there is none
+	tags     []int          // columns with tags
 	proof    []evidenceColumn
 	keys     []string // by column: `"name":` of its preference; empty if it is not one
 	// by column: whether its name or the mapping declares its use; see Questions
@@ -193,6 +195,10 @@ func (c *Reader) columns(rename map[string]string) error {
 		}
 		if renamed && foldWord(to) == UseStatus {
 			c.status = append(c.status, statusColumn{i, name, meaningOf(name, names), false, subjectOf(name)})
+			continue
+		}
+		if renamed && foldWord(to) == UseTags || !renamed && c.namesTags(name) {
+			c.tags = append(c.tags, i)
 			continue
 		}
 		if renamed {
@@ -336,6 +342,7 @@ func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 	if row.Evidence, err = c.evidence(record); err != nil {
 		return row, record, LineError{line, faultText(err)}
 	}
+	row.Tags = c.tagsOf(record)
 	c.noteTypo(row.Email)
 	return row, record, nil
 }

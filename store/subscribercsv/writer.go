@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 
 	"newsletterd/core"
 )
@@ -20,7 +21,7 @@ type Writer struct {
 }
 
 // fixedColumns lists the columns before the fields in the output of a NewFieldWriter.
-var fixedColumns = []string{"email", "list", "status", "created_at"}
+var fixedColumns = []string{"email", "list", "status", "created_at", "tags"}
 
 // NewFieldWriter returns a Writer of CSV with a column for each field, and writes the names of the columns. The last
 // column contains the other preferences as JSON, including a field that has the name of another column.
@@ -40,10 +41,12 @@ func NewFieldWriter(out io.Writer, fields []string) *Writer {
 	return w
 }
 
-// WriteOn writes one subscription with the name of its list. It requires a Writer from NewFieldWriter.
-func (w *Writer) WriteOn(list string, s *core.Subscription) error {
+// WriteOn writes one subscription with the name of its list and its tags. It requires a Writer from NewFieldWriter.
+func (w *Writer) WriteOn(list string, s *core.Subscription, tags []string) error {
 	values := s.Preferences.Values()
-	record := []string{spreadsheetCell(string(s.Email)), spreadsheetCell(list), s.Status, s.CreatedAt.String()}
+	record := []string{
+		spreadsheetCell(string(s.Email)), spreadsheetCell(list), s.Status, s.CreatedAt.String(), tagsCell(tags),
+	}
 	for _, name := range w.fields {
 		value := values[name]
 		if len(value) > 0 && (value[0] == '{' || value[0] == '[') { // a column would turn it into text
@@ -86,14 +89,30 @@ func NewWriter(out io.Writer, asJSON bool) *Writer {
 	return w
 }
 
-// Write writes one subscription.
-func (w *Writer) Write(s *core.Subscription) error {
+// Write writes one subscription with its tags.
+func (w *Writer) Write(s *core.Subscription, tags []string) error {
 	if w.json != nil {
-		return w.json.Encode(s)
+		return w.json.Encode(struct {
+			*core.Subscription
+			Tags []string `json:"tags,omitempty"`
+		}{s, tags})
 	}
 	return w.csv.Write([]string{
-		spreadsheetCell(string(s.Email)), s.Status, s.CreatedAt.String(), spreadsheetCell(string(s.Preferences.OrEmpty())),
+		spreadsheetCell(string(s.Email)), s.Status, s.CreatedAt.String(), tagsCell(tags),
+		spreadsheetCell(string(s.Preferences.OrEmpty())),
 	})
+}
+
+// tagsCell returns the cell that splitTags splits into these tags.
+func tagsCell(tags []string) string {
+	cell := strings.Join(tags, ", ")
+	if strings.ContainsAny(cell, "\"[") || strings.Contains(cell, severalValues) {
+		b, err := json.Marshal(tags)
+		if err == nil {
+			cell = string(b)
+		}
+	}
+	return spreadsheetCell(cell)
 }
 
 // Close writes the buffered data. It does not close the underlying writer.

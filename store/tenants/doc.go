@@ -5,7 +5,7 @@
 //	lists.go listwithtenant.go slugs.go fedlists.go addresses.go   lists, the clients that feed them, and address ids
 //	counts.go                                  subscriber counts of a list for each day
 //	templates.go themes.go                     templates and themes of campaigns
-//	tags.go                                    tags, and who has them
+//	tags.go givetags.go                        tags, and who has them
 //	relays.go mailserver.go paces.go           how emails are sent
 //	restore.go                                 what a deleted tenant gives up and gets back
 //	domains.go senderdomains.go dkim.go acme.go issuer.go   domains, their records and keys

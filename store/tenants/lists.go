@@ -54,6 +54,9 @@ func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 		if err == nil {
 			err = ownSlug(tx, &l, &t)
 		}
+		if err == nil {
+			err = findSignupTag(tx, &l, "")
+		}
 		if err != nil {
 			return err
 		}
@@ -83,8 +86,11 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 			return err
 		}
 		at = l.UpdatedAt
-		was, slug := l.Status, l.Slug
+		was, slug, tag := l.Status, l.Slug, l.SignupTagID
 		if err := rule(&l); err != nil {
+			return err
+		}
+		if err := findSignupTag(tx, &l, tag); err != nil {
 			return err
 		}
 		if l.Slug != slug {
@@ -110,6 +116,20 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 		return tx.AuditUpdate(l.UpdatedAt, actor, "list.update", l.TenantID, id)
 	})
 	return l, db.AsItStood(err, &l.UpdatedAt, at)
+}
+
+// findSignupTag replaces the name of a list's tag for signups with its id. was is the id before the change. If the
+// tenant has no such tag, it returns an Invalid error.
+func findSignupTag(tx *db.Tx, l *core.List, was string) error {
+	if l.SignupTagID == "" || l.SignupTagID == was {
+		return nil
+	}
+	t, err := TagNamed(tx, l.TenantID, l.SignupTagID)
+	if errors.Is(err, core.ErrTagNotFound) {
+		return core.Invalidf("signup_tag_id", "There is no tag %q. Create it first.", l.SignupTagID)
+	}
+	l.SignupTagID = t.ID
+	return err
 }
 
 // keepConsentText stores the current consent text of the signup form. Its version is the name that the consent ledger

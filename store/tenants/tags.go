@@ -2,6 +2,7 @@ package tenants
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -16,7 +17,8 @@ var TagTable = db.TableOf[core.Tag]("tag", []string{"no"}, []string{"id", "tenan
 const tagColumns = "g.no, g.id, g.tenant_id, g.name, g.name_key, g.created_at, g.updated_at"
 
 const (
-	tagsOfTenant = "SELECT " + tagColumns + ` FROM tag AS g INDEXED BY tag_name WHERE g.tenant_id = ? AND g.id > ?
+	// TagsOfTenant selects a page of a tenant's tags by id.
+	TagsOfTenant = "SELECT " + tagColumns + ` FROM tag AS g INDEXED BY tag_name WHERE g.tenant_id = ? AND g.id > ?
 		ORDER BY g.id LIMIT +?`
 	// tagsOfPerson selects the tags of a person by pairs of list and id.
 	tagsOfPerson = "SELECT DISTINCT " + tagColumns + ` FROM json_each(?) AS p
@@ -31,7 +33,7 @@ const TagsOfPairs = `SELECT g.tenant_id, g.name, min(t.at) AS at FROM json_each(
 
 // Tags returns a page of a tenant's tags by id. The only error is core.ErrStorage.
 func (s *Store) Tags(ctx context.Context, tenantID string, page core.Page) (tags []core.Tag, err error) {
-	err = s.All(ctx, &tags, tagsOfTenant, tenantID, page.After, page.Limit)
+	err = s.All(ctx, &tags, TagsOfTenant, tenantID, page.After, page.Limit)
 	return tags, err
 }
 
@@ -208,13 +210,18 @@ func UntagSubscriber(tx *db.Tx, t *core.Tag, listID, id string) (changed bool, e
 // pairsOfSubscriber is IDsOf for the address of a subscriber of a list. For an unknown subscriber, it returns pairs
 // that no row has.
 func pairsOfSubscriber(tx *db.Tx, tenantID, listID, id string) (string, error) {
-	var key string
-	err := tx.Get(&key, `SELECT coalesce((SELECT email_key FROM subscriber WHERE list_id = ?1 AND id = ?2),
-		(SELECT email_key FROM subscription WHERE list_id = ?1 AND id = ?2), '')`, listID, id)
+	key, err := KeyOf(tx, listID, id)
 	if err != nil {
 		return "", err
 	}
 	return IDsOf(tx, key, tenantID)
+}
+
+// KeyOf returns the folded address of a subscriber of a list, or an empty string if the list does not know them.
+func KeyOf(q db.Querier, listID, id string) (key string, err error) {
+	err = q.Get(&key, `SELECT coalesce((SELECT email_key FROM subscriber WHERE list_id = ?1 AND id = ?2),
+		(SELECT email_key FROM subscription WHERE list_id = ?1 AND id = ?2), '')`, listID, id)
+	return key, err
 }
 
 // giveTag adds a tag to an address, given by its pairs of list and id, on the lists that know it. It returns the number
@@ -248,4 +255,50 @@ func TakeTags(tx *db.Tx, listID, id, emailKey string) error {
 			WHERE true ON CONFLICT DO NOTHING`, pairs, listID, id)
 	}
 	return err
+}
+
+// TagSignup gives someone who has confirmed a signup the list's tag for signups, if there is one.
+func TagSignup(tx *db.Tx, l *core.List, id string, now core.Instant) error {
+	if l.SignupTagID == "" {
+		return nil
+	}
+	t, err := ReadTag(tx, l.SignupTagID)
+	if errors.Is(err, core.ErrTagNotFound) { // deleted while the list was deleted
+		return nil
+	}
+	if err == nil {
+		_, err = TagSubscriber(tx, &t, l.ID, id, now)
+	}
+	return err
+}
+
+// ListWithTag returns the name of a list that gives a tag to signups, or an empty string.
+func ListWithTag(q db.Querier, t *core.Tag) (name string, err error) {
+	err = q.Get(&name, `SELECT coalesce((SELECT name FROM list INDEXED BY list_tenant WHERE tenant_id = ? AND
+		signup_tag_id = ? AND deleted_at = 0 ORDER BY name LIMIT 1), '')`, t.TenantID, t.ID)
+	return name, err
+}
+
+const tagNames = `SELECT p.value->>0 AS list_id, p.value->>1 AS id, g.name AS name FROM json_each(?) AS p
+	CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
+	CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no ORDER BY g.name_key`
+
+// TagNames returns the names of people's tags by name, by pairs of list and id.
+func (s *Store) TagNames(ctx context.Context, people [][2]string) (map[[2]string][]string, error) {
+	pairs, err := json.Marshal(people)
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		ListID string `db:"list_id"`
+		ID     string `db:"id"`
+		Name   string `db:"name"`
+	}
+	err = s.All(ctx, &rows, tagNames, string(pairs))
+	names := map[[2]string][]string{}
+	for i := range rows {
+		who := [2]string{rows[i].ListID, rows[i].ID}
+		names[who] = append(names[who], rows[i].Name)
+	}
+	return names, err
 }

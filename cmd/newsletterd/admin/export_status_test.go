@@ -58,7 +58,7 @@ func TestExportSaysWhoGetsNothing(t *testing.T) {
 		return func(take func(*core.Subscription) error) error { return allSubscriptions(c, s, list.ID, status, take) }
 	}
 	var all, active strings.Builder
-	if n, err := writeSubscriptions(false, &all, rows("")); err != nil || n != 3 {
+	if n, err := writeSubscriptions(t.Context(), s, false, &all, rows("")); err != nil || n != 3 {
 		t.Fatal(n, err)
 	}
 	for _, want := range []string{"ann@example.org,bounced,", "bob@example.org,complaint,", "cat@example.org,active,"} {
@@ -66,7 +66,7 @@ func TestExportSaysWhoGetsNothing(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, all.String())
 		}
 	}
-	if n, err := writeSubscriptions(false, &active, rows("active")); err != nil || n != 1 {
+	if n, err := writeSubscriptions(t.Context(), s, false, &active, rows("active")); err != nil || n != 1 {
 		t.Error(n, err, active.String())
 	}
 	for _, word := range []string{"bounced", "complaint", "suppressed"} {

@@ -179,6 +179,7 @@ func listFlags() []cli.Flag {
 		cli.String("unsubscribe-redirect-url", "`URL` to show after unsubscribing"),
 		cli.Bool("archive", "publish sent campaigns in a public archive at /a/SLUG/ (=false: no archive)"),
 		cli.String("slug", "`SLUG` of the archive's URL: lowercase letters, digits and hyphens (empty: the ID)"),
+		cli.String("signup-tag-id", "`TAG` (ID or name) for people who confirm a signup (empty: none)"),
 	}
 }
 
@@ -194,6 +195,7 @@ func listInput(c *cli.Context) (core.ListInput, error) {
 		ConfirmRedirectURL:     cli.Given(c, "confirm-redirect-url"),
 		UnsubscribeRedirectURL: cli.Given(c, "unsubscribe-redirect-url"),
 		Archive:                cli.GivenBool(c, "archive"), Slug: cli.Given(c, "slug"),
+		SignupTagID: cli.Given(c, "signup-tag-id"),
 	}
 	var err1, err2 error
 	in.Fields, err1 = cli.GivenJSON[[]core.Field](c, "fields")

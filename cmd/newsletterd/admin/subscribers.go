@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -45,8 +46,11 @@ detected. You can run the same import again: rows that are already imported
 change nothing. Unsubscribed people stay unsubscribed, and blocked addresses
 stay blocked.
 
-Map columns with --map: NAME=email, NAME=status, NAME=FIELD for a custom
-field, or NAME= to skip the column.
+Map columns with --map: NAME=email, NAME=status, NAME=tags, NAME=FIELD for a
+custom field, or NAME= to skip the column.
+
+TAGS. A column named tags or labels contains tags, separated by commas or
+semicolons. People keep the tags that they have. Unknown tags are created.
 
 STATUS. People the file marks as unsubscribed are imported as unsubscribed.
 Bounced, complained and suppressed people join the tenant's suppression list.
@@ -118,7 +122,7 @@ func (p commands) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 		return cli.Missing(err, "list", c.String("list"))
 	}
 	im.DryRun = c.Bool("dry-run")
-	im.MayEnd, im.MaySuppress = true, true
+	im.MayEnd, im.MaySuppress, im.By = true, true, cli.Actor()
 	in, survey, err := p.surveyed(c, s)
 	if err != nil {
 		return err
@@ -339,20 +343,41 @@ func (p commands) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 		defer func() { err = errors.Join(err, f.Close()) }()
 		out = f
 	}
-	n, err := writeSubscriptions(cli.JSONWanted(c) && name == "-", out, rows)
+	n, err := writeSubscriptions(c.Context, s, cli.JSONWanted(c) && name == "-", out, rows)
 	if err == nil && name != "-" {
 		return p.Done(c, "%s: %s.", name, cli.Counted(n, "subscription"))
 	}
 	return err
 }
 
-// writeSubscriptions streams subscriptions as CSV or as lines of JSON.
-func writeSubscriptions(asJSON bool, out io.Writer, rows subscriptionReader) (n int, err error) {
+// writeSubscriptions streams subscriptions with their tags as CSV or as lines of JSON.
+func writeSubscriptions(ctx context.Context, s *store.Store, asJSON bool, out io.Writer, rows subscriptionReader) (n int,
+	err error,
+) {
 	w := subscribercsv.NewWriter(out, asJSON)
+	var some []people.ListedSubscription
+	write := func() error {
+		if err := s.ReadTags(ctx, some); err != nil {
+			return err
+		}
+		for i := range some {
+			if err := w.Write(&some[i].Subscription, some[i].Tags); err != nil {
+				return err
+			}
+		}
+		some = some[:0]
+		return nil
+	}
 	err = rows(func(sub *core.Subscription) error {
 		n++
-		return w.Write(sub)
+		if some = append(some, people.ListedSubscription{Subscription: *sub}); len(some) < cli.PageSize {
+			return nil
+		}
+		return write()
 	})
+	if err == nil {
+		err = write()
+	}
 	if err != nil {
 		return n, err
 	}

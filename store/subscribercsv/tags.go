@@ -1,0 +1,74 @@
+package subscribercsv
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/imports"
+)
+
+// namesTags reports whether a column contains tags by its name. It does not if it is a field of the list, except in our
+// own exports.
+func (c *Reader) namesTags(name string) bool {
+	if c.form.base == "preferences" && name == "tags" {
+		return true
+	}
+	return slices.Contains(tagNames, foldWord(name)) &&
+		!slices.ContainsFunc(c.options.Fields, func(f core.Field) bool { return f.Name == name || f.Label == name })
+}
+
+// HasTags reports whether a column contains tags.
+func (c *Reader) HasTags() bool { return len(c.tags) > 0 }
+
+// tagsOf returns the tags of a line in the form of ImportRow.Tags. It counts invalid names.
+func (c *Reader) tagsOf(record []string) string {
+	var b strings.Builder
+	for _, i := range c.tags {
+		for _, name := range splitTags(cleanCell(record[i])) {
+			if name = cleanCell(name); name == "" {
+				continue
+			}
+			if core.CheckTagName(name) != nil {
+				c.BadTags++
+				continue
+			}
+			if b.Len() > 0 {
+				b.WriteString(imports.TagSeparator)
+			}
+			b.WriteString(name)
+		}
+	}
+	return b.String()
+}
+
+// splitTags returns the parts of a cell with tags: separated by commas or semicolons, quoted as in exports of
+// Mailchimp, as in those of Google Contacts, or a JSON array.
+func splitTags(cell string) []string {
+	cell = plainCell(cell)
+	switch {
+	case cell == "":
+		return nil
+	case strings.HasPrefix(cell, "["):
+		var names []string
+		if json.Unmarshal([]byte(cell), &names) == nil {
+			return names
+		}
+	case strings.HasPrefix(cell, `"`):
+		r := csv.NewReader(strings.NewReader(cell))
+		r.TrimLeadingSpace = true
+		if names, err := r.Read(); err == nil {
+			return names
+		}
+	}
+	if strings.Contains(cell, severalValues) { // Google's own groups begin with a star
+		return slices.DeleteFunc(strings.Split(cell, severalValues), func(s string) bool { return strings.HasPrefix(s, "* ") })
+	}
+	names := strings.FieldsFunc(cell, func(r rune) bool { return r == ',' || r == ';' })
+	for i := range names {
+		names[i] = strings.Trim(cleanCell(names[i]), `"`)
+	}
+	return names
+}

@@ -1,0 +1,142 @@
+package tenants
+
+import (
+	"encoding/json"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// Tagging names a person of a list and the tags that they get.
+type Tagging struct {
+	ID       string // of the subscription
+	EmailKey string
+	Tags     []core.Tag // without duplicates
+}
+
+// taggedPeople selects who has which tag, by triples of list, id and the person's number.
+const taggedPeople = `SELECT p.value->>2 AS person, t.tag_no AS tag_no FROM json_each(?) AS p
+	CROSS JOIN tagged AS t ON t.list_id = p.value->>0 AND t.id = p.value->>1
+	CROSS JOIN tag AS g NOT INDEXED ON g.no = t.tag_no`
+
+// knownTriples selects the lists and ids that belong to a subscriber or a subscription, by the same triples.
+const knownTriples = `SELECT p.value->>0 AS list_id, p.value->>1 AS id, p.value->>2 AS person FROM json_each(?) AS p
+	WHERE EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)
+	OR EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id = p.value->>1)`
+
+var addTagged = db.InsertMany("INSERT INTO tagged (at, list_id, id, tag_no) SELECT ?, column1, column2, column3 FROM ",
+	3, " WHERE true ON CONFLICT DO NOTHING")
+
+// triplesOf returns the lists of a tenant with the ids of people there, as triples. leaveOut is a list to leave out.
+func triplesOf(d *db.DB, q db.Querier, tenantID, listID, leaveOut string, people []Tagging) (string, error) {
+	var lists []string
+	err := q.All(&lists, "SELECT id FROM list INDEXED BY list_tenant WHERE tenant_id = ? AND id <> ?", tenantID, leaveOut)
+	triples := make([][3]any, 0, len(lists)*len(people))
+	for _, list := range lists {
+		ids := d.SubscriptionIDs(list)
+		for i := range people {
+			switch {
+			case len(people[i].Tags) == 0:
+			case list == listID:
+				triples = append(triples, [3]any{list, people[i].ID, i})
+			default:
+				triples = append(triples, [3]any{list, ids.Of(people[i].EmailKey), i})
+			}
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(triples)
+	return string(text), err
+}
+
+// MissingTags removes from people the tags that they have on any list of the tenant, and those that would exceed
+// core.MaxTagsOfOne. It returns the number of the latter.
+func MissingTags(d *db.DB, q db.Querier, tenantID, listID string, people []Tagging) (over int64, err error) {
+	triples, err := triplesOf(d, q, tenantID, listID, "", people)
+	if err != nil {
+		return 0, err
+	}
+	var rows []struct {
+		Person int   `db:"person"`
+		TagNo  int64 `db:"tag_no"`
+	}
+	if err := q.All(&rows, taggedPeople, triples); err != nil {
+		return 0, err
+	}
+	had := map[int]map[int64]bool{}
+	for _, r := range rows {
+		if had[r.Person] == nil {
+			had[r.Person] = map[int64]bool{}
+		}
+		had[r.Person][r.TagNo] = true
+	}
+	for i := range people {
+		var missing []core.Tag
+		for _, t := range people[i].Tags {
+			switch {
+			case had[i][t.No]:
+			case len(had[i])+len(missing) >= core.MaxTagsOfOne:
+				over++
+			default:
+				missing = append(missing, t)
+			}
+		}
+		people[i].Tags = missing
+	}
+	return over, nil
+}
+
+// GiveTags gives people of a list the tags that they miss, as MissingTags returns them, on all lists of the tenant that
+// know them. The list itself must know all of them.
+func GiveTags(tx *db.Tx, tenantID, listID string, people []Tagging, at core.Instant) error {
+	triples, err := triplesOf(tx.DB(), tx, tenantID, listID, listID, people)
+	if err != nil {
+		return err
+	}
+	var places []struct {
+		ListID string `db:"list_id"`
+		ID     string `db:"id"`
+		Person int    `db:"person"`
+	}
+	if err := tx.All(&places, knownTriples, triples); err != nil {
+		return err
+	}
+	var rows [][3]any
+	for i := range people {
+		for _, t := range people[i].Tags {
+			rows = append(rows, [3]any{listID, people[i].ID, t.No})
+		}
+	}
+	for _, p := range places {
+		for _, t := range people[p.Person].Tags {
+			rows = append(rows, [3]any{p.ListID, p.ID, t.No})
+		}
+	}
+	return tx.InsertMany(&addTagged, []any{int64(at)}, len(rows), func(args []any, i int) []any {
+		return append(args, rows[i][:]...)
+	})
+}
+
+// UndoTag removes a tag from an address on all lists of a tenant where it was given at an instant. It reports whether
+// there was any.
+func UndoTag(tx *db.Tx, tenantID, emailKey string, no int64, at core.Instant) (bool, error) {
+	pairs, err := IDsOf(tx, emailKey, tenantID)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.ExecPairs(pairs, db.PairsOf("tagged", "id", ""),
+		"DELETE FROM tagged WHERE tag_no = ? AND at = ? AND list_id = ? AND id = ?", no, int64(at))
+	return n > 0, err
+}
+
+// UnusedTag reports whether no person and no list has a tag, and it was never renamed.
+func UnusedTag(q db.Querier, t *core.Tag) (unused bool, err error) {
+	list, err := ListWithTag(q, t)
+	if err != nil || list != "" || t.UpdatedAt != t.CreatedAt {
+		return false, err
+	}
+	err = q.Get(&unused, "SELECT NOT EXISTS (SELECT 1 FROM tagged INDEXED BY tagged_tag WHERE tag_no = ?)", t.No)
+	return unused, err
+}
