@@ -103,3 +103,66 @@ func TestConsolePeopleInASegment(t *testing.T) {
 		e.shows("/people-export?file=1&segment="+g.ID, http.StatusConflict, "-ada@")
 	})
 }
+
+// The people page filters by tag, alone and with other filters, shows tags in a column, and leads to an action on
+// everyone whom the filter finds.
+func TestConsolePeopleByTag(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newSegmentEnv(t, core.RoleTenantAdmin)
+		e.shows("/people?list="+e.shop.ID, http.StatusOK, `-name="tagged"`)
+		for _, name := range []string{"VIP", "Press"} {
+			e.sends("/tags", http.StatusSeeOther, url.Values{"name": {name}})
+		}
+		tags, err := e.store.AllTags(t.Context(), e.tenant.ID)
+		e.must(err)
+		press, vip := tags[0].ID, tags[1].ID
+		for _, email := range []core.Email{"ada@old.example", "bea@old.example", "cem@old.example"} {
+			_, err := e.store.SetTags(t.Context(), e.tenant.ID, email, []string{"vip"}, "user:1",
+				e.seed.Time())
+			e.must(err)
+		}
+		list := "list=" + e.shop.ID
+		g := e.add("Yearly", `{"field":"plan","is":"yearly"}`)
+		for query, want := range map[string][]string{
+			list + "&tagged=" + vip:                            {"ada@old.example", "bea@old.example", "cem@old.example"},
+			list + "&tagged=" + vip + "&status=active":         {"ada@old.example", "bea@old.example", "cem@old.example"},
+			list + "&tagged=" + vip + "&segment=" + g.ID:       {"ada@old.example", "bea@old.example"},
+			list + "&tagged=" + vip + "&field=city&value=Bonn": {"ada@old.example"},
+			list + "&tagged=" + vip + "&field=city":            {"bea@old.example", "cem@old.example"},
+			list + "&tagged=" + vip + "&q=cem":                 {"cem@old.example"},
+			list + "&tagged=" + press:                          nil,
+			list + "&tagged=" + core.NewID():                   nil,
+			list + "&tagged=" + vip + "&status=unsubscribed":   nil,
+		} {
+			if got := e.shownPeople(query); !slices.Equal(got, want) {
+				t.Errorf("%s: the page shows %v, want %v", query, got, want)
+			}
+		}
+		if got := e.exported(list + "&tagged=" + vip); len(got) != 3 {
+			t.Errorf("the file has %v", got)
+		}
+		e.shows("/people?"+list+"&tagged="+vip+"&status=unsubscribed", http.StatusOK, "only find people with the status")
+		e.shows("/people?"+list+"&tagged="+vip+"&columns=1&column=tags", http.StatusOK, `<td class="soft">VIP</td>`)
+		e.shows("/people?"+list+"&q=ada", http.StatusOK, "clear the search", "-/new-bulk?")
+		e.shows("/people?"+list, http.StatusOK, "choose the status", "-/new-bulk?")
+
+		e.shows("/people?"+list+"&tagged="+vip, http.StatusOK, "Change all 3 people who match…")
+		e.shows("/new-bulk?"+list+"&q=ada", http.StatusNotFound)
+		form := url.Values{"list": {e.shop.ID}, "act": {"untag"}, "tagged": {vip}, "field": {"city"}, "value": {"Bonn"}}
+		e.sends("/new-bulk", http.StatusOK, form, "Remove a tag from 1 person?", "<strong>Bonn</strong>")
+
+		// Everyone who is subscribed. The action's tag is not that of the filter.
+		e.shows("/people?"+list+"&status=active", http.StatusOK, "/new-bulk?")
+		form = url.Values{"list": {e.shop.ID}, "act": {"tag"}, "status": {"active"}}
+		e.sends("/new-bulk", http.StatusOK, form, "Add a tag to 5 people?", "<strong>Subscribed</strong>")
+		form.Set("sure", "1")
+		form.Set("tag", press)
+		form.Set("tagged", vip)
+		e.sends("/new-bulk", http.StatusSeeOther, form)
+		actions, err := e.store.BulkActions(t.Context(), e.shop.ID, core.Page{Limit: 10})
+		if err != nil || len(actions) != 1 || actions[0].TagID != press ||
+			string(actions[0].Rule) != `{"tag":"`+vip+`"}` {
+			t.Errorf("%+v, %v", actions, err)
+		}
+	})
+}

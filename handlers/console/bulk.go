@@ -15,8 +15,8 @@ const bulkPath = "/api/bulk-actions"
 func (o *Console) bulkActionRoutes(t *web.Table) {
 	may := core.ActionPeopleTag // and people.change to unsubscribe or remove
 	o.get(t, "/bulk", may, o.bulkActions, "The console: bulk actions")
-	o.get(t, "/new-bulk", may, o.newBulk, "The console: the form to change everyone in a segment")
-	o.post(t, "/new-bulk", may, o.newBulk, "The console: change everyone in a segment")
+	o.get(t, "/new-bulk", may, o.newBulk, "The console: the form to change everyone who matches a filter")
+	o.post(t, "/new-bulk", may, o.newBulk, "The console: change everyone who matches a filter")
 	o.get(t, "/bulk/:id", may, o.bulkAction, "The console: a bulk action")
 	o.post(t, "/bulk/:id/cancel", may, o.endBulk("cancel"), "The console: cancel a bulk action")
 	o.post(t, "/bulk/:id/undo", may, o.endBulk("undo"), "The console: undo a bulk action")
@@ -158,7 +158,9 @@ func (o *Console) bulkActions(p *Page) (web.HTML, error) {
 type newBulkData struct {
 	Segment core.Segment
 	Lists   []option
-	List    string
+	peopleFilter
+	Wheres  [][2]string // of the filter, in words
+	Back    string
 	Act     string
 	Sure    bool // the question is asked
 	Button  string
@@ -167,34 +169,31 @@ type newBulkData struct {
 	tagChoice
 }
 
-// newBulk asks what to do with everyone in a segment, asks for confirmation, and starts the action.
+// newBulk asks what to do with everyone whom a filter of the People page finds, asks for confirmation, and starts the
+// action.
 func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	ask := p.Query
 	if p.IsForm() {
 		ask = func(name string) string { return p.Form[name] }
 	}
-	d := newBulkData{List: ask("list"), Act: ask("act")}
+	d := newBulkData{Act: ask("act")}
 	if right := core.BulkRight(d.Act); p.IsForm() && !p.May(right) {
 		return web.HTML{}, core.Lacking(right)
 	}
 	if d.Act == "" && !p.May(core.ActionPeopleChange) {
 		d.Act = core.BulkTag
 	}
-	_, err := p.Get("/api/segments/"+url.PathEscape(cmp.Or(ask("segment"), "-")), nil, &d.Segment)
-	if err == nil && d.Segment.TenantID != p.Tenant.ID {
-		err = web.ErrNotFound
-	}
-	if err != nil {
-		return web.HTML{}, err
-	}
 	lists, err := p.peopleLists()
 	if err != nil {
 		return web.HTML{}, err
 	}
-	d.Lists = listOptions(lists)
-	v := View{
-		Title:  p.T("Change everyone in “{{segment}}”", "segment", d.Segment.Name),
-		Within: p.withinBulk()[:1], Data: &d,
+	d.Lists, d.peopleFilter = listOptions(lists), readFilter(ask, lists)
+	if err := p.readWhom(&d); err != nil {
+		return web.HTML{}, err
+	}
+	v := View{Title: p.T("Change everyone who matches"), Within: p.withinBulk()[:1], Data: &d}
+	if len(d.leaves()) == 1 && d.Segment.ID != "" {
+		v.Title = p.T("Change everyone in “{{segment}}”", "segment", d.Segment.Name)
 	}
 	if p.IsForm() {
 		to, err := p.startBulk(&d, &v)
@@ -212,11 +211,48 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	return p.Show("new-bulk", v)
 }
 
+// readWhom reads what the filter of the page refers to, and describes it. A filter that is no rule is not found.
+func (p *Page) readWhom(d *newBulkData) error {
+	f := &d.peopleFilter
+	if f.NotAll(p) != "" {
+		return web.ErrNotFound
+	}
+	d.Back = p.Path("people") + "?" + f.query().Encode()
+	if f.Segment != "" {
+		_, err := p.Get("/api/segments/"+url.PathEscape(f.Segment), nil, &d.Segment)
+		if err == nil && d.Segment.TenantID != p.Tenant.ID {
+			err = web.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		d.Wheres = append(d.Wheres, [2]string{p.T("Segment"), d.Segment.Name})
+	}
+	if f.Tagged != "" {
+		var t core.Tag
+		_, err := p.Get("/api/tags/"+url.PathEscape(f.Tagged), nil, &t)
+		if err == nil && t.TenantID != p.Tenant.ID {
+			err = web.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		d.Wheres = append(d.Wheres, [2]string{p.T("Tag"), t.Name})
+	}
+	if f.Field != "" {
+		d.Wheres = append(d.Wheres, [2]string{f.Field, cmp.Or(f.Value, p.T("(empty)"))})
+	}
+	if len(d.Wheres) == 0 {
+		d.Wheres = [][2]string{{p.T("Status"), p.PersonBadge(core.SubscriptionActive).Text}}
+	}
+	return nil
+}
+
 // startBulk starts an action that the visitor has confirmed, and returns the path of its page. Before that, it asks for
 // confirmation.
 func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 	err = p.Do(http.MethodPost, "/api/segment-count",
-		map[string]any{"list_ids": []string{d.List}, "segment_id": d.Segment.ID}, &d.N)
+		d.whom(map[string]any{"list_ids": []string{d.List}, "tenant_id": p.Tenant.ID}), &d.N)
 	if err != nil {
 		return "", err
 	}
@@ -230,10 +266,8 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 		d.tagChoice, err = p.askTag(d.Act)
 		return "", err
 	}
-	body := p.bulkBody(d.List, d.Act)
-	body["segment_id"] = d.Segment.ID
 	var a core.BulkAction
-	err = p.Do(http.MethodPost, bulkPath, body, &a)
+	err = p.Do(http.MethodPost, bulkPath, d.whom(p.bulkBody(d.List, d.Act)), &a)
 	if err != nil {
 		return "", err
 	}

@@ -39,6 +39,8 @@ type person struct {
 	StatusAt    core.Instant     `json:"status_at"`
 	Block       string           `json:"block"` // empty: not blocked
 
+	Tags []string `json:"tags"`
+
 	ListName string `json:"list_name"`
 }
 
@@ -111,7 +113,7 @@ func listOptions(lists []core.CountedList, first ...option) []option {
 	return first
 }
 
-// readField reads the field of the list and the value to filter by.
+// readField reads the fields of the list to choose from.
 func (d *peopleData) readField(p *Page, lists []core.CountedList) {
 	for i := range lists {
 		if lists[i].ID != d.List || len(lists[i].Fields) == 0 {
@@ -121,9 +123,6 @@ func (d *peopleData) readField(p *Page, lists []core.CountedList) {
 		for _, f := range lists[i].Fields {
 			d.Fields = append(d.Fields, option{f.Name, f.Label})
 		}
-	}
-	if field := p.Query("field"); field != "" && hasOption(d.Fields, field) {
-		d.Field, d.Value = field, p.Query("value")
 	}
 }
 

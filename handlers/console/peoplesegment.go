@@ -11,7 +11,6 @@ import (
 
 // readSegment reads the segments to choose from, and the chosen one. If the chosen one was deleted, the page says so.
 func (d *peopleData) readSegment(p *Page) error {
-	d.Segment = p.Query("segment")
 	if !p.May(core.ActionSegmentRead) {
 		return nil
 	}
@@ -26,13 +25,36 @@ func (d *peopleData) readSegment(p *Page) error {
 	return nil
 }
 
-// readSegmented reads the people of the page who are in the chosen segment. If the segment can't be evaluated, the page
-// shows the reason and no people.
-func (d *peopleData) readSegmented(p *Page, size int) (next string, err error) {
-	body := d.filter()
-	body["tenant_id"] = p.Tenant.ID
-	next, err = readAsked(p, web.Question{Method: http.MethodPost, Path: "/api/admin/subscribers/search", Body: body},
-		url.Values{}, size, &d.People)
+// readTags reads the tags to choose from. If the chosen one was deleted, the page says so.
+func (d *peopleData) readTags(p *Page) error {
+	if !p.May(core.ActionSegmentRead) {
+		return nil
+	}
+	tags, err := p.allTags()
+	if err != nil || len(tags) == 0 && d.Tagged == "" {
+		return err
+	}
+	d.Tags = []option{{"", p.T("All tags")}}
+	for i := range tags {
+		d.Tags = append(d.Tags, option{tags[i].ID, tags[i].Name})
+	}
+	if d.Tagged != "" && !hasOption(d.Tags, d.Tagged) {
+		d.Tags = append(d.Tags, option{d.Tagged, p.T("(deleted)")})
+	}
+	return nil
+}
+
+// readRuled reads the people of the page who are in the chosen segment and have the chosen tag. If the rule can't be
+// evaluated, the page shows the reason and no people.
+func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
+	if d.Status != "" && d.Status != core.SubscriptionActive {
+		d.Unknown = p.T("Segments and tags only find people with the status “{{status}}”.", "status",
+			p.PersonBadge(core.SubscriptionActive).Text)
+		return "", nil
+	}
+	next, err = readAsked(p, web.Question{
+		Method: http.MethodPost, Path: "/api/admin/subscribers/search", Body: d.search(p.Tenant.ID),
+	}, url.Values{}, size, &d.People)
 	if errors.Is(err, core.ErrSegmentNotFound) {
 		d.Unknown = p.T("This segment was deleted. Choose another one.")
 		return "", nil
@@ -44,17 +66,18 @@ func (d *peopleData) readSegmented(p *Page, size int) (next string, err error) {
 	return next, err
 }
 
-// peopleFile returns the request for the file of a list's people, or of those in a segment.
+// peopleFile returns the request for the file of a list's people, or of those in a segment or with a tag.
 func (p *Page) peopleFile() (web.Question, error) {
-	if p.Query("segment") == "" {
+	if p.Query("segment") == "" && p.Query("tagged") == "" {
 		q := p.ofTenant("list_id", p.Query("list"), "status", p.Query("status"), "columns", "fields")
 		return web.Question{Method: http.MethodGet, Path: "/api/admin/subscribers/export?" + q.Encode()}, nil
 	}
-	d := peopleData{
-		List: p.Query("list"), Status: p.Query("status"), Text: p.Query("q"), Field: p.Query("field"),
-		Value: p.Query("value"), Segment: p.Query("segment"),
+	lists, err := p.peopleLists()
+	if err != nil {
+		return web.Question{}, err
 	}
-	body := d.filter()
-	body["tenant_id"], body["columns"] = p.Tenant.ID, "fields"
+	f := readFilter(p.Query, lists)
+	body := f.search(p.Tenant.ID)
+	body["columns"] = "fields"
 	return web.Question{Method: http.MethodPost, Path: "/api/admin/subscribers/export", Body: body}, nil
 }

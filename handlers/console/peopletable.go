@@ -16,17 +16,16 @@ import (
 
 // peopleData is the Data of templates/people.html.
 type peopleData struct {
-	People             []person
-	Lists, States      []option
-	List, Status, Text string
-	Fields             []option // of the list
-	Field, Value       string
-	Segments           []option // empty: none to choose from
-	Segment            string
-	Unknown            string // why the segment can't be evaluated
-	BlockedAt          string // where the address that was searched for is blocked, if it is on no list
-	Readable           bool   // the visitor may read addresses
-	Pager              pager
+	People        []person
+	Lists, States []option
+	peopleFilter
+	Fields    []option // of the list
+	Segments  []option // empty: none to choose from
+	Tags      []option // empty: none to choose from
+	Unknown   string   // why no one is found
+	BlockedAt string   // where the address that was searched for is blocked, if it is on no list
+	Readable  bool     // the visitor may read addresses
+	Pager     pager
 
 	Columns  []peopleColumn
 	Sorts    bool // few enough people to sort
@@ -40,6 +39,8 @@ type peopleData struct {
 	Sizes    []option
 	Filters  [][2]string // of the page, for other forms
 	ExportTo string
+
+	EveryoneTo string // form to change everyone who matches
 }
 
 // peopleColumn is a column of the table that can be hidden.
@@ -66,18 +67,20 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	d := peopleData{
-		List: p.Query("list"), Status: p.Query("status"), Readable: p.May(core.ActionPeopleRead), Size: peopleSizes[0],
-	}
+	d := peopleData{Readable: p.May(core.ActionPeopleRead), Size: peopleSizes[0]}
 	if size := p.Query("size"); slices.Contains(peopleSizes, size) {
 		d.Size = size
 	}
-	if d.Readable {
-		d.Text = p.Query("q")
+	if d.peopleFilter = readFilter(p.Query, lists); d.Readable {
 		d.readField(p, lists)
 		if err := d.readSegment(p); err != nil {
 			return web.HTML{}, err
 		}
+		if err := d.readTags(p); err != nil {
+			return web.HTML{}, err
+		}
+	} else {
+		d.peopleFilter = peopleFilter{List: d.List, Status: d.Status}
 	}
 	counts, here := countsOf(lists, d.List)
 	next, err := d.read(p, here)
@@ -116,8 +119,8 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 // read reads the people of the page.
 func (d *peopleData) read(p *Page, here core.ListCounts) (next string, err error) {
 	size, _ := strconv.Atoi(d.Size)
-	if d.Segment != "" {
-		return d.readSegmented(p, size)
+	if d.ruled() {
+		return d.readRuled(p, size)
 	}
 	q, sort := p.ofTenant(), d.sort(p, here)
 	for name, value := range d.filter() {
@@ -139,7 +142,6 @@ func (d *peopleData) read(p *Page, here core.ListCounts) (next string, err error
 func (d *peopleData) filter() map[string]string {
 	f := map[string]string{
 		"list_id": d.List, "status": d.Status, "search": d.Text, "field": d.Field, "value": d.Value,
-		"segment_id": d.Segment,
 	}
 	maps.DeleteFunc(f, func(_, value string) bool { return value == "" })
 	return f
@@ -195,7 +197,7 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	switch {
 	case next == "" && p.Query("cursor") == "":
 		d.Total = int64(len(d.People))
-	case d.Text != "" || d.Field != "" || d.Segment != "":
+	case d.Text != "" || d.Field != "" || d.ruled():
 	case d.Status == "":
 		d.Total = counts.Active + counts.Pending + counts.Unsubscribed
 	case d.Status == core.SubscriptionPending:
@@ -257,6 +259,9 @@ func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
 	for i := range fields {
 		add(peopleColumn{Name: "field." + fields[i].Name, Text: fields[i].Label, Field: fields[i].Name})
 	}
+	if len(d.Tags) > 0 {
+		add(peopleColumn{Name: "tags", Text: p.T("Tags")})
+	}
 	add(peopleColumn{Name: "since", Text: p.T("Status since"), Sort: "status_at"})
 	add(peopleColumn{Name: "joined", Text: p.T("Added"), Sort: "created_at"})
 }
@@ -276,23 +281,18 @@ func (d *peopleData) forms(p *Page) {
 	}
 	d.AllTo = "?" + q.Encode()
 	d.Acts = d.Readable && p.May(core.ActionPeopleTag)
-	for _, name := range []string{"q", "list", "status", "field", "value", "segment", "sort", "size"} {
+	for _, name := range []string{"q", "list", "status", "field", "value", "segment", "tagged", "sort", "size"} {
 		if value := p.Query(name); value != "" {
 			d.Filters = append(d.Filters, [2]string{name, value})
 		}
 	}
-	to := url.Values{}
-	shown := map[string]string{"list": d.List, "status": d.Status}
-	if d.Segment != "" {
-		shown = map[string]string{
-			"list": d.List, "status": d.Status, "segment": d.Segment, "q": d.Text, "field": d.Field, "value": d.Value,
+	to := (&peopleFilter{List: d.List, Status: d.Status}).query()
+	if d.ruled() {
+		if to = d.query(); d.Text != "" {
+			to.Set("q", d.Text)
 		}
 	}
-	for name, value := range shown {
-		if value != "" {
-			to.Set(name, value)
-		}
-	}
+	d.EveryoneTo = p.Path("new-bulk") + "?" + d.query().Encode()
 	d.ExportTo = p.Path("people-export") + "?" + to.Encode()
 }
 

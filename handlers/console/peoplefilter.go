@@ -1,0 +1,130 @@
+package console
+
+import (
+	"net/url"
+
+	"newsletterd/core"
+)
+
+// peopleFilter is the filter of the People page. Its values are IDs.
+type peopleFilter struct {
+	List, Status, Text string
+	Field, Value       string // field of the list, and its value
+	Segment, Tagged    string
+
+	boolean bool // type of the field
+}
+
+// filterNames lists the parameters of a peopleFilter in a URL, except for the search text.
+var filterNames = [...]string{"list", "status", "field", "value", "segment", "tagged"}
+
+// readFilter reads a filter with ask. It ignores a field that the list doesn't have.
+func readFilter(ask func(string) string, lists []core.CountedList) peopleFilter {
+	f := peopleFilter{
+		List: ask("list"), Status: ask("status"), Text: ask("q"), Segment: ask("segment"), Tagged: ask("tagged"),
+	}
+	for i := range lists {
+		if lists[i].ID != f.List {
+			continue
+		}
+		for _, of := range lists[i].Fields {
+			if of.Name == ask("field") {
+				f.Field, f.Value, f.boolean = of.Name, ask("value"), of.Type == core.FieldBoolean
+			}
+		}
+	}
+	return f
+}
+
+// ruled reports whether the page finds people by a rule. A rule finds only people who are subscribed.
+func (f *peopleFilter) ruled() bool { return f.Segment != "" || f.Tagged != "" }
+
+// leaves returns the conditions of the filter. Their people must match all of them.
+func (f *peopleFilter) leaves() (all []any) {
+	if f.Segment != "" {
+		all = append(all, map[string]any{"segment": f.Segment})
+	}
+	if f.Tagged != "" {
+		all = append(all, map[string]any{"tag": f.Tagged})
+	}
+	switch {
+	case f.Field == "":
+	case f.Value == "":
+		all = append(all, map[string]any{"field": f.Field, "missing": true})
+	case f.boolean:
+		all = append(all, map[string]any{"field": f.Field, "is": f.Value == "true"})
+	default:
+		all = append(all, map[string]any{"field": f.Field, "is": f.Value})
+	}
+	return all
+}
+
+// whom adds the people of the filter to a request: a segment, or a rule.
+func (f *peopleFilter) whom(body map[string]any) map[string]any {
+	leaves := f.leaves()
+	switch {
+	case f.Segment != "" && len(leaves) == 1:
+		body["segment_id"] = f.Segment
+	case len(leaves) == 0:
+		body["rule"] = map[string]any{"on_list": f.List}
+	case len(leaves) == 1:
+		body["rule"] = leaves[0]
+	default:
+		body["rule"] = map[string]any{"all": leaves}
+	}
+	return body
+}
+
+// search returns the body of a search or an export by a rule.
+func (f *peopleFilter) search(tenant string) map[string]any {
+	body := map[string]any{"tenant_id": tenant}
+	for name, value := range map[string]string{"list_id": f.List, "status": f.Status, "search": f.Text} {
+		if value != "" {
+			body[name] = value
+		}
+	}
+	return f.whom(body)
+}
+
+// query returns the filter as the query of a URL, without the search text.
+func (f *peopleFilter) query() url.Values {
+	q := url.Values{}
+	for name, value := range f.values() {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+func (f *peopleFilter) values() map[string]string {
+	return map[string]string{
+		"list": f.List, "status": f.Status, "field": f.Field, "value": f.Value, "segment": f.Segment, "tagged": f.Tagged,
+	}
+}
+
+// Filter returns the parameters of the filter, except for the list, for a form.
+func (f *peopleFilter) Filter() (all [][2]string) {
+	values := f.values()
+	for _, name := range filterNames[1:] {
+		if values[name] != "" {
+			all = append(all, [2]string{name, values[name]})
+		}
+	}
+	return all
+}
+
+// NotAll says why an action can't change everyone whom the filter finds. It is empty if it can.
+func (f *peopleFilter) NotAll(p *Page) string {
+	switch {
+	case f.Status != "" && f.Status != core.SubscriptionActive:
+		return p.T("To change everyone, choose the status “{{status}}”. Other people can only be selected.", "status",
+			p.PersonBadge(core.SubscriptionActive).Text)
+	case f.Text != "":
+		return p.T("To change everyone, clear the search. You can select the people that it finds.")
+	case f.Status == "" && !f.ruled():
+		return p.T("To change everyone, choose the status “{{status}}”, a segment or a tag.", "status",
+			p.PersonBadge(core.SubscriptionActive).Text)
+	}
+	return ""
+}
