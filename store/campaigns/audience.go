@@ -273,7 +273,8 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 // sentPart is a list that a job has reached.
 type sentPart struct {
 	jobPart
-	jobNo int64
+	jobNo     int64
+	consentAt core.Instant // start of a job that identifies only those who agreed; 0: it identifies everyone
 }
 
 // campaignParts returns the lists of all jobs of a campaign, without those that have no recipients.
@@ -290,7 +291,7 @@ func campaignParts(r db.Querier, campaignID string) (parts []sentPart, err error
 		}
 		for _, p := range all {
 			if p.To > p.After {
-				parts = append(parts, sentPart{p, jobs[i].No})
+				parts = append(parts, sentPart{jobPart: p, jobNo: jobs[i].No})
 			}
 		}
 	}

@@ -2,24 +2,25 @@ package campaigns
 
 import (
 	"fmt"
+	"slices"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
 )
 
 // measuredJobs selects the jobs to a list that started between two instants and track opens or clicks per subscriber,
-// newest first. Each row has the range of recipients reached through the list, and whether they are still stored. ?3 is
-// the limit.
+// perhaps only of those who agreed, newest first. Each row has the range of recipients reached through the list, and
+// whether they are still stored. ?3 is the limit.
 const measuredJobs = `SELECT no, at, tracked, low, high,
 	EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) AS known FROM (
 	SELECT j.no, j.started_at AS at, j.tracked, 1 AS low,
 		` + FirstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
-		WHERE j.list_id = ?1 AND j.started_at BETWEEN ?2 AND ?4 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
+		WHERE j.list_id = ?1 AND j.started_at BETWEEN ?2 AND ?4 AND j.tracked & 3 <> 0 AND j.tracked & 12 <> 4
 	UNION ALL
 	SELECT j.no, j.started_at, j.tracked, f.after_seq + 1, ` + FurtherListEnds + ` FROM further_list AS f
 		INDEXED BY further_list_list CROSS JOIN send_job AS j ON j.no = f.job_no
 		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at BETWEEN ?2 AND ?4 AND j.tracked & 3 <> 0 AND
-			j.tracked & 4 = 0)
+			j.tracked & 12 <> 4)
 	AS m WHERE high >= low ORDER BY at DESC, no DESC LIMIT +?3`
 
 // MaxMeasured is the maximum number of jobs that are searched: an email a day for a year.
@@ -30,11 +31,14 @@ const MaxMeasured = 400
 type MeasuredJob struct {
 	No      int64        `db:"no"`
 	At      core.Instant `db:"at"`      // its start
-	Tracked int64        `db:"tracked"` // 1: opens, 2: clicks
+	Tracked int64        `db:"tracked"` // bits of core.OpenCounts.Tracked
 	Low     int64        `db:"low"`     // seq of the first recipient
 	High    int64        `db:"high"`    // seq of the last one
 	Known   bool         `db:"known"`   // the recipients are still stored
 }
+
+// ByConsent reports whether the job identifies only subscribers who agreed.
+func (j *MeasuredJob) ByConsent() bool { return j.Tracked&core.TrackedConsent != 0 }
 
 // MeasuredJobs returns the jobs to a list that started between two instants, both inclusive, and track opens or clicks
 // per subscriber. The newest come first, and at most MaxMeasured of them.
@@ -91,7 +95,9 @@ func (j *MeasuredJob) between(q db.Querier, first, last string) (low, high int64
 const oneByOne = 20
 
 // addMailings fills in the campaigns that a rule needs for subscribers of one list, who are ordered by id. A campaign
-// that started before a subscription began doesn't count.
+// that started before a subscription began doesn't count. If consent is required, now or by the campaign, only
+// subscribers who agreed count. They agreed at the last change of their subscription at the latest; the exact time
+// isn't known, so campaigns before that change don't count.
 func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscriber, ps []core.Profile) error {
 	need := m.matcher.History
 	if need == (core.History{}) {
@@ -107,16 +113,22 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 	}
 	at := make(map[string]int, len(subs))
 	lacking := make([]lack, len(subs))
+	consent := m.asks || slices.ContainsFunc(jobs, func(j MeasuredJob) bool { return j.ByConsent() })
+	agreed := make([]bool, len(subs))
 	for i := range subs {
 		at[subs[i].ID] = i
 		lacking[i] = lack{need.Last, need.Last}
-		ps[i].Untracked = m.asks && !subs[i].Preferences.AgreesToTracking()
+		agreed[i] = !consent || subs[i].Preferences.AgreesToTracking()
+		ps[i].Untracked = m.asks && !agreed[i]
+	}
+	counts := func(k int, j *MeasuredJob) bool {
+		return ps[k].JoinedAt <= j.At && (!m.asks && !j.ByConsent() || agreed[k] && subs[k].MemberStatusAt <= j.At)
 	}
 	for i := range jobs {
 		j := &jobs[i]
 		var ids []string
 		for k := range subs {
-			if m.counts(&subs[k], &ps[k], j) && lacking[k].wants(j, &need) {
+			if counts(k, j) && lacking[k].wants(j, &need) {
 				ids = append(ids, subs[k].ID)
 			}
 		}
@@ -125,7 +137,7 @@ func (m *RuleMatch) addMailings(q db.Querier, list string, subs []core.Subscribe
 			return err
 		}
 		for _, r := range rows {
-			if k, ok := at[r.ID]; ok && r.Sent && m.counts(&subs[k], &ps[k], j) {
+			if k, ok := at[r.ID]; ok && r.Sent && counts(k, j) {
 				l := core.Mailing{At: j.At, Opens: j.Tracked&1 != 0, Clicks: j.Tracked&2 != 0, Marks: r.Marks}
 				ps[k].Mailings = append(ps[k].Mailings, l)
 				lacking[k].got(&l)
@@ -160,13 +172,6 @@ func (m *RuleMatch) measured(q db.Querier, list string) ([]MeasuredJob, error) {
 		}
 	}
 	return jobs, nil
-}
-
-// counts reports whether a job can count for a subscriber. If consent is required, jobs track nothing for subscribers
-// without it. Others agreed at the last change of their subscription at the latest; the exact time isn't known. Jobs
-// before that change don't count.
-func (m *RuleMatch) counts(sub *core.Subscriber, p *core.Profile, j *MeasuredJob) bool {
-	return !p.Untracked && p.JoinedAt <= j.At && (!m.asks || sub.MemberStatusAt <= j.At)
 }
 
 // mailed returns the recipients of the job among the given ids. The ids belong to subscribers between first and last.

@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"newsletterd/core"
@@ -17,12 +18,17 @@ const (
 	languageOfList = `SELECT coalesce(nullif(l.language, ''), nullif(t.language, ''), 'en') FROM list AS l
 		CROSS JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = ?`
 
-	// linkOfJob selects, for a link of a job, whether clicks are tracked per subscriber and whether they are still
-	// stored.
+	// linkOfJob selects, for a link of a job, whether clicks are tracked per subscriber, perhaps only of those who
+	// agreed, and whether they are still stored.
 	linkOfJob = `SELECT EXISTS (SELECT 1 FROM link WHERE job_no = ?1 AND no = ?2) AS known,
-		tracked & 2 <> 0 AND tracked & 4 = 0 AS tracked,
-		tracked & 16 = 0 AND (clicked = 0 OR EXISTS (SELECT 1 FROM engagement WHERE job_no = ?1)) AS stored
-		FROM send_job WHERE no = ?1`
+		tracked & 2 <> 0 AND tracked & 12 <> 4 AS tracked,
+		tracked & 16 = 0 AND (clicked = 0 OR EXISTS (SELECT 1 FROM engagement WHERE job_no = ?1)) AS stored,
+		iif(tracked & 8, started_at, 0) AS consent_at FROM send_job WHERE no = ?1`
+
+	// heardBefore selects, of the subscribers of a list with the ids in a JSON array, those whose last change was at ?3
+	// or before.
+	heardBefore = `SELECT j.key AS place, s.preferences FROM json_each(?2) AS j CROSS JOIN subscriber AS s
+		ON s.list_id = ?1 AND s.id = j.value AND s.word_at <= ?3`
 )
 
 // clickedAmong is reachedAmong for subscribers who clicked link ?5 themselves. Automated clicks don't count.
@@ -89,19 +95,21 @@ func (m *RuleMatch) addFacts(q db.Querier, list string, subs []core.Subscriber, 
 	return nil
 }
 
-// linkDecided returns an error of core.Undecided if the data doesn't show who clicked a link.
+// linkDecided returns an error of core.Undecided if the data doesn't show who clicked a link. It sets consentAt of the
+// parts.
 func linkDecided(q db.Querier, path string, l *core.RuleLink, parts []sentPart) error {
 	known := false
-	for _, p := range parts {
+	for i := range parts {
 		var is struct {
-			Known   bool `db:"known"`
-			Tracked bool `db:"tracked"`
-			Stored  bool `db:"stored"`
+			Known     bool         `db:"known"`
+			Tracked   bool         `db:"tracked"`
+			Stored    bool         `db:"stored"`
+			ConsentAt core.Instant `db:"consent_at"`
 		}
-		if err := q.Get(&is, linkOfJob, p.jobNo, l.Link); err != nil {
+		if err := q.Get(&is, linkOfJob, parts[i].jobNo, l.Link); err != nil {
 			return err
 		}
-		known = known || is.Known
+		known, parts[i].consentAt = known || is.Known, is.ConsentAt
 		switch {
 		case !is.Tracked:
 			return core.Undecided(path, "clicks in campaign "+l.Campaign+" are not tracked per subscriber")
@@ -137,6 +145,12 @@ func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, keyed []candidate, ps []cor
 			if err := q.All(&clicked, clickedAmong, p.jobNo, p.After+1, p.To, ids, link); err != nil {
 				return err
 			}
+			if p.consentAt != 0 {
+				var err error
+				if sent, err = agreedAmong(q, &p, ids, sent); err != nil {
+					return err
+				}
+			}
 			for _, i := range sent {
 				ps[i].LinksSent[at] = true
 			}
@@ -146,4 +160,22 @@ func (m *RuleMatch) addLinks(s *db.DB, q db.Querier, keyed []candidate, ps []cor
 		}
 	}
 	return nil
+}
+
+// agreedAmong returns the places of those whom the emails of a job by consent identify. ids are their ids on the list
+// that the job reached.
+func agreedAmong(q db.Querier, p *sentPart, ids string, places []int) (agreed []int, err error) {
+	var rows []struct {
+		Place       int              `db:"place"`
+		Preferences core.Preferences `db:"preferences"`
+	}
+	if err := q.All(&rows, heardBefore, p.ListID, ids, int64(p.consentAt)); err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		if rows[i].Preferences.AgreesToTracking() && slices.Contains(places, rows[i].Place) {
+			agreed = append(agreed, rows[i].Place)
+		}
+	}
+	return agreed, nil
 }

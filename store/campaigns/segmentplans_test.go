@@ -46,7 +46,7 @@ func TestMailingsAreReadByRanges(t *testing.T) {
 	for range 2 {
 		for _, q := range []string{
 			measuredJobs, mailedBetween, mailedAmong, firstFrom, nextStep, clickedAmong, linkOfJob, languageOfList,
-			tagsBetween, tagsAmong,
+			tagsBetween, tagsAmong, heardBefore,
 		} {
 			plan, err := s.Explain(t.Context(), q)
 			must(t, err)

@@ -59,7 +59,9 @@ func (s *Store) silenceOf(ctx context.Context, listID string, months int, now co
 	}
 	q.jobs, err = campaigns.MeasuredJobs(s.Reads(ctx), listID, q.since, now)
 	full := len(q.jobs) == campaigns.MaxMeasured
-	q.jobs = slices.DeleteFunc(q.jobs, func(j campaigns.MeasuredJob) bool { return !j.Known })
+	q.jobs = slices.DeleteFunc(q.jobs, func(j campaigns.MeasuredJob) bool {
+		return !j.Known || j.ByConsent() // without consent, no one is heard
+	})
 	if err != nil || len(q.jobs) == 0 {
 		return q, false, err
 	}
