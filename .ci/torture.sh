@@ -7,7 +7,8 @@ long="store/db/TestKilledInTheMiddleOfACheckpoint store/TestWhatWasAcknowledgedS
 	store/db/TestPingOnANearlyFullDisk store/TestParallelConfirmsMakeOneEvent worker/TestAFullDiskSendsNothingTwice
 	worker/TestOutboxAfterAnOutage handlers/TestSessionStoreFailure cmd/newsletterd/TestImportUnderLoad
 	store/replica/TestSchedules store/replica/TestKill store/replica/TestSoak cmd/newsletterd/TestSoakOfTheProgram
-	cmd/newsletterd/TestTortureInstallation cmd/newsletterd/TestTortureTimesTellNothing"
+	cmd/newsletterd/TestTortureInstallation cmd/newsletterd/TestTortureTimesTellNothing
+	store/audience/TestRandomRules handlers/TestSameEverywhere cmd/newsletterd/TestKillDuringASendToASegment"
 
 # Prints "folder/Test" for each test that reports on the promise, or on any promise. A test reports by calling
 # coretest.Held or coretest.Promise; TestTortureRunsWhatReports checks the form of these calls.
@@ -24,7 +25,7 @@ export CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 NEWSLETTERD_PROMISES=$ledger NEWSLETT
 tests=$({ reports; test -n "$promise" || printf '%s\n' $long; } | sort -u)
 test -n "$tests" || { echo "no test reports on promise $promise"; exit 1; }
 failed=0
-for pkg in store store/db store/replica auth worker handlers cmd/newsletterd; do
+for pkg in store store/audience store/db store/replica auth worker handlers cmd/newsletterd; do
 	chosen=$(echo "$tests" | sed -n "s,^$pkg/\(Test[^/]*\)\$,\1,p" | paste -sd '|' -)
 	test -n "$chosen" || continue
 	case $pkg in

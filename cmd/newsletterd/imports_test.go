@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 		"core", "store", "store/campaigns", "store/db", "store/identity", "store/imports", "store/members",
 		"store/people", "store/storetest/faults", "store/tenants",
 	},
+	"store/storetest/ruletest": {"core", "store/db/dbtest", "store/members", "store/storetest"},
 	"store/storetest/faults":   {},
 	"store/storetest/slowdisk": {},
 	"store/subscribercsv":      {"core", "store/imports"},

@@ -1,0 +1,10 @@
+// Package ruletest evaluates rules about subscribers a second time, in SQL and from the raw tables, to compare the
+// result with that of the store. It shares no code with the evaluation in core and store.
+//
+//	crowd.go     lists of people who have everything that a rule can ask about
+//	history.go   the campaigns that they received
+//	random.go    random rules about them
+//	oracle.go    who matches a rule
+//	compile.go   a rule as an SQL expression
+//	functions.go SQL functions for texts, numbers and days
+package ruletest
