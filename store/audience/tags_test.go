@@ -252,6 +252,14 @@ func TestTagsInRules(t *testing.T) {
 		!strings.Contains(err.Error(), "rule.any[0]") {
 		t.Errorf("an unknown tag: %v", err)
 	}
+	for rule, want := range map[string]int64{
+		`{"all": [{"tag": "vip"}, {"tag": "VIP"}]}`: 3, `{"not": {"any": [{"tag": "Vip"}, {"tag": "vip"}]}}`: 27,
+		`{"all": [{"tag": "VIP"}, {"not": {"tag": "vip"}}]}`: 0,
+	} {
+		if n := w.exact(w.question(rule, l)); n != want {
+			t.Errorf("%s: %d, want %d", rule, n, want)
+		}
+	}
 	g := w.segment("Ours", `{"all": [{"tag": "vip"}, {"not": {"tag": "VIP "}}]}`)
 	other := w.segment("Other", `{"tag": "vip"}`)
 	d := w.draft([]core.List{l}, to(other))

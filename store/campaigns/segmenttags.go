@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"errors"
-	"slices"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -57,8 +56,13 @@ func (m *RuleMatch) addTags(q db.Querier, subs []core.Subscriber, ps []core.Prof
 	for i := range subs {
 		ps[i].Tagged, flags = flags[:len(m.tags)], flags[len(m.tags):]
 		for ; next < len(rows) && rows[next].ID <= subs[i].ID; next++ {
-			if at := slices.Index(m.tags, rows[next].Tag); at >= 0 && rows[next].ID == subs[i].ID {
-				ps[i].Tagged[at] = true
+			if rows[next].ID != subs[i].ID {
+				continue
+			}
+			for at, no := range m.tags { // a rule can name one tag in several ways
+				if no == rows[next].Tag {
+					ps[i].Tagged[at] = true
+				}
 			}
 		}
 	}
