@@ -79,7 +79,7 @@ func TestKillDuringASendToASegment(t *testing.T) {
 	daemontest.Parallel(t)
 	kills, n := 3, 9000
 	if daemontest.AtLength() {
-		kills, n = 30, 90_000
+		kills, n = 20, 40_000
 	}
 	f := newSegmentJob(t, n)
 	s := f.Open()

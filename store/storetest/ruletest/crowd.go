@@ -63,6 +63,9 @@ func New(t testing.TB, seed uint64, n int, now core.Instant, asks bool) *Crowd {
 	return c
 }
 
+// Of returns the people of a tenant in another store as a crowd. Opens and clicks are stored for all of them.
+func Of(s *storetest.Seeder, zone string) *Crowd { return &Crowd{Seeder: s, zone: zone} }
+
 func (c *Crowd) sql(query string, rows []any) {
 	c.Helper()
 	text, err := json.Marshal(rows)
