@@ -53,8 +53,8 @@ func oldDatabase(t *testing.T, n int, random *rand.Rand) (path string, started c
 			if i > seq {                                                // some people are never heard again
 				marks &= 1
 			}
-			sql += fmt.Sprintf(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, marks) SELECT 100 + %d, seq,
-				subscriber_id, email_key, %d, %d FROM recipient WHERE job_no = 1 AND seq = %d;`, i, 2+random.IntN(9)/8, marks,
+			sql += fmt.Sprintf(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, marks) SELECT 100 + %d,
+				seq, subscriber_id, email_key, %d, %d FROM recipient WHERE job_no = 1 AND seq = %d;`, i, 2+random.IntN(9)/8, marks,
 				seq+1)
 		}
 	}
