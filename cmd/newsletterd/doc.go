@@ -30,5 +30,5 @@
 //	doctor*.go      problems and rarely intended settings: on the machine, at the relay, in DNS; clock_*.go: the clock
 //	demo/           a complete run through the public interfaces
 //
-// The decisions behind the command are in docs/decisions, pages 0170 to 0175.
+// The decisions about the command are in docs/decisions, pages 0170 to 0175.
 package main
