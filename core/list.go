@@ -104,7 +104,7 @@ type ListInput struct {
 	Archive *bool   `json:"archive"`
 	Slug    *string `json:"slug" like:"slug" max:"80"`
 
-	SignupTagID *string `json:"signup_tag_id" max:"60" about:"ID or name of a tag that people get when they confirm a signup; empty: none"`
+	SignupTagID *string `json:"signup_tag_id" about:"ID or name of a tag that people get when they confirm a signup; empty: none"`
 }
 
 // NewList returns a new list made from in. It ignores an id in the input, but requires a tenant_id.

@@ -52,7 +52,7 @@ func TestConsoleTagOfSignups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSegmentEnv(t, core.RoleTenantAdmin)
 		settings := "/lists/" + e.shop.ID + "/settings"
-		e.shows(settings, http.StatusOK, "-Tag new subscribers with")
+		e.shows(settings, http.StatusOK, "You have no tags yet")
 		e.sends("/tags", http.StatusSeeOther, url.Values{"name": {"Website"}})
 		tags, err := e.store.AllTags(t.Context(), e.tenant.ID)
 		e.must(err)

@@ -218,7 +218,14 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 		if err != nil {
 			return web.HTML{}, err
 		}
-		return p.showList("list-settings", &l, v, f, struct{ Confirm, Tags []option }{confirm, tags})
+		help := p.T("Added when they confirm their signup. Only your team sees tags.")
+		if len(tags) == 1 {
+			help = p.T("You have no tags yet. Create one under People, Tags.")
+		}
+		return p.showList("list-settings", &l, v, f, struct {
+			Confirm, Tags []option
+			TagHelp       string
+		}{confirm, tags, help})
 	}
 	if p.isGet() {
 		values := recordValues(l.List)

@@ -30,12 +30,9 @@ func (p *Page) allTags() ([]core.Tag, error) {
 	return found, err
 }
 
-// signupTags returns the choices for the tag of new subscribers. If there are no tags, it returns none.
+// signupTags returns the choices for the tag of new subscribers. The first is no tag.
 func (p *Page) signupTags() (options []option, err error) {
 	tags, err := p.allTags()
-	if len(tags) == 0 {
-		return nil, err
-	}
 	options = []option{{"", p.T("No tag")}}
 	for i := range tags {
 		options = append(options, option{tags[i].ID, tags[i].Name})
