@@ -17,7 +17,7 @@ const helpWidth = 80
 
 // homelyHelp matches words that people don't understand immediately, or that refer to the repository.
 var homelyHelp = regexp.MustCompile(`(?i)docs/|\b(readers?|mails|mailings?|pictures?|switch(ed)? (it )?(off|on)|put away|` +
-	`tak(e|en) back|came back|who has|of whom|at once|once more|all the same|by itself|by hand|mend(s|ed)?|goes out|` +
+	`tak(e|en) back|came back|who has|of whom|at once|once more|all the same|by itself|by hand|mends|mended|goes out|` +
 	`going out|receivers? of events|audit trail|what became|e-mail)\b`)
 
 // helpFaults returns the problems in the help of a command and its subcommands. Examples, indented by three columns,
