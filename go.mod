@@ -21,6 +21,7 @@ require (
 	github.com/jmoiron/sqlx v1.4.0
 	github.com/julienschmidt/httprouter v1.3.0
 	github.com/letsencrypt/pebble/v2 v2.10.1
+	github.com/microcosm-cc/bluemonday v1.0.27
 	github.com/prometheus/client_golang v1.25.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/rs/cors v1.11.1
@@ -44,7 +45,11 @@ require (
 	rsc.io/qr v0.2.0
 )
 
-require github.com/pierrec/lz4/v4 v4.1.23 // indirect
+require (
+	github.com/aymerick/douceur v0.2.0 // indirect
+	github.com/gorilla/css v1.0.1 // indirect
+	github.com/pierrec/lz4/v4 v4.1.23 // indirect
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

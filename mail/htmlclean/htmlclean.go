@@ -1,0 +1,49 @@
+package htmlclean
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/microcosm-cc/bluemonday"
+)
+
+// maxInline is the maximum length of a picture inside the text, in bytes of its URL.
+const maxInline = 100 << 10
+
+// inlinePicture matches the content of a data URL of a picture. SVG is not one, because it can contain scripts.
+var inlinePicture = regexp.MustCompile(`^image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)
+
+var policy = newPolicy()
+
+func newPolicy() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("article", "section", "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code",
+		"em", "strong", "b", "i", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "kbd", "samp", "var", "abbr",
+		"cite", "q", "ul", "dl", "dt", "dd", "div", "span", "figure", "figcaption", "picture", "details", "summary",
+		"time", "caption", "thead", "tbody", "tfoot", "tr", "table", "li")
+	p.AllowAttrs("start", "reversed").Matching(bluemonday.Integer).OnElements("ol")
+	p.AllowElements("ol")
+	p.AllowAttrs("colspan", "rowspan").Matching(bluemonday.Integer).OnElements("td", "th")
+	p.AllowElements("td", "th")
+	p.AllowAttrs("datetime").Matching(bluemonday.ISO8601).OnElements("time")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowAttrs("src").OnElements("img")
+	p.AllowAttrs("alt", "title").OnElements("img")
+	p.AllowAttrs("width", "height").Matching(bluemonday.Integer).OnElements("img")
+	p.AllowURLSchemes("http", "https", "mailto", "tel")
+	p.AllowURLSchemeWithCustomPolicy("data", func(u *url.URL) bool {
+		return len(u.Opaque) <= maxInline && u.RawQuery == "" && u.Fragment == "" && inlinePicture.MatchString(u.Opaque)
+	})
+	p.AllowRelativeURLs(true)
+	p.RequireParseableURLs(true)
+	p.RequireNoReferrerOnLinks(true)
+	p.AddSpaceWhenStrippingTag(false)
+	// The content of other removed elements stays as text.
+	p.SkipElementsContent("title", "noscript", "noembed", "noframes", "template", "svg", "math", "select", "textarea",
+		"object", "audio", "video", "canvas")
+	return p
+}
+
+// Body returns the safe part of HTML, as a fragment for the body of a page.
+func Body(html string) string { return strings.TrimSpace(policy.Sanitize(html)) }
