@@ -42,8 +42,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// forbidden lists elements that no clean text has. A browser reads more than the sanitizer, so it is parsed as a browser
-// does.
+// forbidden lists elements that no clean text has. The text is parsed as by a browser.
 const forbidden = " script style iframe frame form input button select textarea object embed svg math base meta link "
 
 func fault(n *html.Node) string {
