@@ -57,6 +57,7 @@ var mayImport = map[string][]string{
 	"mail/dkim":                {"core", "mail/internal/octets"},
 	"mail/markup":              {"core", "mail", "mail/internal/words"},
 	"mail/htmlclean":           {},
+	"mail/article":             {"core", "mail", "mail/htmlclean", "mail/markup"},
 	"mail/picture":             {"core"},
 	"mail/picture/picturetest": {},
 	"mail/notice":              {"core", "mail/internal/octets", "mail/internal/words"},
@@ -74,11 +75,11 @@ var mayImport = map[string][]string{
 	"handlers/web/webtest": {},
 	"handlers/page":        {"core", "auth", "handlers/web", "store/identity"},
 	"handlers/drafts": {
-		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/markup", "store", "store/campaigns",
+		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/article", "mail/markup", "store", "store/campaigns",
 	},
 	"handlers/campaigns": {
-		"auth", "core", "handlers/drafts", "handlers/page", "handlers/tenants", "handlers/web", "mail", "mail/markup",
-		"mail/picture", "mail/report", "store", "store/campaigns", "store/db", "store/files", "store/subscribercsv",
+		"auth", "core", "handlers/drafts", "handlers/page", "handlers/tenants", "handlers/web", "mail", "mail/article",
+		"mail/markup", "mail/picture", "mail/report", "store", "store/campaigns", "store/db", "store/files", "store/subscribercsv",
 		"store/tenants",
 	},
 	"handlers/devices": {"core", "handlers/web", "store", "store/devices", "store/files"},

@@ -11,6 +11,7 @@
 //	blocks.go       blocks to nodes
 //	beginning.go    preview text for inboxes
 //	html*.go        nodes to HTML that every email program shows; html_table.go: tables that fit on phones
+//	article.go      nodes to the HTML of a web page
 //	urls.go utm.go pictures.go   URLs of links and images
 //	text.go         nodes to text
 //	theme.go color.go   colors, fonts and shapes; themes.go: the built-in themes

@@ -1,0 +1,238 @@
+package article
+
+import (
+	"fmt"
+	stdhtml "html"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/htmlclean"
+	"newsletterd/mail/markup"
+)
+
+// Source is what an article is made from.
+type Source struct {
+	Kind, Text string
+	Title      string // a first heading that repeats it is left out
+	// Vars are the values of a subscriber with no details. New sets the links.
+	Vars mail.Vars
+	// Link returns the address that a link leads to.
+	Link func(address string) string
+	// Picture returns the size of an image that is stored here; 0 for any other.
+	Picture func(address string) (width, height int)
+}
+
+// Picture is an image of an article. Width and Height are 0 unless it is stored here.
+type Picture struct {
+	Address, Alt  string
+	Width, Height int
+}
+
+// Article is the content of a campaign as a part of a web page.
+type Article struct {
+	// HTML is empty if the content is a design of its own or empty. Then only the email shows it as meant.
+	HTML     string
+	Words    string // its words, with a line for each block
+	Pictures []Picture
+}
+
+// New makes an article. It returns the errors of compiling the source.
+func New(s *Source) (*Article, error) {
+	page, err := s.page()
+	if err != nil {
+		return nil, err
+	}
+	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
+	nodes, err := html.ParseFragment(strings.NewReader(page), body)
+	if err != nil {
+		return nil, fmt.Errorf("parse an article: %w", err)
+	}
+	for _, n := range nodes {
+		body.AppendChild(n)
+	}
+	strip(body)
+	a := &Article{}
+	s.headings(body)
+	s.finish(body, a)
+	a.Words = words(body)
+	if s.Kind == core.ContentHTML && designed.MatchString(s.Text) {
+		return a, nil
+	}
+	var b strings.Builder
+	for n := body.FirstChild; n != nil; n = n.NextSibling {
+		if err := html.Render(&b, n); err != nil {
+			return nil, fmt.Errorf("write an article: %w", err)
+		}
+	}
+	a.HTML = strings.TrimSpace(b.String())
+	return a, nil
+}
+
+// designed matches HTML that depends on styles or layout tables.
+var designed = regexp.MustCompile(`(?i)<(?:table|style|center|link|form|svg|video)\b|\bbgcolor\s*=|\bbackground(?:-\w+)?\s*[:=]`)
+
+// page returns the content as HTML with the values of the subscriber.
+func (s *Source) page() (string, error) {
+	switch s.Kind {
+	case core.ContentText:
+		text, err := s.fill(mail.PartText, marked(s.Text))
+		return paragraphs(text), err
+	case core.ContentHTML:
+		page, err := s.fill(mail.PartHTML, markTexts(s.Text))
+		return htmlclean.Body(inBody(page)), err
+	}
+	template, err := markup.Article(s.Kind, s.Text)
+	if err != nil {
+		return "", err
+	}
+	return s.fill(mail.PartHTML, markTexts(template))
+}
+
+func (s *Source) fill(part mail.Part, template string) (string, error) {
+	t, err := mail.Compile(part, "content.source", template)
+	if err != nil {
+		return "", err
+	}
+	v := s.Vars
+	v.Subject = s.Title
+	v.UnsubscribeURL, v.PreferencesURL, v.ViewURL, v.UnsubscribeToken = ownLink, ownLink, ownLink, ownWord
+	page, err := t.Append(nil, &v)
+	if err != nil {
+		return "", fmt.Errorf("render an article: %w", err)
+	}
+	return string(page), nil
+}
+
+var (
+	bodyTag = regexp.MustCompile(`(?i)<body(\s[^>]*)?>`)
+	bodyEnd = regexp.MustCompile(`(?i)</body\s*>`)
+)
+
+// inBody returns the contents of the body of a document. A fragment stays unchanged.
+func inBody(page string) string {
+	if at := bodyTag.FindStringIndex(page); at != nil {
+		page = page[at[1]:]
+	}
+	if at := bodyEnd.FindAllStringIndex(page, -1); at != nil {
+		page = page[:at[len(at)-1][0]]
+	}
+	return page
+}
+
+var textLink = regexp.MustCompile(`https?://[^\s<>"]*[^\s<>".,;:!?)\]]`)
+
+// paragraphs returns plain text as HTML: a paragraph for each block, with links.
+func paragraphs(text string) string {
+	var b strings.Builder
+	for p := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
+		p = strings.Trim(p, "\n")
+		if strings.TrimSpace(p) == "" {
+			continue
+		}
+		b.WriteString("<p>")
+		at := 0
+		for _, l := range textLink.FindAllStringIndex(p, -1) {
+			link := stdhtml.EscapeString(p[l[0]:l[1]])
+			b.WriteString(lines(p[at:l[0]]) + `<a href="` + link + `">` + link + "</a>")
+			at = l[1]
+		}
+		b.WriteString(lines(p[at:]) + "</p>\n")
+	}
+	return b.String()
+}
+
+func lines(s string) string { return strings.ReplaceAll(stdhtml.EscapeString(s), "\n", "<br>") }
+
+var levels = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}
+
+// headings leaves out a first heading that repeats the title. It makes the highest level 2: level 1 is the title.
+func (s *Source) headings(body *html.Node) {
+	var all []*html.Node
+	highest := 6
+	for n := range body.Descendants() {
+		if levels[n.DataAtom] == 0 {
+			continue
+		}
+		if len(all) == 0 && before(n) == "" && strings.EqualFold(oneLine(textOf(n)), oneLine(s.Title)) {
+			all = append(all, n)
+			continue
+		}
+		all, highest = append(all, n), min(highest, levels[n.DataAtom])
+	}
+	for i, n := range all {
+		if i == 0 && before(n) == "" && strings.EqualFold(oneLine(textOf(n)), oneLine(s.Title)) {
+			n.Parent.RemoveChild(n)
+			continue
+		}
+		n.Data = "h" + strconv.Itoa(min(levels[n.DataAtom]-highest+2, 6))
+		n.DataAtom = atom.Lookup([]byte(n.Data))
+	}
+}
+
+// before returns the words before an element in its parent.
+func before(n *html.Node) string {
+	text := ""
+	for p := n.PrevSibling; p != nil; p = p.PrevSibling {
+		text += oneLine(textOf(p))
+	}
+	return text
+}
+
+// finish sets the addresses of links and the sizes of images, and collects the images.
+func (s *Source) finish(body *html.Node, a *Article) {
+	for n := range body.Descendants() {
+		switch n.DataAtom {
+		case atom.A:
+			if address := attribute(n, "href"); address != "" {
+				set(n, "href", s.Link(address))
+			}
+		case atom.Img:
+			s.image(n, a)
+		}
+	}
+}
+
+func (s *Source) image(n *html.Node, a *Article) {
+	p := Picture{Address: attribute(n, "src"), Alt: attribute(n, "alt")}
+	if p.Address == "" {
+		return
+	}
+	p.Width, p.Height = s.Picture(p.Address)
+	if p.Width > 0 && p.Height > 0 {
+		width := p.Width
+		if asked, err := strconv.Atoi(attribute(n, "width")); err == nil && asked > 0 {
+			width = min(asked, width)
+		}
+		set(n, "width", strconv.Itoa(width))
+		set(n, "height", strconv.Itoa(max(1, (width*p.Height+p.Width/2)/p.Width)))
+	}
+	if len(a.Pictures) > 0 { // the first one is in view
+		set(n, "loading", "lazy")
+	}
+	a.Pictures = append(a.Pictures, p)
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func set(n *html.Node, name, value string) {
+	for i := range n.Attr {
+		if n.Attr[i].Key == name {
+			n.Attr[i].Val = value
+			return
+		}
+	}
+	n.Attr = append(n.Attr, html.Attribute{Key: name, Val: value})
+}

@@ -1,0 +1,146 @@
+package article
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// ownLink and ownWord replace links that only the recipient of an email has. What prints them is left out.
+const (
+	ownWord = "own-link.invalid"
+	ownLink = "https://" + ownWord + "/"
+)
+
+// A value of the subscriber is written between two marks, which are removed later.
+const markOpen, markClose = "\uE000", "\uE001"
+
+var unmark = strings.NewReplacer(markOpen, "", markClose, "")
+
+const ofPerson = `(?:email\b|subscriber\.|preferences\b)`
+
+var (
+	personal  = regexp.MustCompile(`\{\{-?\s*` + ofPerson + `[^{}]*\}\}`)
+	condition = regexp.MustCompile(`\{%-?\s*(?:if|unless)\s[^{}]*\b` + ofPerson + `[^{}]*%\}`)
+)
+
+// marked marks the values of the subscriber in a template, and the conditions on them.
+func marked(template string) string {
+	template = personal.ReplaceAllString(template, markOpen+"$0"+markClose)
+	return condition.ReplaceAllString(template, markOpen+markClose+"$0")
+}
+
+// markTexts is marked for the texts of an HTML template. It doesn't change tags.
+func markTexts(template string) string {
+	template = unmark.Replace(template)
+	if !personal.MatchString(template) && !condition.MatchString(template) {
+		return template
+	}
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(template))
+	for {
+		kind := z.Next()
+		raw := string(z.Raw())
+		if kind == html.TextToken {
+			raw = marked(raw)
+		}
+		b.WriteString(raw)
+		if kind == html.ErrorToken {
+			return b.String()
+		}
+	}
+}
+
+// greetingWords is the number of words next to the subscriber's value in a line that is only a greeting, such as "Good
+// morning {{preferences.first_name}},".
+const greetingWords = 3
+
+// blocks are the elements that are left out as a whole.
+var blocks = map[atom.Atom]bool{
+	atom.P: true, atom.Li: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true,
+	atom.Blockquote: true, atom.Div: true, atom.Figure: true, atom.Td: true, atom.Th: true,
+	atom.Pre: true, atom.Ul: true, atom.Ol: true,
+}
+
+// strip leaves out the innermost blocks that are only a greeting or that print a link of the recipient. It also leaves
+// out blocks that are empty then.
+func strip(body *html.Node) {
+	var out []*html.Node
+	for n := range body.Descendants() {
+		switch {
+		case n.Type == html.CommentNode:
+			out = append(out, n)
+		case n.Type == html.ElementNode && blocks[n.DataAtom] && !holdsBlock(n) && (owns(n) || greets(n)):
+			out = append(out, n)
+		case n.DataAtom == atom.A && strings.Contains(attribute(n, "href"), ownWord),
+			n.DataAtom == atom.Img && strings.Contains(attribute(n, "src"), ownWord),
+			n.Type == html.TextNode && strings.Contains(n.Data, ownWord):
+			out = append(out, n)
+		}
+	}
+	for _, n := range out {
+		remove(n)
+	}
+	for n := range body.Descendants() {
+		if n.Type == html.TextNode {
+			n.Data = unmark.Replace(n.Data)
+		}
+	}
+}
+
+// remove removes an element, and its parents if nothing is left in them.
+func remove(n *html.Node) {
+	for n.Parent != nil {
+		parent := n.Parent
+		parent.RemoveChild(n)
+		if parent.DataAtom == atom.Body || strings.TrimSpace(textOf(parent)) != "" || holds(parent, atom.Img) {
+			return
+		}
+		n = parent
+	}
+}
+
+func holdsBlock(n *html.Node) bool {
+	for d := range n.Descendants() {
+		if blocks[d.DataAtom] {
+			return true
+		}
+	}
+	return false
+}
+
+func holds(n *html.Node, element atom.Atom) bool {
+	for d := range n.Descendants() {
+		if d.DataAtom == element {
+			return true
+		}
+	}
+	return false
+}
+
+// owns reports whether a block prints a link of the recipient.
+func owns(n *html.Node) bool {
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode && strings.Contains(d.Data, ownWord) || strings.Contains(attribute(d, "href"), ownWord) {
+			return true
+		}
+	}
+	return false
+}
+
+// greets reports whether a block prints a value of the subscriber with at most greetingWords other words.
+func greets(n *html.Node) bool {
+	text := textOf(n)
+	if !strings.Contains(text, markOpen) || holds(n, atom.Img) || holds(n, atom.A) {
+		return false
+	}
+	others := ""
+	for text != "" {
+		plain, rest, _ := strings.Cut(text, markOpen)
+		others += plain
+		_, text, _ = strings.Cut(rest, markClose)
+	}
+	return len(strings.Fields(others)) <= greetingWords
+}
