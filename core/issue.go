@@ -25,6 +25,12 @@ type Issue struct {
 	Corrected  Instant `db:"corrected_at"` // when the shown text was written; 0: shown as sent
 	SentAt     Instant `db:"sent_at"`      // when sending could start; 0: not yet
 
+	Excerpt string `db:"excerpt"` // its first words
+	Picture string `db:"picture"` // address of its first picture that is stored here; empty: none
+	Width   int    `db:"width"`   // of the picture, in pixels
+	Height  int    `db:"height"`
+	Words   string `db:"words"` // all its words, with a line for each block; only from a search
+
 	CampaignID string `db:"campaign_id"`
 	JobNo      int64  `db:"job_no"` // first job that sent emails of it
 }
@@ -109,4 +115,11 @@ func IssueSlug(title string, taken []string) string {
 		slug = first[:min(len(first), maxSlug-len(end))] + end
 	}
 	return slug
+}
+
+// SearchWords returns the words of a search: runs of letters and digits. Other characters separate them.
+func SearchWords(query string) []string {
+	return strings.FieldsFunc(query, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
+	})
 }

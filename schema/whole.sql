@@ -614,6 +614,18 @@ CREATE TABLE issue (
 
 CREATE INDEX issue_sent ON issue (list_id, sent_at, no);
 
+CREATE VIRTUAL TABLE issue_search USING fts5 (title, words, place, content = '', contentless_delete = 1,
+  tokenize = "unicode61 remove_diacritics 2");
+
+CREATE TABLE issue_text (
+  issue_no INTEGER PRIMARY KEY,
+  words    TEXT NOT NULL, -- of the article, a line for each block
+  excerpt  TEXT NOT NULL,
+  picture  TEXT NOT NULL DEFAULT '', -- address of the first picture that is stored here
+  width    INTEGER NOT NULL DEFAULT 0,
+  height   INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
 CREATE TABLE keeper (
   record TEXT NOT NULL, -- id of the client or webhook_endpoint
   actor  TEXT NOT NULL, -- as audit names them
@@ -1409,6 +1421,23 @@ END;
 CREATE TRIGGER deleted_endpoint_without_keepers AFTER DELETE ON deleted_endpoint
   WHEN NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = OLD.id) BEGIN
   DELETE FROM keeper WHERE record = OLD.id;
+END;
+
+CREATE TRIGGER issue_gone AFTER DELETE ON issue BEGIN
+  DELETE FROM issue_text WHERE issue_no = OLD.no;
+  DELETE FROM issue_search WHERE rowid = OLD.no;
+END;
+
+CREATE TRIGGER issue_text_add AFTER INSERT ON issue_text BEGIN
+  INSERT OR REPLACE INTO issue_search (rowid, title, words, place)
+    SELECT i.no, i.title, NEW.words, 't' || replace(l.tenant_id, '-', '') || ' l' || replace(l.id, '-', '')
+    FROM issue i JOIN list l ON l.id = i.list_id WHERE i.no = NEW.issue_no;
+END;
+
+CREATE TRIGGER issue_text_update AFTER UPDATE ON issue_text BEGIN
+  INSERT OR REPLACE INTO issue_search (rowid, title, words, place)
+    SELECT i.no, i.title, NEW.words, 't' || replace(l.tenant_id, '-', '') || ' l' || replace(l.id, '-', '')
+    FROM issue i JOIN list l ON l.id = i.list_id WHERE i.no = NEW.issue_no;
 END;
 
 CREATE TRIGGER media_gone AFTER DELETE ON media BEGIN

@@ -44,7 +44,7 @@ func (s *Store) Columns() map[string][]string {
 	var rows []struct{ Table, Column string }
 	s.AllRows(&rows, `SELECT s.name AS "table", c.name AS "column" FROM sqlite_schema AS s,
 		pragma_table_info(s.name) AS c WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%'
-		AND s.name NOT LIKE 'model_search%' ORDER BY s.name, c.cid`)
+		AND s.name NOT LIKE 'model_search%' AND s.name NOT LIKE 'issue_search%' ORDER BY s.name, c.cid`)
 	columns := map[string][]string{}
 	for _, r := range rows {
 		columns[r.Table] = append(columns[r.Table], r.Column)

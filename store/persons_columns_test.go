@@ -35,6 +35,7 @@ var personColumns = map[string]struct {
 	},
 	"keeper":        {person: "actor", other: "record"},
 	"issue":         {other: "no list_id campaign_no slug title summary sent_at changed_at"},
+	"issue_text":    {other: "issue_no words excerpt picture width height"},
 	"correction":    {stays: "made_by", other: "campaign_no copy_id subject source text made_at"},
 	"link_proposal": {stays: "made_by", other: "campaign_no link_no target made_at"},
 	"campaign_list": {other: "list_id campaign_no"},

@@ -229,7 +229,7 @@ func fillTables(db *sqlx.DB) error {
 			ELSE CASE c.type WHEN 'TEXT' THEN '''x''' WHEN 'BLOB' THEN 'x''01''' ELSE '1' END END)
 		FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c WHERE t.type = 'table' AND t.name NOT LIKE
 		'sqlite_%'
-			AND t.name NOT LIKE 'model_search%' GROUP BY t.name`); err != nil {
+			AND t.name NOT LIKE 'model_search%' AND t.name NOT LIKE 'issue_search%' GROUP BY t.name`); err != nil {
 		return err
 	}
 	for _, insert := range inserts {

@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
 )
 
@@ -35,4 +36,29 @@ func Housekeeping(s *store.Store, keep people.Retention, log *slog.Logger) *Loop
 		}
 		return now.Add(housekeepingEvery)
 	}}
+}
+
+const (
+	issuesAtOnce = 20          // issues whose texts are stored in one transaction
+	issuesRetry  = time.Minute // delay after a disk that is full or fails
+)
+
+// Issues returns the loop that adds the texts of issues which were sent by a version that stored none. Later issues get
+// their text when they are sent. text makes the text of an issue.
+func Issues(s *store.Store, text func(context.Context, *core.Issue) (campaigns.IssueText, error),
+	log *slog.Logger,
+) *Loop {
+	l := &Loop{Name: "issues"}
+	l.Step = func(ctx context.Context, _ time.Time) time.Time {
+		for more := true; more && !l.stoppingOr(ctx); {
+			var err error
+			more, err = s.FillIssues(ctx, issuesAtOnce, func(i *core.Issue) (campaigns.IssueText, error) { return text(ctx, i) })
+			if err != nil {
+				log.Warn("archive: adding texts of issues", slog.Any("error", err))
+				return time.Now().Add(issuesRetry)
+			}
+		}
+		return Never
+	}
+	return l
 }

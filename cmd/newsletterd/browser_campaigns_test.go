@@ -11,33 +11,6 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// TestArchiveInABrowser reads the archive of a list without signing in, with and without scripts, and subscribes there.
-func TestArchiveInABrowser(t *testing.T) {
-	b := browsertest.New(t)
-	d := start(t, nil)
-	d.seed.NewTenant(func(in *core.TenantInput) { in.BrandName, in.BrandColor = new("Acme Gardens"), new("#2f7d4f") })
-	manyIssues(d.seed, 32)
-	archive := d.cfg.Origin() + "/a/garden/"
-
-	b.Open(archive, chromedp.WaitVisible(".issues"))
-	b.Look("archive")
-	b.Fits("archive")
-	b.Click(`a[rel="next"]`, chromedp.WaitVisible(".issues"))
-	b.Look("archive-older")
-	b.Click(".issues a", chromedp.WaitVisible("iframe.mail"))
-	b.Look("archive-issue")
-	b.Fits("archive-issue")
-	if frames := b.Frames(); len(frames) != 1 || frames[0].UnreachableURL != "" {
-		t.Errorf("the mail is not shown: %+v", frames)
-	}
-	b.Do(browsertest.Scripts(false))
-	b.Open(archive+"issue-1", chromedp.WaitVisible("iframe.mail"))
-	b.Do(chromedp.SetValue("#email", "ann@example.org"))
-	b.Click("form button")
-	b.Do(browsertest.Heading("Check your inbox"))
-	b.Do(browsertest.Scripts(true))
-}
-
 // TestReviewInABrowser requests an approval by email. The approver opens the campaign, requests changes with a note,
 // and approves it the next time.
 func TestReviewInABrowser(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"newsletterd/handlers/drafts"
 	"newsletterd/mail"
 	"newsletterd/mail/report"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
 	"newsletterd/worker"
 )
@@ -83,6 +84,9 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		worker.Imports(s, parts.SmallHeap, log),
 		worker.Bulk(s, log),
 		worker.TenantMailer(mailer, relay),
+		worker.Issues(s, func(ctx context.Context, i *core.Issue) (campaigns.IssueText, error) {
+			return drafts.IssueText(ctx, s, i)
+		}, log),
 	}
 	d.workers = worker.NewGroup(log, loops...)
 	d.wireKeepers()

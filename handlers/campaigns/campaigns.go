@@ -268,9 +268,13 @@ func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *
 	if err != nil {
 		return err
 	}
+	fields, err := drafts.ShownFields(c, a.Store, of.ID)
+	if err != nil {
+		return err
+	}
 	bulk, err := mail.CompileShown(j.ID, &content)
 	if err == nil {
-		e.Head, err = drafts.HeadOf(bulk, c.Now)
+		e.Head, err = drafts.HeadOf(c, a.Store, bulk, &fields, &content, c.Now)
 	}
 	return err
 }

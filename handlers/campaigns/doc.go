@@ -12,8 +12,11 @@
 //	sendjobs.go          send jobs and their counts
 //	sendjobs_*.go        links, failures and history; recipients and their export; preview and test
 //	tracked.go           tracking pixel, tracked links, emails in the browser
-//	archive.go feed.go   the public archive and its Atom feed
-//	mailcache.go         compiled emails for both
+//	archive.go           the public archive: the list of issues
+//	archive_issue.go archive_data.go   an issue, and what search engines read
+//	archive_search.go    the search in an archive
+//	feed.go              the Atom feed of an archive
+//	mailcache.go         compiled emails for pages
 //	media.go media_turns.go   images, attachments, and the memory for decoding them
 //	memberevents.go      signed events and full-sync batches from member services
 //	providerevents.go    events from mail providers

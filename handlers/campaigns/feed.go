@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
 const (
-	feedIssues  = 20           // in a feed
-	feedContent = web.MiB      // maximum size of the emails in a feed; further entries have only summaries
-	feedsKept   = 16 * web.MiB // maximum size of the feeds in memory
+	feedIssues  = 20            // in a feed
+	feedContent = 900 * web.KiB // maximum size of the texts in a feed; further entries have only summaries
+	feedsKept   = 16 * web.MiB  // maximum size of the feeds in memory
 )
 
 // atomFeed is a feed (RFC 4287 section 4.1.1).
@@ -105,13 +106,13 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 			Updated: max(issues[i].SentAt, issues[i].ChangedAt).Time().Format(time.RFC3339),
 			Link:    atomLink{"alternate", "text/html", url + issues[i].Slug}, Summary: issues[i].Summary,
 		}
-		page, err := a.render(c, list, &issues[i])
+		body, err := a.feedText(c, list, &issues[i])
 		if err != nil {
 			return nil, err
 		}
-		if body := fragment(page); size+len(body) <= feedContent {
-			e.Content = &atomContent{"html", string(body)}
-			size += len(body)
+		if more := escapedSize(body); size+more <= feedContent {
+			e.Content = &atomContent{"html", body}
+			size += more
 		} else if e.Summary == "" {
 			e.Summary = e.Title // section 4.1.2: an entry without content must have a summary
 		}
@@ -121,6 +122,32 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 	b.WriteString(xml.Header)
 	err := xml.NewEncoder(&b).Encode(&f)
 	return b.Bytes(), err
+}
+
+// escapedSize returns the size of HTML as the text of an XML element.
+func escapedSize(s string) int {
+	n := len(s)
+	for _, c := range []byte(s) {
+		switch c {
+		case '<', '>', '&', '"', '\'', '\n', '\t', '\r':
+			n += 4
+		}
+	}
+	return n
+}
+
+// feedText returns the text of an issue: its article, or the body of its email if that is a design of its own. Its
+// addresses are absolute, as in emails.
+func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue) (string, error) {
+	text, err := drafts.IssueArticle(c, a.Store, i)
+	if err != nil {
+		return "", err
+	}
+	if text.HTML != "" {
+		return text.HTML, nil
+	}
+	email, err := a.render(c, list, i)
+	return string(fragment(email)), err
 }
 
 var (

@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/markup"
+	"newsletterd/store"
 	"newsletterd/store/campaigns"
 )
 
@@ -119,7 +120,7 @@ func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string)
 // Compile compiles the email of a campaign. If that fails, Fault contains the reason.
 func (d Drafts) Compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
 	l.Draft, err = d.Store.Draft(ctx, c, version, l.compile, now)
-	err = l.bulk(c.ID, err, now)
+	err = l.bulk(ctx, d.Store, c.ID, err, now)
 	return l, err
 }
 
@@ -128,7 +129,7 @@ func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version in
 	change func(*core.CampaignFields) error, now core.Instant,
 ) (l Look, err error) {
 	l.Draft, err = d.Store.ChangedDraft(ctx, c, version, change, l.compile, now)
-	err = l.bulk(c.ID, err, now)
+	err = l.bulk(ctx, d.Store, c.ID, err, now)
 	return l, err
 }
 
@@ -145,7 +146,7 @@ func (l *Look) compile(f *core.CampaignFields, own *core.Theme, list *core.List,
 }
 
 // bulk compiles the emails of the draft. err is the result of compile.
-func (l *Look) bulk(id string, err error, now core.Instant) error {
+func (l *Look) bulk(ctx context.Context, s *store.Store, id string, err error, now core.Instant) error {
 	l.Findings = []core.CampaignFinding{}
 	if err == nil {
 		l.Bulk, err = mail.CompileShown(id, &l.Draft.Content)
@@ -153,7 +154,7 @@ func (l *Look) bulk(id string, err error, now core.Instant) error {
 		err = markup.Placed(c.Kind, c.Source, err)
 	}
 	if err == nil {
-		l.Draft.Head, err = HeadOf(l.Bulk, now)
+		l.Draft.Head, err = HeadOf(ctx, s, l.Bulk, &l.Draft.Fields, &l.Draft.Content, now)
 	}
 	if core.KindOf(err) == core.Invalid {
 		l.Bulk, l.Fault, err = nil, inFieldOf(&l.Draft.Fields, err), nil

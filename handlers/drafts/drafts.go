@@ -2,7 +2,6 @@ package drafts
 
 import (
 	"context"
-	"strings"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -18,13 +17,6 @@ type Drafts struct {
 	Sealer *auth.Sealer // seals unsubscribe tokens and view links
 	Origin string       // of the links
 	Checks *Checks      // nil: no checks beyond the content
-}
-
-// HeadOf returns the archive entry of an email.
-func HeadOf(bulk *mail.Bulk, now core.Instant) (campaigns.IssueHead, error) {
-	subject, preheader, err := bulk.Head(&mail.Recipient{Preferences: "{}", Date: now.Time()})
-	tidy := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	return campaigns.IssueHead{Title: tidy(subject), Summary: tidy(preheader)}, err
 }
 
 // MendedSpec returns the corrected content of a job, with its sources, as pages show it to subscribers of one of its

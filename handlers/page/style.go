@@ -12,7 +12,12 @@ import (
 )
 
 //go:embed pages/style.css
-var styleSheet string
+var ownStyle string
+
+//go:embed pages/archive.css
+var archiveStyle string // of pages of class site
+
+var styleSheet = ownStyle + archiveStyle
 
 var styleVersion = func() string {
 	sum := sha256.Sum256([]byte(styleSheet))

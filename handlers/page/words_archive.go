@@ -19,8 +19,14 @@ type archiveWords struct {
 	ArchiveFeed    string `json:"archive_feed"`
 	ArchiveRead    string `json:"archive_read"`
 	ArchiveMended  string `json:"archive_mended"` // {{day}}: the date
-	Months         string `json:"months"`         // separated by spaces
-	Day            string `json:"day"`            // format of a date: {{day}}, {{month}}, {{year}}
+	ArchiveSearch  string `json:"archive_search"`
+	ArchiveFind    string `json:"archive_find"`
+	ArchiveFound   string `json:"archive_found"` // {{query}}: what was searched for
+	ArchiveNothing string `json:"archive_nothing"`
+	ArchiveMinutes string `json:"archive_minutes"` // {{n}}: the minutes
+	ArchiveSkip    string `json:"archive_skip"`
+	Months         string `json:"months"` // separated by spaces
+	Day            string `json:"day"`    // format of a date: {{day}}, {{month}}, {{year}}
 }
 
 // CorrectedAt returns the note that an issue was corrected at a time, or an empty string for 0.
@@ -36,4 +42,10 @@ func (w *archiveWords) DayOf(t time.Time) string {
 	t = t.UTC()
 	return strings.NewReplacer("{{day}}", strconv.Itoa(t.Day()), "{{month}}", strings.Fields(w.Months)[t.Month()-1],
 		"{{year}}", strconv.Itoa(t.Year())).Replace(w.Day)
+}
+
+// MinutesFor returns the reading time of a number of words.
+func (w *archiveWords) MinutesFor(words int) string {
+	const perMinute = 220
+	return strings.Replace(w.ArchiveMinutes, "{{n}}", strconv.Itoa(max(1, (words+perMinute/2)/perMinute)), 1)
 }

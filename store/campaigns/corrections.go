@@ -71,6 +71,15 @@ func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core
 			r.Head.Summary, int64(r.Now), c.No); err != nil {
 			return err
 		}
+		var issues []int64
+		if err := tx.All(&issues, "SELECT no FROM issue WHERE campaign_no = ?", c.No); err != nil {
+			return err
+		}
+		for _, no := range issues {
+			if err := r.Head.keep(tx, no); err != nil {
+				return err
+			}
+		}
 		tellCorrection(tx, &was, &r)
 		return tx.Audit(r.Now, r.Actor, "campaign.correct", c.TenantID, c.ID)
 	})

@@ -3,6 +3,7 @@ package campaigns
 import (
 	"context"
 	"math"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -14,8 +15,28 @@ func (s *Store) ListsBySlug(ctx context.Context, slug string) (ids []string, err
 	return ids, err
 }
 
-// IssueHead is the title and summary of a campaign in a public archive.
-type IssueHead struct{ Title, Summary string }
+// IssueHead is what public archives list and search of a campaign.
+type IssueHead struct {
+	Title, Summary string
+	IssueText
+}
+
+// IssueText is the part of an IssueHead that comes from the article.
+type IssueText struct {
+	Words         string // of the article, a line for each block
+	Excerpt       string
+	Picture       string // address of the first picture that is stored here; empty: none
+	Width, Height int    // of the picture
+}
+
+// keep stores the text of an issue. Triggers update the search.
+func (t *IssueText) keep(tx *db.Tx, issueNo int64) error {
+	_, err := tx.Exec(`INSERT INTO issue_text (issue_no, words, excerpt, picture, width, height)
+		VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET words = excluded.words, excerpt = excluded.excerpt,
+		picture = excluded.picture, width = excluded.width, height = excluded.height`,
+		issueNo, t.Words, t.Excerpt, t.Picture, t.Width, t.Height)
+	return err
+}
 
 // keepIssue adds a campaign to the archives of its lists. An existing issue stays unchanged, unless no email of the
 // campaign was sent yet.
@@ -37,11 +58,14 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 			list, like); err != nil {
 			return err
 		}
-		_, err := tx.Exec(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2, ?3, ?4,
+		no, err := tx.Insert(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2, ?3, ?4,
 			?5, coalesce((SELECT min(started_at) FROM send_job INDEXED BY send_job_campaign
 			WHERE campaign_id = ?6 AND started_at > 0), 0))`, list, c.No,
 			core.IssueSlug(head.Title, taken), head.Title, head.Summary, c.ID)
 		if err != nil {
+			return err
+		}
+		if err := head.keep(tx, no); err != nil {
 			return err
 		}
 	}
@@ -50,11 +74,16 @@ func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
 
 // shownIssues selects the issues that archives show: emails were sent, and no recipient waits for the first attempt.
 // Deferred recipients do not delay an issue.
-const shownIssues = `SELECT i.no, i.list_id, i.campaign_no, i.slug, i.title, i.summary, i.sent_at, i.changed_at,
+const shownIssues = "SELECT " + issueColumns + " FROM issue AS i " + issueJoins + " WHERE " + issueShown
+
+const issueColumns = `i.no, i.list_id, i.campaign_no, i.slug, i.title, i.summary, i.sent_at, i.changed_at,
 	coalesce((SELECT made_at FROM correction WHERE campaign_no = i.campaign_no), 0) AS corrected_at, c.id AS campaign_id,
-	(SELECT min(j.no) FROM ` + throughJob + `) AS job_no
-	FROM issue AS i JOIN campaign AS c ON c.no = i.campaign_no
-	WHERE i.list_id = ?1 AND i.sent_at > 0 AND c.state <> 'archived' AND c.archive <> 'hidden'
+	(SELECT min(j.no) FROM ` + throughJob + `) AS job_no, coalesce(t.excerpt, '') AS excerpt,
+	coalesce(t.picture, '') AS picture, coalesce(t.width, 0) AS width, coalesce(t.height, 0) AS height`
+
+const issueJoins = "JOIN campaign AS c ON c.no = i.campaign_no LEFT JOIN issue_text AS t ON t.issue_no = i.no"
+
+const issueShown = `i.list_id = ?1 AND i.sent_at > 0 AND c.state <> 'archived' AND c.archive <> 'hidden'
 	AND EXISTS (SELECT 1 FROM ` + throughJob + `)`
 
 const throughJob = `send_job AS j INDEXED BY send_job_campaign WHERE j.campaign_id = c.id AND j.sent > 0
@@ -92,3 +121,79 @@ func (s *Store) IssuesAfter(ctx context.Context, listID string, other core.Issue
 	err = s.All(ctx, &is, issuesAfter, listID, other.SentAt, other.No, limit)
 	return is, err
 }
+
+// searchIssues walks over the matches from the newest. FTS5 reads them in this order.
+const searchIssues = "SELECT " + issueColumns + `, coalesce(t.words, '') AS words FROM issue_search AS s CROSS JOIN issue AS i ON i.no = s.rowid ` +
+	issueJoins + ` WHERE issue_search MATCH ?2 AND s.rowid < ?3 AND ` + issueShown + " ORDER BY s.rowid DESC LIMIT +?4"
+
+// SearchIssues returns at most limit issues of a list's archive that contain all words of a query, newest first. The
+// last word may be the beginning of one. before is the number of an issue; 0: from the newest. Without a word, there
+// are none. Its only error is core.ErrStorage.
+func (s *Store) SearchIssues(ctx context.Context, l *core.List, query string, before int64, limit int) (is []core.Issue,
+	err error,
+) {
+	match := issueMatch(l, query)
+	if match == "" {
+		return nil, nil
+	}
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	err = s.All(ctx, &is, searchIssues, l.ID, match, before, limit)
+	return is, err
+}
+
+// maxSearchWords limits the work of a search.
+const maxSearchWords = 8
+
+// issueMatch returns a query as an FTS5 expression. The words are quoted, so their characters have no special meaning.
+func issueMatch(l *core.List, query string) string {
+	var words []string
+	for _, w := range core.SearchWords(query) {
+		words = append(words, `"`+w+`"`)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	id := func(s string) string { return strings.ReplaceAll(s, "-", "") }
+	return "{title words} : (" + strings.Join(words[:min(len(words), maxSearchWords)], " AND ") + "*) AND place : (t" +
+		id(l.TenantID) + " AND l" + id(l.ID) + ")"
+}
+
+// FillIssues adds the texts of at most limit issues that have none: those that were sent before texts were stored. It
+// returns whether there may be more. It also returns errors of text.
+func (s *Store) FillIssues(ctx context.Context, limit int, text func(*core.Issue) (IssueText, error)) (more bool,
+	err error,
+) {
+	var is []core.Issue
+	if err := s.All(ctx, &is, issuesWithoutText, limit); err != nil || len(is) == 0 {
+		return false, err
+	}
+	texts := make([]IssueText, len(is))
+	for k := range is {
+		if texts[k], err = text(&is[k]); err != nil {
+			return false, err
+		}
+	}
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		for k := range is {
+			var missing bool
+			err := tx.Get(&missing, `SELECT EXISTS (SELECT 1 FROM issue WHERE no = ?1)
+				AND NOT EXISTS (SELECT 1 FROM issue_text WHERE issue_no = ?1)`, is[k].No)
+			if err == nil && missing {
+				err = texts[k].keep(tx, is[k].No)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(is) == limit, err
+}
+
+const issuesWithoutText = `SELECT i.no, i.list_id, i.campaign_no, i.slug, i.title, i.summary, i.sent_at, i.changed_at,
+	c.id AS campaign_id, coalesce((SELECT min(j.no) FROM send_job AS j INDEXED BY send_job_campaign
+	WHERE j.campaign_id = c.id), 0) AS job_no
+	FROM issue AS i CROSS JOIN campaign AS c ON c.no = i.campaign_no
+	WHERE NOT EXISTS (SELECT 1 FROM issue_text WHERE issue_no = i.no) LIMIT +?`

@@ -3,7 +3,6 @@ package devices
 import (
 	"context"
 	"strings"
-	"unicode"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -229,10 +228,7 @@ const (
 // would find nothing for them.
 func searchWords(q string) string {
 	var words []string
-	for _, w := range strings.FieldsFunc(q, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) &&
-			!unicode.IsMark(r)
-	}) {
+	for _, w := range core.SearchWords(q) {
 		words = append(words, `"`+w+`"`)
 	}
 	if len(words) == 0 {

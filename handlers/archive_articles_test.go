@@ -1,0 +1,194 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/storetest"
+)
+
+// An issue is an article in the page: without a frame, a script, and what belongs to an email.
+func TestIssuesAreArticles(t *testing.T) {
+	e := archived(t)
+	e.step(`sent-campaign may list=weekly subject="News of May" preheader="Longer days" ` +
+		`source="<p>Hello {{ preferences.first_name | default: 'friend' }},</p><p>Plant <a href='https://shop.example/beans'>beans</a>.</p>` +
+		`<img src='https://pictures.example/a.png' alt='A'><p onclick='x()'>Now.</p><p><a href='{{ unsubscribe_url }}'>Leave</a></p>"`)
+	_, head, body := e.page("/a/weekly/news-of-may")
+	for _, want := range []string{
+		`<a href="https://shop.example/beans"`, "<p>Now.</p>", `<img src="https://pictures.example/a.png" alt="A"`,
+		`<p class="dek">Longer days</p>`, `<time datetime="2026-05-04T12:00:00Z">4 May 2026</time>`,
+		`name="source" value="archive"`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in\n%s", want, body)
+		}
+	}
+	for _, bad := range []string{"friend", "Leave", "<iframe", "onclick", "<script src", `style="`, "unsubscribe?"} {
+		if strings.Contains(body, bad) {
+			t.Errorf("%s in\n%s", bad, body)
+		}
+	}
+	policy := head.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "script-src") ||
+		strings.Contains(policy, "unsafe") || !strings.Contains(policy, "img-src 'self' data: https://pictures.example;") {
+		t.Errorf("policy: %s", policy)
+	}
+	e.step(`sent-campaign june list=weekly subject="A design" at=2026-06-01 source="<table><tr><td>x</td></tr></table>"`)
+	if _, _, body := e.page("/a/weekly/a-design"); !strings.Contains(body, `src="/a/weekly/a-design/mail"`) {
+		t.Errorf("a design has no frame:\n%s", body)
+	}
+}
+
+// ld returns the JSON-LD of a page.
+func ld(t *testing.T, body string) (thing map[string]any) {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)<script type="application/ld\+json">(.*?)</script>`).FindStringSubmatch(body)
+	if found == nil {
+		t.Fatalf("no JSON-LD in\n%s", body)
+	}
+	if err := json.Unmarshal([]byte(found[1]), &thing); err != nil {
+		t.Fatalf("%v: %s", err, found[1])
+	}
+	return thing
+}
+
+// Search engines read what a page is about, whatever its texts contain.
+func TestStructuredData(t *testing.T) {
+	e := archived(t)
+	e.step(`sent-campaign may list=weekly subject="</script><b> & 'May'" preheader="Longer & <warmer>"`)
+	_, _, body := e.page("/a/weekly/script-b-may")
+	thing := ld(t, body)
+	for name, want := range map[string]any{
+		"@context": "https://schema.org", "@type": "Article", "headline": "</script><b> & 'May'",
+		"description": "Longer & <warmer>", "url": "http://news.test/a/weekly/script-b-may",
+		"datePublished": "2026-05-04T12:00:00Z", "inLanguage": "en",
+	} {
+		if thing[name] != want {
+			t.Errorf("%s is %v, not %v", name, thing[name], want)
+		}
+	}
+	if by, _ := thing["author"].(map[string]any); by["name"] != "acme" || by["@type"] != "Organization" {
+		t.Errorf("the author is %v", thing["author"])
+	}
+	_, _, body = e.page("/a/weekly/")
+	thing = ld(t, body)
+	posts, _ := thing["blogPost"].([]any)
+	if thing["@type"] != "Blog" || len(posts) != 1 {
+		t.Errorf("%v", thing)
+	}
+}
+
+// A search finds the shown issues of its list, by words of title and text.
+func TestArchiveSearch(t *testing.T) {
+	e := archived(t)
+	e.step("list daily tenant=acme")
+	e.change("daily", core.ListInput{Archive: new(true), Slug: new("daily")})
+	e.step(`sent-campaign may list=weekly subject="Apples & pears" source="<p>Keep them <b>cool</b>, in the Käller.</p>"`)
+	e.step(`sent-campaign june list=weekly at=2026-06-01 subject="Pears alone" source="<p>Warm is no good.</p><p>Hello {{ email }}</p>"`)
+	e.step(`sent-campaign july list=weekly at=2026-07-01 subject="Hidden pears" archive=false`)
+	e.step(`sent-campaign other list=daily subject="Pears elsewhere"`)
+	title := regexp.MustCompile(`<h2><a href="/a/weekly/([^"]*)">`)
+	find := func(q string) (found []string) {
+		t.Helper()
+		status, _, body := e.page("/a/weekly/?q=" + url.QueryEscape(q))
+		if status != http.StatusOK || !strings.Contains(body, `<meta name="robots" content="noindex">`) {
+			t.Fatalf("%q: %d\n%s", q, status, body)
+		}
+		for _, m := range title.FindAllStringSubmatch(body, -1) {
+			found = append(found, m[1])
+		}
+		return found
+	}
+	for q, want := range map[string]string{
+		"pears": "[pears-alone apples-pears]", "PEARS cool": "[apples-pears]", "kaller": "[apples-pears]", "goo": "[pears-alone]",
+		"ood": "[]", "elsewhere": "[]", "hidden": "[]", "friend": "[]", "ann": "[]", `"`: "[]", "OR": "[]", "NEAR(": "[]",
+		"title:pears": "[]", "pears*": "[pears-alone apples-pears]", "-": "[]", "pears NOT": "[]", "\x00": "[]", "place": "[]",
+		"l" + strings.ReplaceAll(e.value("weekly"), "-", ""): "[]",
+	} {
+		if got := fmt.Sprint(find(q)); got != want {
+			t.Errorf("%q finds %s, not %s", q, got, want)
+		}
+	}
+	_, _, body := e.page("/a/weekly/?q=kaller")
+	if !strings.Contains(body, "in the <mark>Käller</mark>.") {
+		t.Errorf("the word is not marked:\n%s", body)
+	}
+	_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
+		ID: e.value("may"), Actor: "test", Now: storetest.Seed(t, e.store).Time(), Archive: new(false),
+	}, func(*core.CampaignFields) error { return nil })
+	e.must(err)
+	if got := find("cool"); len(got) > 0 {
+		t.Errorf("it finds hidden %s", got)
+	}
+}
+
+// No query fails.
+func TestAnyArchiveSearch(t *testing.T) {
+	e := archived(t)
+	e.step(`sent-campaign may list=weekly subject="Apples & pears" source="<p>Keep them cool.</p>"`)
+	rapid.Check(t, func(rt *rapid.T) {
+		q := rapid.OneOf(rapid.String(), rapid.StringMatching(`["'*():^{}+ -]*(apples|AND|NOT|NEAR|title)?["'*():^{}+ -]*`)).Draw(rt, "q")
+		status, _, body := e.page("/a/weekly/?q=" + url.QueryEscape(q))
+		if status != http.StatusOK {
+			rt.Fatalf("%q: %d %s", q, status, body)
+		}
+	})
+}
+
+// An address may search 60 times a minute. Other pages are not limited.
+func TestArchiveSearchLimit(t *testing.T) {
+	e := archived(t)
+	e.step(`sent-campaign may list=weekly subject="Apples"`)
+	from := []string{"X-Forwarded-For", "203.0.113.7"}
+	for n := range 61 {
+		status, _, _ := e.page("/a/weekly/?q=apples", from...)
+		if limited := status == http.StatusTooManyRequests; limited != (n == 60) {
+			t.Fatalf("search %d: %d", n+1, status)
+		}
+	}
+	if status, _, _ := e.page("/a/weekly/", from...); status != http.StatusOK {
+		t.Errorf("the list: %d", status)
+	}
+	if status, _, _ := e.page("/a/weekly/?q=apples", "X-Forwarded-For", "203.0.113.8"); status != http.StatusOK {
+		t.Errorf("another address: %d", status)
+	}
+}
+
+// A feed has the full text of issues, up to 1 MiB. Further issues have their summaries.
+func TestFeedsAreBounded(t *testing.T) {
+	e := archived(t)
+	for n := range 5 {
+		e.campaignText("weekly", n, strings.Repeat("<p>a & b <i>c</i> 'd'</p>", 10_000))
+	}
+	e.step(`sent-campaign june list=weekly at=2026-06-01 subject="June" ` +
+		`source="<p>Hello {{ email }},</p><p><a href='{{ unsubscribe_url }}'>Leave</a></p><p><a href='https://shop.example/'>Shop</a></p>"`)
+	status, _, body := e.page("/a/weekly/feed.xml")
+	if status != http.StatusOK || len(body) > 1<<20 || strings.Count(body, "<entry>") != 6 {
+		t.Fatalf("%d, %d bytes, %d entries", status, len(body), strings.Count(body, "<entry>"))
+	}
+	if full := strings.Count(body, "<content"); full < 2 || full == 6 {
+		t.Errorf("%d entries have their text", full)
+	}
+	if !strings.Contains(body, "https://shop.example/") || strings.Contains(body, "Leave") || strings.Contains(body, "Hello") {
+		t.Errorf("%s", body[:2000])
+	}
+}
+
+// campaignText sends an issue with HTML to a list.
+func (e *env) campaignText(list string, day int, source string) {
+	at := time.Date(2026, 5, 1+day, 12, 0, 0, 0, time.UTC)
+	j := e.campaign(e.value(list), at, func(f *core.CampaignFields) {
+		f.Subject, f.Content.Kind, f.Content.Source = fmt.Sprintf("Day %d", day), core.ContentHTML, source
+	})
+	storetest.Seed(e.t, e.store).At(core.At(at)).Finish(j)
+}

@@ -1,0 +1,252 @@
+package campaigns
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"html/template"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/drafts"
+	"newsletterd/handlers/page"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+	"newsletterd/mail/article"
+)
+
+//go:embed archive.js
+var archiveJS string
+
+// archiveScript sets the height of an email's frame to that of its contents. Only issues that are a design have one.
+var archiveScript = page.Script{Path: "/archive.js", Body: archiveJS}
+
+// openGraphLocales maps languages to the form of the Open Graph protocol, which requires a territory.
+var openGraphLocales = map[string]string{"en": "en_US", "de": "de_DE", "fr": "fr_FR", "es": "es_ES"}
+
+// shownIssue holds an issue in the form that pages show.
+type shownIssue struct {
+	Path, Title, Summary string
+	Date, At             string // in words, and machine-readable
+	Corrected            string // in words; empty: not corrected
+	Picture              string // address; empty: none
+	Width, Height        int    // of the picture
+
+	Marked, Found []piece // for a search: title and text with what was found; empty: none
+}
+
+func issueRow(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue {
+	w := page.WordsOf(c)
+	return shownIssue{
+		Path: list.ArchivePath() + i.Slug, Title: i.Title, Summary: cmp.Or(i.Summary, i.Excerpt),
+		Date: w.DayOf(i.SentAt.Time()), At: i.SentAt.Time().Format(time.RFC3339), Corrected: w.CorrectedAt(i.Corrected),
+		Picture: i.Picture, Width: i.Width, Height: i.Height,
+	}
+}
+
+// joinBox is the signup form below an issue. It contains only the required fields.
+type joinBox struct {
+	Action  string
+	Fields  []page.FormField
+	Consent []string
+}
+
+// join returns the signup form of a list, or nil if the list accepts no signups.
+func (a archive) join(list *core.ListWithTenant) *joinBox {
+	if !list.Active() {
+		return nil
+	}
+	box := &joinBox{Action: a.MemberURL + page.SubscribePath(list.ID), Consent: page.Paragraphs(list.ConsentText)}
+	for _, f := range list.Fields.Open() {
+		if f.Required {
+			box.Fields = append(box.Fields, page.FormField{Field: f})
+		}
+	}
+	return box
+}
+
+// archiveIssue is the Data of handlers/page/pages/issue.html.
+type archiveIssue struct {
+	shownIssue
+	List           string // name
+	Preview        string // preview text; empty: none
+	Author         string // empty: the brand
+	Minutes        string // reading time in words
+	Text           template.HTML
+	Frame          string // URL of the email, if it is a design of its own
+	All            string
+	Earlier, Later *shownIssue
+	Feed           string
+	Join           *joinBox
+}
+
+func (a archive) issue(c *web.Call) error {
+	if c.Param("issue") == page.FeedName {
+		return a.feed(c)
+	}
+	list, i, err := a.found(c)
+	if err != nil {
+		return err
+	}
+	data := archiveIssue{
+		shownIssue: issueRow(c, list, &i), List: list.Name, Preview: i.Summary, Author: authorOf(list), All: list.ArchivePath(),
+		Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
+	}
+	if err := a.around(c, list, &i, &data); err != nil {
+		return err
+	}
+	text, err := drafts.IssueArticle(c, a.Store, &i)
+	if err != nil {
+		return err
+	}
+	v := page.View{Title: i.Title, Up: page.Link{Path: list.ArchivePath(), Text: list.Name}}
+	if text.HTML == "" {
+		data.Frame, v.Script = list.ArchivePath()+i.Slug+"/mail", archiveScript.Address()
+	} else {
+		data.Text = template.HTML(text.HTML) // escaped or sanitized by the article package
+		data.Minutes = page.WordsOf(c).MinutesFor(len(strings.Fields(text.Words)))
+	}
+	v.Data = data
+	v.Public = &page.PublicPage{
+		URL: a.url(list) + i.Slug, Kind: "article", Title: i.Title, Summary: data.Summary, At: data.At,
+		Image: i.Picture, Large: i.Picture != "", Data: a.posting(c, list, &i),
+	}
+	return a.page(c, list, "issue", v, sourcesOf(text.Pictures)...)
+}
+
+// around sets the links to the neighbors of an issue.
+func (a archive) around(c *web.Call, list *core.ListWithTenant, i *core.Issue, data *archiveIssue) error {
+	earlier, err := a.Store.IssuesBefore(c, list.ID, *i, 1)
+	if err != nil {
+		return err
+	}
+	later, err := a.Store.IssuesAfter(c, list.ID, *i, 1)
+	if err != nil {
+		return err
+	}
+	for k := range earlier {
+		data.Earlier = new(issueRow(c, list, &earlier[k]))
+	}
+	for k := range later {
+		data.Later = new(issueRow(c, list, &later[k]))
+	}
+	return nil
+}
+
+// authorOf returns the person in whose name a list's emails are sent, or "" if that is the brand.
+func authorOf(list *core.ListWithTenant) string {
+	name := list.Tenant.MailFromName
+	if strings.EqualFold(name, cmp.Or(list.Tenant.BrandName, list.Tenant.Name)) || strings.EqualFold(name, list.Name) {
+		return ""
+	}
+	return name
+}
+
+// maxPictureSources is the number of hosts that a page names in its policy. Beyond it, all hosts are allowed.
+const maxPictureSources = 20
+
+// sourcesOf returns the CSP sources of images.
+func sourcesOf(pictures []article.Picture) []string {
+	var all []string
+	for _, p := range pictures {
+		u, err := url.Parse(p.Address)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(u.Host, ";, '\"") {
+			continue
+		}
+		all = append(all, web.SourceOf(p.Address))
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) > maxPictureSources {
+		return []string{"https: http:"}
+	}
+	return all
+}
+
+// logoCache remembers which logos need a light ground in dark mode. Finding out means decoding the image.
+type logoCache struct {
+	mu    sync.Mutex
+	known map[string]bool // by address; the address of a stored image changes with its content
+}
+
+// maxLogos is the number of logos that are remembered.
+const maxLogos = 1000
+
+func (k *logoCache) dark(address string, look func() bool) bool {
+	k.mu.Lock()
+	hidden, ok := k.known[address]
+	k.mu.Unlock()
+	if ok {
+		return hidden
+	}
+	hidden = look()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil || len(k.known) >= maxLogos {
+		k.known = map[string]bool{}
+	}
+	k.known[address] = hidden
+	return hidden
+}
+
+// framePolicy is viewPolicy for an email in a frame on this server's pages. The page around the frame may read the
+// height of the email. The email itself can't run scripts.
+var framePolicy = strings.NewReplacer("sandbox ", "sandbox allow-same-origin ", "frame-ancestors 'none'",
+	"frame-ancestors 'self'").Replace(viewPolicy)
+
+func (a archive) mail(c *web.Call) error {
+	list, i, err := a.found(c)
+	if err != nil {
+		return err
+	}
+	page, err := a.render(c, list, &i)
+	if err != nil {
+		return err
+	}
+	c.PageHeaders("", "")
+	c.Header().Set("Content-Security-Policy", framePolicy)
+	c.Header().Set("X-Robots-Tag", "noindex, indexifembedded") // search engines index the page around it
+	serveText(c, "text/html; charset=utf-8", outOfFrame(page), time.Time{})
+	return nil
+}
+
+// render returns the email of an issue for a subscriber with no details. It contains what was approved and sent,
+// without tracking and with links that need no token.
+func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) ([]byte, error) {
+	j, err := a.Store.SendJobByNo(c, i.JobNo)
+	if err != nil {
+		return nil, err
+	}
+	mended, err := a.Store.Mended(c, j.CampaignID)
+	if err != nil {
+		return nil, err
+	}
+	spec, _, err := drafts.MendedSpec(c, a.Store, &mended, &j, list.ID)
+	if err != nil {
+		return nil, err
+	}
+	spec.UnsubscribeURL, spec.Preheader = "", ""
+	bulk, err := a.mails.compile("archive", spec)
+	if err != nil {
+		return nil, err
+	}
+	leave := cmp.Or(a.MemberURL, list.Tenant.Origin(a.Origin)) + page.PreferencesPath(list.ID)
+	return bulk.Page(&mail.Recipient{
+		Preferences: "{}", Date: i.SentAt.Time(), UnsubscribeURL: leave, PreferencesURL: leave, ViewURL: a.url(list) + i.Slug,
+	})
+}
+
+var headTag = regexp.MustCompile(`(?i)<head(\s[^>]*)?>`)
+
+// outOfFrame makes the links of an email open outside its frame.
+func outOfFrame(page []byte) []byte {
+	const base = `<base target="_top">`
+	if at := headTag.FindIndex(page); at != nil {
+		return append(append(bytes.Clone(page[:at[1]]), base...), page[at[1]:]...)
+	}
+	return append([]byte(base), page...)
+}

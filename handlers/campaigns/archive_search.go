@@ -1,0 +1,184 @@
+package campaigns
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"newsletterd/core"
+	"newsletterd/handlers/page"
+	"newsletterd/handlers/web"
+)
+
+// These are the limits of a search in an archive. A longer query is cut off.
+const (
+	searchesPerMinute = 60 // of an address
+	maxQuery          = 200
+)
+
+func newSearchLimiter() *web.Limiter {
+	l, err := web.NewLimiter(searchesPerMinute, time.Minute)
+	if err != nil {
+		panic(err) // the limit is constant
+	}
+	return l
+}
+
+// search writes the issues of an archive that match a query. Any query is valid.
+func (a archive) search(c *web.Call, list *core.ListWithTenant, query string, before core.Issue) error {
+	if key := web.AddressKey(c.Remote); key.IsValid() {
+		if err := c.CountBy(a.searches, key.String()); err != nil {
+			return err
+		}
+	}
+	if all := []rune(query); len(all) > maxQuery {
+		query = string(all[:maxQuery])
+	}
+	issues, err := a.Store.SearchIssues(c, &list.List, query, before.No, archivePage+1)
+	if err != nil {
+		return err
+	}
+	data := archiveIndex{
+		Query: query, Path: list.ArchivePath(), Feed: list.ArchivePath() + page.FeedName, Join: a.join(list),
+	}
+	if len(issues) > archivePage {
+		issues = issues[:archivePage]
+		data.Older = searchPath(list, query, issues[archivePage-1].Slug)
+	}
+	if before.No != 0 {
+		data.First = searchPath(list, query, "")
+	}
+	find := finderOf(query)
+	data.Issues = web.RowsOf(issues, func(i *core.Issue) shownIssue {
+		row := issueRow(c, list, i)
+		row.Marked, row.Found = find.mark(i.Title), find.mark(find.around(i.Words))
+		if !hit(row.Found) {
+			row.Found = find.mark(cmp.Or(i.Summary, i.Excerpt))
+		}
+		return row
+	})
+	title := strings.Replace(page.WordsOf(c).ArchiveFound, "{{query}}", query, 1)
+	return a.page(c, list, "archive", page.View{
+		Title: title, Data: data, Up: page.Link{Path: list.ArchivePath(), Text: list.Name},
+		Public: &page.PublicPage{Hidden: true},
+	})
+}
+
+func searchPath(list *core.ListWithTenant, query, before string) string {
+	q := url.Values{"q": {query}}
+	if before != "" {
+		q.Set("before", before)
+	}
+	return list.ArchivePath() + "?" + q.Encode()
+}
+
+// piece is a part of a text. Hit is true for a word that was searched for.
+type piece struct {
+	Text string
+	Hit  bool
+}
+
+func hit(all []piece) bool {
+	for _, p := range all {
+		if p.Hit {
+			return true
+		}
+	}
+	return false
+}
+
+// finder finds the words of a query in a text. Case and diacritics don't matter, as in the search.
+type finder [][]rune
+
+func finderOf(query string) (f finder) {
+	for _, w := range core.SearchWords(query) {
+		f = append(f, folded(w))
+	}
+	return f
+}
+
+// folded returns a text with each letter in lower case and without diacritics. It has as many runes as the text.
+func folded(s string) []rune {
+	all := []rune(s)
+	for i, r := range all {
+		if r >= 0x80 {
+			r = []rune(norm.NFD.String(string(r)))[0]
+		}
+		all[i] = unicode.ToLower(r)
+	}
+	return all
+}
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+
+// next returns the next word of a folded text from a position that is searched for. Only the last word of a query may
+// be the beginning of it. If there is none, from is -1.
+func (f finder) next(text []rune, at int) (from, to int) {
+	for i := at; i < len(text); i++ {
+		if !inWord(text[i]) || i > 0 && inWord(text[i-1]) {
+			continue
+		}
+		end := i
+		for end < len(text) && inWord(text[end]) {
+			end++
+		}
+		word := string(text[i:end])
+		for k, w := range f {
+			if word == string(w) || k == len(f)-1 && strings.HasPrefix(word, string(w)) {
+				return i, end
+			}
+		}
+		i = end
+	}
+	return -1, -1
+}
+
+// mark returns a text with the words that are searched for as pieces of their own.
+func (f finder) mark(text string) (all []piece) {
+	runes, fold, at := []rune(text), folded(text), 0
+	for {
+		from, to := f.next(fold, at)
+		if from < 0 {
+			break
+		}
+		if from > at {
+			all = append(all, piece{string(runes[at:from]), false})
+		}
+		all, at = append(all, piece{string(runes[from:to]), true}), to
+	}
+	if at < len(runes) {
+		all = append(all, piece{string(runes[at:]), false})
+	}
+	return all
+}
+
+// These are the lengths of the text around the first word that was found, in characters.
+const beforeHit, afterHit = 60, 140
+
+// around returns the part of a text around the first word that is searched for, or "" if there is none.
+func (f finder) around(text string) string {
+	runes := []rune(strings.ReplaceAll(text, "\n", " "))
+	from, to := f.next(folded(string(runes)), 0)
+	if from < 0 {
+		return ""
+	}
+	first, last := max(0, from-beforeHit), min(len(runes), to+afterHit)
+	for first > 0 && first < from && runes[first-1] != ' ' {
+		first++
+	}
+	for last < len(runes) && last > to && runes[last] != ' ' {
+		last--
+	}
+	part := string(runes[first:last])
+	if first > 0 {
+		part = "… " + part
+	}
+	if last < len(runes) {
+		part += " …"
+	}
+	return part
+}

@@ -1,0 +1,150 @@
+package drafts
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/article"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
+	"newsletterd/store/campaigns"
+)
+
+// HeadOf returns what archives list and search of an email. fields and content are those of ArticleOf.
+func HeadOf(ctx context.Context, s *store.Store, bulk *mail.Bulk, fields *core.CampaignFields, content *core.Content,
+	now core.Instant,
+) (h campaigns.IssueHead, err error) {
+	subject, preheader, err := bulk.Head(&mail.Recipient{Preferences: "{}", Date: now.Time()})
+	if err != nil {
+		return h, err
+	}
+	tidy := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	h.Title, h.Summary = tidy(subject), tidy(preheader)
+	a, err := ArticleOf(ctx, s, fields, *content, nil, h.Title, now)
+	if core.KindOf(err) == core.Invalid {
+		return h, nil // the email compiles, so it is found by its title
+	}
+	if err == nil {
+		h.IssueText = textOf(a)
+	}
+	return h, err
+}
+
+func textOf(a *article.Article) (t campaigns.IssueText) {
+	t.Words, t.Excerpt = a.Words, article.Excerpt(a.Words)
+	for _, p := range a.Pictures {
+		if p.Width >= smallestPicture && p.Height >= smallestPicture/2 {
+			t.Picture, t.Width, t.Height = p.Address, p.Width, p.Height
+			break
+		}
+	}
+	return t
+}
+
+// smallestPicture is the width of an image that stands for an issue. Smaller ones are icons.
+const smallestPicture = 160
+
+// IssueText returns what archives list and search of an issue that was sent before texts were stored. An issue that
+// can't be compiled has no text, and is found by its title.
+func IssueText(ctx context.Context, s *store.Store, i *core.Issue) (t campaigns.IssueText, err error) {
+	a, err := IssueArticle(ctx, s, i)
+	if kind := core.KindOf(err); kind == core.Invalid || kind == core.NotFound {
+		return t, nil
+	}
+	if err != nil {
+		return t, err
+	}
+	return textOf(a), nil
+}
+
+// IssueArticle returns the article of an issue: what was approved and sent, or its correction.
+func IssueArticle(ctx context.Context, s *store.Store, i *core.Issue) (*article.Article, error) {
+	j, err := s.SendJobByNo(ctx, i.JobNo)
+	if err != nil {
+		return nil, err
+	}
+	mended, err := s.Mended(ctx, j.CampaignID)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := ShownFields(ctx, s, j.CampaignID)
+	if err != nil {
+		return nil, err
+	}
+	if mended.CopyID != "" {
+		j.CopyID = mended.CopyID
+	}
+	content, err := s.ContentOf(ctx, &j, i.ListID)
+	if err != nil {
+		return nil, err
+	}
+	return ArticleOf(ctx, s, &fields, content, mended.Links, i.Title, i.SentAt)
+}
+
+// ArticleOf makes the article that archives show of a campaign, for a subscriber with no details. fields has the text
+// to show, content what its emails are made from. title is already shown above the article.
+func ArticleOf(ctx context.Context, s *store.Store, fields *core.CampaignFields, content core.Content,
+	mended map[string]string, title string, at core.Instant,
+) (*article.Article, error) {
+	spec := mail.JobSpec("", &content, mail.ShownSender)
+	return article.New(&article.Source{
+		Kind: fields.Content.Kind, Text: fields.Content.Source, Title: title,
+		Vars: mail.Vars{Shared: &spec.Shared, Preferences: "{}", Date: at.Time()},
+		Link: func(address string) string {
+			if to := mended[address]; to != "" {
+				return to
+			}
+			if to := mended[markup.WithUTM(address, &fields.UTM, content.Tenant.PublicURL)]; to != "" {
+				return to
+			}
+			return address
+		},
+		Picture: func(address string) (width, height int) {
+			f, err := pictureAt(ctx, s, address)
+			if err != nil {
+				return 0, 0
+			}
+			return f.Width, f.Height
+		},
+	})
+}
+
+var errElsewhere = errors.New("the image is not stored here")
+
+// pictureAt returns the file of an image by its address.
+func pictureAt(ctx context.Context, s *store.Store, address string) (core.MediaFile, error) {
+	u, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(u.Path, core.MediaPath) {
+		return core.MediaFile{}, errElsewhere
+	}
+	digits, _, _ := strings.Cut(strings.TrimPrefix(u.Path, core.MediaPath), "/")
+	if !core.IsMediaDigits(digits) {
+		return core.MediaFile{}, errElsewhere
+	}
+	f, _, err := s.MediaFile(ctx, digits)
+	return f, err
+}
+
+// ShownFields returns the fields of a sent campaign as pages show them: those that were approved, with the correction
+// if there is one.
+func ShownFields(ctx context.Context, s *store.Store, campaignID string) (f core.CampaignFields, err error) {
+	c, err := s.Campaign(ctx, campaignID)
+	if err != nil {
+		return f, err
+	}
+	if _, f, err = s.CampaignVersion(ctx, &c, c.ApprovedVersion); err != nil {
+		return f, err
+	}
+	k, err := s.Correction(ctx, &c)
+	switch {
+	case errors.Is(err, core.ErrNotCorrected):
+		return f, nil
+	case err == nil:
+		f.Subject, f.Content.Source, f.Content.Text = k.Subject, k.Source, k.Text
+	}
+	return f, err
+}
