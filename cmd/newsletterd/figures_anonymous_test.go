@@ -85,6 +85,7 @@ func anonymousGets() (all []anonymousCase) {
 	get("/l/:id", func(a anyone) string { return "/l/" + a.list })
 	get("/a/:list", at("/a/garden"))
 	get("/a/:list/", at("/a/garden/"), "40 issues")
+	get("/a/:list/", at("/a/garden/?q=sentence"), "search, all issues")
 	get("/a/:list/:issue", at("/a/garden/issue-%d"), "10 KB of Markdown")
 	get("/a/:list/:issue/mail", at("/a/garden/issue-%d/mail"), "10 KB of Markdown")
 	get("/a/:list/:issue", at("/a/garden/feed.xml"), "the feed")

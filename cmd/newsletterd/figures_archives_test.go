@@ -35,6 +35,9 @@ func TestFiguresOfArchives(t *testing.T) {
 		{"the last issues", func(int) string { return fmt.Sprintf("?before=issue-%d", 30) }},
 		{"an issue, each another", func(i int) string { return fmt.Sprintf("issue-%d", 1+i*n/100%n) }},
 		{"its mail", func(i int) string { return fmt.Sprintf("issue-%d/mail", 1+i*n/100%n) }},
+		{"a search that each issue matches", func(int) string { return "?q=sentence+wor" }},
+		{"a search that one issue matches", func(i int) string { return fmt.Sprintf("?q=issue+word%d", i) }},
+		{"a search without a match", func(i int) string { return fmt.Sprintf("?q=nothing%d", i) }},
 		{"the feed", func(int) string { return "feed.xml" }},
 	} {
 		took, size := make([]time.Duration, 100), 0
@@ -69,7 +72,9 @@ func manyIssues(s *storetest.Seeder, n int) {
 		})
 		d, err := s.Draft(s.Context(), &c, 0, markup.CampaignParts, s.Now)
 		s.Must(err)
-		d.Head = campaigns.IssueHead{Title: d.Fields.Subject, Summary: d.Fields.Preheader}
+		d.Head = campaigns.IssueHead{Title: d.Fields.Subject, Summary: d.Fields.Preheader, IssueText: campaigns.IssueText{
+			Words: fmt.Sprintf("%s word%d", source, i), Excerpt: source[:200],
+		}}
 		s.Finish(s.SendDraft(&d))
 	}
 	s.Now = 0
