@@ -13,7 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -191,4 +193,34 @@ func (e *env) campaignText(list string, day int, source string) {
 		f.Subject, f.Content.Kind, f.Content.Source = fmt.Sprintf("Day %d", day), core.ContentHTML, source
 	})
 	storetest.Seed(e.t, e.store).At(core.At(at)).Finish(j)
+}
+
+// An issue that was sent before texts were stored gets its text later. The search forgets a deleted issue.
+func TestTextsOfOldIssues(t *testing.T) {
+	e := archived(t)
+	e.step(`sent-campaign may list=weekly subject="May" source="<p>Apples</p>"`)
+	exec := func(query string) {
+		e.must(e.store.Update(t.Context(), func(tx *db.Tx) error { _, err := tx.Exec(query); return err }))
+	}
+	finds := func() bool {
+		_, _, body := e.page("/a/weekly/?q=apples")
+		return strings.Contains(body, "/a/weekly/may")
+	}
+	exec("DELETE FROM issue_text")
+	exec("DELETE FROM issue_search")
+	if finds() {
+		t.Error("it finds an issue without a text")
+	}
+	more, err := e.store.FillIssues(t.Context(), 10, func(i *core.Issue) (campaigns.IssueText, error) {
+		return drafts.IssueText(t.Context(), e.store, i)
+	})
+	if e.must(err); more || !finds() {
+		t.Errorf("it doesn't find the issue afterwards; more: %v", more)
+	}
+	exec("DELETE FROM issue")
+	var left []int64
+	e.must(e.store.All(t.Context(), &left, "SELECT rowid FROM issue_search UNION SELECT issue_no FROM issue_text"))
+	if len(left) > 0 {
+		t.Errorf("rows of a deleted issue: %v", left)
+	}
 }
