@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"html"
 	"regexp"
 	"sync"
 	"time"
@@ -144,6 +145,9 @@ func (a archive) feedText(c *web.Call, list *core.ListWithTenant, i *core.Issue)
 		return "", err
 	}
 	if text.HTML != "" {
+		if note := page.WordsOf(c).CorrectedAt(i.Corrected); note != "" {
+			return "<p><em>" + html.EscapeString(note) + "</em></p>\n" + text.HTML, nil
+		}
 		return text.HTML, nil
 	}
 	email, err := a.render(c, list, i)
