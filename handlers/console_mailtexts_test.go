@@ -37,6 +37,12 @@ func TestConsoleShowsDefaultTextsOfMails(t *testing.T) {
 				t.Error(at, "offers to reset a default")
 			}
 		}
+		for _, name := range []string{"confirm", "subscribed", "unsubscribed", "preferences"} {
+			preview := body(e.ask("GET", page+"?preview="+name, nil))
+			if !strings.Contains(preview, "Hello,") {
+				t.Errorf("preview of %s: %q", name, preview)
+			}
+		}
 		form := url.Values{
 			subject: {"Confirm your subscription to {{list.name}}"},
 			text:    {"Hello,\r\n\r\nPlease confirm that you want to get {{list.name}} at {{email}}."},

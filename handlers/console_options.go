@@ -28,11 +28,11 @@ func (h *Handler) console(sends *campaigns.Room) *console.Console {
 		Review:       page.ReviewOf,
 		HiddenInDark: sends.HiddenInDark,
 		OnPlate:      sends.OnPlate,
-		MailDefault:  func(kind, language string) core.MailText { return notice.Kind(kind).Default(language) },
+		MailDefault:  func(kind, language string) core.MailText { return noticeKind(kind).Default(language) },
 		MailPreview: func(t *core.Tenant, kind, language, list, to string, own core.MailText) (
 			subject, html string, err error,
 		) {
-			subject, _, html, err = notice.Kind(kind).Render(notice.Data{
+			subject, _, html, err = noticeKind(kind).Render(notice.Data{
 				To: to, List: list, URL: t.Origin(h.options.PublicURL) + "/", Valid: members.ConfirmTTL,
 				Language: language, Own: own,
 				Brand: notice.Brand{
@@ -54,4 +54,12 @@ func (h *Handler) console(sends *campaigns.Room) *console.Console {
 			return h.options.Relay.Folder(ctx, h.options.Store, t)
 		},
 	})
+}
+
+// noticeKind returns the notice of a kind of email to subscribers.
+func noticeKind(kind string) notice.Kind {
+	if kind == core.MailAlreadySubscribed {
+		return notice.Subscribed
+	}
+	return notice.Kind(kind)
 }
