@@ -19,6 +19,12 @@ func tryButtons(b *consoleBrowser) {
 	b.expect(`document.querySelector("#source").editor.markdown(true)`, source)
 	b.Look("editor-buttons")
 
+	// A click on the address asks for it.
+	b.Click(".editor-target.editor-missing", chromedp.WaitVisible(".editor-dialog"))
+	b.answer("Later", "acme.example/later")
+	b.expect(target+"(1)", "→ acme.example/later, https://acme.example/later")
+	b.openEditor(source)
+
 	// Text typed at the end belongs to the button, and a changed address is shown immediately.
 	b.Click(".editor-button > :first-child")
 	b.settle()

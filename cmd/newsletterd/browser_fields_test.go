@@ -38,7 +38,7 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.expect(choose+`("preferences.Ort")`, "here")
 	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
 	w.becomes(c.ID, "Dear {{ preferences.Vorname | default: \"reader\" }}\n\n"+
-		"Text{{ preferences.Ort | default: \"here\" }}\n")
+		"Text {{ preferences.Ort | default: \"here\" }}\n")
 	w.Wait(`document.querySelector("#checks").textContent.includes(
 		"“Ort” is blank for 1 of 2 recipients. They see the fallback “here”.")`)
 	// The subject shows fields like the text. The menu below it inserts one at the cursor; a click changes one.

@@ -293,7 +293,11 @@ export function askButton(state, dispatch, view) {
   return true;
 }
 
-// askField inserts one of the fields of subscribers, or changes the one that is selected.
+// A word before a field: a space belongs between them. Scripts without spaces between words are left alone.
+const wordEnd = /[\p{N},;:]$|(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])\p{L}$/u;
+
+// askField inserts one of the fields of subscribers, or changes the one that is selected. A field right behind a word
+// gets a space before it: at the end of a paragraph, Markdown doesn't keep the one that was typed.
 export function askField(fields) {
   return (state, dispatch, view) => {
     const { selection } = state;
@@ -326,6 +330,8 @@ export function askField(fields) {
       const dispatch = apart(view);
       if (a === "remove") return dispatch(tr.deleteSelection());
       const node = n.field.create({ source: field(a.name, a.fallback) }, null, $from.marks());
+      const before = chosen ? "" : $from.parent.textBetween(0, $from.parentOffset, " ", " ");
+      if (wordEnd.test(before)) tr.insertText(" ");
       dispatch(tr.replaceSelectionWith(node, false).scrollIntoView());
     });
     return true;

@@ -1,7 +1,7 @@
 // How blocks look that are more than text.
-import { NodeSelection } from "prosemirror-state";
+import { NodeSelection, TextSelection } from "prosemirror-state";
 import { make } from "../console/page.js";
-import { askPicture, askTable } from "./actions.js";
+import { askButton, askPicture, askTable } from "./actions.js";
 import { BlocksError, checkBlock } from "./blocks.js";
 import { parse } from "./dialect.js";
 import { isFailed } from "./pictures.js";
@@ -17,7 +17,7 @@ export function views(pictures, labels) {
     locked: (node, view, getPos) => new Locked(node, view, getPos),
     figure: (node, view, getPos) => new Figure(node, view, getPos, pictures),
     callout: (node) => new Callout(node),
-    button: (node) => new Button(node),
+    button: (node, view, getPos) => new Button(node, view, getPos),
   };
 }
 
@@ -31,11 +31,16 @@ class Field {
   }
 }
 
-// Button says where it leads, which nothing shows in the mail.
+// Button shows its URL, which the email doesn't. A click on the URL changes it.
 class Button {
-  constructor(node) {
+  constructor(node, view, getPos) {
     this.contentDOM = make("span");
-    this.target = make("span", { contentEditable: "false" });
+    this.target = make("button", { type: "button", contentEditable: "false", disabled: !view.editable });
+    this.target.onclick = () => {
+      const { state } = view;
+      view.dispatch(state.tr.setSelection(TextSelection.create(state.doc, getPos() + 1)));
+      askButton(view.state, view.dispatch, view);
+    };
     this.dom = make("p", { className: "editor-button" }, this.contentDOM, this.target);
     this.update(node);
   }
