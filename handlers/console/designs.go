@@ -2,7 +2,9 @@ package console
 
 import (
 	"embed"
+	"io/fs"
 	"strings"
+	"sync"
 
 	"newsletterd/core"
 )
@@ -17,6 +19,41 @@ type start struct {
 	Value, Title, Text string
 	Look               string // name of its icon
 	On                 bool
+}
+
+// samples returns the sentences of all designs that an author is meant to replace: paragraphs of four or more words
+// without placeholders.
+var samples = sync.OnceValue(func() (all []string) {
+	files, err := fs.Glob(designFiles, "designs/*/*.md")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range files {
+		text, err := designFiles.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSpace(line)
+			if strings.ContainsAny(line[:min(1, len(line))], "#:[-") || strings.Contains(line, "{{") {
+				continue
+			}
+			if len(strings.Fields(line)) >= 4 {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+})
+
+// sampleIn returns a sentence of a design that is still in the content, or an empty string.
+func sampleIn(c core.CampaignContent) string {
+	for _, line := range samples() {
+		if strings.Contains(c.Source, line) {
+			return strings.ReplaceAll(line, "**", "")
+		}
+	}
+	return ""
 }
 
 // startOf is the prefix of a value that names a campaign to start from.

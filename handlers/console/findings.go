@@ -54,18 +54,24 @@ var findingTexts = map[string]string{
 
 // FindingText returns the text of a finding.
 func (p *Page) FindingText(f core.CampaignFinding) string {
+	if f.Message == noURL {
+		return p.T("A link or button has no URL. Enter one, or remove the link.")
+	}
 	if text := findingTexts[f.Code]; text != "" {
 		return p.T(text)
 	}
 	return p.T(f.Message)
 }
 
+// noURL is the API's message for a link without a URL. FindingText says all of it.
+const noURL = "A link has no URL."
+
 // FindingDetail returns the API's message if it says more than FindingText, or else an empty string.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
 	if f.Code == "image_local" || f.Code == "placeholder_unknown" { // only its name is missing in the text
 		return f.Name
 	}
-	if f.Code == "image_without_alt" { // the text is complete
+	if f.Code == "image_without_alt" || f.Message == noURL { // the text is complete
 		return ""
 	}
 	for _, prefix := range []string{
@@ -133,6 +139,13 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 			continue
 		case m.Mend.To == "" && !said && !hintsAtAPI(f):
 			m.Advice = p.T(f.Hint)
+		}
+		out = append(out, m)
+	}
+	if line := sampleIn(of.Content); line != "" {
+		m := matter{Text: p.T("The email still contains sample text from its design."), Detail: line}
+		if p.May(core.ActionCampaignWrite) {
+			m.Mend = Link{p.T("Edit text"), p.Path("campaigns", of.ID) + "#text"}
 		}
 		out = append(out, m)
 	}
