@@ -104,13 +104,12 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 }
 
 // button writes a link that looks like a button. Outlook shows it square and colored by the surrounding cell. In
-// Outlook the cell has the padding that the link has in other programs.
+// Outlook the cell has the padding that the link has in other programs. A button without a URL looks the same, so that
+// the preview of a draft shows it.
 func (w *htmlWriter) button(b *button) {
+	tag, href := "a", ` href="`+w.text(b.href)+`"`
 	if b.href == "" {
-		w.WriteString(`<p style="margin:0"><strong>`)
-		w.spans(b.label)
-		w.WriteString(`</strong></p>`)
-		return
+		tag, href = "span", ""
 	}
 	sides := 24
 	if w.width < 200 { // one of three columns
@@ -119,11 +118,11 @@ func (w *htmlWriter) button(b *button) {
 	w.printf(`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="%[1]s"><tr>`+
 		`<td class="b-acc" align="center" bgcolor="%[2]s" style="background-color:%[2]s;`+
 		`mso-padding-alt:12px %[6]dpx 12px %[6]dpx%[3]s">`+
-		`<a class="b-acc c-on" href="%[4]s" style="display:inline-block;padding:12px %[6]dpx;background-color:%[2]s;`+
+		`<%[7]s class="b-acc c-on"%[4]s style="display:inline-block;padding:12px %[6]dpx;background-color:%[2]s;`+
 		`text-decoration:none;font-weight:700;%[5]s%[3]s">`,
-		tableStyle, w.c.Accent, w.corner(), w.text(b.href), font(w.t.Body, 16, 20, w.c.On), sides)
+		tableStyle, w.c.Accent, w.corner(), href, font(w.t.Body, 16, 20, w.c.On), sides, tag)
 	w.line(b.label, onAccent, w.c.On)
-	w.WriteString("</a></td></tr></table>")
+	w.write("</", tag, "></td></tr></table>")
 }
 
 // quote writes a bar in the accent color, with blocks to its right.

@@ -277,3 +277,20 @@ func TestLocalPictures(t *testing.T) {
 		}
 	}
 }
+
+// TestButtonsWithoutURLsLookLikeButtons compares the button of a draft that has no URL yet with one that has.
+func TestButtonsWithoutURLsLookLikeButtons(t *testing.T) {
+	with, err := Compile(KindMarkdown, "[Read on](https://a.example){.button}", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := Compile(KindMarkdown, "[Read on](){.button}", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := strings.NewReplacer(`<a class="b-acc c-on" href="https://a.example"`, `<span class="b-acc c-on"`,
+		"Read on</a>", "Read on</span>")
+	if want := as.Replace(with.HTML); without.HTML != want {
+		t.Errorf("without a URL:\n%s\nwant\n%s", without.HTML, want)
+	}
+}
