@@ -46,7 +46,7 @@ func TestConsoleLogo(t *testing.T) {
 		e.shows(e.path("looks"), `href="`+e.path("settings", "logo")+`"`, "Add logo")
 		step := `<a href="` + e.path("settings", "logo") + `">Add your logo (optional)</a>`
 		e.shows("/console/"+e.tenant.ID, step+`<span class="sub">`)
-		e.shows(e.path("settings", "logo"), "No logo yet. Your newsletter's name is shown instead.", "Upload logo")
+		e.shows(e.path("settings", "logo"), "No logo yet. Emails start with the name of their list instead.", "Upload logo")
 		other := e.seed.NewMedia("rose.png", []string{"12345"})
 		e.shows(e.path("settings", "logo"), "Or choose an existing image", "rose.png")
 

@@ -46,6 +46,14 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 	return p.showSettings("settings-logo", "", v, filled{values: p.Form}, d)
 }
 
+// NoLogo returns the text to show instead of the tenant's logo.
+func (p *Page) NoLogo() string {
+	if name := p.Tenant.BrandName; name != "" {
+		return p.T("No logo yet. Emails start with “{{name}}” instead.", "name", name)
+	}
+	return p.T("No logo yet. Emails start with the name of their list instead.")
+}
+
 // logoHint returns a hint if the logo is hard to see in dark mode. Otherwise, or if this is unknown, it returns an
 // empty string.
 func (p *Page) logoHint(address string) string {
