@@ -22,8 +22,8 @@ func (h *Handler) console(sends *campaigns.Room) *console.Console {
 			factors, err := p.Factors(ctx, who.User.ID)
 			return err == nil && factors.Proved(who.Browser, now), err
 		},
-		Prove: func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error) {
-			return identity.ShowProof(c, p, who, path, form)
+		Prove: func(c *web.Call, who core.Visitor, path, form, step string) (web.HTML, error) {
+			return identity.ShowProof(c, p, who, path, form, step)
 		},
 		Review:       page.ReviewOf,
 		HiddenInDark: sends.HiddenInDark,

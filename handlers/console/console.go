@@ -22,8 +22,8 @@ type Options struct {
 	// Proved reports whether the last sign-in of a visitor was, at a time, a proof as sensitive actions require.
 	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)
 	// Prove renders the page that asks a visitor to reauthenticate. It then leads to path, posting form if that is
-	// not empty.
-	Prove func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error)
+	// not empty. step names what happens then; empty: unnamed.
+	Prove func(c *web.Call, who core.Visitor, path, form, step string) (web.HTML, error)
 	// Review returns the URL of the page for approving a campaign or requesting changes.
 	Review func(campaignID string) string
 	// HiddenInDark reports whether the image at a URL is hard to see in dark mode. It returns false if this is
@@ -303,5 +303,28 @@ func (o *Console) prove(p *Page) (web.HTML, error) {
 	if p.Request.Method == http.MethodPost && form == "" { // a file is not kept
 		to = p.noticed(p.Request.URL.EscapedPath(), "again")
 	}
-	return o.options.Prove(p.Call, p.Who, to, form)
+	return o.options.Prove(p.Call, p.Who, to, form, p.nextStep())
+}
+
+// nextStep names the action that requires reauthentication, or returns an empty string.
+func (p *Page) nextStep() string {
+	path, _ := strings.CutPrefix(p.Request.URL.Path, p.Path()+"/")
+	area, _, _ := strings.Cut(path, "/")
+	switch action := path[strings.LastIndexByte(path, '/')+1:]; {
+	case area == "campaigns" && action == "send":
+		if c, err := p.campaign(); err == nil {
+			return p.T("Send “{{title}}”", "title", c.Title(p))
+		}
+	case action == "people-export" || action == "export":
+		return p.T("Export data")
+	case area == "people" && (action == "erase" || path == "people" && p.Form["act"] == "erase"):
+		return p.T("Erase data")
+	case area == "imports" && action == "undo":
+		return p.T("Undo import")
+	case area == "imports" || area == "new-import":
+		return p.T("Import people")
+	case path == "settings" || strings.HasPrefix(path, "settings/"):
+		return p.T("Change settings")
+	}
+	return ""
 }

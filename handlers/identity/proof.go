@@ -48,22 +48,23 @@ func Proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.
 		case factors.Proved(who.Browser, c.Now):
 			return fn(c, who, in)
 		case c.Request.Method == "POST":
-			return accountPages{auth: p}.showProof(c, who, here, string(c.Body()), nil)
+			return accountPages{auth: p}.showProof(c, who, here, proofForm{Form: string(c.Body())}, nil)
 		}
 		return web.HTML{To: c.PublicURL() + proofPath + here.asContinue()}, nil
 	})
 }
 
 // ShowProof renders the page that asks a user to reauthenticate. It then leads to path, posting form if that is not
-// empty.
-func ShowProof(c *web.Call, p *auth.Provider, who core.Visitor, path, form string) (web.HTML, error) {
-	return accountPages{auth: p}.showProof(c, who, purposeOf(path), form, nil)
+// empty. step names what happens then, in the user's language; empty: unnamed.
+func ShowProof(c *web.Call, p *auth.Provider, who core.Visitor, path, form, step string) (web.HTML, error) {
+	return accountPages{auth: p}.showProof(c, who, purposeOf(path), proofForm{Form: form, Step: step}, nil)
 }
 
 // proofForm is a form for reauthenticating with a password or a passkey.
 type proofForm struct {
 	Continue string `form:"continue"`
 	Form     string `form:"form"` // to submit after reauthentication; empty: none
+	Step     string `form:"step"` // name of the next step; empty: unnamed
 	Password string `form:"password"`
 	Code     string `form:"code"`
 	Response string `form:"response"`
@@ -74,7 +75,7 @@ func (a accountPages) provePage(c *web.Call, in loginQuery) (web.HTML, error) {
 	if err != nil {
 		return toLogin(c, err)
 	}
-	return a.showProof(c, who, purposeOf(in.Continue), "", nil)
+	return a.showProof(c, who, purposeOf(in.Continue), proofForm{}, nil)
 }
 
 // prove records that the user has reauthenticated, and redirects to the page that required it.
@@ -96,7 +97,7 @@ func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
 		return toLogin(c, err) // signed out in the meantime
 	}
 	if err != nil {
-		return a.showProof(c, who, p, in.Form, err)
+		return a.showProof(c, who, p, in, err)
 	}
 	if in.Form != "" && p.takesForms() {
 		return sendOn(c, p, in.Form)
@@ -138,7 +139,14 @@ func renderPost(c *web.Call, client, address string, fields [][2]string, b page.
 	return page.Fill(0, "post", v)
 }
 
-func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, form string, fault error) (web.HTML, error) {
+// maxStep is the maximum length of the name of a step, in octets. Longer names are not shown.
+const maxStep = 500
+
+// showProof renders the page. in holds the form to submit afterwards and the name of the step.
+func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, in proofForm, fault error) (web.HTML, error) {
+	if len(in.Step) > maxStep {
+		in.Step = ""
+	}
 	v := page.View{Title: page.WordsOf(c).ProveTitle, Brand: page.OwnBrand()}
 	status, err := v.Blame(c, fault)
 	if err != nil {
@@ -149,12 +157,13 @@ func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, form s
 		return web.HTML{}, err
 	}
 	data := struct {
-		Continue, Form, Options  string
+		Continue, Form, Step     string
+		Options                  string
 		Email                    core.Email
 		Code, ByPasskey          bool // a code is required, too: a password is not enough
 		WrongPassword, WrongCode bool
 	}{
-		Continue: p.path, Form: form, Email: who.User.Email, Code: factors.App,
+		Continue: p.path, Form: in.Form, Step: in.Step, Email: who.User.Email, Code: factors.App,
 		WrongPassword: fault == error(auth.ErrBadCredentials), WrongCode: fault == error(auth.ErrBadCode),
 		ByPasskey: factors.Passkey && !factors.App && (p.takesForms() || a.auth.Demands(&who.User)),
 	}

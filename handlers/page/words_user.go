@@ -194,6 +194,7 @@ type userWords struct {
 	RecoveryButton     string `json:"recovery_button"`
 	ProveTitle         string `json:"prove_title"`
 	ProveText          string `json:"prove_text"`
+	ProveStep          string `json:"prove_step"`
 	ProveButton        string `json:"prove_button"`
 	ProvePasskey       string `json:"prove_passkey"`
 	PasskeySignIn      string `json:"passkey_sign_in"`
