@@ -247,10 +247,10 @@ func TestConsoleAudit(t *testing.T) {
 		other := e.seed.NewUser("joan@user.example", "")
 		e.must(e.store.GrantRole(t.Context(), other.ID, core.Role{Role: core.RoleEditor, TenantID: e.tenant.ID}, false,
 			e.seed.Time()))
-		who := `<a href="` + page + `?actor=user%3A` + e.ann.ID + `">` + e.ann.Name
+		who := `<a href="` + page + `?actor=user%3A` + e.ann.ID + `">` + string(e.ann.Email)
 		html := e.shows(page, " changed the settings of ", " edited the list ", ">Weekly</a>", who,
 			"test</a> created the list",
-			other.Name)
+			string(other.Email))
 		if !strings.Contains(html, `<a href="`+e.path("lists", e.list.ID)+`">Weekly</a>`) ||
 			strings.Contains(html, "Someone without a role in this newsletter") {
 			t.Error(textOf(html))

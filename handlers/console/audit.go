@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -67,7 +66,7 @@ func (p *Page) auditPeople(d *auditData) error {
 		return err
 	}
 	for _, m := range team {
-		d.People = append(d.People, option{"user:" + m.ID, cmp.Or(m.Name, string(m.Email))})
+		d.People = append(d.People, option{"user:" + m.ID, personName(m.ID, m.Name, m.Email)})
 	}
 	var clients []core.Client
 	if p.May(core.ActionClientManage) {

@@ -61,10 +61,7 @@ func (p *Page) shell(v *View) shell {
 	s := shell{
 		Style: styleAddress(p.Tenant.BrandColor), Font: fontAddress, Scripts: scripts, Home: p.Path(),
 		Name:    "newsletterd",
-		Account: page.AccountPath, Logout: page.LogoutPath, Person: p.Who.User.Name,
-	}
-	if s.Person == "" {
-		s.Person = string(p.Who.User.Email)
+		Account: page.AccountPath, Logout: page.LogoutPath, Person: p.Me(),
 	}
 	if p.Tenant.ID != "" {
 		s.Name = p.Tenant.Name

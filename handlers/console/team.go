@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 
@@ -123,7 +122,10 @@ func (p *Page) RoleOptions() []option {
 }
 
 // Me returns the name of the visitor, or else the address.
-func (p *Page) Me() string { return cmp.Or(p.Who.User.Name, string(p.Who.User.Email)) }
+func (p *Page) Me() string { return personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email) }
+
+// NameOf returns a user's name, or the address if there is only the default name.
+func (p *Page) NameOf(id, name string, email core.Email) string { return personName(id, name, email) }
 
 // IsMe reports whether a user is the visitor.
 func (p *Page) IsMe(id string) bool { return p.Who.User.ID == id }
