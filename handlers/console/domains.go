@@ -51,7 +51,7 @@ func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
 	for i := range found {
 		badge := p.domainBadge(found[i].Verified(), true)
 		if onTrust(&found[i]) {
-			badge = Badge{p.T("Approved"), ""}
+			badge = p.domainBadge(true, false)
 		}
 		rows = append(rows, domainRow{found[i], badge})
 	}
