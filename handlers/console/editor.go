@@ -151,6 +151,12 @@ type editorData struct {
 	Unapproved bool // the last saved change has revoked the approval
 }
 
+// AnyArchive reports whether one of the tenant's lists has a public archive. Without one, the campaign's setting has no
+// effect.
+func (d *editorData) AnyArchive() bool {
+	return slices.ContainsFunc(d.Lists, func(l listChoice) bool { return l.Archive })
+}
+
 // checks holds the errors and warnings of a campaign.
 type checks struct {
 	Matters          []matter
