@@ -293,7 +293,7 @@ func (p *Page) reportState(d *reportData) string {
 	case j == nil:
 		return p.T("Never sent")
 	case j.Status == core.JobPending:
-		return p.T("Scheduled for {{at}}.", "at", p.Moment(j.StartsAt))
+		return p.T("Scheduled for {{at}}.", "at", p.Date(j.StartsAt)+", "+p.Clock(j.StartsAt)+" "+p.ZoneName())
 	case j.Transport == core.TransportFolder && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
 		return p.T("Saved to a folder on the server {{at}}. Nobody received it.", "at", p.When(j.StartedAt))
 	case j.Transport == core.TransportPartly && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
@@ -311,6 +311,10 @@ func (p *Page) reportState(d *reportData) string {
 	case j.Status == core.JobFailed:
 		r := refusalOf(&core.Failure{Reason: j.FailureReason})
 		return p.T("Sending failed {{at}}.", "at", p.When(j.FinishedAt)) + " " + p.T(r.What) + " " + p.T(r.Turn)
+	}
+	if all := d.Total; all > d.All.Sent && d.Job.Status == core.JobCompleted {
+		return p.T("Sent to {{n}} of {{all}} recipients, {{at}}", "n", p.Number(d.All.Sent), "all", p.Number(all),
+			"at", p.When(d.Job.StartedAt))
 	}
 	return p.N("Sent to 1 recipient, {{at}}|Sent to {{n}} recipients, {{at}}", d.All.Sent, "at", p.When(d.Job.StartedAt))
 }

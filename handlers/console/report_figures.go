@@ -266,13 +266,17 @@ func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportT
 	return t
 }
 
-// NotDelivered returns the numbers of recipients who have not got the email, or not yet.
+// NotDelivered returns the numbers of recipients who have not got the email, or not yet, if there are several kinds.
+// A single number stands next to its reasons.
 func (p *Page) NotDelivered(d *reportData) []tileNote {
 	to := func(status string) string { return p.RecipientsOf(d.Campaign.ID, status) }
 	var t reportTile
 	t.some(d.All.Deferred, p.N("1 retrying|{{n}} retrying", d.All.Deferred), to("deferred"), "")
 	t.some(d.All.Failed, p.N("1 failed|{{n}} failed", d.All.Failed), to("failed"), "")
 	t.some(d.All.Skipped, p.N("1 skipped|{{n}} skipped", d.All.Skipped), to("skipped"), "")
+	if len(t.Notes) == 1 {
+		return nil
+	}
 	return t.Notes
 }
 

@@ -117,9 +117,11 @@ func (p *Page) clickMap(mail string, links []core.Link) string {
 				}
 			}
 		case kind == html.EndTagToken && is:
-			out.WriteString(`<span style="` + clickMark + `">` +
-				html.EscapeString(p.Number(here)+" · "+p.Percent(here, sum)) +
-				`</span>`)
+			text := p.Number(here)
+			if sum > 0 {
+				text += " · " + p.Percent(here, sum)
+			}
+			out.WriteString(`<span style="` + clickMark + `">` + html.EscapeString(text) + `</span>`)
 			is = false
 		}
 	}
