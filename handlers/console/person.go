@@ -128,6 +128,9 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 		Title: string(d.Email), Within: []Link{{p.T("People"), p.Path("people")}}, Badge: p.PersonBadge(d.Shown()),
 		State: p.personState(&d), Data: &d,
 	}
+	if name := p.PersonName(d.person); name != "" {
+		v.State = name + " · " + v.State
+	}
 	fields := withOwn(p, p.withNames(list.Fields), d.Preferences)
 	if p.IsForm() {
 		to, notice, err := do(&d, fields)
