@@ -284,6 +284,10 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 func TestConsoleTestsGoToTheGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
+		const archive = "Show in public archive after sending" // offered once a list has one
+		e.shows(e.path("?tab=settings"), http.StatusOK, `<input type="hidden" name="archive" value="1">`, "-"+archive)
+		e.seed.NewList(func(in *core.ListInput) { in.TenantID, in.Archive = new(e.tenant.ID), new(true) })
+		e.shows(e.path("?tab=settings"), http.StatusOK, archive)
 		const me, group = `value="ann@user.example"`, `value="bea@user.example, carl@user.example"`
 		e.shows(e.path(""), http.StatusOK, me)
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{TestAddresses: &[]string{"bea@user.example", "carl@user.example"}})

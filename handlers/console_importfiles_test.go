@@ -51,6 +51,22 @@ func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 	})
 }
 
+// The values shown of a column are the first that are not empty. Columns are saved under the names that the file has.
+func TestConsoleImportShowsValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		at := e.uploads(e.list.ID, "people.csv", "email,Shoe Size\na@reader.example,\nb@reader.example,\n"+
+			"c@reader.example,\nd@reader.example,\ne@reader.example,\nf@reader.example,37\n")
+		e.shows(at, http.StatusOK, `<span class="sub">37</span>`, ">Save as “Shoe Size”<",
+			`<span class="sub">c@reader.example</span>`, `-<span class="sub">d@reader.example</span>`)
+		form, _ := e.choices(at)
+		form.Set("agreed", core.SubscriptionActive)
+		e.sends(at, http.StatusSeeOther, form)
+		worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "<strong>6</strong> new subscribers", `<span class="badge good">Dry run done`)
+	})
+}
+
 // A workbook is refused before anything of it is kept, and what arrived in UTF-16 is kept as text, in which an erasing
 // finds addresses.
 func TestUploadsOfImportsKeepText(t *testing.T) {

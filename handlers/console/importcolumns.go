@@ -31,8 +31,8 @@ const keepColumn = "*"
 func (p *Page) readColumn(d *importData, i int) {
 	c := &d.Columns[i]
 	c.Field = "column." + strconv.Itoa(i)
-	for _, line := range d.Samples[:min(len(d.Samples), sampleLines)] {
-		if i < len(line) && strings.TrimSpace(line[i]) != "" {
+	for _, line := range d.Samples {
+		if i < len(line) && strings.TrimSpace(line[i]) != "" && len(c.Samples) < samplesShown {
 			c.Samples = append(c.Samples, line[i])
 		}
 	}
@@ -72,7 +72,11 @@ func (p *Page) readColumn(d *importData, i int) {
 	c.Value = d.choice(c, known, own)
 	for _, name := range []string{own, c.Value} {
 		if name != "" && !hasOption(c.Options, name) {
-			c.Options = append(c.Options, option{name, p.T("Save as “{{name}}”", "name", name)})
+			text := p.T("Save as “{{name}}”", "name", name)
+			if name == own { // the name before ownName
+				text = p.T("Save as “{{name}}”", "name", c.Name)
+			}
+			c.Options = append(c.Options, option{name, text})
 		}
 	}
 	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) {

@@ -53,7 +53,7 @@ func (p *Page) ImportBadge(j *core.ImportJob) Badge {
 		}
 		return Badge{p.T("Importing"), "live"}
 	case core.ImportChecked:
-		return Badge{p.T("Dry run done"), "warn"}
+		return Badge{p.T("Dry run done"), "good"}
 	case core.ImportCompleted:
 		if j.UndoStatus == core.ImportUndoDone {
 			return Badge{p.T("Undone"), ""}
@@ -255,7 +255,8 @@ type countedRow struct {
 	N    int64
 }
 
-const sampleLines = 3
+// samplesShown is the maximum number of values shown for a column.
+const samplesShown = 3
 
 func (p *Page) importPath(parts ...string) string {
 	return strings.Join(append([]string{"/api/admin/imports/" + url.PathEscape(p.Param("id"))}, parts...), "/")
@@ -337,8 +338,12 @@ func (p *Page) readImport(d *importData) {
 
 // countedRows returns the figures of an import with their labels.
 func (p *Page) countedRows(d *importData) (rows []countedRow) {
+	added := p.N("new subscriber|new subscribers", d.Added)
+	if d.SubscriberStatus == core.SubscriptionPending {
+		added = p.N("new person to ask for confirmation|new people to ask for confirmation", d.Added)
+	}
 	for _, r := range []countedRow{
-		{p.T("new"), d.Added},
+		{added, d.Added},
 		{p.T("already on the list or repeated in the file, with new values"), d.Updated},
 		{p.T("already on the list or repeated in the file, unchanged"), d.Unchanged},
 		{p.T("skipped: already unsubscribed, bounced or blocked, or subscribed here later than the file says"), d.Kept},

@@ -115,7 +115,7 @@ type importRecord struct {
 }
 
 // sampleLines is the number of a file's lines that are shown.
-const sampleLines = 5
+const sampleLines = 30
 
 // record reads the start of the file.
 func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
