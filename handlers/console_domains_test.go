@@ -381,7 +381,7 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		if got := e.shows(e.path("settings", "domains"), "warn\">Records missing"); strings.Contains(got, "good\">Verified") {
 			t.Error("it is proved")
 		}
-		e.shows(page, "Add the records to verify it", "You can already send from this domain. This record verifies it",
+		e.shows(page, "Add the records to verify it", "You can already send from this domain. This record proves that it's yours",
 			"Create new DKIM key")
 		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
@@ -392,12 +392,12 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		e.shows(page, "Records missing") // as it was a moment ago
 		time.Sleep(time.Second)
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "Ready", "You can already send from this domain. This record verifies it.", ">Active<") // by itself
+		e.shows(page, "Ready", "You can already send from this domain. This record proves that it's yours.", ">Active<") // by itself
 		time.Sleep(time.Second)
 		e.sends(page+"/keys", url.Values{"act": {"rest"}, "key": {keys[0].ID}})
 		e.sends(page+"/check", url.Values{}) // which starts no key that a person has switched off
 		got := e.shows(page, "1 step left", "All records found. To finish, choose “Activate key” next to the DKIM record",
-			"You can already send from this domain. This record verifies it.")
+			"You can already send from this domain. This record proves that it's yours.")
 		if strings.Contains(got, "Records missing") {
 			t.Error("records are missing")
 		}

@@ -315,7 +315,7 @@ func TestConsolePersonIsMasked(t *testing.T) {
 		id := e.found("grace@reader.example").ID
 		e.shows("/people/"+id, http.StatusNotFound)
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Subscribed to “Weekly”", "-grace@",
-			"-Consent history", "-Transactional emails",
+			"-Consent history", "-Automatic emails",
 			"-/unsubscribe", "-/erase", "Your role doesn't include access to full email addresses and personal data")
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id)+"/erase", http.StatusForbidden)
 	})

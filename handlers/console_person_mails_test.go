@@ -32,7 +32,7 @@ func TestConsolePersonsTransactionalEmails(t *testing.T) {
 			e.must(e.store.FinishMails(t.Context(), []tenants.MailResult{r}, e.seed.Time()))
 		}
 		became(tenants.MailResult{ID: id, RetryAt: due, Reason: "451 4.7.1 greylisted"})
-		e.shows(at, http.StatusOK, "Transactional emails", "Confirmation", "Weekly", "Waiting", "451 4.7.1 greylisted",
+		e.shows(at, http.StatusOK, "Automatic emails", "Confirmation", "Weekly", "Waiting", "451 4.7.1 greylisted",
 			"next attempt ", `data-label="attempts">1<`)
 		became(tenants.MailResult{ID: id, Reason: "550 5.7.1 not you"})
 		e.shows(at, http.StatusOK, "Failed", "550 5.7.1 not you", "-next attempt ", `data-label="attempts">2<`)

@@ -62,7 +62,7 @@ const startOf = "campaign:"
 // designs returns the texts that a campaign can start from.
 func (p *Page) designs() []start {
 	return []start{
-		{Value: "", Title: p.T("Blank"), Text: p.T("An empty email in your theme's design"), Look: "blank"},
+		{Value: "", Title: p.T("Blank"), Text: p.T("An empty email in your design"), Look: "blank"},
 		{Value: "letter", Title: p.T("Letter"), Text: p.T("Mostly text, like a personal note"), Look: "letter"},
 		{Value: "story", Title: p.T("Story"), Text: p.T("One image and a long article"), Look: "story"},
 		{Value: "digest", Title: p.T("Digest"), Text: p.T("Three to six short items"), Look: "digest"},

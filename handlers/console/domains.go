@@ -166,7 +166,7 @@ func (p *Page) describe(d *domainPage, id string) {
 		row := recordRow{DomainRecord: r, ID: "r" + strconv.Itoa(i), Badge: p.recordBadge(r.State)}
 		row.What, row.Note = p.recordWords(&r)
 		if r.Purpose == core.RecordProof && d.Trusted && r.State != core.RecordFound {
-			trust := p.T("You can already send from this domain. This record verifies it.")
+			trust := p.T("You can already send from this domain. This record proves that it's yours.")
 			row.Note = p.joinedSentences(trust, row.Note)
 		}
 		if r.Purpose == core.RecordDMARC && d.Refusal != "" {

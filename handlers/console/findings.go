@@ -32,7 +32,7 @@ var findingTexts = map[string]string{
 	"image_embedded":         "An embedded image won't show in many email apps. Upload it instead.",
 	"tracking_totals":        "Your settings only allow totals, so opens and clicks aren't tracked per subscriber.",
 	"tracking_off":           "Tracking is turned off in Settings.",
-	"pixel_in_short_mail":    "The email is very short. Because it tracks opens, some spam filters may not trust it.",
+	"pixel_in_short_mail":    "The email is very short. Short emails that track opens are more often marked as spam.",
 	"html_clipped":           "The email is so long that Gmail cuts it off.",
 	"attachment_missing":     "An attachment was deleted. Upload it again or remove it.",
 	"attachments_large":      "The attachments are large. Link to the files instead.",
