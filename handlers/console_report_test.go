@@ -199,7 +199,7 @@ func TestConsoleReportAsAFile(t *testing.T) {
 		j := e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
 		e.shows(e.path("/people"), http.StatusOK, "/people-export?job="+j.ID)
-		e.shows(e.path(""), http.StatusOK, `href="`+e.at(e.path("/people-export"))+`"`, "Export as CSV")
+		e.shows(e.path(""), http.StatusOK, `href="`+e.at(e.path("/people-export"))+`"`, "Export recipients")
 		e.shows(e.path("/people-export?file=1&status=failed&job="+j.ID), http.StatusOK, "email,list_id,status",
 			",failed,550 5.1.1 no",
 			"-<html", "-,sent,")

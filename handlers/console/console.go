@@ -316,6 +316,9 @@ func (p *Page) nextStep() string {
 			return p.T("Send “{{title}}”", "title", c.Title(p))
 		}
 	case action == "people-export" || action == "export":
+		if area == "campaigns" {
+			return p.T("Export recipients")
+		}
 		return p.T("Export data")
 	case area == "people" && (action == "erase" || path == "people" && p.Form["act"] == "erase"):
 		return p.T("Erase data")
