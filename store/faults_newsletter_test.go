@@ -281,6 +281,20 @@ func (s *story) subscribers() {
 	s.op("RemoveAbsent", func() error { return onlyErr(s.RemoveAbsent(ctx, now0+220)) })
 }
 
+// issueTexts fills the texts of issues that have none.
+func (s *story) issueTexts() {
+	ctx := s.Context()
+	must(s.T, s.Update(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("DELETE FROM issue_text")
+		return err
+	}))
+	s.op("FillIssues", func() error {
+		return onlyErr(s.FillIssues(ctx, 10, func(*core.Issue) (campaigns.IssueText, error) {
+			return campaigns.IssueText{Words: "apples"}, nil
+		}))
+	})
+}
+
 func (s *story) jobs() {
 	ctx := s.Context()
 	r := campaigns.JobRequest{
@@ -321,15 +335,7 @@ func (s *story) jobs() {
 			return onlyErr(s.CorrectCampaign(ctx, r))
 		})
 	}
-	must(s.T, s.Update(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec("DELETE FROM issue_text")
-		return err
-	}))
-	s.op("FillIssues", func() error {
-		return onlyErr(s.FillIssues(ctx, 10, func(*core.Issue) (campaigns.IssueText, error) {
-			return campaigns.IssueText{Words: "apples"}, nil
-		}))
-	})
+	s.issueTexts()
 	s.op("CountTotals", func() error { return s.CountTotals(ctx, j.No, false) })
 	s.op("NoteJobExport", func() error { return s.NoteJobExport(ctx, &j, "test", now0+323) })
 	s.op("NoteRelayTest", func() error {

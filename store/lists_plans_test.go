@@ -186,6 +186,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			TenantID: l.TenantID, ListIDs: []string{l.ID}, Rule: &core.Rule{OnList: l.ID}, Now: now,
 		}}},
 		"SegmentUses":         of,
+		"SearchIssues":        {{&l, "apples", int64(0)}},
 		"Segments":            {{l.TenantID}},
 		"Tags":                {{l.TenantID}},
 		"Shares":              of,

@@ -99,7 +99,7 @@ func TestPicturesHaveAQuota(t *testing.T) {
 		return err
 	}
 	if err := add("123456"); core.KindOf(err) != core.TooLarge ||
-		!strings.Contains(err.Error(), "20 bytes are allowed and 15 bytes are used") {
+		!strings.Contains(err.Error(), "(limit: 20 bytes, used: 15 bytes)") {
 		t.Error(err)
 	}
 	if err := add("1234567890"); err != nil { // it exists already

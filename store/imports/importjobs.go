@@ -76,11 +76,11 @@ func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, list
 // core.ErrNotFound. If the import is running or has ended, it returns a Conflict.
 func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, actor string, now core.Instant,
 ) (j core.ImportJob, err error) {
-	action := "import.run"
+	kind := "run"
 	if in.DryRun {
-		action = "import.try"
+		kind = "try"
 	}
-	return s.changeImport(ctx, id, actor, action, now, func(tx *db.Tx, j *core.ImportJob) error {
+	return s.changeImport(ctx, id, actor, "import."+kind, now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status != core.ImportUploaded && j.Status != core.ImportChecked {
 			return core.Conflictf("conflict", "This is not possible while the import has the status %s.", j.Status)
 		}
